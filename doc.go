@@ -1,0 +1,22 @@
+// Package toolproc is the landing page of a library that lets a language model
+// run commands: it holds no code of its own.
+//
+// A model gets four tools: execute, process_output, process_list and
+// process_signal. Behind them stands a process manager, and the promise is that
+// a model never loses a process, never runs one twice, never reads a wrong
+// result, and never drowns in output.
+//
+// Start at the package that fits what you build:
+//
+//   - [github.com/toolproc/toolproc/chattool]: the tools for an agent built on
+//     charm.land/fantasy.
+//   - [github.com/toolproc/toolproc/chattool/toolset]: the same tools for any
+//     other loop: definitions, JSON schemas and one Call method.
+//   - [github.com/toolproc/toolproc/procmgr]: the process manager alone, and the
+//     interface to implement for a manager of your own.
+//   - [github.com/toolproc/toolproc/headtail]: the beginning and the end of a
+//     byte stream in bounded memory.
+//   - [github.com/toolproc/toolproc/envpolicy]: which environment a child gets.
+//
+// toolproc is no sandbox. A command has the rights of the user that it runs as.
+package toolproc

@@ -1,0 +1,162 @@
+package headtail
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// A piece is a run of text, and how much of its last line is cut behind it.
+type piece struct {
+	text []byte
+	cut  int64 // bytes of the stream; 0: nothing is missing before the next piece
+}
+
+func (p piece) size() int {
+	n := len(p.text)
+	if p.cut > 0 {
+		n += lineMarker.size(p.cut)
+	}
+	return n
+}
+
+func sizeOf(ps []piece) int {
+	n := 0
+	for _, p := range ps {
+		n += p.size()
+	}
+	return n
+}
+
+// cutLines appends b to ps, in as many pieces as it takes to cut each line of
+// more than limit bytes in its middle. Each but the last piece has a cut, and
+// none between two cuts is empty.
+func cutLines(ps []piece, b []byte, limit int, escaped bool) []piece {
+	start := 0 // of the line that is looked at
+	kept := 0  // start of the piece that is not appended yet
+	for len(b)-start > limit {
+		// Whatever ends within the next limit bytes is no long line, so the
+		// lines need not be looked at one by one.
+		if i := bytes.LastIndexByte(b[start:start+limit+1], '\n'); i >= 0 {
+			start += i + 1
+			continue
+		}
+		end := len(b)
+		if i := bytes.IndexByte(b[start+limit+1:], '\n'); i >= 0 {
+			end = start + limit + 1 + i
+		}
+		room := limit - lineMarker.size(int64(end-start))
+		i := floor(b, start+room/2)
+		j := ceil(b, end-(room-(i-start)))
+		ps = append(ps, piece{b[kept:i], streamLen(b[i:j], escaped)})
+		kept, start = j, end+1
+	}
+	return append(ps, piece{text: b[kept:]})
+}
+
+// A part is the beginning or the end of a list of pieces: the piece that the
+// part was cut off in, and the whole ones on the far side of it.
+type part struct {
+	before []piece // whole, for a beginning
+	edge   piece
+	after  []piece // whole, for an end
+}
+
+func (p part) size() int { return sizeOf(p.before) + p.edge.size() + sizeOf(p.after) }
+
+// covers returns how many bytes of the stream the part stands for, those that
+// its line markers count included.
+func (p part) covers(escaped bool) int64 {
+	n := streamLen(p.edge.text, escaped) + p.edge.cut
+	for _, ps := range [...][]piece{p.before, p.after} {
+		for _, q := range ps {
+			n += streamLen(q.text, escaped) + q.cut
+		}
+	}
+	return n
+}
+
+// takeFront returns as much of the beginning of ps as fits into room bytes,
+// with no marker at its end.
+func takeFront(ps []piece, room int) part {
+	slack := room / 4
+	for i, p := range ps {
+		if p.size() <= room {
+			room -= p.size()
+			continue
+		}
+		n := len(p.text)
+		if n > room {
+			n = lineEndBefore(p.text, floor(p.text, room), slack)
+		}
+		if n == 0 && i > 0 {
+			i, n = i-1, len(ps[i-1].text)
+		}
+		return part{before: ps[:i], edge: piece{text: ps[i].text[:n]}}
+	}
+	return part{before: ps}
+}
+
+// takeBack returns as much of the end of ps as fits into room bytes, with no
+// marker at its start.
+func takeBack(ps []piece, room int) part {
+	slack := room / 4
+	for i := len(ps) - 1; i >= 0; i-- {
+		p := ps[i]
+		if p.size() <= room {
+			room -= p.size()
+			continue
+		}
+		// The marker behind the piece comes before its text, from here.
+		room -= p.size() - len(p.text)
+		if room <= 0 {
+			return part{after: ps[i+1:]}
+		}
+		n := lineStartAfter(p.text, ceil(p.text, len(p.text)-room), slack)
+		if n == len(p.text) {
+			return part{after: ps[i+1:]}
+		}
+		return part{edge: piece{p.text[n:], p.cut}, after: ps[i+1:]}
+	}
+	return part{after: ps}
+}
+
+// lineEndBefore returns n, or the start of the line that b[:n] ends in, where no
+// more than slack bytes are before n.
+func lineEndBefore(b []byte, n, slack int) int {
+	if n < len(b) && b[n] == '\n' {
+		return n // the line is whole, and only its end is missing
+	}
+	from := max(n-slack-1, 0)
+	if i := bytes.LastIndexByte(b[from:n], '\n'); i >= 0 {
+		return from + i + 1
+	}
+	return n
+}
+
+// lineStartAfter returns n, or the start of the line that follows in b, where it
+// is no more than slack bytes behind n.
+func lineStartAfter(b []byte, n, slack int) int {
+	if n > 0 && b[n-1] == '\n' {
+		return n
+	}
+	if i := bytes.IndexByte(b[n:min(n+slack, len(b))], '\n'); i >= 0 {
+		return n + i + 1
+	}
+	return n
+}
+
+// floor returns the last boundary between runes of b that is not after n.
+func floor(b []byte, n int) int {
+	for n > 0 && n < len(b) && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return n
+}
+
+// ceil returns the first boundary between runes of b that is not before n.
+func ceil(b []byte, n int) int {
+	for n < len(b) && !utf8.RuneStart(b[n]) {
+		n++
+	}
+	return n
+}

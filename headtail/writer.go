@@ -1,0 +1,133 @@
+package headtail
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// hole stands for an invalid byte of the stream while a text is cut. It has the
+// shape and the length of a rune, as the U+FFFD that it becomes in the end, but
+// is a surrogate half and so never part of valid UTF-8: what was one byte of the
+// stream and what was a U+FFFD in it can still be told apart, and counted.
+const hole = "\xed\xb2\x80"
+
+// replacement is what a hole becomes.
+const replacement = string(utf8.RuneError)
+
+// escape returns front and back with a hole for each invalid byte, and whether
+// there are any.
+func escape(front, back []byte) (f, b []byte, escaped bool) {
+	f, b = escapeOne(front), escapeOne(back)
+	return f, b, len(f)+len(b) != len(front)+len(back)
+}
+
+func escapeOne(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	out := make([]byte, 0, len(b)+len(b)/4)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 {
+			out = append(out, hole...)
+		} else {
+			out = append(out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return out
+}
+
+// streamLen returns how many bytes of the stream b is made of.
+func streamLen(b []byte, escaped bool) int64 {
+	n := len(b)
+	if escaped {
+		n -= bytes.Count(b, []byte(hole)) * (len(hole) - 1)
+	}
+	return int64(n)
+}
+
+// A marker is what stands around the number of bytes that are missing.
+type marker struct{ open, close string }
+
+var (
+	gapMarker  = marker{"\n\n... [omitted ", " bytes] ...\n\n"}
+	lineMarker = marker{" ... [omitted ", " bytes] ... "}
+)
+
+func (m marker) size(n int64) int {
+	var digits [20]byte
+	return len(m.open) + len(strconv.AppendInt(digits[:0], n, 10)) + len(m.close)
+}
+
+// A writer puts a text together, and counts what of the stream went into it.
+type writer struct {
+	strings.Builder
+	escaped  bool
+	retained int64
+	lines    int
+}
+
+// all returns b as a text, without going through the Builder if it can.
+func (w *writer) all(b []byte) string {
+	if !w.escaped {
+		return string(b)
+	}
+	w.Grow(len(b))
+	w.text(b)
+	return w.String()
+}
+
+func (w *writer) text(b []byte) {
+	w.retained += streamLen(b, w.escaped)
+	for w.escaped {
+		i := bytes.Index(b, []byte(hole))
+		if i < 0 {
+			break
+		}
+		w.Write(b[:i])
+		w.WriteString(replacement)
+		b = b[i+len(hole):]
+	}
+	w.Write(b)
+}
+
+func (w *writer) marker(m marker, n int64) {
+	var digits [20]byte
+	w.WriteString(m.open)
+	w.Write(strconv.AppendInt(digits[:0], n, 10))
+	w.WriteString(m.close)
+}
+
+func (w *writer) pieces(ps []piece) {
+	for _, p := range ps {
+		w.piece(p)
+	}
+}
+
+func (w *writer) piece(p piece) {
+	w.text(p.text)
+	if p.cut > 0 {
+		w.marker(lineMarker, p.cut)
+		w.lines++
+	}
+}
+
+func (w *writer) part(p part) {
+	w.pieces(p.before)
+	w.piece(p.edge)
+	w.pieces(p.after)
+}
+
+// truncated returns the text, and what is missing of a stream of original bytes.
+func (w *writer) truncated(original int64) (string, *Truncation) {
+	return w.String(), &Truncation{
+		OriginalBytes:  original,
+		RetainedBytes:  w.retained,
+		OmittedBytes:   original - w.retained,
+		TruncatedLines: w.lines,
+		Strategy:       strategy,
+	}
+}
