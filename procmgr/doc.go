@@ -1,0 +1,33 @@
+// Package procmgr runs commands and keeps track of them: a [Manager] starts a
+// command in a shell, collects its output in bounded memory, tells how it
+// stands, and ends it with everything that it started. [Local] does so on this
+// machine. [Host] is the interface to implement for another place.
+//
+// # The life of a process
+//
+// A process is [Running] until its shell exits. The exit code is the shell's,
+// taken at that moment. Where the shell left processes behind, as in
+// "server & sleep 1; curl …", it is then [Detached]: they keep running, their
+// output is still collected, and Signal still reaches them. Once none is left
+// it is [Exited], and its record and output stay for Options.Retain. After
+// that a small tombstone still answers with the state and the exit code.
+//
+// Every command runs in a session of its own, without a terminal, with stdin
+// empty and with stdout and stderr in one pipe.
+//
+// # Chats
+//
+// Host.Chat gives each chat a Manager that sees only what that chat started.
+// That isolation is this interface's, not the system's: commands of two chats
+// that run as one user can read each other's files and /proc.
+//
+// # Platforms
+//
+// On Linux a process costs no thread, and everything that a command leaves
+// behind is found by its session, whatever process groups it makes; signals go
+// through pidfds, so that none can hit a stranger who was given a number again.
+// On macOS and the BSDs a process costs a thread, and what a command leaves
+// behind is found by its process group alone. Elsewhere, Windows included,
+// NewLocal returns an error for now; a Host on another machine can be used
+// there.
+package procmgr

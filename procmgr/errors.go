@@ -1,0 +1,24 @@
+package procmgr
+
+import "errors"
+
+// The errors of a [Manager], to be matched with [errors.Is]. What wraps them
+// says in words what to do next.
+var (
+	// ErrNotFound: this chat has no process with that ID.
+	ErrNotFound = errors.New("no such process")
+	// ErrNotRunning: the process has ended, so there is nothing to signal.
+	ErrNotRunning = errors.New("process is not running")
+	// ErrClosed: the manager has been closed and starts nothing any more.
+	ErrClosed = errors.New("process manager is closed")
+	// ErrInvalid: the request can never work as it is.
+	ErrInvalid = errors.New("invalid request")
+	// ErrConflict: the ID belongs to another command, was spent by a stop, or,
+	// where a [Host] was asked, is in use in several chats.
+	ErrConflict = errors.New("process ID is taken")
+	// ErrLimit: a limit of the manager or of the system is reached.
+	ErrLimit = errors.New("limit reached")
+	// ErrUnknown: the command may or may not have run, and nobody can tell any
+	// more. Look at what it would have changed before running it again.
+	ErrUnknown = errors.New("unknown whether the command ran")
+)

@@ -1,0 +1,14 @@
+package procmgr
+
+// WithoutPidfd makes a Local do without pidfds, as on an old kernel.
+func WithoutPidfd(o *Options) *Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.noPidfd = true
+	return &c
+}
+
+// MaxTombstones is how many IDs are remembered.
+const MaxTombstones = maxTombstones

@@ -1,0 +1,58 @@
+package procmgr
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"strings"
+
+	"golang.org/x/xerrors"
+)
+
+// maxID is the longest process ID in bytes.
+const maxID = 64
+
+// idEncoding is lower-case base32 (RFC 4648, no padding): letters and digits
+// that survive being copied by a language model.
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// NewID returns a new process ID: 10 characters of lower-case base32, 50 random
+// bits. It is short because models copy it. It is no secret: what keeps one
+// chat from another's processes is the chat, never an ID that is hard to guess.
+func NewID() string {
+	var b [7]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program where it would
+	return idEncoding.EncodeToString(b[:])[:10]
+}
+
+// newCookie returns the name of the environment variable that marks every
+// descendant of one process: 128 random bits.
+func newCookie() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return cookiePrefix + strings.ToUpper(idEncoding.EncodeToString(b[:]))
+}
+
+const (
+	// cookiePrefix begins the name of every cookie, of this manager or
+	// another's.
+	cookiePrefix = "TOOLPROC_C_"
+	// maxCookie is the length of a cookie's name in bytes.
+	maxCookie = len(cookiePrefix) + 26
+)
+
+// checkID says what is wrong with an ID that a caller chose.
+func checkID(id string) error {
+	if id == "" {
+		return xerrors.Errorf("the process ID is empty: %w", ErrInvalid)
+	}
+	if len(id) > maxID {
+		return xerrors.Errorf("the process ID has %d bytes, at most %d are allowed: %w", len(id), maxID, ErrInvalid)
+	}
+	for i := range len(id) {
+		c := id[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return xerrors.Errorf("the process ID %.80q has a character other than A-Z a-z 0-9 _ -: %w", id, ErrInvalid)
+		}
+	}
+	return nil
+}

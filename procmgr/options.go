@@ -1,0 +1,120 @@
+package procmgr
+
+import (
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/headtail"
+)
+
+// The defaults of [Options].
+const (
+	defaultRetain            = time.Hour
+	defaultOutputMemory      = 64 << 20
+	defaultMaxRunningPerChat = 64
+	defaultMaxRunning        = 1024
+	defaultStopGrace         = 5 * time.Second
+)
+
+// Options configures a [Local]. The zero value of every field is its default.
+// Hooks may be called from several goroutines at once; a hook that panics is
+// logged and passed over.
+type Options struct {
+	// Env says which of the host's variables a child gets. The zero value
+	// passes all but secrets.
+	Env envpolicy.Policy
+	// UpdateEnv gets what Env let through, as NAME=value, and returns what
+	// the child gets; what it adds is not withheld. The request's variables
+	// come after it. Where it fails, the error is logged and what Env let
+	// through is used.
+	UpdateEnv func(env []string) ([]string, error)
+	// WorkDir returns the directory for requests that name none; nil, or one
+	// that does not exist, is the user's home.
+	WorkDir func() string
+	// Shell stands in front of the command: the default is "sh", "-c". It is
+	// the place for a niceness, another user or a sandbox:
+	//
+	//	[]string{"nice", "-n", "10", "sh", "-c"}
+	Shell []string
+
+	// Head and Tail are the bytes of output that are kept from the beginning
+	// and from the end of a process's output; 0 is headtail.DefaultHead and
+	// headtail.DefaultTail, negative keeps none.
+	Head, Tail int
+
+	// Retain is how long the record and the output of a process that has
+	// exited are kept: 1 h by default; negative is for ever, as far as
+	// OutputMemory allows.
+	Retain time.Duration
+	// OutputMemory bounds the output kept in memory, in bytes, of all
+	// processes together: where it is exceeded, the oldest of those that have
+	// exited go. 64 MiB by default; negative is no bound. What still runs is
+	// never dropped: it is bounded by MaxRunning times Head and Tail.
+	OutputMemory int64
+	// MaxRunningPerChat and MaxRunning bound the processes that have not
+	// exited, of one chat (64 by default) and in all (1,024 by default);
+	// negative is no bound. Beyond it Start is [ErrLimit]. What has exited
+	// never counts.
+	MaxRunningPerChat, MaxRunning int
+
+	// StopGrace is how long Close waits between terminating what runs and
+	// killing it: 5 s by default; negative kills at once.
+	StopGrace time.Duration
+
+	// OnStart is called before Start returns, and before OnExit. OnExit is
+	// called once, when a process has exited. A slow OnStart delays its Start.
+	OnStart, OnExit func(Process)
+
+	// Logger gets the life of each process, with process_id and chat_id on
+	// every line, and never a command, its output or an environment value.
+	// nil logs nothing.
+	Logger *slog.Logger
+
+	noPidfd bool // for tests: do without, as on a kernel before 5.4
+}
+
+// withDefaults returns a copy in which every field has its real value: what is
+// negative, and so has no bound, is the largest number.
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.Env.Allow = slices.Clone(c.Env.Allow)
+	c.Env.Exclude = slices.Clone(c.Env.Exclude)
+	c.Env.IncludeOnly = slices.Clone(c.Env.IncludeOnly)
+	c.Env.Unset = slices.Clone(c.Env.Unset)
+	c.Env.Set = maps.Clone(c.Env.Set)
+	c.Shell = slices.Clone(c.Shell)
+	if len(c.Shell) == 0 {
+		c.Shell = []string{"sh", "-c"}
+	}
+	c.Head = size(c.Head, headtail.DefaultHead)
+	c.Tail = size(c.Tail, headtail.DefaultTail)
+	c.Retain = bound(c.Retain, defaultRetain, math.MaxInt64)
+	c.OutputMemory = bound(c.OutputMemory, defaultOutputMemory, math.MaxInt64)
+	c.MaxRunningPerChat = bound(c.MaxRunningPerChat, defaultMaxRunningPerChat, math.MaxInt)
+	c.MaxRunning = bound(c.MaxRunning, defaultMaxRunning, math.MaxInt)
+	c.StopGrace = bound(c.StopGrace, defaultStopGrace, 0)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func size(n, byDefault int) int { return bound(n, byDefault, 0) }
+
+// bound returns v, or the default for 0, or none for a negative one.
+func bound[T ~int | ~int64](v, byDefault, none T) T {
+	switch {
+	case v == 0:
+		return byDefault
+	case v < 0:
+		return none
+	}
+	return v
+}

@@ -1,0 +1,113 @@
+package procmgr
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+)
+
+// A State is where a process stands in its life.
+type State string
+
+const (
+	// Running: the command's shell lives.
+	Running State = "running"
+	// Detached: the shell has exited, its exit code is known, and processes
+	// that it started live on. Their output is still collected.
+	Detached State = "detached"
+	// Exited: nothing is left.
+	Exited State = "exited"
+)
+
+// A Cause is why a process ended.
+type Cause string
+
+const (
+	// CauseExit: it exited by itself.
+	CauseExit Cause = "exit"
+	// CauseSignal: a signal that did not come through this manager.
+	CauseSignal Cause = "signal"
+	// CauseRequest: Signal was called.
+	CauseRequest Cause = "request"
+	// CauseShutdown: the manager was closed.
+	CauseShutdown Cause = "shutdown"
+	// CauseLost: something else in the program reaped it, so that its exit
+	// code cannot be known.
+	CauseLost Cause = "lost"
+)
+
+// A Signal is what [Manager].Signal sends.
+type Signal string
+
+const (
+	// Terminate asks everything that belongs to the process to end: SIGTERM.
+	Terminate Signal = "terminate"
+	// Interrupt is what Ctrl-C sends: SIGINT.
+	Interrupt Signal = "interrupt"
+	// Kill ends it, and repeats until nothing is left: SIGKILL.
+	Kill Signal = "kill"
+)
+
+// check says what is wrong with a signal.
+func (s Signal) check() error {
+	switch s {
+	case Terminate, Interrupt, Kill:
+		return nil
+	}
+	return xerrors.Errorf("unknown signal %.40q, use terminate, interrupt or kill: %w", string(s), ErrInvalid)
+}
+
+// A Process is a snapshot of one process.
+type Process struct {
+	ID         string
+	ChatID     string // "" for one that the host itself started
+	Command    string
+	WorkDir    string // where it really runs, absolute
+	Background bool
+	PID        int // of the shell; also its process group and session
+	State      State
+	ExitCode   *int   // of the shell; nil until it is known; 128+n where signal n ended it
+	Signal     string // such as "SIGKILL", where a signal ended the shell
+	EndedBy    Cause  // "" while the shell runs
+	StartedAt  time.Time
+	ExitedAt   *time.Time // when State became Exited
+	Usage      *Usage     // nil until the shell has exited, and where the system does not tell
+	LogPath    string
+	Attached   bool // Start found this process by its ID and started nothing
+}
+
+// Usage is what the shell, and the children that it waited for, have used.
+type Usage struct {
+	User, System time.Duration // CPU time
+	// MaxRSS is the peak memory of the largest single process in bytes. It is
+	// 0 where the system does not tell: Linux tells only what exceeds the peak
+	// of the program that runs the manager, see wait4(2).
+	MaxRSS int64
+}
+
+// checkCommand says what is wrong with what a request wants to run.
+func checkCommand(req StartRequest) error {
+	switch {
+	case strings.TrimSpace(req.Command) == "":
+		return xerrors.Errorf("the command is empty: %w", ErrInvalid)
+	case strings.ContainsRune(req.Command, 0):
+		return xerrors.Errorf("the command has a NUL byte, which no argument can carry: %w", ErrInvalid)
+	case len(req.Command) > maxCommand:
+		return xerrors.Errorf("the command has %d bytes, this system takes at most %d as one argument; write it to a script file and run that: %w",
+			len(req.Command), maxCommand, ErrInvalid)
+	case strings.ContainsRune(req.WorkDir, 0):
+		return xerrors.Errorf("the working directory has a NUL byte: %w", ErrInvalid)
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return xerrors.Errorf("%.80q cannot be the name of an environment variable: %w", name, ErrInvalid)
+		}
+		if strings.ContainsRune(req.Env[name], 0) {
+			return xerrors.Errorf("the environment variable %.80q has a NUL byte in its value: %w", name, ErrInvalid)
+		}
+	}
+	return nil
+}

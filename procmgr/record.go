@@ -1,0 +1,172 @@
+package procmgr
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+// A record is a process that this Local started and still knows all about.
+type record struct {
+	local *Local
+	id    string
+	chat  string
+	seq   uint64 // the order of starts
+	key   fingerprint
+	out   *stream
+
+	// ready is closed once the start has succeeded or failed. What follows
+	// is set before, and does not change after it.
+	ready   chan struct{}
+	failed  error // why nothing was started
+	session *session
+	pipe    *pipe
+
+	// mu guards what follows. changed is closed and replaced when the state
+	// changes.
+	mu      sync.Mutex
+	process Process
+	asked   Cause // CauseRequest or CauseShutdown: who asked for the end first
+	changed chan struct{}
+
+	// Guarded by the Local's mu.
+	exit    *list.Element // in exits, while it is there
+	unswept bool          // it has exited, and no search has looked for what left
+}
+
+// A fingerprint tells whether two requests are for the same command.
+type fingerprint [sha256.Size]byte
+
+func fingerprintOf(req StartRequest) fingerprint {
+	h := sha256.New()
+	add := func(s string) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	add(req.Command)
+	add(req.WorkDir)
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		add(name)
+		add(req.Env[name])
+	}
+	return fingerprint(h.Sum(nil))
+}
+
+// snapshot returns the process as it is now, the caller's to keep.
+func (r *record) snapshot() Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process.clone()
+}
+
+func (p Process) clone() Process {
+	p.ExitCode = clone(p.ExitCode)
+	p.ExitedAt = clone(p.ExitedAt)
+	p.Usage = clone(p.Usage)
+	return p
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// output reads from an offset on. The process is taken before the text: where
+// it says that it has exited, the text is all there is.
+func (r *record) output(from int64, limit headtail.Limits) Output {
+	process := r.snapshot()
+	snap := r.out.buf.Snapshot(from)
+	text, truncated := snap.Text(limit)
+	return Output{Process: process, Text: text, Truncated: truncated, Next: snap.Total}
+}
+
+// wait returns once the process is no longer in the given state or has exited,
+// m has matched, or d is over; an error is ctx's.
+func (r *record) wait(ctx context.Context, in State, d time.Duration, m *matcher) error {
+	var matched <-chan struct{}
+	if m != nil {
+		matched = m.matched
+	}
+	var over <-chan time.Time
+	for {
+		r.mu.Lock()
+		state, changed := r.process.State, r.changed
+		r.mu.Unlock()
+		if d <= 0 || state != in || state == Exited {
+			return nil
+		}
+		if over == nil {
+			timer := time.NewTimer(d)
+			defer timer.Stop()
+			over = timer.C
+		}
+		select {
+		case <-changed:
+		case <-matched:
+			return nil
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// started waits until the start has succeeded or failed.
+func (r *record) started(ctx context.Context) error {
+	select {
+	case <-r.ready:
+		return r.failed
+	default:
+	}
+	select {
+	case <-r.ready:
+		return r.failed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// exited reports whether nothing is left of the process.
+func (r *record) exited() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process.State == Exited
+}
+
+// ask notes who wants the process to end; the first one counts. It reports
+// false where it has exited.
+func (r *record) ask(who Cause) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process.State == Exited {
+		return false
+	}
+	if r.asked == "" {
+		r.asked = who
+	}
+	return true
+}
+
+// log writes one line about the process.
+func (r *record) log(level slog.Level, msg string, attrs ...slog.Attr) {
+	l := r.local.opts.Logger
+	if !l.Enabled(context.Background(), level) {
+		return
+	}
+	attrs = append(attrs, slog.String("process_id", r.id), slog.String("chat_id", r.chat))
+	l.LogAttrs(context.Background(), level, msg, attrs...)
+}

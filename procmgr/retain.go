@@ -1,0 +1,48 @@
+package procmgr
+
+import "time"
+
+// expire drops the records that have been kept long enough, or whose place is
+// wanted, and leaves a tombstone for each. The caller holds mu.
+func (l *Local) expire() {
+	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
+		r := e.Value.(*record)
+		// ExitedAt no longer changes.
+		left := l.opts.Retain - time.Since(*r.process.ExitedAt)
+		if left > 0 && l.memory.Load() <= l.opts.OutputMemory {
+			l.expireIn(left)
+			return
+		}
+		l.exits.Remove(e)
+		r.exit = nil
+		l.remove(r)
+		r.out.drop()
+		l.past.add(r.chat, buried(r))
+	}
+}
+
+// expireIn has expire called again. The caller holds mu.
+func (l *Local) expireIn(d time.Duration) {
+	if l.closed {
+		return
+	}
+	if l.expiry != nil {
+		l.expiry.Reset(d)
+		return
+	}
+	l.expiry = time.AfterFunc(d, l.retire)
+}
+
+// makeRoom is called when output has grown.
+func (l *Local) makeRoom() {
+	if l.memory.Load() > l.opts.OutputMemory {
+		l.retire()
+	}
+}
+
+// retire is expire for who does not hold mu.
+func (l *Local) retire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expire()
+}

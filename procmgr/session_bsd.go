@@ -1,0 +1,161 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package procmgr
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxCommand is the longest command in bytes. These systems bound the arguments
+// and the environment together, by 256 KiB or more; what goes beyond is E2BIG.
+const maxCommand = 128<<10 - 1
+
+// A session is the kernel's side of one process. Here it is the leader's
+// process group: what leaves that is not found.
+type session struct {
+	pid int
+
+	// num guards reaped, and is held while the number is used to signal: so
+	// the leader cannot be reaped, and its number given away, in between.
+	num    sync.Mutex
+	reaped bool
+
+	empty   atomic.Bool // nothing is left in the group
+	closing sync.Once
+	done    chan struct{} // closed when nobody waits any longer
+}
+
+func newSession(pid, _ int, _ string, _ *os.File, _ bool) *session {
+	return &session{pid: pid, done: make(chan struct{})}
+}
+
+// poll is how often the kernel is asked for what it does not tell.
+const poll = 100 * time.Millisecond
+
+// awaitLeader returns once the leader has exited. It does not reap it. It costs
+// a thread.
+func (s *session) awaitLeader() bool {
+	kq, err := unix.Kqueue()
+	if err != nil {
+		return false // reap asks until it is over
+	}
+	defer unix.Close(kq)
+	unix.CloseOnExec(kq)
+	var change unix.Kevent_t
+	unix.SetKevent(&change, s.pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+	change.Fflags = unix.NOTE_EXIT
+	changes := []unix.Kevent_t{change}
+	var events [1]unix.Kevent_t
+	for {
+		_, err := unix.Kevent(kq, changes, events[:], nil)
+		if err == unix.EINTR {
+			changes = nil // it is registered
+			continue
+		}
+		return err == nil // ESRCH: it is a zombie already
+	}
+}
+
+// reap takes the leader's exit, under the lock that signalling takes. The exit
+// is told a moment before there is a zombie.
+func (s *session) reap() exit {
+	for pause := time.Millisecond; ; pause = min(2*pause, poll) {
+		if end, ok := s.tryReap(); ok {
+			return end
+		}
+		select {
+		case <-s.done:
+			return exit{lost: true}
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *session) tryReap() (end exit, ok bool) {
+	s.num.Lock()
+	defer s.num.Unlock()
+	var status unix.WaitStatus
+	var usage unix.Rusage
+	got, err := unix.Wait4(s.pid, &status, unix.WNOHANG, &usage)
+	switch {
+	case err == unix.EINTR, err == nil && got == 0:
+		return exit{}, false
+	case err != nil:
+		s.reaped = true
+		return exit{lost: true}, true
+	}
+	s.reaped = true
+	end.usage = &Usage{
+		User:   time.Duration(usage.Utime.Nano()),
+		System: time.Duration(usage.Stime.Nano()),
+		MaxRSS: int64(usage.Maxrss) * maxRSSUnit,
+	}
+	if status.Signaled() {
+		end.signal = status.Signal()
+	} else {
+		end.code = status.ExitStatus()
+	}
+	return end, true
+}
+
+// vacant reports whether the group is empty. A zombie in it counts.
+func (s *session) vacant(*os.File) bool { return unix.Kill(-s.pid, 0) == unix.ESRCH }
+
+// release has nothing to free here.
+func (s *session) release() {}
+
+// abandon wakes whoever waits in the session: what lives on is left alone.
+func (s *session) abandon() { s.closing.Do(func() { close(s.done) }) }
+
+// A member stands for whatever is left in the group.
+type member struct{ pid int }
+
+func (s *session) members() []member {
+	if s.vacant(nil) {
+		return nil
+	}
+	return []member{{s.pid}}
+}
+
+func closeMembers([]member) {}
+
+// escapees finds nothing: these systems do not tell a process's environment to
+// others, or not without more than it is worth.
+func escapees([]*session, map[int]bool) map[*session][]member { return nil }
+
+// await asks until the group is empty or the session is closed.
+func (s *session) await([]member) {
+	for !s.vacant(nil) {
+		select {
+		case <-s.done:
+			return
+		case <-time.After(poll):
+		}
+	}
+}
+
+// deliver sends a signal to the groups of some processes, and returns those in
+// which something was left.
+func (l *Local) deliver(rs []*record, sig syscall.Signal) map[*record][]int {
+	live := make(map[*record][]int)
+	for _, r := range rs {
+		s := r.session
+		s.num.Lock()
+		// After the leader is reaped its number stays taken as long as
+		// anything is in the group.
+		if unix.Kill(-s.pid, sig) == nil {
+			live[r] = []int{s.pid}
+		}
+		s.num.Unlock()
+	}
+	return live
+}
+
+// sysProcAttr asks for a new session.
+func (l *Local) sysProcAttr(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -1,0 +1,171 @@
+package procmgr
+
+import (
+	"log/slog"
+	"time"
+)
+
+const (
+	// sweepEvery is how often all that has exited since is looked after, at
+	// the most.
+	sweepEvery = time.Second
+	// sweepSoon is how long a sweep waits for more that exits.
+	sweepSoon = 100 * time.Millisecond
+)
+
+// sweeps are searches for what left its session and its pipe in one breath, as
+// in "setsid x >/dev/null 2>&1 &". When its shell exits nothing is left to see
+// without a look at every process of the machine, which no call is to pay for:
+// one search serves all that has exited meanwhile. The Local's mu guards it.
+type sweeps struct {
+	pending []*record
+	timer   *time.Timer
+	last    time.Time
+}
+
+func (s *sweeps) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// sweepLater has a process that has exited looked after. The caller holds mu.
+func (l *Local) sweepLater(r *record) {
+	if l.closed {
+		return
+	}
+	r.unswept = true
+	l.sweeps.pending = append(l.sweeps.pending, r)
+	if len(l.sweeps.pending) > 1 {
+		return // the timer runs
+	}
+	wait := max(sweepSoon, time.Until(l.sweeps.last.Add(sweepEvery)))
+	if l.sweeps.timer == nil {
+		l.sweeps.timer = time.AfterFunc(wait, l.sweep)
+	} else {
+		l.sweeps.timer.Reset(wait)
+	}
+}
+
+// sweep looks after all that is pending.
+func (l *Local) sweep() {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return // Close looks for itself
+	}
+	l.wg.Add(1)
+	defer l.wg.Done()
+	rs := l.sweeps.pending
+	l.sweeps.pending = nil
+	l.sweeps.last = time.Now()
+	l.mu.Unlock()
+	l.revive(rs)
+}
+
+// sweepNow looks after those of some processes that are pending, for who cannot
+// wait.
+func (l *Local) sweepNow(rs ...*record) {
+	l.mu.Lock()
+	var unswept []*record
+	for _, r := range rs {
+		if r.unswept {
+			unswept = append(unswept, r)
+		}
+	}
+	l.mu.Unlock()
+	if len(unswept) > 0 {
+		l.revive(unswept)
+	}
+}
+
+// revive searches once, and returns what is found to the living.
+func (l *Local) revive(rs []*record) {
+	sessions := make([]*session, len(rs))
+	for i, r := range rs {
+		sessions[i] = r.session
+	}
+	found := escapees(sessions, l.leaders())
+	for _, r := range rs {
+		members := found[r.session]
+		l.mu.Lock()
+		r.unswept = false
+		r.mu.Lock()
+		if len(members) == 0 || r.process.State != Exited {
+			r.mu.Unlock()
+			l.mu.Unlock()
+			closeMembers(members)
+			continue
+		}
+		r.process.ExitedAt = nil
+		r.turn(Detached)
+		r.mu.Unlock()
+		l.resume(r)
+		l.mu.Unlock()
+		r.log(slog.LevelInfo, "process detached: what left its session was found")
+		go r.rewatch(members)
+	}
+}
+
+// resume puts a record back among those that have not exited. The caller holds
+// mu.
+func (l *Local) resume(r *record) {
+	if r.exit != nil {
+		l.exits.Remove(r.exit)
+		r.exit = nil
+	} else { // buried meanwhile
+		l.past.remove(r.chat, r.id)
+		r.out.reclaim()
+	}
+	c := l.chatRecords(r.chat)
+	c.byID[r.id] = r
+	c.running++
+	l.running++
+	l.wg.Add(1)
+}
+
+// rewatch follows what had left its session until it is gone. Close waits for
+// it. OnExit is not called again.
+func (r *record) rewatch(members []member) {
+	defer r.local.wg.Done()
+	for len(members) > 0 {
+		r.session.await(members)
+		select {
+		case <-r.session.done:
+			return
+		default:
+		}
+		members = r.escapees()
+	}
+	r.local.finishAgain(r)
+	r.log(slog.LevelInfo, "process exited")
+}
+
+// leaders are the sessions of all that has not exited.
+func (l *Local) leaders() map[int]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make(map[int]bool, l.running)
+	for _, c := range l.chats {
+		if c.running == 0 {
+			continue
+		}
+		for _, r := range c.byID {
+			if r.leads() {
+				all[r.session.pid] = true
+			}
+		}
+	}
+	return all
+}
+
+// leads reports whether the record's number is that of a session of its own: it
+// has started and not exited, and did not come back from that.
+func (r *record) leads() bool {
+	select {
+	case <-r.ready:
+		return r.failed == nil && !r.session.empty.Load()
+	default:
+		return false
+	}
+}

@@ -1,0 +1,152 @@
+package procmgr
+
+import (
+	"container/heap"
+	"slices"
+	"strings"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+const (
+	// maxTombstones is how many IDs are remembered after their records.
+	maxTombstones = 16384
+	// maxEpitaph is how many bytes of a command a tombstone keeps.
+	maxEpitaph = 256
+)
+
+// A tombstone is what is left of a process whose record has been dropped, or of
+// an ID that a stop has spent.
+type tombstone struct {
+	id      string
+	key     fingerprint
+	spent   bool    // never started, and never to be
+	process Process // the command cut short
+	total   int64   // bytes of output that there were
+}
+
+// buried makes the tombstone of a record that has exited.
+func buried(r *record) *tombstone {
+	p := r.snapshot()
+	if len(p.Command) > maxEpitaph {
+		p.Command = strings.ToValidUTF8(p.Command[:maxEpitaph], "") + "…"
+	}
+	p.LogPath = ""
+	return &tombstone{id: r.id, key: r.key, process: p, total: r.out.buf.Total()}
+}
+
+// output says that all output is gone.
+func (t *tombstone) output(from int64) Output {
+	out := Output{Process: t.process.clone(), Next: t.total}
+	if gone := t.total - min(max(from, 0), t.total); gone > 0 {
+		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail"}
+	}
+	return out
+}
+
+// tombstones remember a bounded number of IDs. Where there are too many, the
+// chat with the most loses its oldest: no chat can push out another's.
+type tombstones struct {
+	most   int
+	count  int
+	byChat map[string]*plot
+	plots  plots
+}
+
+// A plot has the tombstones of one chat.
+type plot struct {
+	chat  string
+	byID  map[string]*tombstone
+	order []*tombstone // the oldest first
+	index int          // in plots
+}
+
+func newTombstones(most int) *tombstones {
+	return &tombstones{most: most, byChat: make(map[string]*plot)}
+}
+
+func (ts *tombstones) get(chat, id string) *tombstone {
+	if p := ts.byChat[chat]; p != nil {
+		return p.byID[id]
+	}
+	return nil
+}
+
+func (ts *tombstones) chatsOf(id string) (chats []string) {
+	for chat, p := range ts.byChat {
+		if t := p.byID[id]; t != nil && !t.spent {
+			chats = append(chats, chat)
+		}
+	}
+	return chats
+}
+
+func (ts *tombstones) add(chat string, t *tombstone) {
+	p := ts.byChat[chat]
+	if p == nil {
+		p = &plot{chat: chat, byID: make(map[string]*tombstone)}
+		ts.byChat[chat] = p
+		heap.Push(&ts.plots, p)
+	}
+	p.byID[t.id] = t
+	p.order = append(p.order, t)
+	heap.Fix(&ts.plots, p.index)
+	if ts.count++; ts.count > ts.most {
+		ts.dropOldest(ts.plots[0])
+	}
+}
+
+// remove forgets an ID whose record has come back.
+func (ts *tombstones) remove(chat, id string) {
+	p := ts.byChat[chat]
+	if p == nil || p.byID[id] == nil {
+		return
+	}
+	i := slices.Index(p.order, p.byID[id])
+	p.order = slices.Delete(p.order, i, i+1)
+	delete(p.byID, id)
+	ts.shrunk(p)
+}
+
+func (ts *tombstones) dropOldest(p *plot) {
+	delete(p.byID, p.order[0].id)
+	p.order[0] = nil // or the array keeps it
+	p.order = p.order[1:]
+	ts.shrunk(p)
+}
+
+// shrunk puts a plot in its place after it has lost one.
+func (ts *tombstones) shrunk(p *plot) {
+	ts.count--
+	if len(p.order) == 0 {
+		heap.Remove(&ts.plots, p.index)
+		delete(ts.byChat, p.chat)
+		return
+	}
+	heap.Fix(&ts.plots, p.index)
+}
+
+// plots is a heap, the chat with the most tombstones first.
+type plots []*plot
+
+func (ps plots) Len() int           { return len(ps) }
+func (ps plots) Less(i, j int) bool { return len(ps[i].order) > len(ps[j].order) }
+
+func (ps plots) Swap(i, j int) {
+	ps[i], ps[j] = ps[j], ps[i]
+	ps[i].index, ps[j].index = i, j
+}
+
+func (ps *plots) Push(x any) {
+	p := x.(*plot)
+	p.index = len(*ps)
+	*ps = append(*ps, p)
+}
+
+func (ps *plots) Pop() any {
+	old := *ps
+	p := old[len(old)-1]
+	old[len(old)-1] = nil
+	*ps = old[:len(old)-1]
+	return p
+}

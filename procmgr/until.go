@@ -1,0 +1,109 @@
+package procmgr
+
+import (
+	"bytes"
+	"regexp"
+	"regexp/syntax"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+const (
+	maxPattern      = 256  // bytes of a pattern
+	maxInstructions = 1000 // instructions that a pattern may compile to
+	maxLine         = 4096 // bytes of each line that a pattern is matched against
+)
+
+// A matcher looks for a pattern in a stream, line by line, as it arrives. The
+// stream's lock guards it; matched is closed at the first match.
+type matcher struct {
+	re      *regexp.Regexp // nil: any byte matches
+	line    []byte         // the unfinished line, at most maxLine bytes
+	done    bool
+	matched chan struct{}
+}
+
+// newMatcher compiles a pattern; nil for none.
+func newMatcher(pattern string) (*matcher, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	m := &matcher{matched: make(chan struct{})}
+	if pattern == "." {
+		return m, nil // documented as any new output, an empty line included
+	}
+	if len(pattern) > maxPattern {
+		return nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, ErrInvalid)
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); escape special characters with a backslash: %w", pattern, err, ErrInvalid)
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, ErrInvalid)
+	}
+	if len(prog.Inst) > maxInstructions {
+		return nil, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
+			pattern, len(prog.Inst), maxInstructions, ErrInvalid)
+	}
+	if m.re, err = regexp.Compile(pattern); err != nil {
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, ErrInvalid)
+	}
+	return m, nil
+}
+
+// begin feeds what is already there.
+func (m *matcher) begin(s headtail.Snapshot) {
+	m.feed(s.Head)
+	if s.Gap > 0 {
+		m.line = m.line[:0] // the bytes on both sides of a gap are no line
+	}
+	m.feed(s.Tail)
+}
+
+// feed takes the next bytes of the stream.
+func (m *matcher) feed(p []byte) {
+	if len(p) == 0 || m.done {
+		return
+	}
+	if m.re == nil {
+		m.match()
+		return
+	}
+	for {
+		line, rest, ended := bytes.Cut(p, []byte{'\n'})
+		full := len(m.line) == maxLine // its first bytes have been looked at
+		switch {
+		case full:
+		case len(m.line) == 0 && ended:
+			// A whole line in one piece needs no copy.
+			if m.re.Match(bytes.TrimSuffix(line[:min(len(line), maxLine)], []byte{'\r'})) {
+				m.match()
+				return
+			}
+		default:
+			m.line = append(m.line, line[:min(len(line), maxLine-len(m.line))]...)
+			if (ended || len(m.line) > 0) && m.re.Match(bytes.TrimSuffix(m.line, []byte{'\r'})) {
+				m.match()
+				return
+			}
+		}
+		if !ended {
+			return
+		}
+		m.line = m.line[:0]
+		p = rest
+		if len(p) == 0 {
+			return
+		}
+	}
+}
+
+func (m *matcher) match() {
+	m.done = true
+	m.line = nil
+	close(m.matched)
+}

@@ -1,0 +1,192 @@
+package procmgr_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// talker is a process that prints what it is told to.
+type talker struct {
+	id string
+	to *os.File
+}
+
+func startTalker(t *testing.T, m procmgr.Manager) *talker {
+	t.Helper()
+	fifo := filepath.Join(t.TempDir(), "in")
+	out := begin(t, m, "mkfifo "+fifo+"; echo ready; cat "+fifo)
+	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return &talker{out.Process.ID, f}
+}
+
+func (k *talker) say(t *testing.T, text string) {
+	t.Helper()
+	_, err := k.to.WriteString(text)
+	require.NoError(t, err)
+}
+
+func TestUntil(t *testing.T) {
+	tests := []struct {
+		name, says, until string
+		from              int64
+		want              bool
+	}{
+		{"already there", "listening on 80\n", "listening", 6, true},
+		{"anchors are a line's", "a\nlistening\nb\n", "^listening$", 0, true},
+		{"no match over lines", "listen\ning\n", "listening", 0, false},
+		{"the unfinished line", "password: ", "password: $", 0, true},
+		{"before From", "", "ready", 6, false},
+		{"From in mid-line", "", "^ady$", 2, true},
+		{"carriage return at the line's end", "done\r\n", "done$", 0, true},
+		{"an empty line", "\n", "^$", 6, true},
+		{"any new output", "\n", ".", 6, true},
+		{"no new output", "", ".", 6, false},
+		{"the first 4 KiB of a line", strings.Repeat("x", 4093) + "yes", "yes", 6, true},
+		{"and no more", strings.Repeat("x", 4094) + "yes", "yes", 6, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLocal(t, nil)
+			k := startTalker(t, l)
+			k.say(t, tt.says)
+			wait := long
+			if !tt.want {
+				wait = 50 * time.Millisecond
+			}
+			out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: tt.from, Until: tt.until, Wait: wait})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, out.Matched)
+			require.Equal(t, procmgr.Running, out.Process.State)
+			if tt.want {
+				out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: tt.from, Until: tt.until})
+				require.NoError(t, err)
+				require.True(t, out.Matched, "without a wait as well")
+			}
+		})
+	}
+}
+
+// Nothing is missed that falls out of the window between two looks.
+func TestUntilSeesWhatIsDropped(t *testing.T) {
+	l := newLocal(t, &procmgr.Options{Head: 100, Tail: 100})
+	k := startTalker(t, l)
+	done := make(chan procmgr.Output)
+	go func() {
+		out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: 6, Until: "^needle$", Wait: long})
+		require.NoError(t, err)
+		done <- out
+	}()
+	hay := strings.Repeat("hay\n", 5000)
+	for range 20 {
+		k.say(t, hay)
+	}
+	k.say(t, "nee")
+	k.say(t, "dle\n"+hay)
+	require.True(t, (<-done).Matched)
+}
+
+func TestUntilEndsWithTheProcess(t *testing.T) {
+	l := newLocal(t, nil)
+	k := startTalker(t, l)
+	done := make(chan procmgr.Output)
+	go func() {
+		out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{Until: "never", Wait: long})
+		require.NoError(t, err)
+		done <- out
+	}()
+	k.say(t, "last words")
+	require.NoError(t, k.to.Close())
+	out := <-done
+	require.False(t, out.Matched)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.Equal(t, "ready\nlast words", out.Text)
+}
+
+func TestUntilRefuses(t *testing.T) {
+	l := newLocal(t, nil)
+	id := run(t, l, "true").Process.ID
+	for name, pattern := range map[string]string{
+		"no expression":         "(",
+		"backreference":         `(a)\1`,
+		"too long":              strings.Repeat("x", 257),
+		"too many instructions": "(a{30}){40}",
+		"too large a repeat":    "a{1001}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: pattern})
+			require.ErrorIs(t, err, procmgr.ErrInvalid)
+			require.ErrorContains(t, err, "the pattern")
+		})
+	}
+}
+
+// Pages join without overlap or loss, whatever the moment of the read.
+func TestOutputPages(t *testing.T) {
+	l := newLocal(t, &procmgr.Options{Head: 1 << 20, Tail: 1 << 20})
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: `i=0; while [ $i -lt 2000 ]; do printf 'zeile %d \303\244\342\202\254\n' $i; i=$((i+1)); done`,
+	})
+	require.NoError(t, err)
+	text, next := out.Text, out.Next
+	for {
+		out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: next, Until: ".", Wait: long, Limit: headtail.Limits{Bytes: -1}})
+		require.NoError(t, err)
+		require.Nil(t, out.Truncated)
+		text += out.Text
+		next = out.Next
+		if out.Process.State == procmgr.Exited {
+			break
+		}
+	}
+	var want strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&want, "zeile %d ä€\n", i)
+	}
+	require.Equal(t, want.String(), text)
+	require.Equal(t, int64(want.Len()), next)
+}
+
+func TestOutputFrom(t *testing.T) {
+	l := newLocal(t, nil)
+	id := run(t, l, "printf 0123456789").Process.ID
+	for from, want := range map[int64]string{-5: "0123456789", 0: "0123456789", 7: "789", 10: "", 99: ""} {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: from})
+		require.NoError(t, err)
+		require.Equal(t, want, out.Text)
+		require.Equal(t, int64(10), out.Next)
+	}
+	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 4}})
+	require.NoError(t, err)
+	require.Equal(t, "6789", out.Text)
+	require.Equal(t, int64(6), out.Truncated.OmittedBytes)
+}
+
+// A wait ends at the change from running to detached, and from there to exited.
+func TestWaitEndsAtEachChange(t *testing.T) {
+	l := newLocal(t, nil)
+	fifo := filepath.Join(t.TempDir(), "go")
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "mkfifo " + fifo + "; cat " + fifo + " & echo left", Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	done := make(chan procmgr.Output)
+	go func() {
+		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
+		require.NoError(t, err)
+		done <- out
+	}()
+	require.NoError(t, os.WriteFile(fifo, []byte("later\n"), 0o600))
+	out = <-done
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.Equal(t, "left\nlater\n", out.Text, "what it prints later is still collected")
+}
