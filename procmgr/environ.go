@@ -6,6 +6,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/toolproc/toolproc/envpolicy"
 )
 
 // The variables that a child finds besides those of the policy.
@@ -18,14 +21,14 @@ const (
 // environ is what the child of one request gets: what the policy lets through,
 // then the host's hook, then the request, then what marks the child as ours.
 func (l *Local) environ(r *record, req StartRequest, dir, cookie string) []string {
-	base := os.Environ()
-	env, report := l.opts.Env.Apply(base, nil)
-	if len(report.Withheld) > 0 {
-		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", report.Withheld))
+	own := l.allowed.get(&l.opts.Env)
+	if len(own.withheld) > 0 {
+		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", own.withheld))
 	}
+	env := own.env
 	if l.opts.UpdateEnv != nil {
 		l.hook("UpdateEnv", r, func() {
-			updated, err := l.opts.UpdateEnv(slices.Clone(env))
+			updated, err := l.opts.UpdateEnv(slices.Clone(own.env))
 			if err != nil {
 				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.Any("error", err))
 				return
@@ -33,30 +36,73 @@ func (l *Local) environ(r *record, req StartRequest, dir, cookie string) []strin
 			env = slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return strings.ContainsRune(kv, 0) })
 		})
 	}
-	set := make(map[string]string, len(req.Env)+5)
-	set["PWD"] = dir
-	maps.Copy(set, req.Env)
-	set[envMarker] = "1"
-	set[envProcess] = r.id
-	set[envChat] = r.chat
-	set[cookie] = "1"
-	// The marks of a manager that this program runs under are not the
-	// policy's to drop: that manager finds its descendants by them.
-	for _, kv := range base {
-		if name, value, _ := strings.Cut(kv, "="); strings.HasPrefix(name, cookiePrefix) {
-			set[name] = value
+	marks := []string{"PWD=" + dir, envMarker + "=1", envProcess + "=" + r.id, cookie + "=1"}
+	if r.chat != "" {
+		marks = append(marks, envChat+"="+r.chat)
+	}
+	if pwd, ok := req.Env["PWD"]; ok {
+		marks[0] = "PWD=" + pwd
+	}
+	marks = append(marks, own.outer...)
+
+	all := make([]string, 0, len(env)+len(req.Env)+len(marks))
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, replaced := req.Env[name]; !replaced && !isMark(name) {
+			all = append(all, kv)
 		}
 	}
-	env = slices.DeleteFunc(env, func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		_, replaced := set[name]
-		return replaced
-	})
-	if r.chat == "" {
-		delete(set, envChat)
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		if !isMark(name) {
+			all = append(all, name+"="+req.Env[name])
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		env = append(env, name+"="+set[name])
+	return append(all, marks...)
+}
+
+// isMark reports whether a variable is for this package alone to set.
+func isMark(name string) bool {
+	switch name {
+	case "PWD", envMarker, envProcess, envChat:
+		return true
 	}
-	return env
+	return strings.HasPrefix(name, cookiePrefix)
+}
+
+// allowance remembers what the policy makes of this program's environment,
+// which hardly ever changes between two starts.
+type allowance struct {
+	mu   sync.Mutex // guards last
+	last *inherited
+}
+
+// inherited is what children get of one environment. It does not change.
+type inherited struct {
+	base     []string
+	env      []string
+	withheld []string
+	// outer are the marks of managers that this program runs under. They are
+	// not the policy's to drop: those find their descendants by them.
+	outer []string
+}
+
+func (a *allowance) get(policy *envpolicy.Policy) *inherited {
+	base := os.Environ()
+	a.mu.Lock()
+	last := a.last
+	a.mu.Unlock()
+	if last != nil && slices.Equal(last.base, base) {
+		return last
+	}
+	env, report := policy.Apply(base, nil)
+	next := &inherited{base: base, env: env, withheld: report.Withheld}
+	for _, kv := range base {
+		if strings.HasPrefix(kv, cookiePrefix) {
+			next.outer = append(next.outer, kv)
+		}
+	}
+	a.mu.Lock()
+	a.last = next
+	a.mu.Unlock()
+	return next
 }

@@ -22,6 +22,9 @@ type Local struct {
 
 	memory atomic.Int64 // bytes of output that all records keep
 
+	allowed allowance
+	shell   shellPath
+
 	wg sync.WaitGroup // every record's watch and rewatch
 
 	// mu guards what follows. It is held for moments only: never across a

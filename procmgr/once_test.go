@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -42,7 +43,7 @@ func TestOnceAtTheSameInstant(t *testing.T) {
 			wg.Go(func() {
 				var err error
 				outs[i], err = l.Start(context.Background(), req)
-				require.NoError(t, err)
+				assert.NoError(t, err)
 			})
 		}
 		wg.Wait()

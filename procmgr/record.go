@@ -161,6 +161,13 @@ func (r *record) ask(who Cause) bool {
 	return true
 }
 
+// wanted reports whether somebody has asked for the process to end.
+func (r *record) wanted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asked != ""
+}
+
 // log writes one line about the process.
 func (r *record) log(level slog.Level, msg string, attrs ...slog.Attr) {
 	l := r.local.opts.Logger

@@ -3,13 +3,12 @@ package procmgr_test
 import (
 	"context"
 	"os"
+	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -49,6 +48,8 @@ func TestSignal(t *testing.T) {
 	}
 }
 
+var number = regexp.MustCompile(`(?m)^\d+$`)
+
 // Terminate goes to everything: children, other groups, what left the session.
 func TestSignalReachesAll(t *testing.T) {
 	for _, leader := range []string{"wait", "exit 0"} {
@@ -63,7 +64,7 @@ func TestSignalReachesAll(t *testing.T) {
 			eventually(t, "all of them sleep", func() bool {
 				out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
 				require.NoError(t, err)
-				pids = strings.Fields(strings.Replace(out.Text, "ready", "", 1))
+				pids = number.FindAllString(out.Text, -1) // bash tells of jobs that end
 				for _, pid := range pids {
 					if name, _ := os.ReadFile("/proc/" + pid + "/comm"); string(name) != "sleep\n" {
 						return false
@@ -74,7 +75,9 @@ func TestSignalReachesAll(t *testing.T) {
 			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
 			ended(t, l, out.Process.ID)
 			for _, pid := range pids {
-				require.False(t, alive(pid), "pid %s lives on", pid)
+				// On its way out a process loses its environment a moment
+				// before it is a zombie.
+				eventually(t, "pid "+pid+" ends", func() bool { return !alive(pid) })
 			}
 		})
 	}
@@ -89,80 +92,6 @@ func TestSignalRefuses(t *testing.T) {
 		require.ErrorContains(t, err, "use terminate, interrupt or kill")
 	}
 	require.ErrorIs(t, l.Signal(t.Context(), "other", procmgr.Interrupt), procmgr.ErrNotFound)
-}
-
-// What forks while it is being killed does not get away.
-func TestKillForkStorm(t *testing.T) {
-	l := newLocal(t, nil)
-	marker := "toolproc-storm-" + procmgr.NewID()
-	out := begin(t, l, `
-		storm() { while :; do sh -c 'sleep 0.05; exec sleep 1000' `+marker+` & sleep 0.005; done; }
-		storm & storm & (setsid sh -c 'while :; do sleep 1000 & sleep 0.005; done' `+marker+` &)
-		sleep 0.1; echo ready; wait`)
-	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-	require.Empty(t, marked(marker))
-}
-
-// marked returns the live processes with a text in their environment or
-// arguments.
-func marked(text string) (pids []string) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		for _, file := range []string{"/environ", "/cmdline"} {
-			data, _ := os.ReadFile("/proc/" + e.Name() + file)
-			if strings.Contains(string(data), text) && e.Name() != "self" && alive(e.Name()) {
-				pids = append(pids, e.Name())
-				break
-			}
-		}
-	}
-	return pids
-}
-
-// The exit code of a shell that something else in the program has reaped is
-// lost, and nothing hangs.
-func TestLost(t *testing.T) {
-	l := newLocal(t, nil)
-	out := begin(t, l, "echo ready; read x; exec sleep 1000")
-	pid := out.Process.PID
-	// Stop it first: so it is reaped here before the manager can see it dead.
-	for range 20 {
-		out := begin(t, l, "echo ready; exec sleep 1000")
-		pid = out.Process.PID
-		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		var status unix.WaitStatus
-		_, err := unix.Wait4(pid, &status, 0, nil)
-		out, oerr := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
-		require.NoError(t, oerr)
-		require.Equal(t, procmgr.Exited, out.Process.State)
-		if err == nil {
-			require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
-			require.Nil(t, out.Process.ExitCode)
-			return
-		}
-		require.Equal(t, procmgr.CauseSignal, out.Process.EndedBy)
-	}
-	t.Log("the manager was always first")
-}
-
-// Zombies are no members: where orphans are nobody's to reap, as under a PID 1
-// that does not, a process still ends.
-func TestZombiesAreNoMembers(t *testing.T) {
-	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-	defer func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) }()
-	l := newLocal(t, nil)
-	out := run(t, l, "sleep 0.2 >/dev/null & echo $!")
-	orphan := strings.TrimSpace(out.Text)
-	require.Equal(t, procmgr.Detached, out.Process.State)
-	began := time.Now()
-	ended(t, l, out.Process.ID)
-	require.Less(t, time.Since(began), 5*time.Second)
-	stat, err := os.ReadFile("/proc/" + orphan + "/stat")
-	require.NoError(t, err, "the orphan is this program's, which has not reaped it")
-	require.Contains(t, string(stat), ") Z ")
-	var status unix.WaitStatus
-	_, err = unix.Wait4(atoi(t, orphan), &status, 0, nil)
-	require.NoError(t, err)
 }
 
 func TestClose(t *testing.T) {

@@ -3,8 +3,10 @@ package procmgr
 import (
 	"context"
 	"log/slog"
+	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -75,9 +77,9 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	if err != nil {
 		return err
 	}
-	shell, err := exec.LookPath(l.opts.Shell[0])
+	shell, err := l.shell.find(l.opts.Shell[0])
 	if err != nil {
-		return xerrors.Errorf("the shell %q is not there (%v); install it or set Options.Shell: %w", l.opts.Shell[0], err, ErrInvalid)
+		return err
 	}
 	command := req.Command
 	if command[0] == '-' || command[0] == '+' {
@@ -105,6 +107,37 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	r.process = process
 	r.mu.Unlock()
 	return nil
+}
+
+// shellPath remembers where the shell was found, which takes a look at every
+// directory of PATH.
+type shellPath struct {
+	mu   sync.Mutex // guards what follows
+	path string     // of this program's PATH at the time
+	file string
+}
+
+// find looks the shell up like exec.LookPath. It is there at the moment that
+// this returns.
+func (s *shellPath) find(name string) (string, error) {
+	path := os.Getenv("PATH")
+	s.mu.Lock()
+	file := s.file
+	if s.path != path {
+		file = ""
+	}
+	s.mu.Unlock()
+	if info, err := os.Stat(file); file != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		return file, nil
+	}
+	file, err := exec.LookPath(name)
+	if err != nil {
+		return "", xerrors.Errorf("the shell %q is not there (%v); install it or set Options.Shell: %w", name, err, ErrInvalid)
+	}
+	s.mu.Lock()
+	s.path, s.file = path, file
+	s.mu.Unlock()
+	return file, nil
 }
 
 // quoteIDs names a few processes.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -84,7 +85,7 @@ func TestUntilSeesWhatIsDropped(t *testing.T) {
 	done := make(chan procmgr.Output)
 	go func() {
 		out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: 6, Until: "^needle$", Wait: long})
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		done <- out
 	}()
 	hay := strings.Repeat("hay\n", 5000)
@@ -102,7 +103,7 @@ func TestUntilEndsWithTheProcess(t *testing.T) {
 	done := make(chan procmgr.Output)
 	go func() {
 		out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{Until: "never", Wait: long})
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		done <- out
 	}()
 	k.say(t, "last words")
@@ -182,7 +183,7 @@ func TestWaitEndsAtEachChange(t *testing.T) {
 	done := make(chan procmgr.Output)
 	go func() {
 		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
-		require.NoError(t, err)
+		assert.NoError(t, err)
 		done <- out
 	}()
 	require.NoError(t, os.WriteFile(fifo, []byte("later\n"), 0o600))

@@ -28,7 +28,7 @@ func (r *record) watch() {
 		}
 		wait.Stop()
 	}
-	if !r.gone() {
+	if !r.gone() || r.wanted() {
 		if r.outlive(end) {
 			at = time.Now()
 		}
@@ -79,12 +79,12 @@ func (r *record) outlive(end exit) (detached bool) {
 			if empty++; empty < 2 && !r.gone() {
 				continue
 			}
-			if !detached {
+			if !detached && !r.wanted() {
 				return false
 			}
-			// No call waits for this any more: look for what left.
+			// No start waits for this any more, and a kill wants to know.
 			if members = r.escapees(); len(members) == 0 {
-				return true
+				return detached
 			}
 		}
 		empty = 0
