@@ -50,5 +50,5 @@ func forkError(err error, shell string) error {
 	case errors.Is(err, unix.ENOMEM):
 		return xerrors.Errorf("no memory is left for another process (%v): %w", err, ErrLimit)
 	}
-	return xerrors.Errorf("the shell %q cannot be run (%v); set Options.Shell: %w", shell, err, ErrInvalid)
+	return xerrors.Errorf("%s: %v; set Options.Shell: %w", shell, err, errShell)
 }

@@ -37,7 +37,9 @@ type Local struct {
 	past    *tombstones
 	exits   *list.List // records that have exited, in that order
 	expiry  *time.Timer
-	sweeps  sweeps
+	// expiring is the record that expiry is set for.
+	expiring *record
+	sweeps   sweeps
 
 	closing  sync.Once
 	closeErr error

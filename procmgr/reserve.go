@@ -2,6 +2,7 @@ package procmgr
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
 	"time"
 
@@ -139,8 +140,13 @@ func (l *Local) remove(r *record) {
 // hears of it, it no longer counts as running.
 func (l *Local) finish(r *record, end exit, at time.Time) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.over(r, at, func() { r.leave(end) })
+	r.unswept = true
+	l.mu.Unlock()
+	runtime.Gosched() // who waits for the result goes first
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.sweepLater(r)
 	l.expire()
 }

@@ -10,7 +10,7 @@ func (l *Local) expire() {
 		// ExitedAt no longer changes.
 		left := l.opts.Retain - time.Since(*r.process.ExitedAt)
 		if left > 0 && l.memory.Load() <= l.opts.OutputMemory {
-			l.expireIn(left)
+			l.expireIn(r, left)
 			return
 		}
 		l.exits.Remove(e)
@@ -21,11 +21,12 @@ func (l *Local) expire() {
 	}
 }
 
-// expireIn has expire called again. The caller holds mu.
-func (l *Local) expireIn(d time.Duration) {
-	if l.closed {
-		return
+// expireIn has the oldest record expire after a while. The caller holds mu.
+func (l *Local) expireIn(oldest *record, d time.Duration) {
+	if l.closed || l.expiring == oldest {
+		return // each change of a timer costs every exit
 	}
+	l.expiring = oldest
 	if l.expiry != nil {
 		l.expiry.Reset(d)
 		return
@@ -44,5 +45,6 @@ func (l *Local) makeRoom() {
 func (l *Local) retire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.expiring = nil
 	l.expire()
 }

@@ -2,6 +2,7 @@ package procmgr
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -77,10 +78,6 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	if err != nil {
 		return err
 	}
-	shell, err := l.shell.find(l.opts.Shell[0])
-	if err != nil {
-		return err
-	}
 	command := req.Command
 	if command[0] == '-' || command[0] == '+' {
 		command = " " + command // or the shell takes it for options
@@ -99,7 +96,19 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	}
 	r.out = newStream(l.opts.Head, l.opts.Tail, &l.memory, l.makeRoom)
 	cookie := newCookie()
-	if err := l.fork(r, shell, argv, dir, l.environ(r, req, dir, cookie), cookie); err != nil {
+	env := l.environ(r, req, dir, cookie)
+	shell, known, err := l.shell.find(l.opts.Shell[0])
+	if err == nil {
+		err = l.fork(r, shell, argv, dir, env, cookie)
+	}
+	if known && errors.Is(err, errShell) {
+		// It may have moved since it was found.
+		l.shell.forget()
+		if shell, _, err = l.shell.find(l.opts.Shell[0]); err == nil {
+			err = l.fork(r, shell, argv, dir, env, cookie)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	process.PID = r.session.pid
@@ -117,28 +126,31 @@ type shellPath struct {
 	file string
 }
 
-// find looks the shell up like exec.LookPath. It is there at the moment that
-// this returns.
-func (s *shellPath) find(name string) (string, error) {
+// find looks the shell up like exec.LookPath. It reports whether the answer is
+// one that it remembered, which may be true no longer.
+func (s *shellPath) find(name string) (file string, known bool, err error) {
 	path := os.Getenv("PATH")
 	s.mu.Lock()
-	file := s.file
-	if s.path != path {
-		file = ""
+	defer s.mu.Unlock()
+	if s.file != "" && s.path == path {
+		return s.file, true, nil
 	}
-	s.mu.Unlock()
-	if info, err := os.Stat(file); file != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-		return file, nil
-	}
-	file, err := exec.LookPath(name)
+	file, err = exec.LookPath(name)
 	if err != nil {
-		return "", xerrors.Errorf("the shell %q is not there (%v); install it or set Options.Shell: %w", name, err, ErrInvalid)
+		return "", false, xerrors.Errorf("the shell %q is not there (%v); install it or set Options.Shell: %w", name, err, ErrInvalid)
 	}
-	s.mu.Lock()
 	s.path, s.file = path, file
-	s.mu.Unlock()
-	return file, nil
+	return file, false, nil
 }
+
+func (s *shellPath) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file = ""
+}
+
+// errShell is the ErrInvalid of a shell that cannot be run.
+var errShell = xerrors.Errorf("the shell cannot be run: %w", ErrInvalid)
 
 // quoteIDs names a few processes.
 func quoteIDs(ids []string) string {

@@ -135,6 +135,23 @@ func TestStartShell(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.ErrorContains(t, err, `"no-such-shell"`)
 	})
+	t.Run("moved", func(t *testing.T) {
+		first, second := t.TempDir(), t.TempDir()
+		t.Setenv("PATH", first+":"+second+":"+os.Getenv("PATH"))
+		write := func(dir, says string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "my-shell"), []byte("#!/bin/sh\necho "+says+"\n"), 0o700))
+		}
+		write(first, "first")
+		l := newLocal(t, &procmgr.Options{Shell: []string{"my-shell", "-c"}})
+		require.Equal(t, "first\n", run(t, l, "x").Text)
+		write(second, "second")
+		require.NoError(t, os.Remove(filepath.Join(first, "my-shell")))
+		require.Equal(t, "second\n", run(t, l, "x").Text)
+		require.NoError(t, os.Remove(filepath.Join(second, "my-shell")))
+		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "x"})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.ErrorContains(t, err, `"my-shell" is not there`)
+	})
 	t.Run("cannot be executed", func(t *testing.T) {
 		shell := filepath.Join(t.TempDir(), "shell")
 		require.NoError(t, os.WriteFile(shell, []byte("\x7fELF nonsense"), 0o700))

@@ -34,7 +34,6 @@ func (l *Local) sweepLater(r *record) {
 	if l.closed {
 		return
 	}
-	r.unswept = true
 	l.sweeps.pending = append(l.sweeps.pending, r)
 	if len(l.sweeps.pending) > 1 {
 		return // the timer runs

@@ -1,0 +1,136 @@
+package chattool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"charm.land/fantasy"
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A scripted model makes the calls it is given, all in its first step, and then
+// says that it is done. It keeps what it was sent.
+type scripted struct {
+	fantasy.LanguageModel
+	calls []fantasy.ToolCallContent
+	sent  []fantasy.Call
+}
+
+func (m *scripted) Generate(_ context.Context, call fantasy.Call) (*fantasy.Response, error) {
+	m.sent = append(m.sent, call)
+	if len(m.sent) > 1 {
+		return &fantasy.Response{Content: fantasy.ResponseContent{fantasy.TextContent{Text: "done"}}, FinishReason: fantasy.FinishReasonStop}, nil
+	}
+	response := &fantasy.Response{FinishReason: fantasy.FinishReasonToolCalls}
+	for _, call := range m.calls {
+		response.Content = append(response.Content, call)
+	}
+	return response, nil
+}
+
+func (m *scripted) Stream(_ context.Context, call fantasy.Call) (fantasy.StreamResponse, error) {
+	m.sent = append(m.sent, call)
+	first := len(m.sent) == 1
+	return func(yield func(fantasy.StreamPart) bool) {
+		if !first {
+			yield(fantasy.StreamPart{Type: fantasy.StreamPartTypeFinish, FinishReason: fantasy.FinishReasonStop})
+			return
+		}
+		for _, call := range m.calls {
+			if !yield(fantasy.StreamPart{Type: fantasy.StreamPartTypeToolCall, ID: call.ToolCallID, ToolCallName: call.ToolName, ToolCallInput: call.Input}) {
+				return
+			}
+		}
+		yield(fantasy.StreamPart{Type: fantasy.StreamPartTypeFinish, FinishReason: fantasy.FinishReasonToolCalls})
+	}, nil
+}
+
+func (m *scripted) Provider() string { return "scripted" }
+func (m *scripted) Model() string    { return "scripted" }
+
+// A tool that goes wrong in whatever way is a result that the model reads. The
+// step goes on, and no command is run twice.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	calls := []fantasy.ToolCallContent{
+		{ToolCallID: "ok", ToolName: "execute", Input: `{"command":"true"}`},
+		{ToolCallID: "list", ToolName: "process_list", Input: `{}`},
+		{ToolCallID: "mistake", ToolName: "execute", Input: `{"command":"x","timeout":120000}`},
+		{ToolCallID: "last", ToolName: "process_output", Input: `{"process_id":"a"}`},
+	}
+	for _, tt := range []struct {
+		name    string
+		manager *fake
+		err     error
+		content string // of the first call
+		isError bool
+	}{
+		{name: "success", manager: &fake{}, content: `"success":true`},
+		{name: "failure", manager: &fake{exit: 1}, content: `"exit_code":1`},
+		{name: "panic", manager: &fake{panics: true}, content: "failed unexpectedly", isError: true},
+		{name: "no manager", manager: &fake{}, err: errors.New("the workspace is stopped"), content: "the workspace is stopped", isError: true},
+	} {
+		for _, streams := range []bool{false, true} {
+			name := tt.name
+			if streams {
+				name += ", streamed"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				manager := *tt.manager
+				resolver := func(context.Context) (procmgr.Manager, error) { return &manager, tt.err }
+				model := &scripted{calls: calls}
+				agent := fantasy.NewAgent(model, fantasy.WithTools(chattool.All(resolver, nil)...))
+				var result *fantasy.AgentResult
+				var err error
+				if streams {
+					result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go"})
+				} else {
+					result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go"})
+				}
+				require.NoError(t, err)
+				require.Len(t, result.Steps, 2, "the model is asked again, with the results")
+
+				results := map[string]fantasy.ToolResultContent{}
+				for _, res := range result.Steps[0].Content.ToolResults() {
+					results[res.ToolCallID] = res
+				}
+				require.Len(t, results, len(calls), "every call has a result")
+				content, isError := said(t, results["ok"])
+				require.Contains(t, content, tt.content)
+				require.Equal(t, tt.isError, isError)
+				content, isError = said(t, results["mistake"])
+				require.Contains(t, content, "without a unit")
+				require.True(t, isError)
+				if tt.err == nil {
+					require.Equal(t, []string{"true"}, manager.commands)
+				}
+
+				require.Len(t, model.sent[0].Tools, 4)
+				for _, sent := range model.sent[0].Tools {
+					schema := sent.(fantasy.FunctionTool).InputSchema
+					require.Equal(t, "object", schema["type"])
+					require.NotNil(t, schema["properties"])
+					require.NotNil(t, schema["required"])
+				}
+			})
+		}
+	}
+}
+
+// said returns what the model reads of a result.
+func said(t *testing.T, res fantasy.ToolResultContent) (content string, isError bool) {
+	t.Helper()
+	switch output := res.Result.(type) {
+	case fantasy.ToolResultOutputContentError:
+		content, isError = output.Error.Error(), true
+	case fantasy.ToolResultOutputContentText:
+		content = output.Text
+	}
+	require.True(t, json.Valid([]byte(content)), content)
+	return content, isError
+}

@@ -1,0 +1,128 @@
+package chattool
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"charm.land/fantasy"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// The places of the tools in [toolset.Set.Definitions].
+const (
+	execute = iota
+	processOutput
+	processList
+	processSignal
+)
+
+// Execute returns the tool that runs a command, on the managers that the
+// resolver names. opts may be nil, and is copied.
+func Execute(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
+	return All(managers, opts)[execute]
+}
+
+// ProcessOutput returns the tool that reads what a process has printed, and
+// waits for it. opts may be nil, and is copied.
+func ProcessOutput(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
+	return All(managers, opts)[processOutput]
+}
+
+// ProcessList returns the tool that lists the processes. opts may be nil, and
+// is copied.
+func ProcessList(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
+	return All(managers, opts)[processList]
+}
+
+// ProcessSignal returns the tool that ends or interrupts a process. opts may
+// be nil, and is copied.
+func ProcessSignal(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
+	return All(managers, opts)[processSignal]
+}
+
+// All returns the four tools: execute, process_output, process_list and
+// process_signal, in this order. A model that can start processes needs all
+// of them. opts may be nil, and is copied.
+func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
+	set := toolset.New(managers, opts)
+	var tools []fantasy.AgentTool
+	for _, def := range set.Definitions() {
+		tools = append(tools, &tool{set: set, def: def})
+	}
+	return tools
+}
+
+// A tool is one tool of a Set. It is safe for concurrent use.
+type tool struct {
+	set *toolset.Set
+	def toolset.Definition // never changed
+
+	mu      sync.Mutex // guards options
+	options fantasy.ProviderOptions
+}
+
+// Info describes the tool. What it returns is the caller's: fantasy rewrites
+// the parameters of a tool before it sends them.
+func (t *tool) Info() fantasy.ToolInfo {
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+		Required   []string       `json:"required"`
+	}
+	if err := json.Unmarshal(t.def.Schema, &schema); err != nil {
+		panic("chattool: the schema of " + t.def.Name + ": " + err.Error()) // toolset has just written it
+	}
+	// Providers want an empty object and an empty list, not null.
+	if schema.Properties == nil {
+		schema.Properties = map[string]any{}
+	}
+	if schema.Required == nil {
+		schema.Required = []string{}
+	}
+	return fantasy.ToolInfo{
+		Name:        t.def.Name,
+		Description: t.def.Description,
+		Parameters:  schema.Properties,
+		Required:    schema.Required,
+		Parallel:    t.def.Parallel,
+	}
+}
+
+// metadata is what a response tells a user interface about the process.
+type metadata struct {
+	ProcessID string        `json:"process_id"`
+	State     procmgr.State `json:"state"`
+	ExitCode  *int          `json:"exit_code,omitempty"`
+}
+
+// Run carries out a call. Its error is always nil.
+func (t *tool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
+	res := t.set.Call(ctx, toolset.Call{
+		ID: call.ID,
+		// The tool is this one, whatever name the host has it under.
+		Name:      t.def.Name,
+		Arguments: json.RawMessage(call.Input),
+	})
+	response := fantasy.NewTextResponse(res.Content)
+	response.IsError = res.IsError
+	if res.Output != nil {
+		p := res.Output.Process
+		response = fantasy.WithResponseMetadata(response, metadata{ProcessID: p.ID, State: p.State, ExitCode: p.ExitCode})
+	}
+	return response, nil
+}
+
+// ProviderOptions returns what SetProviderOptions was given last.
+func (t *tool) ProviderOptions() fantasy.ProviderOptions {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.options
+}
+
+// SetProviderOptions sets what a provider is told about the tool.
+func (t *tool) SetProviderOptions(opts fantasy.ProviderOptions) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.options = opts
+}

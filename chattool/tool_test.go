@@ -1,0 +1,127 @@
+package chattool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+
+	"charm.land/fantasy"
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func named(id string) *toolset.Options {
+	return &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return id }}
+}
+
+func TestInfo(t *testing.T) {
+	t.Parallel()
+	managers := toolset.Static(&fake{})
+	defs := toolset.New(managers, nil).Definitions()
+	tools := chattool.All(managers, nil)
+	require.Len(t, tools, len(defs))
+	for i, one := range []func(toolset.Resolver, *toolset.Options) fantasy.AgentTool{
+		chattool.Execute, chattool.ProcessOutput, chattool.ProcessList, chattool.ProcessSignal,
+	} {
+		t.Run(defs[i].Name, func(t *testing.T) {
+			t.Parallel()
+			info := tools[i].Info()
+			require.Equal(t, info, one(managers, nil).Info())
+			require.Equal(t, defs[i].Name, info.Name)
+			require.Equal(t, defs[i].Description, info.Description)
+			require.Equal(t, defs[i].Parallel, info.Parallel)
+			require.NotNil(t, info.Required)
+			require.NotNil(t, info.Parameters)
+			// The same schema, as fantasy puts it together.
+			schema := map[string]any{"type": "object", "properties": info.Parameters, "additionalProperties": false}
+			if len(info.Required) > 0 {
+				schema["required"] = info.Required
+			}
+			data, err := json.Marshal(schema)
+			require.NoError(t, err)
+			require.JSONEq(t, string(defs[i].Schema), string(data))
+
+			// What is returned is the caller's.
+			clear(info.Parameters)
+			clear(info.Required)
+			require.Equal(t, tools[i].Info(), one(managers, nil).Info())
+		})
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	broken := func(context.Context) (procmgr.Manager, error) { return nil, errors.New("the workspace is stopped") }
+	for _, tt := range []struct {
+		name     string
+		managers toolset.Resolver
+		input    string
+		isError  bool
+		content  string
+		metadata string
+	}{
+		{"success", toolset.Static(&fake{text: "<hi>"}), `{"command":"x"}`, false, `"output":"<hi>"`, `{"process_id":"p1","state":"exited","exit_code":0}`},
+		{"failure", toolset.Static(&fake{exit: 2}), `{"command":"x"}`, false, `{"success":false,`, `{"process_id":"p1","state":"exited","exit_code":2}`},
+		{"timeout", toolset.Static(&fake{exit: -1}), `{"command":"x"}`, false, `"background_process_id":"p1"`, `{"process_id":"p1","state":"running"}`},
+		{"mistake", toolset.Static(&fake{}), `{"cmd":"x"}`, true, `it is called \"command\"`, ``},
+		{"nothing", toolset.Static(&fake{}), ``, true, `missing and required`, ``},
+		{"no manager", broken, `{"command":"x"}`, true, `the workspace is stopped`, ``},
+		{"panic", toolset.Static(&fake{panics: true}), `{"command":"x"}`, true, `may have started as process p1`, ``},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			// A host may have the tool under another name.
+			response, err := chattool.Execute(tt.managers, named("p1")).Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: tt.input})
+			require.NoError(t, err)
+			require.Equal(t, "text", response.Type)
+			require.Equal(t, tt.isError, response.IsError)
+			require.Contains(t, response.Content, tt.content)
+			require.Equal(t, tt.metadata, response.Metadata)
+			require.True(t, json.Valid([]byte(response.Content)))
+		})
+	}
+}
+
+func TestRunCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tool := range chattool.All(toolset.Static(&fake{exit: -1}), nil) {
+		_, err := tool.Run(ctx, fantasy.ToolCall{Name: tool.Info().Name, Input: `{"command":"x"}`})
+		require.NoError(t, err)
+	}
+}
+
+// A call's ID is what a host that replays calls knows it by.
+func TestCallID(t *testing.T) {
+	t.Parallel()
+	var got toolset.Call
+	opts := &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { got = c; return "" }}
+	_, err := chattool.Execute(toolset.Static(&fake{}), opts).Run(t.Context(), fantasy.ToolCall{ID: "call_7", Name: "execute", Input: `{"command":"x"}`})
+	require.NoError(t, err)
+	require.Equal(t, toolset.Call{ID: "call_7", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)}, got)
+}
+
+type cached struct{ fantasy.ProviderOptionsData }
+
+func TestProviderOptions(t *testing.T) {
+	t.Parallel()
+	tools := chattool.All(toolset.Static(&fake{}), nil)
+	require.Nil(t, tools[0].ProviderOptions())
+	opts := fantasy.ProviderOptions{"anthropic": cached{}}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			tools[0].SetProviderOptions(opts)
+			tools[0].ProviderOptions()
+			tools[0].Info()
+		})
+	}
+	wg.Wait()
+	require.Equal(t, opts, tools[0].ProviderOptions())
+	require.Nil(t, tools[1].ProviderOptions(), "each tool has its own")
+}

@@ -1,0 +1,176 @@
+package toolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/xerrors"
+)
+
+// maxArguments bounds what is decoded, in bytes. A command that is longer than
+// the system takes is refused by the manager; this only keeps a runaway model
+// from costing memory.
+const maxArguments = 4 << 20
+
+// An argument is a pointer to a field of an arguments struct. decode sets it
+// from what the model sent, which is never null. What it leaves alone keeps
+// the value that the struct came with. Its error says what was expected.
+type argument interface {
+	decode(raw json.RawMessage) error
+}
+
+// decode fills a pointer to an arguments struct with what the model sent. It
+// is stricter than encoding/json in what could run the wrong thing (names that
+// are unknown, doubled or spelled otherwise), and takes the forms that models
+// mean well by.
+func decode(raw json.RawMessage, arguments any) error {
+	members, err := object(raw)
+	if err != nil {
+		return err
+	}
+	into := reflect.ValueOf(arguments).Elem()
+	// A misspelled name comes before what is missing: it is the cause.
+	if err := unknown(members, into.Type()); err != nil {
+		return err
+	}
+	for field, value := range into.Fields() {
+		name := fieldName(field)
+		raw, ok := members[name]
+		if !ok || string(raw) == "null" {
+			if required(field) {
+				return xerrors.Errorf("the argument %q is missing and required", name)
+			}
+			continue
+		}
+		if err := value.Addr().Interface().(argument).decode(raw); err != nil {
+			return xerrors.Errorf("the argument %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// object returns the members of the JSON object that the arguments should be.
+func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	if len(raw) > maxArguments {
+		return nil, xerrors.Errorf("the arguments have %d bytes, at most %d are taken; write what is long to a file", len(raw), maxArguments)
+	}
+	if !utf8.Valid(raw) {
+		return nil, errors.New("the arguments are not valid UTF-8")
+	}
+	raw = bytes.TrimSpace(raw)
+	if len(raw) > 0 && raw[0] == '"' {
+		// Some models encode the object twice.
+		var inner string
+		if err := json.Unmarshal(raw, &inner); err != nil {
+			return nil, xerrors.Errorf("the arguments are not valid JSON: %w", err)
+		}
+		raw = bytes.TrimSpace([]byte(inner))
+	}
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	if raw[0] != '{' {
+		return nil, xerrors.Errorf("the arguments must be a JSON object, not %s", kind(raw))
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	members := make(map[string]json.RawMessage)
+	if _, err := dec.Token(); err != nil {
+		return nil, xerrors.Errorf("the arguments are not valid JSON: %w", err)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, xerrors.Errorf("the arguments are not valid JSON: %w", err)
+		}
+		name := key.(string) // within an object, the decoder takes nothing else
+		if _, ok := members[name]; ok {
+			return nil, xerrors.Errorf("the argument %.60q is there twice", name)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, xerrors.Errorf("the arguments are not valid JSON: %w", err)
+		}
+		members[name] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, xerrors.Errorf("the arguments are not valid JSON: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the arguments' JSON object")
+	}
+	return members, nil
+}
+
+// unknown returns an error for a member that is no argument, with the name that
+// was probably meant.
+func unknown(members map[string]json.RawMessage, t reflect.Type) error {
+	var known []string
+	for field := range t.Fields() {
+		known = append(known, fieldName(field))
+	}
+	var names []string
+	for name := range members {
+		if !slices.Contains(known, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	name := slices.Min(names)
+	if len(known) == 0 {
+		return xerrors.Errorf("there is no argument %.60q; this tool takes none", name)
+	}
+	if meant := meant(name, t); meant != "" {
+		return xerrors.Errorf("there is no argument %.60q, it is called %q; this tool takes %s", name, meant, strings.Join(known, ", "))
+	}
+	return xerrors.Errorf("there is no argument %.60q; this tool takes %s", name, strings.Join(known, ", "))
+}
+
+// meant returns the argument that a wrong name most likely stands for, or "".
+func meant(name string, t reflect.Type) string {
+	fold := func(s string) string {
+		return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
+	}
+	for field := range t.Fields() {
+		if fold(fieldName(field)) == fold(name) {
+			return fieldName(field)
+		}
+	}
+	for field := range t.Fields() {
+		for alias := range strings.SplitSeq(field.Tag.Get("alias"), ",") {
+			if alias != "" && fold(alias) == fold(name) {
+				return fieldName(field)
+			}
+		}
+	}
+	return ""
+}
+
+// kind names what a JSON value is, for an error.
+func kind(raw json.RawMessage) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return "a number"
+	}
+	return "something that is not JSON"
+}

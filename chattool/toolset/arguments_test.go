@@ -1,0 +1,213 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, tool, arguments, want string }{
+		{"nothing", "execute", ``, `the argument "command" is missing and required`},
+		{"null", "execute", `null`, `the argument "command" is missing`},
+		{"command null", "execute", `{"command":null}`, `the argument "command" is missing`},
+		{"missing beside another", "execute", `{"timeout":"5s"}`, `the argument "command" is missing`},
+		{"empty command", "execute", `{"command":" \n"}`, `the argument "command" is empty`},
+		{"array", "execute", `["ls"]`, `must be a JSON object, not an array`},
+		{"number", "execute", `1`, `must be a JSON object, not a number`},
+		{"bare string", "execute", `"ls"`, `must be a JSON object`},
+		{"bare word", "execute", `ls`, `must be a JSON object`},
+		{"cut off", "execute", `{"command":"ls`, `not valid JSON`},
+		{"cut off after a member", "execute", `{"command":"ls"`, `not valid JSON`},
+		{"trailing comma", "execute", `{"command":"ls",}`, `not valid JSON`},
+		{"trailing garbage", "execute", `{"command":"ls"} x`, `something follows`},
+		{"two objects", "execute", `{"command":"ls"}{"command":"rm"}`, `something follows`},
+		{"twice", "execute", `{"command":"ls","command":"rm"}`, `the argument "command" is there twice`},
+		{"twice by escape", "execute", `{"command":"ls","\u0063ommand":"rm"}`, `is there twice`},
+		{"not UTF-8", "execute", "{\"command\":\"a\xff\"}", `not valid UTF-8`},
+		{"half a surrogate pair", "execute", `{"command":"rm \ud800"}`, `half of a surrogate pair`},
+		{"too large", "execute", `{"command":"` + strings.Repeat("a", 4<<20) + `"}`, `at most 4194304 are taken`},
+		{"misspelled", "execute", `{"cmd":"ls"}`, `there is no argument "cmd", it is called "command"; this tool takes command, timeout, workdir, run_in_background`},
+		{"other case", "execute", `{"Command":"ls"}`, `there is no argument "Command", it is called "command"`},
+		{"camel case", "execute", `{"command":"ls","runInBackground":true}`, `it is called "run_in_background"`},
+		{"cwd", "execute", `{"command":"ls","cwd":"/"}`, `it is called "workdir"`},
+		{"unknown", "execute", `{"command":"ls","zz":1}`, `there is no argument "zz"; this tool takes command,`},
+		{"no arguments at all", "process_list", `{"all":true}`, `there is no argument "all"; this tool takes none`},
+		{"command as a list", "execute", `{"command":["ls","-l"]}`, `the argument "command": got an array, want a string`},
+		{"command as a number", "execute", `{"command":1}`, `the argument "command": got a number, want a string`},
+		{"flag", "execute", `{"command":"ls","run_in_background":"maybe"}`, `the argument "run_in_background": got "maybe", want true or false`},
+		{"flag as a number", "execute", `{"command":"ls","run_in_background":1}`, `got 1, want true or false`},
+		{"milliseconds", "execute", `{"command":"ls","timeout":120000}`, `the argument "timeout": got 120000 without a unit: milliseconds would be "2m", seconds would be "33h20m"; write the one that is meant`},
+		{"milliseconds in a string", "execute", `{"command":"ls","timeout":"120000"}`, `milliseconds would be "2m"`},
+		{"absurd", "execute", `{"command":"ls","timeout":1e300}`, `too long`},
+		{"infinite", "execute", `{"command":"ls","timeout":1e999}`, `too long`},
+		{"negative", "execute", `{"command":"ls","timeout":-1}`, `negative`},
+		{"minus infinite", "execute", `{"command":"ls","timeout":-1e999}`, `negative`},
+		{"negative with a unit", "execute", `{"command":"ls","timeout":"-1s"}`, `negative`},
+		{"not a number", "execute", `{"command":"ls","timeout":"NaN"}`, `want a duration such as "30s" or "1m30s"`},
+		{"infinity", "execute", `{"command":"ls","timeout":"Inf"}`, `want a duration such as`},
+		{"overflow", "execute", `{"command":"ls","timeout":"9999999999h"}`, `want a duration such as`},
+		{"garbage", "execute", `{"command":"ls","timeout":"soon"}`, `got "soon", want a duration`},
+		{"days", "execute", `{"command":"ls","timeout":"1d"}`, `got "1d", want a duration`},
+		{"duration as a boolean", "execute", `{"command":"ls","timeout":true}`, `got a boolean, want a duration`},
+		{"duration as an object", "execute", `{"command":"ls","timeout":{}}`, `got an object, want a duration`},
+		{"no id", "process_output", `{}`, `the argument "process_id" is missing`},
+		{"empty id", "process_output", `{"process_id":" "}`, `it is empty; take the background_process_id`},
+		{"id as a list", "process_output", `{"process_id":["a"]}`, `got an array, want a process id`},
+		{"endless id", "process_output", `{"process_id":"` + strings.Repeat("a", 65) + `"}`, `at most 64`},
+		{"negative offset", "process_output", `{"process_id":"a","since":-1}`, `the argument "since": got -1, want 0 or more`},
+		{"offset in between", "process_output", `{"process_id":"a","since":1.5}`, `want a whole number`},
+		{"offset in words", "process_output", `{"process_id":"a","since":"end"}`, `want a whole number`},
+		{"offset too large", "process_output", `{"process_id":"a","since":99999999999999999999}`, `want a whole number`},
+		{"no signal", "process_signal", `{"process_id":"a"}`, `the argument "signal" is missing`},
+		{"empty signal", "process_signal", `{"process_id":"a","signal":""}`, `want terminate, kill or interrupt`},
+		{"other signal", "process_signal", `{"process_id":"a","signal":"SIGSTOP"}`, `got "SIGSTOP", want terminate, kill or interrupt`},
+		{"unknown tool", "Execute", `{}`, `there is no tool "Execute"; the tools are execute, process_output, process_list, process_signal`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{}
+			res, got := call(t, m, nil, tt.tool, tt.arguments)
+			require.True(t, res.IsError)
+			require.Nil(t, res.Output)
+			require.Equal(t, false, got["success"])
+			require.Contains(t, got["error"], tt.want)
+			require.Empty(t, m.starts, "nothing runs")
+		})
+	}
+}
+
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, timeout string
+		want          time.Duration
+	}{
+		{"seconds with a unit", `"30s"`, 30 * time.Second},
+		{"two units", `"1m30s"`, 90 * time.Second},
+		{"milliseconds", `"1500ms"`, 1500 * time.Millisecond},
+		{"string of seconds", `"30"`, 30 * time.Second},
+		{"seconds", `30`, 30 * time.Second},
+		{"part of a second", `1.5`, 1500 * time.Millisecond},
+		{"string of part of a second", `" 1.5 "`, 1500 * time.Millisecond},
+		{"exponent", `1e1`, 10 * time.Second},
+		{"an hour", `3600`, time.Hour},
+		{"zero", `0`, 0},
+		{"zero seconds", `"0s"`, 0},
+		{"empty", `""`, 10 * time.Second},
+		{"blank", `" "`, 10 * time.Second},
+		{"null", `null`, 10 * time.Second},
+		{"over an hour", `"3601s"`, 3601 * time.Second},
+		{"the longest", `"4h"`, 4 * time.Hour},
+		{"longer", `"96h"`, 4 * time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{}
+			res, _ := call(t, m, nil, "execute", `{"command":"x","timeout":`+tt.timeout+`}`)
+			require.False(t, res.IsError, res.Content)
+			require.Equal(t, tt.want, m.starts[0].Wait)
+			res, _ = call(t, m, nil, "process_output", `{"process_id":"x","wait_timeout":`+tt.timeout+`}`)
+			require.False(t, res.IsError, res.Content)
+			require.Equal(t, tt.want, m.outputs[0].Wait)
+		})
+	}
+}
+
+// What models send instead of what the schema says, where it is plain what
+// they mean.
+func TestTolerance(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, tool, arguments string }{
+		{"id with space around it", "process_output", `{"process_id":" p1\n"}`},
+		{"arguments with space around them", "process_output", " {\"process_id\":\"p1\"}\n"},
+		{"arguments in a string", "process_output", `" {\"process_id\":\"p1\"} "`},
+		{"offset in a string", "process_output", `{"process_id":"p1","since":"0"}`},
+		{"offset with a point", "process_output", `{"process_id":"p1","since":0.0}`},
+		{"offset empty", "process_output", `{"process_id":"p1","since":""}`},
+		{"wait_for null", "process_output", `{"process_id":"p1","wait_for":null}`},
+		{"flag empty", "execute", `{"command":"x","run_in_background":""}`},
+		{"flag in a string", "execute", `{"command":"x","run_in_background":"false"}`},
+		{"escaped replacement rune", "execute", `{"command":"x \uFFFD"}`},
+		{"SIGTERM", "process_signal", `{"process_id":"p1","signal":"SIGTERM"}`},
+		{"term", "process_signal", `{"process_id":"p1","signal":"term"}`},
+		{"15", "process_signal", `{"process_id":"p1","signal":15}`},
+		{"Terminate", "process_signal", `{"process_id":"p1","signal":" Terminate "}`},
+		{"list with nothing", "process_list", ``},
+		{"list with null", "process_list", `null`},
+		{"list with an empty object", "process_list", `{}`},
+		{"list with an empty string", "process_list", `""`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+				require.Equal(t, "p1", id)
+				return exited(id, 0, ""), nil
+			}}
+			res, _ := call(t, m, nil, tt.tool, tt.arguments)
+			require.False(t, res.IsError, res.Content)
+			for _, sig := range m.signals {
+				require.Equal(t, procmgr.Terminate, sig)
+			}
+			for _, req := range m.starts {
+				require.False(t, req.Background)
+			}
+		})
+	}
+	m := &fake{}
+	call(t, m, nil, "process_signal", `{"process_id":234567,"signal":"INT"}`)
+	call(t, m, nil, "process_signal", `{"process_id":"a","signal":"9"}`)
+	require.Equal(t, []procmgr.Signal{procmgr.Interrupt, procmgr.Kill}, m.signals)
+}
+
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	set := toolset.New(nil, &toolset.Options{DefaultTimeout: 90 * time.Second, MaxTimeout: time.Hour})
+	defs := set.Definitions()
+	var names []string
+	for _, def := range defs {
+		names = append(names, def.Name)
+		require.NotEmpty(t, def.Description)
+		require.Equal(t, strings.HasPrefix(def.Name, "process_") && def.Name != "process_signal", def.Parallel)
+		require.NotRegexp(t, `\$|\{(default|max)\}`, string(def.Schema), "providers refuse $schema, $id and $ref")
+		var schema struct {
+			Type                 string                    `json:"type"`
+			Properties           map[string]map[string]any `json:"properties"`
+			AdditionalProperties *bool                     `json:"additionalProperties"`
+		}
+		require.NoError(t, json.Unmarshal(def.Schema, &schema))
+		require.Equal(t, "object", schema.Type)
+		require.NotNil(t, schema.Properties)
+		require.False(t, *schema.AdditionalProperties)
+		for name, property := range schema.Properties {
+			require.NotEmpty(t, property["description"], name)
+			require.NotEmpty(t, property["type"], name)
+		}
+	}
+	require.Equal(t, []string{"execute", "process_output", "process_list", "process_signal"}, names)
+	require.JSONEq(t, `{
+		"type": "object",
+		"properties": {
+			"process_id": {"type": "string", "description": "The background_process_id that execute returned, or one from process_list."},
+			"signal": {"type": "string", "enum": ["terminate", "kill", "interrupt"],
+				"description": "terminate asks it to end (SIGTERM), interrupt is Ctrl-C (SIGINT), kill ends it for certain (SIGKILL)."}
+		},
+		"required": ["process_id", "signal"],
+		"additionalProperties": false
+	}`, string(defs[3].Schema))
+	require.Contains(t, string(defs[0].Schema), "default 1m30s, at most 1h.")
+
+	// What is returned is the caller's.
+	defs[0].Schema[0] = 'x'
+	defs[1].Name = "other"
+	require.JSONEq(t, string(toolset.New(nil, nil).Definitions()[3].Schema), string(set.Definitions()[3].Schema))
+	require.True(t, json.Valid(set.Definitions()[0].Schema))
+	require.Equal(t, "process_output", set.Definitions()[1].Name)
+}

@@ -1,0 +1,80 @@
+package toolset
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// mayBackground reports whether a command has an & that could background
+// something. It is what most commands are spared the parser by, and is never
+// false where promote would be true.
+func mayBackground(command string) bool {
+	if strings.IndexByte(command, '&') < 0 {
+		return false
+	}
+	if strings.IndexByte(command, '\\') >= 0 {
+		return true // an escaped neighbor is no operator: \&& ends with one &
+	}
+	for i := range len(command) {
+		if command[i] != '&' {
+			continue
+		}
+		// &&, >&, <&, &> and |& are operators of their own.
+		before, after := i > 0 && strings.IndexByte("&><|", command[i-1]) >= 0, i+1 < len(command) && strings.IndexByte("&>", command[i+1]) >= 0
+		if !before && !after {
+			return true
+		}
+	}
+	return false
+}
+
+// promote returns the command without the & that backgrounds its last
+// statement, and whether it is to be run in the background instead: where
+// nothing but assignments, cd and export stands before that statement. All
+// else must have ended when the call returns, and is run as it is.
+//
+// A nil script is never promoted.
+func (s *script) promote() (command string, ok bool) {
+	if s == nil {
+		return "", false
+	}
+	last := s.stmts[len(s.stmts)-1]
+	if !last.Background {
+		return "", false
+	}
+	if _, ok := last.Cmd.(*syntax.CoprocClause); ok {
+		return "", false // its output belongs to the shell that waits for it
+	}
+	for _, stmt := range s.stmts[:len(s.stmts)-1] {
+		if !conjuncts(stmt, prepares) {
+			return "", false
+		}
+	}
+	at := int(last.Semicolon.Offset())
+	if at >= len(s.source) || s.source[at] != '&' {
+		return "", false
+	}
+	before, after := s.source[:at], s.source[at+1:]
+	// What follows directly, such as a comment, must not become part of the
+	// word before it.
+	if after != "" && !strings.ContainsRune(" \t\n", rune(after[0])) {
+		before += " "
+	}
+	return before + after, true
+}
+
+// prepares reports whether a statement only sets the stage: an assignment, cd
+// or export, without anything that runs a command or takes time.
+func prepares(s *syntax.Stmt) bool {
+	if !plain(s) {
+		return false
+	}
+	switch cmd := s.Cmd.(type) {
+	case *syntax.DeclClause:
+		return cmd.Variant.Value == "export" && stillAssigns(cmd.Args)
+	case *syntax.CallExpr:
+		return len(cmd.Args) == 0 && stillAssigns(cmd.Assigns) || isCd(cmd)
+	}
+	return false
+}

@@ -1,0 +1,203 @@
+package toolset_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+)
+
+// A promotion is a script and what becomes of it. The scripts are harmless, so
+// that the shells can be asked about them.
+type promotion struct {
+	name, script string
+	want         string // what is run in the background; "" where nothing is promoted
+	bash         bool   // dash reads it otherwise
+}
+
+var promotions = []promotion{
+	{name: "one command", script: "echo a &", want: "echo a "},
+	{name: "no space", script: "echo a&", want: "echo a"},
+	{name: "newlines after", script: "echo a &\n\n \t\n", want: "echo a \n\n \t\n"},
+	{name: "comment after", script: "echo a & # b & c", want: "echo a  # b & c"},
+	{name: "comment right after", script: "echo a&#b", want: "echo a #b"},
+	{name: "comment on the next line", script: "echo a &\n# b &\n", want: "echo a \n# b &\n"},
+	{name: "continued line and a comment", script: "echo a&\\\n#b", want: "echo a \\\n#b"},
+	{name: "chain", script: "true && echo a &", want: "true && echo a "},
+	{name: "alternative", script: "false || echo a &", want: "false || echo a "},
+	{name: "pipeline", script: "echo a | cat &", want: "echo a | cat "},
+	{name: "negated", script: "! echo a &", want: "! echo a "},
+	{name: "redirected", script: "echo a > /dev/null 2>&1 &", want: "echo a > /dev/null 2>&1 "},
+	{name: "redirected, no space", script: "echo a 2>&1&", want: "echo a 2>&1"},
+	{name: "nohup", script: "nohup echo a > /dev/null 2>&1 &", want: "nohup echo a > /dev/null 2>&1 "},
+	{name: "subshell", script: "( echo a; echo b ) &", want: "( echo a; echo b ) "},
+	{name: "group", script: "{ echo a; echo b; } &", want: "{ echo a; echo b; } "},
+	{name: "loop", script: "for i in 1 2; do echo $i; done &", want: "for i in 1 2; do echo $i; done "},
+	{name: "bash -c", script: `sh -c 'echo a & wait' &`, want: `sh -c 'echo a & wait' `},
+	{name: "escaped & before", script: `echo \&&`, want: `echo \&`},
+	{name: "backslash before", script: `echo \\&`, want: `echo \\`},
+	{name: "here-document", script: "cat <<EOF &\na & b\nEOF\n", want: "cat <<EOF \na & b\nEOF\n"},
+	{name: "cd in the chain", script: "cd / && echo a &", want: "cd / && echo a "},
+	{name: "cd before", script: "cd /; echo a &", want: "cd /; echo a "},
+	{name: "cd on a line before", script: "cd /\necho a &", want: "cd /\necho a "},
+	{name: "assignment before", script: "A=1; echo $A &", want: "A=1; echo $A "},
+	{name: "assignments and export before", script: "A=1; export B=2; echo $A$B &", want: "A=1; export B=2; echo $A$B "},
+	{name: "default value before", script: "export A=${A:-3000}; echo $A &", want: "export A=${A:-3000}; echo $A "},
+	{name: "quoted value before", script: `A="x $HOME"; echo "$A" &`, want: `A="x $HOME"; echo "$A" `},
+	{name: "chain of cd and export before", script: "cd / && export A=1 && B=2; echo $A &", want: "cd / && export A=1 && B=2; echo $A "},
+	{name: "assignment for the command", script: "A=1 echo a &", want: "A=1 echo a "},
+	{name: "assignment in the background", script: "A=1 &", want: "A=1 "},
+	{name: "wide runes", script: "echo 日本 & # é", want: "echo 日本  # é"},
+	{name: "test", script: "[[ a == a && b == b ]] &", want: "[[ a == a && b == b ]] ", bash: true},
+
+	{name: "none", script: "echo a"},
+	{name: "empty", script: ""},
+	{name: "and", script: "true && echo a"},
+	{name: "two commands", script: "echo a & echo b"},
+	{name: "install first", script: "echo install; echo a &"},
+	{name: "install on a line before", script: "echo install\necho a &"},
+	{name: "two in the background", script: "echo a & echo b &"},
+	{name: "wait", script: "echo a & wait"},
+	{name: "pid", script: "echo a & echo $! > /dev/null"},
+	{name: "sleep and look", script: "echo a &\nsleep 0; echo b"},
+	{name: "cd in the background", script: "cd / & echo a &"},
+	{name: "cd or", script: "cd /nowhere || exit 1; echo a &"},
+	{name: "cd that is redirected", script: "cd / > /dev/null; echo a &"},
+	{name: "negated cd", script: "! cd /; echo a &"},
+	{name: "cd in a subshell", script: "(cd /); echo a &"},
+	{name: "substitution before", script: "A=$(echo install); echo a &"},
+	{name: "backquotes before", script: "A=`echo install`; echo a &"},
+	{name: "substitution in quotes before", script: `export A="x$(echo install)"; echo a &`},
+	{name: "substitution in a default before", script: "A=${A:-$(echo install)}; echo a &"},
+	{name: "arithmetic before", script: "A=$((1+1)); echo a &"},
+	{name: "assignment for a command before", script: "A=1 echo install; echo a &"},
+	{name: "set before", script: "set -e; echo a &"},
+	{name: "quoted", script: "echo 'a &'"},
+	{name: "double quoted", script: `echo "a &"`},
+	{name: "escaped", script: `echo a \&`},
+	{name: "commented", script: "echo a # b &"},
+	{name: "only a comment", script: "# a &"},
+	{name: "here-document body", script: "cat <<EOF\na &\nEOF"},
+	{name: "here-document body at the end", script: "cat <<EOF\na &\nEOF\n"},
+	{name: "descriptor", script: "echo a 2>&1"},
+	{name: "closed descriptor", script: "echo a 2>&-"},
+	{name: "within a subshell", script: "(echo a &)"},
+	{name: "within a group", script: "{ echo a & }"},
+	{name: "within a substitution", script: "echo $(echo a &)"},
+	{name: "arithmetic and", script: "echo $((3 & 1))"},
+	{name: "case", script: "case a in a) echo a & ;; esac"},
+	{name: "both streams", script: "echo a &> /dev/null", bash: true},
+	{name: "both streams piped", script: "echo a |& cat", bash: true},
+	{name: "coprocess", script: "coproc cat &", bash: true},
+	{name: "disown", script: "echo a & disown", bash: true},
+	{name: "process substitution before", script: "A=<(echo install); echo a &", bash: true},
+	{name: "array before", script: "A=(1 2); echo a &", bash: true},
+	{name: "not valid", script: "echo 'a &"},
+	{name: "not valid either", script: "if true; then echo a &"},
+	{name: "nothing in the background", script: "&"},
+}
+
+func TestPromote(t *testing.T) {
+	t.Parallel()
+	for _, tt := range promotions {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := toolset.Promote(tt.script)
+			require.Equal(t, tt.want, got)
+			require.Equal(t, tt.want != "", ok)
+			again, ok := toolset.PromoteUnfiltered(tt.script)
+			require.Equal(t, tt.want, again, "the look before the parser must not change anything")
+			require.Equal(t, tt.want != "", ok)
+		})
+	}
+	t.Run("over 64 KiB", func(t *testing.T) {
+		t.Parallel()
+		script := "echo " + strings.Repeat("a", toolset.MaxScript-len("echo &")) + "&"
+		_, ok := toolset.Promote(script)
+		require.True(t, ok)
+		_, ok = toolset.Promote("x" + script)
+		require.False(t, ok)
+	})
+}
+
+// Real shells have the last word: $! is set where the script has put something
+// in the background, and what is promoted prints the same, with nothing in the
+// background.
+func TestPromoteAgainstShells(t *testing.T) {
+	t.Parallel()
+	shells := map[string]bool{} // by whether they are bash
+	for _, shell := range []string{"sh", "dash", "bash"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		version, _ := exec.Command(path, "-c", "echo $BASH_VERSION").Output()
+		shells[path] = len(version) > 1
+	}
+	for shell, bash := range shells {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			run := func(script string) (output, background string) {
+				cmd := exec.Command(shell, "-c", script+"\n"+`printf 'pid:%s' "$!" >&2`)
+				cmd.Dir = t.TempDir()
+				var stderr strings.Builder
+				cmd.Stderr = &stderr
+				out, _ := cmd.Output()
+				_, background, _ = strings.Cut(stderr.String(), "pid:")
+				return string(out), background
+			}
+			for _, tt := range promotions {
+				if tt.bash && !bash || tt.want == "" {
+					continue
+				}
+				before, background := run(tt.script)
+				require.NotEmpty(t, background, "%s: the shell has nothing in the background", tt.name)
+				require.NoError(t, exec.Command(shell, "-n", "-c", tt.want).Run(), tt.name)
+				after, background := run(tt.want)
+				require.Empty(t, background, tt.name)
+				require.Equal(t, before, after, tt.name)
+			}
+			for _, script := range []string{
+				"echo 'a &'", `echo a \&`, "echo a # b &", "# a &", "cat <<EOF\na &\nEOF", "echo a 2>&1",
+				"(echo a &)", "echo $(echo a &)", "echo $((3 & 1))", "true && echo a",
+			} {
+				_, background := run(script)
+				require.Empty(t, background, script)
+			}
+		})
+	}
+}
+
+func FuzzPromote(f *testing.F) {
+	for _, p := range promotions {
+		f.Add(p.script)
+	}
+	f.Fuzz(func(t *testing.T, script string) {
+		toolset.DumpsFiles(script)
+		got, ok := toolset.Promote(script)
+		again, okAgain := toolset.PromoteUnfiltered(script)
+		if got != again || ok != okAgain {
+			t.Fatalf("the look before the parser changes the outcome: %q %v, without it %q %v", got, ok, again, okAgain)
+		}
+		if !ok {
+			return
+		}
+		// Without one &, or with a space in its place.
+		found := false
+		for i := range len(script) {
+			if script[i] != '&' {
+				continue
+			}
+			before, after := script[:i], script[i+1:]
+			found = found || got == before+after || got == before+" "+after
+		}
+		if !found {
+			t.Fatalf("%q is not %q without one &", got, script)
+		}
+		if strings.Trim(got, " \t\n") == "" || !toolset.Parses(got) {
+			t.Fatalf("%q became %q, which is no script", script, got)
+		}
+	})
+}

@@ -1,0 +1,43 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// The whole tool call, from the arguments to the result's JSON, beside the
+// plainest way to run the same command. Both are measured in one run, A B A B,
+// and the ratio is that of the medians.
+func BenchmarkExecuteTrue(b *testing.B) {
+	l, err := procmgr.NewLocal(nil)
+	require.NoError(b, err)
+	defer l.Close()
+	set := toolset.New(toolset.Static(l.Chat("bench")), nil)
+	call := toolset.Call{ID: "1", Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
+	var ours, theirs []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		result := set.Call(context.Background(), call)
+		middle := time.Now()
+		_, err := exec.Command("sh", "-c", "true").CombinedOutput()
+		ended := time.Now()
+		require.False(b, result.IsError, result.Content)
+		require.NoError(b, err)
+		ours, theirs = append(ours, middle.Sub(began)), append(theirs, ended.Sub(middle))
+	}
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	a, c := ours[len(ours)/2], theirs[len(theirs)/2]
+	b.ReportMetric(float64(a)/float64(c), "ratio")
+	b.ReportMetric(float64(a.Microseconds()), "us-ours")
+	b.ReportMetric(float64(c.Microseconds()), "us-theirs")
+}

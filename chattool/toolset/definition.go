@@ -1,0 +1,121 @@
+package toolset
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// A Definition is a tool as a provider wants it.
+type Definition struct {
+	Name, Description string
+	// Schema is the JSON schema of the arguments object.
+	Schema json.RawMessage
+	// Parallel reports that calls of this tool may run beside other calls of
+	// the same step. Others run in the order in which the model made them.
+	Parallel bool
+}
+
+const executeDescription = `Run a shell command (sh -c) and return its output and exit code. ` +
+	`Each call is a new shell: cd and variables do not carry over, use workdir. ` +
+	`There is no terminal and stdin is empty, so use flags such as -y instead of prompts. ` +
+	`A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with process_output and process_signal; do not run it again. ` +
+	`Set run_in_background for servers, watchers and long jobs.`
+
+const outputDescription = `Read what a process has printed and whether it has ended. ` +
+	`Waits until it ends, until wait_for matches, or until wait_timeout is over; the process runs on. ` +
+	`Reading consumes nothing: pass the last result's next_offset as since to get only what is new. ` +
+	`state is running, exited, or detached (the shell has ended, processes that it started live on); exit_code is there once it is known.`
+
+const listDescription = `List the processes, running ones first, with their ids, commands, states and exit codes. ` +
+	`Use it to find a process_id, or to see what still runs.`
+
+const signalDescription = `End or interrupt a process and everything that it has started, and return its state. ` +
+	`Use terminate first, and kill if the process still runs afterwards. ` +
+	`What it has printed can still be read with process_output.`
+
+// The arguments of the tools. Each field's type is an [argument]; a name
+// without omitempty is required. The tags: description is for the model, with
+// what [Set.fill] fills in; enum lists the values, by commas; alias lists
+// names that models use by mistake and that are answered with the right one.
+
+type executeArgs struct {
+	Command         text     `json:"command" description:"The command, as for sh -c. May be a script of several lines." alias:"cmd,script,code,shell,bash,input"`
+	Timeout         duration `json:"timeout,omitempty" description:"How long to wait for the command, such as \"30s\" or \"5m\"; default {default}, at most {max}. For the foreground only." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
+	WorkDir         text     `json:"workdir,omitempty" description:"The directory to run in; default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
+	RunInBackground flag     `json:"run_in_background,omitempty" description:"Start the command and return at once with its background_process_id. No trailing & is needed." alias:"background,is_background,detach,async"`
+}
+
+type outputArgs struct {
+	ProcessID   processID `json:"process_id" description:"The background_process_id that execute returned, or one from process_list." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait, such as \"30s\"; default {default}, at most {max}. \"0s\" returns at once with what there is." alias:"timeout,wait,timeout_ms,timeout_seconds"`
+	Since       offset    `json:"since,omitempty" description:"Only read output from this byte offset on: next_offset of an earlier result. Default 0, the beginning." alias:"offset,from,start,next_offset"`
+	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line of the output read matches this regular expression (RE2), such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
+}
+
+type listArgs struct{}
+
+type signalArgs struct {
+	ProcessID processID  `json:"process_id" description:"The background_process_id that execute returned, or one from process_list." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	Signal    signalName `json:"signal" description:"terminate asks it to end (SIGTERM), interrupt is Ctrl-C (SIGINT), kill ends it for certain (SIGKILL)." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
+}
+
+// fill puts the Set's own times into a description.
+func (s *Set) fill(description string) string {
+	return strings.NewReplacer(
+		"{default}", spell(s.opts.DefaultTimeout),
+		"{max}", spell(s.opts.MaxTimeout),
+	).Replace(description)
+}
+
+// schema reflects a struct of arguments. It leaves out what some providers
+// refuse: $schema, $id and $ref.
+func (s *Set) schema(arguments any) json.RawMessage {
+	reflector := jsonschema.Reflector{
+		Anonymous:      true,
+		DoNotReference: true,
+		ExpandedStruct: true,
+		LookupComment: func(t reflect.Type, name string) string {
+			field, _ := t.FieldByName(name)
+			return s.fill(field.Tag.Get("description"))
+		},
+		// A duration is a string to the model: a number would not say of what.
+		Mapper: func(t reflect.Type) *jsonschema.Schema {
+			if t == reflect.TypeFor[duration]() {
+				return &jsonschema.Schema{Type: "string"}
+			}
+			return nil
+		},
+	}
+	t := reflect.TypeOf(arguments)
+	schema := reflector.ReflectFromType(t)
+	schema.Version = ""
+	for field := range t.Fields() {
+		for value := range strings.SplitSeq(field.Tag.Get("enum"), ",") {
+			if value == "" {
+				continue
+			}
+			if property, ok := schema.Properties.Get(fieldName(field)); ok {
+				property.Enum = append(property.Enum, value)
+			}
+		}
+	}
+	data, err := json.Marshal(schema)
+	if err != nil {
+		panic("toolset: the schema of " + t.Name() + ": " + err.Error()) // the structs above are all there are
+	}
+	return data
+}
+
+// fieldName returns the name that a model knows a field by.
+func fieldName(field reflect.StructField) string {
+	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+	return name
+}
+
+// required reports whether the model must send a field.
+func required(field reflect.StructField) bool {
+	return !strings.HasSuffix(field.Tag.Get("json"), ",omitempty")
+}

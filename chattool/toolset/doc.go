@@ -1,0 +1,89 @@
+// Package toolset gives a language model four tools to run commands with, for
+// any loop that calls tools: definitions with JSON schemas, and one function
+// that carries out a call.
+//
+//	execute         run a command, in the foreground or in the background
+//	process_output  read what a process has printed, and wait for it
+//	process_list    see which processes there are
+//	process_signal  end or interrupt one
+//
+// The processes belong to a [procmgr.Manager], which a [Resolver] names at
+// every call, so that one Set serves every chat and every machine. For
+// charm.land/fantasy, package chattool wraps this one.
+//
+// # What a model can rely on
+//
+// A process is never lost: the result of every call that leaves one alive, or
+// may have left one alive, has its ID. A timeout ends no process; it ends the
+// wait, and the result says how to go on. A command is never run twice: its ID
+// is chosen before it is started, and where nobody can tell whether it ran, the
+// result says so and not "failed".
+//
+// # Results
+//
+// [Result].Content is always one JSON object on one line, with <, > and & as
+// they are. For execute and process_output it has
+//
+//	success                whether the command has not failed; see below
+//	output                 what was read, always there
+//	exit_code              absent while it is not known
+//	signal                 such as "SIGKILL", where one ended the shell
+//	state                  running, detached or exited
+//	wall_duration_ms       from the start to the end, or until now
+//	error                  what went wrong, in words
+//	truncated              what output leaves out, absent where nothing
+//	note                   what to know and what to do next
+//	background_process_id  the ID, while the process lives or may live
+//	next_offset            what to pass as since to read on
+//	log_path               a file with all of the output, where the manager keeps one
+//
+// execute leaves next_offset out once nothing lives, and log_path is there only
+// where the process lives or output is truncated. process_signal returns the
+// same object without output, process_list returns {"processes":[…],"omitted":n}.
+//
+// success is false where the exit code is not 0, and for a foreground command
+// that has not ended within its timeout, since what the model asked for has not
+// happened yet. A background command that has not failed is a success.
+//
+// A command that fails is a result. [Result].IsError is for what the tool
+// itself could not do: an argument that is wrong, a manager that cannot be had
+// or that refuses. Its Content is {"success":false,"error":"…"}, with
+// background_process_id where a process may live all the same. A call whose
+// context has ended is a result, not a tool error.
+//
+// # Canceled calls
+//
+// When ctx ends while execute waits for a foreground command, that command is
+// stopped: terminate, up to 2 s for it to end, then kill. This uses contexts
+// of its own, which keep the values of ctx, so the call outlasts ctx by up to
+// those 2 s and the 5 s that kill may take (by 26 s, where the manager answers
+// nothing). It goes by the ID that was chosen before the start, so a command
+// whose start is still under way is prevented. Background commands are left
+// alone, and so is what process_output reads.
+//
+// # Arguments
+//
+// Durations may be "30s", "1m30s", "30", 30 or 1.5, the last three in seconds;
+// "" and null are the default. A number over 3,600 is refused, since 120000 is
+// meant as milliseconds. Booleans and offsets may come as strings, signals as
+// SIGTERM or 15, the arguments of a call as a JSON string that holds the
+// object, and none at all as "" or null. An argument that a tool does not have
+// is refused and never ignored: dropping a misspelled one would run something
+// else than was asked for.
+//
+// # The trailing &
+//
+// A command whose last top-level statement is backgrounded, with nothing but
+// assignments, cd and export before it, is run in the background with the & taken
+// off, as if run_in_background had been set, so that its exit code is known
+// and waiting for it works. What stands before it must be plain: a redirection
+// or a command substitution there runs something that has to be over when the
+// call returns, and leaves the command as it is. Scripts are parsed as bash,
+// up to 64 KiB and to a bounded depth.
+//
+// # Testing
+//
+// A Set needs a [procmgr.Manager], an interface of four methods: a fake of a
+// few lines does, and so does procmgr.NewLocal. Package toolset has no state
+// and differs by platform in nothing but what its manager does.
+package toolset

@@ -1,0 +1,195 @@
+package toolset
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxDump is the longest command that is looked at for printing files, in
+// bytes.
+const maxDump = 4 << 10
+
+// dumpsFiles reports whether the command that was run only prints files.
+func (r *run) dumpsFiles() bool {
+	command := r.req.Command
+	if len(command) > maxDump || containsAny(command, "|", "`", "$(", "<") ||
+		!containsAny(command, "cat", "head", "tail", "sed", "bat", "less", "more", "nl") {
+		return false
+	}
+	if r.script == nil {
+		r.script = parse(command)
+	}
+	return r.script.dumpsFiles()
+}
+
+// dumpsFiles reports whether a script is made of nothing but cd and commands
+// that print files. A nil script is not.
+func (s *script) dumpsFiles() bool {
+	if s == nil {
+		return false
+	}
+	dumps := false
+	for _, stmt := range s.stmts {
+		if !conjuncts(stmt, func(s *syntax.Stmt) bool {
+			call, ok := s.Cmd.(*syntax.CallExpr)
+			if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || !onlyStderr(s.Redirs) {
+				return false
+			}
+			if isCd(call) {
+				return true
+			}
+			dumps = true
+			return len(call.Assigns) == 0 && printsFile(call.Args)
+		}) {
+			return false
+		}
+	}
+	return dumps
+}
+
+// onlyStderr reports whether redirections leave stdin and stdout alone, as
+// 2>/dev/null and 2>&1 do.
+func onlyStderr(redirs []*syntax.Redirect) bool {
+	return !slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool {
+		return r.N == nil || r.N.Value != "2" || r.Hdoc != nil || !still(r.Word)
+	})
+}
+
+// A dumper is a command that prints files.
+type dumper struct {
+	// values are the options that take a value as the next word.
+	values []string
+	// never are short options, and long ones, that make it something else: a
+	// watch on a file or an edit of it.
+	never []string
+	// script: the first word that is no option, or the value of -e, says which
+	// lines to print.
+	script bool
+}
+
+var dumpers = map[string]dumper{
+	"cat":    {},
+	"nl":     {values: []string{"-b", "-d", "-f", "-h", "-i", "-l", "-n", "-s", "-v", "-w"}},
+	"head":   {values: []string{"-n", "-c", "--lines", "--bytes"}},
+	"tail":   {values: []string{"-n", "-c", "--lines", "--bytes"}, never: []string{"f", "F", "s", "--follow", "--retry", "--pid", "--sleep-interval"}},
+	"sed":    {values: []string{"-e", "--expression"}, never: []string{"i", "f", "--in-place", "--file"}, script: true},
+	"bat":    {values: []string{"-l", "-r", "-H", "--language", "--line-range", "--style", "--theme", "--highlight-line", "--color", "--paging"}},
+	"batcat": {values: []string{"-l", "-r", "-H", "--language", "--line-range", "--style", "--theme", "--highlight-line", "--color", "--paging"}},
+	"less":   {never: []string{"+"}},
+	"more":   {never: []string{"+"}},
+}
+
+// lineRange is a sed script that does no more than to print lines by number.
+var lineRange = regexp.MustCompile(`^\s*(\d+|\$)\s*(,\s*[+~]?(\d+|\$)\s*)?p\s*(;\s*((\d+|\$)\s*(,\s*[+~]?(\d+|\$)\s*)?p|\d+\s*q|q)?\s*)*$`)
+
+// printsFile reports whether a command prints at least one file and does
+// nothing else.
+func printsFile(args []*syntax.Word) bool {
+	if len(args) == 0 || !stillWords(args) {
+		return false
+	}
+	d, ok := dumpers[args[0].Lit()]
+	if !ok {
+		return false
+	}
+	var files int
+	var expressions []string
+	quiet, options := false, true
+	words := args[1:]
+	for len(words) > 0 {
+		word, known := fixed(words[0])
+		words = words[1:]
+		switch {
+		case known && options && word == "--":
+			options = false
+		case known && options && len(word) > 1 && (word[0] == '-' || word[0] == '+'):
+			if d.forbids(word) {
+				return false
+			}
+			quiet = quiet || word == "--quiet" || word == "--silent" || word[1] != '-' && strings.Contains(word, "n")
+			if value, ok := strings.CutPrefix(word, "--expression="); ok {
+				expressions = append(expressions, value)
+			}
+			if d.takesValue(word) {
+				if len(words) == 0 {
+					return false
+				}
+				value, _ := fixed(words[0])
+				expressions = append(expressions, value)
+				words = words[1:]
+			}
+		case known && (word == "-" || strings.HasPrefix(word, "/dev/")):
+			return false // stdin
+		case d.script && len(expressions) == 0:
+			expressions = append(expressions, word)
+		default:
+			files++
+		}
+	}
+	if d.script && (!quiet || slices.ContainsFunc(expressions, func(e string) bool { return !lineRange.MatchString(e) })) {
+		return false
+	}
+	return files > 0
+}
+
+// forbids reports whether an option makes the command something else than a
+// print of a file. Of short ones that are written together, letters after the
+// first that takes a value are that value.
+func (d dumper) forbids(option string) bool {
+	name, _, _ := strings.Cut(option, "=")
+	if strings.HasPrefix(option, "--") {
+		return slices.Contains(d.never, name)
+	}
+	if option[0] == '+' {
+		return slices.Contains(d.never, "+")
+	}
+	for _, c := range option[1:] {
+		if slices.Contains(d.never, string(c)) {
+			return true
+		}
+		if slices.Contains(d.values, "-"+string(c)) {
+			return false
+		}
+	}
+	return false
+}
+
+// takesValue reports whether the word after an option belongs to it.
+func (d dumper) takesValue(option string) bool {
+	if strings.HasPrefix(option, "--") {
+		return slices.Contains(d.values, option)
+	}
+	for i, c := range option[1:] {
+		if slices.Contains(d.values, "-"+string(c)) {
+			return i+2 == len(option) // else the value is the rest of the word
+		}
+	}
+	return false
+}
+
+// fixed returns what a word without expansions stands for.
+func fixed(w *syntax.Word) (value string, ok bool) {
+	var b strings.Builder
+	for _, part := range w.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(part.Value)
+		case *syntax.SglQuoted:
+			b.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			for _, part := range part.Parts {
+				lit, ok := part.(*syntax.Lit)
+				if !ok {
+					return "", false
+				}
+				b.WriteString(lit.Value)
+			}
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}

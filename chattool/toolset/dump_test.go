@@ -1,0 +1,63 @@
+package toolset_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func TestDumpsFiles(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		want bool
+		all  []string
+	}{
+		{"prints files", true, []string{
+			"cat f", "cat a b", "cat -n f", "cat -- -f", `cat "$F"`, "cat 'a b'", "cat ${DIR}/f", "cat *.go",
+			"head f", "head -n 500 f", "head -n500 f", "head -500 f", "head --lines=5 f", "head --lines 5 f", "head -c 100 f",
+			"tail f", "tail -n +5 f", "tail -20 f", "tail -c 5 f", "tail -n 5 a b",
+			"sed -n 1,200p f", "sed -n '1,200p' f", `sed -n "1,200p" f`, "sed -n '5p' f", "sed -n '1,$p' f", "sed -n -e 1,5p f",
+			"sed -ne 1,5p f", "sed --quiet 1,5p f", "sed -n '1,5p;9p' f", "sed -n '1,5p;6q' f", "sed -n 1,+5p f", "sed -n --expression=1,5p f",
+			"bat f", "bat -l go f", "bat --style=plain f", "bat -r 1:20 f", "batcat f", "less f", "more f", "nl -ba f", "nl -b a f",
+			"cd x && cat f", "cd x; cat f", "cat a; cat b", "cat a && head b", "cat f # the file", "cat f 2>/dev/null", "cat f 2>&1", "cat f\n",
+		}},
+		{"does not", false, []string{
+			"", "cat", "head", "head -n 5", "tail -n", "sed -n 1,5p", "bat -l go", "less", "cat -", "cat a -", "cat /dev/stdin", "cat --",
+			"concatenate f", "catalog", "echo cat f", "./cat f", "sudo cat f", "x=cat; $x f", "cd x",
+			"cat > f", "cat a > b", "cat a >> b", "cat a >&2", "cat < f", "cat f <<< x", "cat > f <<EOF\na\nEOF", "cat f <<EOF\na\nEOF", "cat f &>x", "cat f 2>err >out",
+			"cat f | grep x", "head f | wc -l", "cat f || true", "cat f; make", "make && cat f", "! cat f", "(cat f)", "cat f &", "A=1 cat f",
+			"cat $(ls)", "cat `ls`", "cat <(ls)", "cat f; echo ---", "if true; then cat f; fi", "cat 'f", "f() { cat f; }",
+			"tail -f f", "tail -F f", "tail -fn 5 f", "tail -n 5 -f f", "tail --follow f", "tail --follow=name f", "tail --retry f", "tail -qf f", "less +F f", "tail -f -n 5 f",
+			"sed -i 1,5p f", "sed -n -i 1,5p f", "sed -ni 1,5p f", "sed -n --in-place 1,5p f", "sed 1,5p f", "sed s/a/b/ f", "sed -n s/a/b/p f", "sed -n /a/p f", "sed -n 1,5w f", "sed -n -f script f", "sed -n '1,5p;w x' f", `sed -n "${A}p" f`,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for _, command := range tt.all {
+				require.Equal(t, tt.want, toolset.DumpsFiles(command), command)
+			}
+		})
+	}
+	require.False(t, toolset.DumpsFiles("cat "+strings.Repeat("f", 5<<10)))
+}
+
+func TestReadFileTool(t *testing.T) {
+	t.Parallel()
+	opts := &toolset.Options{ReadFileTool: "view"}
+	_, got := call(t, &fake{}, opts, "execute", `{"command":"sed -n 1,20p go.mod"}`)
+	require.Equal(t, "To read files use the view tool: it shows more of a file and costs less.", got["note"])
+	for _, arguments := range []string{
+		`{"command":"cat > f <<EOF\nx\nEOF"}`,
+		`{"command":"cat f","run_in_background":true}`,
+		`{"command":"cat f &"}`,
+	} {
+		m := &fake{}
+		res, _ := call(t, m, opts, "execute", arguments)
+		require.NotContains(t, res.Content, "view")
+		require.IsType(t, procmgr.StartRequest{}, m.starts[0])
+	}
+}

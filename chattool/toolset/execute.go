@@ -1,0 +1,187 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// execute runs a command.
+func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
+	args := executeArgs{Timeout: duration(s.opts.DefaultTimeout)}
+	if err := decode(c.Arguments, &args); err != nil {
+		return refuse("%s: %s", toolExecute, words(err))
+	}
+	if strings.TrimSpace(string(args.Command)) == "" {
+		return refuse(`%s: the argument "command" is empty`, toolExecute)
+	}
+	if ctx.Err() != nil {
+		return canceled(ctx, "nothing was started", nil, "")
+	}
+	m, res, ok := s.manager(ctx)
+	if !ok {
+		return res
+	}
+
+	run := run{set: s, m: m, req: procmgr.StartRequest{
+		Command:    string(args.Command),
+		WorkDir:    string(args.WorkDir),
+		Background: bool(args.RunInBackground),
+		Limit:      s.opts.Limit,
+	}}
+	run.req.Wait, run.clamped = s.clamp("timeout", args.Timeout)
+	if mayBackground(run.req.Command) {
+		run.script = parse(run.req.Command)
+		if command, ok := run.script.promote(); ok {
+			run.req.Command = command
+			run.req.Background = true
+			run.promoted = true
+		}
+	}
+	if run.req.Background {
+		run.req.Wait = s.opts.BackgroundWait
+		run.clamped = ""
+	}
+	if s.opts.ProcessID != nil {
+		run.req.ID = s.opts.ProcessID(ctx, c)
+	}
+	if run.req.ID == "" {
+		run.req.ID = procmgr.NewID()
+	}
+	*started = run.req.ID
+	return run.start(ctx)
+}
+
+// A run is one command of execute on its way.
+type run struct {
+	set      *Set
+	m        procmgr.Manager
+	req      procmgr.StartRequest
+	clamped  string // the note on a timeout that was cut
+	promoted bool   // a trailing & was taken off
+	script   *script
+}
+
+// start starts the command and reports what came of it.
+func (r *run) start(ctx context.Context) Result {
+	out, err := r.m.Start(ctx, r.req)
+	if err == nil && out.Process.ID == "" {
+		// A manager that forgets to say which process it is: ours.
+		out.Process.ID = r.req.ID
+	}
+	switch {
+	case ctx.Err() != nil && unfinished(out, err):
+		return r.cancel(ctx, out, err)
+	case err != nil:
+		return r.broken(ctx, out, err)
+	}
+	return r.started(out, "")
+}
+
+// unfinished reports whether a call whose context has ended leaves something
+// to be settled: a command that runs, or one that may have begun.
+func unfinished(out procmgr.Output, err error) bool {
+	if err != nil {
+		return out.Process.ID != "" || !refused(err)
+	}
+	return out.Process.State != procmgr.Exited && out.Process.State != procmgr.Detached
+}
+
+// started reports on a process that has been started. trouble is what kept the
+// manager from answering in full, or "".
+func (r *run) started(out procmgr.Output, trouble string) Result {
+	p := out.Process
+	rep := describe(out)
+	if p.Attached {
+		rep.add("This process was started by an earlier call with the same id; nothing was run again.")
+	}
+	if r.promoted {
+		rep.add("The trailing & was taken off and the command was run in the background, as with run_in_background.")
+	}
+	rep.add(r.clamped)
+	switch {
+	case trouble != "" && !r.req.Background && alive(p) && p.State != procmgr.Detached:
+		rep.Success = false
+		rep.Error = trouble
+		rep.add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, toolOutput, p.ID)
+	case p.State == procmgr.Detached:
+		rep.add(`The shell has ended, but processes that it started in the background live on, as process %s. %s reads what they print, %s ends them.`,
+			p.ID, toolOutput, toolSignal)
+	case p.State == procmgr.Exited && r.req.Background:
+		rep.add("The command has already ended.")
+	case p.State == procmgr.Exited:
+		if rep.Success && r.dumpsFiles() {
+			rep.add("To read files use the %s tool: it shows more of a file and costs less.", r.set.opts.ReadFileTool)
+		}
+	case r.req.Background:
+		rep.add(`Runs in the background as process %s. Use %s {"process_id":%q} to read what it prints, with wait_for to wait until it is ready; %s ends it.`,
+			p.ID, toolOutput, p.ID, toolSignal)
+	default:
+		rep.Success = false
+		rep.Error = "still running after " + spell(r.req.Wait) + ", the timeout; nothing was killed"
+		rep.add(`Do not run the command again. Use %s {"process_id":%q,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
+			toolOutput, p.ID, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), toolSignal, p.ID)
+	}
+	return rep.result(&out)
+}
+
+// broken reports on a Start that failed. Where the command may have begun all
+// the same, it looks.
+func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result {
+	begun := out.Process.ID != ""
+	if !begun && refused(err) {
+		return r.refusal(err)
+	}
+	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
+	if ferr == nil {
+		return r.started(found, "the command was started, but waiting for it failed: "+words(err))
+	}
+	lost := errors.Is(err, procmgr.ErrUnknown)
+	gone := errors.Is(ferr, procmgr.ErrNotFound)
+	if !begun && !lost && gone {
+		return refuse("nothing was started: %s. Try once more, and tell the user if it stays so", words(err))
+	}
+	if begun && !lost && !gone {
+		rep := describe(out)
+		rep.Success = false
+		rep.Error = "the command was started, but its output could not be read: " + words(err)
+		rep.BackgroundProcessID = r.req.ID
+		rep.add(`Do not run it again: ask with %s {"process_id":%q} first.`, toolOutput, r.req.ID)
+		return Result{IsError: true, Content: encode(rep), Output: &out}
+	}
+	rep := report{
+		Error:               "it is unknown whether the command ran: " + words(err),
+		BackgroundProcessID: r.req.ID,
+	}
+	rep.add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", toolList, r.req.ID)
+	return Result{IsError: true, Content: encode(rep)}
+}
+
+// refused reports whether an error of Start says that nothing was started.
+func refused(err error) bool {
+	for _, sentinel := range []error{procmgr.ErrInvalid, procmgr.ErrLimit, procmgr.ErrConflict, procmgr.ErrClosed} {
+		if errors.Is(err, sentinel) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusal says why nothing was started, and what to do.
+func (r *run) refusal(err error) Result {
+	why := words(err)
+	switch {
+	case errors.Is(err, procmgr.ErrConflict):
+		return refuse("nothing was started by this call: its process id %s belongs to another command, or to one that was stopped before it began (%s). Look at %s; call %s again if the command is still wanted",
+			r.req.ID, why, toolList, toolExecute)
+	case errors.Is(err, procmgr.ErrLimit):
+		return refuse("nothing was started: %s. End a process that is no longer needed (%s, %s) or wait for one to end, then try again",
+			why, toolList, toolSignal)
+	case errors.Is(err, procmgr.ErrClosed):
+		return refuse("nothing was started: %s. No command can be run any more; tell the user", why)
+	}
+	return refuse("nothing was started: %s", why)
+}

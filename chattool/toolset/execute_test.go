@@ -1,0 +1,253 @@
+package toolset_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"golang.org/x/xerrors"
+)
+
+func TestExecuteResult(t *testing.T) {
+	t.Parallel()
+	killed := exited("p1", 137, "")
+	killed.Process.Signal, killed.Process.EndedBy = "SIGKILL", procmgr.CauseSignal
+	stopped := exited("p1", 143, "")
+	stopped.Process.Signal, stopped.Process.EndedBy = "SIGTERM", procmgr.CauseRequest
+	lost := exited("p1", 0, "")
+	lost.Process.ExitCode, lost.Process.EndedBy = nil, procmgr.CauseLost
+	long := exited("p1", 0, "a…z")
+	long.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}
+	long.Process.LogPath = "/log"
+	logged := exited("p1", 0, "a")
+	logged.Process.LogPath = "/log"
+	attached := exited("p1", 0, "")
+	attached.Process.Attached = true
+	future := running("p1", "")
+	future.Process.StartedAt = time.Now().Add(time.Hour)
+
+	for _, tt := range []struct {
+		name, arguments string
+		out             procmgr.Output
+		want            string // JSON; "note" and "error" are compared by what they contain
+	}{
+		{"success", `{"command":"x"}`, exited("p1", 0, "hi\n"),
+			`{"success":true,"output":"hi\n","exit_code":0,"state":"exited","wall_duration_ms":1500}`},
+		{"failure", `{"command":"x"}`, exited("p1", 3, ""),
+			`{"success":false,"output":"","exit_code":3,"state":"exited","wall_duration_ms":1500}`},
+		{"killed by a stranger", `{"command":"x"}`, killed,
+			`{"success":false,"output":"","exit_code":137,"signal":"SIGKILL","state":"exited","wall_duration_ms":1500,"error":"out of memory"}`},
+		{"stopped", `{"command":"x"}`, stopped,
+			`{"success":false,"output":"","exit_code":143,"signal":"SIGTERM","state":"exited","wall_duration_ms":1500,"error":"on request"}`},
+		{"exit code unknown", `{"command":"x"}`, lost,
+			`{"success":false,"output":"","state":"exited","wall_duration_ms":1500,"error":"exit code could not be learned"}`},
+		{"truncated", `{"command":"x"}`, long,
+			`{"success":true,"output":"a…z","exit_code":0,"state":"exited","wall_duration_ms":1500,"note":"log_path","log_path":"/log",
+			  "truncated":{"original_bytes":9,"retained_bytes":2,"omitted_bytes":7,"strategy":"head_tail"}}`},
+		{"log without need", `{"command":"x"}`, logged,
+			`{"success":true,"output":"a","exit_code":0,"state":"exited","wall_duration_ms":1500}`},
+		{"attached", `{"command":"x"}`, attached,
+			`{"success":true,"output":"","exit_code":0,"state":"exited","wall_duration_ms":1500,"note":"nothing was run again"}`},
+		{"timeout", `{"command":"x","timeout":"3s"}`, future,
+			`{"success":false,"output":"","state":"running","wall_duration_ms":0,"error":"still running after 3s","background_process_id":"p1","next_offset":0,"note":"process_output {\"process_id\":\"p1\""}`},
+		{"background", `{"command":"x","run_in_background":true}`, future,
+			`{"success":true,"output":"","state":"running","wall_duration_ms":0,"background_process_id":"p1","next_offset":0,"note":"in the background as process p1"}`},
+		{"background that failed at once", `{"command":"x","run_in_background":true}`, exited("p1", 127, "not found"),
+			`{"success":false,"output":"not found","exit_code":127,"state":"exited","wall_duration_ms":1500,"note":"already ended"}`},
+		{"file dump", `{"command":"cat go.mod"}`, exited("p1", 0, "m"),
+			`{"success":true,"output":"m","exit_code":0,"state":"exited","wall_duration_ms":1500,"note":"read_file"}`},
+		{"file dump that failed", `{"command":"cat go.mod"}`, exited("p1", 1, "no"),
+			`{"success":false,"output":"no","exit_code":1,"state":"exited","wall_duration_ms":1500}`},
+		{"no html escapes", `{"command":"x"}`, exited("p1", 0, `<a href="x">&amp;</a>`),
+			`{"success":true,"output":"<a href=\"x\">&amp;</a>","exit_code":0,"state":"exited","wall_duration_ms":1500}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return tt.out, nil }}
+			res, got := call(t, m, fixed(), "execute", tt.arguments)
+			want := contents(t, toolset.Result{Content: strings.ReplaceAll(tt.want, "\n", "")})
+			for _, words := range []string{"note", "error"} {
+				wanted, _ := want[words].(string)
+				said, _ := got[words].(string)
+				require.Contains(t, said, wanted)
+				if wanted == "" {
+					require.Empty(t, said)
+				}
+				delete(want, words)
+				delete(got, words)
+			}
+			require.Equal(t, want, got)
+			require.False(t, res.IsError)
+			require.Equal(t, tt.out, *res.Output)
+			require.NotContains(t, res.Content, `\u00`)
+		})
+	}
+}
+
+func TestExecuteDetached(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{0, 1} {
+		m := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+			return detached("p1", code, "x"), nil
+		}}
+		_, got := call(t, m, fixed(), "execute", `{"command":"server & sleep 1"}`)
+		require.Equal(t, code == 0, got["success"])
+		require.Equal(t, "detached", got["state"])
+		require.EqualValues(t, code, got["exit_code"])
+		require.Equal(t, "p1", got["background_process_id"])
+		require.EqualValues(t, 1, got["next_offset"])
+		require.Contains(t, got["note"], "live on, as process p1")
+	}
+}
+
+func TestExecuteRequest(t *testing.T) {
+	t.Parallel()
+	limit := headtail.Limits{Bytes: 100, Line: 10}
+	for _, tt := range []struct {
+		name, arguments string
+		opts            toolset.Options
+		want            procmgr.StartRequest
+	}{
+		{"defaults", `{"command":"x"}`, toolset.Options{},
+			procmgr.StartRequest{Command: "x", Wait: 10 * time.Second}},
+		{"all", `{"command":"x","timeout":"1m30s","workdir":" /tmp "}`, toolset.Options{Limit: limit},
+			procmgr.StartRequest{Command: "x", Wait: 90 * time.Second, WorkDir: " /tmp ", Limit: limit}},
+		{"no wait", `{"command":"x","timeout":"0s"}`, toolset.Options{},
+			procmgr.StartRequest{Command: "x"}},
+		{"own default", `{"command":"x","timeout":""}`, toolset.Options{DefaultTimeout: time.Minute},
+			procmgr.StartRequest{Command: "x", Wait: time.Minute}},
+		{"default over maximum", `{"command":"x"}`, toolset.Options{DefaultTimeout: time.Minute, MaxTimeout: time.Second},
+			procmgr.StartRequest{Command: "x", Wait: time.Second}},
+		{"clamped", `{"command":"x","timeout":"9h"}`, toolset.Options{},
+			procmgr.StartRequest{Command: "x", Wait: 4 * time.Hour}},
+		{"background", `{"command":"x","run_in_background":true,"timeout":"1m"}`, toolset.Options{},
+			procmgr.StartRequest{Command: "x", Wait: 200 * time.Millisecond, Background: true}},
+		{"background without a wait", `{"command":"x","run_in_background":"True"}`, toolset.Options{BackgroundWait: -1},
+			procmgr.StartRequest{Command: "x", Background: true}},
+		{"trailing &", `{"command":"cd a && npm start & # go"}`, toolset.Options{},
+			procmgr.StartRequest{Command: "cd a && npm start  # go", Wait: 200 * time.Millisecond, Background: true}},
+		{"trailing & and background", `{"command":"x &","run_in_background":true}`, toolset.Options{},
+			procmgr.StartRequest{Command: "x ", Wait: 200 * time.Millisecond, Background: true}},
+		{"no trailing &", `{"command":"npm ci; npm start &"}`, toolset.Options{},
+			procmgr.StartRequest{Command: "npm ci; npm start &", Wait: 10 * time.Second}},
+		{"arguments in a string", `"{\"command\":\"x\"}"`, toolset.Options{},
+			procmgr.StartRequest{Command: "x", Wait: 10 * time.Second}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{}
+			res, got := call(t, m, &tt.opts, "execute", tt.arguments)
+			require.Equal(t, true, got["success"])
+			require.Len(t, m.starts, 1)
+			require.Regexp(t, `^[a-z2-7]{10}$`, m.starts[0].ID)
+			require.Equal(t, m.starts[0].ID, res.Output.Process.ID)
+			m.starts[0].ID = ""
+			require.Equal(t, tt.want, m.starts[0])
+			if strings.HasPrefix(tt.name, "clamped") {
+				require.Contains(t, got["note"], "cut from 9h to the longest allowed, 4h")
+			}
+			if strings.HasPrefix(tt.name, "trailing") {
+				require.Contains(t, got["note"], "The trailing & was taken off")
+			}
+		})
+	}
+}
+
+func TestProcessID(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, chosen, want string }{
+		{"chosen", "mine", "^mine$"},
+		{"left to the set", "", "^[a-z2-7]{10}$"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{}
+			var asked toolset.Call
+			set := toolset.New(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
+				asked = c
+				return tt.chosen
+			}})
+			sent := toolset.Call{ID: "call_1", Name: "execute", Arguments: []byte(`{"command":"x"}`)}
+			set.Call(t.Context(), sent)
+			require.Equal(t, sent, asked)
+			require.Regexp(t, tt.want, m.starts[0].ID)
+		})
+	}
+}
+
+func TestExecuteStartFails(t *testing.T) {
+	t.Parallel()
+	wrap := func(err error) error { return xerrors.Errorf("procmgr: start: why: %w", err) }
+	plain := errors.New("connection refused")
+	notFound := func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+		return procmgr.Output{}, wrap(procmgr.ErrNotFound)
+	}
+	unreadable := func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+		return procmgr.Output{}, errors.New("no route")
+	}
+	lives := func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+		return running(id, "so far"), nil
+	}
+	for _, tt := range []struct {
+		name    string
+		out     procmgr.Output
+		err     error
+		output  func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error)
+		isError bool
+		id      string // background_process_id
+		want    string
+		not     string
+	}{
+		{name: "invalid", err: wrap(procmgr.ErrInvalid), isError: true, want: "nothing was started: procmgr: start: why: invalid request"},
+		{name: "limit", err: wrap(procmgr.ErrLimit), isError: true, want: "End a process that is no longer needed"},
+		{name: "conflict", err: wrap(procmgr.ErrConflict), isError: true, want: "nothing was started by this call: its process id p1 belongs to another"},
+		{name: "closed", err: wrap(procmgr.ErrClosed), isError: true, want: "No command can be run any more"},
+		{name: "unknown and gone", err: wrap(procmgr.ErrUnknown), output: notFound, isError: true, id: "p1", want: "Do not simply run it again", not: "nothing was started"},
+		{name: "unknown and unreadable", err: wrap(procmgr.ErrUnknown), output: unreadable, isError: true, id: "p1", want: "unknown whether the command ran"},
+		{name: "unknown and found", err: wrap(procmgr.ErrUnknown), output: lives, id: "p1", want: "Do not run the command again: it has been started"},
+		{name: "other and gone", err: plain, output: notFound, isError: true, want: "nothing was started: connection refused"},
+		{name: "other and unreadable", err: plain, output: unreadable, isError: true, id: "p1", want: "unknown whether the command ran"},
+		{name: "other and found", err: plain, output: lives, id: "p1", want: "so far"},
+		{name: "begun and found", out: running("p1", ""), err: plain, output: lives, id: "p1", want: "so far"},
+		{name: "begun and over", out: running("p1", ""), err: plain, want: `"success":true`},
+		{name: "begun and unreadable", out: running("p1", "early"), err: plain, output: unreadable, isError: true, id: "p1", want: "its output could not be read"},
+		{name: "begun and gone", out: running("p1", ""), err: plain, output: notFound, isError: true, id: "p1", want: "unknown whether the command ran"},
+		{name: "begun and only the id", out: procmgr.Output{Process: procmgr.Process{ID: "p1"}}, err: plain, output: unreadable, isError: true, id: "p1", want: `{\"process_id\":\"p1\"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{output: tt.output, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return tt.out, tt.err }}
+			res, got := call(t, m, fixed(), "execute", `{"command":"x"}`)
+			require.Equal(t, tt.isError, res.IsError)
+			require.Contains(t, res.Content, tt.want)
+			if tt.not != "" {
+				require.NotContains(t, res.Content, tt.not)
+			}
+			id, _ := got["background_process_id"].(string)
+			require.Equal(t, tt.id, id)
+			require.Equal(t, tt.name == "begun and over", got["success"])
+			require.Len(t, m.starts, 1, "a command is never started twice")
+		})
+	}
+}
+
+func TestBackgroundStartFails(t *testing.T) {
+	t.Parallel()
+	m := &fake{
+		start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+			return running("p1", ""), errors.New("connection reset")
+		},
+		output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+			return running(id, ""), nil
+		},
+	}
+	_, got := call(t, m, fixed(), "execute", `{"command":"x","run_in_background":true}`)
+	require.Equal(t, true, got["success"], "it runs, and that is what was asked for")
+	require.Equal(t, "p1", got["background_process_id"])
+}

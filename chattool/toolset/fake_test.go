@@ -1,0 +1,122 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A fake is a Manager whose answers a test scripts. A nil function answers as
+// a manager would for a process that has exited with 0, and an empty list.
+type fake struct {
+	start  func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error)
+	output func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error)
+	list   func(ctx context.Context) ([]procmgr.Process, error)
+	signal func(ctx context.Context, id string, sig procmgr.Signal) error
+
+	mu      sync.Mutex // guards what follows
+	starts  []procmgr.StartRequest
+	outputs []procmgr.OutputRequest
+	signals []procmgr.Signal
+}
+
+var _ procmgr.Manager = (*fake)(nil)
+
+func (f *fake) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	f.mu.Lock()
+	f.starts = append(f.starts, req)
+	f.mu.Unlock()
+	if f.start == nil {
+		return exited(req.ID, 0, ""), nil
+	}
+	return f.start(ctx, req)
+}
+
+func (f *fake) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	f.mu.Lock()
+	f.outputs = append(f.outputs, req)
+	f.mu.Unlock()
+	if f.output == nil {
+		return exited(id, 0, ""), nil
+	}
+	return f.output(ctx, id, req)
+}
+
+func (f *fake) List(ctx context.Context) ([]procmgr.Process, error) {
+	if f.list == nil {
+		return nil, nil
+	}
+	return f.list(ctx)
+}
+
+func (f *fake) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	f.mu.Lock()
+	f.signals = append(f.signals, sig)
+	f.mu.Unlock()
+	if f.signal == nil {
+		return nil
+	}
+	return f.signal(ctx, id, sig)
+}
+
+// began is when the fake's processes started.
+var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func exited(id string, code int, text string) procmgr.Output {
+	ended := began.Add(1500 * time.Millisecond)
+	return procmgr.Output{
+		Process: procmgr.Process{
+			ID: id, State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
+			StartedAt: began, ExitedAt: &ended,
+		},
+		Text: text,
+		Next: int64(len(text)),
+	}
+}
+
+func running(id, text string) procmgr.Output {
+	return procmgr.Output{
+		Process: procmgr.Process{ID: id, State: procmgr.Running, StartedAt: began},
+		Text:    text,
+		Next:    int64(len(text)),
+	}
+}
+
+func detached(id string, code int, text string) procmgr.Output {
+	out := running(id, text)
+	out.Process.State = procmgr.Detached
+	out.Process.ExitCode = &code
+	return out
+}
+
+// fixed is the options with a process ID that tests can name.
+func fixed() *toolset.Options {
+	return &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return "p1" }}
+}
+
+// call makes one call, and returns what the model reads. It fails the test
+// where that is not one JSON object on one line.
+func call(t *testing.T, m procmgr.Manager, opts *toolset.Options, tool, arguments string) (toolset.Result, map[string]any) {
+	t.Helper()
+	return callContext(t.Context(), t, m, opts, tool, arguments)
+}
+
+func callContext(ctx context.Context, t *testing.T, m procmgr.Manager, opts *toolset.Options, tool, arguments string) (toolset.Result, map[string]any) {
+	t.Helper()
+	res := toolset.New(toolset.Static(m), opts).Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
+	return res, contents(t, res)
+}
+
+func contents(t *testing.T, res toolset.Result) map[string]any {
+	t.Helper()
+	var got map[string]any
+	require.NoError(t, json.Unmarshal([]byte(res.Content), &got), res.Content)
+	require.NotContains(t, res.Content, "\n")
+	return got
+}

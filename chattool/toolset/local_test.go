@@ -1,0 +1,239 @@
+//go:build linux || darwin || freebsd
+
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// local is the tools on real processes, in a directory of the test's own.
+type local struct {
+	t   *testing.T
+	set *toolset.Set
+	dir string
+}
+
+func newLocal(t *testing.T, opts *toolset.Options) *local {
+	t.Helper()
+	dir := t.TempDir()
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, manager.Close()) })
+	return &local{t: t, dir: dir, set: toolset.New(toolset.Static(manager.Chat("chat")), opts)}
+}
+
+// call makes one call; arguments are name, value, name, value.
+func (l *local) call(ctx context.Context, tool string, arguments ...any) map[string]any {
+	l.t.Helper()
+	object := map[string]any{}
+	for i := 0; i < len(arguments); i += 2 {
+		object[arguments[i].(string)] = arguments[i+1]
+	}
+	data, err := json.Marshal(object)
+	require.NoError(l.t, err)
+	res := l.set.Call(ctx, toolset.Call{ID: "call", Name: tool, Arguments: data})
+	got := contents(l.t, res)
+	got["isError"] = res.IsError
+	return got
+}
+
+func TestLocalExecute(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, nil)
+	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "f"), []byte("one\ntwo\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(l.dir, "sub"), 0o700))
+	for _, tt := range []struct {
+		name, command, workdir string
+		output                 string
+		exitCode               int
+		note                   string
+	}{
+		{name: "success", command: "echo hi", output: "hi\n"},
+		{name: "failure", command: "echo no >&2; exit 3", output: "no\n", exitCode: 3},
+		{name: "killed", command: "kill -9 $$", exitCode: 137},
+		{name: "no html escapes", command: "echo '<&>'", output: "<&>\n"},
+		{name: "begins with a dash", command: "-x 2>/dev/null", exitCode: 127},
+		{name: "file dump", command: "cat f", output: "one\ntwo\n", note: "read_file"},
+		{name: "file dump after cd", command: "cd sub && head -n 1 ../f", output: "one\n", note: "read_file"},
+		{name: "write", command: "cat > g <<EOF\nx & y\nEOF\ncat < g", output: "x & y\n"},
+		{name: "workdir", command: "ls ../f", workdir: "sub", output: "../f\n"},
+		{name: "several lines", command: "a=1\nif [ $a = 1 ]; then\n  echo yes # no &\nfi\n", output: "yes\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := l.call(t.Context(), "execute", "command", tt.command, "workdir", tt.workdir)
+			require.Equal(t, false, got["isError"], got)
+			require.Equal(t, tt.output, got["output"])
+			require.EqualValues(t, tt.exitCode, got["exit_code"])
+			require.Equal(t, tt.exitCode == 0, got["success"])
+			require.Equal(t, "exited", got["state"])
+			require.NotContains(t, got, "background_process_id")
+			note, _ := got["note"].(string)
+			require.Contains(t, note, tt.note)
+			require.Equal(t, tt.note == "", note == "")
+		})
+	}
+	// What dash takes for the end of a command is none to bash.
+	t.Run("both streams", func(t *testing.T) {
+		t.Parallel()
+		got := l.call(t.Context(), "execute", "command", "true &> /dev/null")
+		require.Equal(t, true, got["success"])
+	})
+	t.Run("no such directory", func(t *testing.T) {
+		t.Parallel()
+		got := l.call(t.Context(), "execute", "command", "true", "workdir", "/no/such")
+		require.Equal(t, true, got["isError"])
+		require.Contains(t, got["error"], "/no/such")
+	})
+	t.Run("NUL", func(t *testing.T) {
+		t.Parallel()
+		got := l.call(t.Context(), "execute", "command", "true\x00")
+		require.Equal(t, true, got["isError"])
+		require.Contains(t, got["error"], "NUL")
+	})
+}
+
+// A command that outlasts its timeout goes on, and is found again.
+func TestLocalTimeout(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, nil)
+	fifo := filepath.Join(l.dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	got := l.call(t.Context(), "execute", "command", "echo first; cat fifo; echo last; exit 4", "timeout", 0.2)
+	require.Equal(t, false, got["success"])
+	require.Equal(t, "running", got["state"])
+	require.NotContains(t, got, "exit_code")
+	require.Equal(t, "first\n", got["output"])
+	id := got["background_process_id"].(string)
+	require.NotEmpty(t, id)
+
+	list := l.call(t.Context(), "process_list")
+	require.Equal(t, id, list["processes"].([]any)[0].(map[string]any)["process_id"])
+
+	require.NoError(t, os.WriteFile(fifo, []byte("second\n"), 0o600))
+	next := l.call(t.Context(), "process_output", "process_id", id, "since", got["next_offset"], "wait_timeout", "10s")
+	require.Equal(t, "second\nlast\n", next["output"])
+	require.EqualValues(t, 4, next["exit_code"])
+	require.Equal(t, "exited", next["state"])
+	require.NotContains(t, next, "background_process_id")
+
+	whole := l.call(t.Context(), "process_output", "process_id", id)
+	require.Equal(t, "first\nsecond\nlast\n", whole["output"], "reading consumes nothing")
+}
+
+func TestLocalBackground(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, nil)
+	for _, arguments := range [][]any{
+		{"command", "echo up; exec sleep 100 &"},
+		{"command", "A=1; exec sh -c 'echo ready $0; exec sleep 100' $A & # the server"},
+		{"command", "echo ready 1; exec sleep 100", "run_in_background", true},
+	} {
+		got := l.call(t.Context(), "execute", arguments...)
+		require.Equal(t, true, got["success"], got)
+		id := got["background_process_id"].(string)
+		if strings.HasPrefix(arguments[1].(string), "echo up") {
+			require.Equal(t, "detached", got["state"])
+			require.NotContains(t, got["note"], "taken off")
+		} else {
+			require.Equal(t, "running", got["state"])
+			ready := l.call(t.Context(), "process_output", "process_id", id, "wait_for", "^ready", "wait_timeout", "10s")
+			require.Equal(t, "ready 1\n", ready["output"])
+			require.Contains(t, ready["note"], "wait_for matched")
+		}
+		ended := l.call(t.Context(), "process_signal", "process_id", id, "signal", "SIGTERM")
+		require.Equal(t, true, ended["success"])
+		require.Equal(t, "exited", ended["state"], ended)
+		again := l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")
+		require.Equal(t, true, again["success"])
+		require.Contains(t, again["note"], "already ended")
+	}
+	t.Run("fails at once", func(t *testing.T) {
+		got := l.call(t.Context(), "execute", "command", "no-such-program &")
+		require.Equal(t, false, got["success"])
+		require.EqualValues(t, 127, got["exit_code"])
+	})
+}
+
+// Whoever presses stop leaves no foreground command behind, also one that
+// ignores the signal to end.
+func TestLocalCanceled(t *testing.T) {
+	t.Parallel()
+	// ready returns a context that ends once the command has written to "up".
+	ready := func(t *testing.T, l *local) context.Context {
+		up := filepath.Join(l.dir, "up")
+		require.NoError(t, syscall.Mkfifo(up, 0o600))
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		go func() { // ends with the write
+			defer cancel()
+			os.ReadFile(up)
+		}()
+		return ctx
+	}
+	for _, tt := range []struct{ name, command, want string }{
+		{"ends when asked", "echo up; echo > up; sleep 100", "the command was stopped"},
+		{"ignores it", `trap "" TERM; echo up; echo > up; while :; do sleep 100; done`, "the command was killed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLocal(t, nil)
+			got := l.call(ready(t, l), "execute", "command", tt.command, "timeout", "1m")
+			require.Equal(t, false, got["isError"])
+			require.Equal(t, false, got["success"])
+			require.Contains(t, got["error"], tt.want)
+			require.Equal(t, "exited", got["state"])
+			require.Equal(t, "up\n", got["output"])
+			list := l.call(t.Context(), "process_list")
+			require.Equal(t, "exited", list["processes"].([]any)[0].(map[string]any)["state"])
+		})
+	}
+	t.Run("background is left alone", func(t *testing.T) {
+		t.Parallel()
+		l := newLocal(t, &toolset.Options{BackgroundWait: time.Minute})
+		got := l.call(ready(t, l), "execute", "command", "echo > up; exec sleep 100", "run_in_background", true)
+		require.Equal(t, false, got["success"])
+		require.Contains(t, got["error"], "left alone")
+		require.Equal(t, "running", got["state"])
+		ended := l.call(t.Context(), "process_signal", "process_id", got["background_process_id"], "signal", "kill")
+		require.Equal(t, "exited", ended["state"])
+		require.Equal(t, "SIGKILL", ended["signal"])
+	})
+}
+
+// A host that replays a call has its command run once.
+func TestLocalReplay(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID }})
+	for range 2 {
+		got := l.call(t.Context(), "execute", "command", "echo x >> ran; cat ran | cat")
+		require.Equal(t, "x\n", got["output"])
+	}
+	got := l.call(t.Context(), "execute", "command", "echo y >> ran")
+	require.Equal(t, true, got["isError"])
+	require.Contains(t, got["error"], "nothing was started by this call")
+}
+
+func TestLocalMistakes(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, nil)
+	got := l.call(t.Context(), "process_output", "process_id", "nowhere")
+	require.Contains(t, got["error"], "process_list shows")
+	id := l.call(t.Context(), "execute", "command", "sleep 100 &")["background_process_id"]
+	got = l.call(t.Context(), "process_output", "process_id", id, "wait_for", "(")
+	require.Equal(t, true, got["isError"])
+	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
+	require.Equal(t, "running", got["state"])
+	require.Equal(t, "exited", l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")["state"])
+}

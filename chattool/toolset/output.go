@@ -1,0 +1,86 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// output reads what a process has printed.
+func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
+	args := outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}
+	if err := decode(c.Arguments, &args); err != nil {
+		return refuse("%s: %s", toolOutput, words(err))
+	}
+	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
+	id := string(args.ProcessID)
+	m, res, ok := s.manager(ctx)
+	if !ok {
+		return res
+	}
+	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), Limit: s.opts.Limit}
+	out, err := m.Output(ctx, id, req)
+	if err == nil && out.Process.ID == "" {
+		out.Process.ID = id
+	}
+	switch {
+	case err == nil && ctx.Err() != nil && alive(out.Process) && !out.Matched:
+		return canceled(ctx, "process "+id+" was left alone", &out, "")
+	case err == nil:
+	case errors.Is(err, procmgr.ErrNotFound):
+		return notFound(id)
+	case errors.Is(err, procmgr.ErrInvalid):
+		return refuse("%s: %s", toolOutput, words(err))
+	case ctx.Err() != nil:
+		if out, err := s.snapshotFrom(ctx, m, id, req.From); err == nil {
+			return canceled(ctx, "process "+id+" was left alone", &out, "")
+		}
+		return canceled(ctx, "process "+id+" was left alone", nil, id)
+	default:
+		snapshot, serr := s.snapshotFrom(ctx, m, id, req.From)
+		if serr != nil {
+			rep := report{Error: "reading failed: " + words(err), BackgroundProcessID: id}
+			rep.add("The process may well live. Try again, and tell the user if it stays so.")
+			return Result{IsError: true, Content: encode(rep)}
+		}
+		rep := s.read(snapshot, "")
+		if alive(snapshot.Process) {
+			rep.Success = false
+			rep.Error = "waiting failed: " + words(err)
+			rep.add("This is what there was afterwards. Read again to wait on.")
+		}
+		return rep.result(&snapshot)
+	}
+	rep := s.read(out, clamped)
+	if req.Until == "" {
+		return rep.result(&out)
+	}
+	switch {
+	case out.Matched:
+		rep.add("wait_for matched.")
+	case out.Process.State == procmgr.Exited:
+		rep.add("The process ended without a match for wait_for.")
+	case out.Process.State == procmgr.Detached:
+		rep.add("wait_for has not matched; the shell has ended.")
+	default:
+		rep.add("wait_for did not match within %s; the process still runs.", spell(wait))
+	}
+	return rep.result(&out)
+}
+
+// read reports on a process that was asked for by its ID.
+func (s *Set) read(out procmgr.Output, clamped string) report {
+	rep := describe(out)
+	rep.NextOffset = &out.Next
+	rep.add(clamped)
+	if out.Process.State == procmgr.Detached {
+		rep.add("The shell has ended; processes that it started live on, and %s ends them.", toolSignal)
+	}
+	return rep
+}
+
+// notFound is the result of asking for a process that there is not.
+func notFound(id string) Result {
+	return refuse("there is no process %.80q; %s shows those that there are", id, toolList)
+}

@@ -1,0 +1,251 @@
+package toolset_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"golang.org/x/xerrors"
+)
+
+func TestProcessOutput(t *testing.T) {
+	t.Parallel()
+	matched := running("p1", "listening")
+	matched.Matched = true
+	gone := exited("p1", 0, "")
+	gone.Truncated = &headtail.Truncation{OriginalBytes: 5, OmittedBytes: 5, Strategy: "head_tail"}
+	for _, tt := range []struct {
+		name, arguments string
+		out             procmgr.Output
+		req             procmgr.OutputRequest
+		success, lives  bool
+		note            string
+	}{
+		{name: "defaults", out: exited("p1", 0, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}, success: true},
+		{name: "failed", out: exited("p1", 2, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}},
+		{name: "snapshot", arguments: `,"wait_timeout":"0s"`, out: running("p1", "x"), success: true, lives: true},
+		{name: "from an offset", arguments: `,"wait_timeout":"0s","since":12`, out: running("p1", "x"), req: procmgr.OutputRequest{From: 12}, success: true, lives: true},
+		{name: "clamped", arguments: `,"wait_timeout":"9h"`, out: running("p1", "x"), req: procmgr.OutputRequest{Wait: 4 * time.Hour}, success: true, lives: true, note: "wait_timeout was cut from 9h"},
+		{name: "detached", out: detached("p1", 0, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}, success: true, lives: true, note: "processes that it started live on"},
+		{name: "detached and failed", out: detached("p1", 1, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}, lives: true, note: "live on"},
+		{name: "matched", arguments: `,"wait_for":"listen"`, out: matched, req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "listen"}, success: true, lives: true, note: "wait_for matched."},
+		{name: "no match in time", arguments: `,"wait_for":"z"`, out: running("p1", ""), req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "z"}, success: true, lives: true, note: "did not match within 10s; the process still runs"},
+		{name: "no match before the end", arguments: `,"wait_for":"z"`, out: exited("p1", 0, ""), req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "z"}, success: true, note: "ended without a match"},
+		{name: "no match before the shell's end", arguments: `,"wait_for":"z"`, out: detached("p1", 0, ""), req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "z"}, success: true, lives: true, note: "wait_for has not matched"},
+		{name: "no longer kept", out: gone, req: procmgr.OutputRequest{Wait: 10 * time.Second}, success: true, note: "no longer kept"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { return tt.out, nil }}
+			res, got := call(t, m, nil, "process_output", `{"process_id":"p1"`+tt.arguments+`}`)
+			require.False(t, res.IsError)
+			require.Equal(t, []procmgr.OutputRequest{tt.req}, m.outputs)
+			require.Equal(t, tt.success, got["success"])
+			require.Equal(t, tt.out.Text, got["output"])
+			require.EqualValues(t, tt.out.Process.State, got["state"])
+			require.EqualValues(t, tt.out.Next, got["next_offset"])
+			require.Equal(t, tt.lives, got["background_process_id"] == "p1")
+			note, _ := got["note"].(string)
+			require.Contains(t, note, tt.note)
+			require.Equal(t, tt.note == "", note == "", note)
+		})
+	}
+}
+
+func TestProcessOutputFails(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		first   error
+		second  procmgr.Output
+		again   error
+		isError bool
+		success bool
+		want    string
+	}{
+		{name: "not found", first: xerrors.Errorf("procmgr: %w", procmgr.ErrNotFound), isError: true, want: `there is no process \"p1\"; process_list shows`},
+		{name: "bad pattern", first: xerrors.Errorf("procmgr: until: %w", procmgr.ErrInvalid), isError: true, want: "procmgr: until: invalid request"},
+		{name: "lives", first: errors.New("reset"), second: running("p1", "so far"), want: `"error":"waiting failed: reset"`},
+		{name: "over", first: errors.New("reset"), second: exited("p1", 0, "all"), success: true, want: "all"},
+		{name: "unreadable", first: errors.New("reset"), again: errors.New("no"), isError: true, want: `"background_process_id":"p1"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{}
+			m.output = func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+				if len(m.outputs) == 1 {
+					return procmgr.Output{}, tt.first
+				}
+				return tt.second, tt.again
+			}
+			res, got := call(t, m, nil, "process_output", `{"process_id":"p1","since":3}`)
+			require.Equal(t, tt.isError, res.IsError)
+			require.Equal(t, tt.success, got["success"])
+			require.Contains(t, res.Content, tt.want)
+			for _, req := range m.outputs {
+				require.EqualValues(t, 3, req.From)
+			}
+		})
+	}
+}
+
+func TestProcessOutputCanceled(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{nil, context.Canceled} {
+		ctx, cancel := context.WithCancel(t.Context())
+		m := &fake{output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			if req.Wait > 0 {
+				cancel()
+				return running(id, "so far"), err
+			}
+			return running(id, "so far"), ctx.Err()
+		}}
+		res, got := callContext(ctx, t, m, nil, "process_output", `{"process_id":"p1"}`)
+		require.False(t, res.IsError)
+		require.Equal(t, false, got["success"])
+		require.Equal(t, "so far", got["output"])
+		require.Equal(t, "the call was canceled; process p1 was left alone", got["error"])
+		require.Empty(t, m.signals)
+	}
+}
+
+func TestProcessList(t *testing.T) {
+	t.Parallel()
+	var processes []procmgr.Process
+	add := func(id string, state procmgr.State, at int) {
+		out := running(id, "").Process
+		out.State, out.StartedAt = state, began.Add(time.Duration(at)*time.Second)
+		processes = append(processes, out)
+	}
+	add("e1", procmgr.Exited, 1)
+	add("r2", procmgr.Running, 2)
+	add("d3", procmgr.Detached, 3)
+	add("r4", procmgr.Running, 4)
+	add("r4b", procmgr.Running, 4)
+	add("e5", procmgr.Exited, 5)
+	ids := func(got map[string]any) (ids []string) {
+		for _, p := range got["processes"].([]any) {
+			ids = append(ids, p.(map[string]any)["process_id"].(string))
+		}
+		return ids
+	}
+
+	t.Run("order", func(t *testing.T) {
+		m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return processes, nil }}
+		_, got := call(t, m, nil, "process_list", ``)
+		require.Equal(t, []string{"r4b", "r4", "r2", "d3", "e5", "e1"}, ids(got))
+		require.EqualValues(t, 0, got["omitted"])
+		require.Equal(t, "e1", processes[0].ID, "the manager's list is left as it is")
+	})
+	t.Run("none", func(t *testing.T) {
+		res, _ := call(t, &fake{}, nil, "process_list", `{}`)
+		require.Equal(t, `{"processes":[],"omitted":0}`, res.Content)
+		require.False(t, res.IsError)
+	})
+	t.Run("many", func(t *testing.T) {
+		var many []procmgr.Process
+		for i := range 50 {
+			p := exited(fmt.Sprint("p", i), 0, "").Process
+			p.StartedAt = began.Add(time.Duration(i))
+			many = append(many, p)
+		}
+		many[7].State, many[7].ExitedAt, many[7].ExitCode = procmgr.Running, nil, nil
+		_, got := call(t, &fake{list: func(context.Context) ([]procmgr.Process, error) { return many, nil }}, nil, "process_list", ``)
+		require.Len(t, got["processes"], 20)
+		require.Equal(t, "p7", ids(got)[0])
+		require.Equal(t, "p49", ids(got)[1])
+		require.EqualValues(t, 30, got["omitted"])
+	})
+	t.Run("entry", func(t *testing.T) {
+		p := exited("p1", 137, "").Process
+		p.Command = "echo <" + strings.Repeat("é", 200) + ">"
+		p.WorkDir, p.Signal, p.Background = "/w", "SIGKILL", true
+		res, got := call(t, &fake{list: func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{p}, nil }}, nil, "process_list", ``)
+		entry := got["processes"].([]any)[0].(map[string]any)
+		command := entry["command"].(string)
+		require.LessOrEqual(t, len(command), 200)
+		require.True(t, strings.HasSuffix(command, "éé…"))
+		delete(entry, "command")
+		require.Equal(t, map[string]any{
+			"process_id": "p1", "workdir": "/w", "state": "exited", "exit_code": 137.0, "signal": "SIGKILL",
+			"background": true, "started_at": "2026-01-02T03:04:05Z", "wall_duration_ms": 1500.0,
+		}, entry)
+		require.Contains(t, res.Content, "echo <é")
+	})
+	t.Run("failure", func(t *testing.T) {
+		m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return nil, errors.New("no route") }}
+		res, got := call(t, m, nil, "process_list", ``)
+		require.True(t, res.IsError)
+		require.Contains(t, got["error"], "could not be listed: no route")
+	})
+}
+
+func TestProcessSignal(t *testing.T) {
+	t.Parallel()
+	ended := exited("p1", 143, "bye")
+	ended.Process.EndedBy, ended.Process.Signal = procmgr.CauseRequest, "SIGTERM"
+	for _, tt := range []struct {
+		name, signal string
+		err          error
+		out          procmgr.Output
+		outErr       error
+		isError      bool
+		success      bool
+		lives        bool
+		want         string
+	}{
+		{name: "ended", signal: "terminate", out: ended, success: true, want: "has ended"},
+		{name: "ignores terminate", signal: "terminate", out: running("p1", ""), success: true, lives: true, want: "Use kill"},
+		{name: "ignores interrupt", signal: "interrupt", out: running("p1", ""), success: true, lives: true, want: "Use terminate"},
+		{name: "children are left", signal: "terminate", out: detached("p1", 0, ""), success: true, lives: true, want: "Use kill"},
+		{name: "killed", signal: "kill", out: exited("p1", 137, ""), success: true, want: "has ended"},
+		{name: "survives kill", signal: "kill", out: detached("p1", 137, ""), lives: true, want: "something of the process still runs"},
+		{name: "had ended", signal: "kill", err: procmgr.ErrNotRunning, out: exited("p1", 3, ""), success: true, want: "had already ended; nothing was sent"},
+		{name: "had ended and is unreadable", signal: "kill", err: procmgr.ErrNotRunning, outErr: errors.New("no"), success: true, want: "had already ended"},
+		{name: "not found", signal: "kill", err: procmgr.ErrNotFound, isError: true, want: "there is no process"},
+		{name: "closed", signal: "kill", err: procmgr.ErrClosed, isError: true, want: "closed"},
+		{name: "survivors", signal: "kill", err: errors.New("12 (sh) survived"), out: running("p1", ""), lives: true, want: "12 (sh) survived"},
+		{name: "error but ended", signal: "kill", err: errors.New("reset"), out: ended, success: true, want: "143"},
+		{name: "manager gone", signal: "kill", err: errors.New("reset"), outErr: errors.New("no"), isError: true, lives: true, want: "reset"},
+		{name: "sent and unreadable", signal: "kill", outErr: errors.New("no"), success: true, lives: true, want: "The signal was sent; what it did could not be read"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{
+				signal: func(context.Context, string, procmgr.Signal) error { return tt.err },
+				output: func(_ context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {
+					require.Equal(t, int64(math.MaxInt64), req.From, "the output is not read")
+					require.Less(t, req.Wait, 2*time.Second)
+					return tt.out, tt.outErr
+				},
+			}
+			res, got := call(t, m, nil, "process_signal", `{"process_id":"p1","signal":"`+tt.signal+`"}`)
+			require.Equal(t, []procmgr.Signal{procmgr.Signal(tt.signal)}, m.signals)
+			require.Equal(t, tt.isError, res.IsError)
+			require.Equal(t, tt.success, got["success"])
+			require.Equal(t, tt.lives, got["background_process_id"] == "p1")
+			require.NotContains(t, got, "output")
+			require.Contains(t, res.Content, tt.want)
+			if tt.name == "ended" {
+				require.JSONEq(t, `{"success":true,"exit_code":143,"signal":"SIGTERM","state":"exited","wall_duration_ms":1500,"note":"Process p1 has ended."}`, res.Content)
+			}
+		})
+	}
+}
+
+func TestProcessSignalCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &fake{signal: func(context.Context, string, procmgr.Signal) error { cancel(); return context.Canceled }}
+	res, got := callContext(ctx, t, m, nil, "process_signal", `{"process_id":"p1","signal":"kill"}`)
+	require.False(t, res.IsError)
+	require.Equal(t, false, got["success"])
+	require.Contains(t, got["error"], "unknown whether the signal was sent")
+}

@@ -1,0 +1,202 @@
+package toolset
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A report is what a model reads about a process, or about why there is none.
+type report struct {
+	Success             bool                 `json:"success"`
+	Output              *string              `json:"output,omitempty"`
+	ExitCode            *int                 `json:"exit_code,omitempty"`
+	Signal              string               `json:"signal,omitempty"`
+	State               procmgr.State        `json:"state,omitempty"`
+	WallDurationMS      *int64               `json:"wall_duration_ms,omitempty"`
+	Error               string               `json:"error,omitempty"`
+	Truncated           *headtail.Truncation `json:"truncated,omitempty"`
+	Note                string               `json:"note,omitempty"`
+	BackgroundProcessID string               `json:"background_process_id,omitempty"`
+	NextOffset          *int64               `json:"next_offset,omitempty"`
+	LogPath             string               `json:"log_path,omitempty"`
+}
+
+// describe reports how a process stands and what it has printed.
+func describe(out procmgr.Output) report {
+	p := out.Process
+	r := report{
+		Success:        !failed(p),
+		Output:         &out.Text,
+		ExitCode:       p.ExitCode,
+		Signal:         p.Signal,
+		State:          p.State,
+		WallDurationMS: wallDuration(p),
+		Error:          cause(p),
+		Truncated:      out.Truncated,
+	}
+	if alive(p) {
+		r.BackgroundProcessID = p.ID
+		r.NextOffset = &out.Next
+	}
+	if p.LogPath != "" && (alive(p) || out.Truncated != nil) {
+		r.LogPath = p.LogPath
+	}
+	if t := out.Truncated; t != nil {
+		switch {
+		case r.LogPath != "":
+			r.add("Part of the output is left out; all of it is in the file log_path.")
+		case t.RetainedBytes == 0 && p.State == procmgr.Exited:
+			r.add("The output is no longer kept.")
+		}
+	}
+	return r
+}
+
+// add appends a sentence to the note.
+func (r *report) add(format string, args ...any) {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	if format == "" {
+		return
+	}
+	if r.Note != "" {
+		r.Note += " "
+	}
+	r.Note += format
+}
+
+// result makes the report the Result of a call; out may be nil.
+func (r report) result(out *procmgr.Output) Result {
+	return Result{Content: encode(r), Output: out}
+}
+
+// encode writes one JSON object on one line. Models read < and & better than
+// <: nothing here ends up in a web page.
+func encode(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Strings, numbers and nothing else: this cannot be reached.
+		return `{"success":false,"error":"the result could not be encoded"}`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// alive reports whether something of a process lives, or may live. A manager
+// that could not tell left the state empty.
+func alive(p procmgr.Process) bool {
+	return p.ID != "" && p.State != procmgr.Exited
+}
+
+// failed reports whether a process is known to have failed.
+func failed(p procmgr.Process) bool {
+	if p.ExitCode != nil {
+		return *p.ExitCode != 0
+	}
+	return p.State == procmgr.Exited
+}
+
+// cause says in words why a process failed, where its exit code does not.
+func cause(p procmgr.Process) string {
+	if !failed(p) {
+		return ""
+	}
+	signal := p.Signal
+	if signal == "" {
+		signal = "a signal"
+	}
+	switch p.EndedBy {
+	case procmgr.CauseSignal:
+		if signal == "SIGKILL" {
+			return "ended by SIGKILL, which no tool sent: perhaps the system ran out of memory"
+		}
+		return "ended by " + signal
+	case procmgr.CauseRequest:
+		return "ended on request, by " + toolSignal + " or because its call was stopped"
+	case procmgr.CauseShutdown:
+		return "ended because the process manager was closed"
+	case procmgr.CauseLost:
+		return "ended, but its exit code could not be learned"
+	}
+	if p.ExitCode == nil {
+		return "ended without an exit code"
+	}
+	return ""
+}
+
+// wallDuration returns how long a process ran or has run, in milliseconds. The
+// manager's clock may be another machine's, so it is never negative.
+func wallDuration(p procmgr.Process) *int64 {
+	if p.StartedAt.IsZero() {
+		return nil
+	}
+	d := time.Since(p.StartedAt)
+	if p.ExitedAt != nil {
+		d = p.ExitedAt.Sub(p.StartedAt)
+	}
+	ms := max(d.Milliseconds(), 0)
+	return &ms
+}
+
+// refuse is the result of a call that the tool could not carry out.
+func refuse(format string, args ...any) Result {
+	return Result{IsError: true, Content: encode(report{Error: fmt.Sprintf(format, args...)})}
+}
+
+// canceled is the result of a call whose context has ended. did says what
+// became of the process; out is its last snapshot, or nil; id is for a process
+// that may live though nobody could read it.
+func canceled(ctx context.Context, did string, out *procmgr.Output, id string) Result {
+	why := "the call was canceled"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why = "the call ran out of time"
+	}
+	r := report{BackgroundProcessID: id}
+	if out != nil {
+		r = describe(*out)
+	}
+	r.Success = false
+	r.Error = why + "; " + did
+	return r.result(out)
+}
+
+// panicked is the result of a call that panicked. started is the process that
+// it may have started, or "".
+func panicked(p any, started string) Result {
+	r := report{Error: "the tool failed unexpectedly: " + clip(fmt.Sprint(p), maxWords), BackgroundProcessID: started}
+	if started != "" {
+		r.add("The command may have started as process %s: check with %s before running it again.", started, toolOutput)
+	}
+	return Result{IsError: true, Content: encode(r)}
+}
+
+// maxWords bounds what is quoted of an error, in bytes.
+const maxWords = 2000
+
+// words returns what an error says. Error is the short form; %+v would show a
+// model the paths of source files.
+func words(err error) string { return clip(err.Error(), maxWords) }
+
+// clip shortens s to n bytes at the end of a rune, and marks where it did.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
+	}
+	n -= len("…")
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

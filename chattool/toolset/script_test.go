@@ -1,0 +1,153 @@
+package toolset_test
+
+import (
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+)
+
+// nested is all that makes a shell parser descend, and what may make it slow.
+// The first is repeated, then the second as often.
+var nested = map[string][2]string{
+	"subshell":            {"(", ")"},
+	"subshell and spaces": {"( ", " )"},
+	"group":               {"{ ", "; }"},
+	"if":                  {"if ", "; then :; fi"},
+	"then":                {"if a; then ", "; fi"},
+	"elif":                {"if a; then b; el", ""},
+	"while":               {"while ", "; do :; done"},
+	"until":               {"until a; do ", "; done"},
+	"for":                 {"for i in a; do ", "; done"},
+	"select":              {"select i do ", "; done"},
+	"case":                {"case x in a) ", ";; esac"},
+	"function":            {"f() { ", "; }"},
+	"bare function":       {"f()", ""},
+	"command":             {"$(", ")"},
+	"quoted command":      {`"$(`, `)"`},
+	"backquotes":          {"`", ""},
+	"arithmetic":          {"$((", "))"},
+	"arithmetic command":  {"((", "))"},
+	"old arithmetic":      {"$[", "]"},
+	"let":                 {"let (", ")"},
+	"index":               {"a[", "]=1"},
+	"parameter":           {"${a:-", "}"},
+	"quoted parameter":    {`"${a:-`, `}"`},
+	"parameter index":     {"${a[", "]}"},
+	"parameter pattern":   {"${a/", "}"},
+	"parameter slice":     {"${a:", "}"},
+	"extended glob":       {"@(", ")"},
+	"process":             {"<(", ")"},
+	"array":               {"a=(", ")"},
+	"time":                {"time ", ""},
+	"coproc":              {"coproc ", ""},
+	"not":                 {"! ", ""},
+	"here-document":       {"cat <<a\n$(", ")\na\n"},
+	"pipe":                {"a|", ""},
+	"pipe and newline":    {"a|\n", ""},
+	"and":                 {"a&&", ""},
+	"or":                  {"a||", ""},
+	"background":          {"a&", ""},
+	"semicolon":           {"a;", ""},
+	"here-documents":      {"cat <<a\nx\na\n", ""},
+	"unread ones":         {"<<a ", ""},
+	"comments":            {"#\n", ""},
+	"quotes":              {"''", ""},
+	"double quotes":       {`""`, ""},
+	"parameters":          {"$a", ""},
+	"backslashes":         {`\`, ""},
+	"redirections":        {">a ", ""},
+	"assignments":         {"a=1 ", ""},
+	"patterns":            {"case x in a|", ""},
+	"NUL":                 {"\x00", ""},
+	"continued lines":     {"\\\n", ""},
+}
+
+// contexts have an opening and what else may be repeated within it.
+var contexts = map[string][2]string{
+	"test parentheses":        {"[[ ", "( "},
+	"test not":                {"[[ ", "! "},
+	"test and":                {"[[ ", "a && "},
+	"test or":                 {"[[ ", "a || "},
+	"arithmetic parentheses":  {"$((", "("},
+	"arithmetic minus":        {"$((", "- "},
+	"arithmetic not":          {"$((", "!"},
+	"arithmetic power":        {"$((", "1**"},
+	"arithmetic conditions":   {"$((", "1?"},
+	"arithmetic alternatives": {"$((", "1?1:"},
+	"arithmetic assignments":  {"$((", "a="},
+	"arithmetic indexes":      {"$((", "a["},
+	"arithmetic sums":         {"$((", "1+"},
+	"arithmetic commas":       {"$((", "1,"},
+	"escaped backquotes":      {"`", `\`},
+	"case items":              {"case x in ", "a) b;; "},
+	"array elements":          {"a=(", "[1]=a "},
+}
+
+// A stack that overflows ends the program. This one has room for far less than
+// what 64 KiB of "(" take without a bound, which is 256 MiB.
+func TestParserIsBounded(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(16 << 20))
+	scripts := map[string]string{}
+	for name, n := range nested {
+		times := toolset.MaxScript / len(n[0])
+		scripts[name] = strings.Repeat(n[0], times)
+		times = toolset.MaxScript / (len(n[0]) + len(n[1]) + 1)
+		scripts[name+", closed"] = strings.Repeat(n[0], times) + ":" + strings.Repeat(n[1], times)
+		times = (toolset.MaxScript - len("a &")) / (len(n[0]) + len(n[1]) + len(":\n"))
+		scripts[name+", side by side"] = strings.Repeat(n[0]+":"+n[1]+"\n", times) + "a &"
+	}
+	for name, c := range contexts {
+		scripts[name] = c[0] + strings.Repeat(c[1], (toolset.MaxScript-len(c[0]))/len(c[1]))
+	}
+	for name, script := range scripts {
+		require.LessOrEqual(t, len(script), toolset.MaxScript, name)
+		done := make(chan time.Duration)
+		// The stack of a goroutine of its own starts empty.
+		go func() {
+			began := time.Now()
+			toolset.PromoteUnfiltered(script)
+			done <- time.Since(began)
+		}()
+		// Some 10 ms here; far more where it were quadratic.
+		require.Less(t, <-done, 2*time.Second, name)
+	}
+}
+
+// What people write is nested a little, and is parsed whatever its size.
+func TestParserTakesOrdinaryNesting(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string][2]string{
+		"subshell": {"( ", " )"},
+		"if":       {"if true; then ", "; fi"},
+		"command":  {"echo $(", ")"},
+		"case":     {"case x in x) ", ";; esac"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, depth := range []int{1, 10, 50} {
+				one := strings.Repeat(n[0], depth) + ":" + strings.Repeat(n[1], depth) + "\n"
+				require.True(t, toolset.Parses(one), depth)
+				require.True(t, toolset.Parses(strings.Repeat(one, toolset.MaxScript/len(one))), depth)
+			}
+		})
+	}
+}
+
+func BenchmarkPromote(b *testing.B) {
+	for name, script := range map[string]string{
+		"without &": "true",
+		"with &&":   "cd /tmp && make -j4 2>&1 | tail -20",
+		"with &":    "cd /tmp && npm start > log 2>&1 &",
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				toolset.Promote(script)
+			}
+		})
+	}
+}

@@ -1,0 +1,193 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// The tools, by the names that a model calls them by.
+const (
+	toolExecute = "execute"
+	toolOutput  = "process_output"
+	toolList    = "process_list"
+	toolSignal  = "process_signal"
+)
+
+// A Resolver names the manager that a call goes to. It is asked at every call,
+// with the call's context, so that a chat or a machine may be chosen by what
+// the context carries. An error, or a nil Manager, becomes a tool error that
+// quotes it: it should say what to do. It must be safe for concurrent use.
+type Resolver func(ctx context.Context) (procmgr.Manager, error)
+
+// Static returns a Resolver that always names m.
+func Static(m procmgr.Manager) Resolver {
+	return func(context.Context) (procmgr.Manager, error) { return m, nil }
+}
+
+// Options is what a Set may be told. The zero value is the default; a
+// duration of zero or less is its default too, except where it says otherwise.
+type Options struct {
+	// DefaultTimeout is how long execute and process_output wait where the
+	// model names no time; 10 s.
+	DefaultTimeout time.Duration
+	// MaxTimeout is the longest wait; 4 h. A longer one, the default
+	// included, is cut to it, and the note says so.
+	MaxTimeout time.Duration
+	// BackgroundWait is how long execute watches a command that it has
+	// started in the background, so that one that fails at once ("command not
+	// found", "address in use") is told as failed; 200 ms. Negative: not at
+	// all.
+	BackgroundWait time.Duration
+	// Limit bounds the output in a result; see [headtail.Limits].
+	Limit headtail.Limits
+	// ReadFileTool is the tool that a model should rather read files with,
+	// named in a note after a command that only prints files; "read_file".
+	ReadFileTool string
+	// ProcessID chooses the ID of the process that a call of execute starts:
+	// 1 to 64 characters of A-Z a-z 0-9 _ -. A host that replays calls
+	// returns the same ID for the same call, and the command runs once. Where
+	// it is nil or returns "", each call gets a new one. It must be safe for
+	// concurrent use.
+	ProcessID func(ctx context.Context, c Call) string
+}
+
+// withDefaults returns a copy of o with every default filled in.
+func (o *Options) withDefaults() Options {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.DefaultTimeout <= 0 {
+		opts.DefaultTimeout = 10 * time.Second
+	}
+	if opts.MaxTimeout <= 0 {
+		opts.MaxTimeout = 4 * time.Hour
+	}
+	opts.DefaultTimeout = min(opts.DefaultTimeout, opts.MaxTimeout)
+	switch {
+	case opts.BackgroundWait == 0:
+		opts.BackgroundWait = 200 * time.Millisecond
+	case opts.BackgroundWait < 0:
+		opts.BackgroundWait = 0
+	}
+	if opts.ReadFileTool == "" {
+		opts.ReadFileTool = "read_file"
+	}
+	return opts
+}
+
+// A Call is one tool call of a model.
+type Call struct {
+	// ID is the provider's ID of the call. The tools do nothing with it
+	// themselves; it is for Options.ProcessID.
+	ID string
+	// Name is the tool's.
+	Name string
+	// Arguments is the JSON object that the model sent, at most 4 MiB.
+	Arguments json.RawMessage
+}
+
+// A Result is what came of a call.
+type Result struct {
+	// Content is what the model reads: one JSON object on one line.
+	Content string
+	// IsError reports that the tool could not do what it was asked to. A
+	// command that failed is no such error.
+	IsError bool
+	// Output is the process and what was read of it, for a user interface;
+	// nil where no process is known. Of process_signal its Text is empty.
+	Output *procmgr.Output
+}
+
+// A Set is the four tools. It is safe for concurrent use.
+type Set struct {
+	managers Resolver
+	opts     Options
+	tools    []tool // in the order of Definitions; never changed
+}
+
+// A tool is one tool of a Set.
+type tool struct {
+	def Definition
+	run func(ctx context.Context, c Call, started *string) Result
+}
+
+// New returns the tools, to run on the managers that the resolver names. opts
+// may be nil, and is copied.
+func New(managers Resolver, opts *Options) *Set {
+	s := &Set{managers: managers, opts: opts.withDefaults()}
+	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *string) Result) {
+		s.tools = append(s.tools, tool{run: run, def: Definition{
+			Name:        name,
+			Description: s.fill(description),
+			Schema:      s.schema(arguments),
+			Parallel:    parallel,
+		}})
+	}
+	// Only what reads may run beside other calls: two commands of one step
+	// may depend on their order, and so may a signal.
+	define(toolExecute, executeDescription, executeArgs{}, false, s.execute)
+	define(toolOutput, outputDescription, outputArgs{}, true, s.output)
+	define(toolList, listDescription, listArgs{}, true, s.list)
+	define(toolSignal, signalDescription, signalArgs{}, false, s.signal)
+	return s
+}
+
+// Definitions returns the tools for a model's provider: execute,
+// process_output, process_list and process_signal, in this order. They are the
+// same at every call.
+func (s *Set) Definitions() []Definition {
+	defs := make([]Definition, len(s.tools))
+	for i, t := range s.tools {
+		defs[i] = t.def
+		defs[i].Schema = slices.Clone(t.def.Schema)
+	}
+	return defs
+}
+
+// Call carries out one call. It never panics, and always has a result for the
+// model. How long it takes is bounded by the time that the call names, by
+// Options.MaxTimeout and by ctx; see the package's comment on canceled calls.
+func (s *Set) Call(ctx context.Context, c Call) (res Result) {
+	// started is the ID that was given to Start, once that is called: a panic
+	// on the way must not lose the process.
+	var started string
+	defer func() {
+		if p := recover(); p != nil {
+			res = panicked(p, started)
+		}
+	}()
+	for _, t := range s.tools {
+		if t.def.Name == c.Name {
+			return t.run(ctx, c, &started)
+		}
+	}
+	names := make([]string, len(s.tools))
+	for i, t := range s.tools {
+		names[i] = t.def.Name
+	}
+	return refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(names, ", "))
+}
+
+// manager asks the resolver. Where ok is false, the Result says why.
+func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res Result, ok bool) {
+	if s.managers == nil {
+		return nil, refuse("no process manager is set up, so no command can be run and no process seen; tell the user"), false
+	}
+	m, err := s.managers(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, canceled(ctx, "nothing was done", nil, ""), false
+	case err != nil:
+		return nil, refuse("no process manager can be had, so nothing was done: %s. Try once more, and tell the user if it stays so", words(err)), false
+	case m == nil:
+		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
+	}
+	return m, Result{}, true
+}

@@ -1,0 +1,134 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func TestResolver(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		resolver toolset.Resolver
+		want     string
+	}{
+		{"none", nil, "no process manager is set up"},
+		{"error", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("the workspace is stopped") }, "the workspace is stopped"},
+		{"nil", toolset.Static(nil), "there is no process manager for this chat"},
+		{"nil pointer", toolset.Static((*fake)(nil)), "the tool failed unexpectedly"},
+		{"panic", func(context.Context) (procmgr.Manager, error) { panic("lost my head") }, "lost my head"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for tool, arguments := range map[string]string{
+				"execute":        `{"command":"x"}`,
+				"process_output": `{"process_id":"x"}`,
+				"process_list":   `{}`,
+				"process_signal": `{"process_id":"x","signal":"kill"}`,
+			} {
+				res := toolset.New(tt.resolver, nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
+				require.True(t, res.IsError)
+				require.Contains(t, contents(t, res)["error"], tt.want)
+			}
+		})
+	}
+}
+
+func TestResolverIsAskedAtEveryCall(t *testing.T) {
+	t.Parallel()
+	managers := map[any]*fake{"a": {}, "b": {}}
+	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) { return managers[ctx.Value(chatKey{})], nil }, nil)
+	for _, chat := range []string{"a", "b", "b"} {
+		ctx := context.WithValue(t.Context(), chatKey{}, chat)
+		set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+	}
+	require.Len(t, managers["a"].starts, 1)
+	require.Len(t, managers["b"].starts, 2)
+}
+
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, tool, arguments string
+		opts                  *toolset.Options
+		id                    bool
+	}{
+		{"start", "execute", `{"command":"x"}`, fixed(), true},
+		{"output", "process_output", `{"process_id":"p1"}`, nil, false},
+		{"list", "process_list", ``, nil, false},
+		{"signal", "process_signal", `{"process_id":"p1","signal":"kill"}`, nil, false},
+		{"hook", "execute", `{"command":"x"}`, &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { panic("ouch") }}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{
+				start:  func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { panic(errors.New("ouch")) },
+				output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { panic("ouch") },
+				list:   func(context.Context) ([]procmgr.Process, error) { panic("ouch") },
+				signal: func(context.Context, string, procmgr.Signal) error { panic("ouch " + strings.Repeat("x", 1<<20)) },
+			}
+			res, got := call(t, m, tt.opts, tt.tool, tt.arguments)
+			require.True(t, res.IsError)
+			require.Contains(t, got["error"], "the tool failed unexpectedly: ouch")
+			require.NotContains(t, res.Content, ".go:", "no stack")
+			require.Less(t, len(res.Content), 4096)
+			if tt.id {
+				require.Equal(t, "p1", got["background_process_id"])
+				require.Contains(t, got["note"], "may have started as process p1")
+			} else {
+				require.NotContains(t, got, "background_process_id")
+			}
+		})
+	}
+}
+
+func TestOptionsAreCopied(t *testing.T) {
+	t.Parallel()
+	m := &fake{}
+	opts := &toolset.Options{DefaultTimeout: time.Second}
+	set := toolset.New(toolset.Static(m), opts)
+	opts.DefaultTimeout = time.Minute
+	set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+	require.Equal(t, time.Second, m.starts[0].Wait)
+}
+
+// The paths of source files that %+v prints are nothing for a model.
+func TestErrorsAreShort(t *testing.T) {
+	t.Parallel()
+	m := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+		return procmgr.Output{}, fmt.Errorf("%s\xff: %w", strings.Repeat("é", 5000), procmgr.ErrInvalid)
+	}}
+	res, got := call(t, m, nil, "execute", `{"command":"x"}`)
+	require.Less(t, len(res.Content), 2200)
+	require.True(t, strings.HasSuffix(got["error"].(string), "é…"))
+}
+
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	set := toolset.New(toolset.Static(&fake{}), nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			set.Definitions()
+			for _, c := range []toolset.Call{
+				{Name: "execute", Arguments: []byte(`{"command":"cat f"}`)},
+				{Name: "process_list"},
+			} {
+				if set.Call(t.Context(), c).IsError {
+					t.Error(c.Name)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

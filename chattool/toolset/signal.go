@@ -1,0 +1,95 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// signal sends a signal, and watches for a moment what it does.
+func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
+	var args signalArgs
+	if err := decode(c.Arguments, &args); err != nil {
+		return refuse("%s: %s", toolSignal, words(err))
+	}
+	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)
+	if ctx.Err() != nil {
+		return canceled(ctx, "no signal was sent", nil, "")
+	}
+	m, res, ok := s.manager(ctx)
+	if !ok {
+		return res
+	}
+	err := m.Signal(ctx, id, sig)
+	switch {
+	case err == nil:
+	case errors.Is(err, procmgr.ErrNotRunning):
+		rep := report{Success: true, State: procmgr.Exited}
+		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
+		if oerr == nil {
+			rep = afterSignal(out)
+		}
+		rep.add("Process %s had already ended; nothing was sent.", id)
+		if oerr != nil {
+			return rep.result(nil)
+		}
+		return rep.result(&out)
+	case errors.Is(err, procmgr.ErrNotFound):
+		return notFound(id)
+	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict):
+		return refuse("%s: %s", toolSignal, words(err))
+	case ctx.Err() != nil:
+		return canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
+	default:
+		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
+		if oerr != nil {
+			rep := report{Error: "the signal could not be sent, or did not do all that it should: " + words(err), BackgroundProcessID: id}
+			return Result{IsError: true, Content: encode(rep)}
+		}
+		rep := afterSignal(out)
+		if alive(out.Process) {
+			rep.Success = false
+			rep.Error = words(err)
+			rep.add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, toolOutput, id)
+		}
+		return rep.result(&out)
+	}
+
+	out, err := s.settle(ctx, m, id, atEnd, signalGrace)
+	if err != nil {
+		out, err = s.snapshotFrom(ctx, m, id, atEnd)
+	}
+	if err != nil {
+		rep := report{Success: true, BackgroundProcessID: id}
+		rep.add("The signal was sent; what it did could not be read: %s.", words(err))
+		return rep.result(nil)
+	}
+	rep := afterSignal(out)
+	switch {
+	case !alive(out.Process):
+		rep.add("Process %s has ended.", id)
+	case sig == procmgr.Terminate:
+		rep.add("The signal was sent, and the process has not ended yet: it may be cleaning up, or ignore the signal. Use kill if it still runs later.")
+	case sig == procmgr.Interrupt:
+		rep.add("The signal was sent, and the process still runs: it may be cleaning up, or ignore the signal. Use terminate if it should end.")
+	default:
+		rep.Success = false
+		rep.Error = "the signal was sent, and something of the process still runs"
+	}
+	return rep.result(&out)
+}
+
+// afterSignal reports how a process stands once a signal has been dealt with.
+// It is a success whatever the exit code: to end it was the point.
+func afterSignal(out procmgr.Output) report {
+	rep := describe(out)
+	rep.Success = true
+	rep.Output = nil
+	rep.Error = ""
+	rep.Truncated = nil
+	rep.Note = ""
+	rep.NextOffset = nil
+	rep.LogPath = ""
+	return rep
+}

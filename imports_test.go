@@ -1,0 +1,233 @@
+package toolproc_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/toolproc/toolproc"
+
+// The packages outside of the standard library and of this module. A name
+// stands for everything below it.
+const (
+	fantasy    = "charm.land/fantasy"
+	jsonschema = "github.com/invopop/jsonschema"
+	shell      = "mvdan.cc/sh/v3/syntax"
+	sys        = "golang.org/x/sys"
+	testify    = "github.com/stretchr/testify/require"
+	assertions = "github.com/stretchr/testify/assert" // require ends the goroutine it is called in
+	xerrors    = "golang.org/x/xerrors"
+)
+
+// An arrow says what a package may import besides the standard library. Its
+// tests may also import the package itself, testify, and what tests says.
+type arrow struct {
+	dir     string   // "examples/..." is every package below examples
+	module  []string // packages of this module
+	outside []string // packages of other modules
+	tests   []string // packages of this module, for tests alone
+	why     string
+}
+
+// arrows go from the bottom up: a package may import only what stands above it
+// in this list, so that nothing points the other way.
+var arrows = []arrow{
+	{
+		dir: ".",
+		why: "the landing page has no code",
+	},
+	{
+		dir: "headtail",
+		why: "whoever wants to bound some output takes this package and nothing with it",
+	},
+	{
+		dir: "headtail/plaintext",
+		why: "whoever wants plain text takes this package and nothing with it",
+	},
+	{
+		dir: "envpolicy",
+		why: "a policy is for any program that starts children, however it starts them",
+	},
+	{
+		dir:     "procmgr",
+		module:  []string{"headtail", "headtail/plaintext", "envpolicy"},
+		outside: []string{sys, xerrors},
+		tests:   []string{"procmgr/proctest"},
+		why:     "it keeps output, cleans it and decides on environments by what stands below it, and needs system calls that package syscall lacks; what serves it or tests it is above it",
+	},
+	{
+		dir:     "procmgr/prochttp",
+		module:  []string{"procmgr", "headtail"},
+		outside: []string{xerrors},
+		tests:   []string{"procmgr/proctest"},
+		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough",
+	},
+	{
+		dir:     "procmgr/proctest",
+		module:  []string{"procmgr", "headtail"},
+		outside: []string{xerrors},
+		why:     "the suite tests any Host by its interface alone, and who runs it takes on nobody's assertion library",
+	},
+	{
+		dir:     "chattool/toolset",
+		module:  []string{"procmgr", "headtail"},
+		outside: []string{jsonschema, shell, xerrors},
+		tests:   []string{"procmgr/prochttp"},
+		why:     "a loop of one's own has no use for fantasy: a program that links it grows from 3 MB to 12 MB",
+	},
+	{
+		dir:     "chattool",
+		module:  []string{"chattool/toolset", "procmgr", "headtail"},
+		outside: []string{fantasy, xerrors},
+		tests:   []string{"procmgr/prochttp"},
+		why:     "it only turns a toolset into fantasy's tools; schemas and shell syntax stay in toolset, where every loop gets them",
+	},
+	{
+		dir: "examples/...",
+		module: []string{
+			"headtail", "headtail/plaintext", "envpolicy",
+			"procmgr", "procmgr/prochttp", "procmgr/proctest",
+			"chattool", "chattool/toolset",
+		},
+		outside: []string{fantasy, xerrors},
+		why:     "an example uses what a user can use; one that needs another dependency is a module of its own, so that users of the library do not get that dependency",
+	},
+}
+
+// TestImports reads the files of every platform and build tag.
+func TestImports(t *testing.T) {
+	for _, name := range files(t, ".go") {
+		dir := path.Dir(filepath.ToSlash(name))
+		if nested(dir) {
+			continue
+		}
+		arrow, ok := arrowOf(dir)
+		if !ok {
+			t.Errorf("%s: the package %s has no arrow; add it to the table in imports_test.go, below everything that it imports, with what it may import and why", name, dir)
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			require.NoError(t, err)
+			if problem := arrow.check(dir, imported, strings.HasSuffix(name, "_test.go")); problem != "" {
+				t.Errorf("%s: %s", fset.Position(spec.Pos()), problem)
+			}
+		}
+	}
+}
+
+func TestArrowsPointOneWay(t *testing.T) {
+	var above []string
+	for _, a := range arrows {
+		require.NotEmpty(t, a.why, a.dir)
+		for _, imported := range a.module {
+			require.Contains(t, above, imported, "%s may import %s only if that stands above it in the table", a.dir, imported)
+		}
+		above = append(above, a.dir)
+	}
+}
+
+func TestArrowRule(t *testing.T) {
+	for _, test := range []struct {
+		name, dir, imported string
+		inTest, refused     bool
+	}{
+		{name: "std", dir: "headtail", imported: "net/http"},
+		{name: "cgo", dir: "procmgr", imported: "C", refused: true},
+		{name: "down", dir: "procmgr", imported: module + "/headtail"},
+		{name: "up", dir: "headtail", imported: module + "/procmgr", refused: true},
+		{name: "up in a test", dir: "envpolicy", imported: module + "/procmgr", inTest: true, refused: true},
+		{name: "itself in a test", dir: "headtail", imported: module + "/headtail", inTest: true},
+		{name: "testify in a test", dir: "headtail", imported: testify, inTest: true},
+		{name: "testify elsewhere", dir: "procmgr", imported: testify, refused: true},
+		{name: "a package below one that is allowed", dir: "procmgr", imported: sys + "/unix"},
+		{name: "a name that only begins alike", dir: "procmgr", imported: sys + "tem", refused: true},
+		{name: "a suite in a test", dir: "procmgr", imported: module + "/procmgr/proctest", inTest: true},
+		{name: "a suite elsewhere", dir: "procmgr", imported: module + "/procmgr/proctest", refused: true},
+		{name: "fantasy in toolset", dir: "chattool/toolset", imported: fantasy, refused: true},
+		{name: "fantasy in its tests", dir: "chattool/toolset", imported: fantasy, inTest: true, refused: true},
+		{name: "fantasy in chattool", dir: "chattool", imported: fantasy},
+		{name: "an example", dir: "examples/some/thing", imported: module + "/chattool"},
+		{name: "a provider in an example", dir: "examples/some/thing", imported: fantasy + "/providers/openai"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			arrow, ok := arrowOf(test.dir)
+			require.True(t, ok)
+			problem := arrow.check(test.dir, test.imported, test.inTest)
+			require.Equal(t, test.refused, problem != "", problem)
+		})
+	}
+	_, ok := arrowOf("no/such/package")
+	require.False(t, ok)
+}
+
+// The table holds what toolset imports itself; this holds what that brings.
+func TestToolsetLinksNoFantasy(t *testing.T) {
+	if _, err := os.Stat("chattool/toolset"); err != nil {
+		t.Skip("there is no chattool/toolset")
+	}
+	linked, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./chattool/toolset").Output()
+	require.NoError(t, err)
+	for name := range strings.Lines(string(linked)) {
+		require.False(t, below(strings.TrimSpace(name), fantasy), "toolset links %s", name)
+	}
+}
+
+func arrowOf(dir string) (arrow, bool) {
+	for _, a := range arrows {
+		if parent, all := strings.CutSuffix(a.dir, "/..."); a.dir == dir || all && below(dir, parent) {
+			return a, true
+		}
+	}
+	return arrow{}, false
+}
+
+// check says why a file in dir may not import a package, or nothing.
+func (a arrow) check(dir, imported string, inTest bool) string {
+	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") && imported != "C" {
+		return ""
+	}
+	outside := slices.Clone(a.outside)
+	allowed := slices.Clone(a.module)
+	if inTest {
+		outside = append(outside, testify, assertions)
+		allowed = append(append(allowed, dir), a.tests...)
+	}
+	if inModule, ok := strings.CutPrefix(imported, module); ok && (inModule == "" || inModule[0] == '/') {
+		if slices.Contains(allowed, strings.TrimPrefix(inModule, "/")) {
+			return ""
+		}
+	} else if slices.ContainsFunc(outside, func(name string) bool { return below(imported, name) }) {
+		return ""
+	}
+	return fmt.Sprintf("%s may not import %s: %s (if that is no longer true, change the table in imports_test.go)", dir, imported, a.why)
+}
+
+// below reports whether a path is parent or lies below it.
+func below(name, parent string) bool {
+	return name == parent || strings.HasPrefix(name, parent+"/")
+}
+
+// nested reports whether a directory belongs to a module below this one.
+func nested(dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
+}
