@@ -1,6 +1,7 @@
 package procmgr_test
 
 import (
+	"cmp"
 	"context"
 	"os/exec"
 	"slices"
@@ -16,20 +17,38 @@ import (
 // run, A B A B, so that a noisy machine disturbs both alike.
 func beside(b *testing.B, ours, theirs func()) {
 	b.Helper()
+	timed := func(f func()) func() time.Duration {
+		return func() time.Duration {
+			began := time.Now()
+			f()
+			return time.Since(began)
+		}
+	}
+	besideTimes(b, timed(ours), timed(theirs))
+}
+
+// besideTimes is beside for functions that measure a part of what they do.
+func besideTimes(b *testing.B, ours, theirs func() time.Duration) {
+	b.Helper()
 	var x, y []time.Duration
 	for b.Loop() {
-		began := time.Now()
-		ours()
-		middle := time.Now()
-		theirs()
-		x, y = append(x, middle.Sub(began)), append(y, time.Since(middle))
+		x, y = append(x, ours()), append(y, theirs())
 	}
-	slices.Sort(x)
-	slices.Sort(y)
-	b.ReportMetric(float64(x[len(x)/2])/float64(y[len(y)/2]), "ratio")
-	b.ReportMetric(float64(x[len(x)/2].Microseconds()), "us-ours")
-	b.ReportMetric(float64(y[len(y)/2].Microseconds()), "us-theirs")
+	b.ReportMetric(float64(median(x))/float64(median(y)), "ratio")
+	b.ReportMetric(microseconds(median(x)), "us-ours")
+	b.ReportMetric(microseconds(median(y)), "us-theirs")
+	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
 }
+
+func median[T cmp.Ordered](xs []T) T { return quantile(xs, 0.5) }
+
+// quantile returns the smallest of xs that a part of q does not exceed.
+func quantile[T cmp.Ordered](xs []T, q float64) T {
+	xs = slices.Sorted(slices.Values(xs))
+	return xs[min(int(q*float64(len(xs))), len(xs)-1)]
+}
+
+func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // A whole command, beside the plainest way to run it.
 func BenchmarkStartTrue(b *testing.B) {

@@ -51,6 +51,9 @@ func (l *Local) shutdown() error {
 	}
 	l.wg.Wait()
 	l.null.Close()
+	if l.cgroups != nil {
+		l.cgroups.close()
+	}
 	if len(left) == 0 {
 		return nil
 	}

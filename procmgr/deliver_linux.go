@@ -1,6 +1,7 @@
 package procmgr
 
 import (
+	"errors"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,9 @@ func (l *Local) deliver(rs []*record, sig syscall.Signal) map[*record][]int {
 	grouped := make(map[*session]bool, len(rs))
 	for i, r := range rs {
 		sessions[i] = r.session
+		if sig == syscall.SIGKILL && r.session.cgroup != nil {
+			_ = r.session.cgroup.kill()
+		}
 		grouped[r.session] = r.session.signalGroup(sig)
 	}
 	found := newSearch(sessions, l.leaders()).run()
@@ -45,11 +49,34 @@ func closeMembers(members []member) {
 	}
 }
 
-// sysProcAttr asks for a new session, and for a pidfd where they are in use.
-func (l *Local) sysProcAttr(pidfd *int) *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setsid: true}
-	if !l.opts.noPidfd {
-		attr.PidFD = pidfd
+// place makes the cgroup that the next process is to be in; nil for none.
+func (l *Local) place() (*cgroup, error) {
+	if l.cgroups == nil {
+		return nil, nil
 	}
-	return attr
+	return l.cgroups.add()
+}
+
+// startIn starts a program in a new session, and in a cgroup where there is
+// one. It returns a pidfd, or -1.
+func (l *Local) startIn(g *cgroup, file string, argv []string, attr *syscall.ProcAttr) (pid, pidfd int, err error) {
+	pidfd = -1
+	attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	if !l.opts.noPidfd {
+		attr.Sys.PidFD = &pidfd
+	}
+	if g != nil {
+		fd, err := g.open()
+		if err != nil {
+			return -1, -1, cgroupError(g.path, err)
+		}
+		defer unix.Close(fd)
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+	}
+	pid, _, err = syscall.StartProcess(file, argv, attr)
+	if err != nil && g != nil && unix.Access(file, unix.X_OK) == nil && !errors.Is(forkError(err, file), ErrLimit) && !errors.Is(err, unix.E2BIG) {
+		// It is not the program's fault.
+		err = cgroupError(g.path, err)
+	}
+	return pid, pidfd, err
 }

@@ -17,24 +17,31 @@ func (l *Local) fork(r *record, shell string, argv []string, dir string, env []s
 	if err != nil {
 		return forkError(err, shell)
 	}
-	pidfd := -1
-	attr := &syscall.ProcAttr{
+	group, err := l.place()
+	if err != nil {
+		unix.Close(read)
+		unix.Close(write)
+		return err
+	}
+	pid, pidfd, err := l.startIn(group, shell, argv, &syscall.ProcAttr{
 		Dir:   dir,
 		Env:   env,
 		Files: []uintptr{l.null.Fd(), uintptr(write), uintptr(write)},
-		Sys:   l.sysProcAttr(&pidfd),
-	}
-	pid, _, err := syscall.StartProcess(shell, argv, attr)
+	})
 	unix.Close(write)
 	if err != nil {
 		unix.Close(read)
+		group.remove()
 		if gone := checkDirectory(dir); gone != nil {
 			return gone
+		}
+		if errors.Is(err, ErrInvalid) {
+			return err
 		}
 		return forkError(err, shell)
 	}
 	r.pipe = newPipe(read, r.out)
-	r.session = newSession(pid, pidfd, cookie, r.pipe.file, l.opts.noPidfd)
+	r.session = newSession(pid, pidfd, cookie, r.pipe.file, group, l.opts.noPidfd)
 	return nil
 }
 

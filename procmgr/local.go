@@ -20,6 +20,8 @@ type Local struct {
 	opts Options
 	null *os.File // every child's stdin
 
+	cgroups *cgroups // nil where Options.Cgroup is not set
+
 	memory atomic.Int64 // bytes of output that all records keep
 
 	allowed allowance
@@ -69,6 +71,12 @@ func NewLocal(opts *Options) (*Local, error) {
 		chats: make(map[string]*records),
 		past:  newTombstones(maxTombstones),
 		exits: list.New(),
+	}
+	if l.opts.Cgroup != "" {
+		if l.cgroups, err = openCgroups(l.opts.Cgroup, l.opts.Logger); err != nil {
+			null.Close()
+			return nil, xerrors.Errorf("procmgr: new local: %w", err)
+		}
 	}
 	return l, nil
 }

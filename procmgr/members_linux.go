@@ -80,6 +80,15 @@ func (m member) signal(sig syscall.Signal) {
 	_ = unix.Kill(m.pid, sig) // only where the system has no pidfds
 }
 
+// reap takes a member that has exited off this program's hands, where this is
+// the PID 1 or the subreaper that has adopted it. Of anybody else's child, and
+// of one that lives, it takes nothing.
+func (m member) reap() {
+	if m.pidfd >= 0 {
+		_ = unix.Waitid(unix.P_PIDFD, m.pidfd, nil, unix.WEXITED|unix.WNOHANG, nil)
+	}
+}
+
 func (m member) close() {
 	switch {
 	case m.file != nil:
@@ -91,6 +100,7 @@ func (m member) close() {
 
 // A search looks through /proc for the live members of some sessions.
 type search struct {
+	inCgroup  []*session // those that have one: it knows all
 	bySession map[int]*session
 	byCookie  map[string]*session
 	// known are sessions in which no escapee of another one is looked for:
@@ -110,6 +120,10 @@ func newSearch(sessions []*session, known map[int]bool) *search {
 		known:     known,
 	}
 	for _, s := range sessions {
+		if s.cgroup != nil {
+			f.inCgroup = append(f.inCgroup, s)
+			continue
+		}
 		if !s.empty.Load() {
 			f.bySession[s.pid] = s
 		}
@@ -125,6 +139,12 @@ const looks = 3
 // run returns what it found. The caller closes it.
 func (f *search) run() map[*session][]member {
 	found := make(map[*session][]member)
+	for _, s := range f.inCgroup {
+		found[s] = s.cgroup.members(s)
+	}
+	if len(f.byCookie) == 0 {
+		return found
+	}
 	seen := make(map[int]bool)
 	for range looks {
 		settled := true
@@ -159,8 +179,12 @@ func (f *search) check(pid int) (s *session, m member, gone bool) {
 		// First the pidfd, then the question: the answer is about the
 		// process that the pidfd holds, or that one is not alive.
 		if m, ok := s.openMember(pid); ok {
-			if sessionOf(pid) == sid && m.alive() && (s.holdsNumber() || f.marked(pid) == s) {
+			ours := sessionOf(pid) == sid && (s.holdsNumber() || f.marked(pid) == s)
+			if ours && m.alive() {
 				return s, m, false
+			}
+			if ours && pid != s.pid {
+				m.reap()
 			}
 			m.close()
 		}
@@ -278,7 +302,13 @@ func (s *session) await(members []member) {
 		if err != nil {
 			continue
 		}
-		_ = conn.Read(func(fd uintptr) bool { return readable(int(fd)) })
+		_ = conn.Read(func(fd uintptr) bool {
+			if !readable(int(fd)) {
+				return false
+			}
+			member{pidfd: int(fd)}.reap()
+			return true
+		})
 	}
 
 	s.mu.Lock()

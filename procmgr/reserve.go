@@ -141,7 +141,7 @@ func (l *Local) remove(r *record) {
 func (l *Local) finish(r *record, end exit, at time.Time) {
 	l.mu.Lock()
 	l.over(r, at, func() { r.leave(end) })
-	r.unswept = true
+	r.unswept = !r.session.sealed()
 	l.mu.Unlock()
 	runtime.Gosched() // who waits for the result goes first
 

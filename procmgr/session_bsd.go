@@ -31,7 +31,7 @@ type session struct {
 	done    chan struct{} // closed when nobody waits any longer
 }
 
-func newSession(pid, _ int, _ string, _ *os.File, _ bool) *session {
+func newSession(pid, _ int, _ string, _ *os.File, _ *cgroup, _ bool) *session {
 	return &session{pid: pid, done: make(chan struct{})}
 }
 
@@ -107,6 +107,10 @@ func (s *session) tryReap() (end exit, ok bool) {
 // vacant reports whether the group is empty. A zombie in it counts.
 func (s *session) vacant(*os.File) bool { return unix.Kill(-s.pid, 0) == unix.ESRCH }
 
+// sealed reports whether nothing can leave the session unseen. Here what has
+// left it cannot be found at all.
+func (s *session) sealed() bool { return true }
+
 // release has nothing to free here.
 func (s *session) release() {}
 
@@ -157,5 +161,9 @@ func (l *Local) deliver(rs []*record, sig syscall.Signal) map[*record][]int {
 	return live
 }
 
-// sysProcAttr asks for a new session.
-func (l *Local) sysProcAttr(*int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// startIn starts a program in a new session.
+func (l *Local) startIn(_ *cgroup, file string, argv []string, attr *syscall.ProcAttr) (pid, pidfd int, err error) {
+	attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	pid, _, err = syscall.StartProcess(file, argv, attr)
+	return pid, -1, err
+}

@@ -43,7 +43,8 @@ type session struct {
 	// the leader's group: see holdsNumber.
 	anchor *os.File
 
-	bare bool // do without pidfds
+	cgroup *cgroup // nil where Options.Cgroup is not set
+	bare   bool    // do without pidfds
 
 	// empty is set once nothing is left in the session; what has left it may
 	// live. Then the number is no longer the session's.
@@ -58,8 +59,8 @@ type session struct {
 
 // newSession takes over the leader that has just been started. pidfd is -1
 // where there is none.
-func newSession(pid, pidfd int, cookie string, anchor *os.File, bare bool) *session {
-	s := &session{pid: pid, cookie: cookie, anchor: anchor, bare: bare, done: make(chan struct{})}
+func newSession(pid, pidfd int, cookie string, anchor *os.File, group *cgroup, bare bool) *session {
+	s := &session{pid: pid, cookie: cookie, anchor: anchor, cgroup: group, bare: bare, done: make(chan struct{})}
 	if pidfd >= 0 {
 		s.leader = pollable(pidfd, "pidfd")
 	}
@@ -122,8 +123,12 @@ func (s *session) reap() exit {
 
 // vacant reports whether nothing of the session is left, a zombie included: its
 // number names no process, group or session. It is one cheap call, on any
-// descriptor, and it is to be asked after reap alone.
+// descriptor, and it is to be asked after reap alone. With a cgroup it speaks
+// of all that is in that.
 func (s *session) vacant(probe *os.File) (vacant bool) {
+	if s.cgroup != nil {
+		return !s.cgroup.populated()
+	}
 	control(probe, func(fd int) { vacant = !setOwner(fd, s.pid) })
 	return vacant
 }
@@ -276,8 +281,12 @@ func control(file *os.File, f func(fd int)) {
 	_ = conn.Control(func(fd uintptr) { f(int(fd)) }) // an error: it is closed
 }
 
+// sealed reports whether nothing can leave the session unseen.
+func (s *session) sealed() bool { return s.cgroup != nil }
+
 // release frees what is held to watch the leader, once the session is empty.
 func (s *session) release() {
+	s.cgroup.remove()
 	if s.leader != nil {
 		_ = s.leader.Close()
 	}

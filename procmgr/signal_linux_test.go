@@ -2,10 +2,10 @@ package procmgr_test
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -64,22 +64,56 @@ func TestLost(t *testing.T) {
 	t.Log("the manager was always first")
 }
 
+// adopt makes this program the parent of orphans, as PID 1 is.
+func adopt(t *testing.T) {
+	t.Helper()
+	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	t.Cleanup(func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) })
+}
+
 // Zombies are no members: where orphans are nobody's to reap, as under a PID 1
 // that does not, a process still ends.
 func TestZombiesAreNoMembers(t *testing.T) {
-	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-	defer func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) }()
-	l := newLocal(t, nil)
+	adopt(t)
+	l := newLocal(t, procmgr.WithoutPidfd(nil)) // so that it does not reap them either
 	out := run(t, l, "sleep 0.2 >/dev/null & echo $!")
 	orphan := strings.TrimSpace(out.Text)
 	require.Equal(t, procmgr.Detached, out.Process.State)
-	began := time.Now()
 	ended(t, l, out.Process.ID)
-	require.Less(t, time.Since(began), 5*time.Second)
 	stat, err := os.ReadFile("/proc/" + orphan + "/stat")
 	require.NoError(t, err, "the orphan is this program's, which has not reaped it")
 	require.Contains(t, string(stat), ") Z ")
-	var status unix.WaitStatus
-	_, err = unix.Wait4(atoi(t, orphan), &status, 0, nil)
+	_, err = unix.Wait4(atoi(t, orphan), nil, 0, nil)
 	require.NoError(t, err)
+}
+
+// Where this program is PID 1 or a subreaper, what it adopts from a command is
+// reaped, and nobody else's child is.
+func TestAdoptedOrphansAreReaped(t *testing.T) {
+	adopt(t)
+	stranger := exec.Command("true")
+	require.NoError(t, stranger.Start())
+	l := newLocal(t, nil)
+	for _, command := range []string{
+		"sleep 0.2 >/dev/null & echo $!",             // waited for as a member
+		"(sh -c 'echo $$; exec true' &); sleep 0.2",  // a zombie by the time of the first look
+		"setsid sleep 0.2 >/dev/null 2>&1 & echo $!", // found by its cookie
+	} {
+		out := run(t, l, command)
+		orphan := strings.TrimSpace(out.Text)
+		if strings.HasPrefix(command, "setsid") {
+			eventually(t, "it is found", func() bool {
+				out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+				require.NoError(t, err)
+				return out.Process.State == procmgr.Detached || !alive(orphan)
+			})
+			if !alive(orphan) { // a machine too slow to see it in time
+				_, _ = unix.Wait4(atoi(t, orphan), nil, 0, nil)
+				continue
+			}
+		}
+		ended(t, l, out.Process.ID)
+		require.NoFileExists(t, "/proc/"+orphan+"/stat", command)
+	}
+	require.NoError(t, stranger.Wait(), "its exit is there for the one who started it")
 }

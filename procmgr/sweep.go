@@ -31,7 +31,7 @@ func (s *sweeps) stop() {
 
 // sweepLater has a process that has exited looked after. The caller holds mu.
 func (l *Local) sweepLater(r *record) {
-	if l.closed {
+	if l.closed || !r.unswept {
 		return
 	}
 	l.sweeps.pending = append(l.sweeps.pending, r)
