@@ -50,5 +50,5 @@ func ExampleProcessList() {
 
 func ExampleProcessSignal() {
 	run(chattool.ProcessSignal(toolset.Static(&fake{}), nil), `{"process_id":"abc","signal":"terminate"}`)
-	// Output: {"success":true,"exit_code":0,"state":"exited","note":"Process abc has ended."} <nil>
+	// Output: {"success":true,"exit_code":0,"state":"exited","note":"Process abc has ended, as it was asked to."} <nil>
 }

@@ -15,6 +15,19 @@
 // Every command runs in a session of its own, without a terminal, with stdin
 // empty and with stdout and stderr in one pipe.
 //
+// # The end of the program
+//
+// Close ends every process. A program that dies without it, by a panic,
+// os.Exit or SIGKILL, leaves its processes running: they can still work, but a
+// write to stdout or stderr fails, which ends most of them by SIGPIPE. Whoever
+// must not leave any behind has a choice:
+//
+//   - Options.Cgroup: the next NewLocal with the same directory ends what the
+//     dead program left, before it starts anything.
+//   - A supervisor that ends all of a service with its main process: systemd
+//     does by default, and so does the end of a container's PID 1.
+//   - Options.OnStart, to write the pid and the ID of each process down.
+//
 // # Chats
 //
 // Host.Chat gives each chat a Manager that sees only what that chat started.
@@ -23,9 +36,11 @@
 //
 // # Platforms
 //
-// On Linux a process costs no thread, and everything that a command leaves
-// behind is found by its session, whatever process groups it makes; signals go
-// through pidfds, so that none can hit a stranger who was given a number again.
+// On Linux a process costs no thread. What a command leaves behind is found by
+// its session, whatever process groups it makes, and what has left that by an
+// environment variable that all descendants inherit; Options.Cgroup finds
+// what wipes its environment too. Signals go through pidfds, so that none can
+// hit a stranger who was given a number again.
 // On macOS and the BSDs a process costs a thread, and what a command leaves
 // behind is found by its process group alone. Elsewhere, Windows included,
 // NewLocal returns an error for now; a Host on another machine can be used

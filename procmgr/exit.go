@@ -8,6 +8,13 @@ type exit struct {
 	signal syscall.Signal // 0: it exited by itself
 	usage  *Usage
 	lost   bool // something else reaped it
+	oom    bool // the out-of-memory killer is the likely reason
+}
+
+// killed reports whether SIGKILL ended the leader, or a child of it whose death
+// it passed on as its own exit code.
+func (e exit) killed() bool {
+	return !e.lost && (e.signal == syscall.SIGKILL || e.signal == 0 && e.code == 128+int(syscall.SIGKILL))
 }
 
 // exitCode is what a shell would say: 128+n where signal n ended it. It is nil

@@ -10,5 +10,12 @@ func WithoutPidfd(o *Options) *Options {
 	return &c
 }
 
+// WithVmstat makes a Local read the kernel's counters from a file.
+func WithVmstat(o *Options, file string) *Options {
+	c := *o
+	c.vmstat = file
+	return &c
+}
+
 // MaxTombstones is how many IDs are remembered.
 const MaxTombstones = maxTombstones

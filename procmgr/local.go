@@ -21,6 +21,7 @@ type Local struct {
 	null *os.File // every child's stdin
 
 	cgroups *cgroups // nil where Options.Cgroup is not set
+	oom     *oomCounter
 
 	memory atomic.Int64 // bytes of output that all records keep
 
@@ -68,6 +69,7 @@ func NewLocal(opts *Options) (*Local, error) {
 	l := &Local{
 		opts:  opts.withDefaults(),
 		null:  null,
+		oom:   newOOMCounter(opts.vmstatFile()),
 		chats: make(map[string]*records),
 		past:  newTombstones(maxTombstones),
 		exits: list.New(),

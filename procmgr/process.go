@@ -72,11 +72,15 @@ type Process struct {
 	ExitCode   *int   // of the shell; nil until it is known; 128+n where signal n ended it
 	Signal     string // such as "SIGKILL", where a signal ended the shell
 	EndedBy    Cause  // "" while the shell runs
-	StartedAt  time.Time
-	ExitedAt   *time.Time // when State became Exited
-	Usage      *Usage     // nil until the shell has exited, and where the system does not tell
-	LogPath    string
-	Attached   bool // Start found this process by its ID and started nothing
+	// OOM is set where SIGKILL ended the shell or what it waited for, nobody
+	// here had asked for it, and the kernel's counters show its out-of-memory
+	// killer at work at that time: most likely it did. Linux only.
+	OOM       bool
+	StartedAt time.Time
+	ExitedAt  *time.Time // when State became Exited
+	Usage     *Usage     // nil until the shell has exited, and where the system does not tell
+	LogPath   string
+	Attached  bool // Start found this process by its ID and started nothing
 }
 
 // Usage is what the shell, and the children that it waited for, have used.

@@ -3,6 +3,8 @@ package procmgr_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -116,4 +118,33 @@ func TestAdoptedOrphansAreReaped(t *testing.T) {
 		require.NoFileExists(t, "/proc/"+orphan+"/stat", command)
 	}
 	require.NoError(t, stranger.Wait(), "its exit is there for the one who started it")
+}
+
+// A kill by the out-of-memory killer looks like any other from outside; the
+// kernel's counters tell.
+func TestOOM(t *testing.T) {
+	counters := filepath.Join(t.TempDir(), "vmstat")
+	count := func(n string) {
+		require.NoError(t, os.WriteFile(counters, []byte("nr_free_pages 12345\noom_kill "+n+"\nnr_x 1\n"), 0o600))
+	}
+	count("3")
+	l := newLocal(t, procmgr.WithVmstat(&procmgr.Options{}, counters))
+	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "nothing shows it")
+	for _, command := range []string{"kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?"} {
+		t.Run(command, func(t *testing.T) {
+			out := begin(t, l, "echo ready; while [ ! -e "+counters+".go ]; do sleep 0.01; done; "+command)
+			count("4" + strconv.Itoa(len(command)))
+			require.NoError(t, os.WriteFile(counters+".go", nil, 0o600))
+			defer os.Remove(counters + ".go")
+			out = ended(t, l, out.Process.ID)
+			require.Equal(t, 137, *out.Process.ExitCode)
+			require.True(t, out.Process.OOM)
+		})
+	}
+	t.Run("asked for", func(t *testing.T) {
+		out := begin(t, l, "echo ready; exec sleep 1000")
+		count("999")
+		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+		require.False(t, ended(t, l, out.Process.ID).Process.OOM)
+	})
 }

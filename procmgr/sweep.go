@@ -59,6 +59,7 @@ func (l *Local) sweep() {
 	l.sweeps.pending = nil
 	l.sweeps.last = time.Now()
 	l.mu.Unlock()
+	l.oom.struck() // what was killed until now was not killed for what comes
 	l.revive(rs)
 }
 

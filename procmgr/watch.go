@@ -17,6 +17,9 @@ func (r *record) watch() {
 	r.session.awaitLeader()
 	at := time.Now()
 	end := r.session.reap()
+	if end.killed() && !r.wanted() {
+		end.oom = r.outOfMemory()
+	}
 
 	// What the pipe holds now was written before the exit.
 	if !r.pipe.drain() {
@@ -114,6 +117,7 @@ func (r *record) leave(end exit) {
 	r.process.ExitCode = end.exitCode()
 	r.process.Signal = end.signalName()
 	r.process.Usage = clone(end.usage)
+	r.process.OOM = end.oom
 	r.process.EndedBy = end.cause()
 	if r.asked != "" && !end.lost {
 		r.process.EndedBy = r.asked

@@ -20,7 +20,7 @@ import (
 func BenchmarkExecuteTrue(b *testing.B) {
 	l, err := procmgr.NewLocal(nil)
 	require.NoError(b, err)
-	defer l.Close()
+	defer func() { require.NoError(b, l.Close()) }()
 	set := toolset.New(toolset.Static(l.Chat("bench")), nil)
 	call := toolset.Call{ID: "1", Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
 	var ours, theirs []time.Duration

@@ -99,7 +99,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 		rep.add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
 	if r.promoted {
-		rep.add("The trailing & was taken off and the command was run in the background, as with run_in_background.")
+		rep.add("The trailing & was taken off.")
 	}
 	rep.add(r.clamped)
 	switch {
@@ -117,13 +117,13 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 			rep.add("To read files use the %s tool: it shows more of a file and costs less.", r.set.opts.ReadFileTool)
 		}
 	case r.req.Background:
-		rep.add(`Runs in the background as process %s. Use %s {"process_id":%q} to read what it prints, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, toolOutput, p.ID, toolSignal)
+		rep.add(`Runs in the background as process %s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
+			p.ID, toolOutput, p.ID, out.Next, toolSignal)
 	default:
 		rep.Success = false
 		rep.Error = "still running after " + spell(r.req.Wait) + ", the timeout; nothing was killed"
-		rep.add(`Do not run the command again. Use %s {"process_id":%q,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
-			toolOutput, p.ID, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), toolSignal, p.ID)
+		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
+			toolOutput, p.ID, out.Next, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), toolSignal, p.ID)
 	}
 	return rep.result(&out)
 }

@@ -18,6 +18,8 @@ func TestExecuteResult(t *testing.T) {
 	t.Parallel()
 	killed := exited("p1", 137, "")
 	killed.Process.Signal, killed.Process.EndedBy = "SIGKILL", procmgr.CauseSignal
+	starved := exited("p1", 137, "")
+	starved.Process.Signal, starved.Process.EndedBy, starved.Process.OOM = "SIGKILL", procmgr.CauseSignal, true
 	stopped := exited("p1", 143, "")
 	stopped.Process.Signal, stopped.Process.EndedBy = "SIGTERM", procmgr.CauseRequest
 	lost := exited("p1", 0, "")
@@ -42,7 +44,9 @@ func TestExecuteResult(t *testing.T) {
 		{"failure", `{"command":"x"}`, exited("p1", 3, ""),
 			`{"success":false,"output":"","exit_code":3,"state":"exited","wall_duration_ms":1500}`},
 		{"killed by a stranger", `{"command":"x"}`, killed,
-			`{"success":false,"output":"","exit_code":137,"signal":"SIGKILL","state":"exited","wall_duration_ms":1500,"error":"out of memory"}`},
+			`{"success":false,"output":"","exit_code":137,"signal":"SIGKILL","state":"exited","wall_duration_ms":1500,"error":"no tool sent"}`},
+		{"killed for memory", `{"command":"x"}`, starved,
+			`{"success":false,"output":"","exit_code":137,"signal":"SIGKILL","state":"exited","wall_duration_ms":1500,"error":"use less memory"}`},
 		{"stopped", `{"command":"x"}`, stopped,
 			`{"success":false,"output":"","exit_code":143,"signal":"SIGTERM","state":"exited","wall_duration_ms":1500,"error":"on request"}`},
 		{"exit code unknown", `{"command":"x"}`, lost,

@@ -178,7 +178,7 @@ func TestLocalCanceled(t *testing.T) {
 		t.Cleanup(cancel)
 		go func() { // ends with the write
 			defer cancel()
-			os.ReadFile(up)
+			_, _ = os.ReadFile(up)
 		}()
 		return ctx
 	}

@@ -234,7 +234,7 @@ func TestProcessSignal(t *testing.T) {
 			require.NotContains(t, got, "output")
 			require.Contains(t, res.Content, tt.want)
 			if tt.name == "ended" {
-				require.JSONEq(t, `{"success":true,"exit_code":143,"signal":"SIGTERM","state":"exited","wall_duration_ms":1500,"note":"Process p1 has ended."}`, res.Content)
+				require.JSONEq(t, `{"success":true,"exit_code":143,"signal":"SIGTERM","state":"exited","wall_duration_ms":1500,"note":"Process p1 has ended, as it was asked to."}`, res.Content)
 			}
 		})
 	}

@@ -81,7 +81,7 @@ func (r report) result(out *procmgr.Output) Result {
 }
 
 // encode writes one JSON object on one line. Models read < and & better than
-// <: nothing here ends up in a web page.
+// their escapes: nothing here ends up in a web page.
 func encode(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -112,6 +112,9 @@ func cause(p procmgr.Process) string {
 	if !failed(p) {
 		return ""
 	}
+	if p.OOM {
+		return "killed while the kernel's out-of-memory killer was at work, most likely by it: use less memory"
+	}
 	signal := p.Signal
 	if signal == "" {
 		signal = "a signal"
@@ -119,7 +122,7 @@ func cause(p procmgr.Process) string {
 	switch p.EndedBy {
 	case procmgr.CauseSignal:
 		if signal == "SIGKILL" {
-			return "ended by SIGKILL, which no tool sent: perhaps the system ran out of memory"
+			return "ended by SIGKILL, which no tool sent"
 		}
 		return "ended by " + signal
 	case procmgr.CauseRequest:

@@ -105,15 +105,25 @@ func TestParserIsBounded(t *testing.T) {
 	}
 	for name, script := range scripts {
 		require.LessOrEqual(t, len(script), toolset.MaxScript, name)
-		done := make(chan time.Duration)
-		// The stack of a goroutine of its own starts empty.
-		go func() {
-			began := time.Now()
-			toolset.PromoteUnfiltered(script)
-			done <- time.Since(began)
-		}()
-		// Some 10 ms here; far more where it were quadratic.
-		require.Less(t, <-done, 2*time.Second, name)
+		parse := func() time.Duration {
+			done := make(chan time.Duration)
+			// The stack of a goroutine of its own starts empty.
+			go func() {
+				began := time.Now()
+				toolset.PromoteUnfiltered(script)
+				done <- time.Since(began)
+			}()
+			return <-done
+		}
+		// Some 10 ms here; seconds where it were quadratic, at every try.
+		best := parse()
+		for range 4 {
+			if best < time.Second {
+				break
+			}
+			best = min(best, parse())
+		}
+		require.Less(t, best, time.Second, name)
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	rep := afterSignal(out)
 	switch {
 	case !alive(out.Process):
-		rep.add("Process %s has ended.", id)
+		rep.add("Process %s has ended, as it was asked to.", id)
 	case sig == procmgr.Terminate:
 		rep.add("The signal was sent, and the process has not ended yet: it may be cleaning up, or ignore the signal. Use kill if it still runs later.")
 	case sig == procmgr.Interrupt:
