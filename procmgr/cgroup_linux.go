@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -199,21 +200,31 @@ func (g *cgroup) populated() bool {
 	return err == nil && strings.Contains("\n"+string(events), "\npopulated 1\n")
 }
 
+// dirs returns the cgroup's directory and all below it, the outer ones first.
+func (g *cgroup) dirs() []string {
+	dirs := []string{g.path}
+	for i := 0; i < len(dirs); i++ {
+		entries, _ := os.ReadDir(dirs[i]) // what has gone has nothing in it
+		for _, e := range entries {
+			if e.IsDir() {
+				dirs = append(dirs, filepath.Join(dirs[i], e.Name()))
+			}
+		}
+	}
+	return dirs
+}
+
 // pids returns the processes of the cgroup and of those below.
 func (g *cgroup) pids() (pids []int) {
-	_ = filepath.WalkDir(g.path, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.IsDir() {
-			return nil
-		}
-		procs, _ := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+	for _, dir := range g.dirs() {
+		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for field := range strings.FieldsSeq(string(procs)) {
 			// 0 is a process that this one's pid namespace does not have.
 			if pid, err := strconv.Atoi(field); err == nil && pid != 0 {
 				pids = append(pids, pid)
 			}
 		}
-		return nil
-	})
+	}
 	return pids
 }
 
@@ -245,14 +256,7 @@ func (g *cgroup) remove() {
 	if g == nil {
 		return
 	}
-	var dirs []string
-	_ = filepath.WalkDir(g.path, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			dirs = append(dirs, path)
-		}
-		return nil
-	})
-	for i := len(dirs) - 1; i >= 0; i-- {
-		_ = unix.Rmdir(dirs[i]) // EBUSY: something lives there
+	for _, dir := range slices.Backward(g.dirs()) {
+		_ = unix.Rmdir(dir) // EBUSY: something lives there
 	}
 }

@@ -34,7 +34,7 @@ func cgroupDir(t testing.TB) string {
 		require.NoError(t, unix.Mount("cgroup2", root, "cgroup2", 0, ""), "a test of Options.Cgroup needs the right to mount one")
 		t.Cleanup(func() { require.NoError(t, unix.Unmount(root, unix.MNT_DETACH)) })
 	}
-	dir, err := os.MkdirTemp(root, "test-")
+	dir, err := os.MkdirTemp(root, "test-") //nolint:usetesting // it has to be in the cgroup file system
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, unix.Rmdir(dir), "something is left in the cgroup") })
 	return dir
@@ -120,10 +120,10 @@ func TestCgroupRefuses(t *testing.T) {
 	threaded := filepath.Join(dir, "threaded")
 	require.NoError(t, os.Mkdir(threaded, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(threaded, "cgroup.type"), []byte("threaded"), 0))
-	defer unix.Rmdir(threaded)
+	defer func() { require.NoError(t, unix.Rmdir(threaded)) }()
 	readOnly := t.TempDir()
 	require.NoError(t, unix.Mount(dir, readOnly, "", unix.MS_BIND, ""))
-	defer unix.Unmount(readOnly, unix.MNT_DETACH)
+	defer func() { require.NoError(t, unix.Unmount(readOnly, unix.MNT_DETACH)) }()
 	require.NoError(t, unix.Mount("", readOnly, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
 
 	for _, tt := range []struct{ name, dir, says string }{

@@ -53,10 +53,16 @@ func (s *session) awaitLeader() bool {
 	changes := []unix.Kevent_t{change}
 	var events [1]unix.Kevent_t
 	for {
-		_, err := unix.Kevent(kq, changes, events[:], nil)
-		if err == unix.EINTR {
+		// The timeout is for done alone.
+		n, err := unix.Kevent(kq, changes, events[:], &unix.Timespec{Sec: 1})
+		if err == unix.EINTR || err == nil && n == 0 {
 			changes = nil // it is registered
-			continue
+			select {
+			case <-s.done:
+				return false
+			default:
+				continue
+			}
 		}
 		return err == nil // ESRCH: it is a zombie already
 	}

@@ -77,7 +77,14 @@ func pollable(fd int, name string) *os.File {
 // reports false where something else in the program has reaped it.
 func (s *session) awaitLeader() bool {
 	if s.leader == nil {
-		return waitForExit(unix.P_PID, s.pid, 0) == nil
+		exited := make(chan bool, 1)
+		go func() { exited <- waitForExit(unix.P_PID, s.pid, 0) == nil }() // ends with the leader
+		select {
+		case ok := <-exited:
+			return ok
+		case <-s.done:
+			return false
+		}
 	}
 	conn, err := s.leader.SyscallConn()
 	if err != nil {

@@ -135,7 +135,7 @@ func TestOOM(t *testing.T) {
 			out := begin(t, l, "echo ready; while [ ! -e "+counters+".go ]; do sleep 0.01; done; "+command)
 			count("4" + strconv.Itoa(len(command)))
 			require.NoError(t, os.WriteFile(counters+".go", nil, 0o600))
-			defer os.Remove(counters + ".go")
+			defer func() { require.NoError(t, os.Remove(counters+".go")) }()
 			out = ended(t, l, out.Process.ID)
 			require.Equal(t, 137, *out.Process.ExitCode)
 			require.True(t, out.Process.OOM)
