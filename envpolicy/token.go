@@ -34,7 +34,7 @@ var tokenForms = []tokenForm{
 	{"ghr_", 36, false},             // GitHub
 	{"ghs_", 36, false},             // GitHub
 	{"ghu_", 36, false},             // GitHub
-	{"github_pat_", 60, false},      // GitHub
+	{"github_pat_", 22, false},      // GitHub
 	{"glc_", 40, true},              // Grafana
 	{"glcbt-", 20, false},           // GitLab
 	{"gldt-", 20, false},            // GitLab
@@ -66,7 +66,11 @@ var tokenForms = []tokenForm{
 	{"shpca_", 32, false},           // Shopify
 	{"shppa_", 32, false},           // Shopify
 	{"shpss_", 32, false},           // Shopify
-	{"sk-", 20, true},               // OpenAI, Anthropic, OpenRouter, DeepSeek and others
+	{"sk-", 20, true},               // OpenAI, DeepSeek and others
+	{"sk-ant-", 20, false},          // Anthropic
+	{"sk-or-v1-", 20, false},        // OpenRouter
+	{"sk-proj-", 20, false},         // OpenAI
+	{"sk-svcacct-", 20, false},      // OpenAI
 	{"sk_live_", 20, true},          // Stripe
 	{"sk_test_", 20, true},          // Stripe
 	{"sntrys_", 40, false},          // Sentry
