@@ -197,7 +197,10 @@ func (g *cgroup) kill() error { return os.WriteFile(g.file("cgroup.kill"), []byt
 // does not.
 func (g *cgroup) populated() bool {
 	events, err := os.ReadFile(g.file("cgroup.events"))
-	return err == nil && strings.Contains("\n"+string(events), "\npopulated 1\n")
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // without a descriptor to look through, anything may live
+	}
+	return strings.Contains("\n"+string(events), "\npopulated 1\n")
 }
 
 // dirs returns the cgroup's directory and all below it, the outer ones first.
@@ -247,6 +250,9 @@ func (g *cgroup) members(s *session) (members []member) {
 		} else {
 			m.close()
 		}
+	}
+	if len(members) == 0 && g.populated() {
+		return []member{unseen}
 	}
 	return members
 }

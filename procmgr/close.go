@@ -2,9 +2,9 @@ package procmgr
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/xerrors"
 )
@@ -31,17 +31,26 @@ func (l *Local) shutdown() error {
 	for _, c := range l.chats {
 		all = c.appendTo(all)
 	}
-	l.mu.Unlock()
-	l.sweepNow(all...)
-
-	ctx := context.Background()
-	running := all[:0]
-	for _, r := range all {
-		// A start that is on its way is only a fork away from its end.
-		if r.started(ctx) == nil && r.ask(CauseShutdown) {
-			running = append(running, r)
+	for _, r := range l.sweeps.pending {
+		if r.exit == nil { // buried, and so in no chat
+			all = append(all, r)
 		}
 	}
+	l.mu.Unlock()
+
+	ctx := context.Background()
+	// A start that is on its way is only a fork away from its end.
+	all = slices.DeleteFunc(all, func(r *record) bool {
+		failed, _ := r.started(ctx)
+		return failed
+	})
+	// Who is asked looks for what has left it when its shell exits; for what
+	// has exited before, this search looks.
+	for _, r := range all {
+		r.ask(CauseShutdown)
+	}
+	l.sweepNow(all...)
+	running := slices.DeleteFunc(all, func(r *record) bool { return !r.ask(CauseShutdown) })
 	left := l.end(ctx, running)
 	for _, r := range running {
 		if !r.exited() { // it survived: stop waiting for it
@@ -49,6 +58,9 @@ func (l *Local) shutdown() error {
 			r.session.abandon()
 		}
 	}
+	l.mu.Lock()
+	l.settled = true
+	l.mu.Unlock()
 	l.wg.Wait()
 	l.null.Close()
 	if l.cgroups != nil {
@@ -64,31 +76,14 @@ func (l *Local) shutdown() error {
 	return xerrors.Errorf("procmgr: close: not all processes are gone: %s", strings.Join(names, "; "))
 }
 
-// end terminates, waits, and kills.
-func (l *Local) end(ctx context.Context, running []*record) []survivor {
-	if len(running) == 0 {
-		return nil
+// end terminates, waits, and kills; it returns what survived.
+func (l *Local) end(ctx context.Context, running []*record) (survived []survivor) {
+	if l.opts.StopGrace > 0 && len(running) > 0 {
+		_, _ = l.deliver(running, syscall.SIGTERM)              // what refuses is killed, or named
+		running, _ = awaitExits(ctx, running, l.opts.StopGrace) // ctx has no end
 	}
-	if l.opts.StopGrace > 0 {
-		l.deliver(running, syscall.SIGTERM)
-		grace := time.NewTimer(l.opts.StopGrace)
-		defer grace.Stop()
-		over := make(chan time.Time)
-		for _, r := range running {
-			if waitExited(ctx, r, grace.C, over) == waitedLong {
-				break
-			}
-		}
+	if len(running) > 0 {
+		survived, _ = l.kill(ctx, running)
 	}
-	var left []*record
-	for _, r := range running {
-		if !r.exited() {
-			left = append(left, r)
-		}
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	survived, _ := l.kill(ctx, left)
 	return survived
 }

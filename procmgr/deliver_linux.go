@@ -2,15 +2,18 @@ package procmgr
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
 )
 
 // deliver sends a signal to everything that belongs to some processes: to the
 // shell's group at once, then to whatever else is in the session or has left it.
-// It returns the live members that it found, by one search for all of them.
-func (l *Local) deliver(rs []*record, sig syscall.Signal) map[*record][]int {
+// It returns the live members that it found, by one search for all of them, and
+// an error where the system forbade to signal one.
+func (l *Local) deliver(rs []*record, sig syscall.Signal) (live map[*record][]int, err error) {
 	sessions := make([]*session, len(rs))
 	grouped := make(map[*session]bool, len(rs))
 	for i, r := range rs {
@@ -20,26 +23,48 @@ func (l *Local) deliver(rs []*record, sig syscall.Signal) map[*record][]int {
 		}
 		grouped[r.session] = r.session.signalGroup(sig)
 	}
-	found := newSearch(sessions, l.leaders()).run()
-	live := make(map[*record][]int, len(found))
+	found, _ := newSearch(sessions, l.leaders()).run()
+	live = make(map[*record][]int, len(found))
+	send := func(r *record, m member) {
+		live[r] = append(live[r], m.pid)
+		if group, gerr := unix.Getpgid(m.pid); gerr == nil && group == r.session.pid && grouped[r.session] {
+			return // it has it
+		}
+		if serr := m.signal(sig); serr != nil {
+			err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, serr)
+		}
+	}
 	for _, r := range rs {
 		for _, m := range found[r.session] {
-			live[r] = append(live[r], m.pid)
-			if group, err := unix.Getpgid(m.pid); err != nil || group != r.session.pid || !grouped[r.session] {
-				m.signal(sig)
+			if m != unseen {
+				send(r, m)
 			}
 		}
 		closeMembers(found[r.session])
+		// What was a member when it was last looked for is one, whatever it
+		// has left since.
+		r.session.eachPin(func(m member) {
+			if !slices.Contains(live[r], m.pid) && m.alive() {
+				send(r, m)
+			}
+		})
 	}
-	return live
+	return live, err
 }
 
 // members looks for what lives in the session.
-func (s *session) members() []member { return newSearch([]*session{s}, nil).run()[s] }
+func (s *session) members() []member {
+	found, looked := newSearch([]*session{s}, nil).run()
+	if !looked {
+		return append(found[s], unseen)
+	}
+	return found[s]
+}
 
 // escapees looks for what has left one of the sessions, and for what is in it.
-// known are sessions that belong to somebody else.
-func escapees(sessions []*session, known map[int]bool) map[*session][]member {
+// known are sessions that belong to somebody else. It reports false where it
+// could not look.
+func escapees(sessions []*session, known map[int]bool) (map[*session][]member, bool) {
 	return newSearch(sessions, known).run()
 }
 

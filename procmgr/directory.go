@@ -50,6 +50,8 @@ func checkDirectory(dir string) error {
 		return xerrors.Errorf("the directory %s cannot be used (%v): %w", dir, err, ErrInvalid)
 	case !info.IsDir():
 		return xerrors.Errorf("not a directory: %s: %w", dir, ErrInvalid)
+	case !enterable(dir):
+		return xerrors.Errorf("no permission for the directory: %s: %w", dir, ErrInvalid)
 	}
 	return nil
 }

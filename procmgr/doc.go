@@ -38,8 +38,9 @@
 //
 // On Linux a process costs no thread. What a command leaves behind is found by
 // its session, whatever process groups it makes, and what has left that by an
-// environment variable that all descendants inherit; Options.Cgroup finds
-// what wipes its environment too. Signals go through pidfds, so that none can
+// environment variable that all descendants inherit; what wipes its
+// environment is found as long as it stays in a group with others of its
+// session, and always with Options.Cgroup. Signals go through pidfds, so that none can
 // hit a stranger who was given a number again.
 // On macOS and the BSDs a process costs a thread, and what a command leaves
 // behind is found by its process group alone. Elsewhere, Windows included,

@@ -171,6 +171,19 @@ func TestHooks(t *testing.T) {
 	require.ElementsMatch(t, []string{"start one running", "exit one exited", "start two running", "exit two exited"}, seen)
 	require.Equal(t, "start one running", seen[0])
 
+	t.Run("a slow OnStart holds up no end", func(t *testing.T) {
+		release := make(chan struct{})
+		l := newLocal(t, &procmgr.Options{OnStart: func(procmgr.Process) { <-release }})
+		defer close(release)
+		go func() {
+			_, _ = l.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: "exec sleep 1000"})
+		}()
+		eventually(t, "it runs", func() bool {
+			out, err := l.Output(t.Context(), "x", procmgr.OutputRequest{})
+			return err == nil && out.Process.State == procmgr.Running
+		})
+		require.NoError(t, l.Signal(t.Context(), "x", procmgr.Kill))
+	})
 	t.Run("panic", func(t *testing.T) {
 		boom := func(procmgr.Process) { panic("boom") }
 		var log bytes.Buffer

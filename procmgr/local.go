@@ -33,7 +33,8 @@ type Local struct {
 	// mu guards what follows. It is held for moments only: never across a
 	// fork, a wait or a look at /proc.
 	mu      sync.Mutex
-	closed  bool
+	closed  bool // nothing is started any more
+	settled bool // nothing comes back any more: Close waits for the last
 	seq     uint64
 	running int                 // records that have not exited
 	chats   map[string]*records // by chat
@@ -74,6 +75,7 @@ func NewLocal(opts *Options) (*Local, error) {
 		past:  newTombstones(maxTombstones),
 		exits: list.New(),
 	}
+	l.opts.noPidfd = l.opts.noPidfd || !hasPidfds()
 	if l.opts.Cgroup != "" {
 		if l.cgroups, err = openCgroups(l.opts.Cgroup, l.opts.Logger); err != nil {
 			null.Close()
@@ -193,10 +195,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	case r == nil:
 		return Output{}, ErrNotFound
 	}
-	if err := r.started(ctx); err != nil {
-		if r.failed != nil {
-			err = ErrNotFound // nothing was started, the ID is unused
-		}
+	if failed, err := r.started(ctx); failed {
+		return Output{}, ErrNotFound // nothing was started, the ID is unused
+	} else if err != nil {
 		return Output{}, err
 	}
 	r.mu.Lock()
@@ -207,11 +208,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 		r.out.watch(m, from)
 	}
 	err = r.wait(ctx, state, req.Wait, m)
-	out := r.output(from, req.Limit)
-	if m != nil {
-		out.Matched = r.out.unwatch(m)
-	}
-	return out, err
+	return r.output(from, req.Limit, m), err
 }
 
 // find looks an ID up in one chat: a record, or a tombstone, or neither. What a

@@ -2,6 +2,8 @@ package procmgr
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"syscall"
@@ -17,6 +19,10 @@ type member struct {
 	pidfd int      // -1 where the system has no pidfds
 	file  *os.File // pidfd in the poller, once it is waited for
 }
+
+// unseen stands for what may live where nobody could look. It is looked for
+// again.
+var unseen = member{pid: -1, pidfd: -1}
 
 // openMember opens a pidfd; ok is false where the process has gone.
 func (s *session) openMember(pid int) (m member, ok bool) {
@@ -60,7 +66,8 @@ func readable(fd int) bool {
 func statAlive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		// Without a descriptor to look through, what is there is alive.
+		return !errors.Is(err, fs.ErrNotExist) && unix.Kill(pid, 0) != unix.ESRCH
 	}
 	// The name in parentheses may hold anything; the last one ends it. After
 	// it come the state, and 17 fields on the number of threads, see proc(5).
@@ -72,12 +79,18 @@ func statAlive(pid int) bool {
 	return !dead || string(fields[17]) != "1" && string(fields[17]) != "0"
 }
 
-func (m member) signal(sig syscall.Signal) {
+// signal sends a signal. One that has gone meanwhile needs none.
+func (m member) signal(sig syscall.Signal) error {
+	var err error
 	if m.pidfd >= 0 {
-		_ = unix.PidfdSendSignal(m.pidfd, sig, nil, 0) // ESRCH: gone meanwhile
-		return
+		err = unix.PidfdSendSignal(m.pidfd, sig, nil, 0)
+	} else {
+		err = unix.Kill(m.pid, sig) // only where the system has no pidfds
 	}
-	_ = unix.Kill(m.pid, sig) // only where the system has no pidfds
+	if err == unix.ESRCH {
+		return nil
+	}
+	return err
 }
 
 // reap takes a member that has exited off this program's hands, where this is
@@ -136,19 +149,24 @@ func newSearch(sessions []*session, known map[int]bool) *search {
 // looked: one that forks and exits can slip through a single look.
 const looks = 3
 
-// run returns what it found. The caller closes it.
-func (f *search) run() map[*session][]member {
-	found := make(map[*session][]member)
+// run returns what it found, for the caller to close. It reports false where it
+// could not look, for want of a descriptor: then anything may live.
+func (f *search) run() (found map[*session][]member, looked bool) {
+	found = make(map[*session][]member)
 	for _, s := range f.inCgroup {
 		found[s] = s.cgroup.members(s)
 	}
 	if len(f.byCookie) == 0 {
-		return found
+		return found, true
 	}
 	seen := make(map[int]bool)
 	for range looks {
 		settled := true
-		for _, pid := range allProcesses() {
+		pids, err := allProcesses()
+		if err != nil {
+			return found, false
+		}
+		for _, pid := range pids {
 			if seen[pid] {
 				continue
 			}
@@ -165,7 +183,7 @@ func (f *search) run() map[*session][]member {
 			break
 		}
 	}
-	return found
+	return found, true
 }
 
 // check finds out whether a process is a member of a session that is searched
@@ -252,20 +270,23 @@ func sessionOf(pid int) int {
 }
 
 // allProcesses returns the numbers in /proc.
-func allProcesses() []int {
+func allProcesses() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
 	pids := make([]int, 0, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
 			pids = append(pids, pid)
 		}
 	}
-	return pids
+	return pids, nil
 }
 
 // rescan is how often a member is looked for that cannot be waited for.
@@ -290,12 +311,10 @@ func (s *session) await(members []member) {
 	s.pins = members
 	s.mu.Unlock()
 
+	blind := false
 	for _, m := range members {
 		if m.file == nil {
-			select {
-			case <-s.done:
-			case <-time.After(rescan):
-			}
+			blind = true
 			continue
 		}
 		conn, err := m.file.SyscallConn()
@@ -309,6 +328,12 @@ func (s *session) await(members []member) {
 			member{pidfd: int(fd)}.reap()
 			return true
 		})
+	}
+	if blind {
+		select {
+		case <-s.done:
+		case <-time.After(rescan):
+		}
 	}
 
 	s.mu.Lock()

@@ -230,3 +230,41 @@ func TestTombstonesAreSharedFairly(t *testing.T) {
 	_, err = greedy.Start(t.Context(), procmgr.StartRequest{ID: "x100", Command: "true", Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 }
+
+// Where every chat has but one ID to remember, the oldest is forgotten first.
+func TestTombstonesOfManyChats(t *testing.T) {
+	l := newLocal(t, nil)
+	for i := range procmgr.MaxTombstones + 100 {
+		require.ErrorIs(t, l.Chat(fmt.Sprint("c", i)).Signal(t.Context(), "x", procmgr.Kill), procmgr.ErrNotFound)
+	}
+	start := func(chat int) error {
+		_, err := l.Chat(fmt.Sprint("c", chat)).Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: long})
+		return err
+	}
+	require.NoError(t, start(0))
+	require.ErrorIs(t, start(procmgr.MaxTombstones+98), procmgr.ErrConflict)
+	require.ErrorIs(t, start(procmgr.MaxTombstones), procmgr.ErrConflict)
+}
+
+// A stop that meets its start on the way to a failure spends the ID as well.
+func TestOnceStopDuringFailingStart(t *testing.T) {
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	l := newLocal(t, &procmgr.Options{UpdateEnv: func(env []string) ([]string, error) {
+		close(asked)
+		<-goOn
+		return append(env, "BIG="+strings.Repeat("x", 1<<20)), nil
+	}})
+	failed := make(chan error)
+	go func() {
+		_, err := l.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: "true"})
+		failed <- err
+	}()
+	<-asked
+	stopped := make(chan error)
+	go func() { stopped <- l.Signal(context.Background(), "x", procmgr.Terminate) }()
+	close(goOn)
+	require.ErrorIs(t, <-failed, procmgr.ErrInvalid)
+	require.ErrorIs(t, <-stopped, procmgr.ErrNotFound)
+	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+}

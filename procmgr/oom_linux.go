@@ -22,7 +22,7 @@ const recently = 2 * time.Second
 type oomCounter struct {
 	file string
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards what follows; held while the file is read
 	last int64
 	seen time.Time // when it was last seen to have grown
 }
@@ -37,9 +37,9 @@ func newOOMCounter(file string) *oomCounter {
 // struck reports whether the counter has grown since it was asked last, or was
 // seen to have grown a moment ago.
 func (c *oomCounter) struck() bool {
-	now := readCounter(c.file)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := readCounter(c.file)
 	if now > c.last {
 		c.seen = time.Now()
 	}

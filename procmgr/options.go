@@ -65,11 +65,13 @@ type Options struct {
 	// OutputMemory bounds the output kept in memory, in bytes, of all
 	// processes together: where it is exceeded, the oldest of those that have
 	// exited go. 64 MiB by default; negative is no bound. What still runs is
-	// never dropped: it is bounded by MaxRunning times Head and Tail.
+	// never dropped: it is bounded by MaxRunning times Head and Tail. The
+	// commands' own length counts too, and beyond 16,384 records the oldest
+	// go whatever they take.
 	OutputMemory int64
 	// MaxRunningPerChat and MaxRunning bound the processes that have not
 	// exited, of one chat (64 by default) and in all (1,024 by default);
-	// negative is no bound. Beyond it Start is [ErrLimit]. What has exited
+	// negative is no bound. What the host itself starts is in no chat. Beyond it Start is [ErrLimit]. What has exited
 	// never counts.
 	MaxRunningPerChat, MaxRunning int
 
@@ -77,8 +79,9 @@ type Options struct {
 	// killing it: 5 s by default; negative kills at once.
 	StopGrace time.Duration
 
-	// OnStart is called before Start returns, and before OnExit. OnExit is
-	// called once, when a process has exited. A slow OnStart delays its Start.
+	// OnStart is called before the Start that began the process returns, and
+	// before OnExit. OnExit is called once, when a process has exited. Close
+	// waits for both, so that neither may call it.
 	OnStart, OnExit func(Process)
 
 	// Logger gets the life of each process, with process_id and chat_id on

@@ -3,6 +3,7 @@
 package procmgr
 
 import (
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -10,4 +11,14 @@ import (
 
 func checkPlatform() error { return nil }
 
-func signalName(s syscall.Signal) string { return unix.SignalName(s) }
+// signalName returns a name such as SIGKILL; real-time signals have only a
+// number.
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return "SIG" + strconv.Itoa(int(s))
+}
+
+// enterable reports whether this user may run something in a directory.
+func enterable(dir string) bool { return unix.Access(dir, unix.X_OK) == nil }

@@ -84,13 +84,14 @@ func clone[T any](p *T) *T {
 	return &v
 }
 
-// output reads from an offset on. The process is taken before the text: where
-// it says that it has exited, the text is all there is.
-func (r *record) output(from int64, limit headtail.Limits) Output {
+// output reads from an offset on, and takes a matcher back; nil for none. The
+// process is taken before the text: where it says that it has exited, the text
+// is all there is.
+func (r *record) output(from int64, limit headtail.Limits, m *matcher) Output {
 	process := r.snapshot()
-	snap := r.out.buf.Snapshot(from)
+	snap, matched := r.out.read(from, m)
 	text, truncated := snap.Text(limit)
-	return Output{Process: process, Text: text, Truncated: truncated, Next: snap.Total}
+	return Output{Process: process, Text: text, Truncated: truncated, Next: snap.Total, Matched: matched}
 }
 
 // wait returns once the process is no longer in the given state or has exited,
@@ -125,18 +126,19 @@ func (r *record) wait(ctx context.Context, in State, d time.Duration, m *matcher
 	}
 }
 
-// started waits until the start has succeeded or failed.
-func (r *record) started(ctx context.Context) error {
+// started waits for the start. failed is true, and the error says why, where
+// nothing was started; any other error is ctx's.
+func (r *record) started(ctx context.Context) (failed bool, err error) {
 	select {
 	case <-r.ready:
-		return r.failed
+		return r.failed != nil, r.failed
 	default:
 	}
 	select {
 	case <-r.ready:
-		return r.failed
+		return r.failed != nil, r.failed
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 }
 

@@ -42,7 +42,7 @@ func (l *Local) reserve(chat string, req StartRequest) (r *record, past *tombsto
 		}
 		return nil, t, false, nil
 	}
-	if err := l.room(c); err != nil {
+	if err := l.room(chat, c); err != nil {
 		return nil, nil, false, err
 	}
 	c = l.chatRecords(chat)
@@ -78,8 +78,9 @@ func conflict() error {
 	return xerrors.Errorf("this ID ran another command, directory or environment; take another ID: %w", ErrConflict)
 }
 
-// room says what is in the way of another process. The caller holds mu.
-func (l *Local) room(c *records) error {
+// room says what is in the way of another process. What the host itself starts
+// is in no chat. The caller holds mu.
+func (l *Local) room(chat string, c *records) error {
 	own := 0
 	if c != nil {
 		own = c.running
@@ -87,7 +88,7 @@ func (l *Local) room(c *records) error {
 	var limit int
 	var whose string
 	switch {
-	case own >= l.opts.MaxRunningPerChat:
+	case chat != "" && own >= l.opts.MaxRunningPerChat:
 		limit, whose = l.opts.MaxRunningPerChat, "in this chat"
 	case l.running >= l.opts.MaxRunning:
 		limit, whose = l.opts.MaxRunning, "on this host"
@@ -138,9 +139,10 @@ func (l *Local) remove(r *record) {
 
 // finish tells that nothing is left of a process. By the time that anybody
 // hears of it, it no longer counts as running.
-func (l *Local) finish(r *record, end exit, at time.Time) {
+// It returns the process as it was then.
+func (l *Local) finish(r *record, end exit, at time.Time) Process {
 	l.mu.Lock()
-	l.over(r, at, func() { r.leave(end) })
+	exited := l.over(r, at, func() { r.leave(end) })
 	r.unswept = !r.session.sealed()
 	l.mu.Unlock()
 	runtime.Gosched() // who waits for the result goes first
@@ -149,6 +151,7 @@ func (l *Local) finish(r *record, end exit, at time.Time) {
 	defer l.mu.Unlock()
 	l.sweepLater(r)
 	l.expire()
+	return exited
 }
 
 // finishAgain is finish for what had come back.
@@ -164,13 +167,15 @@ func (l *Local) finishAgain(r *record) {
 }
 
 // over turns a record to exited. The caller holds mu.
-func (l *Local) over(r *record, at time.Time, note func()) {
+func (l *Local) over(r *record, at time.Time, note func()) Process {
 	l.running--
 	l.chats[r.chat].running--
 	r.mu.Lock()
 	note()
 	r.process.ExitedAt = &at
 	r.turn(Exited)
+	exited := r.process.clone()
 	r.mu.Unlock()
 	r.exit = l.exits.PushBack(r)
+	return exited
 }

@@ -9,7 +9,7 @@ func (l *Local) expire() {
 		r := e.Value.(*record)
 		// ExitedAt no longer changes.
 		left := l.opts.Retain - time.Since(*r.process.ExitedAt)
-		if left > 0 && l.memory.Load() <= l.opts.OutputMemory {
+		if left > 0 && l.memory.Load() <= l.opts.OutputMemory && l.exits.Len() <= maxTombstones {
 			l.expireIn(r, left)
 			return
 		}

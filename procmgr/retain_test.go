@@ -96,6 +96,13 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err, "the refused ID is unused")
 	require.Equal(t, "ran\n", out.Text)
 
+	t.Run("the host's own are in no chat", func(t *testing.T) {
+		l := newLocal(t, &procmgr.Options{MaxRunningPerChat: 1, StopGrace: -1})
+		for range 3 {
+			_, err := l.Start(t.Context(), sleeper)
+			require.NoError(t, err)
+		}
+	})
 	t.Run("none", func(t *testing.T) {
 		l := newLocal(t, &procmgr.Options{MaxRunningPerChat: -1, MaxRunning: -1, StopGrace: -1})
 		for range 70 {

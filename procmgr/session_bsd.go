@@ -137,7 +137,7 @@ func closeMembers([]member) {}
 
 // escapees finds nothing: these systems do not tell a process's environment to
 // others, or not without more than it is worth.
-func escapees([]*session, map[int]bool) map[*session][]member { return nil }
+func escapees([]*session, map[int]bool) (map[*session][]member, bool) { return nil, true }
 
 // await asks until the group is empty or the session is closed.
 func (s *session) await([]member) {
@@ -152,19 +152,28 @@ func (s *session) await([]member) {
 
 // deliver sends a signal to the groups of some processes, and returns those in
 // which something was left.
-func (l *Local) deliver(rs []*record, sig syscall.Signal) map[*record][]int {
-	live := make(map[*record][]int)
+func (l *Local) deliver(rs []*record, sig syscall.Signal) (live map[*record][]int, err error) {
+	live = make(map[*record][]int)
 	for _, r := range rs {
 		s := r.session
 		s.num.Lock()
 		// After the leader is reaped its number stays taken as long as
-		// anything is in the group.
-		if unix.Kill(-s.pid, sig) == nil {
-			live[r] = []int{s.pid}
+		// anything is in the group; once nothing is, it is signalled no more.
+		if !s.empty.Load() {
+			switch kerr := unix.Kill(-s.pid, sig); kerr {
+			case nil:
+				live[r] = []int{s.pid}
+			case unix.ESRCH:
+				if s.reaped {
+					s.empty.Store(true)
+				}
+			default:
+				err = kerr
+			}
 		}
 		s.num.Unlock()
 	}
-	return live
+	return live, err
 }
 
 // startIn starts a program in a new session.
@@ -173,3 +182,5 @@ func (l *Local) startIn(_ *cgroup, file string, argv []string, attr *syscall.Pro
 	pid, _, err = syscall.StartProcess(file, argv, attr)
 	return pid, -1, err
 }
+
+func hasPidfds() bool { return false }

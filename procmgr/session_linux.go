@@ -2,6 +2,7 @@ package procmgr
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -227,9 +228,35 @@ func setOwner(fd, pid int) bool {
 	return errno != unix.ESRCH
 }
 
+// tellsDeadOwner reports whether F_GETOWN_EX tells an owner that is gone from
+// one that is not: since Linux 5.12. Before, it goes on naming the number.
+var tellsDeadOwner = sync.OnceValue(func() bool {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return false
+	}
+	var major, minor int
+	_, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	return err == nil && (major > 5 || major == 5 && minor >= 12)
+})
+
+// hasPidfds reports whether the system has pidfds that can be waited for: Linux
+// 5.4. Sandboxes may have none whatever version they claim to be.
+func hasPidfds() bool {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	return unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED|unix.WNOHANG, nil) == unix.ECHILD
+}
+
 // hasOwner reports whether the group that setOwner named has a member. The
 // kernel has remembered the group itself, not its number.
 func hasOwner(fd int) bool {
+	if !tellsDeadOwner() {
+		return false
+	}
 	var o owner
 	_, _, errno := unix.Syscall(unix.SYS_FCNTL, uintptr(fd), unix.F_GETOWN_EX, uintptr(unsafe.Pointer(&o)))
 	return errno == 0 && o.pid != 0
@@ -261,6 +288,18 @@ func (s *session) holdsNumber() bool {
 		}
 	}
 	return false
+}
+
+// eachPin calls f with the members that are being waited for, while none of them
+// is closed.
+func (s *session) eachPin(f func(member)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.pins {
+		if m != unseen {
+			f(m)
+		}
+	}
 }
 
 // signalGroup sends a signal to the leader's process group, all at once. It

@@ -34,11 +34,13 @@ func (s *session) release()             {}
 
 func (s *session) abandon() {}
 
+func enterable(string) bool { return true }
+
 func (s *session) sealed() bool { return true }
 
 type member struct{}
 
-func escapees([]*session, map[int]bool) map[*session][]member { return nil }
+func escapees([]*session, map[int]bool) (map[*session][]member, bool) { return nil, true }
 
 func closeMembers([]member) {}
 
@@ -52,6 +54,8 @@ func (l *Local) fork(*record, string, []string, string, []string, string) error 
 	return checkPlatform()
 }
 
-func (l *Local) deliver([]*record, syscall.Signal) map[*record][]int { return nil }
+func (l *Local) deliver([]*record, syscall.Signal) (map[*record][]int, error) { return nil, nil }
 
 func signalName(s syscall.Signal) string { return s.String() }
+
+func hasPidfds() bool { return false }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -37,11 +38,17 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 	if err != nil {
 		return err
 	}
-	if err := r.started(ctx); err != nil {
-		if r.failed != nil {
-			err = ErrNotFound
+	for {
+		failed, err := r.started(ctx)
+		if err == nil {
+			break
+		} else if !failed {
+			return err
 		}
-		return err
+		// Nothing was started, so that this is the stop of an unused ID.
+		if r, err = l.target(chat, id, sig); err != nil {
+			return err
+		}
 	}
 	l.sweepNow(r)
 	if !r.ask(CauseRequest) {
@@ -55,8 +62,8 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 		}
 		return err
 	}
-	l.deliver([]*record{r}, sig.number())
-	return nil
+	_, err = l.deliver([]*record{r}, sig.number())
+	return err
 }
 
 // target finds the record to signal. An ID that was never used is spent by a
@@ -85,7 +92,7 @@ type survivor struct {
 
 func (s survivor) String() string {
 	if len(s.pids) == 0 {
-		return fmt.Sprintf("process %s: something that left its session still holds its output", s.id)
+		return fmt.Sprintf("process %s: something that cannot be found holds its output", s.id)
 	}
 	pids := make([]string, len(s.pids))
 	for i, pid := range s.pids {
@@ -97,73 +104,44 @@ func (s survivor) String() string {
 // kill repeats SIGKILL until nothing is left of some processes, or killTime is
 // over; it returns what survived.
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
-	deadline := time.NewTimer(killTime)
-	defer deadline.Stop()
+	over := time.Now().Add(killTime)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		live := l.deliver(rs, syscall.SIGKILL)
-		retry := time.After(pause)
-		var left []*record
-		for i, r := range rs {
-			switch waitExited(ctx, r, retry, deadline.C) {
-			case waitedLong: // send it again to all that are left
-				left = append(left, r)
-				for _, r := range rs[i+1:] {
-					if !r.exited() {
-						left = append(left, r)
-					}
-				}
-			case waitedOut:
-				return survivors(rs, live), nil
-			case waitedCanceled:
-				return nil, ctx.Err()
-			}
-			if left != nil {
-				break
-			}
+		live, _ := l.deliver(rs, syscall.SIGKILL) // what refuses is named below
+		var err error
+		if rs, err = awaitExits(ctx, rs, pause); err != nil || len(rs) == 0 {
+			return nil, err
 		}
-		if left == nil {
-			return nil, nil
+		if time.Now().After(over) {
+			left := make([]survivor, len(rs))
+			for i, r := range rs {
+				left[i] = survivor{id: r.id, pids: live[r]}
+			}
+			return left, nil
 		}
-		rs = left
 	}
 }
 
-func survivors(rs []*record, live map[*record][]int) (left []survivor) {
-	for _, r := range rs {
-		if !r.exited() {
-			left = append(left, survivor{id: r.id, pids: live[r]})
-		}
-	}
-	return left
-}
-
-type waited int
-
-const (
-	waitedExit waited = iota
-	waitedLong
-	waitedOut
-	waitedCanceled
-)
-
-// waitExited waits until a process has exited, or one of two timers or the
-// context says that this is enough.
-func waitExited(ctx context.Context, r *record, retry, deadline <-chan time.Time) waited {
-	for {
+// awaitExits waits until all of some processes have exited, or a while is over,
+// and returns those that have not.
+func awaitExits(ctx context.Context, rs []*record, d time.Duration) ([]*record, error) {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	for i := 0; i < len(rs); {
+		r := rs[i]
 		r.mu.Lock()
 		state, changed := r.process.State, r.changed
 		r.mu.Unlock()
 		if state == Exited {
-			return waitedExit
+			i++
+			continue
 		}
 		select {
 		case <-changed:
-		case <-retry:
-			return waitedLong
-		case <-deadline:
-			return waitedOut
+		case <-over.C:
+			return slices.DeleteFunc(slices.Clone(rs[i:]), (*record).exited), nil
 		case <-ctx.Done():
-			return waitedCanceled
+			return nil, ctx.Err()
 		}
 	}
+	return nil, nil
 }

@@ -148,3 +148,29 @@ func TestOOM(t *testing.T) {
 		require.False(t, ended(t, l, out.Process.ID).Process.OOM)
 	})
 }
+
+// What was known as a member is ended, though it leaves session and cookie
+// later.
+func TestKillReachesWhoLeavesLater(t *testing.T) {
+	l := newLocal(t, nil)
+	gone := filepath.Join(t.TempDir(), "gone")
+	out := run(t, l, "env -i sh -c 'sleep 0.2; exec setsid sh -c \"touch "+gone+"; exec sleep 1000\"' >/dev/null 2>&1 & exit 3")
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	eventually(t, "it leaves the session", func() bool { _, err := os.Stat(gone); return err == nil })
+	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+	ended(t, l, out.Process.ID)
+}
+
+// What ends with its shell, or a moment after it, was not left behind.
+func TestNotDetachedForAMoment(t *testing.T) {
+	l := newLocal(t, &procmgr.Options{Shell: []string{"bash", "-c"}})
+	for _, command := range []string{"exec > >(cat); echo x", "(sleep .005; echo late) & echo now", "true & true", "nosuch & true"} {
+		detached := 0
+		for range 25 {
+			if run(t, l, command).Process.State != procmgr.Exited {
+				detached++
+			}
+		}
+		require.Less(t, detached, 12, "%s: 50 ms are enough, but for a machine too busy", command)
+	}
+}

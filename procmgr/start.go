@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -36,39 +37,38 @@ func (l *Local) start(ctx context.Context, chat string, req StartRequest) (Outpu
 		return out, nil
 	}
 	if mine {
-		err = l.launch(r, req)
-	} else {
-		err = r.started(ctx)
-	}
-	if err != nil {
-		if ctx.Err() != nil && !mine {
-			return Output{Process: Process{ID: r.id, ChatID: chat}}, err // it may have begun
+		if err := l.launch(r, req); err != nil {
+			return Output{}, err
 		}
+	} else if failed, err := r.started(ctx); failed {
 		return Output{}, err
+	} else if err != nil {
+		return Output{Process: Process{ID: r.id, ChatID: chat}}, err // it may have begun
 	}
 	err = r.wait(ctx, Running, req.Wait, nil)
-	out := r.output(0, req.Limit)
+	out := r.output(0, req.Limit, nil)
 	out.Process.Attached = !mine
 	return out, err
 }
 
 // launch starts a reserved record's command, or gives the reservation up.
 func (l *Local) launch(r *record, req StartRequest) error {
-	err := l.spawn(r, req)
-	if err != nil {
+	if err := l.spawn(r, req); err != nil {
 		r.failed = err
 		l.forget(r)
 		close(r.ready)
 		r.log(slog.LevelWarn, "process not started", slog.Any("error", err))
 		return err
 	}
-	go r.pipe.collect() // ends with the pipe, which watch closes
+	began, told := r.snapshot(), make(chan struct{})
+	defer close(told)
+	l.wg.Go(r.pipe.collect)
+	go r.watch(told)
 	close(r.ready)
-	r.log(slog.LevelInfo, "process started", slog.Int("pid", r.process.PID))
+	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
 	if f := l.opts.OnStart; f != nil {
-		l.hook("OnStart", r, func() { f(r.snapshot()) })
+		l.hook("OnStart", r, func() { f(began) })
 	}
-	go r.watch()
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 		State:      Running,
 		StartedAt:  time.Now(),
 	}
-	r.out = newStream(l.opts.Head, l.opts.Tail, &l.memory, l.makeRoom)
+	r.out = newStream(l.opts.Head, l.opts.Tail, int64(len(req.Command)), &l.memory, l.makeRoom)
 	cookie := newCookie()
 	env := l.environ(r, req, dir, cookie)
 	shell, known, err := l.shell.find(l.opts.Shell[0])
@@ -109,6 +109,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 		}
 	}
 	if err != nil {
+		r.out.drop()
 		return err
 	}
 	process.PID = r.session.pid
@@ -138,6 +139,9 @@ func (s *shellPath) find(name string) (file string, known bool, err error) {
 	file, err = exec.LookPath(name)
 	if err != nil {
 		return "", false, xerrors.Errorf("the shell %q is not there (%v); install it or set Options.Shell: %w", name, err, ErrInvalid)
+	}
+	if file, err = filepath.Abs(file); err != nil { // it runs in another directory
+		return "", false, xerrors.Errorf("the shell %q cannot be named (%v): %w", name, err, ErrInvalid)
 	}
 	s.path, s.file = path, file
 	return file, false, nil

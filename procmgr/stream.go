@@ -14,6 +14,8 @@ import (
 type stream struct {
 	buf  *headtail.Buffer
 	keep int64 // bytes that buf keeps at most
+	// counts are the bytes that the record takes beside its output.
+	counts int64
 
 	// mu guards matchers, and that what a matcher was begun with joins on to
 	// what it is fed.
@@ -30,8 +32,17 @@ type stream struct {
 	last []byte
 }
 
-func newStream(head, tail int, memory *atomic.Int64, grown func()) *stream {
-	return &stream{buf: headtail.New(head, tail), keep: int64(head) + int64(tail), memory: memory, grown: grown}
+// newStream returns a stream that counts for some bytes from the beginning.
+func newStream(head, tail int, counts int64, memory *atomic.Int64, grown func()) *stream {
+	memory.Add(counts)
+	return &stream{
+		buf:    headtail.New(head, tail),
+		keep:   int64(head) + int64(tail),
+		counts: counts,
+		memory: memory,
+		grown:  grown,
+		held:   counts,
+	}
 }
 
 // write takes the next bytes of output.
@@ -46,7 +57,7 @@ func (s *stream) take(p []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, _ = s.buf.Write(p) // never fails
-	more := min(s.buf.Total(), s.keep) - s.held
+	more := s.counts + min(s.buf.Total(), s.keep) - s.held
 	if more > 0 {
 		s.held += more
 		s.memory.Add(more)
@@ -59,6 +70,7 @@ func (s *stream) take(p []byte) bool {
 	}
 	for _, m := range s.matchers {
 		m.feed(p)
+		m.look(s.visible)
 	}
 	return more > 0
 }
@@ -78,11 +90,14 @@ func (s *stream) drop() {
 func (s *stream) reclaim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = min(s.buf.Total(), s.keep)
+	s.held = s.counts + min(s.buf.Total(), s.keep)
 	s.memory.Add(s.held)
 }
 
-// watch lets a matcher see the stream from an offset on, until unwatch.
+// visible is where a snapshot ends: before a rune that has not ended.
+func (s *stream) visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
+
+// watch lets a matcher see the stream from an offset on, until it is read with.
 func (s *stream) watch(m *matcher, from int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,17 +106,25 @@ func (s *stream) watch(m *matcher, from int64) {
 	if missing := s.buf.Total() - max(from, seen.Total); missing > 0 {
 		m.feed(s.last[max(0, len(s.last)-int(missing)):])
 	}
+	m.from = from
+	m.look(s.visible)
 	if !m.done {
 		s.matchers = append(s.matchers, m)
 	}
 }
 
-// unwatch reports whether the matcher has matched, and ends its part.
-func (s *stream) unwatch(m *matcher) bool {
+// read takes a snapshot, and at the same moment a matcher back: what it has
+// matched is in the snapshot.
+func (s *stream) read(from int64, m *matcher) (headtail.Snapshot, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.Index(s.matchers, m); i >= 0 {
-		s.matchers = slices.Delete(s.matchers, i, i+1)
+	matched := false
+	if m != nil {
+		if i := slices.Index(s.matchers, m); i >= 0 {
+			s.matchers = slices.Delete(s.matchers, i, i+1)
+		}
+		m.look(s.visible)
+		matched = m.done
 	}
-	return m.done
+	return s.buf.Snapshot(from), matched
 }

@@ -85,13 +85,14 @@ func (l *Local) revive(rs []*record) {
 	for i, r := range rs {
 		sessions[i] = r.session
 	}
-	found := escapees(sessions, l.leaders())
+	found, looked := escapees(sessions, l.leaders())
 	for _, r := range rs {
 		members := found[r.session]
 		l.mu.Lock()
-		r.unswept = false
+		r.unswept = !looked
+		l.sweepLater(r)
 		r.mu.Lock()
-		if len(members) == 0 || r.process.State != Exited {
+		if len(members) == 0 || r.process.State != Exited || l.settled {
 			r.mu.Unlock()
 			l.mu.Unlock()
 			closeMembers(members)

@@ -21,6 +21,7 @@ type tombstone struct {
 	id      string
 	key     fingerprint
 	spent   bool    // never started, and never to be
+	born    uint64  // the order of burials
 	process Process // the command cut short
 	total   int64   // bytes of output that there were
 }
@@ -49,6 +50,7 @@ func (t *tombstone) output(from int64) Output {
 type tombstones struct {
 	most   int
 	count  int
+	born   uint64
 	byChat map[string]*plot
 	plots  plots
 }
@@ -82,15 +84,18 @@ func (ts *tombstones) chatsOf(id string) (chats []string) {
 }
 
 func (ts *tombstones) add(chat string, t *tombstone) {
+	ts.born++
+	t.born = ts.born
 	p := ts.byChat[chat]
 	if p == nil {
-		p = &plot{chat: chat, byID: make(map[string]*tombstone)}
+		p = &plot{chat: chat, byID: make(map[string]*tombstone), order: []*tombstone{t}}
 		ts.byChat[chat] = p
 		heap.Push(&ts.plots, p)
+	} else {
+		p.order = append(p.order, t)
+		heap.Fix(&ts.plots, p.index)
 	}
 	p.byID[t.id] = t
-	p.order = append(p.order, t)
-	heap.Fix(&ts.plots, p.index)
 	if ts.count++; ts.count > ts.most {
 		ts.dropOldest(ts.plots[0])
 	}
@@ -126,11 +131,19 @@ func (ts *tombstones) shrunk(p *plot) {
 	heap.Fix(&ts.plots, p.index)
 }
 
-// plots is a heap, the chat with the most tombstones first.
+// plots is a heap, the chat with the most tombstones first, and of those the one
+// whose oldest is the oldest.
 type plots []*plot
 
-func (ps plots) Len() int           { return len(ps) }
-func (ps plots) Less(i, j int) bool { return len(ps[i].order) > len(ps[j].order) }
+func (ps plots) Len() int { return len(ps) }
+
+func (ps plots) Less(i, j int) bool {
+	a, b := ps[i].order, ps[j].order
+	if len(a) != len(b) {
+		return len(a) > len(b)
+	}
+	return len(a) > 0 && a[0].born < b[0].born
+}
 
 func (ps plots) Swap(i, j int) {
 	ps[i], ps[j] = ps[j], ps[i]

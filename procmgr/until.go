@@ -19,8 +19,9 @@ const (
 // A matcher looks for a pattern in a stream, line by line, as it arrives. The
 // stream's lock guards it; matched is closed at the first match.
 type matcher struct {
-	re      *regexp.Regexp // nil: any byte matches
-	line    []byte         // the unfinished line, at most maxLine bytes
+	re      *regexp.Regexp // nil: anything that can be read from from on matches
+	from    int64
+	line    []byte // the unfinished line, at most maxLine bytes
 	done    bool
 	matched chan struct{}
 }
@@ -66,11 +67,7 @@ func (m *matcher) begin(s headtail.Snapshot) {
 
 // feed takes the next bytes of the stream.
 func (m *matcher) feed(p []byte) {
-	if len(p) == 0 || m.done {
-		return
-	}
-	if m.re == nil {
-		m.match()
+	if len(p) == 0 || m.done || m.re == nil {
 		return
 	}
 	for {
@@ -99,6 +96,13 @@ func (m *matcher) feed(p []byte) {
 		if len(p) == 0 {
 			return
 		}
+	}
+}
+
+// look is feed for the matcher of any output: it matches what a reader can see.
+func (m *matcher) look(visible func() int64) {
+	if m.re == nil && !m.done && visible() > m.from {
+		m.match()
 	}
 }
 

@@ -191,3 +191,22 @@ func TestWaitEndsAtEachChange(t *testing.T) {
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	require.Equal(t, "left\nlater\n", out.Text, "what it prints later is still collected")
 }
+
+// Half a rune is no output yet: it cannot be read, so nobody is woken for it.
+func TestUntilAnyOutputIsReadable(t *testing.T) {
+	l := newLocal(t, nil)
+	k := startTalker(t, l)
+	k.say(t, "a\xc3")
+	out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: 6, Until: ".", Wait: long})
+	require.NoError(t, err)
+	require.True(t, out.Matched)
+	require.Equal(t, "a", out.Text)
+	out, err = l.Output(t.Context(), k.id, procmgr.OutputRequest{From: out.Next, Until: ".", Wait: 20 * time.Millisecond})
+	require.NoError(t, err)
+	require.False(t, out.Matched)
+	k.say(t, "\xa4")
+	out, err = l.Output(t.Context(), k.id, procmgr.OutputRequest{From: out.Next, Until: ".", Wait: long})
+	require.NoError(t, err)
+	require.True(t, out.Matched)
+	require.Equal(t, "ä", out.Text)
+}

@@ -2,16 +2,18 @@ package procmgr
 
 import (
 	"log/slog"
+	"syscall"
 	"time"
 )
 
-// settle is how long the pipe's end is waited for after the shell's exit: a
-// pager behind "exec > >(cat)" has its last line to write, and any other child
-// of this program holds the pipe for a moment between its fork and its exec.
+// settle is how long the end of the pipe, and of what the shell has left, is
+// waited for after its exit: a pager behind "exec > >(cat)" has its last line to
+// write, and a child that ends with the shell is not left behind by it.
 const settle = 50 * time.Millisecond
 
-// watch follows a process from its start to its end. Close waits for it.
-func (r *record) watch() {
+// watch follows a process from its start to its end. told is closed once
+// OnStart has returned. Close waits for it.
+func (r *record) watch(told <-chan struct{}) {
 	defer r.local.wg.Done()
 
 	r.session.awaitLeader()
@@ -20,34 +22,48 @@ func (r *record) watch() {
 	if end.killed() && !r.wanted() {
 		end.oom = r.outOfMemory()
 	}
-
-	// What the pipe holds now was written before the exit.
-	if !r.pipe.drain() {
-		wait := time.NewTimer(settle)
-		select {
-		case <-r.pipe.eof:
-		case <-wait.C:
-		case <-r.session.done:
-		}
-		wait.Stop()
-	}
+	until := time.NewTimer(settle)
+	defer until.Stop()
+	r.finishReading(until)
 	if !r.gone() || r.wanted() {
-		if r.outlive(end) {
+		until.Reset(time.Until(at.Add(settle)))
+		if r.outlive(end, until) {
 			at = time.Now()
 		}
 	}
 	r.session.empty.Store(true)
-	r.local.finish(r, end, at)
+	exited := r.local.finish(r, end, at)
 	r.pipe.close()
 	r.session.release()
+	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))
 
-	exited := r.snapshot()
-	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), slog.Any("exit_code", exited.ExitCode))
-	r.local.hook("OnExit", r, func() {
-		if f := r.local.opts.OnExit; f != nil {
-			f(exited)
-		}
-	})
+	<-told
+	if f := r.local.opts.OnExit; f != nil {
+		r.local.hook("OnExit", r, func() { f(exited) })
+	}
+}
+
+// finishReading reads what the pipe holds, which was written before the exit,
+// and waits for the pipe's end until the timer fires.
+func (r *record) finishReading(until *time.Timer) {
+	if r.pipe.drain() {
+		return
+	}
+	select {
+	case <-r.pipe.eof:
+		return
+	case <-until.C:
+	case <-r.session.done:
+		return
+	}
+	if r.session.vacant(r.local.null) {
+		// Nothing of the session is left. Other children of this program that
+		// were between their fork and their exec when this one began hold its
+		// pipe until they get there, which can take long on a busy machine.
+		syscall.ForkLock.RLock()
+		syscall.ForkLock.RUnlock() //nolint:staticcheck // nothing to do but wait for the forks
+		r.pipe.drain()
+	}
 }
 
 // gone reports whether the pipe is at its end and the session's number names
@@ -55,24 +71,26 @@ func (r *record) watch() {
 func (r *record) gone() bool {
 	select {
 	case <-r.pipe.eof:
+		return r.session.vacant(r.local.null)
 	default:
 		return false
 	}
-	return r.session.vacant(r.local.null)
 }
 
 // outlive waits for what the shell has left behind, and reports whether that
-// was anything that lived.
-func (r *record) outlive(end exit) (detached bool) {
-	empty := 0
-	for {
-		members := r.session.members()
+// was anything: what ends before the timer fires was not left behind.
+func (r *record) outlive(end exit, until *time.Timer) (detached bool) {
+	for empty := 0; ; {
+		var members []member
+		if !r.gone() {
+			members = r.session.members()
+		}
 		held := false
 		select {
-		case <-r.pipe.eof:
 		case <-r.session.done:
 			closeMembers(members)
 			return detached
+		case <-r.pipe.eof:
 		default:
 			held = true
 		}
@@ -91,25 +109,42 @@ func (r *record) outlive(end exit) (detached bool) {
 			}
 		}
 		empty = 0
+
+		left := make(chan struct{})
+		go func() { // waited for just below
+			defer close(left)
+			r.await(members)
+		}()
 		if !detached {
-			detached = true
-			r.detach(end)
+			select {
+			case <-left:
+			case <-until.C:
+				detached = true
+				r.detach(end)
+			}
 		}
-		if len(members) > 0 {
-			r.session.await(members)
-			continue
-		}
-		// It left the session and kept the pipe.
-		select {
-		case <-r.pipe.eof:
-		case <-r.session.done:
-		}
+		<-left
 	}
 }
 
-// escapees looks for what has left the session, by its cookie.
+// await waits until the members have gone, or without any, for the end of the
+// pipe: then something has left the session and kept the pipe.
+func (r *record) await(members []member) {
+	if len(members) > 0 {
+		r.session.await(members)
+		return
+	}
+	select {
+	case <-r.pipe.eof:
+	case <-r.session.done:
+	}
+}
+
+// escapees looks for what has left the session, by its cookie. Where it cannot
+// look there is none.
 func (r *record) escapees() []member {
-	return escapees([]*session{r.session}, r.local.leaders())[r.session]
+	found, _ := escapees([]*session{r.session}, r.local.leaders())
+	return found[r.session]
 }
 
 // leave notes how the shell ended. The caller holds mu.
@@ -138,5 +173,13 @@ func (r *record) detach(end exit) {
 	r.leave(end)
 	r.turn(Detached)
 	r.mu.Unlock()
-	r.log(slog.LevelInfo, "process detached", slog.Any("exit_code", end.exitCode()))
+	r.log(slog.LevelInfo, "process detached", exitCode(end.exitCode()))
+}
+
+// exitCode is the attribute of a log line; a handler drops the empty one.
+func exitCode(code *int) slog.Attr {
+	if code == nil {
+		return slog.Attr{}
+	}
+	return slog.Int("exit_code", *code)
 }
