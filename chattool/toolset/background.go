@@ -30,12 +30,13 @@ func mayBackground(command string) bool {
 }
 
 // promote returns the command without the & that backgrounds its last
-// statement, and whether it is to be run in the background instead: where
-// nothing but assignments, cd and export stands before that statement. All
-// else must have ended when the call returns, and is run as it is.
+// statement, and whether it is to be run in the background instead. In the
+// foreground that is where nothing but assignments, cd and export stands before
+// the statement: all else must have ended when the call returns, and is run as
+// it is. In the background, where no call waits, anything may stand there.
 //
 // A nil script is never promoted.
-func (s *script) promote() (command string, ok bool) {
+func (s *script) promote(background bool) (command string, ok bool) {
 	if s == nil {
 		return "", false
 	}
@@ -47,7 +48,7 @@ func (s *script) promote() (command string, ok bool) {
 		return "", false // its output belongs to the shell that waits for it
 	}
 	for _, stmt := range s.stmts[:len(s.stmts)-1] {
-		if !conjuncts(stmt, prepares) {
+		if !background && !conjuncts(stmt, prepares) {
 			return "", false
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 	run.req.Wait, run.clamped = s.clamp("timeout", args.Timeout)
 	if mayBackground(run.req.Command) {
 		run.script = parse(run.req.Command)
-		if command, ok := run.script.promote(); ok {
+		if command, ok := run.script.promote(run.req.Background); ok {
 			run.req.Command = command
 			run.req.Background = true
 			run.promoted = true

@@ -138,6 +138,8 @@ func TestExecuteRequest(t *testing.T) {
 			procmgr.StartRequest{Command: "cd a && npm start  # go", Wait: 200 * time.Millisecond, Background: true}},
 		{"trailing & and background", `{"command":"x &","run_in_background":true}`, toolset.Options{},
 			procmgr.StartRequest{Command: "x ", Wait: 200 * time.Millisecond, Background: true}},
+		{"trailing & behind more, and background", `{"command":"npm ci; npm start &","run_in_background":true}`, toolset.Options{},
+			procmgr.StartRequest{Command: "npm ci; npm start ", Wait: 200 * time.Millisecond, Background: true}},
 		{"no trailing &", `{"command":"npm ci; npm start &"}`, toolset.Options{},
 			procmgr.StartRequest{Command: "npm ci; npm start &", Wait: 10 * time.Second}},
 		{"arguments in a string", `"{\"command\":\"x\"}"`, toolset.Options{},

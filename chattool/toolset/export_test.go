@@ -14,11 +14,11 @@ func Promote(command string) (string, bool) {
 	if !mayBackground(command) {
 		return "", false
 	}
-	return parse(command).promote()
+	return parse(command).promote(false)
 }
 
 // PromoteUnfiltered is Promote without the look that spares the parser.
-func PromoteUnfiltered(command string) (string, bool) { return parse(command).promote() }
+func PromoteUnfiltered(command string) (string, bool) { return parse(command).promote(false) }
 
 // DumpsFiles reports whether a command only prints files.
 func DumpsFiles(command string) bool {

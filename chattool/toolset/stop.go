@@ -70,7 +70,7 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 	asked := r.signal(ctx, procmgr.Terminate)
 	switch {
 	case errors.Is(asked, procmgr.ErrNotFound) && errors.Is(err, procmgr.ErrUnknown):
-		return canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, "")
+		return canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, id)
 	case errors.Is(asked, procmgr.ErrNotFound):
 		// This spends the ID: a start that is still on its way runs nothing.
 		return canceled(ctx, "the command was not started", nil, "")

@@ -56,7 +56,7 @@ func TestExecuteCanceled(t *testing.T) {
 		{name: "start was prevented", startErr: context.Canceled, signalErr: procmgr.ErrNotFound,
 			signals: []procmgr.Signal{"terminate"}, want: "the command was not started"},
 		{name: "unknown", startErr: procmgr.ErrUnknown, signalErr: procmgr.ErrNotFound,
-			signals: []procmgr.Signal{"terminate"}, want: "unknown whether the command ran"},
+			signals: []procmgr.Signal{"terminate"}, id: "p1", want: "unknown whether the command ran"},
 		{name: "over before", startErr: context.Canceled, signalErr: procmgr.ErrNotRunning, output: answer(exited("p1", 0, "all")),
 			signals: []procmgr.Signal{"terminate"}, want: "had ended by then"},
 		{name: "over before and unreadable", startErr: context.Canceled, signalErr: procmgr.ErrNotRunning, output: fails(errors.New("no")),
