@@ -98,7 +98,9 @@ func (l *Local) startIn(g *cgroup, file string, argv []string, attr *syscall.Pro
 		defer unix.Close(fd)
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 	}
+	started := forks.begin()
 	pid, _, err = syscall.StartProcess(file, argv, attr)
+	started()
 	if err != nil && g != nil && unix.Access(file, unix.X_OK) == nil && !errors.Is(forkError(err, file), ErrLimit) && !errors.Is(err, unix.E2BIG) {
 		// It is not the program's fault.
 		err = cgroupError(g.path, err)

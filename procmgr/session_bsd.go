@@ -179,7 +179,9 @@ func (l *Local) deliver(rs []*record, sig syscall.Signal) (live map[*record][]in
 // startIn starts a program in a new session.
 func (l *Local) startIn(_ *cgroup, file string, argv []string, attr *syscall.ProcAttr) (pid, pidfd int, err error) {
 	attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	started := forks.begin()
 	pid, _, err = syscall.StartProcess(file, argv, attr)
+	started()
 	return pid, -1, err
 }
 

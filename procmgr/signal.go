@@ -92,7 +92,7 @@ type survivor struct {
 
 func (s survivor) String() string {
 	if len(s.pids) == 0 {
-		return fmt.Sprintf("process %s: something that cannot be found holds its output", s.id)
+		return fmt.Sprintf("process %s: something that cannot be found still holds its output", s.id)
 	}
 	pids := make([]string, len(s.pids))
 	for i, pid := range s.pids {

@@ -2,7 +2,6 @@ package procmgr
 
 import (
 	"log/slog"
-	"syscall"
 	"time"
 )
 
@@ -56,13 +55,16 @@ func (r *record) finishReading(until *time.Timer) {
 	case <-r.session.done:
 		return
 	}
-	if r.session.vacant(r.local.null) {
-		// Nothing of the session is left. Other children of this program that
-		// were between their fork and their exec when this one began hold its
-		// pipe until they get there, which can take long on a busy machine.
-		syscall.ForkLock.RLock()
-		syscall.ForkLock.RUnlock() //nolint:staticcheck // nothing to do but wait for the forks
-		r.pipe.drain()
+	// Where nothing of the session is left, another child of this program may
+	// hold the pipe, which was forked while this process was started. On a busy
+	// machine it can stand before its exec for long.
+	if r.session.vacant(r.local.null) && forks.wait(r.session.done) && !r.pipe.drain() {
+		until.Reset(settle)
+		select {
+		case <-r.pipe.eof:
+		case <-until.C:
+		case <-r.session.done:
+		}
 	}
 }
 
@@ -77,9 +79,10 @@ func (r *record) gone() bool {
 	}
 }
 
-// outlive waits for what the shell has left behind, and reports whether that
-// was anything: what ends before the timer fires was not left behind.
-func (r *record) outlive(end exit, until *time.Timer) (detached bool) {
+// outlive waits for what lives on after the shell, and reports whether that was
+// anything. What ends before the timer fires was not left behind.
+func (r *record) outlive(end exit, until *time.Timer) (lived bool) {
+	detached := false
 	for empty := 0; ; {
 		var members []member
 		if !r.gone() {
@@ -89,7 +92,7 @@ func (r *record) outlive(end exit, until *time.Timer) (detached bool) {
 		select {
 		case <-r.session.done:
 			closeMembers(members)
-			return detached
+			return lived
 		case <-r.pipe.eof:
 		default:
 			held = true
@@ -101,14 +104,14 @@ func (r *record) outlive(end exit, until *time.Timer) (detached bool) {
 				continue
 			}
 			if !detached && !r.wanted() {
-				return false
+				return lived
 			}
 			// No start waits for this any more, and a kill wants to know.
 			if members = r.escapees(); len(members) == 0 {
-				return detached
+				return lived
 			}
 		}
-		empty = 0
+		empty, lived = 0, true
 
 		left := make(chan struct{})
 		go func() { // waited for just below

@@ -1,0 +1,152 @@
+package procmgr_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// daemons are more ways to leave a process behind, beside leavers: a shell's
+// own, and those that daemons take. CHILD stands for the child's command.
+var daemons = []struct{ name, script string }{
+	{"x &", "CHILD & exit 3"},
+	{"(x &)", "(CHILD &); exit 3"},
+	{"((x &) &)", "( (CHILD &) & ); exit 3"},
+	{"{ x; } &", "{ CHILD; } & exit 3"},
+	{"nohup", "nohup sh -c 'CHILD' & exit 3"},
+	{"x | y &", "CHILD | cat & exit 3"},
+	{"from a substitution", "x=$(CHILD >&2 & echo 1); exit 3"},
+	{"trapped HUP", "(trap '' HUP; CHILD) & exit 3"},
+	{"setsid", "setsid sh -c 'CHILD' & exit 3"},
+	{"setsid -f", "setsid -f sh -c 'CHILD'; exit 3"},
+	{"daemon", "(setsid sh -c '(CHILD) & exit 0' &); exit 3"},
+	{"daemon in /", "cd /; umask 0; setsid sh -c 'sh -c \"CHILD\" & exit 0' </dev/null & exit 3"},
+	{"sessions in a chain", "setsid setsid -f setsid -f sh -c 'CHILD'; exit 3"},
+}
+
+// However a child is left, the call is back soon after the shell's exit; what
+// the child prints later is collected; the end comes with its end.
+func TestLeftBehindInTheBackground(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"dash", "bash", "bash -m"} { // -m is job control
+		l := newLocal(t, &procmgr.Options{Shell: append(strings.Fields(shell), "-c")})
+		for _, tt := range daemons {
+			for _, output := range []string{"the pipe", "a file"} {
+				t.Run(fmt.Sprint(shell, " ", tt.name, " to ", output), func(t *testing.T) {
+					dir := t.TempDir()
+					for _, fifo := range []string{"begin", "go"} {
+						require.NoError(t, unix.Mkfifo(filepath.Join(dir, fifo), 0o600))
+					}
+					child := "echo >$DIR/begin; read x <$DIR/go; echo later"
+					if output == "a file" {
+						child = "exec >$DIR/out 2>&1; " + child
+					}
+					script := strings.ReplaceAll(tt.script, "CHILD", "sh $DIR/child")
+					require.NoError(t, os.WriteFile(filepath.Join(dir, "child"), []byte(child), 0o600))
+					// The shell exits when the child has begun, and tells when.
+					script, ok := strings.CutSuffix(script, "exit 3")
+					require.True(t, ok)
+					script += "read x <$DIR/begin; date +%s.%N >$DIR/exit; exit 3"
+
+					out, err := l.Start(t.Context(), procmgr.StartRequest{Command: script, Env: map[string]string{"DIR": dir}, Wait: long})
+					returned := time.Now()
+					require.NoError(t, err)
+					require.Equal(t, 3, *out.Process.ExitCode)
+					text, err := os.ReadFile(filepath.Join(dir, "exit"))
+					require.NoError(t, err)
+					var seconds float64
+					_, err = fmt.Sscan(string(text), &seconds)
+					require.NoError(t, err)
+					took := returned.Sub(time.UnixMicro(int64(seconds * 1e6)))
+					require.Less(t, took, 500*time.Millisecond, "from the shell's exit to the call's return")
+
+					eventually(t, "what it left is known", func() bool {
+						out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+						require.NoError(t, err)
+						return out.Process.State == procmgr.Detached
+					})
+					require.Nil(t, out.Process.ExitedAt)
+					require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
+					out = ended(t, l, out.Process.ID)
+					require.Equal(t, 3, *out.Process.ExitCode)
+					require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
+					if output == "the pipe" {
+						require.Contains(t, out.Text, "later\n")
+					} else {
+						require.NotContains(t, out.Text, "later\n")
+					}
+				})
+			}
+		}
+	}
+}
+
+// What forks, ignores SIGTERM and moves from session to session does not get
+// away from Kill.
+func TestKillWhatRuns(t *testing.T) {
+	t.Parallel()
+	// Each script ends by itself once DIR has gone.
+	for name, script := range map[string]string{
+		"ignores all but kill": `trap '' TERM INT HUP QUIT; while [ -e $DIR ]; do sleep 1000 & sh -c 'trap "" TERM; sleep 1000 & wait' & sleep 0.01; done`,
+		"hops":                 `sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script & exit`,
+		"hops and forks":       `trap '' TERM; sleep 1000 & sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script >/dev/null 2>&1 & exit`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLocal(t, nil)
+			dir := t.TempDir()
+			marker := "toolproc-run-" + procmgr.NewID()
+			t.Cleanup(func() { killMarked(marker) })
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600))
+			out, err := l.Start(t.Context(), procmgr.StartRequest{
+				Command: "sh $DIR/script & sh $DIR/script & sleep 0.1; echo ready; wait",
+				Env:     map[string]string{"DIR": dir, "MARKER": marker},
+			})
+			require.NoError(t, err)
+			out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
+			require.NoError(t, err)
+			require.True(t, out.Matched)
+			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+			require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
+			require.Empty(t, marked(marker))
+		})
+	}
+}
+
+// What has wiped its environment and left its session cannot be found without a
+// cgroup. Where it holds the pipe it is known to be there, and Kill says so.
+func TestKillIsHonest(t *testing.T) {
+	t.Parallel() // it takes all the time that Kill may take
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: "setsid env -i sh -c 'echo $$ >" + dir + "/pid; exec sleep 1000' & while [ ! -s " + dir + "/pid ]; do sleep 0.01; done; exit 3",
+		Wait:    long,
+	})
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	require.NoError(t, err)
+	pid := strings.TrimSpace(string(text))
+	t.Cleanup(func() {
+		if alive(pid) {
+			killPID(t, pid)
+		}
+	})
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	err = l.Signal(t.Context(), out.Process.ID, procmgr.Kill)
+	require.ErrorContains(t, err, "not all of it is gone")
+	require.ErrorContains(t, err, "still holds its output")
+	require.True(t, alive(pid))
+	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	killPID(t, pid)
+	require.Equal(t, 3, *ended(t, l, out.Process.ID).Process.ExitCode)
+}

@@ -1,0 +1,119 @@
+package procmgr_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// untilMatches is the oracle: what is visible of a stream, matched line by line.
+func untilMatches(re *regexp.Regexp, parts ...[]byte) bool {
+	for _, part := range parts { // what stands on both sides of a gap is no line
+		lines := bytes.Split(part, []byte{'\n'})
+		for i, line := range lines {
+			line = bytes.TrimSuffix(line[:min(len(line), 4096)], []byte{'\r'})
+			unwritten := i == len(lines)-1 && len(lines[i]) == 0
+			if !unwritten && re.Match(line) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// checkUntil writes a stream in pieces, watches it from an offset on once some
+// of it has been written, and compares each answer with the oracle's.
+func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail int, from int64, before int) {
+	re, err := regexp.Compile(pattern)
+	if err != nil || pattern == "" || pattern == "." {
+		t.Skip()
+	}
+	s, err := procmgr.NewUntilStream(pattern, head, tail)
+	if err != nil {
+		t.Skip() // too long, or too many instructions
+	}
+	buf := headtail.New(head, tail) // fuzzed where it lives
+	pieces := split(stream, cuts)
+	before = min(before, len(pieces))
+	written := 0
+	for _, p := range pieces[:before] {
+		s.Write(p)
+		_, _ = buf.Write(p)
+		written += len(p)
+	}
+	seen := buf.Snapshot(from)
+	s.Watch(from)
+
+	kept, text := seen.Head, seen.Tail
+	if seen.Gap == 0 {
+		kept, text = nil, append(seen.Head, seen.Tail...)
+	}
+	want := untilMatches(re, kept, text)
+	// The snapshot leaves out a rune that has not ended.
+	text = append(text, stream[max(seen.Total, min(from, int64(written))):written]...)
+	want = want || untilMatches(re, text)
+	require.Equal(t, want, s.Matched(), "%q in %q and %q", pattern, kept, text)
+	for _, p := range pieces[before:] {
+		s.Write(p)
+		text = append(text, p...)
+		want = want || untilMatches(re, text)
+		require.Equal(t, want, s.Matched(), "%q in %q and %q", pattern, kept, text)
+	}
+}
+
+// split cuts a stream into pieces of the given lengths, the last of the rest.
+func split(stream, cuts []byte) (pieces [][]byte) {
+	for _, n := range cuts {
+		n := min(int(n), len(stream))
+		pieces = append(pieces, stream[:n])
+		stream = stream[n:]
+	}
+	return append(pieces, stream)
+}
+
+// FuzzUntil holds that a pattern is found in any split of a stream, and only
+// where a line that was visible at some moment matches it.
+func FuzzUntil(f *testing.F) {
+	f.Add([]byte("listening on 80\r\n"), []byte{3, 9}, "on [0-9]+$", uint16(100), uint16(100), uint16(0), uint8(1))
+	f.Add([]byte("a\n\nb"), []byte{1, 1, 1}, "^$", uint16(0), uint16(2), uint16(1), uint8(9))
+	f.Add([]byte("zeile \xc3\xa4\xe2\x82\xac!\n"), []byte{7, 2, 1}, "€!", uint16(100), uint16(0), uint16(9), uint8(2))
+	f.Add([]byte("x"+strings.Repeat("y", 4095)+"z\n"), []byte{255, 255}, "z$", uint16(9000), uint16(0), uint16(1), uint8(1))
+	f.Add([]byte("\r\r\n"), []byte{1, 1}, "\\r$", uint16(4), uint16(4), uint16(0), uint8(0))
+	f.Fuzz(func(t *testing.T, stream, cuts []byte, pattern string, head, tail, from uint16, before uint8) {
+		if len(stream) > 64<<10 || len(cuts) > 200 {
+			t.Skip()
+		}
+		checkUntil(t, stream, cuts, pattern, int(head), int(tail), int64(from), int(before))
+	})
+}
+
+// Streams of a few letters, in which patterns of a few letters are found often.
+func TestUntilOfRandomStreams(t *testing.T) {
+	const letters = "ab\n\r\n\xc3\xa4\xe2\x82\xac"
+	patterns := []string{"^$", "^a", "b$", "aba?", "^a+$", "ä", "€$", `\r$`, "[^a]{3}", "(?i)AB", "b\n", `^\xc3$`, "a.*€"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		stream := make([]byte, r.IntN(60))
+		for i := range stream {
+			stream[i] = letters[r.IntN(len(letters))]
+		}
+		if r.IntN(20) == 0 { // near to the longest line
+			stream = append(bytes.Repeat([]byte("x"), 4096-r.IntN(30)), stream...)
+		}
+		cuts := make([]byte, r.IntN(20))
+		for i := range cuts {
+			cuts[i] = byte(r.IntN(9))
+			if r.IntN(4) == 0 {
+				cuts[i] = byte(r.IntN(256))
+			}
+		}
+		checkUntil(t, stream, cuts, patterns[r.IntN(len(patterns))], r.IntN(40), r.IntN(40), int64(r.IntN(60)), r.IntN(25))
+	}
+}
