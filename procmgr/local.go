@@ -159,11 +159,12 @@ func listOf(ctx context.Context, all []*record) ([]Process, error) {
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.seq, b.seq) })
 	processes := make([]Process, 0, len(all))
-	for _, r := range all {
+	boxes := make([]box, len(all))
+	for i, r := range all {
 		select {
 		case <-r.ready:
 			if r.failed == nil {
-				processes = append(processes, r.snapshot())
+				processes = append(processes, r.snapshotInto(&boxes[i]))
 			}
 		default: // still on its way
 		}

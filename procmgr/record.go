@@ -63,25 +63,38 @@ func fingerprintOf(req StartRequest) fingerprint {
 }
 
 // snapshot returns the process as it is now, the caller's to keep.
-func (r *record) snapshot() Process {
+func (r *record) snapshot() Process { return r.snapshotInto(new(box)) }
+
+func (r *record) snapshotInto(b *box) Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.process.clone()
+	return r.process.cloneInto(b)
 }
 
-func (p Process) clone() Process {
-	p.ExitCode = clone(p.ExitCode)
-	p.ExitedAt = clone(p.ExitedAt)
-	p.Usage = clone(p.Usage)
-	return p
+// A box has room for what a Process points to, so that a copy of one takes a
+// single allocation, and a list of them two.
+type box struct {
+	code  int
+	at    time.Time
+	usage Usage
 }
 
-func clone[T any](p *T) *T {
-	if p == nil {
-		return nil
+func (p Process) clone() Process { return p.cloneInto(new(box)) }
+
+func (p Process) cloneInto(b *box) Process {
+	if p.ExitCode != nil {
+		b.code = *p.ExitCode
+		p.ExitCode = &b.code
 	}
-	v := *p
-	return &v
+	if p.ExitedAt != nil {
+		b.at = *p.ExitedAt
+		p.ExitedAt = &b.at
+	}
+	if p.Usage != nil {
+		b.usage = *p.Usage
+		p.Usage = &b.usage
+	}
+	return p
 }
 
 // output reads from an offset on, and takes a matcher back; nil for none. The

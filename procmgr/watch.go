@@ -154,7 +154,7 @@ func (r *record) escapees() []member {
 func (r *record) leave(end exit) {
 	r.process.ExitCode = end.exitCode()
 	r.process.Signal = end.signalName()
-	r.process.Usage = clone(end.usage)
+	r.process.Usage = end.usage
 	r.process.OOM = end.oom
 	r.process.EndedBy = end.cause()
 	if r.asked != "" && !end.lost {
