@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// From a child's death to the return of the one who waits for it, beside the
-// least that a program can do: a thread that is blocked in wait4.
+// From a child's death to the return of who waits for it, beside the least that
+// a program can do: a thread that is blocked in wait4.
 func BenchmarkWakeUp(b *testing.B) {
 	l := newLocal(b, nil)
-	const command = "echo ready; exec sleep 1000"
+	const command = "echo ready; " + sleeping
 	besideTimes(b, func() time.Duration {
-		out := begin(b, l, command)
-		return killed(b, out.Process.PID, func() error {
-			_, err := l.Output(context.Background(), out.Process.ID, procmgr.OutputRequest{Wait: long})
+		p := begin(b, l, command).Process
+		return deathToReturn(b, p.PID, func() error {
+			_, err := l.Output(context.Background(), p.ID, procmgr.OutputRequest{Wait: long})
 			return err
 		})
 	}, func() time.Duration {
@@ -37,10 +38,9 @@ func BenchmarkWakeUp(b *testing.B) {
 		defer func() { _ = p.Release() }()
 		_, err = bufio.NewReader(r).ReadString('\n')
 		require.NoError(b, err)
-		return killed(b, p.Pid, func() error {
-			var status syscall.WaitStatus
+		return deathToReturn(b, p.Pid, func() error {
 			for {
-				if _, err := syscall.Wait4(p.Pid, &status, 0, nil); err != syscall.EINTR {
+				if _, err := unix.Wait4(p.Pid, nil, 0, nil); err != unix.EINTR {
 					return err
 				}
 			}
@@ -48,23 +48,24 @@ func BenchmarkWakeUp(b *testing.B) {
 	})
 }
 
-// killed kills a child and returns how long it took until wait returned.
-func killed(b *testing.B, pid int, wait func() error) time.Duration {
+// deathToReturn kills a child and returns how long it took until wait returned.
+func deathToReturn(b *testing.B, pid int, wait func() error) time.Duration {
 	type result struct {
 		at  time.Time
 		err error
 	}
-	woken := make(chan result)
-	go func() { // ends with the child, and the caller waits for it
+	returned := make(chan result)
+	go func() { // ends with the child, and the result is received below
 		err := wait()
-		woken <- result{time.Now(), err}
+		returned <- result{time.Now(), err}
 	}()
-	// Nothing tells that a goroutine has gone to sleep in a system call. Where
-	// it has not, its side has an easier turn, and a median forgets that.
+	// Nothing tells that a goroutine sleeps in a system call, nor that the
+	// shell has become sleep. Where that takes longer the turn is an easier
+	// one, which the median forgets.
 	time.Sleep(3 * time.Millisecond)
 	began := time.Now()
-	require.NoError(b, syscall.Kill(pid, syscall.SIGKILL))
-	end := <-woken
+	require.NoError(b, unix.Kill(pid, unix.SIGKILL))
+	end := <-returned
 	require.NoError(b, end.err)
 	return end.at.Sub(began)
 }

@@ -269,3 +269,52 @@ func TestReadsRaceRetention(t *testing.T) {
 		group.Wait()
 	}
 }
+
+// What ends by itself while Close is at work, and leaves something that has left
+// its session, is not passed over.
+func TestCloseFindsWhatLeavesMeanwhile(t *testing.T) {
+	marker := "toolproc-leaves-" + procmgr.NewID()
+	t.Cleanup(func() { killMarked(marker) })
+	dir := t.TempDir()
+	blocked, inHook := make(chan struct{}), make(chan struct{})
+	var block atomic.Bool
+	l, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string {
+		if block.Load() {
+			close(inHook)
+			<-blocked
+		}
+		return dir
+	}})
+	require.NoError(t, err)
+	const leavers = 12
+	for i := range leavers {
+		m := l.Chat(fmt.Sprint("chat", i))
+		_, err := m.Start(t.Context(), procmgr.StartRequest{
+			ID:      "leaver",
+			Command: "while [ ! -e go ]; do sleep 0.01; done; setsid sh -c 'touch left-$PPID; exec sleep 1000' >/dev/null 2>&1 & while [ ! -e left-$$ ]; do sleep 0.01; done",
+			Env:     map[string]string{"MARKER": marker},
+		})
+		require.NoError(t, err)
+	}
+	block.Store(true)
+	var group sync.WaitGroup
+	group.Go(func() { // Close waits for this start, which is on its way
+		_, err := l.Start(context.Background(), procmgr.StartRequest{Command: "sleep 1000"})
+		assert.NoError(t, err)
+	})
+	<-inHook
+	group.Go(func() { assert.NoError(t, l.Close()) })
+	eventually(t, "Close has begun", func() bool {
+		_, err := l.Chat("other").Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "/no/such"})
+		return errors.Is(err, procmgr.ErrClosed)
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
+	for i := range leavers {
+		out, err := l.Chat(fmt.Sprint("chat", i)).Output(t.Context(), "leaver", procmgr.OutputRequest{Wait: long})
+		require.NoError(t, err)
+		require.NotEqual(t, procmgr.Running, out.Process.State)
+	}
+	close(blocked)
+	group.Wait()
+	require.Empty(t, marked(marker))
+}

@@ -55,6 +55,11 @@ func (r *record) finishReading(until *time.Timer) {
 	case <-r.session.done:
 		return
 	}
+	// On a busy machine the end may be there, and whoever reads the pipe has not
+	// had its turn.
+	if r.pipe.drain() {
+		return
+	}
 	// Where nothing of the session is left, another child of this program may
 	// hold the pipe, which was forked while this process was started. On a busy
 	// machine it can stand before its exec for long.

@@ -1,0 +1,114 @@
+package procmgr_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a process costs that runs and prints nothing, beside what it costs with
+// os/exec. Each side is measured in a program of its own, since a Go program
+// gives no thread back.
+func BenchmarkIdle(b *testing.B) {
+	n := 3 * thousand()
+	var ours, theirs []gauge
+	for b.Loop() {
+		ours = append(ours, idle(b, "idle-local", n))
+		theirs = append(theirs, idle(b, "idle-plain", n))
+	}
+	middle := func(side []gauge, f func(gauge) int) float64 {
+		xs := make([]int, len(side))
+		for i, g := range side {
+			xs[i] = f(g)
+		}
+		return float64(median(xs))
+	}
+	resident := func(g gauge) int { return g.Resident }
+	b.ReportMetric(middle(ours, resident)/middle(theirs, resident), "ratio")
+	for _, side := range []struct {
+		name   string
+		gauges []gauge
+	}{{"ours", ours}, {"theirs", theirs}} {
+		each := func(f func(gauge) int) float64 { return middle(side.gauges, f) / float64(n) / 1024 }
+		b.ReportMetric(middle(side.gauges, func(g gauge) int { return g.Threads }), "threads-"+side.name)
+		b.ReportMetric(each(resident), "KiB-"+side.name)
+		b.ReportMetric(each(func(g gauge) int { return g.Go }), "KiB-Go-"+side.name)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// idle has a program of its own start n processes, and returns what it holds
+// with them that it did not hold before.
+func idle(b *testing.B, name string, n int) (g gauge) {
+	report := filepath.Join(b.TempDir(), "report")
+	out, err := roleCmd(role(b, name, n, report)).CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	text, err := os.ReadFile(report)
+	require.NoError(b, err)
+	require.NoError(b, json.Unmarshal(text, &g))
+	return g
+}
+
+func idleLocal(t *testing.T, n int) gauge {
+	l := unbounded(t)
+	warmUp(t, func() error { return runTrue(l) })
+	before := measure(t)
+	startSleeping(t, l, n)
+	return measure(t).minus(before)
+}
+
+func idlePlain(t *testing.T, n int) gauge {
+	warmUp(t, runPlainTrue)
+	before := measure(t)
+	startPlain(t, n)
+	return measure(t).minus(before)
+}
+
+// warmUp runs some commands: what a program needs once, threads to fork with
+// among it, is no cost of a process.
+func warmUp(t *testing.T, run func() error) {
+	byCallers(make([]struct{}, 10*callers), func(struct{}) { assert.NoError(t, run()) })
+}
+
+// A gauge is what a program holds at one moment.
+type gauge struct {
+	Threads  int
+	Resident int // bytes of memory, as the system counts them
+	Go       int // bytes of that which are heap and stacks in use
+}
+
+func (g gauge) minus(other gauge) gauge {
+	return gauge{g.Threads - other.Threads, g.Resident - other.Resident, g.Go - other.Go}
+}
+
+// measure gives back first what is free.
+func measure(t testing.TB) gauge {
+	for range 2 { // what a sync.Pool lends out outlives one collection
+		debug.FreeOSMemory()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return gauge{
+		Threads:  status(t, "Threads"),
+		Resident: status(t, "VmRSS") << 10,
+		Go:       int(m.HeapInuse + m.StackInuse),
+	}
+}
+
+// status reads a number from /proc/self/status, see proc_pid_status(5).
+func status(t testing.TB, name string) (n int) {
+	text, err := os.ReadFile("/proc/self/status")
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(text), "\n"+name+":")
+	_, err = fmt.Sscan(rest, &n)
+	require.NoError(t, err, name)
+	return n
+}

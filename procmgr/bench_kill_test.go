@@ -1,0 +1,142 @@
+package procmgr_test
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// sleeping is one process, which does nothing until it is killed.
+const sleeping = "exec sleep 1000"
+
+// Close with a thousand processes that run, beside a thousand kills and the
+// waits for them.
+func BenchmarkClose(b *testing.B) {
+	besideTimes(b, func() time.Duration {
+		l := unbounded(b)
+		startSleeping(b, l, thousand())
+		began := time.Now()
+		require.NoError(b, l.Close())
+		return time.Since(began)
+	}, func() time.Duration {
+		children := startPlain(b, thousand())
+		began := time.Now()
+		for _, c := range children {
+			c.kill()
+		}
+		for _, c := range children {
+			c.end(b)
+		}
+		return time.Since(began)
+	})
+}
+
+// A thousand calls of Signal(Kill) by sixteen callers, each of which returns
+// once nothing is left of its process, beside as many kills and waits by as many
+// callers.
+func BenchmarkKill(b *testing.B) {
+	besideTimes(b, func() time.Duration {
+		l := unbounded(b)
+		defer func() { require.NoError(b, l.Close()) }()
+		return byCallers(startSleeping(b, l, thousand()), func(id string) {
+			assert.NoError(b, l.Signal(context.Background(), id, procmgr.Kill))
+		})
+	}, func() time.Duration {
+		return byCallers(startPlain(b, thousand()), func(c *plainChild) { c.end(b) })
+	})
+}
+
+func thousand() int {
+	if testing.Short() {
+		return 100
+	}
+	return 1000
+}
+
+// byCallers calls f with everything, shared among sixteen callers, and returns
+// how long that took.
+func byCallers[T any](all []T, f func(T)) time.Duration {
+	next := make(chan T)
+	var group sync.WaitGroup
+	for range callers {
+		group.Go(func() {
+			for v := range next {
+				f(v)
+			}
+		})
+	}
+	began := time.Now()
+	for _, v := range all {
+		next <- v
+	}
+	close(next)
+	group.Wait()
+	return time.Since(began)
+}
+
+// unbounded returns a Local that runs as much as it is told to, and kills at
+// once what runs when it is closed.
+func unbounded(t testing.TB) *procmgr.Local {
+	return newLocal(t, &procmgr.Options{MaxRunning: -1, MaxRunningPerChat: -1, StopGrace: -1})
+}
+
+// startSleeping starts n processes and returns their IDs.
+func startSleeping(t testing.TB, m procmgr.Manager, n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		out, err := m.Start(context.Background(), procmgr.StartRequest{Command: sleeping, Background: true})
+		require.NoError(t, err)
+		ids[i] = out.Process.ID
+	}
+	return ids
+}
+
+// A plainChild is a process as os/exec keeps it: its output in memory, and a
+// goroutine that waits for its end.
+type plainChild struct {
+	cmd   *exec.Cmd
+	out   bytes.Buffer
+	ended chan struct{}
+}
+
+// startPlain starts n of them, which end with the test at the latest.
+func startPlain(t testing.TB, n int) []*plainChild {
+	children := make([]*plainChild, n)
+	for i := range children {
+		c := &plainChild{cmd: exec.Command("sh", "-c", sleeping), ended: make(chan struct{})}
+		c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
+		require.NoError(t, c.cmd.Start())
+		go func() { // end waits for it
+			defer close(c.ended)
+			_ = c.cmd.Wait() // it was killed
+		}()
+		t.Cleanup(func() { c.end(t) })
+		children[i] = c
+	}
+	return children
+}
+
+func (c *plainChild) kill() { _ = c.cmd.Process.Kill() } // an error: it has ended
+
+// end kills the child, unless it has ended, and returns once it is reaped.
+func (c *plainChild) end(t testing.TB) {
+	select {
+	case <-c.ended:
+		return
+	default:
+	}
+	c.kill()
+	select {
+	case <-c.ended:
+	case <-time.After(long):
+		assert.Fail(t, "a killed process does not end", "pid %d", c.cmd.Process.Pid)
+	}
+}
