@@ -64,7 +64,7 @@ func deathToReturn(b *testing.B, pid int, wait func() error) time.Duration {
 	// one, which the median forgets.
 	time.Sleep(3 * time.Millisecond)
 	began := time.Now()
-	require.NoError(b, unix.Kill(pid, unix.SIGKILL))
+	require.NoError(b, unix.Kill(pid, unix.SIGTERM))
 	end := <-returned
 	require.NoError(b, end.err)
 	return end.at.Sub(began)
