@@ -45,8 +45,8 @@ type Options struct {
 	// this program's user, "" for none. Each process then runs in a cgroup of
 	// its own below it, which nothing that it starts can leave without the
 	// right to move processes: so all of it is known, and Kill ends all of
-	// it, whatever became of its session and its environment. It costs about
-	// 15 % of a short command. A directory that cannot serve is an error of
+	// it, whatever became of its session and its environment. It costs some
+	// 5 % of a short command, and more with controllers. A directory that cannot serve is an error of
 	// NewLocal that says why.
 	//
 	// NewLocal also ends what an earlier Local in the same directory left
