@@ -25,8 +25,8 @@ const (
 // Limits bounds what [Snapshot.Text] returns, in bytes of the text.
 // Of each field, 0 is the default and a negative number is no limit.
 type Limits struct {
-	Bytes int // the whole text, markers included; 0: DefaultTextLimit
-	Line  int // one line, marker included, line end not; 0: DefaultLineLimit; under 64 is 64
+	Bytes int `json:"bytes,omitempty"` // the whole text, markers included; 0: DefaultTextLimit
+	Line  int `json:"line,omitempty"`  // one line, marker included, line end not; 0: DefaultLineLimit; under 64 is 64
 }
 
 // A Truncation tells what a text leaves out, in bytes of the stream.

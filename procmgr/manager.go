@@ -101,15 +101,15 @@ type OutputRequest struct {
 
 // An Output is what a process has printed, and how it stands.
 type Output struct {
-	Process Process
+	Process Process `json:"process"`
 	// Text is the output as valid UTF-8, its middle left out where it exceeds
 	// the limit.
-	Text string
+	Text string `json:"output"`
 	// Truncated tells what Text leaves out; nil where it leaves out nothing.
-	Truncated *headtail.Truncation
+	Truncated *headtail.Truncation `json:"truncated,omitempty"`
 	// Next is the offset to ask From for what comes after. It never lies
 	// within a rune.
-	Next int64
+	Next int64 `json:"next"`
 	// Matched reports whether Until matched.
-	Matched bool
+	Matched bool `json:"matched,omitempty"`
 }

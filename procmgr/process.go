@@ -1,6 +1,7 @@
 package procmgr
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -60,36 +61,68 @@ func (s Signal) check() error {
 	return xerrors.Errorf("unknown signal %.40q, use terminate, interrupt or kill: %w", string(s), ErrInvalid)
 }
 
-// A Process is a snapshot of one process.
+// A Process is a snapshot of one process. In JSON the fields that are empty are
+// left out, and times are RFC 3339.
 type Process struct {
-	ID         string
-	ChatID     string // "" for one that the host itself started
-	Command    string
-	WorkDir    string // where it really runs, absolute
-	Background bool
-	PID        int // of the shell; also its process group and session
-	State      State
-	ExitCode   *int   // of the shell; nil until it is known; 128+n where signal n ended it
-	Signal     string // such as "SIGKILL", where a signal ended the shell
-	EndedBy    Cause  // "" while the shell runs
+	ID         string `json:"id"`
+	ChatID     string `json:"chat_id,omitempty"` // "" for one that the host itself started
+	Command    string `json:"command"`
+	WorkDir    string `json:"work_dir,omitempty"` // where it really runs, absolute
+	Background bool   `json:"background,omitempty"`
+	PID        int    `json:"pid,omitempty"` // of the shell; also its process group and session
+	State      State  `json:"state"`
+	ExitCode   *int   `json:"exit_code,omitempty"` // of the shell; nil until it is known; 128+n where signal n ended it
+	Signal     string `json:"signal,omitempty"`    // such as "SIGKILL", where a signal ended the shell
+	EndedBy    Cause  `json:"ended_by,omitempty"`  // "" while the shell runs
 	// OOM is set where SIGKILL ended the shell or what it waited for, nobody
 	// here had asked for it, and the kernel's counters show its out-of-memory
 	// killer at work at that time: most likely it did. Linux only.
-	OOM       bool
-	StartedAt time.Time
-	ExitedAt  *time.Time // when State became Exited
-	Usage     *Usage     // nil until the shell has exited, and where the system does not tell
-	LogPath   string
-	Attached  bool // Start found this process by its ID and started nothing
+	OOM       bool       `json:"oom,omitempty"`
+	StartedAt time.Time  `json:"started_at,omitzero"`
+	ExitedAt  *time.Time `json:"exited_at,omitempty"` // when State became Exited
+	Usage     *Usage     `json:"usage,omitempty"`     // nil until the shell has exited, and where the system does not tell
+	LogPath   string     `json:"log_path,omitempty"`
+	Attached  bool       `json:"attached,omitempty"` // Start found this process by its ID and started nothing
 }
 
-// Usage is what the shell, and the children that it waited for, have used.
+// Usage is what the shell, and the children that it waited for, have used. In
+// JSON its times are strings such as "1.5s".
 type Usage struct {
 	User, System time.Duration // CPU time
 	// MaxRSS is the peak memory of the largest single process in bytes. It is
 	// 0 where the system does not tell: Linux tells only what exceeds the peak
 	// of the program that runs the manager, see wait4(2).
 	MaxRSS int64
+}
+
+// usageJSON is the form of a Usage in JSON.
+type usageJSON struct {
+	User   string `json:"user"`
+	System string `json:"system"`
+	MaxRSS int64  `json:"max_rss,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (u Usage) MarshalJSON() ([]byte, error) {
+	return json.Marshal(usageJSON{User: u.User.String(), System: u.System.String(), MaxRSS: u.MaxRSS})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (u *Usage) UnmarshalJSON(data []byte) error {
+	var form usageJSON
+	if err := json.Unmarshal(data, &form); err != nil {
+		return xerrors.Errorf("procmgr: usage: %w", err)
+	}
+	user, err := time.ParseDuration(form.User)
+	if err != nil {
+		return xerrors.Errorf("procmgr: usage: user: %w", err)
+	}
+	system, err := time.ParseDuration(form.System)
+	if err != nil {
+		return xerrors.Errorf("procmgr: usage: system: %w", err)
+	}
+	*u = Usage{User: user, System: system, MaxRSS: form.MaxRSS}
+	return nil
 }
 
 // checkCommand says what is wrong with what a request wants to run.

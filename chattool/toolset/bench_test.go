@@ -3,6 +3,7 @@ package toolset_test
 import (
 	"context"
 	"encoding/json"
+	"net/http/httptest"
 	"os/exec"
 	"slices"
 	"testing"
@@ -12,16 +13,38 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 // The whole tool call, from the arguments to the result's JSON, beside the
 // plainest way to run the same command. Both are measured in one run, A B A B,
 // and the ratio is that of the medians.
 func BenchmarkExecuteTrue(b *testing.B) {
+	benchmarkExecuteTrue(b, newBenchLocal(b))
+}
+
+// The same over HTTP on loopback: one round trip.
+func BenchmarkExecuteTrueHTTP(b *testing.B) {
+	handler, err := prochttp.NewHandler(newBenchLocal(b), &prochttp.HandlerOptions{Token: "bench"})
+	require.NoError(b, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "bench"})
+	require.NoError(b, err)
+	defer client.Close()
+	benchmarkExecuteTrue(b, client)
+}
+
+func newBenchLocal(b *testing.B) *procmgr.Local {
+	b.Helper()
 	l, err := procmgr.NewLocal(nil)
 	require.NoError(b, err)
-	defer func() { require.NoError(b, l.Close()) }()
-	set := toolset.New(toolset.Static(l.Chat("bench")), nil)
+	b.Cleanup(func() { require.NoError(b, l.Close()) })
+	return l
+}
+
+func benchmarkExecuteTrue(b *testing.B, host procmgr.Host) {
+	set := toolset.New(toolset.Static(host.Chat("bench")), nil)
 	call := toolset.Call{ID: "1", Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
 	var ours, theirs []time.Duration
 	for b.Loop() {

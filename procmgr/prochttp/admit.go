@@ -1,0 +1,146 @@
+package prochttp
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// admit reports whether a request may be served, or answers it. Nothing of its
+// body has been read.
+func (q *request) admit() bool {
+	if q.endpoint == "health" {
+		return true
+	}
+	if headerSize(q.Header) > maxHeader {
+		q.fail(failure{Code: codeHeaderTooLong})
+		return false
+	}
+	if detail := q.foreign(); detail != "" {
+		q.fail(failure{Code: codeForbidden, Detail: detail})
+		return false
+	}
+	scope, err := q.h.scope(q.Request)
+	if err != nil {
+		q.h.log.LogAttrs(context.WithoutCancel(q.Context()), slog.LevelWarn, "request not authorized",
+			slog.String("endpoint", q.endpoint), slog.String("remote", q.RemoteAddr), slog.Any("error", err))
+		q.fail(failure{Code: codeUnauthorized})
+		return false
+	}
+	chat, ok, err := decodeChat(q.Header)
+	switch {
+	case err != nil:
+		q.fail(failureOf(q.endpoint, q.id, err))
+		return false
+	case ok && (scope.Chats == nil || !scope.Chats(chat)):
+		q.fail(failure{Code: codeForbidden, Detail: "this caller may not act for this chat"})
+		return false
+	case !ok && !scope.Host:
+		q.fail(failure{Code: codeForbidden, Detail: "this caller may not act without a chat: name one in the header " + headerChat})
+		return false
+	}
+	q.manager = q.h.host
+	if ok {
+		q.chat, q.manager = chat, q.h.host.Chat(chat)
+	}
+	return true
+}
+
+// headerSize returns about how many bytes a header has.
+func headerSize(h http.Header) int {
+	n := 0
+	for name, values := range h {
+		for _, value := range values {
+			n += len(name) + len(value) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+// foreign says why a request looks like a browser's, or nothing. A page of any
+// site can make its visitor's browser send requests to this machine: it then
+// tells where they come from, or addresses them to the site's own name.
+func (q *request) foreign() string {
+	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
+		if _, ok := q.Header[name]; ok {
+			return "requests of browsers are refused: the header " + name + " is set"
+		}
+	}
+	name := q.Host
+	if host, _, err := net.SplitHostPort(name); err == nil {
+		name = host
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	if strings.EqualFold(name, "localhost") || net.ParseIP(name) != nil ||
+		slices.ContainsFunc(q.h.opts.Hosts, func(host string) bool { return strings.EqualFold(host, name) }) {
+		return ""
+	}
+	return "the request is for another host; the names of this one are set by HandlerOptions.Hosts"
+}
+
+// errToken is the error of a caller without the token.
+var errToken = xerrors.New("the bearer token is missing or wrong")
+
+// scope says what a caller may do.
+func (h *handler) scope(r *http.Request) (Scope, error) {
+	if h.opts.Authorize != nil {
+		return h.opts.Authorize(r)
+	}
+	everything := Scope{Chats: func(string) bool { return true }, Host: true}
+	if h.opts.Insecure {
+		return everything, nil
+	}
+	given := r.Header.Values("Authorization")
+	if len(given) != 1 {
+		return Scope{}, errToken
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	// Hashed, so that not even the length shows in how long it takes.
+	sum := sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
+		return Scope{}, errToken
+	}
+	return everything, nil
+}
+
+// body reads a request's JSON body into v, or answers the request.
+func (q *request) body(v any) bool {
+	if media, _, err := mime.ParseMediaType(q.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		q.fail(failure{Code: codeMediaType})
+		return false
+	}
+	var (
+		data []byte
+		err  error
+		long *http.MaxBytesError
+	)
+	// What says that it is too long is not read at all.
+	if q.ContentLength <= q.h.opts.MaxBody {
+		data, err = io.ReadAll(http.MaxBytesReader(q.w, q.Body, q.h.opts.MaxBody))
+	}
+	switch {
+	case q.ContentLength > q.h.opts.MaxBody || errors.As(err, &long):
+		q.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
+		return false
+	case err != nil:
+		q.failWith(q.endpoint, xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
+		return false
+	}
+	if err := decodeStrict(data, v); err != nil {
+		q.failWith(q.endpoint, err, nil)
+		return false
+	}
+	return true
+}

@@ -1,0 +1,270 @@
+package prochttp
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// firstPause is the pause after a first failure, about; it doubles up to
+	// lastPause.
+	firstPause = 50 * time.Millisecond
+	lastPause  = 2 * time.Second
+	// progress is how long an attempt must have been going for its end to be
+	// the doing of a proxy that cuts what is silent.
+	progress = 3 * time.Second
+	// maxAnswer bounds an answer in bytes.
+	maxAnswer = 256 << 20
+	// askFirst is the length of a body in bytes over which the server is asked
+	// whether it wants it: a connection that it closes while the body is being
+	// written loses the answer.
+	askFirst = 256 << 10
+)
+
+// A call is one call of a Manager on its way to the server.
+type call struct {
+	manager  *manager
+	id       string
+	method   string
+	path     string
+	query    string
+	body     []byte
+	wait     time.Duration // how long the server may wait before it answers
+	instance string        // which server is meant; "": any
+	key      string        // of a signal
+	prepare  func()        // called before each attempt; nil: nothing
+
+	// mayHaveArrived is set once an attempt without an answer may have
+	// reached the server.
+	mayHaveArrived bool
+}
+
+// An answer is what the server said.
+type answer struct {
+	status   int
+	instance string
+	waiting  bool
+	body     []byte
+	failure  failure // of an error
+}
+
+// output reads an answer that is an Output.
+func (a *answer) output(m *manager, id string) (procmgr.Output, error) {
+	var out procmgr.Output
+	if err := json.Unmarshal(a.body, &out); err != nil {
+		return procmgr.Output{}, xerrors.Errorf("the answer cannot be read: %w", err)
+	}
+	if p := out.Process; p.ID != id || m.isChat && p.ChatID != m.chat {
+		return procmgr.Output{}, errMixedUp
+	}
+	return out, nil
+}
+
+// A lostError is an attempt that got no answer.
+type lostError struct {
+	cause   error
+	sent    bool // the server may have seen it
+	timeout bool // the attempt took too long
+}
+
+func (e *lostError) Error() string { return "the server cannot be reached: " + e.cause.Error() }
+func (e *lostError) Unwrap() error { return e.cause }
+
+// call sends a request until it is answered. An error of the server comes with
+// the answer; an error without an answer is the connection's or ctx's.
+func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
+	giveUp := time.Now().Add(c.retry)
+	pause := firstPause
+	for tries := 1; ; tries++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if what.prepare != nil {
+			what.prepare()
+		}
+		began := time.Now()
+		answer, err := c.attempt(ctx, what)
+		var lost *lostError
+		var wait time.Duration
+		switch {
+		case errors.As(err, &lost):
+			what.mayHaveArrived = what.mayHaveArrived || lost.sent
+		case err != nil:
+			return nil, err
+		case answer.failure.Code == codeBusy:
+			err = answer.failure.err()
+			wait = time.Second
+		case answer.failure.Code != "":
+			return answer, answer.failure.err()
+		default:
+			return answer, nil
+		}
+
+		took := time.Since(began)
+		if lost != nil && lost.sent && !lost.timeout && took >= progress {
+			// A wait was cut; the server is there.
+			giveUp, pause = time.Now().Add(c.retry), firstPause
+		}
+		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
+			slog.String("path", what.path), slog.Int("attempt", tries), slog.Duration("duration", took),
+			slog.String("chat_id", what.manager.chat), slog.String("process_id", what.id), slog.Any("error", err))
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		jittered := pause/2 + rand.N(pause/2+1) + wait
+		again := time.Now().Add(jittered).Before(giveUp) || tries == 1 && lost != nil && lost.timeout
+		if c.retry < 0 || !again || permanent(err) {
+			if answer != nil {
+				return answer, err
+			}
+			return nil, err
+		}
+		pause = min(2*pause, lastPause)
+		select {
+		case <-time.After(jittered):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// permanent reports whether trying again cannot help.
+func permanent(err error) bool {
+	var (
+		name      *net.DNSError
+		authority x509.UnknownAuthorityError
+		invalid   x509.CertificateInvalidError
+		hostname  x509.HostnameError
+		verify    *tls.CertificateVerificationError
+		plain     tls.RecordHeaderError
+	)
+	return errors.As(err, &name) && name.IsNotFound ||
+		errors.As(err, &authority) || errors.As(err, &invalid) || errors.As(err, &hostname) ||
+		errors.As(err, &verify) || errors.As(err, &plain)
+}
+
+// errLate is why an attempt is given up.
+var errLate = xerrors.New("no answer in time")
+
+// attempt sends a request once. A *lostError may be tried again.
+func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, what.wait+answerTime, errLate)
+	defer cancel()
+	var sent bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { sent = true },
+	})
+	req, err := c.request(traced, what)
+	if err != nil {
+		return nil, err
+	}
+	lose := func(cause error) error {
+		lost := &lostError{cause: cause, sent: sent, timeout: errors.Is(context.Cause(ctx), errLate)}
+		if lost.timeout {
+			lost.cause = errLate
+		}
+		return lost
+	}
+	res, err := c.transport.RoundTrip(req)
+	if err != nil {
+		var outer *url.Error
+		if errors.As(err, &outer) {
+			err = outer.Err // what it adds is the URL
+		}
+		return nil, lose(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, lose(err)
+	case len(body) > maxAnswer:
+		return nil, lose(xerrors.Errorf("the answer has more than %d bytes", maxAnswer))
+	}
+	a := &answer{
+		status:   res.StatusCode,
+		instance: res.Header.Get(headerInstance),
+		waiting:  res.Header.Get(headerWaiting) != "",
+		body:     body,
+	}
+	if a.instance == "" {
+		return nil, c.stranger(a, lose)
+	}
+	if !json.Valid(body) {
+		return nil, lose(xerrors.New("the answer was cut"))
+	}
+	c.seen.answered(a.instance)
+	if a.status != http.StatusOK {
+		if err := json.Unmarshal(body, &a.failure); err != nil || a.failure.Code == "" {
+			return nil, lose(xerrors.Errorf("the server answered %d, and not as the protocol has it", a.status))
+		}
+	}
+	return a, nil
+}
+
+// stranger is the error of an answer that no handler gave.
+func (c *Client) stranger(a *answer, lose func(error) error) error {
+	status := strconv.Itoa(a.status) + " " + http.StatusText(a.status)
+	switch {
+	case a.status >= 500 || a.status == http.StatusTooManyRequests || a.status == http.StatusRequestTimeout:
+		return lose(xerrors.Errorf("something in between answered %s", status))
+	case a.status >= 300 && a.status < 400:
+		return xerrors.Errorf("something answered %s: redirects are not followed, use the URL that they lead to", status)
+	}
+	return xerrors.Errorf("something answered %s that is no toolproc server: is the URL right?", status)
+}
+
+// request makes a request of a call.
+func (c *Client) request(ctx context.Context, what *call) (*http.Request, error) {
+	target := c.base + what.path
+	if what.query != "" {
+		target += "?" + what.query
+	}
+	var body io.Reader
+	if what.body != nil {
+		body = bytes.NewReader(what.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, what.method, target, body)
+	if err != nil {
+		return nil, xerrors.New("the request cannot be made")
+	}
+	for name, values := range c.header {
+		req.Header[name] = values
+	}
+	if what.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+		if len(what.body) > askFirst {
+			req.Header.Set("Expect", "100-continue")
+		}
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if what.manager.isChat {
+		req.Header.Set(headerChat, encodeChat(what.manager.chat))
+	}
+	if what.instance != "" {
+		req.Header.Set(headerInstance, what.instance)
+	}
+	if what.key != "" {
+		req.Header.Set(headerKey, what.key)
+	}
+	return req, nil
+}

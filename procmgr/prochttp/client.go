@@ -1,0 +1,275 @@
+package prochttp
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// slice is how long one request of a client waits: proxies cut
+	// connections that are silent for 60 s, and some for 30.
+	slice = 25 * time.Second
+	// answerTime is how much longer than its wait a request may take.
+	answerTime = 10 * time.Second
+	// defaultRetry is the default of ClientOptions.Retry.
+	defaultRetry = 10 * time.Second
+)
+
+// ClientOptions configures [NewClient]. The zero value of every field is its
+// default.
+type ClientOptions struct {
+	// Token is the bearer token that the handler wants, "" for none.
+	Token string
+	// Header is added to every request, for a handler whose Authorize wants
+	// something else than a token.
+	Header http.Header
+	// TLS configures the connections of an https URL: a certificate authority
+	// of one's own, a client certificate.
+	TLS *tls.Config
+	// Transport carries the requests instead of a transport of the client's
+	// own, which leaves TLS and a unix URL to it.
+	Transport http.RoundTripper
+	// Retry is for how long a call that gets no answer is tried again: 10 s
+	// by default; negative tries once. The context of the call ends it too.
+	Retry time.Duration
+	// Logger gets a line for each attempt that failed; nil logs nothing.
+	Logger *slog.Logger
+}
+
+// Client is a [procmgr.Host] whose processes run where the handler is. It is
+// safe for concurrent use.
+//
+// It asks again where an answer is lost, and nothing runs twice for that. Where
+// the server was restarted since a Start was sent, or never answers it, the
+// error is [procmgr.ErrUnknown] and the Output has the process's ID. Errors
+// match the sentinels of procmgr as those of the Host behind the handler do.
+//
+// A wait that takes longer than 25 s takes several requests. It is one wait
+// nevertheless: what is printed between two of them is not missed.
+type Client struct {
+	base      string // URL without a slash at its end
+	token     string
+	header    http.Header
+	transport http.RoundTripper
+	own       *http.Transport // transport, where it is the client's own
+	retry     time.Duration
+	log       *slog.Logger
+	seen      instances
+	all       manager // every chat's
+}
+
+var _ procmgr.Host = (*Client)(nil)
+
+// NewClient returns a Client of the handler at a URL: http://HOST:PORT/PREFIX,
+// https://…, or unix:///PATH for a socket. It makes no connection. A URL that
+// cannot be used is [procmgr.ErrInvalid]; it must hold no credentials, since
+// URLs end up in logs.
+func NewClient(target string, opts *ClientOptions) (*Client, error) {
+	c, err := newClient(target, opts)
+	if err != nil {
+		return nil, xerrors.Errorf("prochttp: new client: %w", err)
+	}
+	return c, nil
+}
+
+func newClient(target string, opts *ClientOptions) (*Client, error) {
+	var o ClientOptions
+	if opts != nil {
+		o = *opts
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		// The error of url.Parse quotes the URL, and what may be in it.
+		return nil, xerrors.Errorf("the URL cannot be read: %w", procmgr.ErrInvalid)
+	}
+	c := &Client{
+		token:     o.Token,
+		header:    o.Header.Clone(),
+		transport: o.Transport,
+		retry:     o.Retry,
+		log:       o.Logger,
+	}
+	if c.retry == 0 {
+		c.retry = defaultRetry
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if c.transport == nil {
+		c.own = newTransport(o.TLS)
+		c.transport = c.own
+	}
+	c.all = manager{c: c}
+	switch {
+	case u.User != nil:
+		return nil, xerrors.Errorf("the URL has credentials, which would end up in logs; set ClientOptions.Token: %w", procmgr.ErrInvalid)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, xerrors.Errorf("the URL has a query or a fragment: %w", procmgr.ErrInvalid)
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		c.base = u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")
+	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
+		c.base = "http://localhost"
+		if c.own != nil {
+			path := u.Path
+			c.own.Proxy = nil
+			c.own.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "unix", path)
+			}
+		}
+	default:
+		return nil, xerrors.Errorf("the URL must be http://HOST:PORT, https://HOST:PORT or unix:///PATH: %w", procmgr.ErrInvalid)
+	}
+	return c, nil
+}
+
+// newTransport returns a transport that holds few connections for long: idle
+// ones are what proxies cut without saying so.
+func newTransport(config *tls.Config) *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:       config.Clone(),
+		TLSHandshakeTimeout:   5 * time.Second,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       20 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true,
+		// A connection that died in silence must not swallow the next attempts.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
+	}
+}
+
+// Close closes the connections that no call is using. The processes go on, and
+// so may the client.
+func (c *Client) Close() error {
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
+	return nil
+}
+
+// Start implements [procmgr.Manager]. What the host itself starts belongs to no
+// chat.
+func (c *Client) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	return c.all.Start(ctx, req)
+}
+
+// Output implements [procmgr.Manager]. It finds the processes of every chat.
+func (c *Client) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	return c.all.Output(ctx, id, req)
+}
+
+// List implements [procmgr.Manager]. It has the processes of every chat.
+func (c *Client) List(ctx context.Context) ([]procmgr.Process, error) { return c.all.List(ctx) }
+
+// Signal implements [procmgr.Manager]. It finds the processes of every chat.
+func (c *Client) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	return c.all.Signal(ctx, id, sig)
+}
+
+// Chat implements [procmgr.Host]. A chat's ID is as [procmgr.Local] has it.
+func (c *Client) Chat(id string) procmgr.Manager {
+	return &manager{c: c, chat: id, isChat: true}
+}
+
+// A manager is a Client as the host or one of its chats sees it.
+type manager struct {
+	c      *Client
+	chat   string
+	isChat bool
+}
+
+// check fails closed: a chat without a name is not the host.
+func (m *manager) check() error {
+	if m.isChat {
+		return checkChat(m.chat)
+	}
+	return nil
+}
+
+func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	out, err := m.start(ctx, req)
+	return out, wrap("start", req.ID, err)
+}
+
+func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, err := m.output(ctx, id, req, "")
+	return out, wrap("output", id, err)
+}
+
+func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
+	all, err := m.list(ctx)
+	return all, wrap("list", "", err)
+}
+
+func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	return wrap("signal", id, m.signal(ctx, id, sig))
+}
+
+func (m *manager) list(ctx context.Context) ([]procmgr.Process, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathList})
+	if err != nil {
+		return nil, err
+	}
+	var body listBody
+	if err := json.Unmarshal(answer.body, &body); err != nil {
+		return nil, xerrors.Errorf("the answer cannot be read: %w", err)
+	}
+	for _, p := range body.Processes {
+		if m.isChat && p.ChatID != m.chat {
+			return nil, errMixedUp
+		}
+	}
+	return body.Processes, nil
+}
+
+func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	if id == "" || len(id) > maxPath {
+		return xerrors.Errorf("the process ID has %d bytes: %w", len(id), procmgr.ErrInvalid)
+	}
+	body, err := encode(signalBody{Signal: sig})
+	if err != nil {
+		return err
+	}
+	_, err = m.c.call(ctx, &call{
+		manager: m,
+		id:      id,
+		method:  http.MethodPost,
+		path:    processPath(id, "signal"),
+		body:    body,
+		wait:    signalTime - answerTime,
+		key:     newKey(),
+	})
+	return m.c.seen.explain(m.chat, id, err)
+}
+
+// errMixedUp is the error of an answer that is for somebody else: a proxy that
+// caches would give it.
+var errMixedUp = xerrors.New("the answer is about another process or chat: is there a cache in between?")
+
+// processPath returns the path of an endpoint of one process.
+func processPath(id, endpoint string) string {
+	escaped := url.PathEscape(id)
+	if strings.Trim(id, ".") == "" {
+		escaped = strings.ReplaceAll(id, ".", "%2E") // or it is a path
+	}
+	return "/" + escaped + "/" + endpoint
+}

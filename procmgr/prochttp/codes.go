@@ -1,0 +1,159 @@
+package prochttp
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A code names the reason of an error on the wire.
+type code string
+
+// The codes that stand for an error of a Host, in the order in which an error
+// that matches several is looked up; then those of the handler alone.
+const (
+	codeUnknown    code = "unknown"
+	codeClosed     code = "closed"
+	codeLimit      code = "limit"
+	codeConflict   code = "conflict"
+	codeNotRunning code = "not_running"
+	codeNotFound   code = "not_found"
+	codeInvalid    code = "invalid"
+
+	codeUnauthorized  code = "unauthorized"
+	codeForbidden     code = "forbidden"
+	codeNoEndpoint    code = "no_endpoint"
+	codeMethod        code = "method"
+	codeMediaType     code = "media_type"
+	codeTooLarge      code = "too_large"
+	codeHeaderTooLong code = "header_too_large"
+	codeBusy          code = "busy"
+	codeRestarted     code = "restarted"
+	codeInternal      code = "internal"
+)
+
+// codes is the one table that maps an error to its code and status, and back.
+// docs/protocol.md shows it.
+var codes = []struct {
+	code     code
+	status   int
+	sentinel error // what a Client's error matches; nil: none
+	message  string
+}{
+	{codeUnknown, http.StatusInternalServerError, procmgr.ErrUnknown, ""},
+	{codeClosed, http.StatusServiceUnavailable, procmgr.ErrClosed, ""},
+	{codeLimit, http.StatusTooManyRequests, procmgr.ErrLimit, ""},
+	{codeConflict, http.StatusConflict, procmgr.ErrConflict, ""},
+	{codeNotRunning, http.StatusConflict, procmgr.ErrNotRunning, ""},
+	{codeNotFound, http.StatusNotFound, procmgr.ErrNotFound, ""},
+	{codeInvalid, http.StatusBadRequest, procmgr.ErrInvalid, ""},
+
+	{codeUnauthorized, http.StatusUnauthorized, nil, "the credentials are missing or wrong"},
+	{codeForbidden, http.StatusForbidden, nil, "the request is not allowed"},
+	{codeNoEndpoint, http.StatusNotFound, nil, "there is no such endpoint"},
+	{codeMethod, http.StatusMethodNotAllowed, nil, "the endpoint does not have this method"},
+	{codeMediaType, http.StatusUnsupportedMediaType, procmgr.ErrInvalid, "the body must be application/json"},
+	{codeTooLarge, http.StatusRequestEntityTooLarge, procmgr.ErrInvalid, "the body is too large"},
+	{codeHeaderTooLong, http.StatusRequestHeaderFieldsTooLarge, procmgr.ErrInvalid, "the header is too large"},
+	{codeBusy, http.StatusTooManyRequests, procmgr.ErrLimit, "too many calls are waiting"},
+	{codeRestarted, http.StatusConflict, procmgr.ErrUnknown, "the server was restarted since"},
+	{codeInternal, http.StatusInternalServerError, nil, "the call failed"},
+}
+
+// status returns the HTTP status of a code, and what its message says.
+func (c code) status() (status int, message string) {
+	for _, row := range codes {
+		if row.code == c {
+			if row.message == "" {
+				return row.status, row.sentinel.Error()
+			}
+			return row.status, row.message
+		}
+	}
+	return codeInternal.status()
+}
+
+// sentinel returns the error that a code stands for, or nil.
+func (c code) sentinel() error {
+	for _, row := range codes {
+		if row.code == c {
+			return row.sentinel
+		}
+	}
+	return nil
+}
+
+// codeOf returns the code of an error of a Host.
+func codeOf(err error) code {
+	for _, row := range codes {
+		if row.sentinel != nil && errors.Is(err, row.sentinel) {
+			return row.code // a Host's own code comes before the handler's
+		}
+	}
+	return codeInternal
+}
+
+// A failure is the body of every answer that is an error.
+type failure struct {
+	Message string `json:"message"`          // what the code means, always the same words
+	Detail  string `json:"detail,omitempty"` // what happened, and what to do about it
+	Code    code   `json:"code"`
+	// Result is set where a process may have begun all the same: what is
+	// known of it.
+	Result *procmgr.Output `json:"result,omitempty"`
+}
+
+// failureOf describes an error of a Host. The detail leaves out what the other
+// side says again: the call, and the sentinel.
+func failureOf(verb, id string, err error) failure {
+	c := codeOf(err)
+	_, message := c.status()
+	detail := err.Error()
+	for _, prefix := range []string{"procmgr: ", "prochttp: "} {
+		if cut, ok := strings.CutPrefix(detail, prefix+callName(verb, id)+": "); ok {
+			detail = cut
+			break
+		}
+	}
+	if sentinel := c.sentinel(); sentinel != nil {
+		detail = strings.TrimSuffix(strings.TrimSuffix(detail, sentinel.Error()), ": ")
+	}
+	return failure{Message: message, Detail: detail, Code: c}
+}
+
+// err is the failure as an error, in words and as the sentinel that it stands
+// for.
+func (f failure) err() error {
+	text, sentinel := f.Detail, f.Code.sentinel()
+	if text == "" && sentinel == nil {
+		text = f.Message
+	}
+	switch {
+	case sentinel == nil:
+		return xerrors.New(text)
+	case text == "":
+		return sentinel
+	}
+	return xerrors.Errorf("%s: %w", text, sentinel)
+}
+
+// callName names a call as procmgr and this package do in their errors.
+func callName(verb, id string) string {
+	if id == "" {
+		return verb
+	}
+	return fmt.Sprintf("%s %.80q", verb, id)
+}
+
+// wrap says which call on which process failed.
+func wrap(verb, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return xerrors.Errorf("prochttp: %s: %w", callName(verb, id), err)
+}

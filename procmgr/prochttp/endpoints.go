@@ -1,0 +1,152 @@
+package prochttp
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// start serves a start: the command, a bounded wait and the output so far in
+// one round trip.
+func (q *request) start() {
+	var body startBody
+	if !q.body(&body) {
+		return
+	}
+	req, err := body.request()
+	if err != nil {
+		q.failWith("start", err, nil)
+		return
+	}
+	q.id = req.ID
+	if meant := q.Header.Get(headerInstance); meant != "" && meant != q.h.instance {
+		q.fail(failure{Code: codeRestarted, Detail: "nothing was started; what ran before is not known here"})
+		return
+	}
+	if q.h.opts.Context.Err() != nil {
+		q.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
+		return
+	}
+	req.Wait = min(req.Wait, maxSlice)
+	release, ok := q.h.waits.enter(req.Wait > 0)
+	if !ok {
+		q.fail(failure{Code: codeBusy, Detail: "nothing was started; " + errBusy.Error()})
+		return
+	}
+	defer release()
+	q.extend(req.Wait)
+
+	ctx, done := q.h.untilShutdown(q.Context())
+	defer done()
+	out, err := q.manager.Start(ctx, req)
+	if out.Process.ID != "" {
+		q.id = out.Process.ID
+	}
+	if err != nil && out.Process.ID != "" && ctx.Err() != nil && q.Context().Err() == nil {
+		// The shutdown ended the wait, not the command.
+		attached := out.Process.Attached
+		out, err = q.manager.Output(q.Context(), q.id, procmgr.OutputRequest{Limit: req.Limit})
+		out.Process.Attached = attached
+	}
+	q.finish("start", out, err)
+}
+
+// untilShutdown returns a context that ends with ctx and with the server.
+func (h *handler) untilShutdown(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(h.opts.Context, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// output serves an output, with a wait of at most maxSlice.
+func (q *request) output() {
+	query, err := parseOutputQuery(q.URL.RawQuery)
+	if err != nil {
+		q.failWith("output", err, nil)
+		return
+	}
+	query.Wait = min(query.Wait, maxSlice)
+	if query.Wait == 0 {
+		query.WaitID = ""
+	}
+	q.extend(query.Wait)
+	out, waiting, err := q.wait(query)
+	if err == nil && waiting {
+		q.w.Header().Set(headerWaiting, "true")
+	}
+	q.finish("output", out, err)
+}
+
+// list serves a list.
+func (q *request) list() {
+	all, err := q.manager.List(q.Context())
+	if err != nil {
+		q.failWith("list", err, nil)
+		return
+	}
+	for _, p := range all {
+		if !q.mine(p) {
+			return
+		}
+	}
+	if all == nil {
+		all = []procmgr.Process{} // never null
+	}
+	q.answer(http.StatusOK, listBody{Processes: all})
+}
+
+// signal serves a signal. A request with a key is carried out once, however
+// often it is sent: a second SIGINT makes many programs give up their clean-up.
+func (q *request) signal() {
+	var body signalBody
+	if !q.body(&body) {
+		return
+	}
+	key := q.Header.Get(headerKey)
+	if key != "" {
+		if err := checkKey(key); err != nil {
+			q.failWith("signal", err, nil)
+			return
+		}
+	}
+	q.extend(signalTime)
+	send := func(ctx context.Context) error { return q.manager.Signal(ctx, q.id, body.Signal) }
+	err := q.h.signals.once(q.Context(), signalKey{q.chat, q.id, body.Signal, key}, send)
+	if err != nil {
+		q.failWith("signal", err, nil)
+		return
+	}
+	q.answer(http.StatusOK, struct{}{})
+}
+
+// signalTime is how long a signal may take: a kill gives up after 5 s.
+const signalTime = 15 * time.Second
+
+// finish answers with an output, or with an error and what is known besides.
+func (q *request) finish(verb string, out procmgr.Output, err error) {
+	if p := out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !q.mine(p) {
+		return
+	}
+	switch {
+	case err == nil:
+		q.answer(http.StatusOK, out)
+	case out.Process.ID != "":
+		q.failWith(verb, err, &out)
+	default:
+		q.failWith(verb, err, nil)
+	}
+}
+
+// mine reports whether a process belongs to the request's chat. A Host that
+// mixes chats up has its answer thrown away.
+func (q *request) mine(p procmgr.Process) bool {
+	if q.chat == "" || p.ChatID == q.chat {
+		return true
+	}
+	q.failWith(q.endpoint, xerrors.New("the host answered for another chat"), nil)
+	return false
+}

@@ -1,0 +1,137 @@
+//go:build unix
+
+package prochttp
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// listenUnix makes the socket in a directory that nobody else can enter, and
+// then moves it to where it is wanted: no umask is changed, which is the whole
+// program's, and the socket is never there with a mode that lets others in.
+func listenUnix(path string) (net.Listener, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most {
+		return nil, xerrors.Errorf("the path has %d bytes, a socket's has at most %d: %w", len(path), most, procmgr.ErrInvalid)
+	}
+	// A short name: the path of a socket may be no longer, even if it is moved.
+	private := filepath.Join(dir, "."+rand.Text()[:6])
+	if err := os.Mkdir(private, 0o700); err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(private)
+	made := filepath.Join(private, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // it would remove the name that it was made under
+	if err := os.Chmod(made, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	info, err := os.Lstat(made)
+	if err == nil {
+		err = os.Rename(made, path)
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return &unixListener{UnixListener: l, path: path, info: info}, nil
+}
+
+// lockDir locks a directory for as long as a socket is made in it, so that two
+// that start at once do not take each other's for stale. It refuses a directory
+// in which others can put something else into the socket's place.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+		err = xerrors.Errorf("others can write to %s: make it 0700: %w", dir, procmgr.ErrInvalid)
+	case err == nil:
+		for {
+			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+			if !errors.Is(err, syscall.EINTR) {
+				break
+			}
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// removeStale removes a socket that a server left behind when it was killed.
+// Anything else that is there stays.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return xerrors.Errorf("%s is there and no socket: %w", path, procmgr.ErrInvalid)
+	}
+	conn, err := net.Dial("unix", path)
+	switch {
+	case err == nil:
+		conn.Close()
+		return xerrors.Errorf("%s is another server's: %w", path, procmgr.ErrInvalid)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return os.Remove(path)
+	}
+	return err
+}
+
+// A unixListener removes its socket when it is closed.
+type unixListener struct {
+	*net.UnixListener
+	path  string
+	info  fs.FileInfo
+	close sync.Once
+}
+
+// Close implements [net.Listener]. A socket that another server has put in the
+// place of this one's stays.
+func (l *unixListener) Close() error {
+	l.close.Do(func() {
+		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.info) {
+			_ = os.Remove(l.path) // the next server removes it otherwise
+		}
+	})
+	return l.UnixListener.Close()
+}
+
+// Addr implements [net.Listener].
+func (l *unixListener) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }

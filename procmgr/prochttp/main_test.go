@@ -1,0 +1,203 @@
+package prochttp_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// TestMain fails the run where goroutines or children are left behind by it: a
+// waiter, a connection, a process.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if left := leftBehind(); left != "" {
+			fmt.Fprintln(os.Stderr, "left behind by the tests:", left)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// leftBehind waits for what is on its way out; a wait that a client could go on
+// with takes 2 s.
+func leftBehind() (left string) {
+	for range 500 {
+		left = goroutines()
+		if all := children(); len(all) > 0 {
+			left += fmt.Sprint(" children: ", all)
+		}
+		if left == "" {
+			return ""
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return left
+}
+
+// goroutines returns the stacks of those that belong to this module, or serve
+// or hold a connection.
+func goroutines() string {
+	buf := make([]byte, 4<<20)
+	all := string(buf[:runtime.Stack(buf, true)])
+	var ours []string
+	for _, g := range strings.Split(all, "\n\n") {
+		if strings.Contains(g, "prochttp_test.TestMain") {
+			continue
+		}
+		if strings.Contains(g, "toolproc/procmgr") || strings.Contains(g, "net/http.") {
+			ours = append(ours, g)
+		}
+	}
+	return strings.Join(ours, "\n\n")
+}
+
+// children returns the children of this program, as Linux tells them.
+func children() []string {
+	files, _ := filepath.Glob("/proc/self/task/*/children")
+	var all []string
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		all = append(all, strings.Fields(string(text))...)
+	}
+	return all
+}
+
+// long is a wait that a test reaches only where something is wrong.
+const long = 30 * time.Second
+
+// token is the one of every handler of the tests that has one.
+const token = "correct-horse-battery-staple"
+
+// newLocal returns a Local that the test closes.
+func newLocal(t testing.TB, opts *procmgr.Options) *procmgr.Local {
+	t.Helper()
+	l, err := procmgr.NewLocal(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+// newHandler returns a handler with the token, unless the options say otherwise.
+func newHandler(t testing.TB, h procmgr.Host, opts *prochttp.HandlerOptions) http.Handler {
+	t.Helper()
+	if opts == nil {
+		opts = &prochttp.HandlerOptions{Token: token}
+	}
+	handler, err := prochttp.NewHandler(h, opts)
+	require.NoError(t, err)
+	return handler
+}
+
+// serve serves a handler on loopback and returns its URL.
+func serve(t testing.TB, handler http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// newClient returns a client with the token, unless the options say otherwise.
+func newClient(t testing.TB, url string, opts *prochttp.ClientOptions) *prochttp.Client {
+	t.Helper()
+	if opts == nil {
+		opts = &prochttp.ClientOptions{Token: token}
+	}
+	c, err := prochttp.NewClient(url, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// overTCP returns a client of a Local over loopback.
+func overTCP(t testing.TB, opts *prochttp.HandlerOptions) *prochttp.Client {
+	t.Helper()
+	return newClient(t, serve(t, newHandler(t, newLocal(t, nil), opts)), nil)
+}
+
+// overTLS is overTCP with TLS and HTTP/2.
+func overTLS(t testing.TB, h procmgr.Host) *prochttp.Client {
+	t.Helper()
+	server := httptest.NewUnstartedServer(newHandler(t, h, nil))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return newClient(t, server.URL, &prochttp.ClientOptions{Token: token, TLS: &tls.Config{RootCAs: roots}})
+}
+
+// overUnix is a client over a unix socket.
+func overUnix(t testing.TB, h procmgr.Host) *prochttp.Client {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := prochttp.ListenUnix(path)
+	require.NoError(t, err)
+	serveOn(t, l, newHandler(t, h, &prochttp.HandlerOptions{Insecure: true}))
+	return newClient(t, "unix://"+path, &prochttp.ClientOptions{})
+}
+
+// serveOn serves a handler on a listener until the test ends.
+func serveOn(t testing.TB, l net.Listener, handler http.Handler) *http.Server {
+	t.Helper()
+	server := &http.Server{Handler: handler, ReadTimeout: time.Second, WriteTimeout: time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(l)
+	}()
+	t.Cleanup(func() {
+		server.Close()
+		<-done
+	})
+	return server
+}
+
+// run starts a command and waits for its end.
+func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
+	t.Helper()
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
+	require.NoError(t, err)
+	return out
+}
+
+// begin starts a command in the background and waits until it has printed
+// "ready".
+func begin(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
+	t.Helper()
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Background: true})
+	require.NoError(t, err)
+	out, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready$"})
+	require.NoError(t, err)
+	require.True(t, out.Matched, "it never got ready: %+v", out)
+	return out
+}
+
+// ended waits until nothing of a process is left.
+func ended(t testing.TB, m procmgr.Manager, id string) procmgr.Output {
+	t.Helper()
+	for range 100 {
+		out, err := m.Output(context.Background(), id, procmgr.OutputRequest{Wait: long})
+		require.NoError(t, err)
+		if out.Process.State == procmgr.Exited {
+			return out
+		}
+	}
+	require.Fail(t, "it does not end")
+	return procmgr.Output{}
+}

@@ -1,0 +1,84 @@
+package prochttp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// maxSignals is how many answers of signals are remembered.
+	maxSignals = 4096
+	// signalMemory is how long each is remembered: longer than a client asks
+	// again.
+	signalMemory = 5 * time.Minute
+)
+
+// signals remember what signals with a key were answered.
+type signals struct {
+	mu    sync.Mutex // guards what follows
+	calls map[signalKey]*signalCall
+	order []*signalCall // oldest first
+}
+
+type signalKey struct {
+	chat, process string
+	signal        procmgr.Signal
+	key           string
+}
+
+type signalCall struct {
+	key   signalKey
+	began time.Time
+	done  chan struct{} // closed once err is there
+	err   error
+}
+
+// once sends a signal, or waits for the answer of the same one. The sending
+// does not end with the request that it came with: a caller whose connection
+// was cut asks again for its answer.
+func (s *signals) once(ctx context.Context, key signalKey, send func(context.Context) error) error {
+	if key.key == "" {
+		return send(ctx)
+	}
+	call, mine := s.join(key)
+	if mine {
+		defer close(call.done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTime)
+		defer cancel()
+		call.err = errPanicked // where send panics
+		call.err = send(ctx)
+		return call.err
+	}
+	select {
+	case <-call.done:
+		return call.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *signals) join(key signalKey) (call *signalCall, mine bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if call := s.calls[key]; call != nil {
+		return call, false
+	}
+	now := time.Now()
+	for len(s.order) > 0 && (len(s.order) >= maxSignals || now.Sub(s.order[0].began) > signalMemory) {
+		delete(s.calls, s.order[0].key)
+		s.order[0] = nil
+		s.order = s.order[1:]
+	}
+	call = &signalCall{key: key, began: now, done: make(chan struct{})}
+	s.calls[key] = call
+	s.order = append(s.order, call)
+	return call, true
+}
+
+// errPanicked is what those who asked again are told of a host that panicked.
+var errPanicked = xerrors.New("the host panicked")

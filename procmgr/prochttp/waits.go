@@ -1,0 +1,203 @@
+package prochttp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// holdTime is how long a wait outlives a request that named it, for the
+	// next one: a round trip, or a connection that was cut.
+	holdTime = 2 * time.Second
+	// maxHeld is how long a wait may be gone on with.
+	maxHeld = 24 * time.Hour
+)
+
+// waits are the calls that wait, and the waits that are held between two
+// requests. A client waits in slices, since proxies cut what is silent for
+// long; were each slice a wait of its own, what is printed between two of them,
+// and dropped at once, would be matched by none.
+type waits struct {
+	max int // calls that wait; negative: no bound
+
+	mu   sync.Mutex // guards what follows
+	n    int
+	held map[waitKey]*heldWait
+}
+
+// A waitKey names a held wait. What it waits for is part of its name, so that
+// two that differ never share an answer.
+type waitKey struct {
+	chat, process, name string
+	request             procmgr.OutputRequest // without Wait
+}
+
+// A heldWait is one that outlives the requests that ask for it.
+type heldWait struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed once out and err are there
+	out    procmgr.Output
+	err    error
+
+	// What follows is guarded by waits.mu.
+	users  int         // requests that are waiting for it
+	expiry *time.Timer // ends it, where there are none
+}
+
+// errBusy is the error of a wait for which there is no room.
+var errBusy = xerrors.New("end a call that waits, or ask without waiting")
+
+// enter takes a place for a call that waits; release gives it back.
+func (w *waits) enter(waits bool) (release func(), ok bool) {
+	if !waits {
+		return func() {}, true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.take() {
+		return nil, false
+	}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.n--
+	}, true
+}
+
+// take counts one more. The caller holds mu.
+func (w *waits) take() bool {
+	if w.max >= 0 && w.n >= w.max {
+		return false
+	}
+	w.n++
+	return true
+}
+
+// wait serves an output that may wait. waiting reports whether the time of the
+// request was up before the wait's own end.
+func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err error) {
+	snapshot := query.OutputRequest
+	snapshot.Wait = 0
+	if query.Wait == 0 || q.h.opts.Context.Err() != nil {
+		// A pattern needs no wait to match what is there already.
+		out, err = q.manager.Output(q.Context(), q.id, snapshot)
+		return out, false, err
+	}
+	ctx, done := q.h.untilShutdown(q.Context())
+	defer done()
+
+	if query.WaitID == "" {
+		release, ok := q.h.waits.enter(true)
+		if !ok {
+			return out, false, errBusy
+		}
+		defer release()
+		out, err = q.manager.Output(ctx, q.id, query.OutputRequest)
+	} else {
+		out, waiting, err = q.heldOutput(ctx, query)
+	}
+	if err != nil && ctx.Err() != nil && q.Context().Err() == nil {
+		waiting = false // the server is about to end: that is all there will be
+		out, err = q.manager.Output(q.Context(), q.id, snapshot)
+	}
+	return out, waiting, err
+}
+
+// heldOutput waits in a wait that outlives the request, its own or that of an
+// earlier request with the same name.
+func (q *request) heldOutput(ctx context.Context, query outputQuery) (out procmgr.Output, waiting bool, err error) {
+	snapshot := query.OutputRequest
+	snapshot.Wait = 0
+	key := waitKey{q.chat, q.id, query.WaitID, snapshot}
+	held, began, err := q.h.waits.join(ctx, q.manager, key)
+	if err != nil {
+		return out, false, err
+	}
+	defer q.h.waits.leave(key, held)
+	if began && query.State != "" {
+		// The state that the caller knows may have changed before the wait
+		// for a change began.
+		out, err := q.manager.Output(ctx, q.id, snapshot)
+		if err != nil || out.Matched || out.Process.State != query.State {
+			return out, false, err
+		}
+	}
+	timer := time.NewTimer(query.Wait)
+	defer timer.Stop()
+	select {
+	case <-held.done:
+		return held.out, false, held.err
+	case <-ctx.Done():
+		return out, false, ctx.Err()
+	case <-timer.C:
+	}
+	select {
+	case <-held.done:
+		return held.out, false, held.err
+	default:
+	}
+	snapshot.Until = ""
+	out, err = q.manager.Output(ctx, q.id, snapshot)
+	return out, true, err
+}
+
+// join finds a held wait or begins it. Its goroutine ends when the wait does,
+// which leave sees to.
+func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey) (held *heldWait, began bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if held = w.held[key]; held != nil {
+		held.users++
+		if held.expiry != nil {
+			held.expiry.Stop()
+			held.expiry = nil
+		}
+		return held, false, nil
+	}
+	if !w.take() {
+		return nil, false, errBusy
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	held = &heldWait{cancel: cancel, done: make(chan struct{}), users: 1}
+	w.held[key] = held
+	go func() {
+		defer close(held.done)
+		defer func() {
+			if p := recover(); p != nil {
+				held.err = xerrors.Errorf("the host panicked: %v", p)
+			}
+		}()
+		req := key.request
+		req.Wait = maxHeld
+		held.out, held.err = m.Output(ctx, key.process, req)
+	}()
+	return held, true, nil
+}
+
+// leave ends a request's part in a held wait; the last one to leave gives it
+// holdTime.
+func (w *waits) leave(key waitKey, held *heldWait) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held.users--
+	if held.users > 0 {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(holdTime, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if held.expiry != timer {
+			return // somebody came back
+		}
+		held.cancel()
+		delete(w.held, key)
+		w.n--
+	})
+	held.expiry = timer
+}

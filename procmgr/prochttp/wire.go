@@ -1,0 +1,291 @@
+package prochttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// The headers of the protocol.
+const (
+	// headerChat carries the chat's ID, percent-encoded: a header cannot have
+	// every character that an ID can, and loses spaces at its ends.
+	headerChat = "Toolproc-Chat-Id"
+	// headerInstance is on every answer, and on a start: which handler is
+	// meant. Another one knows nothing of the process IDs that were used.
+	headerInstance = "Toolproc-Instance"
+	// headerWaiting is on the answer of a wait that can be gone on with.
+	headerWaiting = "Toolproc-Waiting"
+	// headerKey is on a signal: the handler that has seen the key gives the
+	// answer that it gave then.
+	headerKey = "Idempotency-Key"
+)
+
+// The endpoints. A process ID is never one of them: theirs are two segments.
+const (
+	pathStart  = "/start"
+	pathList   = "/list"
+	pathHealth = "/health"
+)
+
+// maxSlice is the longest wait of one request.
+const maxSlice = 5 * time.Minute
+
+// maxChat is the longest ID of a chat in bytes, as procmgr has it.
+const maxChat = 256
+
+// maxPath is the longest process ID or pattern in bytes that is worth sending:
+// none is as long as that.
+const maxPath = 1024
+
+// maxKey is the longest key of a wait or of a signal, in bytes.
+const maxKey = 64
+
+// A startBody is a StartRequest on the wire.
+type startBody struct {
+	ID         string            `json:"id,omitempty"`
+	Command    string            `json:"command"`
+	WorkDir    string            `json:"work_dir,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	Background bool              `json:"background,omitempty"`
+	Wait       string            `json:"wait,omitempty"`
+	Limit      headtail.Limits   `json:"limit,omitzero"`
+}
+
+func newStartBody(req procmgr.StartRequest) (startBody, error) {
+	body := startBody{
+		ID:         req.ID,
+		Command:    req.Command,
+		WorkDir:    req.WorkDir,
+		Env:        req.Env,
+		Background: req.Background,
+		Limit:      req.Limit,
+	}
+	if req.Wait > 0 {
+		body.Wait = req.Wait.String()
+	}
+	// JSON would change the bytes, and so what is run.
+	texts := map[string]string{"id": req.ID, "command": req.Command, "working directory": req.WorkDir}
+	for name, value := range req.Env {
+		texts["environment variable "+strconv.Quote(name)] = name + value
+	}
+	for _, what := range slices.Sorted(maps.Keys(texts)) {
+		if !utf8.ValidString(texts[what]) {
+			return startBody{}, xerrors.Errorf("the %s is not UTF-8, which this connection cannot carry: %w", what, procmgr.ErrInvalid)
+		}
+	}
+	return body, nil
+}
+
+func (b startBody) request() (procmgr.StartRequest, error) {
+	req := procmgr.StartRequest{
+		ID:         b.ID,
+		Command:    b.Command,
+		WorkDir:    b.WorkDir,
+		Env:        b.Env,
+		Background: b.Background,
+		Limit:      b.Limit,
+	}
+	var err error
+	req.Wait, err = parseWait(b.Wait)
+	return req, err
+}
+
+// A listBody is the answer of a list.
+type listBody struct {
+	Processes []procmgr.Process `json:"processes"`
+}
+
+// A signalBody is the request of a signal.
+type signalBody struct {
+	Signal procmgr.Signal `json:"signal"`
+}
+
+// An outputQuery is the query of an output.
+type outputQuery struct {
+	procmgr.OutputRequest
+	// WaitID names the wait, so that the next request can go on with it;
+	// "" for one that ends with its request.
+	WaitID string
+	// State is what the caller knows: the wait is over where it is another.
+	State procmgr.State
+}
+
+func (q outputQuery) encode() string {
+	v := url.Values{}
+	set := func(name string, is bool, value string) {
+		if is {
+			v.Set(name, value)
+		}
+	}
+	set("from", q.From > 0, strconv.FormatInt(q.From, 10))
+	set("wait", q.Wait > 0, q.Wait.String())
+	set("until", q.Until != "", q.Until)
+	set("limit_bytes", q.Limit.Bytes != 0, strconv.Itoa(q.Limit.Bytes))
+	set("limit_line", q.Limit.Line != 0, strconv.Itoa(q.Limit.Line))
+	set("wait_id", q.WaitID != "", q.WaitID)
+	set("state", q.State != "", string(q.State))
+	return v.Encode()
+}
+
+// parseOutputQuery refuses what it does not know: a misspelled "until" would be
+// a wait for something else.
+func parseOutputQuery(query string) (outputQuery, error) {
+	var q outputQuery
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return q, xerrors.Errorf("the query cannot be read (%v): %w", err, procmgr.ErrInvalid)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		all := values[name]
+		if len(all) != 1 {
+			return q, xerrors.Errorf("the query has %q %d times: %w", name, len(all), procmgr.ErrInvalid)
+		}
+		value := all[0]
+		var err error
+		switch name {
+		case "from":
+			q.From, err = strconv.ParseInt(value, 10, 64)
+		case "wait":
+			q.Wait, err = parseWait(value)
+		case "until":
+			q.Until = value
+		case "limit_bytes":
+			q.Limit.Bytes, err = strconv.Atoi(value)
+		case "limit_line":
+			q.Limit.Line, err = strconv.Atoi(value)
+		case "wait_id":
+			q.WaitID, err = value, checkKey(value)
+		case "state":
+			q.State = procmgr.State(value)
+		default:
+			return q, xerrors.Errorf("the query has %q, which this endpoint does not know: %w", name, procmgr.ErrInvalid)
+		}
+		if err != nil {
+			return q, xerrors.Errorf("the query's %q cannot be %.80q: %w", name, value, procmgr.ErrInvalid)
+		}
+	}
+	return q, nil
+}
+
+// parseWait reads a duration such as "10s". A negative one is none.
+func parseWait(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, xerrors.Errorf(`the wait %.80q is not a duration such as "10s": %w`, text, procmgr.ErrInvalid)
+	}
+	return max(d, 0), nil
+}
+
+// checkKey says what is wrong with a key that a client made up.
+func checkKey(key string) error {
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool {
+		return r <= ' ' || r > '~'
+	}) {
+		return xerrors.Errorf("a key has 1 to %d printable ASCII characters: %w", maxKey, procmgr.ErrInvalid)
+	}
+	return nil
+}
+
+// checkChat says what is wrong with the ID of a chat.
+func checkChat(id string) error {
+	switch {
+	case id == "":
+		return xerrors.Errorf("the chat ID is empty: %w", procmgr.ErrInvalid)
+	case len(id) > maxChat:
+		return xerrors.Errorf("the chat ID has %d bytes, at most %d are allowed: %w", len(id), maxChat, procmgr.ErrInvalid)
+	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
+		return xerrors.Errorf("the chat ID %.80q has a character that cannot be used: %w", id, procmgr.ErrInvalid)
+	}
+	return nil
+}
+
+// encodeChat writes a chat's ID into a header.
+func encodeChat(id string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(id) {
+		if c := id[i]; c > ' ' && c <= '~' && c != '%' {
+			b.WriteByte(c)
+		} else {
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		}
+	}
+	return b.String()
+}
+
+// decodeChat returns the chat that a request is for. ok is false where it names
+// none at all; one that it names badly is an error and never "no chat".
+func decodeChat(h http.Header) (id string, ok bool, err error) {
+	values := h.Values(headerChat)
+	switch {
+	case len(values) == 0:
+		return "", false, nil
+	case len(values) > 1:
+		return "", false, xerrors.Errorf("the header %s is there %d times: %w", headerChat, len(values), procmgr.ErrInvalid)
+	case values[0] == "":
+		return "", false, xerrors.Errorf("the header %s is empty: %w", headerChat, procmgr.ErrInvalid)
+	}
+	for _, c := range []byte(values[0]) {
+		if c <= ' ' || c > '~' {
+			return "", false, xerrors.Errorf("the header %s has a byte that must be percent-encoded: %w", headerChat, procmgr.ErrInvalid)
+		}
+	}
+	id, err = url.PathUnescape(values[0])
+	if err != nil {
+		return "", false, xerrors.Errorf("the header %s has a %% that begins no percent-encoded byte: %w", headerChat, procmgr.ErrInvalid)
+	}
+	if err := checkChat(id); err != nil {
+		return "", false, err
+	}
+	return id, true, nil
+}
+
+// encode writes a body. What a process has printed is not for a web page, so
+// nothing is escaped for one.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, xerrors.Errorf("encode: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// decodeStrict reads one JSON value and refuses fields that v lacks: a command
+// must not run without what its caller asked for.
+func decodeStrict(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(v)
+	if err == nil {
+		if _, after := dec.Token(); !errors.Is(after, io.EOF) {
+			err = xerrors.New("there is something after its end")
+		}
+	}
+	if err != nil {
+		return xerrors.Errorf("the body is not the JSON object of this endpoint (%v): %w", err, procmgr.ErrInvalid)
+	}
+	return nil
+}
