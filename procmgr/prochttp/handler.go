@@ -85,6 +85,7 @@ type handler struct {
 	opts     HandlerOptions
 	token    [sha256.Size]byte // of opts.Token
 	instance string
+	deadline time.Duration
 	log      *slog.Logger
 	waits    waits
 	signals  signals
@@ -125,6 +126,7 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 		opts:     o,
 		token:    sha256.Sum256([]byte(o.Token)),
 		instance: newKey(),
+		deadline: deadline,
 		log:      log,
 		waits:    waits{max: o.MaxWaiters, held: make(map[waitKey]*heldWait)},
 		signals:  signals{calls: make(map[signalKey]*signalCall)},
@@ -247,7 +249,7 @@ func (q *request) mayHaveBegun() *procmgr.Output {
 // read deadline matters too: when it passes, net/http takes the caller for gone.
 // A ResponseWriter that hides its connection keeps the server's own deadlines.
 func (q *request) extend(wait time.Duration) {
-	until := time.Now().Add(wait + deadline)
+	until := time.Now().Add(wait + q.h.deadline)
 	c := http.NewResponseController(q.w)
 	_ = c.SetReadDeadline(until)  // best effort
 	_ = c.SetWriteDeadline(until) // best effort

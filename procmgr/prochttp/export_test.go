@@ -1,0 +1,17 @@
+package prochttp
+
+import (
+	"net/http"
+	"time"
+)
+
+// SetDeadline shortens the time that a handler gives an answer to be written.
+func SetDeadline(h http.Handler, d time.Duration) { h.(*handler).deadline = d }
+
+// Waiters returns how many calls a handler has waiting.
+func Waiters(h http.Handler) int {
+	w := &h.(*handler).waits
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.n
+}

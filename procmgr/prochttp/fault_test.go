@@ -1,0 +1,541 @@
+package prochttp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// effects returns a command that leaves a line in a file, and what counts them.
+func effects(t testing.TB) (command string, count func() int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "effects")
+	return "echo ran >> " + file + "; echo done; exit 7", func() int {
+		data, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			return 0
+		}
+		require.NoError(t, err)
+		return strings.Count(string(data), "ran\n")
+	}
+}
+
+// Whatever happens to a request or its answer, the command runs once, and its
+// result is found.
+func TestFaultOfAStart(t *testing.T) {
+	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
+		for _, id := range []string{"", "mine"} {
+			t.Run(what.String()+" "+id, func(t *testing.T) {
+				p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+				c := newClient(t, p.url, nil)
+				p.set(func(p *proxy) { p.plan = once("/start", what) })
+				command, ran := effects(t)
+				out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: id, Command: command, Wait: long})
+				require.NoError(t, err)
+				require.Equal(t, 7, *out.Process.ExitCode)
+				require.Equal(t, "done\n", out.Text)
+				require.Equal(t, 1, ran())
+				require.Equal(t, 2, p.count("/start"))
+				require.Equal(t, id != "" && what != lostRequest, out.Process.Attached, "who made its ID up knows that nobody else used it")
+			})
+		}
+	}
+}
+
+// A signal is sent once: the second SIGINT makes many programs give up.
+func TestFaultOfASignal(t *testing.T) {
+	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
+		t.Run(what.String(), func(t *testing.T) {
+			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+			c := newClient(t, p.url, nil)
+			m := c.Chat("a")
+			id := begin(t, m, `trap 'echo caught' INT; trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done`).Process.ID
+			p.set(func(p *proxy) { p.plan = once("/signal", what) })
+			require.NoError(t, m.Signal(t.Context(), id, procmgr.Interrupt))
+			require.Equal(t, 2, p.count("/signal"))
+			p.set(func(p *proxy) { p.plan = once("/signal", what) })
+			out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: "caught", Wait: long})
+			require.NoError(t, err)
+			require.True(t, out.Matched)
+			require.NoError(t, m.Signal(t.Context(), id, procmgr.Terminate), "it ended by this signal, and not before")
+			text := ended(t, m, id).Text
+			require.Equal(t, 1, strings.Count(text, "caught"))
+			require.Equal(t, 1, strings.Count(text, "bye"))
+		})
+	}
+}
+
+// Reading is asked for again.
+func TestFaultOfReading(t *testing.T) {
+	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
+		t.Run(what.String(), func(t *testing.T) {
+			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+			c := newClient(t, p.url, nil)
+			m := c.Chat("a")
+			id := run(t, m, "echo hello").Process.ID
+			p.set(func(p *proxy) { p.plan = once("/output", what) })
+			out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: "hello", Wait: long})
+			require.NoError(t, err)
+			require.True(t, out.Matched)
+			require.Equal(t, "hello\n", out.Text)
+			p.set(func(p *proxy) { p.plan = once("/list", what) })
+			all, err := m.List(t.Context())
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+		})
+	}
+}
+
+// Many callers behind a connection that loses every third request or answer.
+func TestFaultsAtRandom(t *testing.T) {
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c := newClient(t, p.url, nil)
+	p.set(func(p *proxy) {
+		p.plan = func(r *http.Request) fault {
+			if rand.N(3) > 0 {
+				return none
+			}
+			return fault(1 + rand.N(4))
+		}
+	})
+	dir := t.TempDir()
+	const callers, each = 8, 12
+	var wg sync.WaitGroup
+	errs := make(chan error, callers*each)
+	for caller := range callers {
+		wg.Go(func() {
+			m := c.Chat(fmt.Sprint("chat-", caller))
+			for i := range each {
+				name := fmt.Sprintf("%d-%d", caller, i)
+				out, err := m.Start(t.Context(), procmgr.StartRequest{
+					Command: fmt.Sprintf("echo ran >> %s; echo %s; exit %d", filepath.Join(dir, name), name, i),
+					Wait:    long,
+				})
+				if err == nil && (*out.Process.ExitCode != i || out.Text != name+"\n") {
+					err = fmt.Errorf("%s: %+v", name, out)
+				}
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	for range callers * each {
+		require.NoError(t, <-errs)
+	}
+	for caller := range callers {
+		for i := range each {
+			data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d-%d", caller, i)))
+			require.NoError(t, err)
+			require.Equal(t, "ran\n", string(data), "each command runs once")
+		}
+	}
+}
+
+// A proxy cuts what is silent, again and again: the wait goes on.
+func TestIdleConnectionsAreCut(t *testing.T) {
+	cut := newCutter(t, serve(t, newHandler(t, newLocal(t, nil), nil)), 150*time.Millisecond)
+	c := newClient(t, cut.url, nil)
+	m := c.Chat("a")
+	command, ran := effects(t)
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "sleep 1; " + command, Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, 7, *out.Process.ExitCode)
+	require.False(t, out.Process.Attached)
+	require.Equal(t, 1, ran())
+	cut.mu.Lock()
+	defer cut.mu.Unlock()
+	require.Positive(t, cut.cuts)
+}
+
+// What is printed, and dropped at once, while a connection is cut still
+// matches: the wait outlives its requests.
+func TestMatchWhileTheConnectionIsCut(t *testing.T) {
+	local := newLocal(t, nil)
+	m := local.Chat("a")
+	dir := t.TempDir()
+	id := begin(t, m, `echo ready; while [ ! -e `+dir+`/go ]; do sleep 0.01; done
+		seq 20000; echo NEEDLE; seq 20000; touch `+dir+`/done; exec sleep 1000`).Process.ID
+	var cut atomic.Int32
+	p := newProxy(t, serve(t, newHandler(t, local, nil)))
+	c := newClient(t, p.url, nil)
+	flooded := make(chan struct{})
+	p.set(func(p *proxy) {
+		p.plan = func(r *http.Request) fault {
+			if !strings.HasSuffix(r.URL.Path, "/output") || cut.Add(1) != 1 {
+				return none
+			}
+			// The wait is on its way; its connection goes, and only then is
+			// there anything to see.
+			ctx, cancel := context.WithCancel(context.Background())
+			req, _ := http.NewRequestWithContext(ctx, r.Method, p.backend+r.URL.RequestURI(), nil)
+			req.Header = r.Header.Clone()
+			go func() {
+				time.Sleep(200 * time.Millisecond)
+				cancel()
+			}()
+			if res, err := p.transport.RoundTrip(req); err == nil {
+				res.Body.Close()
+			}
+			require.NoError(t, os.WriteFile(dir+"/go", nil, 0o600))
+			for {
+				if _, err := os.Stat(dir + "/done"); err == nil {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+			close(flooded)
+			return lostRequest
+		}
+	})
+	out, err := c.Chat("a").Output(t.Context(), id, procmgr.OutputRequest{Until: "^NEEDLE$", Wait: long})
+	require.NoError(t, err)
+	<-flooded
+	require.True(t, out.Matched)
+	now, err := m.Output(t.Context(), id, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.NotContains(t, strings.Split(now.Text, "\n"), "NEEDLE", "the window has dropped it")
+	require.NoError(t, m.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// A server that was restarted knows none of the IDs that were used.
+func TestRestartedServer(t *testing.T) {
+	first, second := newLocal(t, nil), newLocal(t, nil)
+	p := newProxy(t, serve(t, newHandler(t, first, nil)))
+	other := serve(t, newHandler(t, second, nil))
+	c := newClient(t, p.url, nil)
+	m := c.Chat("a")
+	command, ran := effects(t)
+	req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
+
+	// The answer is lost with the server.
+	p.set(func(p *proxy) {
+		p.plan = once("/start", lostAnswer)
+		p.after = func(r *http.Request) {
+			if r.URL.Path == "/start" {
+				p.set(func(p *proxy) { p.backend = other })
+			}
+		}
+	})
+	out, err := m.Start(t.Context(), req)
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.Equal(t, "x", out.Process.ID)
+	require.Equal(t, 1, ran())
+
+	// And stays unknown, whoever asks again.
+	out, err = m.Start(t.Context(), req)
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.Equal(t, "x", out.Process.ID)
+	require.Equal(t, 1, ran())
+	_, err = m.Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	require.ErrorContains(t, err, "the server was restarted since")
+
+	// A new command is none of that, with an ID of its own or without.
+	for _, id := range []string{"", "y"} {
+		out, err = m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 4", Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, 4, *out.Process.ExitCode)
+		require.False(t, out.Process.Attached)
+	}
+	none, err := second.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, none, 2)
+}
+
+// A client that was idle while the server was restarted starts as if nothing
+// had been: its first request has run nowhere.
+func TestRestartNobodySaw(t *testing.T) {
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c := newClient(t, p.url, nil)
+	run(t, c.Chat("a"), "true")
+	p.set(func(p *proxy) { p.backend = serve(t, newHandler(t, newLocal(t, nil), nil)) })
+	command, ran := effects(t)
+	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "fresh", Command: command, Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, 7, *out.Process.ExitCode)
+	require.Equal(t, 1, ran())
+
+	// An ID that the client has used before is not fresh.
+	p.set(func(p *proxy) { p.backend = serve(t, newHandler(t, newLocal(t, nil), nil)) })
+	out, err = c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "fresh", Command: command, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.Equal(t, "fresh", out.Process.ID)
+	require.Equal(t, 1, ran())
+}
+
+// A start that is overtaken by its stop runs nothing.
+func TestStopOvertakesStart(t *testing.T) {
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c := newClient(t, p.url, nil)
+	m := c.Chat("a")
+	_, err := m.List(t.Context())
+	require.NoError(t, err)
+
+	held, release := make(chan struct{}), make(chan struct{})
+	var arrived atomic.Int32
+	p.set(func(p *proxy) {
+		p.before = func(r *http.Request) {
+			if r.URL.Path == "/start" {
+				close(held)
+				<-release
+			}
+		}
+		// The caller is gone, the request is not.
+		p.plan = func(r *http.Request) fault {
+			if r.URL.Path == "/start" {
+				arrived.Add(1)
+				return lostAnswer
+			}
+			return none
+		}
+	})
+	command, ran := effects(t)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		<-held
+		stop()
+	}()
+	out, err := m.Start(ctx, procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, "x", out.Process.ID, "it may have begun")
+	require.ErrorIs(t, m.Signal(t.Context(), "x", procmgr.Terminate), procmgr.ErrNotFound)
+	p.set(func(p *proxy) { p.before, p.plan = nil, nil })
+	close(release)
+	_, err = m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	require.Zero(t, ran())
+	require.EqualValues(t, 1, arrived.Load())
+}
+
+// Timeouts of the server that are shorter than a wait do not end it, with or
+// without middleware in between.
+func TestTimeoutsOfTheServer(t *testing.T) {
+	handler := newHandler(t, newLocal(t, nil), nil)
+	for name, h := range map[string]http.Handler{
+		"bare": handler,
+		"middleware": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler.ServeHTTP(unwrapper{w}, r)
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			serveOn(t, l, h) // its timeouts are 1 s
+			p := newProxy(t, "http://"+l.Addr().String())
+			c := newClient(t, p.url, nil)
+			out := run(t, c.Chat(name), "sleep 1.5; echo late")
+			require.Equal(t, "late\n", out.Text)
+			require.Equal(t, 1, p.count("/start"), "in one request")
+		})
+	}
+}
+
+type unwrapper struct{ http.ResponseWriter }
+
+func (u unwrapper) Unwrap() http.ResponseWriter { return u.ResponseWriter }
+
+// A caller that goes away frees its waiter, and ends no process.
+func TestCallerGoesAway(t *testing.T) {
+	host := &blockingHost{Local: newLocal(t, nil), began: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
+	c := newClient(t, serve(t, newHandler(t, host, nil)), nil)
+	id := begin(t, host.Local, "echo ready; exec sleep 1000").Process.ID
+	for _, req := range []procmgr.OutputRequest{
+		{Wait: 20 * time.Second},
+		{Wait: time.Hour}, // of several requests, so that it is held for a moment
+		{Wait: time.Hour, Until: "never"},
+	} {
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			<-host.began
+			leave()
+		}()
+		_, err := c.Output(ctx, id, req)
+		require.ErrorIs(t, err, context.Canceled)
+		select {
+		case <-host.ended:
+		case <-time.After(long):
+			require.Fail(t, "the waiter stays")
+		}
+	}
+	out, err := host.Local.Output(t.Context(), id, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+}
+
+// A blockingHost tells when a wait begins and ends.
+type blockingHost struct {
+	*procmgr.Local
+	began, ended chan struct{}
+}
+
+func (h *blockingHost) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if req.Wait > 0 {
+		h.began <- struct{}{}
+		defer func() { h.ended <- struct{}{} }()
+	}
+	return h.Local.Output(ctx, id, req)
+}
+
+// A reader that does not read its answer holds its own connection, and that
+// not for ever.
+func TestSlowReader(t *testing.T) {
+	local := newLocal(t, &procmgr.Options{Head: 32 << 20, OutputMemory: -1})
+	out := run(t, local, "head -c 30000000 /dev/zero")
+	handler := newHandler(t, local, nil)
+	prochttp.SetDeadline(handler, 300*time.Millisecond)
+	returned := make(chan struct{})
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+		close(returned)
+	}))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "GET /%s/output?limit_bytes=-1&limit_line=-1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", out.Process.ID, token)
+	require.NoError(t, err)
+	select {
+	case <-returned:
+	case <-time.After(long):
+		require.Fail(t, "the handler is stuck on a reader that does not read")
+	}
+}
+
+// Retrying ends with the caller's context, and with its own time.
+func TestRetriesEnd(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	url := "http://" + l.Addr().String()
+	require.NoError(t, l.Close()) // nobody is there
+
+	c := newClient(t, url, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	out, err := c.Start(ctx, procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, out.Process.ID, "nothing can have begun")
+
+	c = newClient(t, url, &prochttp.ClientOptions{Retry: 300 * time.Millisecond})
+	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorContains(t, err, `prochttp: start "x": the server cannot be reached: `)
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID, "nothing can have begun")
+
+	// Answers that never come leave the command unknown.
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c = newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 300 * time.Millisecond})
+	p.set(func(p *proxy) {
+		p.plan = func(r *http.Request) fault {
+			if r.URL.Path == "/start" {
+				return lostAnswer
+			}
+			return none
+		}
+	})
+	command, ran := effects(t)
+	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.Equal(t, "x", out.Process.ID)
+	require.Equal(t, 1, ran())
+	found, err := c.Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.NoError(t, err, "its result is there all the same")
+	require.Equal(t, 7, *found.Process.ExitCode)
+}
+
+// What trying again cannot mend is told at once.
+func TestErrorsThatAreNotRetried(t *testing.T) {
+	tls := httptest.NewUnstartedServer(newHandler(t, newLocal(t, nil), nil))
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
+	defer tls.Close()
+	requests := 0
+	strange := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		http.NotFound(w, r)
+	}))
+	moved := serve(t, http.RedirectHandler("https://elsewhere.example/", http.StatusFound))
+	for _, test := range []struct {
+		name, url, token, want string
+	}{
+		{"wrong token", serve(t, newHandler(t, newLocal(t, nil), nil)), "wrong", "the credentials are missing or wrong"},
+		{"unknown authority", tls.URL, token, "certificate"},
+		{"plain HTTP to TLS", "http" + strings.TrimPrefix(tls.URL, "https"), token, "is the URL right?"},
+		{"another kind of server", strange, token, "something answered 404 Not Found that is no toolproc server: is the URL right?"},
+		{"a redirect", moved, token, "redirects are not followed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClient(t, test.url, &prochttp.ClientOptions{Token: test.token, Retry: time.Hour})
+			out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+			require.ErrorContains(t, err, test.want)
+			require.Empty(t, out.Process.ID)
+			require.NotContains(t, err.Error(), token)
+			_, err = c.List(t.Context())
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+	require.LessOrEqual(t, requests, 2)
+}
+
+// A server that shuts down ends its waits with an answer.
+func TestGracefulShutdown(t *testing.T) {
+	ctx, shutDown := context.WithCancel(t.Context())
+	local := newLocal(t, nil)
+	handler := newHandler(t, local, &prochttp.HandlerOptions{Token: token, Context: ctx})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := serveOn(t, l, handler)
+	c := newClient(t, "http://"+l.Addr().String(), nil)
+	m := c.Chat("a")
+	id := begin(t, m, "echo ready; exec sleep 1000").Process.ID
+
+	type result struct {
+		out procmgr.Output
+		err error
+	}
+	results := make(chan result, 3)
+	go func() {
+		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour})
+		results <- result{out, err}
+	}()
+	go func() {
+		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour, Until: "never"})
+		results <- result{out, err}
+	}()
+	go func() {
+		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "echo ready; exec sleep 1000", Wait: time.Hour})
+		results <- result{out, err}
+	}()
+	require.Eventually(t, func() bool {
+		all, err := local.List(t.Context())
+		return err == nil && len(all) == 2
+	}, long, time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // for the waits; without it they are answered as well
+	shutDown()
+	for range 3 {
+		r := <-results
+		require.NoError(t, r.err)
+		require.Equal(t, procmgr.Running, r.out.Process.State)
+		require.False(t, r.out.Matched)
+	}
+	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrClosed)
+	require.NoError(t, server.Shutdown(t.Context()))
+}

@@ -1,0 +1,222 @@
+package prochttp_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A fault is what a proxy does to one request.
+type fault int
+
+const (
+	none        fault = iota
+	lostRequest       // it never reaches the server
+	lostAnswer        // the server has done its work, and the connection closes
+	cutAnswer         // half of the answer arrives, then the connection is reset
+	badGateway        // the server has done its work, and the proxy says 502
+)
+
+func (f fault) String() string {
+	return [...]string{"none", "lost request", "lost answer", "cut answer", "bad gateway"}[f]
+}
+
+// A proxy stands between a client and a server, and does what it is told.
+type proxy struct {
+	url       string
+	transport *http.Transport
+
+	mu      sync.Mutex
+	backend string // URL
+	plan    func(*http.Request) fault
+	before  func(*http.Request) // called before a request is passed on
+	after   func(*http.Request) // called when the server has answered
+	seen    []string            // method and path of each request
+}
+
+// newProxy returns a proxy that does nothing yet.
+func newProxy(t testing.TB, backend string) *proxy {
+	t.Helper()
+	p := &proxy{backend: backend, transport: &http.Transport{DisableKeepAlives: true}}
+	server := httptest.NewServer(p)
+	p.url = server.URL
+	t.Cleanup(server.Close)
+	return p
+}
+
+// set changes a proxy that is in use.
+func (p *proxy) set(f func(*proxy)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(p)
+}
+
+// count returns how many requests there were whose path ends in suffix.
+func (p *proxy) count(suffix string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, request := range p.seen {
+		if strings.HasSuffix(request, suffix) {
+			n++
+		}
+	}
+	return n
+}
+
+// once returns a plan that hits the first request whose path ends in suffix.
+func once(suffix string, what fault) func(*http.Request) fault {
+	var hit sync.Once
+	return func(r *http.Request) fault {
+		f := none
+		if strings.HasSuffix(r.URL.Path, suffix) {
+			hit.Do(func() { f = what })
+		}
+		return f
+	}
+}
+
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	backend, plan, before, after := p.backend, p.plan, p.before, p.after
+	p.seen = append(p.seen, r.Method+" "+r.URL.Path)
+	p.mu.Unlock()
+
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	what := none
+	if plan != nil {
+		what = plan(r)
+	}
+	if what == lostRequest {
+		hangUp(w, nil)
+		return
+	}
+	if before != nil {
+		before(r)
+	}
+	ctx := r.Context()
+	if what != none {
+		ctx = context.WithoutCancel(ctx) // what the server does, it does to the end
+	}
+	out, err := http.NewRequestWithContext(ctx, r.Method, backend+r.URL.RequestURI(), bytes.NewReader(body))
+	if err != nil {
+		hangUp(w, nil)
+		return
+	}
+	out.Header = r.Header.Clone()
+	res, err := p.transport.RoundTrip(out)
+	if err != nil {
+		hangUp(w, nil)
+		return
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if after != nil {
+		after(r)
+	}
+	switch {
+	case err != nil || what == lostAnswer:
+		hangUp(w, nil)
+	case what == cutAnswer:
+		hangUp(w, fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n%s: %s\r\n\r\n%s",
+			len(answer), "Toolproc-Instance", res.Header.Get("Toolproc-Instance"), answer[:len(answer)/2]))
+	case what == badGateway:
+		http.Error(w, "bad gateway", http.StatusBadGateway)
+	default:
+		for name, values := range res.Header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(res.StatusCode)
+		_, _ = w.Write(answer)
+	}
+}
+
+// hangUp writes a few bytes and resets the connection.
+func hangUp(w http.ResponseWriter, bytes []byte) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = conn.Write(bytes)
+	if tcp, ok := conn.(*net.TCPConn); ok && len(bytes) == 0 {
+		_ = tcp.SetLinger(0)
+	}
+	conn.Close()
+}
+
+// A cutter forwards connections and cuts those on which nothing was said for a
+// while, as load balancers do.
+type cutter struct {
+	url  string
+	mu   sync.Mutex
+	cuts int
+}
+
+func newCutter(t testing.TB, backend string, idle time.Duration) *cutter {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c := &cutter{url: "http://" + l.Addr().String()}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { c.forward(conn, strings.TrimPrefix(backend, "http://"), idle) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		wg.Wait()
+	})
+	return c
+}
+
+func (c *cutter) forward(client net.Conn, backend string, idle time.Duration) {
+	defer client.Close()
+	server, err := net.Dial("tcp", backend)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	timer := time.AfterFunc(idle, func() {
+		c.mu.Lock()
+		c.cuts++
+		c.mu.Unlock()
+		client.Close()
+		server.Close()
+	})
+	defer timer.Stop()
+	var wg sync.WaitGroup
+	pass := func(to, from net.Conn) {
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(buf)
+			if err != nil {
+				break
+			}
+			timer.Reset(idle)
+			if _, err := to.Write(buf[:n]); err != nil {
+				break
+			}
+		}
+		to.Close()
+	}
+	wg.Go(func() { pass(server, client) })
+	wg.Go(func() { pass(client, server) })
+	wg.Wait()
+}

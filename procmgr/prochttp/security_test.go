@@ -1,0 +1,462 @@
+package prochttp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// A handler that lets nobody in on purpose lets nobody in by accident.
+func TestClosedByDefault(t *testing.T) {
+	authorize := func(*http.Request) (prochttp.Scope, error) { return prochttp.Scope{}, nil }
+	for name, opts := range map[string]*prochttp.HandlerOptions{
+		"nil":                            nil,
+		"nothing set":                    {},
+		"two ways":                       {Token: "t", Authorize: authorize},
+		"also insecure":                  {Token: "t", Insecure: true},
+		"a token that no header carries": {Token: "a b"},
+		"a token with a line end":        {Token: "a\n"},
+	} {
+		_, err := prochttp.NewHandler(newLocal(t, nil), opts)
+		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
+		require.ErrorContains(t, err, "prochttp: new handler: ", name)
+	}
+}
+
+// request makes a request that a handler with the token accepts.
+func request(method, path, body string) *http.Request {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "127.0.0.1:8080"
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Toolproc-Chat-Id", "a")
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// ask serves a request and returns the status and the code of the answer.
+func ask(t testing.TB, h http.Handler, r *http.Request) (status int, code string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.NotEmpty(t, w.Header().Get("Toolproc-Instance"))
+	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	var body struct{ Message, Detail, Code string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body), w.Body.String())
+	require.NotContains(t, w.Body.String(), token)
+	require.Equal(t, w.Code != http.StatusOK, body.Code != "" && body.Message != "", w.Body.String())
+	return w.Code, body.Code
+}
+
+// endpoints are a request for each of them.
+var endpoints = []struct{ name, method, path, body string }{
+	{"start", http.MethodPost, "/start", `{"command":"true"}`},
+	{"list", http.MethodGet, "/list", ""},
+	{"output", http.MethodGet, "/x/output", ""},
+	{"signal", http.MethodPost, "/x/signal", `{"signal":"kill"}`},
+}
+
+// A counter is a Host that counts what reaches it.
+type counter struct {
+	procmgr.Host
+	mu    sync.Mutex
+	calls int
+}
+
+func (c *counter) Chat(string) procmgr.Manager {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	return c.Host.Chat("a")
+}
+
+// What must not be served does not reach the host, at any endpoint.
+func TestRefused(t *testing.T) {
+	host := &counter{Host: newLocal(t, nil)}
+	h := newHandler(t, host, nil)
+	set := func(name string, values ...string) func(*http.Request) {
+		return func(r *http.Request) { r.Header[name] = values }
+	}
+	for _, test := range []struct {
+		name   string
+		change func(*http.Request)
+		status int
+		code   string
+	}{
+		{"no credentials", func(r *http.Request) { r.Header.Del("Authorization") }, 401, "unauthorized"},
+		{"a wrong token", set("Authorization", "Bearer wrong"), 401, "unauthorized"},
+		{"a longer token", set("Authorization", "Bearer "+token+"x"), 401, "unauthorized"},
+		{"an empty token", set("Authorization", "Bearer "), 401, "unauthorized"},
+		{"another scheme", set("Authorization", "Basic "+token), 401, "unauthorized"},
+		{"two tokens", set("Authorization", "Bearer "+token, "Bearer "+token), 401, "unauthorized"},
+		{"a page of another site", set("Origin", "https://evil.example"), 403, "forbidden"},
+		{"a page without an origin", set("Origin", "null"), 403, "forbidden"},
+		{"a browser of the same site", set("Sec-Fetch-Site", "same-origin"), 403, "forbidden"},
+		{"a browser's address bar", set("Sec-Fetch-Site", "none"), 403, "forbidden"},
+		{"a name that points here", func(r *http.Request) { r.Host = "evil.example" }, 403, "forbidden"},
+		{"such a name with a port", func(r *http.Request) { r.Host = "evil.example:8080" }, 403, "forbidden"},
+		{"a name that looks local", func(r *http.Request) { r.Host = "localhost.evil.example" }, 403, "forbidden"},
+		{"no host", func(r *http.Request) { r.Host = "" }, 403, "forbidden"},
+		{"an empty chat", set("Toolproc-Chat-Id", ""), 400, "invalid"},
+		{"two chats", set("Toolproc-Chat-Id", "a", "b"), 400, "invalid"},
+		{"two chats that a proxy joined", set("Toolproc-Chat-Id", "a, b"), 400, "invalid"},
+		{"a chat of control characters", set("Toolproc-Chat-Id", "a%00"), 400, "invalid"},
+		{"a chat that is no UTF-8", set("Toolproc-Chat-Id", "%FF"), 400, "invalid"},
+		{"a chat that is not encoded", set("Toolproc-Chat-Id", "\xc3\xa4"), 400, "invalid"},
+		{"a chat with a stray percent", set("Toolproc-Chat-Id", "50%"), 400, "invalid"},
+		{"a long chat", set("Toolproc-Chat-Id", strings.Repeat("x", 257)), 400, "invalid"},
+		{"a large header", set("X-Padding", strings.Repeat("x", 64<<10)), 431, "header_too_large"},
+	} {
+		for _, e := range endpoints {
+			r := request(e.method, e.path, e.body)
+			test.change(r)
+			status, code := ask(t, h, r)
+			require.Equal(t, test.status, status, "%s: %s", test.name, e.name)
+			require.Equal(t, test.code, code, "%s: %s", test.name, e.name)
+		}
+	}
+	require.Zero(t, host.calls)
+
+	for _, e := range endpoints {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodHead, http.MethodOptions} {
+			if method == e.method {
+				continue
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, request(method, e.path, e.body))
+			require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+			require.Equal(t, e.method, w.Header().Get("Allow"))
+		}
+	}
+	for _, path := range []string{"/", "/x", "/x/other", "/x/output/", "/x/y/output", "/start/", "//start"} {
+		r := request(http.MethodGet, "/", "")
+		r.URL.Path, r.URL.RawPath = path, path
+		status, code := ask(t, h, r)
+		require.Equal(t, http.StatusNotFound, status, path)
+		require.Equal(t, "no_endpoint", code, path)
+	}
+	require.Zero(t, host.calls)
+}
+
+// Bodies are JSON of the right form, or nothing happens.
+func TestRefusedBodies(t *testing.T) {
+	local := newLocal(t, nil)
+	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxBody: 10_000})
+	for _, test := range []struct {
+		name, media, body string
+		status            int
+		code              string
+	}{
+		{"a form", "application/x-www-form-urlencoded", `{"command":"true"}`, 415, "media_type"},
+		{"text, which a page may send unasked", "text/plain", `{"command":"true"}`, 415, "media_type"},
+		{"no type", "", `{"command":"true"}`, 415, "media_type"},
+		{"not JSON", "application/json", `command=true`, 400, "invalid"},
+		{"nothing", "application/json", ``, 400, "invalid"},
+		{"an array", "application/json", `[]`, 400, "invalid"},
+		{"half of it", "application/json", `{"command":"true"`, 400, "invalid"},
+		{"two of them", "application/json", `{"command":"true"}{}`, 400, "invalid"},
+		{"something after it", "application/json", `{"command":"true"}}`, 400, "invalid"},
+		{"a misspelled field", "application/json", `{"command":"true","workdir":"/"}`, 400, "invalid"},
+		{"a wait that is a number", "application/json", `{"command":"true","wait":10}`, 400, "invalid"},
+		{"a wait without a unit", "application/json", `{"command":"true","wait":"10"}`, 400, "invalid"},
+		{"no command", "application/json", `{}`, 400, "invalid"},
+		{"too long", "application/json", `{"command":"` + strings.Repeat("x", 10_000) + `"}`, 413, "too_large"},
+		{"deep", "application/json", strings.Repeat(`{"env":`, 1000), 400, "invalid"},
+	} {
+		r := request(http.MethodPost, "/start", test.body)
+		r.Header.Set("Content-Type", test.media)
+		status, code := ask(t, h, r)
+		require.Equal(t, test.status, status, test.name)
+		require.Equal(t, test.code, code, test.name)
+
+		r = request(http.MethodPost, "/start", test.body)
+		r.Header.Set("Content-Type", test.media)
+		r.ContentLength = -1 // chunked: it does not say how long it is
+		status, _ = ask(t, h, r)
+		require.Equal(t, test.status, status, test.name)
+	}
+	for _, query := range []string{"wait=10", "wait=soon", "from=x", "form=1", "from=1&from=2", "until=%ff&bad=%zz", "limit_bytes=much", "wait_id=", "wait_id=%00", "wait_id=" + strings.Repeat("x", 65)} {
+		status, code := ask(t, h, request(http.MethodGet, "/x/output?"+query, ""))
+		require.Equal(t, 400, status, query)
+		require.Equal(t, "invalid", code, query)
+	}
+	r := request(http.MethodPost, "/x/signal", `{"signal":"kill"}`)
+	r.Header.Set("Idempotency-Key", strings.Repeat("x", 65))
+	status, _ := ask(t, h, r)
+	require.Equal(t, 400, status)
+	all, err := local.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all, "nothing was started")
+}
+
+// A media type may have parameters.
+func TestMediaTypeParameters(t *testing.T) {
+	r := request(http.MethodPost, "/start", `{"command":"true","wait":"30s"}`)
+	r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	status, _ := ask(t, newHandler(t, newLocal(t, nil), nil), r)
+	require.Equal(t, http.StatusOK, status)
+}
+
+// The names of a machine can be given, and addresses need none.
+func TestHosts(t *testing.T) {
+	h := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Hosts: []string{"build.example"}})
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:80": 200, "127.0.0.1": 200, "127.0.0.1:80": 200, "[::1]:80": 200, "[::1]": 200, "10.0.0.1:80": 200,
+		"build.example": 200, "Build.Example:8443": 200,
+		"example": 403, "sub.build.example": 403, "build.example.evil": 403,
+	} {
+		r := request(http.MethodGet, "/list", "")
+		r.Host = host
+		status, _ := ask(t, h, r)
+		require.Equal(t, want, status, host)
+	}
+}
+
+// A scope binds a caller to its chats, at every endpoint, and what it does not
+// say is not allowed.
+func TestScope(t *testing.T) {
+	local := newLocal(t, nil)
+	secret := begin(t, local.Chat("b"), "echo ready; exec sleep 1000").Process.ID
+	h := newHandler(t, local, &prochttp.HandlerOptions{Authorize: func(r *http.Request) (prochttp.Scope, error) {
+		switch r.Header.Get("X-User") {
+		case "alice":
+			return prochttp.Scope{Chats: func(id string) bool { return id == "a" }}, nil
+		case "root":
+			return prochttp.Scope{Host: true}, nil
+		case "nobody":
+			return prochttp.Scope{}, nil
+		}
+		return prochttp.Scope{Host: true}, errors.New("who are you? not root:hunter2")
+	}})
+	for _, e := range endpoints {
+		do := func(user, chat string) int {
+			r := request(e.method, e.path, e.body)
+			r.Header.Set("X-User", user)
+			r.Header.Del("Toolproc-Chat-Id")
+			if chat != "" {
+				r.Header.Set("Toolproc-Chat-Id", chat)
+			}
+			status, _ := ask(t, h, r)
+			return status
+		}
+		require.NotContains(t, []int{401, 403}, do("alice", "a"), e.name)
+		require.Equal(t, 403, do("alice", "b"), e.name)
+		require.Equal(t, 403, do("alice", "A"), e.name)
+		require.Equal(t, 403, do("alice", "%61%00"[:3]+"b"), e.name)
+		require.Equal(t, 403, do("alice", ""), e.name)
+		require.NotContains(t, []int{401, 403}, do("root", ""), e.name)
+		require.Equal(t, 403, do("root", "a"), e.name)
+		require.Equal(t, 403, do("nobody", ""), e.name)
+		require.Equal(t, 403, do("nobody", "a"), e.name)
+		require.Equal(t, 401, do("eve", "a"), e.name)
+		require.Equal(t, 401, do("eve", ""), e.name)
+	}
+
+	// In one's own chat, another's process is one that never was.
+	for _, e := range endpoints[2:] {
+		r := request(e.method, strings.Replace(e.path, "x", secret, 1), e.body)
+		r.Header.Set("X-User", "alice")
+		status, code := ask(t, h, r)
+		require.Equal(t, 404, status)
+		require.Equal(t, "not_found", code)
+	}
+	out, err := local.Chat("b").Output(t.Context(), secret, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+}
+
+// A host that mixes up its chats has its answers thrown away.
+func TestChatOfAnAnswer(t *testing.T) {
+	local := newLocal(t, nil)
+	id := run(t, local.Chat("b"), "echo secret").Process.ID
+	h := newHandler(t, mixedUp{local}, nil)
+	for _, path := range []string{"/list", "/" + id + "/output", "/" + id + "/output?wait=1s&wait_id=w&until=secret"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request(http.MethodGet, path, ""))
+		require.Equal(t, http.StatusInternalServerError, w.Code)
+		require.NotContains(t, w.Body.String(), "secret")
+		require.NotContains(t, w.Body.String(), id)
+	}
+}
+
+type mixedUp struct{ *procmgr.Local }
+
+func (m mixedUp) Chat(string) procmgr.Manager { return m.Local.Chat("b") }
+
+// Two chats may name a wait, or a signal, alike.
+func TestKeysAreTheChats(t *testing.T) {
+	local := newLocal(t, nil)
+	for _, chat := range []string{"a", "b"} {
+		_, err := local.Chat(chat).Start(t.Context(), procmgr.StartRequest{ID: "same", Command: "echo of " + chat + "; exec sleep 1000"})
+		require.NoError(t, err)
+	}
+	h := newHandler(t, local, nil)
+	for _, chat := range []string{"a", "b"} {
+		r := request(http.MethodGet, "/same/output?wait=30s&until=of&wait_id=w", "")
+		r.Header.Set("Toolproc-Chat-Id", chat)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Contains(t, w.Body.String(), "of "+chat)
+		r = request(http.MethodPost, "/same/signal", `{"signal":"kill"}`)
+		r.Header.Set("Toolproc-Chat-Id", chat)
+		r.Header.Set("Idempotency-Key", "k")
+		status, _ := ask(t, h, r)
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, procmgr.Exited, ended(t, local.Chat(chat), "same").Process.State)
+	}
+}
+
+// Too many waits are refused, and give their places back.
+func TestTooManyWaiters(t *testing.T) {
+	local := newLocal(t, nil)
+	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
+	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})
+	var wg sync.WaitGroup
+	for _, query := range []string{"wait=1m", "wait=1m&wait_id=w&until=never"} {
+		wg.Go(func() { ask(t, h, request(http.MethodGet, "/"+id+"/output?"+query, "")) })
+	}
+	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 2 }, long, time.Millisecond)
+	for _, r := range []*http.Request{
+		request(http.MethodGet, "/"+id+"/output?wait=1m", ""),
+		request(http.MethodGet, "/"+id+"/output?wait=1m&wait_id=v", ""),
+		request(http.MethodPost, "/start", `{"command":"true","wait":"1m"}`),
+	} {
+		status, code := ask(t, h, r)
+		require.Equal(t, http.StatusTooManyRequests, status)
+		require.Equal(t, "busy", code)
+	}
+	status, _ := ask(t, h, request(http.MethodGet, "/"+id+"/output", ""))
+	require.Equal(t, http.StatusOK, status, "reading takes no place")
+	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
+	wg.Wait()
+	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
+	all, err := local.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1, "nothing was started")
+}
+
+// What is secret is in no log and no error: credentials, commands, output,
+// environment values, patterns.
+func TestNothingSecretIsLogged(t *testing.T) {
+	var logged bytes.Buffer
+	var mu sync.Mutex
+	logger := slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Logger: logger})))
+	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Logger: logger, Header: http.Header{"X-Key": {"s3cret"}}})
+	m := c.Chat("chat-1")
+	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
+	out, err := m.Start(t.Context(), procmgr.StartRequest{
+		ID:      "proc-1",
+		Command: "echo s3cret; exit 1",
+		Env:     map[string]string{"PASSWORD": "s3cret"},
+		Wait:    long,
+	})
+	require.NoError(t, err)
+	require.Equal(t, "s3cret\n", out.Text)
+	p.set(func(p *proxy) { p.plan = once("/output", cutAnswer) })
+	_, err = m.Output(t.Context(), "proc-1", procmgr.OutputRequest{Until: "s3cret", Wait: long})
+	require.NoError(t, err)
+	_, err = m.Output(t.Context(), "proc-1", procmgr.OutputRequest{Until: "s3cret(", Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	wrong := newClient(t, p.url, &prochttp.ClientOptions{Token: "s3cret", Logger: logger})
+	_, err = wrong.List(t.Context())
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "s3cret")
+
+	mu.Lock()
+	defer mu.Unlock()
+	text := logged.String()
+	require.NotContains(t, text, token)
+	require.NotContains(t, text, "s3cret")
+	require.Contains(t, text, `"chat_id":"chat-1","process_id":"proc-1"`)
+	require.Contains(t, text, `"level":"WARN","msg":"no answer"`)
+	var line struct {
+		Level, Msg, Method, Endpoint, Code string
+		Status                             int
+		Duration                           int64
+		Chat                               string `json:"chat_id"`
+		Process                            string `json:"process_id"`
+	}
+	first, _, _ := strings.Cut(text[strings.Index(text, `{"time":`):], "\n")
+	require.NoError(t, json.Unmarshal([]byte(first), &line))
+	require.Equal(t, "request", line.Msg)
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// A URL with credentials would end up in logs, and is quoted nowhere.
+func TestClientURL(t *testing.T) {
+	for _, url := range []string{
+		"", "localhost:80", "ftp://host", "http://", "https:///path", "unix://relative", "unix:relative",
+		"http://user:s3cret@host", "http://host?token=s3cret", "http://host#s3cret", "http://s3cret\x7f", "http://[s3cret",
+	} {
+		_, err := prochttp.NewClient(url, nil)
+		require.ErrorIs(t, err, procmgr.ErrInvalid, url)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
+// A handler may be below a prefix.
+func TestPrefix(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/proc/", http.StripPrefix("/proc", newHandler(t, newLocal(t, nil), nil)))
+	for _, suffix := range []string{"/proc", "/proc/"} {
+		c := newClient(t, serve(t, mux)+suffix, nil)
+		require.Equal(t, "hi\n", run(t, c.Chat("a"), "echo hi").Text)
+	}
+}
+
+// Whoever asks may know that the server is there, and nothing else.
+func TestHealth(t *testing.T) {
+	h := newHandler(t, newLocal(t, nil), nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/health", nil))
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "{\"status\":\"ok\"}\n", w.Body.String())
+}
+
+// A host that panics fails one call.
+func TestPanics(t *testing.T) {
+	h := newHandler(t, panics{}, nil)
+	for _, e := range endpoints {
+		r := request(e.method, e.path, e.body)
+		r.Header.Del("Toolproc-Chat-Id")
+		status, code := ask(t, h, r)
+		require.Equal(t, http.StatusInternalServerError, status, e.name)
+		require.Equal(t, "internal", code, e.name)
+	}
+	r := request(http.MethodGet, "/x/output?wait=1s&wait_id=w", "")
+	r.Header.Del("Toolproc-Chat-Id")
+	status, _ := ask(t, h, r)
+	require.Equal(t, http.StatusInternalServerError, status)
+	c := newClient(t, serve(t, h), nil)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorContains(t, err, "the server failed unexpectedly")
+	require.Equal(t, "x", out.Process.ID, "it may have begun")
+}
+
+type panics struct{ procmgr.Host }
