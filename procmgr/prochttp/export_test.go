@@ -15,3 +15,9 @@ func Waiters(h http.Handler) int {
 	defer w.mu.Unlock()
 	return w.n
 }
+
+// The bounds of waits.
+const (
+	MaxSlice = maxSlice
+	Slice    = slice
+)

@@ -57,7 +57,7 @@ type HandlerOptions struct {
 	// MaxBody bounds a request's body in bytes: 1 MiB by default.
 	MaxBody int64
 	// MaxWaiters bounds the calls that wait at a time, each of which holds a
-	// connection and some 20 KiB: 4,096 by default; negative is no bound.
+	// connection and some 30 KiB: 4,096 by default; negative is no bound.
 	MaxWaiters int
 
 	// Context ends when the server is about to: waits are then answered at

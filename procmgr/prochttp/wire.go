@@ -80,13 +80,16 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 		body.Wait = req.Wait.String()
 	}
 	// JSON would change the bytes, and so what is run.
-	texts := map[string]string{"id": req.ID, "command": req.Command, "working directory": req.WorkDir}
-	for name, value := range req.Env {
-		texts["environment variable "+strconv.Quote(name)] = name + value
+	texts := []struct{ what, text string }{
+		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir},
 	}
-	for _, what := range slices.Sorted(maps.Keys(texts)) {
-		if !utf8.ValidString(texts[what]) {
-			return startBody{}, xerrors.Errorf("the %s is not UTF-8, which this connection cannot carry: %w", what, procmgr.ErrInvalid)
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		what := "environment variable " + strconv.Quote(name)
+		texts = append(texts, struct{ what, text string }{what, name}, struct{ what, text string }{what, req.Env[name]})
+	}
+	for _, t := range texts {
+		if !utf8.ValidString(t.text) {
+			return startBody{}, xerrors.Errorf("the %s is not UTF-8, which this connection cannot carry: %w", t.what, procmgr.ErrInvalid)
 		}
 	}
 	return body, nil

@@ -1,0 +1,121 @@
+package prochttp_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// waiters is how many callers wait at once.
+const waiters = 1000
+
+// Many callers that wait for the same line, over HTTP/1.1, where each holds a
+// connection, over HTTP/2, where they share a few, and in this process.
+func BenchmarkWaiters(b *testing.B) {
+	for _, bench := range []struct {
+		name string
+		host func(testing.TB, procmgr.Host) procmgr.Host
+	}{
+		{"local", func(_ testing.TB, local procmgr.Host) procmgr.Host { return local }},
+		{"http1", func(b testing.TB, local procmgr.Host) procmgr.Host {
+			return newClient(b, serve(b, newHandler(b, local, nil)), nil)
+		}},
+		{"http2", func(b testing.TB, local procmgr.Host) procmgr.Host { return overTLS(b, local) }},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			for b.Loop() {
+				each, last := wakeMany(b, bench.host)
+				b.ReportMetric(each/1024, "KiB/waiter")
+				b.ReportMetric(float64(last.Microseconds())/1000, "ms-last")
+			}
+			b.ReportMetric(0, "ns/op") // mostly what prepares it
+		})
+	}
+}
+
+// All of many callers get what they waited for, and leave nothing behind.
+func TestManyWaiters(t *testing.T) {
+	for name, host := range map[string]func(testing.TB, procmgr.Host) procmgr.Host{
+		"http1": func(t testing.TB, local procmgr.Host) procmgr.Host {
+			return newClient(t, serve(t, newHandler(t, local, nil)), nil)
+		},
+		"http2": func(t testing.TB, local procmgr.Host) procmgr.Host { return overTLS(t, local) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each, last := wakeMany(t, host)
+			t.Logf("%.1f KiB for each waiter, client and server; the last one woke after %v", each/1024, last)
+		})
+	}
+}
+
+// wakeMany has many callers wait for a line, prints it, and returns the bytes of
+// memory that each of them took, client and server together, and how long after
+// the line the last one returned.
+func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (each float64, last time.Duration) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "go")
+	local := &countingHost{Local: newLocal(t, nil)}
+	m := host(t, local)
+	id := begin(t, local, `echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done; date +%s%N; exec sleep 1000`).Process.ID
+	before := memory()
+	results := make(chan error, waiters)
+	ends := make(chan time.Time, waiters)
+	for range waiters {
+		go func() {
+			out, err := m.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len("ready\n")), Until: "^[0-9]+$", Wait: long})
+			ends <- time.Now()
+			if err == nil && !out.Matched {
+				err = os.ErrDeadlineExceeded
+			}
+			results <- err
+		}()
+	}
+	require.Eventually(t, func() bool { return local.waiting.Load() == waiters }, long, 10*time.Millisecond)
+	each = float64(memory()-before) / waiters
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	var latest time.Time
+	for range waiters {
+		require.NoError(t, <-results)
+		if at := <-ends; at.After(latest) {
+			latest = at
+		}
+	}
+	out, err := local.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len("ready\n"))})
+	require.NoError(t, err)
+	var printed int64
+	for _, c := range out.Text[:len(out.Text)-1] {
+		printed = printed*10 + int64(c-'0')
+	}
+	return each, latest.Sub(time.Unix(0, printed))
+}
+
+// A countingHost counts the calls that wait.
+type countingHost struct {
+	*procmgr.Local
+	waiting atomic.Int64
+}
+
+func (h *countingHost) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if req.Wait > 0 {
+		h.waiting.Add(1)
+		defer h.waiting.Add(-1)
+	}
+	return h.Local.Output(ctx, id, req)
+}
+
+// memory returns the bytes that live objects and stacks take.
+func memory() uint64 {
+	runtime.GC()
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64() + samples[1].Value.Uint64()
+}

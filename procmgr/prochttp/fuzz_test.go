@@ -1,0 +1,172 @@
+package prochttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// A tape is a Host that runs nothing and remembers for which chats it was
+// asked.
+type tape struct {
+	chats map[string]bool
+	asked []procmgr.StartRequest
+}
+
+func (h *tape) Chat(id string) procmgr.Manager {
+	h.chats[id] = true
+	return taped{h, id}
+}
+
+func (h *tape) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	return taped{h, ""}.Start(ctx, req)
+}
+
+func (h *tape) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	return taped{h, ""}.Output(ctx, id, req)
+}
+
+func (h *tape) List(ctx context.Context) ([]procmgr.Process, error) { return taped{h, ""}.List(ctx) }
+
+func (h *tape) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	return taped{h, ""}.Signal(ctx, id, sig)
+}
+
+type taped struct {
+	h    *tape
+	chat string
+}
+
+func (m taped) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	m.h.asked = append(m.h.asked, req)
+	return procmgr.Output{Process: procmgr.Process{ID: "p", ChatID: m.chat}, Text: "\xff"}, nil
+}
+
+func (m taped) Output(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+	return procmgr.Output{Process: procmgr.Process{ID: id, ChatID: m.chat}}, nil
+}
+
+func (m taped) List(context.Context) ([]procmgr.Process, error) { return nil, nil }
+
+func (m taped) Signal(context.Context, string, procmgr.Signal) error { return procmgr.ErrNotRunning }
+
+// FuzzHandler gives the handler whatever net/http takes for a request. Nobody
+// acts for a chat but who may, and every answer is JSON with a status that the
+// protocol has.
+func FuzzHandler(f *testing.F) {
+	const head = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token + "\r\n"
+	const post = head + "Content-Type: application/json\r\nToolproc-Chat-Id: a\r\nContent-Length: "
+	for _, seed := range []string{
+		"GET /list" + head + "\r\n",
+		"GET /list" + head + "Toolproc-Chat-Id: a\r\n\r\n",
+		"GET /list HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET /list" + head + "Origin: x\r\n\r\n",
+		"GET /x/output?from=1&wait=0s&until=a&limit_bytes=9&limit_line=-1&wait_id=w&state=running" + head + "\r\n",
+		"GET /%2e%2e/output" + head + "Toolproc-Chat-Id: %61%2F\r\n\r\n",
+		"POST /start" + post + "18\r\n\r\n{\"command\":\"true\"}",
+		"POST /start" + post + "70\r\n\r\n{\"id\":\"x\",\"command\":\"a\",\"wait\":\"1s\",\"limit\":{\"bytes\":1},\"env\":{\"a\":\"b\"}}",
+		"POST /x/signal" + post + "17\r\n\r\n{\"signal\":\"kill\"}",
+		"POST /x/signal" + head + "Idempotency-Key: k\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"sig\r\n0\r\n\r\n",
+		"OPTIONS *" + head + "\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+		if err != nil {
+			return
+		}
+		host := &tape{chats: make(map[string]bool)}
+		h, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Token: token})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r.WithContext(ctx))
+
+		require.True(t, json.Valid(w.Body.Bytes()), "%d %q", w.Code, w.Body)
+		require.NotContains(t, w.Body.String(), token)
+		var body struct{ Code string }
+		_ = json.Unmarshal(w.Body.Bytes(), &body)
+		require.Equal(t, w.Code == http.StatusOK, body.Code == "")
+		require.Contains(t, []int{200, 400, 401, 403, 404, 405, 409, 413, 415, 431, 500}, w.Code)
+		if scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, "Bearer") || given != token {
+			require.Empty(t, host.asked)
+			require.Empty(t, host.chats)
+		}
+		for chat := range host.chats {
+			require.NotEmpty(t, chat)
+			require.Len(t, r.Header.Values("Toolproc-Chat-Id"), 1)
+		}
+		if len(host.asked) > 0 {
+			require.Equal(t, http.MethodPost, r.Method)
+			require.True(t, strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") ||
+				strings.EqualFold(strings.TrimSpace(strings.Split(r.Header.Get("Content-Type"), ";")[0]), "application/json"))
+			require.LessOrEqual(t, host.asked[0].Wait, prochttp.MaxSlice)
+		}
+	})
+}
+
+// FuzzRoundTrip sends a request from a client to a handler: what arrives is
+// what was sent, or it was refused and nothing arrived.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add("a", "id", "echo hi", "/tmp", "K", "v", int64(0), 0, true)
+	f.Add("a/b %2F", "id", "printf '\u2028<&>\x00'", "", "", "", int64(1e9), 9, false)
+	f.Add(" a ", "", "\xff", "\\", "\n", "\"", int64(1), -1, true)
+	f.Fuzz(func(t *testing.T, chat, id, command, dir, name, value string, wait int64, limit int, background bool) {
+		host := &tape{chats: make(map[string]bool)}
+		handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
+		require.NoError(t, err)
+		c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: direct{handler}, Retry: -1})
+		require.NoError(t, err)
+		sent := procmgr.StartRequest{ID: id, Command: command, WorkDir: dir, Background: background}
+		sent.Wait = max(time.Duration(wait)%prochttp.Slice, 0)
+		sent.Limit = headtail.Limits{Bytes: limit, Line: limit / 2}
+		if name != "" {
+			sent.Env = map[string]string{name: value}
+		}
+		_, err = c.Chat(chat).Start(t.Context(), sent)
+		if len(host.asked) == 0 {
+			require.ErrorIs(t, err, procmgr.ErrInvalid)
+			return
+		}
+		require.Len(t, host.asked, 1)
+		got := host.asked[0]
+		if id == "" {
+			require.Len(t, got.ID, 10, "the client's own")
+			got.ID = ""
+		}
+		require.Equal(t, sent, got)
+		require.Equal(t, map[string]bool{chat: true}, host.chats)
+	})
+}
+
+// direct is a transport without a network.
+type direct struct{ handler http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	// What the network would refuse to carry is refused.
+	var wire bytes.Buffer
+	if err := r.Write(&wire); err != nil {
+		return nil, err
+	}
+	arrived, err := http.ReadRequest(bufio.NewReader(&wire))
+	if err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	d.handler.ServeHTTP(w, arrived.WithContext(r.Context()))
+	return w.Result(), nil
+}

@@ -1,0 +1,200 @@
+//go:build unix
+
+package prochttp_test
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+func TestUnixSocket(t *testing.T) {
+	c := overUnix(t, newLocal(t, nil))
+	require.Equal(t, "hi\n", run(t, c.Chat("a"), "echo hi").Text)
+}
+
+// Only its user can open the socket, from its first moment on: while sockets
+// are made, nothing is ever at the path that others could open.
+func TestUnixSocketIsPrivate(t *testing.T) {
+	// With this umask a socket is open to everybody by default.
+	defer syscall.Umask(syscall.Umask(0))
+	dir := filepath.Join(t.TempDir(), "mine")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	path := filepath.Join(dir, "s")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var seen int
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			info, err := os.Lstat(path)
+			if err != nil {
+				continue
+			}
+			seen++
+			if info.Mode() != fs.ModeSocket|0o600 {
+				t.Errorf("the socket has the mode %v", info.Mode())
+				return
+			}
+		}
+	})
+	for range 300 {
+		l, err := prochttp.ListenUnix(path)
+		require.NoError(t, err)
+		require.Equal(t, path, l.Addr().String())
+		require.NoError(t, l.Close())
+	}
+	close(stop)
+	wg.Wait()
+	require.Positive(t, seen)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "the socket and what it was made in are gone")
+}
+
+// Another user is turned away by the system.
+func TestUnixSocketOfAnotherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	// The directories of the test are closed to others already; this one is not.
+	dir, err := os.MkdirTemp("/tmp", "toolproc")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	path := filepath.Join(dir, "s")
+	l, err := prochttp.ListenUnix(path)
+	require.NoError(t, err)
+	serveOn(t, l, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Insecure: true}))
+
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := filepath.Join(dir, "test")
+	data, err := os.ReadFile(self)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, data, 0o755))
+	for uid, want := range map[uint32]string{0: "connected", 65534: "permission denied"} {
+		cmd := exec.Command(program, "-test.run", "^TestConnect$")
+		cmd.Env = append(os.Environ(), "TOOLPROC_TEST_CONNECT="+path)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), want)
+	}
+}
+
+// TestConnect is what TestUnixSocketOfAnotherUser runs as somebody else.
+func TestConnect(t *testing.T) {
+	path := os.Getenv("TOOLPROC_TEST_CONNECT")
+	if path == "" {
+		return
+	}
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		os.Stdout.WriteString(err.Error() + "\n")
+		return
+	}
+	conn.Close()
+	os.Stdout.WriteString("connected\n")
+}
+
+// What is at the path stays, unless it is a socket that nobody serves.
+func TestUnixSocketInTheWay(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "s")
+
+	first, err := prochttp.ListenUnix(path)
+	require.NoError(t, err)
+	_, err = prochttp.ListenUnix(path)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "is another server's")
+
+	// A server that was killed leaves its socket.
+	require.NoError(t, first.Close())
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	stale.SetUnlinkOnClose(false)
+	require.NoError(t, stale.Close())
+	second, err := prochttp.ListenUnix(path)
+	require.NoError(t, err)
+
+	// A listener that closes late does not take away the next one's socket.
+	require.NoError(t, os.Remove(path))
+	third, err := prochttp.ListenUnix(path)
+	require.NoError(t, err)
+	require.NoError(t, second.Close())
+	_, err = os.Lstat(path)
+	require.NoError(t, err)
+	require.NoError(t, third.Close())
+	_, err = os.Lstat(path)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, []byte("precious"), 0o600))
+	_, err = prochttp.ListenUnix(file)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(file, link))
+	_, err = prochttp.ListenUnix(link)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(data))
+
+	_, err = prochttp.ListenUnix(filepath.Join(dir, "missing", "s"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = prochttp.ListenUnix(filepath.Join(dir, strings.Repeat("x", 120)))
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	open := filepath.Join(dir, "open")
+	require.NoError(t, os.Mkdir(open, 0o700))
+	require.NoError(t, os.Chmod(open, 0o777))
+	_, err = prochttp.ListenUnix(filepath.Join(open, "s"))
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "others can write to ")
+	require.NoError(t, os.Chmod(open, 0o777|os.ModeSticky))
+	l, err := prochttp.ListenUnix(filepath.Join(open, "s"))
+	require.NoError(t, err, "in a sticky directory as /tmp they cannot replace it")
+	require.NoError(t, l.Close())
+}
+
+// Of servers that start at once, one gets the socket.
+func TestUnixSocketsAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var all []net.Listener
+	for range 16 {
+		wg.Go(func() {
+			l, err := prochttp.ListenUnix(path)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				all = append(all, l)
+			} else if !errors.Is(err, procmgr.ErrInvalid) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, all, 1)
+	server := serveOn(t, all[0], http.NotFoundHandler())
+	require.NoError(t, server.Close())
+}
