@@ -1,0 +1,106 @@
+//go:build linux || darwin || freebsd
+
+package toolset_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// A transport that holds back the first start until it is released, and brings
+// it to the server whatever has become of its caller.
+type lateTransport struct {
+	held, release, arrived chan struct{}
+}
+
+func (l *lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path != "/start" {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	late := r.Clone(context.WithoutCancel(r.Context()))
+	go func() {
+		defer close(l.arrived)
+		close(l.held)
+		<-l.release
+		if res, err := http.DefaultTransport.RoundTrip(late); err == nil {
+			res.Body.Close()
+		}
+	}()
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// Stop is pressed while the start is still on its way to another machine. It
+// arrives all the same, and runs nothing.
+func TestStopBeforeTheStartArrives(t *testing.T) {
+	t.Parallel()
+	host, err := procmgr.NewLocal(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, host.Close()) }()
+	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	late := &lateTransport{held: make(chan struct{}), release: make(chan struct{}), arrived: make(chan struct{})}
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Transport: late})
+	require.NoError(t, err)
+
+	file := filepath.Join(t.TempDir(), "ran")
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		<-late.held
+		stop()
+	}()
+	set := toolset.New(toolset.Static(client.Chat("chat")), nil)
+	l := &local{t: t, set: set}
+	got := l.call(ctx, "execute", "command", "touch "+file+"; exec sleep 1000", "timeout", "1h")
+	require.Equal(t, "the call was canceled; the command was not started", got["error"])
+	close(late.release)
+	<-late.arrived
+
+	_, err = os.Stat(file)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	all, err := host.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+}
+
+// A command that runs there is stopped there.
+func TestStopOfARemoteCommand(t *testing.T) {
+	t.Parallel()
+	host, err := procmgr.NewLocal(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, host.Close()) }()
+	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Token: "t"})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
+	require.NoError(t, err)
+	defer client.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if all, err := host.List(ctx); err == nil && len(all) == 1 {
+				stop()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	l := &local{t: t, set: toolset.New(toolset.Static(client.Chat("chat")), nil)}
+	got := l.call(ctx, "execute", "command", "exec sleep 1000", "timeout", "1h")
+	require.Equal(t, "the call was canceled; the command was stopped", got["error"])
+	require.Equal(t, "exited", got["state"])
+	require.InDelta(t, 143, got["exit_code"], 0)
+}
