@@ -20,12 +20,13 @@ const (
 
 // environ is what the child of one request gets: what the policy lets through,
 // then the host's hook, then the request, then what marks the child as ours.
-func (l *Local) environ(r *record, req StartRequest, dir, cookie string) []string {
+// withheld are the names that the policy kept back and the command mentions.
+func (l *Local) environ(r *record, req StartRequest, dir, cookie string) (env, withheld []string) {
 	own := l.allowed.get(&l.opts.Env)
 	if len(own.withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", own.withheld))
 	}
-	env := own.env
+	env = own.env
 	if l.opts.UpdateEnv != nil {
 		l.hook("UpdateEnv", r, func() {
 			updated, err := l.opts.UpdateEnv(slices.Clone(own.env))
@@ -57,7 +58,43 @@ func (l *Local) environ(r *record, req StartRequest, dir, cookie string) []strin
 			all = append(all, name+"="+req.Env[name])
 		}
 	}
-	return append(all, marks...)
+	has := func(name string) bool {
+		return slices.ContainsFunc(all, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	}
+	return append(all, marks...), slices.DeleteFunc(mentioned(own.withheld, req), has) // the hook may have added it
+}
+
+// mentioned returns which of the names that were withheld a command mentions,
+// as whole words, and does not get from its request.
+func mentioned(withheld []string, req StartRequest) (names []string) {
+	for _, name := range withheld {
+		if _, set := req.Env[name]; !set && hasWord(req.Command, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hasWord reports whether a name stands in a text with no letter, digit or
+// underscore beside it.
+func hasWord(text, name string) bool {
+	inWord := func(i int) bool {
+		if i < 0 || i >= len(text) {
+			return false
+		}
+		c := text[i]
+		return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if !inWord(at-1) && !inWord(at+len(name)) {
+			return true
+		}
+	}
 }
 
 // isMark reports whether a variable is for this package alone to set.

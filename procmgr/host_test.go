@@ -237,3 +237,28 @@ func TestUsage(t *testing.T) {
 	out = run(t, l, "head -c 400000000 /dev/zero | tail -c 300000000 >"+os.DevNull)
 	require.Greater(t, out.Process.Usage.MaxRSS, int64(250<<20))
 }
+
+// A command that mentions what it does not get can be told so.
+func TestWithheldNames(t *testing.T) {
+	t.Setenv("MY_API_TOKEN", "hidden")
+	t.Setenv("OTHER_API_TOKEN", "hidden")
+	l := newLocal(t, &procmgr.Options{UpdateEnv: func(env []string) ([]string, error) {
+		return append(env, "OTHER_API_TOKEN=given"), nil
+	}})
+	for command, want := range map[string][]string{
+		"echo $MY_API_TOKEN":                     {"MY_API_TOKEN"},
+		"echo ${MY_API_TOKEN:-none}; exit":       {"MY_API_TOKEN"},
+		"printenv MY_API_TOKEN":                  {"MY_API_TOKEN"},
+		"echo $MY_API_TOKENS $xMY_API_TOKEN":     nil,
+		"echo $OTHER_API_TOKEN":                  nil,
+		"env":                                    nil,
+		"echo $MY_API_TOKENS then $MY_API_TOKEN": {"MY_API_TOKEN"},
+	} {
+		out := run(t, l, command)
+		require.ElementsMatch(t, want, out.Process.Withheld, command)
+	}
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo $MY_API_TOKEN", Env: map[string]string{"MY_API_TOKEN": "mine"}, Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, "mine\n", out.Text)
+	require.Empty(t, out.Process.Withheld)
+}

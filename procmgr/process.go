@@ -81,8 +81,15 @@ type Process struct {
 	StartedAt time.Time  `json:"started_at,omitzero"`
 	ExitedAt  *time.Time `json:"exited_at,omitempty"` // when State became Exited
 	Usage     *Usage     `json:"usage,omitempty"`     // nil until the shell has exited, and where the system does not tell
-	LogPath   string     `json:"log_path,omitempty"`
-	Attached  bool       `json:"attached,omitempty"` // Start found this process by its ID and started nothing
+	// LogPath is the file that has the whole output; "" where there is none.
+	LogPath string `json:"log_path,omitempty"`
+	// LogError says why the file has only the beginning of the output, such as
+	// a full disk; "" where it has all.
+	LogError string `json:"log_error,omitempty"`
+	// Withheld are the names of variables that the environment policy kept
+	// from the command although the command mentions them; never values.
+	Withheld []string `json:"withheld,omitempty"`
+	Attached bool     `json:"attached,omitempty"` // Start found this process by its ID and started nothing
 }
 
 // Usage is what the shell, and the children that it waited for, have used. In

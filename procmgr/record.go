@@ -94,6 +94,7 @@ func (p Process) cloneInto(b *box) Process {
 		b.usage = *p.Usage
 		p.Usage = &b.usage
 	}
+	p.Withheld = slices.Clone(p.Withheld)
 	return p
 }
 

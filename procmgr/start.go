@@ -96,7 +96,8 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	}
 	r.out = newStream(l.opts.Head, l.opts.Tail, int64(len(req.Command)), &l.memory, l.makeRoom)
 	cookie := newCookie()
-	env := l.environ(r, req, dir, cookie)
+	env, withheld := l.environ(r, req, dir, cookie)
+	process.Withheld = withheld
 	shell, known, err := l.shell.find(l.opts.Shell[0])
 	if err == nil {
 		err = l.fork(r, shell, argv, dir, env, cookie)
