@@ -13,8 +13,9 @@ import (
 // kills what is left, and waits for the end, StopGrace and 5 s at the most. Its
 // error names what survived. A second Close returns what the first did.
 //
-// From then on Start is [ErrClosed]; what the processes have printed can still
-// be read.
+// From then on Start is [ErrClosed]; what is kept in memory of what the
+// processes have printed can still be read. Logs are gone, unless
+// Options.KeepLogs is set.
 func (l *Local) Close() error {
 	l.closing.Do(func() { l.closeErr = l.shutdown() })
 	return l.closeErr
@@ -65,6 +66,9 @@ func (l *Local) shutdown() error {
 	l.null.Close()
 	if l.cgroups != nil {
 		l.cgroups.close()
+	}
+	if l.logs != nil {
+		l.logs.close()
 	}
 	if len(left) == 0 {
 		return nil

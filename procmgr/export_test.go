@@ -34,7 +34,7 @@ func NewUntilStream(pattern string, head, tail int) (*UntilStream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &UntilStream{newStream(head, tail, 0, new(atomic.Int64), func() {}), m}, nil
+	return &UntilStream{newStream(head, tail, true, 0, new(atomic.Int64), func() {}), m}, nil
 }
 
 // Write takes the next bytes of output.

@@ -21,6 +21,7 @@ type Local struct {
 	null *os.File // every child's stdin
 
 	cgroups *cgroups // nil where Options.Cgroup is not set
+	logs    *logs    // nil where Options.LogDir is not set
 	oom     *oomCounter
 
 	memory atomic.Int64 // bytes of output that all records keep
@@ -79,6 +80,15 @@ func NewLocal(opts *Options) (*Local, error) {
 	if l.opts.Cgroup != "" {
 		if l.cgroups, err = openCgroups(l.opts.Cgroup, l.opts.Logger); err != nil {
 			null.Close()
+			return nil, xerrors.Errorf("procmgr: new local: %w", err)
+		}
+	}
+	if l.opts.LogDir != "" {
+		if l.logs, err = openLogs(&l.opts, l.freeLog); err != nil {
+			null.Close()
+			if l.cgroups != nil {
+				l.cgroups.close()
+			}
 			return nil, xerrors.Errorf("procmgr: new local: %w", err)
 		}
 	}

@@ -18,6 +18,8 @@ const (
 	defaultMaxRunningPerChat = 64
 	defaultMaxRunning        = 1024
 	defaultStopGrace         = 5 * time.Second
+	defaultMaxLog            = 64 << 20
+	defaultMaxLogs           = 1 << 30
 )
 
 // Options configures a [Local]. The zero value of every field is its default.
@@ -57,6 +59,28 @@ type Options struct {
 	// and from the end of a process's output; 0 is headtail.DefaultHead and
 	// headtail.DefaultTail, negative keeps none.
 	Head, Tail int
+
+	// RawOutput keeps output as it was printed. Otherwise escape sequences go,
+	// and of a line that is drawn again and again its first and its newest
+	// state stay, see package plaintext. Offsets count what is kept.
+	RawOutput bool
+
+	// LogDir is a directory in which each process's output is written to a
+	// file as well, "" for none: a model can search there for what the window
+	// has dropped, and Output reads what it lacks from there. The files, mode
+	// 0600, are in a directory of the Local's own, mode 0700, and go with
+	// their records, or with Close. What a Local left that was killed is
+	// removed by the next one, on Unix. The directory is made where it does
+	// not exist; one that others can write to is [ErrInvalid], unless it is
+	// sticky. A log that cannot be written, as on a full disk, ends; its
+	// process goes on, and Process.LogError says so.
+	LogDir string
+	// KeepLogs leaves the files where they are; whoever sets it removes them.
+	KeepLogs bool
+	// MaxLog bounds one log (64 MiB by default) and MaxLogs all of them (1 GiB
+	// by default), in bytes; negative is no bound. Beyond MaxLogs the oldest
+	// log of a process that has exited goes, unless KeepLogs is set.
+	MaxLog, MaxLogs int64
 
 	// Retain is how long the record and the output of a process that has
 	// exited are kept: 1 h by default; negative is for ever, as far as
@@ -122,6 +146,8 @@ func (o *Options) withDefaults() Options {
 	c.OutputMemory = bound(c.OutputMemory, defaultOutputMemory, math.MaxInt64)
 	c.MaxRunningPerChat = bound(c.MaxRunningPerChat, defaultMaxRunningPerChat, math.MaxInt)
 	c.MaxRunning = bound(c.MaxRunning, defaultMaxRunning, math.MaxInt)
+	c.MaxLog = bound(c.MaxLog, defaultMaxLog, math.MaxInt64)
+	c.MaxLogs = bound(c.MaxLogs, defaultMaxLogs, math.MaxInt64)
 	c.StopGrace = bound(c.StopGrace, defaultStopGrace, 0)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

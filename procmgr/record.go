@@ -68,7 +68,15 @@ func (r *record) snapshot() Process { return r.snapshotInto(new(box)) }
 func (r *record) snapshotInto(b *box) Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.process.cloneInto(b)
+	return r.withLog(r.process.cloneInto(b))
+}
+
+// withLog adds what there is to say about the log.
+func (r *record) withLog(p Process) Process {
+	if r.out != nil && r.out.log != nil {
+		p.LogPath, p.LogError = r.out.log.tell()
+	}
+	return p
 }
 
 // A box has room for what a Process points to, so that a copy of one takes a
@@ -103,9 +111,18 @@ func (p Process) cloneInto(b *box) Process {
 // is all there is.
 func (r *record) output(from int64, limit headtail.Limits, m *matcher) Output {
 	process := r.snapshot()
-	snap, matched := r.out.read(from, m)
+	snap, pending, matched := r.out.read(from, m)
+	next := snap.Total
+	if snap.Gap > 0 && r.out.log != nil {
+		r.out.log.fill(&snap, limit.Bytes)
+	}
+	if len(pending) > 0 {
+		// A live line is there to be seen, and has no offset yet.
+		snap.Tail = append(snap.Tail, pending...)
+		snap.Total += int64(len(pending))
+	}
 	text, truncated := snap.Text(limit)
-	return Output{Process: process, Text: text, Truncated: truncated, Next: snap.Total, Matched: matched}
+	return Output{Process: process, Text: text, Truncated: truncated, Next: next, Matched: matched}
 }
 
 // wait returns once the process is no longer in the given state or has exited,

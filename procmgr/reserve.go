@@ -174,7 +174,7 @@ func (l *Local) over(r *record, at time.Time, note func()) Process {
 	note()
 	r.process.ExitedAt = &at
 	r.turn(Exited)
-	exited := r.process.clone()
+	exited := r.withLog(r.process.clone())
 	r.mu.Unlock()
 	r.exit = l.exits.PushBack(r)
 	return exited

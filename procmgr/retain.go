@@ -18,6 +18,9 @@ func (l *Local) expire() {
 		l.remove(r)
 		r.out.drop()
 		l.past.add(r.chat, buried(r))
+		if r.out.log != nil {
+			r.out.log.retire()
+		}
 	}
 }
 
@@ -47,4 +50,17 @@ func (l *Local) retire() {
 	defer l.mu.Unlock()
 	l.expiring = nil
 	l.expire()
+}
+
+// freeLog drops the oldest log of a process that has exited, and reports
+// whether there was one.
+func (l *Local) freeLog() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := l.exits.Front(); e != nil; e = e.Next() {
+		if log := e.Value.(*record).out.log; log != nil && log.retire() {
+			return true
+		}
+	}
+	return false
 }

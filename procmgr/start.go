@@ -60,6 +60,9 @@ func (l *Local) launch(r *record, req StartRequest) error {
 		r.log(slog.LevelWarn, "process not started", slog.Any("error", err))
 		return err
 	}
+	if l.logs != nil {
+		r.out.log = l.logs.open()
+	}
 	began, told := r.snapshot(), make(chan struct{})
 	defer close(told)
 	l.wg.Go(r.pipe.collect)
@@ -94,7 +97,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 		State:      Running,
 		StartedAt:  time.Now(),
 	}
-	r.out = newStream(l.opts.Head, l.opts.Tail, int64(len(req.Command)), &l.memory, l.makeRoom)
+	r.out = newStream(l.opts.Head, l.opts.Tail, l.opts.RawOutput, int64(len(req.Command)), &l.memory, l.makeRoom)
 	cookie := newCookie()
 	env, withheld := l.environ(r, req, dir, cookie)
 	process.Withheld = withheld

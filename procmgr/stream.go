@@ -7,13 +7,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/headtail/plaintext"
 )
 
 // A stream is the output of one process: what is kept of it, and who waits for
-// something to appear in it.
+// something to appear in it. Its bytes are plain text, unless it is raw: what
+// offsets count is what is left of escape sequences and redrawn lines.
 type stream struct {
 	buf  *headtail.Buffer
 	keep int64 // bytes that buf keeps at most
+	log  *log  // nil for none; set before the first write
 	// counts are the bytes that the record takes beside its output.
 	counts int64
 
@@ -21,6 +24,8 @@ type stream struct {
 	// what it is fed.
 	mu       sync.Mutex
 	matchers []*matcher
+	clean    *plaintext.Writer // nil for a raw stream; guarded by mu
+	sink     sink              // what clean writes to; the writer's alone
 
 	// memory counts what all streams of a Local keep.
 	memory *atomic.Int64
@@ -33,9 +38,9 @@ type stream struct {
 }
 
 // newStream returns a stream that counts for some bytes from the beginning.
-func newStream(head, tail int, counts int64, memory *atomic.Int64, grown func()) *stream {
+func newStream(head, tail int, raw bool, counts int64, memory *atomic.Int64, grown func()) *stream {
 	memory.Add(counts)
-	return &stream{
+	s := &stream{
 		buf:    headtail.New(head, tail),
 		keep:   int64(head) + int64(tail),
 		counts: counts,
@@ -43,20 +48,81 @@ func newStream(head, tail int, counts int64, memory *atomic.Int64, grown func())
 		grown:  grown,
 		held:   counts,
 	}
+	if !raw {
+		s.clean = plaintext.NewWriter(&s.sink)
+	}
+	return s
 }
 
-// write takes the next bytes of output.
-func (s *stream) write(p []byte) {
-	if s.take(p) {
+// A sink takes what a plaintext.Writer writes for one write to it: mostly that
+// itself, which needs no copy.
+type sink struct {
+	given []byte // what was written to the Writer
+	text  []byte // what it wrote
+	buf   []byte // room for text that is something else; lent
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	if len(p) == len(s.given) && len(p) > 0 && &p[0] == &s.given[0] {
+		s.text = p
+		return len(p), nil
+	}
+	s.buf = append(s.buf, p...)
+	s.text = s.buf
+	return len(p), nil
+}
+
+// textBuffers lend out the room of a sink: it is held during a write, and not
+// by a process that prints nothing.
+var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// write takes the next bytes of output. It is called by one goroutine at a time.
+func (s *stream) write(p []byte) { s.add(p, false) }
+
+// end takes what was held back, and marks the end of the stream. It is called
+// once, and nothing is written after it.
+func (s *stream) end() {
+	s.add(nil, true)
+	if s.log != nil {
+		s.log.end()
+	}
+}
+
+func (s *stream) add(p []byte, last bool) {
+	room := textBuffers.Get().(*[]byte)
+	text, grown := s.take(p, last, *room)
+	if s.log != nil {
+		s.log.write(text) // without the lock: a slow disk holds up nobody who reads
+	}
+	if s.sink.buf != nil {
+		*room = s.sink.buf[:0]
+	}
+	s.sink = sink{}
+	textBuffers.Put(room)
+	if grown {
 		s.grown()
 	}
 }
 
-// take reports whether what is kept has grown.
-func (s *stream) take(p []byte) bool {
+// take returns what the next bytes add to the stream, and whether what is kept
+// has grown.
+func (s *stream) take(p []byte, last bool, room []byte) (text []byte, grown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.clean != nil {
+		s.sink = sink{given: p, buf: room[:0]}
+		if last {
+			_ = s.clean.Flush() // a sink never fails
+			s.clean = nil
+		} else {
+			_, _ = s.clean.Write(p)
+		}
+		p = s.sink.text
+	}
 	_, _ = s.buf.Write(p) // never fails
+	if last {
+		_ = s.buf.Close()
+	}
 	more := s.counts + min(s.buf.Total(), s.keep) - s.held
 	if more > 0 {
 		s.held += more
@@ -68,15 +134,23 @@ func (s *stream) take(p []byte) bool {
 	} else {
 		s.last = append(s.last[:0], p[len(p)-utf8.UTFMax:]...)
 	}
-	for _, m := range s.matchers {
-		m.feed(p)
-		m.look(s.visible)
+	if len(s.matchers) > 0 {
+		pending := s.pending()
+		for _, m := range s.matchers {
+			m.feed(p)
+			m.look(s.visible, pending)
+		}
 	}
-	return more > 0
+	return p, more > 0
 }
 
-// end marks the end of the stream.
-func (s *stream) end() { _ = s.buf.Close() }
+// pending returns what is held back of the newest line. The caller holds mu.
+func (s *stream) pending() []byte {
+	if s.clean == nil {
+		return nil
+	}
+	return s.clean.Pending()
+}
 
 // drop gives the memory back: nothing is written after it.
 func (s *stream) drop() {
@@ -98,33 +172,56 @@ func (s *stream) reclaim() {
 func (s *stream) visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 
 // watch lets a matcher see the stream from an offset on, until it is read with.
+// What the window has dropped comes from the log, as far as there is one.
 func (s *stream) watch(m *matcher, from int64) {
+	at := max(from, 0)
+	for s.log != nil && m.re != nil && !m.done && s.dropped(at) {
+		p := s.log.read(at, logChunk)
+		if len(p) == 0 {
+			break
+		}
+		m.feed(p)
+		at += int64(len(p))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen := s.buf.Snapshot(from)
+	seen := s.buf.Snapshot(at)
 	m.begin(seen)
-	if missing := s.buf.Total() - max(from, seen.Total); missing > 0 {
+	if missing := s.buf.Total() - max(at, seen.Total); missing > 0 {
 		m.feed(s.last[max(0, len(s.last)-int(missing)):])
 	}
 	m.from = from
-	m.look(s.visible)
+	m.shown = s.pending()
+	m.peek(m.shown)
+	m.look(s.visible, m.shown)
 	if !m.done {
 		s.matchers = append(s.matchers, m)
 	}
 }
 
-// read takes a snapshot, and at the same moment a matcher back: what it has
-// matched is in the snapshot.
-func (s *stream) read(from int64, m *matcher) (headtail.Snapshot, bool) {
+// dropped reports whether the window lacks anything from an offset on.
+func (s *stream) dropped(from int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	matched := false
+	return s.buf.Snapshot(from).Gap > 0
+}
+
+// logChunk is how much of a log is read at a time, in bytes.
+const logChunk = 256 << 10
+
+// read takes a snapshot, and at the same moment a matcher back: what it has
+// matched is in the snapshot. pending is what is held back: it comes after the
+// snapshot and may yet change.
+func (s *stream) read(from int64, m *matcher) (snap headtail.Snapshot, pending []byte, matched bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pending = s.pending()
 	if m != nil {
 		if i := slices.Index(s.matchers, m); i >= 0 {
 			s.matchers = slices.Delete(s.matchers, i, i+1)
 		}
-		m.look(s.visible)
+		m.look(s.visible, pending)
 		matched = m.done
 	}
-	return s.buf.Snapshot(from), matched
+	return s.buf.Snapshot(from), pending, matched
 }

@@ -32,7 +32,9 @@ func buried(r *record) *tombstone {
 	if len(p.Command) > maxEpitaph {
 		p.Command = strings.ToValidUTF8(p.Command[:maxEpitaph], "") + "…"
 	}
-	p.LogPath = ""
+	if !r.local.opts.KeepLogs {
+		p.LogPath = "" // it goes with the record
+	}
 	return &tombstone{id: r.id, key: r.key, process: p, total: r.out.buf.Total()}
 }
 

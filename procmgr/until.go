@@ -22,6 +22,7 @@ type matcher struct {
 	re      *regexp.Regexp // nil: anything that can be read from from on matches
 	from    int64
 	line    []byte // the unfinished line, at most maxLine bytes
+	shown   []byte // what was held back when the matcher began
 	done    bool
 	matched chan struct{}
 }
@@ -99,10 +100,34 @@ func (m *matcher) feed(p []byte) {
 	}
 }
 
-// look is feed for the matcher of any output: it matches what a reader can see.
-func (m *matcher) look(visible func() int64) {
-	if m.re == nil && !m.done && visible() > m.from {
+// look looks at what is held back of the newest line, a progress bar or a
+// prompt, which may yet be replaced. The matcher of any output looks at what a
+// reader can see.
+func (m *matcher) look(visible func() int64, pending []byte) {
+	switch {
+	case m.done:
+	case m.re != nil:
+		if !bytes.Equal(pending, m.shown) {
+			m.peek(pending)
+			m.shown = append(m.shown[:0], pending...)
+		}
+	case visible() > m.from || !bytes.Equal(pending, m.shown):
 		m.match()
+	}
+}
+
+// peek matches what is held back: it goes on with the unfinished line, or
+// begins a new one.
+func (m *matcher) peek(pending []byte) {
+	if m.done || m.re == nil || len(pending) == 0 {
+		return
+	}
+	line := append(bytes.Clone(m.line), pending...)
+	for part := range bytes.SplitSeq(line, []byte{'\n'}) {
+		if len(part) > 0 && m.re.Match(part[:min(len(part), maxLine)]) {
+			m.match()
+			return
+		}
 	}
 }
 

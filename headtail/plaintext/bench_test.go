@@ -1,0 +1,85 @@
+package plaintext_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail/plaintext"
+)
+
+// compare measures a and base in turns within one run, so that both meet the
+// same machine in the same mood, and reports how many times base's median a's
+// is, and how many of size bytes a second a takes.
+func compare(b *testing.B, size int, unit string, a, base func()) {
+	times := func(n int, f func()) time.Duration {
+		start := time.Now()
+		for range n {
+			f()
+		}
+		return time.Since(start)
+	}
+	// A turn is long beside the clock's grain, and short beside what disturbs
+	// a machine.
+	n := 1
+	for times(n, base) < 100*time.Microsecond {
+		n *= 2
+	}
+	var ours, floor []time.Duration
+	for b.Loop() {
+		ours = append(ours, times(n, a))
+		floor = append(floor, times(n, base))
+	}
+	median := func(ds []time.Duration) float64 {
+		slices.Sort(ds)
+		return float64(ds[len(ds)/2])
+	}
+	b.ReportMetric(median(ours)/median(floor), unit)
+	b.ReportMetric(median(ours)/float64(n), "ns/call")
+	b.ReportMetric(float64(size)*float64(n)/median(ours)*1e3, "MB/s")
+	b.ReportMetric(testing.AllocsPerRun(10, a), "allocs/call")
+	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
+}
+
+// BenchmarkPlain writes what has nothing to clean, beside a copy of the bytes,
+// which is the least that anyone does who keeps them.
+func BenchmarkPlain(b *testing.B) {
+	for _, text := range []struct{ name, line string }{
+		{"lines", "a line of output, as long as most lines are in a build's log\n"},
+		{"oneLine", "x"},
+		{"zeros", "\x00"},
+	} {
+		for _, size := range []int{100, 4 << 10, 32 << 10, 64 << 10, 1 << 20} {
+			b.Run(fmt.Sprintf("%s/%dB", text.name, size), func(b *testing.B) {
+				p := bytes.Repeat([]byte(text.line), size/len(text.line)+1)[:size]
+				dst := make([]byte, len(p))
+				w := plaintext.NewWriter(io.Discard)
+				compare(b, size, "x-copy", func() { _, _ = w.Write(p) }, func() { copy(dst, p) })
+			})
+		}
+	}
+}
+
+// BenchmarkTerminal writes what has much to clean.
+func BenchmarkTerminal(b *testing.B) {
+	for _, text := range []struct{ name, line string }{
+		{"colours", "\x1b[32m    ok\x1b[0m  \x1b[1mTestName\x1b[0m  \x1b[2m(0.01s)\x1b[0m in a package of some name\n"},
+		{"sparse", "a line of output, and a \x1b[31mred\x1b[0m word in each of its lines, among many others\n"},
+		{"dense", "\x1b[31ma\x1b[32mb\x1b[33mc\n"},
+		{"progress", "\rReceiving objects:  10% (123/1234), 1.20 MiB | 2.00 MiB/s"},
+		{"spinner", "\x1b[1G|\x1b[0K\x1b[1G/\x1b[0K"},
+		{"crlf", "a line of output, as long as most lines are in a build's log\r\n"},
+		{"links", "\x1b]8;;https://example.com/some/path/to/a/file.txt\x1b\\file.txt\x1b]8;;\x1b\\\n"},
+	} {
+		b.Run(text.name, func(b *testing.B) {
+			const size = 32 << 10
+			p := bytes.Repeat([]byte(text.line), size/len(text.line)+1)[:size]
+			dst := make([]byte, len(p))
+			w := plaintext.NewWriter(io.Discard)
+			compare(b, size, "x-copy", func() { _, _ = w.Write(p) }, func() { copy(dst, p) })
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package plaintext_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail/plaintext"
+)
+
+func seeds(f *testing.F, add func(stream string)) {
+	f.Helper()
+	for _, tests := range [][]test{sequenceTests, lineTests, textTests} {
+		for _, tt := range tests {
+			add(tt.in)
+		}
+	}
+}
+
+func FuzzWriter(f *testing.F) {
+	seeds(f, func(stream string) { f.Add(stream, uint16(0), uint16(0)) })
+	f.Add("a\r\x1b]b\x1b[31mc\n", uint16(5), uint16(4090))
+	f.Fuzz(func(t *testing.T, stream string, at, n uint16) {
+		// What is longer than the limit would not come up by itself.
+		if len(stream) > 0 {
+			i := int(at) % len(stream)
+			stream = stream[:i] + strings.Repeat(stream[i:i+1], int(n)%(limit+10)) + stream[i:]
+		}
+		checkText(t, stream)
+	})
+}
+
+func FuzzSplit(f *testing.F) {
+	seeds(f, func(stream string) { f.Add(stream, []byte{1, 2, 3, 0, 4}) })
+	f.Fuzz(checkSplit)
+}
+
+// Fuzzing is slow to come up with streams in which all that matters meets.
+func TestRandomStreams(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 500 {
+		stream := randomStream(r)
+		checkText(t, stream)
+		splits := make([]byte, r.IntN(40))
+		most := 1 + r.IntN(40)
+		for i := range splits {
+			splits[i] = byte(r.IntN(most))
+		}
+		checkSplit(t, stream, splits)
+	}
+}
+
+func randomStream(r *rand.Rand) string {
+	parts := []string{
+		"\r", "\n", "a", " ", "10%", "\x1b", "\x1b[", "\x1b]", "0", ";", "m", "\x1b[G", "\x1b[1G", "\x1b[31m",
+		"\r\n", "\x1b]0;t\a", "\x1bP", "\x1b\\", "\a", "\x18", "\x1b(B", "é", "\x9b", "\x00", "\b", "\x7f", "G",
+	}
+	r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	parts = parts[:1+r.IntN(len(parts))]
+	var b strings.Builder
+	for range r.IntN(60) {
+		part := parts[r.IntN(len(parts))]
+		if r.IntN(100) == 0 {
+			part = strings.Repeat(part, limit/len(part)+r.IntN(3)-1)
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// checkText checks the text of a stream that is written at once.
+func checkText(t *testing.T, stream string) {
+	t.Helper()
+	text := clean(t, stream)
+	require.Equal(t, oracle(stream), text)
+	require.NotContains(t, text, "\r")
+	require.LessOrEqual(t, len(text), len(stream))
+	require.Equal(t, text, clean(t, text), "plain text has nothing that could be cleaned")
+}
+
+// checkSplit writes the stream in writes as long as splits says and then what is
+// left in one, and checks that the text so far is always that of the stream so
+// far.
+func checkSplit(t *testing.T, stream string, splits []byte) {
+	t.Helper()
+	var out strings.Builder
+	w := plaintext.NewWriter(&out)
+	done := 0
+	for i := 0; i == 0 || done < len(stream); i++ {
+		n := len(stream) - done
+		if i < len(splits) {
+			n = min(n, int(splits[i]))
+		}
+		_, err := w.Write([]byte(stream[done : done+n]))
+		require.NoError(t, err)
+		done += n
+		require.Equal(t, oracle(stream[:done]), out.String()+string(w.Pending()), "after %q", stream[:done])
+	}
+	pending := w.Pending()
+	require.NoError(t, w.Flush())
+	require.Equal(t, oracle(stream), out.String())
+	require.True(t, strings.HasSuffix(out.String(), string(pending)))
+	require.Nil(t, w.Pending())
+}

@@ -1,0 +1,128 @@
+package plaintext
+
+// limit is how many bytes of a sequence, and of one state of a line, are held
+// back at most. Titles, links and progress lines are far shorter; what is longer
+// is an image or no terminal output at all.
+const limit = 4 << 10
+
+// The control characters that sequences begin and end with.
+const (
+	bel = 0x07 // ends an OSC, as xterm has it
+	can = 0x18 // cancels a sequence
+	sub = 0x1a // cancels a sequence
+	esc = 0x1b // begins a sequence, and ends one that is open
+)
+
+// A state says what kind of sequence is open, by ECMA-48's names.
+type state uint8
+
+const (
+	ground       state = iota // none
+	escape                    // ESC alone
+	intermediate              // ESC and intermediate bytes, as in ESC ( B
+	csi                       // ESC [
+	osc                       // ESC ]
+	str                       // DCS, SOS, PM or APC: ESC P, ESC X, ESC ^, ESC _
+)
+
+// A verdict says what has become of a sequence.
+type verdict uint8
+
+const (
+	unended  verdict = iota // the rest of it may come with the next write
+	isText                  // it is none
+	isGone                  // it has ended, and leaves nothing
+	isReturn                // it has ended, and is another way to write a \r
+)
+
+// A sequence is the escape sequence that is open, if one is.
+type sequence struct {
+	state  state
+	buf    []byte // what earlier writes brought of it
+	params int    // parameter and intermediate bytes of a CSI
+	last   byte   // the last of those
+}
+
+func (s *sequence) reset() { *s = sequence{buf: s.buf[:0]} }
+
+// scan reads from p what belongs to the sequence that is open; where none is, p
+// begins one. It returns how many bytes of p those are, and the verdict on the
+// whole sequence.
+//
+// There is no state for ST, which ends strings: it is ESC \, whose ESC ends the
+// string as it ends anything, and which is itself a sequence that goes. So a
+// sequence within another cannot leave a third behind.
+func (s *sequence) scan(p []byte) (int, verdict) {
+	most := min(len(p), limit-len(s.buf))
+	n := 0
+	if s.state == ground {
+		s.state = escape
+		n = 1
+	}
+	for ; n < most; n++ {
+		c := p[n]
+		switch c {
+		case esc:
+			return n, isGone
+		case can, sub:
+			return n + 1, isGone
+		case '\r', '\n':
+			return n, isText
+		}
+		switch s.state {
+		case escape:
+			switch {
+			case c == '[':
+				s.state = csi
+			case c == ']':
+				s.state = osc
+			case c == 'P' || c == 'X' || c == '^' || c == '_':
+				s.state = str
+			case isIntermediate(c):
+				s.state = intermediate
+			case isFinal(c):
+				return n + 1, isGone
+			default:
+				return n, isText
+			}
+		case intermediate:
+			switch {
+			case isIntermediate(c):
+			case isFinal(c):
+				return n + 1, isGone
+			default:
+				return n, isText
+			}
+		case csi:
+			switch {
+			case ' ' <= c && c <= '?':
+				s.params++
+				s.last = c
+			case '@' <= c && c <= '~':
+				if s.toFirstColumn(c) {
+					return n + 1, isReturn
+				}
+				return n + 1, isGone
+			default:
+				return n, isText
+			}
+		case osc:
+			if c == bel {
+				return n + 1, isGone
+			}
+		}
+	}
+	if len(s.buf)+n == limit {
+		return n, isText
+	}
+	return n, unended
+}
+
+func isIntermediate(c byte) bool { return ' ' <= c && c <= '/' }
+func isFinal(c byte) bool        { return '0' <= c && c <= '~' }
+
+// toFirstColumn reports whether a CSI that ends with c moves the cursor to the
+// first column of its line, by which Node's programs redraw lines.
+func (s *sequence) toFirstColumn(c byte) bool {
+	return c == 'G' && (s.params == 0 || s.params == 1 && (s.last == '0' || s.last == '1'))
+}

@@ -1,0 +1,340 @@
+package plaintext_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail/plaintext"
+)
+
+type test struct{ name, in, want string }
+
+var sequenceTests = []test{
+	{"colour", "\x1b[1;31mred\x1b[0m\n", "red\n"},
+	{"colour with colons", "\x1b[38:2::255:0:0mred\x1b[m\n", "red\n"},
+	{"private modes", "\x1b[?25l\x1b[?1049hx\x1b[?1049l\x1b[?25h", "x"},
+	{"intermediate bytes", "\x1b[2 q\x1b[!px", "x"},
+	{"cursor addressing", "\x1b[H\x1b[2Ja\x1b[3;4Hb\x1b[1A\x1b[2Kc", "abc"},
+	{"title, BEL", "\x1b]0;a title\atext", "text"},
+	{"title, ST", "\x1b]0;a title\x1b\\text", "text"},
+	{"link", "see \x1b]8;;https://example.com/\x1b\\the page\x1b]8;;\x1b\\.", "see the page."},
+	{"runes in a title", "\x1b]2;é€😀\atext", "text"},
+	{"invalid UTF-8 in a title", "\x1b]2;\xff\x9c\atext", "text"},
+	{"DCS", "\x1bP1$r0m\x1b\\text", "text"},
+	{"BEL does not end DCS", "\x1bPa\ab\x1b\\text", "text"},
+	{"SOS, PM, APC", "\x1bXa\x1b\\1\x1b^b\x1b\\2\x1b_c\x1b\\3", "123"},
+	{"through tmux", "\x1bPtmux;\x1b\x1b]52;c;eA==\a\x1b\\text", "text"},
+	{"save, restore, reset", "\x1b7a\x1b8b\x1bcc\x1b=d\x1b>e\x1bMf", "abcdef"},
+	{"character sets", "\x1b(Ba\x1b)0b\x1b%Gc\x1b#8d", "abcd"},
+	{"ESC and a newline", "\x1b\na", "\x1b\na"},
+	{"ESC at the end", "a\x1b", "a\x1b"},
+	{"ESC and what is no sequence", "\x1b\x00a\x1bé\x1b\x7fb", "\x1b\x00a\x1bé\x1b\x7fb"},
+	{"sequence at the end", "a\x1b[3", "a\x1b[3"},
+	{"newline in a sequence", "a\x1b[3\n1mb\n", "a\x1b[3\n1mb\n"},
+	{"newline in a title", "\x1b]0;no end\nb\n", "\x1b]0;no end\nb\n"},
+	{"CRLF in a title", "\x1b]0;no end\r\nb\r\n", "\x1b]0;no end\nb\n"},
+	{"newline in DCS", "\x1bPno end\nb\n", "\x1bPno end\nb\n"},
+	{"byte that fits no CSI", "\x1b[3é\x1b[\x07\x1b[4\x7f.", "\x1b[3é\x1b[\x07\x1b[4\x7f."},
+	{"ESC ends CSI", "\x1b[3\x1b[31mred", "red"},
+	{"ESC ends a title", "\x1b]0;title\x1b[31mred", "red"},
+	{"ESC ends ESC", "\x1b\x1b\x1b[31mred", "red"},
+	{"CAN and SUB end any", "\x1b\x18a\x1b[3\x1ab\x1b]0;\x18c\x1bP\x1ad\x1b(\x18e", "abcde"},
+	{"CAN and SUB by themselves", "a\x18b\x1ac", "a\x18b\x1ac"},
+	{"inner one leaves no outer one", "\x1b\x1b[0m[31mred", "[31mred"},
+	{"inner one in CSI", "\x1b[\x1b[0m31mred", "31mred"},
+	{"inner one in ESC alone, cancelled", "\x1b\x18[31mred", "[31mred"},
+	{"8-bit controls are bytes", "\x9b31mé\x9d0;t\x9c", "\x9b31mé\x9d0;t\x9c"},
+	{"continuation byte 0x9b", "\xe2\x80\x9bquoted", "\u201bquoted"},
+	{"longest title", "\x1b]" + repeat("x", limit-3) + "\atext", "text"},
+	{"longest title, ST", "\x1b]" + repeat("x", limit-3) + "\x1b\\text", "text"},
+	{"too long a title", "\x1b]" + repeat("x", limit-2) + "\atext", "\x1b]" + repeat("x", limit-2) + "\atext"},
+	{"too long, then a sequence", "\x1b]" + repeat("x", limit) + "\x1b[31mred", "\x1b]" + repeat("x", limit) + "red"},
+	{"longest CSI", "\x1b[" + repeat("1", limit-3) + "mred", "red"},
+	{"too long a CSI", "\x1b[" + repeat("1", limit-2) + "mred", "\x1b[" + repeat("1", limit-2) + "mred"},
+	{"too long a character set", "\x1b" + repeat("(", limit-1) + "B", "\x1b" + repeat("(", limit-1) + "B"},
+}
+
+var lineTests = []test{
+	{"CRLF", "a\r\nb\r\n\r\n", "a\nb\n\n"},
+	{"CRCRLF", "a\r\r\nb\r\r\r\n", "a\nb\n"},
+	{"CRLF behind spaces", "a  \r\n  \r\n", "a  \n  \n"},
+	{"colour between CR and LF", "a\r\x1b[0m\n", "a\n"},
+	{"two states", "a\rb\n", "a\nb\n"},
+	{"three states", "a\rb\rc\n", "a\nc\n"},
+	{"many states", "0%\r10%\r20%\r30%\r100%\r\n", "0%\n100%\n"},
+	{"no newline at the end", "a\rb\rc", "a\nc"},
+	{"CR at the end", "a\rb\r", "a\nb"},
+	{"CR alone at the end", "a\r", "a"},
+	{"nothing but CR", "\r", ""},
+	{"nothing but CRs and a newline", "\r\r\r\n", "\n"},
+	{"CR at the beginning", "\ra\n", "a\n"},
+	{"CRs at the beginning", "\r\r\ra\rb\n", "a\nb\n"},
+	{"erased by spaces", "10%\r100%\r    \rdone\n", "10%\ndone\n"},
+	{"erased by a sequence", "10%\r100%\r\x1b[Kdone\n", "10%\ndone\n"},
+	{"erased by backspaces", "10%\r100%\r\b\b\b\b\n", "10%\n100%\n"},
+	{"erased, and nothing more", "10%\r50%\r100%\r      \r\n", "10%\n100%\n"},
+	{"erased, nothing more, no newline", "10%\r100%\r\x1b[2K", "10%\n100%"},
+	{"erased first", "    \rworking\rdone\n", "    working\ndone\n"},
+	{"erased twice first", "\r    \r \rworking\rdone\n", "working\ndone\n"},
+	{"blanks alone", "  \r \r    \n", "  \n"},
+	{"the same again", "a\ra\n", "a\n"},
+	{"the same at last", "a\rb\ra\n", "a\n"},
+	{"the same but for spaces", "a\ra \n", "a\na \n"},
+	{"shorter over longer", "100%\r5\n", "100%\n5\n"},
+	{"each line by itself", "a\rb\rc\nd\re\rf\ng\n", "a\nc\nd\nf\ng\n"},
+	{"colours in states", "\x1b[32m 0%\x1b[0m\r\x1b[32m50%\x1b[0m\r\x1b[32m100%\x1b[0m\n", " 0%\n100%\n"},
+	{"to the first column by CSI G", "\x1b[1G|\x1b[0K\x1b[1G/\x1b[0G-\x1b[Gdone\n", "|\ndone\n"},
+	{"to other columns", "a\x1b[2Gb\x1b[10Gc\x1b[00Gd\x1b[0;1Ge\x1b[ Gf\n", "abcdef\n"},
+	{"text for a sequence", "a\r\x1b[3\rb\x1b\r\n", "a\nb\x1b\n"},
+	{"text for a sequence joins nothing", "\x1b\r[31mred\r\x1b[\r1mx\n", "\x1b\n1mx\n"},
+	{"longest state", "a\r" + repeat("x", limit) + "\rb\n", "a\nb\n"},
+	{"too long a state", "a\r" + repeat("x", limit+1) + "\rb\n", "a\n" + repeat("x", limit+1) + "\nb\n"},
+	{"too long a state behind another", "a\rb\r" + repeat("x", limit+1) + "y\rz\rc\n", "a\n" + repeat("x", limit+1) + "y\nc\n"},
+	{"too long a state at the beginning", "\r" + repeat("x", limit+1) + "\rb\n", repeat("x", limit+1) + "\nb\n"},
+	{"too long, and the same", repeat("x", limit+1) + "\r" + repeat("x", limit+1) + "\n", repeat("x", limit+1) + "\n" + repeat("x", limit+1) + "\n"},
+	{"longest, and the same", repeat("x", limit) + "\r" + repeat("x", limit) + "\n", repeat("x", limit) + "\n"},
+	{"long blanks", repeat(" ", limit) + "\ra\n", repeat(" ", limit) + "a\n"},
+	{"too long blanks are no blanks", repeat(" ", limit+1) + "\ra\n", repeat(" ", limit+1) + "\na\n"},
+	{"too long blanks behind a CR", "\r" + repeat("\x00", limit+1) + "\ra\n", repeat("\x00", limit+1) + "\na\n"},
+	{"sequence that makes a state too long", "a\r" + repeat("x", limit) + "\x1b[3\n", "a\n" + repeat("x", limit) + "\x1b[3\n"},
+}
+
+var textTests = []test{
+	{"nothing", "", ""},
+	{"prompt", "Password: ", "Password: "},
+	{"other controls", "a\b\a\t\v\f\x00\x7fb", "a\b\a\t\v\f\x00\x7fb"},
+	{"overstruck", "N\bNA\bA_\bx\n", "N\bNA\bA_\bx\n"},
+	{"UTF-8", "é€😀\n", "é€😀\n"},
+	{"Latin-1", "caf\xe9 \x9b \xff\n", "caf\xe9 \x9b \xff\n"},
+	{"UTF-16LE", "h\x00i\x00\r\x00\n\x00\r\x00\n\x00!\x00", "h\x00i\x00\n\x00\n\x00!\x00"},
+	{"UTF-16BE", "\x00h\x00i\x00\r\x00\n\x00\r\x00\n\x00!", "\x00h\x00i\x00\n\x00\n\x00!"},
+	{"UTF-16LE, ESC", "\x1b\x00[\x000\x00m\x00", "\x1b\x00[\x000\x00m\x00"},
+}
+
+func repeat(s string, n int) string { return strings.Repeat(s, n) }
+
+func TestWriter(t *testing.T) {
+	for _, group := range []struct {
+		name  string
+		tests []test
+	}{{"sequence", sequenceTests}, {"line", lineTests}, {"text", textTests}} {
+		for _, tt := range group.tests {
+			t.Run(group.name+"/"+tt.name, func(t *testing.T) {
+				require.Equal(t, tt.want, clean(t, tt.in))
+				require.Equal(t, tt.want, clean(t, strings.Split(tt.in, "")...), "rune by rune")
+				require.Equal(t, tt.want, oracle(tt.in), "the oracle knows better")
+				checkText(t, tt.in)
+			})
+		}
+	}
+}
+
+func TestPending(t *testing.T) {
+	type step struct{ in, out, pending string }
+	tests := []struct {
+		name  string
+		steps []step
+	}{
+		{"progress", []step{
+			{"fetching", "fetching", ""},
+			{"\r", "fetching", ""},
+			{" 10%", "fetching", "\n 10%"},
+			{"\r", "fetching", "\n 10%"},
+			{" 20", "fetching", "\n 20"},
+			{"%", "fetching", "\n 20%"},
+			{"\r\x1b[K", "fetching", "\n 20%"},
+			{"done", "fetching", "\ndone"},
+			{"\n", "fetching\ndone\n", ""},
+		}},
+		{"prompt", []step{{"Password: ", "Password: ", ""}}},
+		{"prompt behind a CR", []step{{"\r", "", ""}, {"  ", "", ""}, {"Password: ", "  Password: ", ""}}},
+		{"prompt behind another line's end", []step{{"ok\r\n\x1b[KPassword: ", "ok\nPassword: ", ""}}},
+		{"prompt over progress", []step{{"50%\r\x1b[KOverwrite? [y/N] ", "50%", "\nOverwrite? [y/N] "}}},
+		{"redrawn prompt", []step{{"> ", "> ", ""}, {"\r> l", "> ", "\n> l"}, {"\r> ", "> ", ""}, {"\r> ls", "> ", "\n> ls"}}},
+		{"sequence", []step{{"a\x1b", "a", "\x1b"}, {"[3", "a", "\x1b[3"}, {"1m", "a", ""}, {"b", "ab", ""}}},
+		{"sequence in a state", []step{{"a\rb\x1b[", "a", "\nb\x1b["}, {"0m", "a", "\nb"}}},
+		{"prompt in a title without an end", []step{{"\x1b]0;Password: ", "", "\x1b]0;Password: "}}},
+		{"too long a state", []step{
+			{"a\r" + repeat("x", limit), "a", "\n" + repeat("x", limit)},
+			{"x", "a\n" + repeat("x", limit+1), ""},
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			w := plaintext.NewWriter(&out)
+			require.Nil(t, w.Pending())
+			for _, s := range tt.steps {
+				_, err := w.Write([]byte(s.in))
+				require.NoError(t, err)
+				require.Equal(t, s.out, out.String(), "after %q", s.in)
+				pending := w.Pending()
+				require.Equal(t, s.pending, string(pending), "after %q", s.in)
+				clear(pending) // a copy
+				require.Equal(t, s.pending, string(w.Pending()))
+			}
+		})
+	}
+}
+
+func TestFlushBeginsAnotherStream(t *testing.T) {
+	var out strings.Builder
+	w := plaintext.NewWriter(&out)
+	for _, part := range []string{"a\rb", "c\x1b[3", "1m\r", "1m\n"} {
+		_, err := w.Write([]byte(part))
+		require.NoError(t, err)
+		require.NoError(t, w.Flush())
+		require.NoError(t, w.Flush(), "nothing is left")
+	}
+	require.Equal(t, "a\nbc\x1b[31m1m\n", out.String())
+}
+
+// A failing writer takes so many writes, and then fails.
+type failing struct {
+	writes int
+	err    error // nil: a write that is too short
+}
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.writes--; f.writes < 0 {
+		return len(p) / 2, f.err
+	}
+	return len(p), nil
+}
+
+func TestErrorsStay(t *testing.T) {
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		name, in  string
+		err, want error
+	}{
+		{"through", "plain", broken, broken},
+		{"gathered", "a\x1b[0mb\n", broken, broken},
+		{"large parts", repeat("x", 1<<16) + "\x1b[0m" + repeat("x", 1<<16), broken, broken},
+		{"short", "plain", nil, io.ErrShortWrite},
+		{"short, gathered", "a\x1b[0mb\n", nil, io.ErrShortWrite},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			under := &failing{writes: 1, err: tt.err}
+			w := plaintext.NewWriter(under)
+			_, err := w.Write([]byte("taken\n"))
+			require.NoError(t, err)
+			n, err := w.Write([]byte(tt.in))
+			require.Zero(t, n)
+			require.ErrorIs(t, err, tt.want)
+			under.writes = 100
+			n, err = w.Write([]byte("more\r"))
+			require.Zero(t, n)
+			require.ErrorIs(t, err, tt.want)
+			require.ErrorIs(t, w.Flush(), tt.want)
+			require.Equal(t, 100, under.writes, "nothing more is written")
+		})
+	}
+	t.Run("flush", func(t *testing.T) {
+		w := plaintext.NewWriter(&failing{err: broken})
+		_, err := w.Write([]byte("\x1b["))
+		require.NoError(t, err)
+		require.ErrorIs(t, w.Flush(), broken)
+		require.ErrorIs(t, w.Flush(), broken)
+	})
+}
+
+// A counting writer knows whether it was given the caller's own bytes.
+type counting struct {
+	writes, bytes int
+	last          []byte
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	c.writes++
+	c.bytes += len(p)
+	c.last = p
+	return len(p), nil
+}
+
+func TestWritesAreFewAndLarge(t *testing.T) {
+	plain := bytes.Repeat([]byte("a line of output\n"), 4096)
+	c := &counting{}
+	w := plaintext.NewWriter(c)
+	_, err := w.Write(plain)
+	require.NoError(t, err)
+	require.Equal(t, 1, c.writes)
+	require.Same(t, &plain[0], &c.last[0], "no copy")
+
+	for _, dense := range []string{"\x1b[32mok\x1b[0m  \x1b[1mTestName\x1b[0m\r\n", "\x1b[0m\n", "a\rb\r\n"} {
+		*c = counting{}
+		p := bytes.Repeat([]byte(dense), (64<<10)/len(dense))
+		_, err = w.Write(p)
+		require.NoError(t, err)
+		require.LessOrEqual(t, c.writes, c.bytes/2048+1, "%q", dense)
+	}
+	*c = counting{}
+	_, err = w.Write(nil)
+	require.NoError(t, err)
+	require.Zero(t, c.writes)
+}
+
+func TestWriteDoesNotAllocate(t *testing.T) {
+	for _, line := range []string{
+		"plain\n", "plain", "\x1b[31mred\x1b[0m\n", "windows\r\n", "10%\r20%\r30%\r\n", "\r10%", "\x1b]0;title\atext\n",
+		"\x1b", "\x1b[3", "\x1b]0;", "\r",
+	} {
+		w := plaintext.NewWriter(io.Discard)
+		p := []byte(line)
+		for range 3 * limit {
+			_, _ = w.Write(p)
+		}
+		// Less than one: the collector may take the borrowed buffer.
+		require.Less(t, testing.AllocsPerRun(1000, func() { _, _ = w.Write(p) }), 0.5, "%q", line)
+	}
+}
+
+// What never ends is written on, and not kept.
+func TestMemoryIsBounded(t *testing.T) {
+	const total, most = 32 << 20, 512 << 10
+	for _, tt := range []struct{ name, begin, repeat string }{
+		{"OSC", "\x1b]", "x"},
+		{"OSCs", "", "\x1b]xxxx"},
+		{"DCS", "\x1bP", "x\a"},
+		{"CSI", "\x1b[", "1;"},
+		{"intermediate bytes", "\x1b", "("},
+		{"ESC", "", "\x1b"},
+		{"one line", "", "x"},
+		{"blanks", "", "\x00"},
+		{"one state", "a\r", "x"},
+		{"blank states", "a\r", " "},
+		{"blanks behind a CR", "\r", " "},
+		{"states", "", "progress\r"},
+		{"long states", "", "\r" + repeat("x", limit)},
+		{"longer states", "", "\r" + repeat("x", limit+1)},
+		{"states of sequences", "", "\r\x1b]" + repeat("x", limit-3)},
+		{"CRs", "", "\r"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &counting{}
+			w := plaintext.NewWriter(c)
+			p := []byte(repeat(tt.repeat, (1<<20)/len(tt.repeat)))
+			_, err := w.Write([]byte(tt.begin))
+			require.NoError(t, err)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for n := 0; n < total; n += len(p) {
+				_, err := w.Write(p)
+				require.NoError(t, err)
+			}
+			runtime.ReadMemStats(&after)
+			// All that was ever allocated, so that what is kept is at most
+			// that. Some of it is buffers lent, which the race detector has
+			// lost at random.
+			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most))
+			require.LessOrEqual(t, len(w.Pending()), 2*limit+1)
+			require.NoError(t, w.Flush())
+		})
+	}
+}

@@ -1,0 +1,358 @@
+package procmgr
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+// The directories that Locals make for themselves in Options.LogDir. What has
+// the first name is removed once its Local is gone.
+const (
+	logsPrefix = "toolproc-logs-"
+	keptPrefix = "toolproc-kept-"
+)
+
+// logs is the directory of one Local's logs. Everything is opened through root:
+// whatever becomes of the names above it, nothing outside is touched.
+type logs struct {
+	path    string
+	root    *os.Root
+	dir     *os.File // root again, locked for as long as the Local lives
+	keep    bool
+	max     int64 // bytes of one log
+	maxAll  int64
+	freeOne func() bool // drops an old log, and reports whether it could
+	slog    *slog.Logger
+
+	total atomic.Int64 // bytes of all logs that are there
+	named atomic.Uint64
+
+	removals sync.WaitGroup
+	mu       sync.Mutex // guards closed, and that nothing is added to removals then
+	closed   bool
+}
+
+// openLogs makes a Local's directory, and removes what Locals that were killed
+// have left beside it.
+func openLogs(opts *Options, freeOne func() bool) (*logs, error) {
+	parent, err := filepath.Abs(opts.LogDir)
+	if err != nil {
+		return nil, xerrors.Errorf("log directory: %w", err)
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return nil, xerrors.Errorf("log directory: %w", err)
+	}
+	if info, err := os.Stat(parent); err != nil {
+		return nil, xerrors.Errorf("log directory: %w", err)
+	} else if othersCanWrite(info) {
+		return nil, xerrors.Errorf("log directory %s: others can write to it, make it 0700: %w", parent, ErrInvalid)
+	}
+	prefix := logsPrefix
+	if opts.KeepLogs {
+		prefix = keptPrefix
+	}
+	l := &logs{
+		keep:    opts.KeepLogs,
+		max:     opts.MaxLog,
+		maxAll:  opts.MaxLogs,
+		freeOne: freeOne,
+		slog:    opts.Logger,
+	}
+	for range 10 {
+		l.path = filepath.Join(parent, prefix+NewID())
+		if err := os.Mkdir(l.path, 0o700); err != nil {
+			return nil, xerrors.Errorf("log directory: %w", err)
+		}
+		if l.claim() {
+			l.removeOrphans(parent)
+			return l, nil
+		}
+		// Another Local has just taken it for an abandoned one.
+	}
+	return nil, xerrors.Errorf("log directory %s: what is made there is removed at once", parent)
+}
+
+// claim opens and locks the Local's directory, and reports whether it is its.
+func (l *logs) claim() bool {
+	var err error
+	if l.root, err = os.OpenRoot(l.path); err != nil {
+		return false
+	}
+	if l.dir, err = l.root.Open("."); err == nil {
+		if claimLogs(l.dir) {
+			if _, err = os.Stat(l.path); err == nil {
+				return true
+			}
+		}
+		l.dir.Close()
+	}
+	l.root.Close()
+	return false
+}
+
+// removeOrphans removes the logs of Locals that no longer live: their locks are
+// free.
+func (l *logs) removeOrphans(parent string) {
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(parent), logsPrefix+"*"))
+	for _, path := range left {
+		if path == l.path {
+			continue
+		}
+		dir, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		if info, err := dir.Stat(); err == nil && info.IsDir() && abandoned(dir) {
+			if err := os.RemoveAll(path); err == nil {
+				l.slog.Info("logs of a dead host removed", slog.String("path", path))
+			}
+		}
+		dir.Close()
+	}
+}
+
+// escapeGlob takes a path for filepath.Glob as it is.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// close removes the directory, unless it is kept.
+func (l *logs) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.removals.Wait()
+	if !l.keep {
+		_ = os.RemoveAll(l.path) // the next Local removes it otherwise
+	}
+	l.dir.Close()
+	l.root.Close()
+}
+
+// open makes the log of one process. Where it cannot, the log says why.
+func (l *logs) open() *log {
+	// The name says nothing about the process: IDs are the caller's.
+	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + NewID() + ".log"
+	file, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return &log{logs: l, failed: "no log: " + cause(err)}
+	}
+	return &log{logs: l, name: name, path: filepath.Join(l.path, name), file: file}
+}
+
+// reserve takes bytes of the quota of all logs, of which others may have to go.
+func (l *logs) reserve(n int64) bool {
+	for l.total.Add(n) > l.maxAll {
+		l.total.Add(-n)
+		if l.keep || !l.freeOne() {
+			return false
+		}
+	}
+	return true
+}
+
+// remove unlinks a file, off the path of whoever drops it.
+func (l *logs) remove(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return // the directory goes as a whole
+	}
+	l.removals.Go(func() { _ = l.root.Remove(name) }) // close waits; what it cannot remove, close does
+}
+
+// A log is the file of one process. Its bytes are the stream's from its
+// beginning on, so that offsets are the same.
+type log struct {
+	logs *logs
+	name string
+	path string
+
+	mu      sync.Mutex // guards what follows
+	file    *os.File   // nil once it is closed
+	size    int64
+	failed  string // why it has no more, or is not there
+	retired bool   // removed, or about to be
+}
+
+// write appends. A log that cannot take all of it ends.
+func (g *log) write(p []byte) {
+	g.mu.Lock()
+	over := g.failed != "" || g.file == nil || g.retired
+	size := g.size
+	g.mu.Unlock()
+	if over || len(p) == 0 {
+		return
+	}
+	n := min(int64(len(p)), g.logs.max-size)
+	if n > 0 && !g.logs.reserve(n) {
+		g.fail(`no room: all logs together have reached their limit`)
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.file == nil || g.retired {
+		g.logs.total.Add(-n)
+		return
+	}
+	written, err := g.file.WriteAt(p[:n], g.size)
+	g.logs.total.Add(int64(written) - n)
+	g.size += int64(written)
+	switch {
+	case err != nil:
+		g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + cause(err)
+	case n < int64(len(p)):
+		g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes, the limit of a log"
+	}
+}
+
+func (g *log) fail(why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + why
+}
+
+// end closes the file: a process that has ended needs no descriptor.
+func (g *log) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.file != nil {
+		g.file.Close()
+		g.file = nil
+	}
+}
+
+// tell returns where the log is, "" where it is not, and why it is not whole.
+func (g *log) tell() (path, failed string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.retired || g.path == "" || g.logs.gone() {
+		return "", g.failed
+	}
+	return g.path, g.failed
+}
+
+// gone reports whether the files are no longer there.
+func (l *logs) gone() bool {
+	if l.keep {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// retire removes the log with its record, unless it is kept, and reports whether
+// there was anything to remove.
+func (g *log) retire() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.logs.keep || g.retired || g.path == "" {
+		return false
+	}
+	g.retired = true
+	g.logs.total.Add(-g.size)
+	g.logs.remove(g.name)
+	return true
+}
+
+// read returns up to n bytes of the stream from an offset on, fewer where the
+// log has no more.
+func (g *log) read(from, n int64) []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n = min(n, g.size-from)
+	if n <= 0 || g.retired || g.path == "" {
+		return nil
+	}
+	file := g.file
+	if file == nil {
+		var err error
+		if file, err = g.logs.root.Open(g.name); err != nil {
+			return nil // the host closed the Local, or somebody removed it
+		}
+		defer file.Close()
+	}
+	p := make([]byte, n)
+	got, err := file.ReadAt(p, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return p[:got]
+}
+
+// fill takes into a snapshot what a text of so many bytes can show of its gap: as
+// much from the beginning and from the end of it.
+func (g *log) fill(s *headtail.Snapshot, limit int) {
+	want := int64(limit)
+	switch {
+	case limit == 0:
+		want = headtail.DefaultTextLimit
+	case limit < 0:
+		want = s.Gap
+	}
+	from := s.From + int64(len(s.Head))
+	if n := min(s.Gap, want-int64(len(s.Head))); n > 0 {
+		p := g.read(from, n)
+		if int64(len(p)) < s.Gap {
+			p = p[:len(p)-unfinished(p)] // no rune is torn at a gap
+		}
+		s.Head = append(s.Head, p...)
+		s.Gap -= int64(len(p))
+	}
+	to := s.Total - int64(len(s.Tail))
+	if n := min(s.Gap, want-int64(len(s.Tail))); n > 0 {
+		p := g.read(to-n, n)
+		if int64(len(p)) < n {
+			return // the log does not reach up to the tail
+		}
+		for i := 0; i < utf8.UTFMax-1 && len(p) > 0 && n < s.Gap && !utf8.RuneStart(p[0]); i++ {
+			p = p[1:]
+		}
+		s.Tail = append(p, s.Tail...)
+		s.Gap -= int64(len(p))
+	}
+	if s.Gap == 0 {
+		s.Head, s.Tail = append(s.Head, s.Tail...), nil
+	}
+}
+
+// unfinished returns how many bytes at the end begin a rune that does not end.
+func unfinished(p []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
+		if c := p[len(p)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(p[len(p)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// cause says what the system says, without the name of a file.
+func cause(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,345 @@
+package procmgr_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// logged returns a Local with logs, and where they are.
+func logged(t testing.TB, opts procmgr.Options) (*procmgr.Local, string) {
+	t.Helper()
+	opts.LogDir = filepath.Join(t.TempDir(), "logs")
+	return newLocal(t, &opts), opts.LogDir
+}
+
+// numbers returns what "seq n" prints.
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strconv.Itoa(i + 1))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// The log has every byte of the stream, in a file that only its user can read.
+func TestLogFile(t *testing.T) {
+	l, dir := logged(t, procmgr.Options{})
+	out := run(t, l.Chat("a"), `printf '\033[31mred\033[0m\n'; seq 20000; printf 'work 1%%\rwork 99%%\n'`)
+	want := "red\n" + numbers(20000) + "work 1%\nwork 99%\n"
+	require.NotNil(t, out.Truncated)
+	require.Empty(t, out.Process.LogError)
+	data, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.Equal(t, want, string(data))
+	require.EqualValues(t, len(want), out.Next, "offsets are those of the log")
+
+	rel, err := filepath.Rel(dir, out.Process.LogPath)
+	require.NoError(t, err)
+	require.NotContains(t, rel, out.Process.ID, "names are the manager's own")
+	for _, path := range []string{dir, filepath.Dir(out.Process.LogPath)} {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, fs.ModeDir|0o700, info.Mode())
+	}
+	info, err := os.Stat(out.Process.LogPath)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode())
+
+	all, err := l.List(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, out.Process.LogPath, all[0].LogPath)
+
+	require.NoError(t, l.Close())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "the logs go with the Local")
+	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Empty(t, out.Process.LogPath)
+	require.True(t, strings.HasSuffix(out.Text, "work 99%\n"))
+}
+
+// What the window has dropped comes from the log: whatever is asked for, the
+// text is the stream from there on, as much of it as the limit allows.
+func TestPagesFromTheLog(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{Head: 1000, Tail: 1000})
+	out := run(t, l, "seq 20000")
+	stream := numbers(20000)
+	for _, from := range []int{0, 1, 500, 1000, 1001, 50_000, len(stream) - 2000, len(stream) - 1000, len(stream) - 1, len(stream), len(stream) + 9} {
+		for _, limit := range []int{0, 200, 3000, 100_000, -1} {
+			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: int64(from), Limit: headtail.Limits{Bytes: limit}})
+			require.NoError(t, err)
+			rest := stream[min(from, len(stream)):]
+			require.EqualValues(t, len(stream), out.Next)
+			room := limit
+			if limit == 0 {
+				room = headtail.DefaultTextLimit
+			}
+			if limit < 0 || len(rest) <= room {
+				require.Equal(t, rest, out.Text, "from %d, limit %d", from, limit)
+				require.Nil(t, out.Truncated)
+				continue
+			}
+			first, last, ok := strings.Cut(out.Text, "\n\n... [omitted ")
+			require.True(t, ok)
+			_, last, ok = strings.Cut(last, "] ...\n\n")
+			require.True(t, ok)
+			require.True(t, strings.HasPrefix(rest, first), "from %d, limit %d", from, limit)
+			require.True(t, strings.HasSuffix(rest, last), "from %d, limit %d", from, limit)
+			require.Greater(t, len(out.Text), room*9/10, "the room is used: from %d, limit %d", from, limit)
+			require.LessOrEqual(t, len(out.Text), room)
+			require.EqualValues(t, len(rest), out.Truncated.OriginalBytes)
+		}
+	}
+}
+
+// Pages of a process that is read while it prints join without overlap or
+// loss, though the window is small.
+func TestPagesJoin(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{Head: 100, Tail: 100})
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: `for i in 1 2 3 4 5 6 7 8 9; do seq 3000; echo ä€😀; done`})
+	require.NoError(t, err)
+	id := out.Process.ID
+	var text strings.Builder
+	for next := int64(0); ; {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: next, Until: ".", Wait: long, Limit: headtail.Limits{Bytes: -1, Line: -1}})
+		require.NoError(t, err)
+		require.Nil(t, out.Truncated)
+		text.WriteString(out.Text)
+		next = out.Next
+		if out.Process.State == procmgr.Exited && out.Text == "" {
+			break
+		}
+	}
+	require.Equal(t, strings.Repeat(numbers(3000)+"ä€😀\n", 9), text.String())
+}
+
+// A gap that the log fills in part tears no rune.
+func TestLogPagesKeepRunesWhole(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{Head: 100, Tail: 100})
+	out := run(t, l, `i=0; while [ $i -lt 300 ]; do printf 'ä€😀ä€😀ä€😀ä€😀ä€😀'; i=$((i+1)); done`)
+	for limit := 70; limit < 110; limit++ {
+		for _, from := range []int64{0, 2, 900} {
+			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: from, Limit: headtail.Limits{Bytes: limit, Line: -1}})
+			require.NoError(t, err)
+			if from != 900 { // 900 may be within a rune: the caller has its beginning
+				require.NotContains(t, out.Text, "\uFFFD", "limit %d", limit)
+			}
+		}
+	}
+}
+
+// A line that the window has dropped is found in the log.
+func TestUntilInTheLog(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{Head: 1000, Tail: 1000})
+	out := begin(t, l, "seq 100000; echo NEEDLE; seq 100000; echo ready; exec sleep 1000")
+	id := out.Process.ID
+	for pattern, want := range map[string]bool{"^NEEDLE$": true, "^77777$": true, "^ready$": true, "^100001$": false, "x": false} {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: pattern})
+		require.NoError(t, err)
+		require.Equal(t, want, out.Matched, pattern)
+	}
+	after, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len(numbers(100000) + "NEEDLE\n")), Until: "^NEEDLE$"})
+	require.NoError(t, err)
+	require.False(t, after.Matched, "it stands before From")
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// A log has a limit; its process does not notice.
+func TestMaxLog(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{MaxLog: 10_000})
+	out := run(t, l, "seq 20000; exit 3")
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.Equal(t, "it ends after 10000 bytes, the limit of a log", out.Process.LogError)
+	data, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.Equal(t, numbers(20000)[:10_000], string(data))
+	require.True(t, strings.HasSuffix(out.Text, "20000\n"))
+	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: 5000})
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(out.Text, numbers(20000)[5000:9000]), "what it has can be read")
+	require.True(t, strings.HasSuffix(out.Text, "20000\n"))
+}
+
+// All logs together have a limit: the oldest of what has exited goes first.
+func TestMaxLogs(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{MaxLogs: 25_000})
+	var all []procmgr.Output
+	for range 4 {
+		all = append(all, run(t, l, "head -c 10000 /dev/zero | tr '\\0' x"))
+	}
+	for i, out := range all {
+		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Len(t, now.Text, 10000, "the output is there")
+		if i < 2 {
+			require.Empty(t, now.Process.LogPath)
+			eventually(t, "it is removed", func() bool {
+				_, err := os.Stat(out.Process.LogPath)
+				return os.IsNotExist(err)
+			})
+			continue
+		}
+		require.NotEmpty(t, now.Process.LogPath)
+		require.FileExists(t, now.Process.LogPath)
+	}
+	// One that is larger than all may be takes the others' place, and ends.
+	out := run(t, l, "head -c 30000 /dev/zero | tr '\\0' x")
+	require.Contains(t, out.Process.LogError, "no room: all logs together have reached their limit")
+	require.EqualValues(t, 30000, out.Next)
+}
+
+// The log goes with its record.
+func TestLogGoesWithItsRecord(t *testing.T) {
+	l, dir := logged(t, procmgr.Options{Retain: 1, MaxLogs: 100_000}) // 1 ns
+	for range 50 {                                                    // its bytes are given back as well
+		out := run(t, l, "head -c 10000 /dev/zero | tr '\\0' x")
+		require.Empty(t, out.Process.LogError)
+		eventually(t, "it is removed", func() bool {
+			files, err := filepath.Glob(dir + "/*/*")
+			return err == nil && len(files) == 0
+		})
+		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Empty(t, now.Process.LogPath)
+	}
+}
+
+// A host may keep the logs.
+func TestKeepLogs(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{KeepLogs: true, Retain: 1})
+	out := run(t, l, "seq 5")
+	eventually(t, "the record is gone", func() bool {
+		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		return err == nil && now.Text == "" && now.Process.LogPath == out.Process.LogPath
+	})
+	require.NoError(t, l.Close())
+	data, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.Equal(t, numbers(5), string(data))
+}
+
+// Nothing that somebody has put into the way is written to or read from.
+func TestLogsAndIntruders(t *testing.T) {
+	l, dir := logged(t, procmgr.Options{Head: 10, Tail: 10})
+	precious := filepath.Join(t.TempDir(), "precious")
+	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o600))
+
+	// The log is replaced by a link while its process runs, and after it.
+	hold := filepath.Join(t.TempDir(), "hold")
+	out := begin(t, l, "seq 100; echo ready; while [ ! -e "+hold+" ]; do sleep 0.01; done; seq 1000")
+	require.NoError(t, os.Remove(out.Process.LogPath))
+	require.NoError(t, os.Symlink(precious, out.Process.LogPath))
+	require.NoError(t, os.WriteFile(hold, nil, 0o600))
+	out = ended(t, l, out.Process.ID)
+	out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.NotContains(t, out.Text, "precious", "root does not lead outside")
+
+	// The directory is replaced by a link.
+	made := filepath.Dir(out.Process.LogPath)
+	require.NoError(t, os.Rename(made, made+"-moved"))
+	require.NoError(t, os.Symlink(t.TempDir(), made))
+	out = run(t, l, "seq 1000")
+	require.NoFileExists(t, out.Process.LogPath, "what is opened is the directory that was made")
+	files, err := filepath.Glob(made + "-moved/*.log")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	require.NoError(t, os.Remove(made))
+	require.NoError(t, os.Rename(made+"-moved", made))
+	data, err := os.ReadFile(precious)
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(data))
+	require.NoError(t, l.Close())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A log that cannot be made leaves the process alone.
+func TestLogThatCannotBeMade(t *testing.T) {
+	l, dir := logged(t, procmgr.Options{})
+	dirs, err := filepath.Glob(dir + "/*")
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(dirs[0]))
+	out := run(t, l, "echo all the same; exit 4")
+	require.Equal(t, "all the same\n", out.Text)
+	require.Equal(t, 4, *out.Process.ExitCode)
+	require.Empty(t, out.Process.LogPath)
+	require.Equal(t, "no log: no such file or directory", out.Process.LogError)
+}
+
+func TestLogDirThatCannotServe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := procmgr.NewLocal(&procmgr.Options{LogDir: file})
+	require.ErrorContains(t, err, "procmgr: new local: log directory: ")
+}
+
+// What a Local left that was killed is removed by the next one; a living one's
+// is not, nor what is kept, nor what somebody else has there.
+func TestLogsOfADeadHost(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing tells a dead Local's logs from a living one's here")
+	}
+	living, dir := logged(t, procmgr.Options{})
+	out := run(t, living, "echo living")
+	for _, name := range []string{"toolproc-logs-dead", "toolproc-kept-dead", "other"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "1.log"), []byte("x"), 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "toolproc-logs-file"), nil, 0o600))
+	var logged bytes.Buffer
+	newLocal(t, &procmgr.Options{LogDir: dir, Logger: slog.New(slog.NewJSONHandler(&logged, nil))})
+	require.NoDirExists(t, filepath.Join(dir, "toolproc-logs-dead"))
+	require.FileExists(t, filepath.Join(dir, "toolproc-kept-dead", "1.log"))
+	require.FileExists(t, filepath.Join(dir, "other", "1.log"))
+	require.FileExists(t, filepath.Join(dir, "toolproc-logs-file"))
+	require.FileExists(t, out.Process.LogPath)
+	require.Contains(t, logged.String(), "logs of a dead host removed")
+}
+
+// Many Locals in one directory do not take each other's for abandoned.
+func TestLogDirShared(t *testing.T) {
+	dir := t.TempDir()
+	done := make(chan error)
+	const locals = 16
+	for range locals {
+		go func() {
+			l, err := procmgr.NewLocal(&procmgr.Options{LogDir: dir})
+			if err != nil {
+				done <- err
+				return
+			}
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo x", Wait: long})
+			if err == nil && (out.Process.LogError != "" || out.Process.LogPath == "") {
+				err = fmt.Errorf("%+v", out)
+			}
+			if err == nil {
+				_, err = os.Stat(out.Process.LogPath)
+			}
+			l.Close()
+			done <- err
+		}()
+	}
+	for range locals {
+		require.NoError(t, <-done)
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
