@@ -14,8 +14,13 @@
 //     other loop: definitions, JSON schemas and one Call method.
 //   - [github.com/toolproc/toolproc/procmgr]: the process manager alone, and the
 //     interface to implement for a manager of your own.
+//   - [github.com/toolproc/toolproc/procmgr/prochttp]: processes on another
+//     machine, by HTTP or a unix socket.
+//   - [github.com/toolproc/toolproc/procmgr/proctest]: the suite for a manager of
+//     your own.
 //   - [github.com/toolproc/toolproc/headtail]: the beginning and the end of a
-//     byte stream in bounded memory.
+//     byte stream in bounded memory; its package plaintext takes out what is for
+//     terminals alone.
 //   - [github.com/toolproc/toolproc/envpolicy]: which environment a child gets.
 //
 // toolproc is no sandbox. A command has the rights of the user that it runs as.

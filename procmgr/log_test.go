@@ -2,6 +2,7 @@ package procmgr_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -332,8 +333,7 @@ func TestLogDirShared(t *testing.T) {
 			if err == nil {
 				_, err = os.Stat(out.Process.LogPath)
 			}
-			l.Close()
-			done <- err
+			done <- errors.Join(err, l.Close())
 		}()
 	}
 	for range locals {

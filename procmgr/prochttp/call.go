@@ -71,10 +71,15 @@ func (a *answer) output(m *manager, id string) (procmgr.Output, error) {
 	if err := json.Unmarshal(a.body, &out); err != nil {
 		return procmgr.Output{}, xerrors.Errorf("the answer cannot be read: %w", err)
 	}
-	if p := out.Process; p.ID != id || m.isChat && p.ChatID != m.chat {
+	if !m.isOf(out.Process, id) {
 		return procmgr.Output{}, errMixedUp
 	}
 	return out, nil
+}
+
+// isOf reports whether a process is the one that was asked for.
+func (m *manager) isOf(p procmgr.Process, id string) bool {
+	return p.ID == id && (!m.isChat || p.ChatID == m.chat)
 }
 
 // A lostError is an attempt that got no answer.
@@ -82,6 +87,7 @@ type lostError struct {
 	cause   error
 	sent    bool // the server may have seen it
 	timeout bool // the attempt took too long
+	final   bool // the next one would fare no better
 }
 
 func (e *lostError) Error() string { return "the server cannot be reached: " + e.cause.Error() }
@@ -148,6 +154,7 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 // permanent reports whether trying again cannot help.
 func permanent(err error) bool {
 	var (
+		lost      *lostError
 		name      *net.DNSError
 		authority x509.UnknownAuthorityError
 		invalid   x509.CertificateInvalidError
@@ -155,7 +162,8 @@ func permanent(err error) bool {
 		verify    *tls.CertificateVerificationError
 		plain     tls.RecordHeaderError
 	)
-	return errors.As(err, &name) && name.IsNotFound ||
+	return errors.As(err, &lost) && lost.final ||
+		errors.As(err, &name) && name.IsNotFound ||
 		errors.As(err, &authority) || errors.As(err, &invalid) || errors.As(err, &hostname) ||
 		errors.As(err, &verify) || errors.As(err, &plain)
 }
@@ -175,7 +183,7 @@ func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	lose := func(cause error) error {
+	lose := func(cause error) *lostError {
 		lost := &lostError{cause: cause, sent: sent, timeout: errors.Is(context.Cause(ctx), errLate)}
 		if lost.timeout {
 			lost.cause = errLate
@@ -219,13 +227,19 @@ func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
 	return a, nil
 }
 
-// stranger is the error of an answer that no handler gave.
-func (c *Client) stranger(a *answer, lose func(error) error) error {
+// stranger is the error of an answer that no handler gave, or that something in
+// between has changed.
+func (c *Client) stranger(a *answer, lose func(error) *lostError) error {
 	status := strconv.Itoa(a.status) + " " + http.StatusText(a.status)
 	switch {
 	case a.status >= 500 || a.status == http.StatusTooManyRequests || a.status == http.StatusRequestTimeout:
 		return lose(xerrors.Errorf("something in between answered %s", status))
-	case a.status >= 300 && a.status < 400:
+	case a.status < 300:
+		// A handler may stand behind what drops its headers.
+		lost := lose(xerrors.Errorf("the answer has no header %s: is the URL right, and does everything in between pass headers on?", headerInstance))
+		lost.final = true
+		return lost
+	case a.status < 400:
 		return xerrors.Errorf("something answered %s: redirects are not followed, use the URL that they lead to", status)
 	}
 	return xerrors.Errorf("something answered %s that is no toolproc server: is the URL right?", status)

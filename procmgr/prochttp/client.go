@@ -261,9 +261,8 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 	return m.c.seen.explain(m.chat, id, err)
 }
 
-// errMixedUp is the error of an answer that is for somebody else: a proxy that
-// caches would give it.
-var errMixedUp = xerrors.New("the answer is about another process or chat: is there a cache in between?")
+// errMixedUp is the error of an answer that is for somebody else.
+var errMixedUp = xerrors.New("the answer is about another process or chat: does something in between cache, or change the header " + headerChat + "?")
 
 // processPath returns the path of an endpoint of one process.
 func processPath(id, endpoint string) string {

@@ -52,6 +52,9 @@ func (q *request) start() {
 		out, err = q.manager.Output(q.Context(), q.id, procmgr.OutputRequest{Limit: req.Limit})
 		out.Process.Attached = attached
 	}
+	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && q.h.opts.Context.Err() == nil {
+		q.w.Header().Set(headerWaiting, "true")
+	}
 	q.finish("start", out, err)
 }
 
@@ -147,6 +150,6 @@ func (q *request) mine(p procmgr.Process) bool {
 	if q.chat == "" || p.ChatID == q.chat {
 		return true
 	}
-	q.failWith(q.endpoint, xerrors.New("the host answered for another chat"), nil)
+	q.failWith(q.endpoint, xerrors.New("the host answered for another chat"), q.mayHaveBegun())
 	return false
 }

@@ -494,6 +494,49 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	require.LessOrEqual(t, requests, 2)
 }
 
+// What drops the headers of an answer leaves a start unknown, and not unsaid.
+func TestDroppedHeaders(t *testing.T) {
+	inner := serve(t, newHandler(t, newLocal(t, nil), nil))
+	drop := false
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		req, _ := http.NewRequestWithContext(r.Context(), r.Method, inner+r.URL.RequestURI(), r.Body)
+		req.Header = r.Header.Clone()
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			return
+		}
+		defer res.Body.Close()
+		if !drop {
+			w.Header().Set("Toolproc-Instance", res.Header.Get("Toolproc-Instance"))
+		}
+		_, _ = io.Copy(w, res.Body)
+	}))
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	c := newClient(t, url, nil)
+	run(t, c, "true")
+	drop = true
+	command, ran := effects(t)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.ErrorContains(t, err, "the answer has no header Toolproc-Instance")
+	require.Equal(t, "x", out.Process.ID)
+	require.Equal(t, 1, ran())
+}
+
+// A wait that knows the state ends where that has changed before it began.
+func TestWaitWithAState(t *testing.T) {
+	local := newLocal(t, nil)
+	id := run(t, local.Chat("a"), "sleep 1000 & echo left").Process.ID
+	h := newHandler(t, local, nil)
+	for _, query := range []string{"wait=1m&state=running", "wait=1m&state=running&wait_id=w"} {
+		began := time.Now()
+		status, _ := ask(t, h, request(http.MethodGet, "/"+id+"/output?"+query, ""))
+		require.Equal(t, http.StatusOK, status)
+		require.Less(t, time.Since(began), 30*time.Second)
+	}
+	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
+}
+
 // A server that shuts down ends its waits with an answer.
 func TestGracefulShutdown(t *testing.T) {
 	ctx, shutDown := context.WithCancel(t.Context())
@@ -520,7 +563,7 @@ func TestGracefulShutdown(t *testing.T) {
 		results <- result{out, err}
 	}()
 	go func() {
-		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "echo ready; exec sleep 1000", Wait: time.Hour})
+		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "echo ready; exec sleep 1000", Wait: time.Hour}) // of several requests
 		results <- result{out, err}
 	}()
 	require.Eventually(t, func() bool {

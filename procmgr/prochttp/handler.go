@@ -217,7 +217,7 @@ func (q *request) route() func() {
 		}
 		q.id = id
 	}
-	if q.Method != method {
+	if q.Method != method && (path != pathHealth || q.Method != http.MethodHead) {
 		q.w.Header().Set("Allow", method)
 		q.fail(failure{Code: codeMethod})
 		return nil
@@ -237,7 +237,7 @@ func (q *request) health() {
 	}{"ok"})
 }
 
-// mayHaveBegun is what is known of a process whose start panicked.
+// mayHaveBegun is what may be told of a process whose start went wrong.
 func (q *request) mayHaveBegun() *procmgr.Output {
 	if q.endpoint != "start" || q.id == "" {
 		return nil

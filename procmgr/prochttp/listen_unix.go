@@ -42,7 +42,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err := os.Mkdir(private, 0o700); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(private)
+	defer func() { _ = os.RemoveAll(private) }() // it is empty by then
 	made := filepath.Join(private, "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
 	if err != nil {

@@ -162,7 +162,7 @@ func serveOn(t testing.TB, l net.Listener, handler http.Handler) *http.Server {
 		_ = server.Serve(l)
 	}()
 	t.Cleanup(func() {
-		server.Close()
+		require.NoError(t, server.Close())
 		<-done
 	})
 	return server

@@ -174,6 +174,14 @@ func TestRefusedBodies(t *testing.T) {
 		{"a misspelled field", "application/json", `{"command":"true","workdir":"/"}`, 400, "invalid"},
 		{"a wait that is a number", "application/json", `{"command":"true","wait":10}`, 400, "invalid"},
 		{"a wait without a unit", "application/json", `{"command":"true","wait":"10"}`, 400, "invalid"},
+		{"a field in other letters", "application/json", `{"Command":"true"}`, 400, "invalid"},
+		{"a field twice", "application/json", `{"command":"true","command":"false"}`, 400, "invalid"},
+		{"a field twice, once in other letters", "application/json", `{"COMMAND":"false","command":"true"}`, 400, "invalid"},
+		{"no Unicode", "application/json", "{\"command\":\"echo \xff\"}", 400, "invalid"},
+		{"half of a surrogate pair", "application/json", `{"command":"echo \udc80"}`, 400, "invalid"},
+		{"the other half", "application/json", `{"command":"echo \ud83d\n"}`, 400, "invalid"},
+		{"two first halves", "application/json", `{"command":"echo \ud83d\ud83d"}`, 400, "invalid"},
+		{"null", "application/json", `null`, 400, "invalid"},
 		{"no command", "application/json", `{}`, 400, "invalid"},
 		{"too long", "application/json", `{"command":"` + strings.Repeat("x", 10_000) + `"}`, 413, "too_large"},
 		{"deep", "application/json", strings.Repeat(`{"env":`, 1000), 400, "invalid"},
@@ -202,6 +210,15 @@ func TestRefusedBodies(t *testing.T) {
 	all, err := local.List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all, "nothing was started")
+}
+
+// What only looks like half of a character is not one.
+func TestEscapes(t *testing.T) {
+	h := newHandler(t, newLocal(t, nil), nil)
+	for _, command := range []string{`true # \\udc80`, `true # \ud83d\ude00`, `true # \u00e4\n`, `true # \\\\ud83d`, `true # \"\u005c`} {
+		status, _ := ask(t, h, request(http.MethodPost, "/start", `{"command":"`+command+`","wait":"30s"}`))
+		require.Equal(t, http.StatusOK, status, command)
+	}
 }
 
 // A media type may have parameters.

@@ -65,9 +65,12 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	}
 	switch {
 	case err == nil:
-	case answer != nil && answer.failure.Result != nil:
-		return *answer.failure.Result, err
 	case answer != nil && answer.failure.Code == codeRestarted:
+		return begun, xerrors.Errorf("the server was restarted after the command was sent to it: %w", procmgr.ErrUnknown)
+	case answer != nil && answer.failure.Result != nil:
+		if out := *answer.failure.Result; m.isOf(out.Process, req.ID) {
+			return out, err
+		}
 		return begun, err
 	case !c.mayHaveArrived:
 		if !asked {
@@ -85,7 +88,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		return begun, unknown(err)
 	}
 	attached := out.Process.Attached && !own // an attempt of this call is no other call
-	if left := time.Until(until); left > 0 && c.wait == slice && out.Process.State == procmgr.Running {
+	if left := time.Until(until); answer.waiting && left > 0 {
 		more, err := m.output(ctx, req.ID, procmgr.OutputRequest{Wait: left, Limit: req.Limit}, procmgr.Running)
 		if err != nil {
 			if more.Process.ID == "" {
@@ -116,7 +119,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		return procmgr.Output{}, xerrors.Errorf("the pattern has %d bytes: %w", len(req.Until), procmgr.ErrInvalid)
 	}
 	query := outputQuery{OutputRequest: req, State: state}
-	if req.Until != "" || req.Wait > slice {
+	if req.Until != "" || req.Wait > slice || state != "" {
 		query.WaitID = newKey()
 	}
 	began := time.Now()
@@ -130,7 +133,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		}
 		answer, err := m.c.call(ctx, c)
 		if err != nil {
-			if answer != nil && answer.failure.Result != nil {
+			if answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id) {
 				last = *answer.failure.Result
 			}
 			return last, m.c.seen.explain(m.chat, id, err)

@@ -4,6 +4,7 @@ package prochttp_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -75,9 +76,9 @@ func TestUnixSocketOfAnotherUser(t *testing.T) {
 		t.Skip("only root can become somebody else")
 	}
 	// The directories of the test are closed to others already; this one is not.
-	dir, err := os.MkdirTemp("/tmp", "toolproc")
+	dir, err := os.MkdirTemp("/tmp", "toolproc") //nolint:usetesting // others must be able to enter it
 	require.NoError(t, err)
-	defer os.RemoveAll(dir)
+	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
 	require.NoError(t, os.Chmod(dir, 0o755))
 	path := filepath.Join(dir, "s")
 	l, err := prochttp.ListenUnix(path)
@@ -109,11 +110,11 @@ func TestConnect(t *testing.T) {
 	}
 	conn, err := net.Dial("unix", path)
 	if err != nil {
-		os.Stdout.WriteString(err.Error() + "\n")
+		fmt.Println(err)
 		return
 	}
 	conn.Close()
-	os.Stdout.WriteString("connected\n")
+	fmt.Println("connected")
 }
 
 // What is at the path stays, unless it is a socket that nobody serves.

@@ -91,6 +91,12 @@ func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err
 	ctx, done := q.h.untilShutdown(q.Context())
 	defer done()
 
+	if query.WaitID == "" && query.State != "" {
+		out, err := q.manager.Output(ctx, q.id, snapshot)
+		if err != nil || out.Matched || out.Process.State != query.State {
+			return out, false, err
+		}
+	}
 	if query.WaitID == "" {
 		release, ok := q.h.waits.enter(true)
 		if !ok {
@@ -151,32 +157,35 @@ func (q *request) heldOutput(ctx context.Context, query outputQuery) (out procmg
 func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey) (held *heldWait, began bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if held = w.held[key]; held != nil {
-		held.users++
-		if held.expiry != nil {
-			held.expiry.Stop()
-			held.expiry = nil
+	if there := w.held[key]; there != nil {
+		there.users++
+		if there.expiry != nil {
+			there.expiry.Stop()
+			there.expiry = nil
 		}
-		return held, false, nil
+		return there, false, nil
 	}
 	if !w.take() {
 		return nil, false, errBusy
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	held = &heldWait{cancel: cancel, done: make(chan struct{}), users: 1}
-	w.held[key] = held
-	go func() {
-		defer close(held.done)
-		defer func() {
-			if p := recover(); p != nil {
-				held.err = xerrors.Errorf("the host panicked: %v", p)
-			}
-		}()
-		req := key.request
-		req.Wait = maxHeld
-		held.out, held.err = m.Output(ctx, key.process, req)
+	begun := &heldWait{cancel: cancel, done: make(chan struct{}), users: 1}
+	w.held[key] = begun
+	go begun.wait(ctx, m, key)
+	return begun, true, nil
+}
+
+// wait is the wait itself.
+func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey) {
+	defer close(h.done)
+	defer func() {
+		if p := recover(); p != nil {
+			h.err = xerrors.Errorf("the host panicked: %v", p)
+		}
 	}()
-	return held, true, nil
+	req := key.request
+	req.Wait = maxHeld
+	h.out, h.err = m.Output(ctx, key.process, req)
 }
 
 // leave ends a request's part in a held wait; the last one to leave gives it

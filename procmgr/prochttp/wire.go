@@ -3,8 +3,6 @@ package prochttp
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -29,7 +27,8 @@ const (
 	// headerInstance is on every answer, and on a start: which handler is
 	// meant. Another one knows nothing of the process IDs that were used.
 	headerInstance = "Toolproc-Instance"
-	// headerWaiting is on the answer of a wait that can be gone on with.
+	// headerWaiting is on the answer of a wait that can be gone on with: its
+	// time was up before it ended.
 	headerWaiting = "Toolproc-Waiting"
 	// headerKey is on a signal: the handler that has seen the key gives the
 	// answer that it gave then.
@@ -274,21 +273,4 @@ func encode(v any) ([]byte, error) {
 		return nil, xerrors.Errorf("encode: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-// decodeStrict reads one JSON value and refuses fields that v lacks: a command
-// must not run without what its caller asked for.
-func decodeStrict(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
-	if err == nil {
-		if _, after := dec.Token(); !errors.Is(after, io.EOF) {
-			err = xerrors.New("there is something after its end")
-		}
-	}
-	if err != nil {
-		return xerrors.Errorf("the body is not the JSON object of this endpoint (%v): %w", err, procmgr.ErrInvalid)
-	}
-	return nil
 }

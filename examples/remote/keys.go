@@ -1,0 +1,129 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"flag"
+	"io"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+)
+
+// The files that keys makes.
+const (
+	tokenName = "token"
+	certName  = "cert.pem"
+	keyName   = "key.pem"
+)
+
+// keys makes a token, and a certificate that signs itself: who trusts it trusts
+// this one server and nobody else's.
+func keys(args []string) error {
+	flags := flag.NewFlagSet("keys", flag.ContinueOnError)
+	dir := flags.String("dir", "keys", "`directory` to write token, cert.pem and key.pem to")
+	hosts := flags.String("hosts", "localhost,127.0.0.1,::1", "`names` and addresses of the server")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(*dir, 0o700); err != nil {
+		return err
+	}
+	return writeKeys(*dir, strings.Split(*hosts, ","))
+}
+
+func writeKeys(dir string, hosts []string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "toolproc remote"},
+		NotBefore:    now.Add(-time.Hour), // clocks differ
+		NotAfter:     now.AddDate(0, 3, 0),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{
+		tokenName: []byte(rand.Text() + "\n"), // at least 128 random bits
+		certName:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}),
+		keyName:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
+	} {
+		if err := writeNew(filepath.Join(dir, name), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file that is not there yet, and that only its user can read.
+func writeNew(name string, content []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// readToken reads a token. One that others can read is refused, since nobody can
+// tell who has it by now.
+func readToken(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	const others fs.FileMode = 0o077
+	if runtime.GOOS != "windows" && info.Mode().Perm()&others != 0 {
+		return "", xerrors.Errorf("others can read or write the token in %s: make a new one, with mode 0600", name)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" {
+		return "", xerrors.Errorf("there is no token in %s", name)
+	}
+	return token, nil
+}

@@ -1,0 +1,163 @@
+package prochttp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// A process on another machine is used like one on this.
+func Example() {
+	// There: a daemon serves its processes.
+	local, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "of-the-agent"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(handler) // a real one uses TLS
+	defer server.Close()
+
+	// Here: a client is a procmgr.Host.
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "of-the-agent"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	out, err := client.Chat("chat-1").Start(context.Background(), procmgr.StartRequest{
+		Command: "echo hello; exit 3",
+		Wait:    time.Minute,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(out.Text)
+	fmt.Println(out.Process.State, *out.Process.ExitCode)
+	// Output:
+	// hello
+	// exited 3
+}
+
+// Authorize binds each caller to its own chats.
+func ExampleNewHandler() {
+	local, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	chats := map[string][]string{"alice": {"a-1", "a-2"}, "bob": {"b-1"}}
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{
+		Authorize: func(r *http.Request) (prochttp.Scope, error) {
+			own, ok := chats[r.Header.Get("X-User")] // set by a proxy that has checked who it is
+			if !ok {
+				return prochttp.Scope{}, errors.New("unknown user")
+			}
+			return prochttp.Scope{Chats: func(id string) bool { return slices.Contains(own, id) }}, nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+
+	bob, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Header: http.Header{"X-User": {"bob"}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer bob.Close()
+	_, err = bob.Chat("b-1").List(context.Background())
+	fmt.Println(err)
+	_, err = bob.Chat("a-1").List(context.Background())
+	fmt.Println(err)
+	_, err = bob.List(context.Background())
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// prochttp: list: this caller may not act for this chat
+	// prochttp: list: this caller may not act without a chat: name one in the header Toolproc-Chat-Id
+}
+
+// A start whose answer is lost is found again by its ID.
+func ExampleNewClient() {
+	local, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	req := procmgr.StartRequest{ID: "migration-7", Command: "echo migrated", Wait: time.Minute}
+	for range 2 {
+		out, err := client.Start(context.Background(), req)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%q attached=%v\n", out.Text, out.Process.Attached)
+	}
+	// Output:
+	// "migrated\n" attached=false
+	// "migrated\n" attached=true
+}
+
+// A socket that only this user can open needs no token.
+func ExampleListenUnix() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "toolproc.sock")
+	listener, err := prochttp.ListenUnix(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	local, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+
+	client, err := prochttp.NewClient("unix://"+path, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	out, err := client.Start(context.Background(), procmgr.StartRequest{Command: "echo hello", Wait: time.Minute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(out.Text)
+	// Output:
+	// hello
+}

@@ -1,0 +1,100 @@
+package prochttp
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// What docs/protocol.md shows, for the test that holds it to the code.
+
+// A ProtocolCode is a row of the table of codes.
+type ProtocolCode struct {
+	Code     string
+	Status   int
+	Sentinel error // nil: none
+}
+
+// ProtocolCodes returns the table of codes.
+func ProtocolCodes() []ProtocolCode {
+	all := make([]ProtocolCode, len(codes))
+	for i, row := range codes {
+		all[i] = ProtocolCode{string(row.code), row.status, row.sentinel}
+	}
+	return all
+}
+
+// ProtocolHeaders returns the headers that are the protocol's own.
+func ProtocolHeaders() []string {
+	return []string{headerChat, headerInstance, headerWaiting, headerKey}
+}
+
+// ProtocolObjects returns a value of each type that crosses the wire, by the
+// heading of its table.
+func ProtocolObjects() map[string]any {
+	return map[string]any{
+		"Start request":     &startBody{},
+		"Signal request":    &signalBody{},
+		"List object":       &listBody{},
+		"Error object":      &failure{},
+		"Output object":     &procmgr.Output{},
+		"Process object":    &procmgr.Process{},
+		"Usage object":      &procmgr.Usage{},
+		"Truncation object": &headtail.Truncation{},
+		"Limits object":     &headtail.Limits{},
+	}
+}
+
+// ProtocolQuery returns the query that a client sends where it sends all of it.
+func ProtocolQuery() url.Values {
+	q := outputQuery{
+		OutputRequest: procmgr.OutputRequest{
+			From: 1, Wait: time.Second, Until: "x", Limit: headtail.Limits{Bytes: 1, Line: 1},
+		},
+		WaitID: "w",
+		State:  procmgr.Running,
+	}
+	values, err := url.ParseQuery(q.encode())
+	if err != nil {
+		panic(err)
+	}
+	return values
+}
+
+// ProtocolChat returns how a chat's ID is written in its header.
+func ProtocolChat(id string) string { return encodeChat(id) }
+
+// ProtocolBytes, ProtocolTimes and ProtocolCounts are the numbers of the page,
+// by the first cell of their rows.
+var (
+	ProtocolBytes = map[string]int64{
+		"body of a request":                 defaultMaxBody,
+		"header of a request":               maxHeader,
+		"body from which it sends `Expect`": askFirst,
+		"longest answer":                    maxAnswer,
+		"ID of a chat":                      maxChat,
+		"key, `wait_id`":                    maxKey,
+	}
+	ProtocolTimes = map[string]time.Duration{
+		"wait of one request":                                 maxSlice,
+		"time that a wait is held":                            holdTime,
+		"a wait in all its slices":                            maxHeld,
+		"time to read a request, and to write its answer":     deadline,
+		"time for a signal with a key":                        signalTime,
+		"memory of a key":                                     signalMemory,
+		"longest slice":                                       slice,
+		"time for an answer, beside the wait":                 answerTime,
+		"first pause":                                         firstPause,
+		"longest pause":                                       lastPause,
+		"time for the attempts of a call":                     defaultRetry,
+		"an attempt that lasted this long was cut by a proxy": progress,
+	}
+	ProtocolCounts = map[string]int64{
+		"calls that wait at a time":                    defaultMaxWaiters,
+		"keys that are remembered":                     maxSignals,
+		"new servers in a row":                         maxRestarts,
+		"IDs with their instances that are remembered": maxSent,
+	}
+)

@@ -1,0 +1,304 @@
+package prochttp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// A scene is a handler in the state that exchanges of the page need.
+type scene struct {
+	host   procmgr.Host
+	opts   prochttp.HandlerOptions
+	before func(n int, h http.Handler, url string) // the nth exchange
+	after  func()                                  // all of them
+}
+
+// An actor is a Host with fixed answers. A call that it has none for fails the
+// test: what must be refused has then reached the host.
+type actor struct {
+	t      testing.TB
+	chat   string // that was asked last
+	start  func(context.Context, procmgr.StartRequest) (procmgr.Output, error)
+	output func(context.Context, procmgr.OutputRequest) (procmgr.Output, error)
+	list   func() ([]procmgr.Process, error)
+	signal func(string, procmgr.Signal) error
+}
+
+func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
+
+func (a *actor) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	if a.start == nil {
+		assert.Fail(a.t, "a start has reached the host")
+		return procmgr.Output{}, procmgr.ErrUnknown
+	}
+	out, err := a.start(ctx, req)
+	return a.mine(out), prefix("start", req.ID, err)
+}
+
+func (a *actor) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if a.output == nil {
+		assert.Fail(a.t, "an output has reached the host")
+		return procmgr.Output{}, procmgr.ErrUnknown
+	}
+	out, err := a.output(ctx, req)
+	return a.mine(out), prefix("output", id, err)
+}
+
+func (a *actor) List(context.Context) ([]procmgr.Process, error) {
+	if a.list == nil {
+		assert.Fail(a.t, "a list has reached the host")
+		return nil, procmgr.ErrUnknown
+	}
+	all, err := a.list()
+	return all, prefix("list", "", err)
+}
+
+func (a *actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
+	if a.signal == nil {
+		assert.Fail(a.t, "a signal has reached the host")
+		return procmgr.ErrUnknown
+	}
+	return prefix("signal", id, a.signal(id, sig))
+}
+
+// mine puts a process into the chat that asks.
+func (a *actor) mine(out procmgr.Output) procmgr.Output {
+	if out.Process.ID != "" {
+		out.Process.ChatID = a.chat
+	}
+	return out
+}
+
+// prefix says which call failed, as procmgr does.
+func prefix(verb, id string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case id == "":
+		return xerrors.Errorf("procmgr: %s: %w", verb, err)
+	}
+	return xerrors.Errorf("procmgr: %s %.80q: %w", verb, id, err)
+}
+
+// at is a time on the page.
+func at(ms int) time.Time {
+	return time.Date(2025, time.March, 14, 9, 26, 53, 589_793_238, time.UTC).Add(time.Duration(ms) * time.Millisecond)
+}
+
+// made is a build on the page: it has failed.
+func made() procmgr.Output {
+	code, ended := 2, at(3140)
+	return procmgr.Output{
+		Process: procmgr.Process{
+			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", PID: 4711,
+			State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
+			StartedAt: at(0), ExitedAt: &ended,
+			Usage: &procmgr.Usage{User: 1250 * time.Millisecond, System: 310 * time.Millisecond, MaxRSS: 73_400_320},
+		},
+		Text: "go test ./...\nok  \texample/a\nFAIL\texample/b\nmake: *** [Makefile:3: test] Error 1\n",
+		Next: 81,
+	}
+}
+
+// web is a server on the page: it runs.
+func web() procmgr.Output {
+	return procmgr.Output{
+		Process: procmgr.Process{
+			ID: "web", Command: "npm start", WorkDir: "/srv/web", Background: true, PID: 4752,
+			State: procmgr.Running, StartedAt: at(8000),
+		},
+		Text: "> web@1.0.0 start <\n\n",
+		Next: 21,
+	}
+}
+
+// listening is what the server prints next.
+func listening() procmgr.Output {
+	out := web()
+	out.Text, out.Next, out.Matched = "listening on :3000\n", 40, true
+	return out
+}
+
+// fails is a scene with a host whose every answer is an error.
+func fails(out procmgr.Output, err error) func(testing.TB) scene {
+	return func(t testing.TB) scene {
+		return scene{host: &actor{
+			t:      t,
+			start:  func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return out, err },
+			output: func(context.Context, procmgr.OutputRequest) (procmgr.Output, error) { return out, err },
+			signal: func(string, procmgr.Signal) error { return err },
+		}}
+	}
+}
+
+// refused is a scene in which nothing reaches the host.
+func refused(testing.TB) scene { return scene{} }
+
+// ending is a scene with a server that is about to end.
+func ending(testing.TB) scene {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return scene{opts: prochttp.HandlerOptions{Context: ctx}}
+}
+
+var scenes = map[string]func(testing.TB) scene{
+	"start": func(t testing.TB) scene { return starts(t, made()) },
+	"background": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+			assert.Equal(t, procmgr.StartRequest{ID: "web", Command: "npm start", Background: true, Wait: 200 * time.Millisecond}, req)
+			return web(), nil
+		}}}
+	},
+	"again": func(t testing.TB) scene {
+		out := made()
+		out.Process.Attached = true
+		return starts(t, out)
+	},
+	"output": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+			assert.Equal(t, procmgr.OutputRequest{From: 21, Wait: 10 * time.Second, Until: `listening on :\d+`}, req)
+			return listening(), nil
+		}}}
+	},
+	"truncated": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}}, req)
+			out := made()
+			b := headtail.New(1<<10, 1<<10)
+			_, err := io.WriteString(b, out.Text)
+			assert.NoError(t, err)
+			out.Text, out.Truncated = b.Snapshot(0).Text(req.Limit)
+			return out, nil
+		}}}
+	},
+	"list": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, list: func() ([]procmgr.Process, error) {
+			first, second := made().Process, web().Process
+			first.ChatID, second.ChatID = "chat-42", "team a/42"
+			return []procmgr.Process{first, second}, nil
+		}}}
+	},
+	"signal": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, signal: func(id string, sig procmgr.Signal) error {
+			assert.Equal(t, "web", id)
+			assert.Equal(t, procmgr.Terminate, sig)
+			return nil
+		}}}
+	},
+	"stop": func(t testing.TB) scene {
+		return scene{host: &actor{
+			t:      t,
+			signal: func(string, procmgr.Signal) error { return procmgr.ErrNotFound },
+			start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+				return procmgr.Output{}, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
+			},
+		}}
+	},
+	"health":   refused,
+	"shutdown": ending,
+	"slices": func(t testing.TB) scene {
+		printed := make(chan struct{})
+		return scene{
+			host: &actor{t: t, output: func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+				assert.Equal(t, int64(21), req.From)
+				if req.Wait > 0 {
+					assert.Equal(t, "listening", req.Until)
+					select {
+					case <-printed:
+						return listening(), nil
+					case <-ctx.Done():
+						return procmgr.Output{}, ctx.Err()
+					}
+				}
+				out := web()
+				out.Text = ""
+				return out, nil
+			}},
+			before: func(n int, _ http.Handler, _ string) {
+				if n == 2 {
+					close(printed)
+				}
+			},
+		}
+	},
+	"restarted": refused,
+
+	"invalid":    refused,
+	"badchat":    refused,
+	"badquery":   refused,
+	"notfound":   fails(procmgr.Output{}, procmgr.ErrNotFound),
+	"notrunning": fails(procmgr.Output{}, procmgr.ErrNotRunning),
+	"conflict": fails(procmgr.Output{},
+		xerrors.Errorf("this ID ran another command, directory or environment; take another ID: %w", procmgr.ErrConflict)),
+	"limit": fails(procmgr.Output{},
+		xerrors.Errorf("64 processes run in this chat, which is the limit; end one of this chat's first (the oldest are web, k7qv2mzp4a): %w", procmgr.ErrLimit)),
+	"closed": ending,
+	"unknown": fails(procmgr.Output{Process: procmgr.Process{ID: "t2xv6bq3rm"}},
+		xerrors.Errorf("nothing was started; what ran before is not known here: %w", procmgr.ErrUnknown)),
+	"unauthorized": refused,
+	"browser":      refused,
+	"badhost":      refused,
+	"scope": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Authorize: func(r *http.Request) (prochttp.Scope, error) {
+			if r.Header.Get("Authorization") != "Bearer of-chat-42" {
+				return prochttp.Scope{}, errors.New("nobody")
+			}
+			return prochttp.Scope{Chats: func(id string) bool { return id == "chat-42" }}, nil
+		}}}
+	},
+	"noendpoint":     refused,
+	"method":         refused,
+	"mediatype":      refused,
+	"toolarge":       refused,
+	"headertoolarge": refused,
+	"busy": func(t testing.TB) scene {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		return scene{
+			opts: prochttp.HandlerOptions{MaxWaiters: 1},
+			host: &actor{t: t, output: func(ctx context.Context, _ procmgr.OutputRequest) (procmgr.Output, error) {
+				<-ctx.Done()
+				return procmgr.Output{}, ctx.Err()
+			}},
+			before: func(_ int, h http.Handler, url string) {
+				c := newClient(t, url, nil)
+				go func() {
+					defer close(done)
+					_, err := c.Output(ctx, "web", procmgr.OutputRequest{Wait: long})
+					assert.ErrorIs(t, err, context.Canceled)
+				}()
+				require.Eventually(t, func() bool { return prochttp.Waiters(h) == 1 }, long, time.Millisecond)
+			},
+			after: func() { cancel(); <-done },
+		}
+	},
+	"survivor": fails(procmgr.Output{}, xerrors.New("killed, but not all of it is gone after 5s: process web: pid 4760, 4761")),
+	"internal": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+			panic("the host has a fault")
+		}}}
+	},
+}
+
+// starts is a scene with a host that the first start of the page reaches.
+func starts(t testing.TB, out procmgr.Output) scene {
+	return scene{host: &actor{t: t, start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+		assert.Equal(t, procmgr.StartRequest{
+			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", Env: map[string]string{"GOFLAGS": "-race"},
+			Wait: 10 * time.Second, Limit: headtail.Limits{Bytes: 16384, Line: 1024},
+		}, req)
+		return out, nil
+	}}}
+}

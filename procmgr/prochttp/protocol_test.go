@@ -1,0 +1,497 @@
+package prochttp_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+var update = flag.Bool("update", false, "write the answers in docs/protocol.md anew")
+
+// protocolPage describes the protocol.
+const protocolPage = "../../docs/protocol.md"
+
+// pageInstance is the instance of the handler on the page.
+const pageInstance = "ZKQ4B7VYD2JXW5RM3LTC6PHNSA"
+
+// Every exchange on the page is one that the handler has: its request is sent
+// as it stands, its answer is the one that comes. With -update the answers are
+// written anew.
+func TestProtocolExchanges(t *testing.T) {
+	page, all := readPage(t), exchanges(t)
+	used := make(map[string]bool)
+	answers := make([]string, len(all))
+	for i := 0; i < len(all); {
+		name, _, _ := strings.Cut(all[i].name, "/")
+		used[name] = true
+		made, ok := scenes[name]
+		require.True(t, ok, "nothing is known of the scene %q", name)
+		s := made(t)
+		if s.host == nil {
+			s.host = &actor{t: t}
+		}
+		if s.opts.Authorize == nil {
+			s.opts.Token = token
+		}
+		s.opts.Hosts = []string{"build.example"}
+		h := newHandler(t, s.host, &s.opts)
+		url := serve(t, h)
+		for n := 1; i < len(all) && strings.HasPrefix(all[i].name, name+"/"); i, n = i+1, n+1 {
+			require.Equal(t, fmt.Sprintf("%s/%d", name, n), all[i].name)
+			if s.before != nil {
+				s.before(n, h, url)
+			}
+			answers[i] = exchangeRaw(t, url, all[i])
+			if !*update {
+				require.Equal(t, all[i].answer, answers[i], "%s: go test ./procmgr/prochttp -run Protocol -update", all[i].name)
+			}
+		}
+		if s.after != nil {
+			s.after()
+		}
+	}
+	for name := range scenes {
+		require.True(t, used[name], "the scene %q is not on the page", name)
+	}
+	if *update {
+		for i := len(all) - 1; i >= 0; i-- {
+			page = page[:all[i].start] + answers[i] + page[all[i].end:]
+		}
+		require.NoError(t, os.WriteFile(protocolPage, []byte(page), 0o644))
+	}
+}
+
+// An exchange is a request on the page, and its answer.
+type exchange struct {
+	name, request, answer string
+	start, end            int // of the answer
+}
+
+var (
+	exchangeForm = regexp.MustCompile("(?s)<!-- replay: (\\S+) -->\n```http\n(.*?\n)```\n\n```http\n(.*?)```\n")
+	httpFence    = regexp.MustCompile("(?m)^```http$")
+)
+
+func readPage(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(protocolPage)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// exchanges returns those of the page, in its order.
+func exchanges(t testing.TB) []exchange {
+	t.Helper()
+	page := readPage(t)
+	var all []exchange
+	for _, at := range exchangeForm.FindAllStringSubmatchIndex(page, -1) {
+		all = append(all, exchange{page[at[2]:at[3]], page[at[4]:at[5]], page[at[6]:at[7]], at[6], at[7]})
+	}
+	require.Len(t, httpFence.FindAllString(page, -1), 2*len(all), "a block belongs to no exchange")
+	require.NotEmpty(t, all)
+	return all
+}
+
+// exchangeRaw sends a request on a connection of its own and returns the answer,
+// as they are on the page.
+func exchangeRaw(t testing.TB, url string, e exchange) string {
+	t.Helper()
+	instance := instanceOf(t, url)
+	head, body, ok := strings.Cut(e.request, "\n\n")
+	require.True(t, ok, "%s: an empty line ends the header", e.name)
+	if declared := regexp.MustCompile(`(?m)^Content-Length: (\d+)$`).FindStringSubmatch(head); declared != nil &&
+		!strings.Contains(head, "\nExpect: ") {
+		require.Equal(t, declared[1], strconv.Itoa(len(body)), "%s: the length of the body", e.name)
+	} else {
+		require.Empty(t, body, e.name)
+	}
+	head = strings.ReplaceAll(head, pageInstance, instance)
+	head = strings.ReplaceAll(head, "…", strings.Repeat("x", 32<<10))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(long)))
+	_, err = io.WriteString(conn, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n"+body)
+	require.NoError(t, err)
+
+	var answer strings.Builder
+	r := bufio.NewReader(conn)
+	length := -1
+	for {
+		line, err := r.ReadString('\n')
+		require.NoError(t, err, e.name)
+		line, ok := strings.CutSuffix(line, "\r\n")
+		require.True(t, ok, e.name)
+		if value, ok := strings.CutPrefix(line, "Content-Length: "); ok {
+			length, err = strconv.Atoi(value)
+			require.NoError(t, err, e.name)
+		}
+		if !strings.HasPrefix(line, "Date: ") {
+			answer.WriteString(line + "\n")
+		}
+		if line == "" {
+			break
+		}
+	}
+	require.Positive(t, length, e.name)
+	got := make([]byte, length)
+	_, err = io.ReadFull(r, got)
+	require.NoError(t, err, e.name)
+	answer.Write(got)
+	text := answer.String()
+	require.Contains(t, text, "Toolproc-Instance: "+instance+"\n", e.name)
+	return strings.ReplaceAll(text, instance, pageInstance)
+}
+
+// instanceOf learns the instance as a client does.
+func instanceOf(t testing.TB, url string) string {
+	t.Helper()
+	res, err := http.Get(url + "/health")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	return res.Header.Get("Toolproc-Instance")
+}
+
+// The page's table of codes is the handler's, and each code is in an exchange.
+func TestProtocolCodes(t *testing.T) {
+	sentinels := map[string]error{"": nil}
+	for name, err := range map[string]error{
+		"ErrNotFound": procmgr.ErrNotFound, "ErrNotRunning": procmgr.ErrNotRunning, "ErrClosed": procmgr.ErrClosed,
+		"ErrInvalid": procmgr.ErrInvalid, "ErrConflict": procmgr.ErrConflict, "ErrLimit": procmgr.ErrLimit,
+		"ErrUnknown": procmgr.ErrUnknown,
+	} {
+		sentinels["`"+name+"`"] = err
+	}
+	rows := table(t, "Errors", "code")
+	seen := make(map[string]int)
+	for _, e := range exchanges(t) {
+		_, body, _ := strings.Cut(e.answer, "\n\n")
+		var f struct{ Code string }
+		require.NoError(t, json.Unmarshal([]byte(body), &f), e.name)
+		status, _ := strconv.Atoi(strings.Fields(e.answer)[1])
+		if f.Code != "" {
+			seen[f.Code] = status
+		} else {
+			require.Equal(t, http.StatusOK, status, e.name)
+		}
+	}
+	codes := prochttp.ProtocolCodes()
+	for _, code := range codes {
+		i := slices.IndexFunc(rows, func(row []string) bool { return row[0] == "`"+code.Code+"`" })
+		require.GreaterOrEqual(t, i, 0, "%s is not in the table", code.Code)
+		require.Equal(t, strconv.Itoa(code.Status), rows[i][1], code.Code)
+		want, ok := sentinels[rows[i][2]]
+		require.True(t, ok, "%s: %s is no error of procmgr", code.Code, rows[i][2])
+		require.Equal(t, want, code.Sentinel, code.Code)
+		require.Equal(t, code.Status, seen[code.Code], "%s is in no exchange", code.Code)
+	}
+	require.Len(t, rows, len(codes), "a code is on the page and not in the handler")
+	// A chain passes on the first code of an error, here as there.
+	for _, code := range codes {
+		if code.Sentinel == nil {
+			continue
+		}
+		first := slices.IndexFunc(rows, func(row []string) bool { return errors.Is(sentinels[row[2]], code.Sentinel) })
+		i := slices.IndexFunc(codes, func(c prochttp.ProtocolCode) bool { return errors.Is(c.Sentinel, code.Sentinel) })
+		require.Equal(t, "`"+codes[i].Code+"`", rows[first][0])
+	}
+}
+
+// Each error matches its sentinel behind a client, and behind a client of a
+// handler of a client.
+func TestProtocolErrors(t *testing.T) {
+	for _, code := range prochttp.ProtocolCodes() {
+		t.Run(code.Code, func(t *testing.T) {
+			answers := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Toolproc-Instance", pageInstance)
+				if r.URL.Path == "/health" {
+					_, _ = io.WriteString(w, `{"status":"ok"}`)
+					return
+				}
+				w.WriteHeader(code.Status)
+				_, _ = fmt.Fprintf(w, `{"message":"m","detail":"what to do","code":%q}`, code.Code)
+			})
+			once := &prochttp.ClientOptions{Token: token, Retry: -1}
+			one := newClient(t, serve(t, answers), once)
+			two := newClient(t, serve(t, newHandler(t, one, nil)), once)
+			matches(t, code.Sentinel, one, two)
+		})
+	}
+	for _, code := range prochttp.ProtocolCodes() {
+		if code.Sentinel == nil {
+			continue
+		}
+		host := fails(procmgr.Output{}, xerrors.Errorf("what to do: %w", code.Sentinel))(t).host.(*actor)
+		host.list = func() ([]procmgr.Process, error) {
+			return nil, xerrors.Errorf("what to do: %w", code.Sentinel)
+		}
+		one := newClient(t, serve(t, newHandler(t, host, nil)), nil)
+		two := newClient(t, serve(t, newHandler(t, one, nil)), nil)
+		matches(t, code.Sentinel, one, two)
+	}
+}
+
+// matches makes each call and compares the error that comes with a sentinel, and
+// with the others.
+func matches(t *testing.T, sentinel error, hosts ...procmgr.Host) {
+	t.Helper()
+	for _, host := range hosts {
+		for _, m := range []procmgr.Manager{host, host.Chat("a")} {
+			_, start := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: time.Second})
+			_, output := m.Output(t.Context(), "x", procmgr.OutputRequest{})
+			_, list := m.List(t.Context())
+			signal := m.Signal(t.Context(), "x", procmgr.Kill)
+			for i, err := range []error{start, output, list, signal} {
+				if i > 0 || !errors.Is(err, procmgr.ErrUnknown) { // of a start, the client says why
+					require.ErrorContains(t, err, "what to do")
+				}
+				for _, other := range prochttp.ProtocolCodes() {
+					if other.Sentinel != nil {
+						require.Equal(t, errors.Is(other.Sentinel, sentinel), errors.Is(err, other.Sentinel), "%v", err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Each field of each object is in its table, and no other one is; its type is
+// right, and so is whether it may be missing.
+func TestProtocolFields(t *testing.T) {
+	objects := prochttp.ProtocolObjects()
+	objects["Health object"] = &struct { // as the exchange shows it
+		Status string `json:"status"`
+	}{}
+	for heading, v := range objects {
+		rows := table(t, heading, "field")
+		always := fieldsOf(t, v)
+		fill(t, reflect.ValueOf(v).Elem())
+		fields := fieldsOf(t, v)
+		for _, row := range rows {
+			name := strings.Trim(row[0], "`")
+			value, ok := fields[name]
+			require.True(t, ok, "%s: there is no field %s", heading, row[0])
+			require.Equal(t, row[1], typeOf(value), "%s: %s", heading, row[0])
+			_, required := always[name]
+			require.Equal(t, row[2] == "always" || row[2] == "required", required, "%s: %s may be missing, or not", heading, row[0])
+			delete(fields, name)
+		}
+		require.Empty(t, fields, "%s: fields that the page does not have", heading)
+	}
+	require.Len(t, regexp.MustCompile(`(?m)^\| field \|`).FindAllString(readPage(t), -1), len(objects), "a table of something else")
+}
+
+// fieldsOf returns the fields of an object in JSON.
+func fieldsOf(t testing.TB, v any) map[string]any {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(data, &fields))
+	return fields
+}
+
+func typeOf(v any) string {
+	switch v.(type) {
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case float64:
+		return "integer"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+// fill gives every field a value that is not zero.
+func fill(t testing.TB, v reflect.Value) {
+	t.Helper()
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(at(0)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.Zero(v.Type().Key()), reflect.Zero(v.Type().Elem()))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i))
+		}
+	default:
+		require.Fail(t, "a kind that no object has had so far", v.Type().String())
+	}
+}
+
+// Headers and parameters are all described, and what is described is all there
+// is.
+func TestProtocolNames(t *testing.T) {
+	described := make(map[string]bool)
+	for _, row := range table(t, "Headers", "header") {
+		described[http.CanonicalHeaderKey(strings.Trim(row[0], "`"))] = true
+	}
+	for _, name := range prochttp.ProtocolHeaders() {
+		require.True(t, described[name], name)
+	}
+	inExchange := map[string]bool{"Host": true} // and nowhere else in a header
+	for _, e := range exchanges(t) {
+		for i, text := range []string{e.request, e.answer} {
+			head, _, _ := strings.Cut(text, "\n\n")
+			for _, line := range strings.Split(head, "\n")[1:] {
+				name, _, ok := strings.Cut(line, ": ")
+				require.True(t, ok, line)
+				inExchange[name] = true
+				others := []string{"Origin", "X-Padding"} // that are refused
+				if i == 1 {
+					others = []string{"Connection"}
+				}
+				if !slices.Contains(others, name) {
+					require.True(t, described[name], "%s: the header %s is not described", e.name, name)
+				}
+			}
+		}
+	}
+	for name := range described {
+		require.True(t, inExchange[name], "the header %s is in no exchange", name)
+	}
+
+	var parameters []string
+	for _, row := range table(t, "Output", "parameter") {
+		parameters = append(parameters, strings.Trim(row[0], "`"))
+	}
+	var sent []string
+	for name, values := range prochttp.ProtocolQuery() {
+		sent = append(sent, name)
+		h := newHandler(t, &actor{t: t}, nil)
+		status, _ := ask(t, h, request(http.MethodGet, "/x/output?"+name+"="+values[0]+"&"+name+"="+values[0], ""))
+		require.Equal(t, http.StatusBadRequest, status, name)
+	}
+	require.ElementsMatch(t, sent, parameters)
+
+	for _, row := range table(t, "The ID of a chat", "chat") {
+		require.Equal(t, strings.Trim(row[1], "`"), prochttp.ProtocolChat(strings.Trim(row[0], "`")))
+	}
+}
+
+// The numbers on the page are the code's.
+func TestProtocolNumbers(t *testing.T) {
+	numbers := make(map[string]string)
+	for _, row := range append(table(t, "Limits", "of a server"), table(t, "What the Go client does", "")...) {
+		numbers[row[0]] = row[1]
+	}
+	want := make(map[string]string)
+	for name, n := range prochttp.ProtocolBytes {
+		want[name] = inBytes(n)
+	}
+	for name, d := range prochttp.ProtocolTimes {
+		want[name] = inWords(d)
+	}
+	for name, n := range prochttp.ProtocolCounts {
+		want[name] = inThousands(n)
+	}
+	want["process ID"] = "64 bytes" // procmgr's own
+	require.Equal(t, want, numbers)
+}
+
+func inBytes(n int64) string {
+	switch {
+	case n%(1<<20) == 0:
+		return fmt.Sprint(n>>20, " MiB")
+	case n%(1<<10) == 0:
+		return fmt.Sprint(n>>10, " KiB")
+	}
+	return fmt.Sprint(n, " bytes")
+}
+
+func inWords(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprint(int(d/time.Hour), " h")
+	case d%time.Minute == 0:
+		return fmt.Sprint(int(d/time.Minute), " min")
+	case d%time.Second == 0:
+		return fmt.Sprint(int(d/time.Second), " s")
+	}
+	return fmt.Sprint(int(d/time.Millisecond), " ms")
+}
+
+func inThousands(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
+}
+
+// table returns the rows of the tables below a heading of the page whose first
+// column has a name, with their cells.
+func table(t testing.TB, heading, column string) (rows [][]string) {
+	t.Helper()
+	in, head, fence := false, false, false
+	for line := range bytes.Lines([]byte(readPage(t))) {
+		text := strings.TrimSuffix(string(line), "\n")
+		if strings.HasPrefix(text, "```") {
+			fence = !fence
+		}
+		if !fence && strings.HasPrefix(text, "#") {
+			in = strings.TrimLeft(text, "# ") == heading
+		}
+		inner, ok := strings.CutPrefix(text, "| ")
+		if inner = strings.TrimSuffix(inner, " |"); !in || !ok && !strings.HasPrefix(text, "|") {
+			head = false
+			continue
+		}
+		cells := strings.Split(inner, "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case strings.HasPrefix(text, "|---"):
+			head = len(rows) > 0 && rows[len(rows)-1] == nil
+			if head {
+				rows = rows[:len(rows)-1]
+			}
+		case head:
+			rows = append(rows, cells)
+		case cells[0] == column:
+			rows = append(rows, nil) // until the line below it
+		}
+	}
+	require.NotEmpty(t, rows, "there is no table %q below %q", column, heading)
+	return rows
+}
