@@ -64,6 +64,7 @@ type Client struct {
 	transport http.RoundTripper
 	own       *http.Transport // transport, where it is the client's own
 	retry     time.Duration
+	slice     time.Duration
 	log       *slog.Logger
 	seen      instances
 	all       manager // every chat's
@@ -98,6 +99,7 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 		header:    o.Header.Clone(),
 		transport: o.Transport,
 		retry:     o.Retry,
+		slice:     slice,
 		log:       o.Logger,
 	}
 	if c.retry == 0 {

@@ -8,6 +8,9 @@ import (
 // SetDeadline shortens the time that a handler gives an answer to be written.
 func SetDeadline(h http.Handler, d time.Duration) { h.(*handler).deadline = d }
 
+// SetSlice shortens what a client waits in one request.
+func SetSlice(c *Client, d time.Duration) { c.slice = d }
+
 // Waiters returns how many calls a handler has waiting.
 func Waiters(h http.Handler) int {
 	w := &h.(*handler).waits

@@ -26,7 +26,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	}
 	until := time.Now().Add(req.Wait)
 	first := req
-	first.Wait = min(req.Wait, slice)
+	first.Wait = min(req.Wait, m.c.slice)
 	body, err := newStartBody(first)
 	if err != nil {
 		return procmgr.Output{}, err
@@ -119,7 +119,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		return procmgr.Output{}, xerrors.Errorf("the pattern has %d bytes: %w", len(req.Until), procmgr.ErrInvalid)
 	}
 	query := outputQuery{OutputRequest: req, State: state}
-	if req.Until != "" || req.Wait > slice || state != "" {
+	if req.Until != "" || req.Wait > m.c.slice || state != "" {
 		query.WaitID = newKey()
 	}
 	began := time.Now()
@@ -127,7 +127,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 	for {
 		c := &call{manager: m, id: id, method: http.MethodGet, path: processPath(id, "output")}
 		c.prepare = func() {
-			query.Wait = max(min(req.Wait-time.Since(began), slice), 0)
+			query.Wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
 			c.wait = query.Wait
 			c.query = query.encode()
 		}

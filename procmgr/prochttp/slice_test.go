@@ -1,0 +1,94 @@
+package prochttp_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// sliced returns a client that waits in slices of 20 ms, and its proxy.
+func sliced(t *testing.T, local procmgr.Host) (*prochttp.Client, *proxy) {
+	t.Helper()
+	p := newProxy(t, serve(t, newHandler(t, local, nil)))
+	c := newClient(t, p.url, nil)
+	prochttp.SetSlice(c, 20*time.Millisecond)
+	return c, p
+}
+
+// A start that takes many requests is one start with one answer.
+func TestStartInSlices(t *testing.T) {
+	c, p := sliced(t, newLocal(t, nil))
+	out := run(t, c.Chat("a"), "echo begin; sleep 0.5; echo end; exit 3")
+	require.Equal(t, "begin\nend\n", out.Text)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.False(t, out.Process.Attached)
+	require.Equal(t, 1, p.count("/start"))
+	require.Greater(t, p.count("/output"), 3)
+
+	// Its time is the whole time.
+	began := time.Now()
+	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000", Wait: 300 * time.Millisecond})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
+	require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+}
+
+// A start ends where its shell leaves something behind, in whatever slice that
+// is.
+func TestDetachedInSlices(t *testing.T) {
+	c, _ := sliced(t, newLocal(t, nil))
+	for i := range 20 {
+		began := time.Now()
+		out := run(t, c.Chat("a"), fmt.Sprintf("sleep 1000 & sleep 0.%02d; exit 4", i))
+		require.Equal(t, procmgr.Detached, out.Process.State)
+		require.Equal(t, 4, *out.Process.ExitCode)
+		require.Less(t, time.Since(began), long/2)
+		require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+	}
+}
+
+// A wait in slices is one wait: of many lines each of which is pushed out of the
+// window at once, none is missed, whichever request is on its way then.
+func TestMatchesInSlices(t *testing.T) {
+	host := &countingHost{Local: newLocal(t, &procmgr.Options{Head: 100, Tail: 100})}
+	c, p := sliced(t, host)
+	const needles = 20
+	file := filepath.Join(t.TempDir(), "go")
+	id := begin(t, c, `echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done
+		i=0; while [ $i -lt 20 ]; do seq 200; echo NEEDLE $i; seq 200; sleep 0.03; i=$((i+1)); done; exec sleep 1000`).Process.ID
+	var wg sync.WaitGroup
+	for i := range needles {
+		wg.Go(func() {
+			out, err := c.Output(t.Context(), id, procmgr.OutputRequest{From: 6, Until: fmt.Sprintf("^NEEDLE %d$", i), Wait: long})
+			if err != nil || !out.Matched {
+				t.Errorf("NEEDLE %d: %v, %+v", i, err, out)
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return host.waiting.Load() >= needles }, long, time.Millisecond)
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	wg.Wait()
+	require.Greater(t, p.count("/output"), needles)
+	require.NoError(t, c.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// Slices that are lost are asked for again, and the wait goes on.
+func TestLostSlices(t *testing.T) {
+	c, p := sliced(t, newLocal(t, nil))
+	m := c.Chat("a")
+	id := begin(t, m, "echo ready; sleep 0.5; echo done").Process.ID
+	p.set(func(p *proxy) { p.plan = once("/output", lostAnswer) })
+	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.Equal(t, "ready\ndone\n", out.Text)
+}
