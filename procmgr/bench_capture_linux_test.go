@@ -14,8 +14,9 @@ import (
 )
 
 // 2 GiB that a child writes in blocks of 64 KiB: beside a reader that throws
-// away what it reads, from a pipe as large as ours grows to, and beside the copy
-// that os/exec makes for an io.Writer that throws it away too.
+// away what it reads, from a pipe as large as ours grows to, beside splice to
+// /dev/null, which moves pages and copies nothing, and beside the copy that
+// os/exec makes for an io.Writer that throws it away too.
 func BenchmarkCapture(b *testing.B) {
 	blocks := 2 << 30 / block
 	if testing.Short() {
@@ -23,13 +24,14 @@ func BenchmarkCapture(b *testing.B) {
 	}
 	l := newLocal(b, nil)
 	child := role(b, "write", blocks, "")
-	var ours, empty, copied, peaks []float64
+	var ours, empty, spliced, copied, peaks []float64
 	for b.Loop() {
 		resident := measure(b).Resident
 		resetPeak(b)
 		ours = append(ours, rate(blocks, func() { capture(b, l, child, blocks) }))
 		peaks = append(peaks, float64(status(b, "VmHWM")<<10-resident))
-		empty = append(empty, rate(blocks, func() { readAndForget(b, child) }))
+		empty = append(empty, rate(blocks, func() { readAndForget(b, child, forget) }))
+		spliced = append(spliced, rate(blocks, func() { readAndForget(b, child, spliceAway) }))
 		copied = append(copied, rate(blocks, func() {
 			cmd := roleCmd(child)
 			cmd.Stdout = struct{ io.Writer }{io.Discard} // hides that Discard reads by itself
@@ -37,9 +39,11 @@ func BenchmarkCapture(b *testing.B) {
 		}))
 	}
 	b.ReportMetric(median(ours)/median(empty), "x-empty")
+	b.ReportMetric(median(ours)/median(spliced), "x-splice")
 	b.ReportMetric(median(ours)/median(copied), "x-copy")
 	b.ReportMetric(median(ours), "GB/s-ours")
 	b.ReportMetric(median(empty), "GB/s-empty")
+	b.ReportMetric(median(spliced), "GB/s-splice")
 	b.ReportMetric(median(copied), "GB/s-copy")
 	b.ReportMetric(median(peaks)/1e6, "MB-peak")
 	b.ReportMetric(0, "ns/op")
@@ -85,8 +89,8 @@ func resetPeak(b *testing.B) {
 	require.NoError(b, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0))
 }
 
-// readAndForget runs a child and reads what it writes into one buffer.
-func readAndForget(b *testing.B, child map[string]string) {
+// readAndForget runs a child and has what it writes read.
+func readAndForget(b *testing.B, child map[string]string, read func(*testing.B, *os.File)) {
 	r, w, err := os.Pipe()
 	require.NoError(b, err)
 	defer r.Close()
@@ -100,10 +104,35 @@ func readAndForget(b *testing.B, child map[string]string) {
 	cmd.Stdout = w
 	require.NoError(b, cmd.Start())
 	w.Close()
+	read(b, r)
+	require.NoError(b, cmd.Wait())
+}
+
+// forget reads into one buffer.
+func forget(b *testing.B, r *os.File) {
 	buf := make([]byte, 256<<10)
+	var err error
 	for err == nil {
 		_, err = r.Read(buf)
 	}
 	require.ErrorIs(b, err, io.EOF)
-	require.NoError(b, cmd.Wait())
+}
+
+// spliceAway moves what comes to /dev/null without reading it. It blocks a
+// thread, as the descriptor that Fd returns does.
+func spliceAway(b *testing.B, r *os.File) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(b, err)
+	defer null.Close()
+	in, out := int(r.Fd()), int(null.Fd())
+	for {
+		n, err := unix.Splice(in, nil, out, nil, 1<<20, 0)
+		if err == unix.EINTR {
+			continue
+		}
+		require.NoError(b, err)
+		if n == 0 {
+			return
+		}
+	}
 }
