@@ -219,7 +219,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 		r.out.watch(m, from)
 	}
 	err = r.wait(ctx, state, req.Wait, m)
-	return r.output(from, req.Limit, m), err
+	out := r.output(from, req.Limit, m)
+	l.opts.Metrics.omitted(out)
+	return out, err
 }
 
 // find looks an ID up in one chat: a record, or a tombstone, or neither. What a

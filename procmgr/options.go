@@ -108,6 +108,9 @@ type Options struct {
 	// waits for both, so that neither may call it.
 	OnStart, OnExit func(Process)
 
+	// Metrics is told what happens, for counters and histograms; nil for
+	// nothing.
+	Metrics *Metrics
 	// Logger gets the life of each process, with process_id and chat_id on
 	// every line, and never a command, its output or an environment value.
 	// nil logs nothing.
@@ -137,6 +140,10 @@ func (o *Options) withDefaults() Options {
 	c.Env.Unset = slices.Clone(c.Env.Unset)
 	c.Env.Set = maps.Clone(c.Env.Set)
 	c.Shell = slices.Clone(c.Shell)
+	if c.Metrics != nil {
+		own := *c.Metrics
+		c.Metrics = &own
+	}
 	if len(c.Shell) == 0 {
 		c.Shell = []string{"sh", "-c"}
 	}

@@ -34,7 +34,8 @@ type record struct {
 	// changes.
 	mu      sync.Mutex
 	process Process
-	asked   Cause // CauseRequest or CauseShutdown: who asked for the end first
+	turned  time.Time // when process.State last changed
+	asked   Cause     // CauseRequest or CauseShutdown: who asked for the end first
 	changed chan struct{}
 
 	// Guarded by the Local's mu.
@@ -128,33 +129,47 @@ func (r *record) output(from int64, limit headtail.Limits, m *matcher) Output {
 // wait returns once the process is no longer in the given state or has exited,
 // m has matched, or d is over; an error is ctx's.
 func (r *record) wait(ctx context.Context, in State, d time.Duration, m *matcher) error {
+	if state, _, _ := r.state(); d <= 0 || state != in || state == Exited {
+		return nil
+	}
+	began := time.Now()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	woke, err := r.until(ctx, in, timer.C, m)
+	r.local.opts.Metrics.waited(began, woke)
+	return err
+}
+
+// until is wait with a timer. woke is when that happened which ended it; zero
+// where it was the timer or ctx.
+func (r *record) until(ctx context.Context, in State, over <-chan time.Time, m *matcher) (woke time.Time, err error) {
 	var matched <-chan struct{}
 	if m != nil {
 		matched = m.matched
 	}
-	var over <-chan time.Time
 	for {
-		r.mu.Lock()
-		state, changed := r.process.State, r.changed
-		r.mu.Unlock()
-		if d <= 0 || state != in || state == Exited {
-			return nil
-		}
-		if over == nil {
-			timer := time.NewTimer(d)
-			defer timer.Stop()
-			over = timer.C
+		state, turned, changed := r.state()
+		if state != in || state == Exited {
+			return turned, nil
 		}
 		select {
 		case <-changed:
 		case <-matched:
-			return nil
+			return m.at, nil
 		case <-over:
-			return nil
+			return time.Time{}, nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return time.Time{}, ctx.Err()
 		}
 	}
+}
+
+// state returns the state, since when it is that, and what is closed when it
+// changes.
+func (r *record) state() (state State, turned time.Time, changed <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process.State, r.turned, r.changed
 }
 
 // started waits for the start. failed is true, and the error says why, where

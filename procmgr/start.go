@@ -16,6 +16,15 @@ import (
 
 // start is Start in one chat.
 func (l *Local) start(ctx context.Context, chat string, req StartRequest) (Output, error) {
+	out, err := l.startOnce(ctx, chat, req)
+	if err != nil && out.Process.ID == "" {
+		l.opts.Metrics.refused(err)
+	}
+	l.opts.Metrics.omitted(out)
+	return out, err
+}
+
+func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
 	}
@@ -66,6 +75,7 @@ func (l *Local) launch(r *record, req StartRequest) error {
 	began, told := r.snapshot(), make(chan struct{})
 	defer close(told)
 	l.wg.Go(r.pipe.collect)
+	l.opts.Metrics.started()
 	go r.watch(told)
 	close(r.ready)
 	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
@@ -98,6 +108,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 		StartedAt:  time.Now(),
 	}
 	r.out = newStream(l.opts.Head, l.opts.Tail, l.opts.RawOutput, int64(len(req.Command)), &l.memory, l.makeRoom)
+	r.out.metrics = l.opts.Metrics
 	cookie := newCookie()
 	env, withheld := l.environ(r, req, dir, cookie)
 	process.Withheld = withheld

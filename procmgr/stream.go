@@ -17,6 +17,8 @@ type stream struct {
 	buf  *headtail.Buffer
 	keep int64 // bytes that buf keeps at most
 	log  *log  // nil for none; set before the first write
+	// metrics are told of what is written; set before the first write.
+	metrics *Metrics
 	// counts are the bytes that the record takes beside its output.
 	counts int64
 
@@ -94,6 +96,7 @@ func (s *stream) add(p []byte, last bool) {
 	if s.log != nil {
 		s.log.write(text) // without the lock: a slow disk holds up nobody who reads
 	}
+	s.metrics.output(len(text))
 	if s.sink.buf != nil {
 		*room = s.sink.buf[:0]
 	}

@@ -103,6 +103,7 @@ func (l *Local) revive(rs []*record) {
 		r.mu.Unlock()
 		l.resume(r)
 		l.mu.Unlock()
+		l.opts.Metrics.again(1)
 		r.log(slog.LevelInfo, "process detached: what left its session was found")
 		go r.rewatch(members)
 	}
@@ -139,6 +140,7 @@ func (r *record) rewatch(members []member) {
 		members = r.escapees()
 	}
 	r.local.finishAgain(r)
+	r.local.opts.Metrics.again(-1)
 	r.log(slog.LevelInfo, "process exited")
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -24,6 +25,7 @@ type matcher struct {
 	line    []byte // the unfinished line, at most maxLine bytes
 	shown   []byte // what was held back when the matcher began
 	done    bool
+	at      time.Time // of the match; set before matched is closed
 	matched chan struct{}
 }
 
@@ -134,5 +136,6 @@ func (m *matcher) peek(pending []byte) {
 func (m *matcher) match() {
 	m.done = true
 	m.line = nil
+	m.at = time.Now()
 	close(m.matched)
 }

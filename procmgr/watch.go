@@ -32,6 +32,7 @@ func (r *record) watch(told <-chan struct{}) {
 	}
 	r.session.empty.Store(true)
 	exited := r.local.finish(r, end, at)
+	r.local.opts.Metrics.exited(exited)
 	r.pipe.close()
 	r.session.release()
 	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))
@@ -171,6 +172,7 @@ func (r *record) leave(end exit) {
 // caller holds mu.
 func (r *record) turn(to State) {
 	r.process.State = to
+	r.turned = time.Now()
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
