@@ -31,7 +31,7 @@ func BenchmarkExecuteTrueHTTP(b *testing.B) {
 	defer server.Close()
 	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "bench"})
 	require.NoError(b, err)
-	defer client.Close()
+	defer func() { require.NoError(b, client.Close()) }()
 	benchmarkExecuteTrue(b, client)
 }
 

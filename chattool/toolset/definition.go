@@ -22,7 +22,7 @@ const executeDescription = `Run a shell command (sh -c) and return its output an
 	`Each call is a new shell: cd and variables do not carry over, use workdir. ` +
 	`There is no terminal and stdin is empty, so use flags such as -y instead of prompts. ` +
 	`A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with process_output and process_signal; do not run it again. ` +
-	`Set run_in_background for servers, watchers and long jobs.`
+	`Set run_in_background for servers, watchers and long jobs, and wait for them with the wait_for of process_output, not with sleep.`
 
 const outputDescription = `Read what a process has printed and whether it has ended. ` +
 	`Waits until it ends, until wait_for matches, or until wait_timeout is over; the process runs on. ` +

@@ -32,7 +32,7 @@
 //	wall_duration_ms       from the start to the end, or until now
 //	error                  what went wrong, in words
 //	truncated              what output leaves out, absent where nothing
-//	note                   what to know and what to do next
+//	note                   what to know and what to do next; see below
 //	background_process_id  the ID, while the process lives or may live
 //	next_offset            what to pass as since to read on
 //	log_path               a file with all of the output, where the manager keeps one
@@ -50,6 +50,35 @@
 // or that refuses. Its Content is {"success":false,"error":"…"}, with
 // background_process_id where a process may live all the same. A call whose
 // context has ended is a result, not a tool error.
+//
+// # Notes
+//
+// A note keeps a model from a wrong conclusion, or from another call. Beside
+// how the process stands, it says at most two things about the command, those
+// that come first here:
+//
+//	the environment policy kept a variable from it that it mentions
+//	the output ends in a question, and stdin is empty
+//	the exit code is that of a filter at the end of a pipeline; or grep's 1
+//	the exit code is one that a shell gives: 124 of timeout, 126, 127, 128+n
+//	it has waited with sleep, where wait_for would have returned at once
+//	it has only printed files
+//
+// What is said of a command is read from its syntax tree, never from its
+// characters, and nothing is said where that is not certain: of a command of
+// over 16 KiB, one that is not valid, or one in which an exit, a trap or a set
+// -o pipefail may stand between the pipeline and the exit code.
+//
+// # Repeated lines
+//
+// Four or more identical lines in a row become the line once and a count,
+//
+//	... [the line above 9999 times more] ...
+//
+// (of empty lines, [99 empty lines more]) wherever that is shorter, unless
+// Options.KeepRepeats is set. This is done to what a model reads, and to nothing
+// else: truncated, next_offset, the log and Result.Output are about what the
+// process printed. Lines that a cut went through are not counted with others.
 //
 // # Canceled calls
 //

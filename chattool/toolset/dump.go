@@ -12,17 +12,13 @@ import (
 // bytes.
 const maxDump = 4 << 10
 
-// dumpsFiles reports whether the command that was run only prints files.
-func (r *run) dumpsFiles() bool {
-	command := r.req.Command
-	if len(command) > maxDump || containsAny(command, "|", "`", "$(", "<") ||
-		!containsAny(command, "cat", "head", "tail", "sed", "bat", "less", "more", "nl") {
+// dumpsFiles reports whether a command only prints files.
+func (c *source) dumpsFiles() bool {
+	if len(c.text) > maxDump || containsAny(c.text, "|", "`", "$(", "<") ||
+		!containsAny(c.text, "cat", "head", "tail", "sed", "bat", "less", "more", "nl") {
 		return false
 	}
-	if r.script == nil {
-		r.script = parse(command)
-	}
-	return r.script.dumpsFiles()
+	return c.script().dumpsFiles()
 }
 
 // dumpsFiles reports whether a script is made of nothing but cd and commands
@@ -35,7 +31,7 @@ func (s *script) dumpsFiles() bool {
 	for _, stmt := range s.stmts {
 		if !conjuncts(stmt, func(s *syntax.Stmt) bool {
 			call, ok := s.Cmd.(*syntax.CallExpr)
-			if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || !onlyStderr(s.Redirs) {
+			if !ok || !direct(s) || !onlyStderr(s.Redirs) {
 				return false
 			}
 			if isCd(call) {
@@ -100,7 +96,7 @@ func printsFile(args []*syntax.Word) bool {
 	quiet, options := false, true
 	words := args[1:]
 	for len(words) > 0 {
-		word, known := fixed(words[0])
+		word, known := literal(words[0])
 		words = words[1:]
 		switch {
 		case known && options && word == "--":
@@ -117,7 +113,7 @@ func printsFile(args []*syntax.Word) bool {
 				if len(words) == 0 {
 					return false
 				}
-				value, _ := fixed(words[0])
+				value, _ := literal(words[0])
 				expressions = append(expressions, value)
 				words = words[1:]
 			}
@@ -170,8 +166,8 @@ func (d dumper) takesValue(option string) bool {
 	return false
 }
 
-// fixed returns what a word without expansions stands for.
-func fixed(w *syntax.Word) (value string, ok bool) {
+// literal returns what a word without expansions stands for.
+func literal(w *syntax.Word) (value string, ok bool) {
 	var b strings.Builder
 	for _, part := range w.Parts {
 		switch part := part.(type) {

@@ -19,7 +19,7 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 		return refuse(`%s: the argument "command" is empty`, toolExecute)
 	}
 	if ctx.Err() != nil {
-		return canceled(ctx, "nothing was started", nil, "")
+		return s.canceled(ctx, "nothing was started", nil, "")
 	}
 	m, res, ok := s.manager(ctx)
 	if !ok {
@@ -33,10 +33,11 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 		Limit:      s.opts.Limit,
 	}}
 	run.req.Wait, run.clamped = s.clamp("timeout", args.Timeout)
+	run.source = &source{text: run.req.Command}
 	if mayBackground(run.req.Command) {
-		run.script = parse(run.req.Command)
-		if command, ok := run.script.promote(run.req.Background); ok {
+		if command, ok := run.source.script().promote(run.req.Background); ok {
 			run.req.Command = command
+			run.source = &source{text: command}
 			run.req.Background = true
 			run.promoted = true
 		}
@@ -62,7 +63,7 @@ type run struct {
 	req      procmgr.StartRequest
 	clamped  string // the note on a timeout that was cut
 	promoted bool   // a trailing & was taken off
-	script   *script
+	source   *source
 }
 
 // start starts the command and reports what came of it.
@@ -94,7 +95,7 @@ func unfinished(out procmgr.Output, err error) bool {
 // manager from answering in full, or "".
 func (r *run) started(out procmgr.Output, trouble string) Result {
 	p := out.Process
-	rep := describe(out)
+	rep := r.set.describe(out)
 	if p.Attached {
 		rep.add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
@@ -113,9 +114,6 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 	case p.State == procmgr.Exited && r.req.Background:
 		rep.add("The command has already ended.")
 	case p.State == procmgr.Exited:
-		if rep.Success && r.dumpsFiles() {
-			rep.add("To read files use the %s tool: it shows more of a file and costs less.", r.set.opts.ReadFileTool)
-		}
 	case r.req.Background:
 		rep.add(`Runs in the background as process %s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
 			p.ID, toolOutput, p.ID, out.Next, toolSignal)
@@ -125,6 +123,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
 			toolOutput, p.ID, out.Next, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), toolSignal, p.ID)
 	}
+	rep.advise(advice{out: out, command: r.source, background: r.req.Background, dumpTool: r.set.opts.ReadFileTool})
 	return rep.result(&out)
 }
 
@@ -145,7 +144,7 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result 
 		return refuse("nothing was started: %s. Try once more, and tell the user if it stays so", words(err))
 	}
 	if begun && !lost && !gone {
-		rep := describe(out)
+		rep := r.set.describe(out)
 		rep.Success = false
 		rep.Error = "the command was started, but its output could not be read: " + words(err)
 		rep.BackgroundProcessID = r.req.ID

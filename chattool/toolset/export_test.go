@@ -22,7 +22,12 @@ func PromoteUnfiltered(command string) (string, bool) { return parse(command).pr
 
 // DumpsFiles reports whether a command only prints files.
 func DumpsFiles(command string) bool {
-	r := run{}
-	r.req.Command = command
-	return r.dumpsFiles()
+	c := source{text: command}
+	return c.dumpsFiles()
 }
+
+// Fold returns a text as a model reads it; cut says that it misses its middle.
+func Fold(text string, cut bool) string { return fold(text, cut) }
+
+// Encode returns the JSON of a result with an output.
+func Encode(output string) string { return encode(report{Output: &output}) }

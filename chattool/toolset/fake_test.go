@@ -95,9 +95,31 @@ func detached(id string, code int, text string) procmgr.Output {
 	return out
 }
 
+// answerStart and answerOutput are functions of a fake that always answer with
+// out.
+func answerStart(out procmgr.Output) func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+	return func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return out, nil }
+}
+
+func answerOutput(out procmgr.Output) func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+	return func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { return out, nil }
+}
+
 // fixed is the options with a process ID that tests can name.
 func fixed() *toolset.Options {
 	return &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return "p1" }}
+}
+
+// arguments returns the arguments of a call: name, value, name, value.
+func arguments(t *testing.T, pairs ...any) string {
+	t.Helper()
+	object := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		object[pairs[i].(string)] = pairs[i+1]
+	}
+	data, err := json.Marshal(object)
+	require.NoError(t, err)
+	return string(data)
 }
 
 // call makes one call, and returns what the model reads. It fails the test

@@ -48,7 +48,7 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	processes, err := m.List(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return canceled(ctx, "nothing was listed", nil, "")
+		return s.canceled(ctx, "nothing was listed", nil, "")
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try once more, and tell the user if it stays so", words(err))
 	}

@@ -4,7 +4,6 @@ package toolset_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,16 +32,10 @@ func newLocal(t *testing.T, opts *toolset.Options) *local {
 	return &local{t: t, dir: dir, set: toolset.New(toolset.Static(manager.Chat("chat")), opts)}
 }
 
-// call makes one call; arguments are name, value, name, value.
-func (l *local) call(ctx context.Context, tool string, arguments ...any) map[string]any {
+// call makes one call; pairs are its arguments.
+func (l *local) call(ctx context.Context, tool string, pairs ...any) map[string]any {
 	l.t.Helper()
-	object := map[string]any{}
-	for i := 0; i < len(arguments); i += 2 {
-		object[arguments[i].(string)] = arguments[i+1]
-	}
-	data, err := json.Marshal(object)
-	require.NoError(l.t, err)
-	res := l.set.Call(ctx, toolset.Call{ID: "call", Name: tool, Arguments: data})
+	res := l.set.Call(ctx, toolset.Call{ID: "call", Name: tool, Arguments: []byte(arguments(l.t, pairs...))})
 	got := contents(l.t, res)
 	got["isError"] = res.IsError
 	return got
@@ -63,7 +56,7 @@ func TestLocalExecute(t *testing.T) {
 		{name: "failure", command: "echo no >&2; exit 3", output: "no\n", exitCode: 3},
 		{name: "killed", command: "kill -9 $$", exitCode: 137},
 		{name: "no html escapes", command: "echo '<&>'", output: "<&>\n"},
-		{name: "begins with a dash", command: "-x 2>/dev/null", exitCode: 127},
+		{name: "begins with a dash", command: "-x 2>/dev/null", exitCode: 127, note: "exit_code 127"},
 		{name: "file dump", command: "cat f", output: "one\ntwo\n", note: "read_file"},
 		{name: "file dump after cd", command: "cd sub && head -n 1 ../f", output: "one\n", note: "read_file"},
 		{name: "write", command: "cat > g <<EOF\nx & y\nEOF\ncat < g", output: "x & y\n"},
@@ -236,4 +229,42 @@ func TestLocalMistakes(t *testing.T) {
 	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
 	require.Equal(t, "running", got["state"])
 	require.Equal(t, "exited", l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")["state"])
+}
+
+// What is said about real commands is true of them.
+func TestLocalAdvice(t *testing.T) {
+	t.Setenv("ADVICE_API_KEY", "hidden")
+	dir := t.TempDir()
+	manager, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: func() string { return dir }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, manager.Close()) }()
+	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
+
+	got := l.call(t.Context(), "execute", "command", "sh -c 'echo broken; exit 3' | tail -n 5")
+	require.Equal(t, true, got["success"])
+	require.Contains(t, got["note"], "exit_code is that of tail and does not tell whether `sh -c 'echo broken; exit 3'` succeeded.")
+
+	got = l.call(t.Context(), "execute", "command", `echo "key: $ADVICE_API_KEY"`)
+	require.Equal(t, "key: \n", got["output"])
+	require.Contains(t, got["note"], "ADVICE_API_KEY is set on the host")
+
+	got = l.call(t.Context(), "execute", "command", "printf 'Continue? [y/N] '; read -r answer")
+	require.Equal(t, false, got["success"])
+	require.Contains(t, got["note"], "stdin is empty")
+
+	got = l.call(t.Context(), "execute", "command", "yes again | head -n 10000")
+	require.Regexp(t, `^again\n\.\.\. \[the line above \d+ times more\] \.\.\.\n`, got["output"])
+	require.Less(t, len(got["output"].(string)), 300)
+
+	// The log has the line that the result misses, under the path that the
+	// note gives to a shell.
+	got = l.call(t.Context(), "execute", "command", "seq 100000")
+	require.NotContains(t, got["output"], "\n50000\n")
+	_, search, ok := strings.Cut(got["note"].(string), "search it (grep -n PATTERN ")
+	require.True(t, ok, got["note"])
+	path, _, ok := strings.Cut(search, ") instead of running the command again.")
+	require.True(t, ok)
+	require.Contains(t, path, "all logs")
+	got = l.call(t.Context(), "execute", "command", "grep -n '^50000$' "+path)
+	require.Equal(t, "50000:50000\n", got["output"])
 }

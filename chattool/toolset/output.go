@@ -26,7 +26,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	}
 	switch {
 	case err == nil && ctx.Err() != nil && alive(out.Process) && !out.Matched:
-		return canceled(ctx, "process "+id+" was left alone", &out, "")
+		return s.canceled(ctx, "process "+id+" was left alone", &out, "")
 	case err == nil:
 	case errors.Is(err, procmgr.ErrNotFound):
 		return notFound(id)
@@ -34,9 +34,9 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return refuse("%s: %s", toolOutput, words(err))
 	case ctx.Err() != nil:
 		if out, err := s.snapshotFrom(ctx, m, id, req.From); err == nil {
-			return canceled(ctx, "process "+id+" was left alone", &out, "")
+			return s.canceled(ctx, "process "+id+" was left alone", &out, "")
 		}
-		return canceled(ctx, "process "+id+" was left alone", nil, id)
+		return s.canceled(ctx, "process "+id+" was left alone", nil, id)
 	default:
 		snapshot, serr := s.snapshotFrom(ctx, m, id, req.From)
 		if serr != nil {
@@ -53,10 +53,8 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return rep.result(&snapshot)
 	}
 	rep := s.read(out, clamped)
-	if req.Until == "" {
-		return rep.result(&out)
-	}
 	switch {
+	case req.Until == "":
 	case out.Matched:
 		rep.add("wait_for matched.")
 	case out.Process.State == procmgr.Exited:
@@ -66,12 +64,13 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	default:
 		rep.add("wait_for did not match within %s; the process still runs.", spell(wait))
 	}
+	rep.advise(advice{out: out, command: &source{text: out.Process.Command}, reading: true})
 	return rep.result(&out)
 }
 
 // read reports on a process that was asked for by its ID.
 func (s *Set) read(out procmgr.Output, clamped string) report {
-	rep := describe(out)
+	rep := s.describe(out)
 	rep.NextOffset = &out.Next
 	rep.add(clamped)
 	if out.Process.State == procmgr.Detached {

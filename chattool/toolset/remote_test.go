@@ -88,7 +88,7 @@ func TestStopOfARemoteCommand(t *testing.T) {
 	defer server.Close()
 	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
 	require.NoError(t, err)
-	defer client.Close()
+	defer func() { require.NoError(t, client.Close()) }()
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		for ctx.Err() == nil {

@@ -1,17 +1,18 @@
 package toolset
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // A report is what a model reads about a process, or about why there is none.
@@ -31,11 +32,15 @@ type report struct {
 }
 
 // describe reports how a process stands and what it has printed.
-func describe(out procmgr.Output) report {
+func (s *Set) describe(out procmgr.Output) report {
 	p := out.Process
+	text := out.Text
+	if !s.opts.KeepRepeats {
+		text = fold(text, out.Truncated != nil)
+	}
 	r := report{
 		Success:        !failed(p),
-		Output:         &out.Text,
+		Output:         &text,
 		ExitCode:       p.ExitCode,
 		Signal:         p.Signal,
 		State:          p.State,
@@ -50,15 +55,25 @@ func describe(out procmgr.Output) report {
 	if p.LogPath != "" && (alive(p) || out.Truncated != nil) {
 		r.LogPath = p.LogPath
 	}
-	if t := out.Truncated; t != nil {
-		switch {
-		case r.LogPath != "":
-			r.add("Part of the output is left out; all of it is in the file log_path.")
-		case t.RetainedBytes == 0 && p.State == procmgr.Exited:
-			r.add("The output is no longer kept.")
-		}
+	switch t := out.Truncated; {
+	case r.LogPath != "" && p.LogError != "":
+		r.add("The file log_path has only the beginning of the output: %s.", clip(p.LogError, maxWords))
+	case t == nil:
+	case r.LogPath != "":
+		r.add("All of the output is in %s; search it (grep -n PATTERN %s) instead of running the command again.", r.LogPath, quote(r.LogPath))
+	case t.RetainedBytes == 0 && p.State == procmgr.Exited:
+		r.add("The output is no longer kept.")
 	}
 	return r
+}
+
+// quote writes a path as a shell takes it.
+func quote(path string) string {
+	quoted, err := syntax.Quote(path, syntax.LangPOSIX)
+	if err != nil {
+		return strconv.Quote(path) // with a control character in it, for the eyes alone
+	}
+	return quoted
 }
 
 // add appends a sentence to the note.
@@ -83,7 +98,7 @@ func (r report) result(out *procmgr.Output) Result {
 // encode writes one JSON object on one line. Models read < and & better than
 // their escapes: nothing here ends up in a web page.
 func encode(v any) string {
-	var b bytes.Buffer
+	var b strings.Builder // whose String is no copy
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
@@ -160,14 +175,14 @@ func refuse(format string, args ...any) Result {
 // canceled is the result of a call whose context has ended. did says what
 // became of the process; out is its last snapshot, or nil; id is for a process
 // that may live though nobody could read it.
-func canceled(ctx context.Context, did string, out *procmgr.Output, id string) Result {
+func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) Result {
 	why := "the call was canceled"
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		why = "the call ran out of time"
 	}
 	r := report{BackgroundProcessID: id}
 	if out != nil {
-		r = describe(*out)
+		r = s.describe(*out)
 	}
 	r.Success = false
 	r.Error = why + "; " + did

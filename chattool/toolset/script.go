@@ -3,7 +3,9 @@ package toolset
 import (
 	"errors"
 	"io"
+	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -26,6 +28,22 @@ const (
 type script struct {
 	source string
 	stmts  []*syntax.Stmt
+}
+
+// A source is a command that is parsed where something asks for its syntax, and
+// only once.
+type source struct {
+	text   string
+	tree   *script
+	parsed bool
+}
+
+// script returns the command as parse does.
+func (c *source) script() *script {
+	if !c.parsed {
+		c.tree, c.parsed = parse(c.text), true
+	}
+	return c.tree
 }
 
 // parse parses a command as bash, which takes in nearly all of what sh does.
@@ -75,8 +93,11 @@ func (r *shallowReader) Read(p []byte) (int, error) {
 
 // plain reports whether a statement is a command and nothing else: not
 // negated, not backgrounded, without redirections.
-func plain(s *syntax.Stmt) bool {
-	return !s.Negated && !s.Background && !s.Coprocess && !s.Disown && len(s.Redirs) == 0
+func plain(s *syntax.Stmt) bool { return direct(s) && len(s.Redirs) == 0 }
+
+// direct is plain for a statement that may be redirected.
+func direct(s *syntax.Stmt) bool {
+	return !s.Negated && !s.Background && !s.Coprocess && !s.Disown
 }
 
 // conjuncts calls each for the commands of a && b && c, the last one first,
@@ -146,6 +167,33 @@ func stillAssigns(assigns []*syntax.Assign) bool {
 // isCd reports whether a command is cd, with words that run nothing.
 func isCd(call *syntax.CallExpr) bool {
 	return len(call.Args) > 0 && call.Args[0].Lit() == "cd" && stillWords(call.Args) && stillAssigns(call.Assigns)
+}
+
+// calls reports whether a command is a call of one of the names.
+func calls(cmd syntax.Command, names ...string) bool {
+	call, ok := cmd.(*syntax.CallExpr)
+	return ok && slices.Contains(names, calledName(call))
+}
+
+// calledName returns the name of what a call runs, without its directory, or ""
+// where that is not certain.
+func calledName(call *syntax.CallExpr) string {
+	if len(call.Args) == 0 {
+		return ""
+	}
+	name, _ := literal(call.Args[0])
+	if name == "" {
+		return ""
+	}
+	return path.Base(name)
+}
+
+// walk calls each for all that statements are made of, but for what is in a node
+// that it returns false for.
+func walk(stmts []*syntax.Stmt, each func(syntax.Node) bool) {
+	for _, s := range stmts {
+		syntax.Walk(s, each)
+	}
 }
 
 // containsAny reports whether s contains one of the words.

@@ -46,6 +46,10 @@ type Options struct {
 	BackgroundWait time.Duration
 	// Limit bounds the output in a result; see [headtail.Limits].
 	Limit headtail.Limits
+	// KeepRepeats leaves runs of identical lines in a result as they are. By
+	// default such a run becomes the line once and a count of the others,
+	// where that is shorter.
+	KeepRepeats bool
 	// ReadFileTool is the tool that a model should rather read files with,
 	// named in a note after a command that only prints files; "read_file".
 	ReadFileTool string
@@ -183,7 +187,7 @@ func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res Result, ok bo
 	m, err := s.managers(ctx)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, canceled(ctx, "nothing was done", nil, ""), false
+		return nil, s.canceled(ctx, "nothing was done", nil, ""), false
 	case err != nil:
 		return nil, refuse("no process manager can be had, so nothing was done: %s. Try once more, and tell the user if it stays so", words(err)), false
 	case m == nil:

@@ -15,7 +15,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	}
 	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)
 	if ctx.Err() != nil {
-		return canceled(ctx, "no signal was sent", nil, "")
+		return s.canceled(ctx, "no signal was sent", nil, "")
 	}
 	m, res, ok := s.manager(ctx)
 	if !ok {
@@ -28,7 +28,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 		rep := report{Success: true, State: procmgr.Exited}
 		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
 		if oerr == nil {
-			rep = afterSignal(out)
+			rep = s.afterSignal(out)
 		}
 		rep.add("Process %s had already ended; nothing was sent.", id)
 		if oerr != nil {
@@ -40,14 +40,14 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict):
 		return refuse("%s: %s", toolSignal, words(err))
 	case ctx.Err() != nil:
-		return canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
+		return s.canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
 	default:
 		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
 		if oerr != nil {
 			rep := report{Error: "the signal could not be sent, or did not do all that it should: " + words(err), BackgroundProcessID: id}
 			return Result{IsError: true, Content: encode(rep)}
 		}
-		rep := afterSignal(out)
+		rep := s.afterSignal(out)
 		if alive(out.Process) {
 			rep.Success = false
 			rep.Error = words(err)
@@ -65,7 +65,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 		rep.add("The signal was sent; what it did could not be read: %s.", words(err))
 		return rep.result(nil)
 	}
-	rep := afterSignal(out)
+	rep := s.afterSignal(out)
 	switch {
 	case !alive(out.Process):
 		rep.add("Process %s has ended, as it was asked to.", id)
@@ -82,8 +82,8 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 
 // afterSignal reports how a process stands once a signal has been dealt with.
 // It is a success whatever the exit code: to end it was the point.
-func afterSignal(out procmgr.Output) report {
-	rep := describe(out)
+func (s *Set) afterSignal(out procmgr.Output) report {
+	rep := s.describe(out)
 	rep.Success = true
 	rep.Output = nil
 	rep.Error = ""

@@ -70,39 +70,39 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 	asked := r.signal(ctx, procmgr.Terminate)
 	switch {
 	case errors.Is(asked, procmgr.ErrNotFound) && errors.Is(err, procmgr.ErrUnknown):
-		return canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, id)
+		return r.set.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, id)
 	case errors.Is(asked, procmgr.ErrNotFound):
 		// This spends the ID: a start that is still on its way runs nothing.
-		return canceled(ctx, "the command was not started", nil, "")
+		return r.set.canceled(ctx, "the command was not started", nil, "")
 	case errors.Is(asked, procmgr.ErrNotRunning):
 		if found, err := r.set.snapshot(ctx, r.m, id); err == nil {
 			out = found
 		}
 		if out.Process.ID == "" {
-			return canceled(ctx, "the command had ended by then", nil, "")
+			return r.set.canceled(ctx, "the command had ended by then", nil, "")
 		}
-		return canceled(ctx, "the command had ended by then", &out, "")
+		return r.set.canceled(ctx, "the command had ended by then", &out, "")
 	case asked == nil:
 		sctx, done := fresh(ctx, stopGrace+snapshotLimit)
 		stopped, err := r.set.settle(sctx, r.m, id, 0, stopGrace)
 		done()
 		if err == nil && stopped.Process.State == procmgr.Exited {
-			return canceled(ctx, "the command was stopped", &stopped, "")
+			return r.set.canceled(ctx, "the command was stopped", &stopped, "")
 		}
 	}
 
 	// It ignores the signal, or the signal did not get through.
 	killed := r.signal(ctx, procmgr.Kill)
 	if errors.Is(killed, procmgr.ErrNotFound) {
-		return canceled(ctx, "the command was not started", nil, "")
+		return r.set.canceled(ctx, "the command was not started", nil, "")
 	}
 	ended := killed == nil || errors.Is(killed, procmgr.ErrNotRunning)
 	found, ferr := r.set.snapshot(ctx, r.m, id)
 	switch {
 	case ended && ferr != nil:
-		return canceled(ctx, "the command was killed", nil, "")
+		return r.set.canceled(ctx, "the command was killed", nil, "")
 	case ferr == nil && found.Process.State == procmgr.Exited:
-		return canceled(ctx, "the command was killed, since it did not end when asked to", &found, "")
+		return r.set.canceled(ctx, "the command was killed, since it did not end when asked to", &found, "")
 	}
 	did := "the command could not be stopped and may still run, as process " + id
 	if !ended {
@@ -110,11 +110,11 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 	}
 	switch {
 	case ferr == nil:
-		return canceled(ctx, did, &found, "")
+		return r.set.canceled(ctx, did, &found, "")
 	case out.Process.ID != "":
-		return canceled(ctx, did, &out, "")
+		return r.set.canceled(ctx, did, &out, "")
 	}
-	return canceled(ctx, did, nil, id)
+	return r.set.canceled(ctx, did, nil, id)
 }
 
 // leave reports on a background command whose caller is gone.
@@ -126,11 +126,11 @@ func (r *run) leave(ctx context.Context, out procmgr.Output) Result {
 	}
 	switch {
 	case out.Process.ID != "":
-		return canceled(ctx, "the command was started in the background, as process "+id+", and left alone", &out, "")
+		return r.set.canceled(ctx, "the command was started in the background, as process "+id+", and left alone", &out, "")
 	case errors.Is(err, procmgr.ErrNotFound):
-		return canceled(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, nil, id)
+		return r.set.canceled(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, nil, id)
 	}
-	return canceled(ctx, "the background command may have started, as process "+id, nil, id)
+	return r.set.canceled(ctx, "the background command may have started, as process "+id, nil, id)
 }
 
 // signal signals the run's process, whatever has become of ctx.

@@ -1,0 +1,98 @@
+package toolset_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func TestExitCode(t *testing.T) {
+	t.Parallel()
+	const timedOut = "exit_code 124 is how timeout says that it ended the command. Leave it out: the timeout of execute ends nothing, and process_output waits on."
+	for _, tt := range []struct {
+		name, command string
+		code          int
+		output, want  string
+	}{
+		{"success", "x", 0, "", ""},
+		{"failure", "x", 1, "", ""},
+		{"128", "x", 128, "", ""},
+		{"255", "x", 255, "", ""},
+		{"not executable", "./x", 126, "sh: 1: ./x: Permission denied\n", "exit_code 126 usually means that something was found and could not be executed: it needs chmod +x, or its interpreter in front."},
+		{"not found", "x 2>/dev/null", 127, "", "exit_code 127 usually means that a command was not found: look at its spelling, PATH and the directory."},
+		{"not found, as dash says", "x", 127, "sh: 1: x: not found\n", ""},
+		{"not found, as bash says", "./x", 127, "bash: line 1: ./x: No such file or directory\n", ""},
+		{"killed", "x; y", 137, "", "exit_code 137 usually means that something that the command ran was ended by signal 9, SIGKILL: out of memory, or a kill from outside."},
+		{"crashed", "x", 139, "", "exit_code 139 usually means that something that the command ran was ended by signal 11, SIGSEGV: it crashed."},
+		{"aborted", "x", 134, "", "exit_code 134 usually means that something that the command ran was ended by signal 6, SIGABRT: it gave up by itself."},
+		{"terminated", "x", 143, "", "exit_code 143 usually means that something that the command ran was ended by signal 15, SIGTERM."},
+		{"a signal whose number differs by system", "x", 138, "", ""},
+		{"timeout", "timeout 5 x", 124, "", timedOut},
+		{"timeout after cd", "cd /; FOO=1 /usr/bin/timeout -k 1 5 x y", 124, "", timedOut},
+		{"timeout in a chain", "cd / && timeout 5 x", 124, "", timedOut},
+		{"124 of something else", "x", 124, "", ""},
+		{"124 with timeout before", "timeout 5 x; y", 124, "", ""},
+		{"124 with timeout as a word", "x timeout", 124, "", ""},
+		{"124 with timeout in quotes", "x 'a; timeout 5 b'", 124, "", ""},
+		{"124 with timeout in a comment", "x # timeout", 124, "", ""},
+		{"timeout that has not timed out", "timeout 5 x", 1, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, noteOn(t, tt.command, tt.code, tt.output))
+		})
+	}
+}
+
+// Where the result's error says how it ended, the note does not say it again.
+func TestExitCodeIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		set  func(*procmgr.Process)
+		want string
+	}{
+		{"signal", func(p *procmgr.Process) { p.Signal, p.EndedBy = "SIGKILL", procmgr.CauseSignal }, "ended by SIGKILL"},
+		{"request", func(p *procmgr.Process) { p.EndedBy = procmgr.CauseRequest }, "on request"},
+		{"shutdown", func(p *procmgr.Process) { p.EndedBy = procmgr.CauseShutdown }, "manager was closed"},
+		{"out of memory", func(p *procmgr.Process) { p.OOM = true }, "use less memory"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out := exited("p1", 137, "")
+			tt.set(&out.Process)
+			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)
+			require.Contains(t, got["error"], tt.want)
+			require.NotContains(t, got, "note")
+		})
+	}
+}
+
+// The exit codes are those of real shells.
+func TestExitCodeAgainstShells(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"dash", "bash"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue
+		}
+		for _, tt := range []struct{ script, want string }{
+			{"no-such-program", ""},
+			{"no-such-program 2>/dev/null", "exit_code 127 usually"},
+			{"./no-such-program", ""},
+			{"/", "exit_code 126 usually"},
+			{"sh -c 'kill -9 $$'; exit $?", "ended by signal 9, SIGKILL"},
+			{"sh -c 'kill -15 $$'; exit $?", "ended by signal 15, SIGTERM"},
+			{"timeout 0.01 sleep 10", "exit_code 124 is how timeout"},
+			{"timeout -s KILL 0.01 sleep 10; exit $?", "ended by signal 9, SIGKILL"},
+		} {
+			cmd := exec.Command(path, "-c", tt.script)
+			out, _ := cmd.CombinedOutput()
+			note := noteOn(t, tt.script, cmd.ProcessState.ExitCode(), string(out))
+			require.True(t, strings.Contains(note, tt.want) && (tt.want == "") == (note == ""), "%s: %s: %q, %s", shell, tt.script, note, out)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package toolset
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Commands at the end of a pipeline that succeed whatever they are given, so
+// that the exit code tells nothing.
+var (
+	// cutters only shorten or show; without them the output is as good.
+	cutters = []string{"tail", "head", "cat", "less", "more"}
+	// finders exit with 1 where they select no line.
+	finders = []string{"grep", "egrep", "fgrep", "rg"}
+	filters = slices.Concat(cutters, finders, []string{
+		"sed", "awk", "gawk", "mawk", "tee", "sort", "uniq", "wc", "cut", "tr", "jq", "yq", "column", "nl", "fold", "fmt", "rev", "tac", "paste",
+	})
+)
+
+// producers are commands that nobody asks whether they have succeeded, by their
+// names, or by name and subcommand.
+var producers = slices.Concat(filters, strings.Fields(`
+	: [ base64 basename bat cal cd date df dirname dmesg du echo false fd file find free history
+	hostname id ip journalctl ls lsblk lsof man mount netstat nproc od pgrep printenv printf ps pwd read realpath
+	seq set sleep ss stat strings test top tree true type uname uptime which whoami xxd yes`), []string{
+	"apt list", "docker images", "docker logs", "docker ps", "git blame", "git branch", "git config", "git diff", "git grep", "git log",
+	"git ls-files", "git reflog", "git remote", "git show", "git status", "git tag", "go doc", "go env", "go list", "go version",
+	"kubectl describe", "kubectl get", "kubectl logs", "npm ls", "npm list", "pip freeze", "pip list", "pip show",
+})
+
+// maxQuoted is how much of a command a note quotes, in bytes.
+const maxQuoted = 40
+
+// pipeline says whose exit code it is, where the command ends with a filter:
+// "go test | tail" is 0 whatever the tests say. A shell may have been told from
+// outside to have pipefail on; what is said holds there too.
+func (a advice) pipeline() string {
+	code, ok := a.code()
+	if !ok || code > 1 || !strings.Contains(a.command.text, "|") && (code == 0 || !containsAny(a.command.text, finders...)) {
+		return ""
+	}
+	s := a.script()
+	if s == nil {
+		return ""
+	}
+	last := s.final(code, a.out.Next == 0)
+	if last == nil {
+		return ""
+	}
+	stages := stagesOf(last)
+	final := stages[len(stages)-1]
+	call, ok := final.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return ""
+	}
+	filter, judged := calledName(call), s.judged(stages[:len(stages)-1])
+	switch finder := slices.Contains(finders, filter); {
+	case !slices.Contains(filters, filter):
+		return ""
+	case code == 1 && finder && !mayFail(final) && !lists(call.Args):
+		return noLine(call, filter, judged, len(stages) > 1)
+	case code == 1 || judged == "" || finder && quiet(call.Args):
+		return ""
+	}
+	note := fmt.Sprintf("Without pipefail, exit_code is that of %s and does not tell whether `%s` succeeded.", filter, judged)
+	if slices.Contains(cutters, filter) {
+		note += fmt.Sprintf(" Leave %s out: %s itself keeps the beginning and the end of long output.", filter, toolExecute)
+	}
+	return note
+}
+
+// noLine says what the exit code 1 of a grep means. bash ends with 1 also where
+// an expansion fails.
+func noLine(call *syntax.CallExpr, filter, judged string, piped bool) string {
+	note := "exit_code 1 is how " + filter + " says that no line was selected"
+	switch {
+	case !stillWords(call.Args):
+		return ""
+	case piped:
+		note = "Without pipefail, " + note
+	}
+	if judged != "" {
+		note += "; it does not tell whether `" + judged + "` succeeded"
+	}
+	return note + "."
+}
+
+// final returns the pipeline, or the single command, whose exit code is that
+// of the script, or nil where that is not certain. An exit code of 0 can be
+// of the last of a && b too, since then all of it has run; others only where
+// what stands before cannot end the script or has surely not failed. silent
+// says that nothing was printed.
+func (s *script) final(code int, silent bool) *syntax.Stmt {
+	last := s.stmts[len(s.stmts)-1]
+	before := slices.Clone(s.stmts[:len(s.stmts)-1])
+	// A cd that fails says so, and ends the shell where that was told so from
+	// outside.
+	prepared := func(stmt *syntax.Stmt) bool { return silent && conjuncts(stmt, prepares) }
+	for {
+		if !direct(last) {
+			return nil
+		}
+		if timed, ok := last.Cmd.(*syntax.TimeClause); ok && timed.Stmt != nil {
+			last = timed.Stmt
+			continue
+		}
+		and, ok := last.Cmd.(*syntax.BinaryCmd)
+		if !ok || isPipe(and) {
+			break
+		}
+		if and.Op != syntax.AndStmt || code != 0 && !prepared(and.X) {
+			return nil
+		}
+		before = append(before, and.X)
+		last = and.Y
+	}
+	for _, stmt := range before {
+		if code == 0 && diverts(stmt) || code != 0 && !prepared(stmt) && !prints(stmt) {
+			return nil
+		}
+	}
+	return last
+}
+
+// prints reports whether a statement only prints words.
+func prints(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && plain(s) && calls(call, "echo", "printf") && stillWords(call.Args) && stillAssigns(call.Assigns)
+}
+
+// diverts reports whether a statement may end the script early and well, or
+// change what an exit code or a name means.
+func diverts(s *syntax.Stmt) bool {
+	found := false
+	syntax.Walk(s, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.FuncDecl:
+			found = true
+		case *syntax.CallExpr:
+			if len(node.Args) == 0 {
+				break
+			}
+			name, ok := literal(node.Args[0])
+			switch name {
+			case "exit", "exec", "return", "trap", "eval", ".", "source", "shopt", "alias", "builtin":
+				found = true
+			case "command":
+				found = found || !hasOption(node.Args, 'v', "-v") && !hasOption(node.Args, 'V', "-V")
+			case "set":
+				found = found || slices.ContainsFunc(node.Args[1:], func(w *syntax.Word) bool {
+					option, ok := literal(w)
+					return !ok || strings.Trim(option, "-+eux") != "" // such as -o pipefail, -n
+				})
+			}
+			found = found || !ok
+		}
+		return !found
+	})
+	return found
+}
+
+// stagesOf returns the commands of a pipeline in their order.
+func stagesOf(s *syntax.Stmt) []*syntax.Stmt {
+	var stages []*syntax.Stmt
+	for {
+		pipe, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || !isPipe(pipe) || len(stages) > 0 && !plain(s) {
+			break
+		}
+		stages = append(stages, pipe.Y)
+		s = pipe.X
+	}
+	stages = append(stages, s)
+	slices.Reverse(stages)
+	return stages
+}
+
+// mayFail reports whether a redirection may keep a command from running.
+func mayFail(s *syntax.Stmt) bool {
+	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool {
+		word, _ := literal(r.Word)
+		return r.Op != syntax.DplOut && word != "/dev/null"
+	})
+}
+
+// isPipe reports whether a command is a pipeline.
+func isPipe(cmd *syntax.BinaryCmd) bool { return cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll }
+
+// judged returns the first command in stages of a pipeline whose success is
+// of interest, as far as a note quotes it, or "".
+func (s *script) judged(stages []*syntax.Stmt) (quoted string) {
+	walk(stages, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.FuncDecl:
+			return false
+		case *syntax.CallExpr:
+			if calls(node, "command") && hasOption(node.Args, 'v', "-v") {
+				break
+			}
+			if quoted == "" && len(node.Args) > 0 && !produces(node.Args) {
+				quoted = s.quote(node)
+			}
+		}
+		return quoted == ""
+	})
+	return quoted
+}
+
+// produces reports whether a command is one of the producers, or only asked
+// for its help.
+func produces(args []*syntax.Word) bool {
+	name, ok := literal(args[0])
+	if !ok {
+		return false
+	}
+	name = path.Base(name)
+	if slices.Contains(producers, name) || name == "env" && len(args) == 1 {
+		return true
+	}
+	last, _ := literal(args[len(args)-1])
+	if len(args) > 1 && (last == "--help" || last == "--version" || last == "-h") {
+		return true
+	}
+	// The first word that is no option is the subcommand.
+	for words := args[1:]; len(words) > 0; words = words[1:] {
+		word, _ := literal(words[0])
+		if name == "git" && word == "-C" && len(words) > 1 {
+			words = words[1:]
+		} else if !strings.HasPrefix(word, "-") {
+			return slices.Contains(producers, name+" "+word)
+		}
+	}
+	return false
+}
+
+// quote returns a command as it was written, or its name where that is long.
+func (s *script) quote(call *syntax.CallExpr) string {
+	first, last := call.Args[0], call.Args[len(call.Args)-1]
+	text := s.between(first.Pos(), last.End())
+	if len(text) > maxQuoted || strings.ContainsAny(text, "\n`") {
+		text = s.between(first.Pos(), first.End())
+	}
+	if len(text) > maxQuoted || strings.ContainsAny(text, "\n`") {
+		return "the command before it"
+	}
+	return text
+}
+
+// between returns what stands between two positions.
+func (s *script) between(from, to syntax.Pos) string {
+	begin, end := int(from.Offset()), int(to.Offset())
+	if begin > end || end > len(s.source) {
+		return ""
+	}
+	return s.source[begin:end]
+}
+
+// lists reports whether grep is asked for names of files without a match, for
+// which its versions exit differently.
+func lists(args []*syntax.Word) bool { return hasOption(args, 'L', "--files-without-match") }
+
+// quiet reports whether grep is only asked whether there is a match.
+func quiet(args []*syntax.Word) bool {
+	return hasOption(args, 'q', "--quiet") || hasOption(args, 'q', "--silent")
+}
+
+// hasOption reports whether a word of a command may be an option.
+func hasOption(args []*syntax.Word, short rune, long string) bool {
+	return slices.ContainsFunc(args[1:], func(w *syntax.Word) bool {
+		word, ok := literal(w)
+		return ok && (word == long || len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.ContainsRune(word, short))
+	})
+}

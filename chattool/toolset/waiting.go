@@ -1,0 +1,194 @@
+package toolset
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	// longSleep is a sleep that is waiting for something; a shorter one gives
+	// a program a moment.
+	longSleep = 10 * time.Second
+	// longWait is how long a command must have taken for a word about it.
+	longWait = 5 * time.Second
+)
+
+// waiting names wait_for, where a command has slept and looked.
+func (a advice) waiting() string {
+	p := a.out.Process
+	if a.reading || a.background || !strings.Contains(a.command.text, "sleep") || !alive(p) && a.ran() < longWait {
+		return ""
+	}
+	if s := a.script(); s == nil || !waits(s.stmts, true) {
+		return ""
+	}
+	return "Waiting is better done without sleep: start what you wait for with run_in_background, and " + toolOutput +
+		" with wait_for returns as soon as its output matches, at the latest after wait_timeout."
+}
+
+// waits reports whether statements wait by sleeping: for long, or in a loop
+// that looks again and again. What runs in the background does not wait; what
+// a function does is not looked at. scripts says that the script of a sh -c is.
+func waits(stmts []*syntax.Stmt, scripts bool) bool {
+	stmts = slices.Clone(stmts)
+	for len(stmts) > 0 {
+		s := stmts[len(stmts)-1]
+		stmts = stmts[:len(stmts)-1]
+		if s.Background || s.Coprocess || s.Disown {
+			continue
+		}
+		switch cmd := s.Cmd.(type) {
+		case *syntax.BinaryCmd:
+			stmts = append(stmts, cmd.X, cmd.Y)
+		case *syntax.Subshell:
+			stmts = append(stmts, cmd.Stmts...)
+		case *syntax.Block:
+			stmts = append(stmts, cmd.Stmts...)
+		case *syntax.TimeClause:
+			if cmd.Stmt != nil {
+				stmts = append(stmts, cmd.Stmt)
+			}
+		case *syntax.WhileClause:
+			// while read goes through a list, at the pace that it was given.
+			if polls(cmd.Do, cmd.Cond) && !begins(cmd.Cond, "read") {
+				return true
+			}
+		case *syntax.ForClause:
+			if polls(cmd.Do) && (counts(cmd.Loop) || leaves(cmd.Do)) {
+				return true
+			}
+		case *syntax.CallExpr:
+			if slept(cmd) >= longSleep {
+				return true
+			}
+			if inner := inline(cmd); scripts && inner != "" {
+				if s := parse(inner); s != nil && waits(s.stmts, false) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// slept returns how long a command is that is a sleep of a fixed time, else 0.
+func slept(call *syntax.CallExpr) time.Duration {
+	if !calls(call, "sleep") {
+		return 0
+	}
+	total := 0.0 // seconds
+	for _, w := range call.Args[1:] {
+		word, ok := literal(w)
+		if !ok || word == "" {
+			return 0
+		}
+		unit := 1.0
+		if i := strings.IndexByte("smhd", word[len(word)-1]); i >= 0 {
+			unit = []float64{1, 60, 3600, 86400}[i]
+			word = word[:len(word)-1]
+		}
+		n, err := strconv.ParseFloat(word, 64)
+		if err != nil || math.IsNaN(n) {
+			return 0
+		}
+		total += n * unit
+	}
+	return time.Duration(min(total, math.MaxInt32) * float64(time.Second))
+}
+
+// inline returns the script of a sh -c, perhaps behind timeout, or "".
+func inline(call *syntax.CallExpr) string {
+	if len(call.Args) < 3 {
+		return ""
+	}
+	words := make([]string, len(call.Args))
+	for i, w := range call.Args {
+		words[i], _ = literal(w)
+	}
+	if words[0] == "timeout" {
+		words = words[1:]
+		for len(words) > 0 && words[0] != "" && strings.IndexByte("-.0123456789", words[0][0]) >= 0 {
+			words = words[1:] // its options and its time
+		}
+	}
+	if len(words) < 3 || words[0] != "sh" && words[0] != "bash" && words[0] != "dash" {
+		return ""
+	}
+	if words[1] != "-c" && words[1] != "-lc" && words[1] != "-ec" {
+		return ""
+	}
+	return words[2]
+}
+
+// polls reports whether there is a sleep among the statements of a loop.
+func polls(parts ...[]*syntax.Stmt) bool {
+	for _, stmts := range parts {
+		if within(stmts, "sleep") {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves reports whether a loop may end early, as one does that has found what
+// it was looking for.
+func leaves(stmts []*syntax.Stmt) bool { return within(stmts, "break", "exit") }
+
+// counts reports whether a loop goes over numbers, and so does the same again
+// and again.
+func counts(loop syntax.Loop) bool {
+	words, ok := loop.(*syntax.WordIter)
+	if !ok {
+		return true // for ((i = 0; …
+	}
+	if len(words.Items) == 0 {
+		return false
+	}
+	for _, w := range words.Items {
+		for _, part := range w.Parts {
+			switch part := part.(type) {
+			case *syntax.Lit:
+				if strings.Trim(part.Value, "0123456789{.}") != "" {
+					return false
+				}
+			case *syntax.CmdSubst:
+				if !begins(part.Stmts, "seq") {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// begins reports whether the first of statements calls a command.
+func begins(stmts []*syntax.Stmt, name string) bool {
+	return len(stmts) > 0 && calls(stmts[0].Cmd, name)
+}
+
+// within reports whether statements call one of the commands in the foreground,
+// however deep.
+func within(stmts []*syntax.Stmt, names ...string) bool {
+	found := false
+	walk(stmts, func(node syntax.Node) bool {
+		switch node := node.(type) {
+		case *syntax.Stmt:
+			if node.Background || node.Coprocess || node.Disown {
+				return false
+			}
+		case *syntax.FuncDecl, *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		case *syntax.CallExpr:
+			found = found || calls(node, names...)
+		}
+		return !found
+	})
+	return found
+}
