@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// newMetrics makes the instruments of a Local on an OpenTelemetry meter. What
+// the provider behind the meter does not collect costs next to nothing.
+func newMetrics(meter metric.Meter) (*procmgr.Metrics, error) {
+	var failed error
+	ctx := context.Background() // nothing here belongs to a span
+	count := func(name, unit, description string) metric.Int64Counter {
+		c, err := meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
+		failed = errors.Join(failed, err)
+		return c
+	}
+	// Seconds, as OpenTelemetry has durations; the bounds reach from what a
+	// wake-up takes to what a build takes.
+	seconds := func(name, description string) metric.Float64Histogram {
+		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
+			metric.WithExplicitBucketBoundaries(0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600, 3600))
+		failed = errors.Join(failed, err)
+		return h
+	}
+	starts := count("toolproc.process.starts", "{process}", "Processes that have begun")
+	refusals := count("toolproc.process.refusals", "{start}", "Starts that began nothing, by reason")
+	output := count("toolproc.output", "By", "Bytes that processes have printed")
+	omitted := count("toolproc.output.omitted", "By", "Bytes that answers have left out")
+	ran := seconds("toolproc.process.duration", "How long processes ran, by what ended them")
+	waited := seconds("toolproc.wait.duration", "How long callers waited")
+	woke := seconds("toolproc.wait.latency", "From what a caller waited for to its going on")
+	running, err := meter.Int64UpDownCounter("toolproc.process.running", metric.WithUnit("{process}"),
+		metric.WithDescription("Processes that have not exited"))
+	if failed = errors.Join(failed, err); failed != nil {
+		return nil, failed
+	}
+	return &procmgr.Metrics{
+		Started: func() { starts.Add(ctx, 1) },
+		Refused: func(err error) {
+			refusals.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason(err))))
+		},
+		Exited: func(cause procmgr.Cause, d time.Duration) {
+			ran.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("ended_by", string(cause))))
+		},
+		Running: func(delta int) { running.Add(ctx, int64(delta)) },
+		Output:  func(bytes int) { output.Add(ctx, int64(bytes)) },
+		Omitted: func(bytes int64) { omitted.Add(ctx, bytes) },
+		Waited:  func(d time.Duration) { waited.Record(ctx, d.Seconds()) },
+		WokeUp:  func(d time.Duration) { woke.Record(ctx, d.Seconds()) },
+	}, nil
+}
+
+// reason returns one of few words for an error: an attribute must not have as
+// many values as there are commands.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, procmgr.ErrLimit):
+		return "limit"
+	case errors.Is(err, procmgr.ErrInvalid):
+		return "invalid"
+	case errors.Is(err, procmgr.ErrConflict):
+		return "conflict"
+	case errors.Is(err, procmgr.ErrClosed):
+		return "closed"
+	}
+	return "other"
+}
