@@ -49,8 +49,9 @@ type Host interface {
 	Manager
 	// Chat returns the Manager of one chat. It answers every call for
 	// anything that the chat did not start with [ErrNotFound], the same as
-	// for an ID that was never given. Chat("") is [ErrInvalid] on every call:
-	// isolation fails closed.
+	// for an ID that was never given. A chat's ID has 1 to 256 bytes of UTF-8
+	// and no control character; with any other, "" included, every call is
+	// [ErrInvalid]: isolation fails closed.
 	Chat(id string) Manager
 }
 
@@ -59,7 +60,8 @@ type Host interface {
 // An ID belongs to its chat, and there to one command. Start with an ID that
 // the chat has used, and the same Command, WorkDir and Env, starts nothing: it
 // returns that process with Attached set, also to several callers at the same
-// instant. With anything different it is [ErrConflict].
+// instant. With anything different it is [ErrConflict]. What is compared is the
+// request as it stands: "" is another WorkDir than the same one by its name.
 type StartRequest struct {
 	// ID is chosen by the caller, 1 to 64 characters of A-Z a-z 0-9 _ -;
 	// "" takes one from the manager. A caller that chooses it can ask again
@@ -70,7 +72,9 @@ type StartRequest struct {
 	// WorkDir is the directory to run in; "" is the manager's default. A
 	// relative one is resolved against that default.
 	WorkDir string
-	// Env has variables on top of what the manager's policy lets through.
+	// Env has variables on top of what the manager's policy lets through. PWD
+	// apart, those that the manager sets itself are not to be changed:
+	// TOOLPROC, TOOLPROC_PROCESS_ID and TOOLPROC_CHAT_ID.
 	Env map[string]string
 	// Background is a label: the manager treats both alike.
 	Background bool
@@ -83,8 +87,8 @@ type StartRequest struct {
 
 // An OutputRequest says what to read, and how long to wait for it.
 type OutputRequest struct {
-	// From is an offset in the stream in bytes; 0 is its beginning. One
-	// beyond the end is taken for the end.
+	// From is an offset in the stream in bytes; 0 is its beginning, and so is
+	// a negative one. One beyond the end is taken for the end.
 	From int64
 	// Wait returns at the latest after this long; 0 returns at once. A wait
 	// ends as soon as the process changes its state.
@@ -105,7 +109,8 @@ type Output struct {
 	// Text is the output as valid UTF-8, its middle left out where it exceeds
 	// the limit.
 	Text string `json:"output"`
-	// Truncated tells what Text leaves out; nil where it leaves out nothing.
+	// Truncated tells what Text leaves out of the stream from From on; nil
+	// where it leaves out nothing.
 	Truncated *headtail.Truncation `json:"truncated,omitempty"`
 	// Next is the offset to ask From for what comes after. It never lies
 	// within a rune.

@@ -1,0 +1,29 @@
+package prochttp_test
+
+import (
+	"testing"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+)
+
+// Over every kind of connection, a client is a Host like the one behind it.
+func TestHostOverTCP(t *testing.T) {
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overTCP(t, nil) })
+}
+
+func TestHostOverTLS(t *testing.T) {
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overTLS(t, newLocal(t, nil)) })
+}
+
+func TestHostOverUnix(t *testing.T) {
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overUnix(t, newLocal(t, nil)) })
+}
+
+// A client of a handler of a client.
+func TestHostOverChain(t *testing.T) {
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
+		inner := overTCP(t, nil)
+		return newClient(t, serve(t, newHandler(t, inner, nil)), nil)
+	})
+}

@@ -1,0 +1,87 @@
+package proctest_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+)
+
+// A brokenHost breaks a promise, and has to be found out.
+type brokenHost struct {
+	name  string
+	fault func(l *procmgr.Local) fault
+	fails []string // the cases that find it out, among others
+	// slow is set where a case finds it out by a wait that has reached its
+	// time, which is made short then.
+	slow bool
+}
+
+var brokenHosts = slices.Concat(brokenStarts, brokenCommands, brokenOutputs, brokenWaits, brokenSignals, brokenChats)
+
+// Every case is failed by a host that breaks its promise, and says which.
+func TestBrokenHosts(t *testing.T) {
+	promises := proctest.Cases()
+	found := map[string]bool{}
+	for _, broken := range brokenHosts {
+		for _, name := range broken.fails {
+			require.Contains(t, promises, name, broken.name)
+			found[name] = true
+		}
+		require.NotEmpty(t, broken.fails, broken.name)
+	}
+	for name := range promises {
+		if !found[name] {
+			t.Errorf("no broken host is found out by the case %q", name)
+		}
+	}
+	// Several at once, whatever -parallel says: most of their time is a wait.
+	slots := make(chan struct{}, 6)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, broken := range brokenHosts {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			t.Run(broken.name, broken.isFound)
+		})
+	}
+}
+
+// isFound runs the cases that are to fail.
+func (broken brokenHost) isFound(t *testing.T) {
+	promises, temp := proctest.Cases(), t.TempDir()
+	for _, name := range broken.fails {
+		longest := time.Duration(0)
+		if broken.slow {
+			longest = 300 * time.Millisecond
+		}
+		l, err := procmgr.NewLocal(&procmgr.Options{
+			StopGrace: -1,
+			UpdateEnv: func(env []string) ([]string, error) {
+				// A broken host may not remove what a case has made.
+				env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
+				return append(env, "TMPDIR="+temp), nil
+			},
+		})
+		require.NoError(t, err)
+		began := time.Now()
+		failures := proctest.RunCase(name, newHost(l, broken.fault(l)), longest)
+		took := time.Since(began)
+		require.NoError(t, l.Close())
+		require.NotEmpty(t, failures, "the case %q passes", name)
+		for _, failure := range failures {
+			if testing.Verbose() {
+				t.Logf("%s:\n%s", name, failure)
+			}
+			require.True(t, strings.HasSuffix(failure, "\npromised: "+promises[name]), "%s", failure)
+		}
+		require.Less(t, took, 25*time.Second, "%s: it was found out by a wait", name)
+	}
+}

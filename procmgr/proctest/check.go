@@ -1,0 +1,216 @@
+package proctest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A reporter takes the failures of a case; *testing.T is one.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	FailNow()
+}
+
+// A check is one run of a case against one host. Its methods may be called from
+// several goroutines; those that can end the case only from the one that it
+// runs in.
+//
+// A method named try… returns the host's error; its namesake without the word
+// ends the case on any.
+type check struct {
+	reporter
+	host    procmgr.Host
+	promise string
+	long    time.Duration
+	mark    string // is in the name of every chat, so that a host can be shared
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	mu    sync.Mutex // guards what follows
+	begun []started
+	dirs  []string // quoted
+	bad   bool     // a failure was told
+}
+
+// A started is something that a case may have started, and has to end.
+type started struct {
+	m  procmgr.Manager
+	id string
+}
+
+func newCheck(r reporter, host procmgr.Host, promise string, long time.Duration) *check {
+	c := &check{reporter: r, host: host, promise: promise, long: long, mark: procmgr.NewID()}
+	c.ctx, c.cancel = context.WithTimeout(context.Background(), 10*long)
+	return c
+}
+
+// cleanUp ends what the case has started, and removes its directories. What
+// goes wrong with that is not the case's failure.
+func (c *check) cleanUp() {
+	c.cancel()
+	c.mu.Lock()
+	begun, dirs := c.begun, c.dirs
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), c.long)
+	defer cancel()
+	for _, s := range begun {
+		_ = c.trySignalIn(ctx, s.m, s.id, procmgr.Kill)
+	}
+	if len(dirs) > 0 {
+		_, _ = c.tryStartIn(ctx, c.host, procmgr.StartRequest{Command: "rm -rf " + strings.Join(dirs, " "), Wait: c.long})
+	}
+}
+
+// errorf tells how the promise is broken; the case goes on.
+func (c *check) errorf(format string, args ...any) {
+	c.Helper()
+	c.mu.Lock()
+	c.bad = true
+	c.mu.Unlock()
+	c.Errorf("%s\npromised: %s", fmt.Sprintf(format, args...), c.promise)
+}
+
+// failed reports whether a failure was told.
+func (c *check) failed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bad
+}
+
+// fatalf is errorf, and ends the case.
+func (c *check) fatalf(format string, args ...any) {
+	c.Helper()
+	c.errorf(format, args...)
+	c.FailNow()
+}
+
+// is fails where an error is not the one that a call is to answer with.
+func (c *check) is(err, want error, format string, args ...any) {
+	c.Helper()
+	if !errors.Is(err, want) {
+		c.errorf("%s was not answered with %s, but with %s", fmt.Sprintf(format, args...), name(want), told(err))
+	}
+}
+
+// told is an error as a message shows it.
+func told(err error) string {
+	if err == nil {
+		return "success"
+	}
+	return fmt.Sprintf("%s (%v)", name(err), err)
+}
+
+// name is what a message calls an error.
+func name(err error) string {
+	for _, known := range []struct {
+		err  error
+		name string
+	}{
+		{procmgr.ErrNotFound, "ErrNotFound"},
+		{procmgr.ErrNotRunning, "ErrNotRunning"},
+		{procmgr.ErrClosed, "ErrClosed"},
+		{procmgr.ErrInvalid, "ErrInvalid"},
+		{procmgr.ErrConflict, "ErrConflict"},
+		{procmgr.ErrLimit, "ErrLimit"},
+		{procmgr.ErrUnknown, "ErrUnknown"},
+		{context.Canceled, "context.Canceled"},
+		{context.DeadlineExceeded, "context.DeadlineExceeded"},
+		{errHung, "no answer"},
+	} {
+		if errors.Is(err, known.err) {
+			return known.name
+		}
+	}
+	return "an error that is none of procmgr's"
+}
+
+// id returns an ID that nothing has.
+func (c *check) id() string { return procmgr.NewID() }
+
+// chatName returns the name of a chat that is the case's own.
+func (c *check) chatName(name string) string { return c.mark + " " + name }
+
+// chat returns a chat that is the case's own.
+func (c *check) chat(name string) procmgr.Manager { return c.host.Chat(c.chatName(name)) }
+
+// runs fails where a process does not run.
+func (c *check) runs(m procmgr.Manager, id, although string) {
+	c.Helper()
+	if state := c.look(m, id).Process.State; state != procmgr.Running {
+		c.errorf("the process %q is %s %s", id, state, although)
+	}
+}
+
+// lives fails where a process ends within a moment, as one does that something
+// else has told to.
+func (c *check) lives(m procmgr.Manager, id, although string) {
+	c.Helper()
+	out := c.read(m, id, procmgr.OutputRequest{Wait: 50 * time.Millisecond})
+	if state := out.Process.State; state != procmgr.Running {
+		c.errorf("the process %q is %s %s", id, state, although)
+	}
+}
+
+// prompt fails where something that was to end by itself took until its time
+// was up.
+func (c *check) prompt(began time.Time, what string) {
+	c.Helper()
+	if took := time.Since(began); took >= c.long {
+		c.errorf("%s, and took %v", what, took.Round(time.Millisecond))
+	}
+}
+
+// code is an exit code as a message shows it.
+func code(p procmgr.Process) string {
+	if p.ExitCode == nil {
+		return "none"
+	}
+	return fmt.Sprint(*p.ExitCode)
+}
+
+// exit fails where a process has not ended in a certain way.
+func (c *check) exit(p procmgr.Process, wantCode int, wantSignal string, wantCause procmgr.Cause) {
+	c.Helper()
+	if p.State != procmgr.Exited {
+		c.errorf("%.100q has ended and its state is %q, not %q", p.Command, p.State, procmgr.Exited)
+	}
+	if p.ExitCode == nil || *p.ExitCode != wantCode {
+		c.errorf("%.100q has the exit code %s, not %d", p.Command, code(p), wantCode)
+	}
+	if p.Signal != wantSignal {
+		c.errorf("%.100q has the Signal %q, not %q", p.Command, p.Signal, wantSignal)
+	}
+	if p.EndedBy != wantCause {
+		c.errorf("%.100q was EndedBy %q, not %q", p.Command, p.EndedBy, wantCause)
+	}
+}
+
+// text fails where an output is not what was printed.
+func (c *check) text(out procmgr.Output, want string) {
+	c.Helper()
+	if out.Text != want {
+		c.errorf("%.100q printed %s and the output is %s", out.Process.Command, excerpt(want), excerpt(out.Text))
+	}
+}
+
+// excerpt quotes a text, the middle of a long one left out.
+func excerpt(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return fmt.Sprintf("%q", s)
+	}
+	return fmt.Sprintf("%q…%q (%d bytes)", s[:most/2], s[len(s)-most/2:], len(s))
+}
+
+// isOneOf reports whether an error is one of several.
+func isOneOf(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+}

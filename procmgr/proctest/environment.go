@@ -1,0 +1,66 @@
+package proctest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var environmentCases = []testCase{
+	{"of the request", "the command gets the request's variables, byte for byte, over those of the host", environmentRequest},
+	{"of one process only", "the variables of a request are for that process alone", environmentOwn},
+	{"marks", "children see TOOLPROC=1, TOOLPROC_PROCESS_ID and, in a chat alone, TOOLPROC_CHAT_ID", environmentMarks},
+	{"marks are true", "what children see of their process and chat cannot be replaced by the request", environmentForged},
+}
+
+func environmentRequest(c *check) {
+	env := map[string]string{
+		"EMPTY":      "",
+		"lower_case": "1",
+		"SPACES":     "  a  b  ",
+		"LINES":      "one\ntwo\n",
+		"QUOTES":     `it's "$HOME" \ %s`,
+		"SIGNS":      "<>&=a=b",
+		"RUNES":      "ä€😀\u2028",
+		"CONTROLS":   "\x01\t\x7f",
+		"PAGER":      "the request's own",
+		"LONG":       strings.Repeat("x", 10000),
+	}
+	m := c.chat("a")
+	for name, value := range env {
+		out := c.runAs(m, procmgr.StartRequest{Command: `printf '%s' "${` + name + `-unset}"`, Env: env})
+		if out.Text != value {
+			c.errorf("the request's variable %s is %s, and the command sees %s", name, excerpt(value), excerpt(out.Text))
+		}
+	}
+	if len(env) != 10 {
+		c.errorf("Start changed the map of its request: %d variables are left", len(env))
+	}
+}
+
+func environmentOwn(c *check) {
+	m := c.chat("a")
+	const command = `echo "${OF_ANOTHER_REQUEST-unset}"`
+	c.text(c.runAs(m, procmgr.StartRequest{Command: command, Env: map[string]string{"OF_ANOTHER_REQUEST": "set"}}), "set\n")
+	c.text(c.run(m, command), "unset\n")
+}
+
+const printMarks = `echo "${TOOLPROC-unset} ${TOOLPROC_PROCESS_ID-unset} ${TOOLPROC_CHAT_ID-unset}"`
+
+func environmentMarks(c *check) {
+	out := c.run(c.chat("a"), printMarks)
+	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, c.chatName("a")))
+	out = c.run(c.host, printMarks)
+	c.text(out, fmt.Sprintf("1 %s unset\n", out.Process.ID))
+	out = c.run(c.host, "sh -c '"+printMarks+"'")
+	c.text(out, fmt.Sprintf("1 %s unset\n", out.Process.ID))
+}
+
+func environmentForged(c *check) {
+	forged := map[string]string{"TOOLPROC": "forged", "TOOLPROC_PROCESS_ID": "forged", "TOOLPROC_CHAT_ID": "forged"}
+	out := c.runAs(c.chat("a"), procmgr.StartRequest{Command: printMarks, Env: forged})
+	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, c.chatName("a")))
+	out = c.runAs(c.host, procmgr.StartRequest{Command: printMarks, Env: forged})
+	c.text(out, fmt.Sprintf("1 %s unset\n", out.Process.ID))
+}

@@ -1,0 +1,195 @@
+package proctest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A fault says what a broken host does in place of a sound one's method; nil
+// does as the sound one does.
+type fault struct {
+	start  func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error)
+	output func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error)
+	list   func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error)
+	signal func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error
+	chat   func(h procmgr.Host, id string) procmgr.Manager
+}
+
+// A manager is a sound one with a fault.
+type manager struct {
+	procmgr.Manager
+	fault fault
+}
+
+func (m manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	if m.fault.start == nil {
+		return m.Manager.Start(ctx, req)
+	}
+	return m.fault.start(ctx, m.Manager, req)
+}
+
+func (m manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if m.fault.output == nil {
+		return m.Manager.Output(ctx, id, req)
+	}
+	return m.fault.output(ctx, m.Manager, id, req)
+}
+
+func (m manager) List(ctx context.Context) ([]procmgr.Process, error) {
+	if m.fault.list == nil {
+		return m.Manager.List(ctx)
+	}
+	return m.fault.list(ctx, m.Manager)
+}
+
+func (m manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	if m.fault.signal == nil {
+		return m.Manager.Signal(ctx, id, sig)
+	}
+	return m.fault.signal(ctx, m.Manager, id, sig)
+}
+
+// A host is a sound one with a fault, in its chats too.
+type host struct {
+	manager
+	sound procmgr.Host
+}
+
+func newHost(sound procmgr.Host, f fault) host { return host{manager{sound, f}, sound} }
+
+func (h host) Chat(id string) procmgr.Manager {
+	if h.fault.chat == nil {
+		return manager{h.sound.Chat(id), h.fault}
+	}
+	return manager{h.fault.chat(h.sound, id), h.fault}
+}
+
+// tells is the fault of telling of processes what is not so.
+func tells(f func(p *procmgr.Process)) fault {
+	return fault{
+		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+			out, err := m.Start(ctx, req)
+			if out.Process.ID != "" {
+				f(&out.Process)
+			}
+			return out, err
+		},
+		output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			out, err := m.Output(ctx, id, req)
+			if out.Process.ID != "" {
+				f(&out.Process)
+			}
+			return out, err
+		},
+		list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
+			all, err := m.List(ctx)
+			for i := range all {
+				f(&all[i])
+			}
+			return all, err
+		},
+	}
+}
+
+// prints is the fault of returning an output that is not what was printed.
+func prints(f func(out *procmgr.Output, req procmgr.OutputRequest)) fault {
+	return fault{
+		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+			out, err := m.Start(ctx, req)
+			if err == nil {
+				f(&out, procmgr.OutputRequest{Limit: req.Limit})
+			}
+			return out, err
+		},
+		output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			out, err := m.Output(ctx, id, req)
+			if err == nil {
+				f(&out, req)
+			}
+			return out, err
+		},
+	}
+}
+
+// starts is the fault of starting something else than what was asked for, and
+// telling of it as if it were that.
+func starts(f func(req *procmgr.StartRequest)) fault {
+	return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+		command := req.Command
+		f(&req)
+		out, err := m.Start(ctx, req)
+		if out.Process.ID != "" {
+			out.Process.Command = command
+		}
+		return out, err
+	}}
+}
+
+// reads is the fault of reading something else than what was asked for.
+func reads(f func(req *procmgr.OutputRequest)) fault {
+	return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+		f(&req)
+		return m.Output(ctx, id, req)
+	}}
+}
+
+// answers is the fault of answering with another error; nil is success.
+func answers(f func(err error) error) fault {
+	return fault{
+		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+			out, err := m.Start(ctx, req)
+			return out, f(err)
+		},
+		output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			out, err := m.Output(ctx, id, req)
+			return out, f(err)
+		},
+		list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
+			all, err := m.List(ctx)
+			return all, f(err)
+		},
+		signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+			return f(m.Signal(ctx, id, sig))
+		},
+	}
+}
+
+// signals is the fault of sending something else than what was asked for.
+func signals(f func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error) fault {
+	return fault{signal: f}
+}
+
+// names is the fault of taking a chat for another one.
+func names(f func(id string) string) fault {
+	return fault{chat: func(h procmgr.Host, id string) procmgr.Manager { return h.Chat(f(id)) }}
+}
+
+// and puts two faults together, the second's methods over the first's.
+func (f fault) and(g fault) fault {
+	if g.start != nil {
+		f.start = g.start
+	}
+	if g.output != nil {
+		f.output = g.output
+	}
+	if g.list != nil {
+		f.list = g.list
+	}
+	if g.signal != nil {
+		f.signal = g.signal
+	}
+	if g.chat != nil {
+		f.chat = g.chat
+	}
+	return f
+}
+
+// until sleeps for the rest of a wait, or until ctx ends.
+func until(ctx context.Context, end time.Time) {
+	select {
+	case <-time.After(time.Until(end)):
+	case <-ctx.Done():
+	}
+}

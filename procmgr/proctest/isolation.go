@@ -1,0 +1,144 @@
+package proctest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var isolationCases = []testCase{
+	{"of other chats", "a chat sees, reads and signals only what it has started: anything of another chat is ErrNotFound", func(c *check) { isolated(c, c.chat("b")) }},
+	{"of the host", "a chat sees, reads and signals only what it has started: anything of the host itself is ErrNotFound", func(c *check) { isolated(c, c.host) }},
+	{"errors tell nothing", "a chat is answered alike for another's ID and for one that was never given", isolatedErrors},
+	{"one ID in two chats", "two chats may use the same ID, each for a process of its own", isolatedSameID},
+	{"the host is asked for both", "a Host that is asked for an ID that several chats have answers ErrConflict, and does nothing", isolatedConflict},
+	{"the host sees all", "a Host reads and signals the processes of every chat", isolatedHost},
+}
+
+func isolated(c *check, owner procmgr.Manager) {
+	m := c.chat("a")
+	p := c.puppet(owner)
+	exited := c.run(owner, "echo secret").Process.ID
+	c.run(m, "true")
+	for _, id := range []string{p.id, exited} {
+		for _, req := range []procmgr.OutputRequest{{}, {Wait: time.Millisecond}, {Until: "."}} {
+			out, err := c.tryRead(m, id, req)
+			c.is(err, procmgr.ErrNotFound, "Output of a process that the chat did not start")
+			if out.Text != "" || out.Process.Command != "" {
+				c.errorf("Output of a process that the chat did not start told of %q: %q", out.Process.Command, out.Text)
+			}
+		}
+		for _, sig := range []procmgr.Signal{procmgr.Interrupt, procmgr.Terminate, procmgr.Kill} {
+			c.is(c.trySignal(m, id, sig), procmgr.ErrNotFound, "%s of a process that the chat did not start", sig)
+		}
+	}
+	for _, listed := range c.list(m) {
+		if listed.ID == p.id || listed.ID == exited || listed.ChatID != c.chatName("a") {
+			c.errorf("List has a process that the chat did not start: %q of the chat %q", listed.ID, listed.ChatID)
+		}
+	}
+	p.tell("echo alive; exit 3")
+	out := c.ended(owner, p.id)
+	c.text(out, "ready\nalive\n")
+	c.exit(out.Process, 3, "", procmgr.CauseExit)
+	c.text(c.look(owner, exited), "secret\n")
+}
+
+func isolatedErrors(c *check) {
+	m := c.chat("a")
+	never := c.id()
+	// Each call that could tell has an ID of its own: a stop spends what it
+	// does not find.
+	theirs, ofHost := c.sleeper(c.chat("b")).Process.ID, c.run(c.host, "true").Process.ID
+	says := func(err error, id string) string {
+		if err == nil {
+			return "success"
+		}
+		return strings.ReplaceAll(err.Error(), id, "ID")
+	}
+	for _, tt := range []struct {
+		what string
+		call func(id string) error
+	}{
+		{"Output", func(id string) error {
+			_, err := c.tryRead(m, id, procmgr.OutputRequest{})
+			return err
+		}},
+		{"interrupt", func(id string) error { return c.trySignal(m, id, procmgr.Interrupt) }},
+		{"kill", func(id string) error { return c.trySignal(m, id, procmgr.Kill) }},
+	} {
+		want := says(tt.call(never), never)
+		for _, id := range []string{theirs, ofHost} {
+			if got := says(tt.call(id), id); got != want {
+				c.errorf("%s of an ID that was never given is answered with %q, and of another's with %q", tt.what, want, got)
+			}
+		}
+	}
+}
+
+func isolatedSameID(c *check) {
+	id := c.id()
+	a, b := c.chat("a"), c.chat("b")
+	var pids []int
+	for _, tt := range []struct {
+		m       procmgr.Manager
+		chat    string
+		command string
+	}{
+		{a, c.chatName("a"), sleeps},
+		{b, c.chatName("b"), sleeps},
+		{c.host, "", "echo ready"}, // no Manager reaches that alone
+	} {
+		out, err := c.tryStart(tt.m, procmgr.StartRequest{ID: id, Command: tt.command})
+		if err != nil {
+			c.fatalf("Start with an ID that another chat has used failed: %v", err)
+		}
+		if out.Process.Attached || slices.Contains(pids, out.Process.PID) {
+			c.errorf("Start with an ID that another chat has used returned that chat's process")
+		}
+		if out.Process.ID != id || out.Process.ChatID != tt.chat {
+			c.errorf("Start with the ID %q in the chat %q returned the process %q of the chat %q", id, tt.chat, out.Process.ID, out.Process.ChatID)
+		}
+		pids = append(pids, out.Process.PID)
+	}
+	c.signal(b, id, procmgr.Kill)
+	c.exit(c.look(b, id).Process, 137, "SIGKILL", procmgr.CauseRequest)
+	c.runs(a, id, "after another chat has killed its process of that ID")
+	if p := c.look(a, id).Process; p.PID != pids[0] || p.ChatID != c.chatName("a") {
+		c.errorf("a chat reads another's process of the same ID: PID %d of the chat %q", p.PID, p.ChatID)
+	}
+}
+
+func isolatedConflict(c *check) {
+	a, b := c.chat("a"), c.chat("b")
+	id := c.id()
+	for _, m := range []procmgr.Manager{a, b} {
+		c.beginAs(m, procmgr.StartRequest{ID: id, Command: sleeps})
+	}
+	out, err := c.tryRead(c.host, id, procmgr.OutputRequest{})
+	c.is(err, procmgr.ErrConflict, "Output of an ID that two chats have, by the host,")
+	if out.Text != "" {
+		c.errorf("Output of an ID that two chats have, by the host, returned %q", out.Text)
+	}
+	for _, sig := range []procmgr.Signal{procmgr.Interrupt, procmgr.Terminate, procmgr.Kill} {
+		c.is(c.trySignal(c.host, id, sig), procmgr.ErrConflict, "%s of an ID that two chats have, by the host,", sig)
+	}
+	for _, m := range []procmgr.Manager{a, b} {
+		c.runs(m, id, "after the host was asked to signal an ID that two chats have")
+		c.text(c.look(m, id), "ready\n")
+	}
+}
+
+func isolatedHost(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	p.tell("echo for the host")
+	out := c.read(c.host, p.id, procmgr.OutputRequest{From: p.end, Until: "host", Wait: c.long})
+	if !out.Matched || out.Process.ChatID != c.chatName("a") {
+		c.errorf("the host reads a chat's process: Matched %v, ChatID %q, output %q", out.Matched, out.Process.ChatID, out.Text)
+	}
+	c.signal(c.host, p.id, procmgr.Kill)
+	c.exit(c.look(m, p.id).Process, 137, "SIGKILL", procmgr.CauseRequest)
+}

@@ -1,0 +1,120 @@
+package proctest
+
+import (
+	"slices"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var listCases = []testCase{
+	{"order and states", "List has what runs and what has ended, in the order in which they were started", listOrder},
+	{"empty", "List of a chat that has started nothing is empty, and no error", listEmpty},
+	{"attached once", "a process is listed once, however often its Start was repeated", listOnce},
+	{"the host's", "a Host's List has the processes of every chat and its own, each with its chat", listHost},
+}
+
+func ids(all []procmgr.Process) []string {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.ID
+	}
+	return names
+}
+
+func listOrder(c *check) {
+	m := c.chat("a")
+	var started []string
+	for i := range 12 {
+		command := "exec sleep 600"
+		if i%3 == 0 {
+			command = "exit 3"
+		}
+		req := procmgr.StartRequest{Command: command}
+		if i%2 == 0 {
+			req.ID = c.id() // no order of IDs is that of the starts
+		}
+		if command == "exit 3" {
+			req.Wait = c.long
+		}
+		started = append(started, c.start(m, req).Process.ID)
+	}
+	for range 2 {
+		all := c.list(m)
+		if !slices.Equal(ids(all), started) {
+			c.fatalf("processes were started in the order %q, and List has %q", started, ids(all))
+		}
+		for i, p := range all {
+			if i%3 == 0 {
+				c.exit(p, 3, "", procmgr.CauseExit)
+			} else if p.State != procmgr.Running || p.ExitCode != nil {
+				c.errorf("a process that runs is listed as %q with the exit code %s", p.State, code(p))
+			}
+			if i > 0 && p.StartedAt.Before(all[i-1].StartedAt) {
+				c.errorf("a process that was started later is listed as started at %v, before %v", p.StartedAt, all[i-1].StartedAt)
+			}
+		}
+	}
+	c.signal(m, started[1], procmgr.Kill)
+	all := c.list(m)
+	if !slices.Equal(ids(all), started) {
+		c.fatalf("processes were started in the order %q and one was killed, and List has %q", started, ids(all))
+	}
+	for i, p := range all {
+		if exited := i%3 == 0 || i == 1; exited != (p.State == procmgr.Exited) {
+			c.errorf("one process was killed, and the list has another as %q", p.State)
+		}
+	}
+}
+
+func listEmpty(c *check) {
+	c.run(c.chat("b"), "true")
+	if all := c.list(c.chat("a")); len(all) > 0 {
+		c.errorf("List of a chat that has started nothing has %d processes", len(all))
+	}
+}
+
+func listOnce(c *check) {
+	m := c.chat("a")
+	req := procmgr.StartRequest{ID: c.id(), Command: "true", Wait: c.long}
+	for range 3 {
+		c.start(m, req)
+	}
+	if all := c.list(m); len(all) != 1 || all[0].Attached {
+		c.errorf("one process was started and then attached to twice, and List has %d: %+v", len(all), all)
+	}
+}
+
+func listHost(c *check) {
+	want := map[string]string{}
+	var order []string
+	start := func(m procmgr.Manager, chat string) {
+		c.Helper()
+		id := c.start(m, procmgr.StartRequest{Command: "true", Wait: c.long}).Process.ID
+		want[id] = chat
+		order = append(order, id)
+	}
+	start(c.chat("a"), c.chatName("a"))
+	start(c.host, "")
+	start(c.chat("b"), c.chatName("b"))
+	start(c.chat("a"), c.chatName("a"))
+
+	var got []string
+	for _, p := range c.list(c.host) {
+		chat, ours := want[p.ID]
+		if !ours {
+			continue // of another user of the same host
+		}
+		got = append(got, p.ID)
+		if p.ChatID != chat {
+			c.errorf("a process of the chat %q is listed as one of %q", chat, p.ChatID)
+		}
+	}
+	if !slices.Equal(got, order) {
+		c.errorf("processes of several chats were started in the order %q, and the host's List has %q", order, got)
+	}
+	for id, chat := range want {
+		if p := c.look(c.host, id).Process; p.ChatID != chat {
+			c.errorf("a process of the chat %q is one of %q to the host's Output", chat, p.ChatID)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package proctest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var onceCases = []testCase{
+	{"attach while it runs", "an ID runs once: Start with an ID that the chat has used and the same command starts nothing and returns that process, Attached", onceRunning},
+	{"attach after the exit", "an ID runs once: also after its process has exited, the same Start returns that process, Attached", onceExited},
+	{"attach waits", "a Start that attaches waits and reads like the one that began the process", onceWaits},
+	{"labels do not count", "Command, WorkDir and Env make a request the same; Background, Wait and Limit do not count", onceLabels},
+	{"eight at the same instant", "an ID runs once, also where several callers start it at the same instant", onceEight},
+	{"conflict while it runs", "Start with a used ID and anything different is ErrConflict, and runs nothing", onceConflict},
+	{"conflict after the exit", "Start with a used ID and anything different is ErrConflict, also after the exit", onceConflictExited},
+	{"another ID runs again", "the same command with another ID, or with none, is another process", onceAnother},
+	{"of the host itself", "an ID runs once, also where no chat but the host itself uses it", onceHost},
+}
+
+// counted is a request whose runs leave a line each in a file on the host.
+func (c *check) counted(m procmgr.Manager, then string) (req procmgr.StartRequest, runs func() int) {
+	c.Helper()
+	file := c.dir(m) + "/runs"
+	req = procmgr.StartRequest{
+		ID:      c.id(),
+		Command: "echo ran >>" + quote(file) + "; " + then,
+		WorkDir: "/",
+		Env:     map[string]string{"A": "1", "B": "2"},
+	}
+	return req, func() int {
+		c.Helper()
+		return strings.Count(c.file(m, file), "ran\n")
+	}
+}
+
+// attaches repeats a Start, and fails where that did not find the process.
+func (c *check) attaches(m procmgr.Manager, req procmgr.StartRequest, first procmgr.Process) procmgr.Output {
+	c.Helper()
+	out, err := c.tryStart(m, req)
+	if err != nil {
+		c.fatalf("a second Start with the same ID and command failed: %v", err)
+	}
+	if !out.Process.Attached {
+		c.errorf("a second Start with the same ID and command returned a process that is not Attached")
+	}
+	if out.Process.ID != first.ID || out.Process.PID != first.PID || !out.Process.StartedAt.Equal(first.StartedAt) {
+		c.errorf("a second Start with the same ID and command returned another process: %q, PID %d, and not %q, PID %d", out.Process.ID, out.Process.PID, first.ID, first.PID)
+	}
+	return out
+}
+
+func (c *check) ranOnce(runs int, what string) {
+	c.Helper()
+	if runs != 1 {
+		c.errorf("%s with the same ID ran the command %d times", what, runs)
+	}
+}
+
+func onceRunning(c *check) {
+	m := c.chat("a")
+	req, runs := c.counted(m, sleeps)
+	first := c.beginAs(m, req)
+	for range 3 {
+		c.attaches(m, req, first.Process)
+	}
+	c.ranOnce(runs(), "several Starts")
+	if all := c.list(m); len(all) == 0 || all[len(all)-1].Attached {
+		c.errorf("List says that a process is Attached, which only Start can say")
+	}
+	if c.look(m, req.ID).Process.Attached {
+		c.errorf("Output says that a process is Attached, which only Start can say")
+	}
+}
+
+func onceExited(c *check) {
+	m := c.chat("a")
+	req, runs := c.counted(m, "echo done; exit 3")
+	req.Wait = c.long
+	first := c.start(m, req)
+	if first.Process.Attached {
+		c.errorf("the first Start of an ID returned a process that is Attached")
+	}
+	for range 3 {
+		began := time.Now()
+		out := c.attaches(m, req, first.Process)
+		c.prompt(began, "Start waited for a process that had exited")
+		c.exit(out.Process, 3, "", procmgr.CauseExit)
+		c.text(out, "done\n")
+	}
+	c.ranOnce(runs(), "several Starts")
+}
+
+func onceWaits(c *check) {
+	m := c.chat("a")
+	in := c.dir(m) + "/in"
+	req := procmgr.StartRequest{ID: c.id(), Command: puppetCommand(in)}
+	p := c.puppetAt(m, in, req)
+	told := make(chan error, 1)
+	go func() { told <- p.tryTell("echo on; exit 4") }() // waited for below
+	req.Wait = c.long
+	began := time.Now()
+	out, err := c.tryStart(m, req)
+	if err := <-told; err != nil {
+		c.fatalf("Start failed: %v", err)
+	}
+	if err != nil {
+		c.fatalf("Start of a process that runs failed: %v", err)
+	}
+	c.prompt(began, "Start of a process that runs waited on after its end")
+	c.text(out, "ready\non\n")
+	c.exit(out.Process, 4, "", procmgr.CauseExit)
+}
+
+func onceLabels(c *check) {
+	m := c.chat("a")
+	req, runs := c.counted(m, "echo 123456789; exec sleep 600")
+	first := c.start(m, req)
+	c.read(m, req.ID, procmgr.OutputRequest{Until: "9", Wait: c.long})
+	req.Background, req.Wait, req.Limit.Bytes = true, time.Millisecond, 3
+	out := c.attaches(m, req, first.Process)
+	if out.Process.Background {
+		c.errorf("a Start that attached changed the label of the process")
+	}
+	c.text(out, "89\n")
+	req.Env = map[string]string{"B": "2", "A": "1"}
+	c.attaches(m, req, first.Process)
+	c.ranOnce(runs(), "several Starts")
+}
+
+func onceEight(c *check) {
+	m := c.chat("a")
+	for range 4 {
+		req, runs := c.counted(m, "echo done; exit 5")
+		req.Wait = c.long
+		outs := make([]procmgr.Output, 8)
+		errs := make([]error, len(outs))
+		together(len(outs), func(i int) { outs[i], errs[i] = c.tryStart(m, req) })
+		fresh := 0
+		for i, out := range outs {
+			if errs[i] != nil {
+				c.fatalf("one of eight Starts with the same ID and command failed: %v", errs[i])
+			}
+			c.text(out, "done\n")
+			c.exit(out.Process, 5, "", procmgr.CauseExit)
+			if out.Process.PID != outs[0].Process.PID {
+				c.errorf("eight Starts with the same ID and command returned the PIDs %d and %d", outs[0].Process.PID, out.Process.PID)
+			}
+			if !out.Process.Attached {
+				fresh++
+			}
+		}
+		if fresh != 1 {
+			c.errorf("of eight Starts with the same ID and command, %d say that they began the process", fresh)
+		}
+		c.ranOnce(runs(), "eight Starts at the same instant")
+	}
+}
+
+// conflicts repeats a Start with a change, each in its turn.
+func (c *check) conflicts(m procmgr.Manager, base procmgr.StartRequest) {
+	c.Helper()
+	for _, tt := range []struct {
+		what   string
+		change func(*procmgr.StartRequest)
+	}{
+		{"another command", func(r *procmgr.StartRequest) { r.Command += " " }},
+		{"another directory", func(r *procmgr.StartRequest) { r.WorkDir = "/tmp" }},
+		{"no directory", func(r *procmgr.StartRequest) { r.WorkDir = "" }},
+		{"another value of a variable", func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "1", "B": "3"} }},
+		{"a variable more", func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "1", "B": "2", "C": ""} }},
+		{"values swapped", func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "2", "B": "1"} }},
+		{"no variables", func(r *procmgr.StartRequest) { r.Env = nil }},
+	} {
+		req := base
+		tt.change(&req)
+		out, err := c.tryStart(m, req)
+		c.is(err, procmgr.ErrConflict, "Start with a used ID and %s", tt.what)
+		if out.Process.ID != "" {
+			c.errorf("Start with a used ID and %s returned the ID %q, as if it may have run something", tt.what, out.Process.ID)
+		}
+	}
+}
+
+func onceConflict(c *check) {
+	m := c.chat("a")
+	req, runs := c.counted(m, sleeps)
+	c.beginAs(m, req)
+	c.conflicts(m, req)
+	c.runs(m, req.ID, "after a Start that was a conflict")
+	c.ranOnce(runs(), "Starts with other commands and")
+}
+
+func onceConflictExited(c *check) {
+	m := c.chat("a")
+	req, runs := c.counted(m, "echo done")
+	req.Wait = c.long
+	c.start(m, req)
+	c.conflicts(m, req)
+	c.text(c.look(m, req.ID), "done\n")
+	c.ranOnce(runs(), "Starts with other commands and")
+}
+
+func onceAnother(c *check) {
+	m := c.chat("a")
+	req, runs := c.counted(m, "echo done")
+	req.Wait = c.long
+	seen := map[string]bool{}
+	for _, id := range []string{req.ID, c.id(), "", ""} {
+		req.ID = id
+		out := c.start(m, req)
+		if out.Process.Attached || seen[out.Process.ID] {
+			c.errorf("Start with the ID %q, which was not used, returned the process %q, Attached %v", id, out.Process.ID, out.Process.Attached)
+		}
+		seen[out.Process.ID] = true
+		c.text(out, "done\n")
+	}
+	if n := runs(); n != 4 {
+		c.errorf("four Starts of four processes ran the command %d times", n)
+	}
+}
+
+func onceHost(c *check) {
+	req, runs := c.counted(c.host, "echo done; exit 3")
+	req.Wait = c.long
+	first := c.start(c.host, req)
+	out := c.attaches(c.host, req, first.Process)
+	c.exit(out.Process, 3, "", procmgr.CauseExit)
+	c.text(out, "done\n")
+	c.conflicts(c.host, req)
+	c.ranOnce(runs(), "several Starts")
+}

@@ -1,0 +1,240 @@
+package proctest
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var outputCases = []testCase{
+	{"pages", "pages that are joined by From and Next neither overlap nor lose a byte", outputPages},
+	{"next lies between runes", "Next never lies within a rune: the rest of one that has not ended is for the next read", outputRunes},
+	{"from", "From is an offset in bytes: 0 is the beginning, one beyond the end is taken for the end", outputFrom},
+	{"bytes survive", "what is valid UTF-8 comes through byte for byte", outputBytes},
+	{"invalid bytes", "each invalid byte becomes U+FFFD, and Next counts the bytes that were printed", outputInvalid},
+	{"reading consumes nothing", "reading consumes nothing: every reader sees all of the output", outputConsumes},
+	{"after the exit", "the output of what has exited stays, and nothing comes after it", outputStays},
+	{"while it runs", "Output without a wait returns at once with what has been printed so far", outputNow},
+	{"nothing printed", "what printed nothing has an empty output of which nothing is missing", outputEmpty},
+	{"unknown process", "Output of an ID that was never given is ErrNotFound, however odd the ID", outputUnknown},
+}
+
+func outputPages(c *check) {
+	const pages, lines = 5, 400
+	m := c.chat("a")
+	p := c.puppet(m)
+	text, next := "", p.end
+	// page reads one, and fails where there is nothing new.
+	page := func() {
+		c.Helper()
+		out := c.read(m, p.id, procmgr.OutputRequest{From: next, Until: ".", Wait: c.long})
+		if out.Truncated != nil {
+			c.fatalf("a page leaves out some of what was printed, which is little: %+v", *out.Truncated)
+		}
+		if !out.Matched || out.Text == "" {
+			c.fatalf("%d bytes have been read, and the next page from %d on has nothing new: %s", len(text), next, excerpt(out.Text))
+		}
+		text, next = text+out.Text, out.Next
+	}
+	want := ""
+	for i := range pages {
+		p.tell(fmt.Sprintf(`printf 'page %d \303\244'`, i))
+		want += fmt.Sprintf("page %d ä", i)
+		for len(text) < len(want) {
+			page()
+		}
+	}
+	// And read while it is printed, at whatever moment.
+	p.tell(fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf 'line %%d \303\244\342\202\254\n' $i; i=$((i+1)); done`, lines))
+	for i := range lines {
+		want += fmt.Sprintf("line %d ä€\n", i)
+	}
+	for len(text) < len(want) {
+		page()
+	}
+	if text != want {
+		at := 0
+		for at < len(want) && text[at] == want[at] {
+			at++
+		}
+		c.errorf("the joined pages have %d bytes and not %d; they differ from byte %d on: %s", len(text), len(want), at, excerpt(text[at:]))
+	}
+	if next != p.end+int64(len(want)) {
+		c.errorf("%d bytes were printed, and Next is %d bytes further", len(want), next-p.end)
+	}
+}
+
+func outputRunes(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	p.tell(`printf 'a\303'`)
+	out := c.read(m, p.id, procmgr.OutputRequest{From: p.end, Until: "a", Wait: c.long})
+	if out.Text != "a" || out.Next != p.end+1 {
+		c.errorf("\"a\" and half of a rune were printed, and the output is %q, Next %d bytes further", out.Text, out.Next-p.end)
+	}
+	// By the time of the answer the half has been printed, too.
+	p.tell("mkdir " + quote(p.in+".done"))
+	c.eventually("that the puppet has printed half of a rune", func() bool {
+		return c.run(m, "test -d "+quote(p.in+".done")+" && echo done").Text != ""
+	})
+	out = c.look(m, p.id)
+	if next := out.Next - p.end; next != 1 || strings.ContainsRune(out.Text, utf8.RuneError) {
+		c.errorf("half of a rune was printed, and Next lies %d bytes behind the whole one, output %q", next-1, out.Text)
+	}
+	p.tell(`printf '\244z'`)
+	out = c.read(m, p.id, procmgr.OutputRequest{From: p.end + 1, Until: "z", Wait: c.long})
+	if out.Text != "äz" || out.Next != p.end+4 {
+		c.errorf("the rune has been printed whole, and its page is %q, Next %d bytes further", out.Text, out.Next-p.end)
+	}
+}
+
+func outputFrom(c *check) {
+	m := c.chat("a")
+	id := c.run(m, "printf 0123456789").Process.ID
+	for _, tt := range []struct {
+		from int64
+		text string
+	}{{0, "0123456789"}, {1, "123456789"}, {7, "789"}, {9, "9"}, {10, ""}, {11, ""}, {1 << 40, ""}, {1<<63 - 1, ""}} {
+		out := c.read(m, id, procmgr.OutputRequest{From: tt.from})
+		if out.Text != tt.text || out.Next != 10 || out.Truncated != nil {
+			c.errorf("10 bytes were printed, and from %d on they are %q, Next %d, Truncated %+v", tt.from, out.Text, out.Next, out.Truncated)
+		}
+	}
+	// The contract leaves open whether there is something before the beginning.
+	if out, err := c.tryRead(m, id, procmgr.OutputRequest{From: -5}); err == nil {
+		c.text(out, "0123456789")
+	} else {
+		c.is(err, procmgr.ErrInvalid, "Output from -5 on")
+	}
+}
+
+func outputBytes(c *check) {
+	m := c.chat("a")
+	for _, tt := range []struct{ what, printf, text string }{
+		{"NUL", `a\000b`, "a\x00b"},
+		{"control characters", `\001\002\003\007\011\016\037\177`, "\x01\x02\x03\x07\t\x0e\x1f\x7f"},
+		{"line and paragraph separators", `\342\200\250\342\200\251`, "\u2028\u2029"},
+		{"what HTML escapes", `<a href="x">&amp;</a>`, `<a href="x">&amp;</a>`},
+		{"what JSON escapes", `"\134\057\134u0041"`, `"\/\u0041"`},
+		{"emoji", `\360\237\230\200\360\237\221\251\342\200\215\360\237\222\273`, "😀👩\u200d💻"},
+		{"a byte order mark", `\357\273\277x\357\273\277`, "\ufeffx\ufeff"},
+		{"noncharacters", `\357\277\276\357\277\277\364\217\277\277`, "\ufffe\uffff\U0010ffff"},
+		{"U+FFFD itself", `\357\277\275`, "\ufffd"},
+		{"blanks and empty lines", `\n\n  \n\t\n `, "\n\n  \n\t\n "},
+	} {
+		out := c.run(m, "printf '"+tt.printf+"'")
+		if out.Text != tt.text {
+			c.errorf("%s: %q was printed, and the output is %q", tt.what, tt.text, out.Text)
+		}
+		if out.Next != int64(len(tt.text)) {
+			c.errorf("%s: %d bytes were printed, and Next is %d", tt.what, len(tt.text), out.Next)
+		}
+	}
+}
+
+func outputInvalid(c *check) {
+	m := c.chat("a")
+	for _, tt := range []struct {
+		what, printf, text string
+		next               int64
+	}{
+		{"a byte that begins nothing", `a\377b`, "a\ufffdb", 3},
+		{"several", `\200\376\377`, "\ufffd\ufffd\ufffd", 3},
+		{"an incomplete rune within", `a\342\202b`, "a\ufffd\ufffdb", 4},
+		{"an incomplete rune at the end", `a\342\202`, "a\ufffd\ufffd", 3},
+		{"a surrogate", `\355\240\200`, "\ufffd\ufffd\ufffd", 3},
+		{"an overlong form", `\300\257`, "\ufffd\ufffd", 2},
+	} {
+		out := c.run(m, "printf '"+tt.printf+"'")
+		if out.Text != tt.text {
+			c.errorf("%s: '%s' was printed, and the output is %q, not %q", tt.what, tt.printf, out.Text, tt.text)
+		}
+		if out.Next != tt.next {
+			c.errorf("%s: %d bytes were printed, and Next is %d", tt.what, tt.next, out.Next)
+		}
+	}
+}
+
+func outputConsumes(c *check) {
+	m := c.chat("a")
+	id := c.begin(m, "echo first; echo ready; exec sleep 600").Process.ID
+	for range 3 {
+		c.text(c.look(m, id), "first\nready\n")
+	}
+	texts := make([]string, 4)
+	errs := make([]error, len(texts))
+	together(len(texts), func(i int) {
+		out, err := c.tryRead(m, id, procmgr.OutputRequest{})
+		texts[i], errs[i] = out.Text, err
+	})
+	for i := range texts {
+		if errs[i] != nil || texts[i] != "first\nready\n" {
+			c.errorf("one of several readers at once sees %q, error %v", texts[i], errs[i])
+		}
+	}
+	c.text(c.read(c.host, id, procmgr.OutputRequest{}), "first\nready\n")
+}
+
+func outputStays(c *check) {
+	m := c.chat("a")
+	first := c.run(m, "echo kept; exit 3")
+	c.run(m, "echo another")
+	for range 2 {
+		out := c.look(m, first.Process.ID)
+		c.text(out, "kept\n")
+		c.exit(out.Process, 3, "", procmgr.CauseExit)
+		after := c.read(m, first.Process.ID, procmgr.OutputRequest{From: out.Next})
+		if after.Text != "" || after.Next != out.Next {
+			c.errorf("a process has exited, and from its output's end at %d on there are %q, Next %d", out.Next, after.Text, after.Next)
+		}
+	}
+}
+
+func outputNow(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	for i := range 3 {
+		p.tell(fmt.Sprintf("echo line %d", i))
+		out := c.read(m, p.id, procmgr.OutputRequest{From: p.end, Until: fmt.Sprintf("^line %d$", i), Wait: c.long})
+		now := c.read(m, p.id, procmgr.OutputRequest{From: p.end})
+		if now.Text != out.Text || now.Next != out.Next || now.Process.State != procmgr.Running {
+			c.errorf("%q was printed so far, and Output says %q, state %q", out.Text, now.Text, now.Process.State)
+		}
+		if want := fmt.Sprintf("line %d\n", i); !strings.HasSuffix(now.Text, want) {
+			c.errorf("the last line is %q, and the output is %q", want, now.Text)
+		}
+	}
+}
+
+func outputEmpty(c *check) {
+	m := c.chat("a")
+	id := c.run(m, "true").Process.ID
+	for _, limit := range []headtail.Limits{{}, {Bytes: 1}, {Bytes: -1, Line: -1}} {
+		out := c.read(m, id, procmgr.OutputRequest{Limit: limit})
+		if out.Text != "" || out.Next != 0 || out.Truncated != nil || out.Matched {
+			c.errorf("nothing was printed, and the output is %q, Next %d, Truncated %+v, Matched %v", out.Text, out.Next, out.Truncated, out.Matched)
+		}
+	}
+}
+
+func outputUnknown(c *check) {
+	m := c.chat("a")
+	c.run(m, "true")
+	_, err := c.tryRead(m, c.id(), procmgr.OutputRequest{})
+	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never given")
+	_, err = c.tryRead(m, c.id(), procmgr.OutputRequest{Wait: c.long, Until: "x"})
+	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never given")
+	for _, id := range []string{"", "list", "start", "a/b", "..", "a?from=1", "a%2fb", "#", "a b", "\x00", "ä", strings.Repeat("x", 65)} {
+		out, err := c.tryRead(m, id, procmgr.OutputRequest{})
+		if err == nil {
+			c.errorf("Output of %q, which is no ID of a process, succeeded: %+v", id, out.Process)
+			continue
+		}
+		if !isOneOf(err, procmgr.ErrNotFound, procmgr.ErrInvalid) {
+			c.errorf("Output of %q, which is no ID of a process, is neither ErrNotFound nor ErrInvalid, but %v", id, err)
+		}
+	}
+}

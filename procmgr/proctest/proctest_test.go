@@ -1,0 +1,40 @@
+package proctest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+)
+
+func TestLocal(t *testing.T) {
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return newLocal(t, nil) })
+}
+
+// A host may be one for all cases, and have other users.
+func TestSharedHost(t *testing.T) {
+	l := newLocal(t, nil)
+	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "another-user", Command: "exec sleep 1000"})
+	require.NoError(t, err)
+	proctest.TestHost(t, func(*testing.T) procmgr.Host { return l })
+	all, err := l.List(t.Context())
+	require.NoError(t, err)
+	for _, p := range all {
+		if p.ID == "another-user" {
+			require.Equal(t, procmgr.Running, p.State, "the suite has touched what is not its own")
+		} else {
+			require.Equal(t, procmgr.Exited, p.State, "a case has left %q running", p.Command)
+		}
+	}
+}
+
+// A promise ends a failure's message.
+func TestPromises(t *testing.T) {
+	for name, promise := range proctest.Cases() {
+		require.NotEmpty(t, promise, name)
+		require.False(t, strings.HasSuffix(promise, "."), name)
+	}
+}

@@ -1,0 +1,229 @@
+package proctest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var untilCases = []testCase{
+	{"what is there already", "Until returns at once where output from From on matches already, without a wait as well", untilThere},
+	{"what arrives later", "Until returns as soon as a line matches that arrives during the wait", untilLater},
+	{"line by line", "Until is matched line by line, its anchors are a line's, and no match goes over lines", untilLines},
+	{"the unfinished line", "Until sees the unfinished last line: a prompt has no newline", untilUnfinished},
+	{"any new output", "Until \".\" is any new output, an empty line included, and nothing that was there before From", untilAny},
+	{"before From", "Until does not see what stands before From", untilBefore},
+	{"first 4 KiB of a line", "Until sees each line's first 4 KiB, and no more of it", untilLongLine},
+	{"ends with the process", "a wait with Until ends with the process, and says whether the last output matched", untilEnds},
+	{"what is dropped meanwhile", "Until sees every line that arrives during the wait, also one that falls out of what is kept", untilFlood},
+	{"several at once", "each wait has an Until of its own", untilSeveral},
+	{"refuses", "a pattern that is no RE2 expression, that has over 256 bytes, or that compiles to over 1,000 instructions is ErrInvalid", untilRefuses},
+}
+
+// untils reads with each pattern, and fails where it does not match as it is
+// to. It waits for what is to match alone.
+func (c *check) untils(m procmgr.Manager, id string, tests []untilTest) {
+	c.Helper()
+	for _, tt := range tests {
+		req := procmgr.OutputRequest{From: tt.from, Until: tt.pattern}
+		if tt.want {
+			req.Wait = c.long
+		}
+		began := time.Now()
+		out := c.read(m, id, req)
+		c.prompt(began, fmt.Sprintf("Until %q from %d on has its match in what was printed, and waited on", tt.pattern, tt.from))
+		if out.Matched != tt.want {
+			c.errorf("Until %q from %d on: Matched is %v, not %v; output %s", tt.pattern, tt.from, out.Matched, tt.want, excerpt(out.Text))
+		}
+	}
+}
+
+type untilTest struct {
+	from    int64
+	pattern string
+	want    bool
+}
+
+func untilThere(c *check) {
+	m := c.chat("a")
+	id := c.begin(m, "echo listening on 80; echo ready; exec sleep 600").Process.ID
+	c.untils(m, id, []untilTest{{0, "listening on [0-9]+", true}, {0, "(?i)READY", true}, {0, "never", false}})
+	for _, state := range []procmgr.State{procmgr.Running, procmgr.Exited} {
+		if state == procmgr.Exited {
+			c.signal(m, id, procmgr.Kill)
+		}
+		out := c.read(m, id, procmgr.OutputRequest{Until: "^listening"})
+		if !out.Matched {
+			c.errorf("without a wait, what was printed matches and Matched is false; state %q", out.Process.State)
+		}
+		c.text(out, "listening on 80\nready\n")
+	}
+}
+
+func untilLater(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	began := time.Now()
+	answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: p.end, Until: "^listening on [0-9]+$", Wait: c.long})
+	p.tell("echo compiling; echo listening on 8080")
+	out := c.of(answers)
+	c.prompt(began, "a line has matched Until and the wait went on")
+	if !out.Matched || out.Process.State != procmgr.Running {
+		c.errorf("a line has matched Until, and Matched is %v, state %q", out.Matched, out.Process.State)
+	}
+	c.text(out, "compiling\nlistening on 8080\n")
+}
+
+func untilLines(c *check) {
+	m := c.chat("a")
+	id := c.run(m, `printf 'alpha\nbeta\n\nlisten\ning\n'`).Process.ID
+	c.untils(m, id, []untilTest{
+		{0, "^beta$", true},
+		{0, "^alpha", true},
+		{0, "a$", true},
+		{0, "^$", true},
+		{0, "listening", false},
+		{0, "(?s)alpha.beta", false},
+		{0, `n\n`, false},
+		{2, "^pha$", true},
+		{2, "^alpha$", false},
+	})
+}
+
+func untilUnfinished(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: p.end, Until: "password: $", Wait: c.long})
+	p.tell("printf 'pass'; printf 'word: '")
+	began := time.Now()
+	out := c.of(answers)
+	c.prompt(began, "the unfinished last line matches Until and the wait went on")
+	if !out.Matched {
+		c.errorf("the unfinished last line matches Until and Matched is false; output %q", out.Text)
+	}
+	c.text(out, "password: ")
+	c.untils(m, p.id, []untilTest{{p.end, "^password", true}, {p.end + 4, "^word: $", true}, {p.end, "password:$", false}})
+}
+
+func untilAny(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	c.untils(m, p.id, []untilTest{{0, ".", true}, {p.end, ".", false}, {p.end + 100, ".", false}})
+	began := time.Now()
+	answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: p.end, Until: ".", Wait: c.long})
+	p.tell("echo")
+	out := c.of(answers)
+	c.prompt(began, "an empty line was printed, and Until \".\" waited on")
+	if !out.Matched || out.Text != "\n" {
+		c.errorf("an empty line was printed, and Until \".\" returned %q, Matched %v", out.Text, out.Matched)
+	}
+}
+
+func untilBefore(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	p.tell("echo needle; echo end")
+	out := c.read(m, p.id, procmgr.OutputRequest{From: p.end, Until: "^end$", Wait: c.long})
+	c.untils(m, p.id, []untilTest{{p.end, "needle", true}, {p.end + 7, "needle", false}, {out.Next, "end", false}, {out.Next, "ready|needle|end", false}})
+	began := time.Now()
+	answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: out.Next, Until: "needle", Wait: c.long})
+	p.tell("echo another needle")
+	out = c.of(answers)
+	c.prompt(began, "a line has matched Until and the wait went on")
+	if !out.Matched || out.Text != "another needle\n" {
+		c.errorf("Until was to find the needle behind From, and returned %q, Matched %v", out.Text, out.Matched)
+	}
+}
+
+func untilLongLine(c *check) {
+	m := c.chat("a")
+	for _, tt := range []struct {
+		before int
+		want   bool
+	}{{0, true}, {4093, true}, {4094, false}, {9000, false}} {
+		id := c.run(m, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo yes", tt.before)).Process.ID
+		c.untils(m, id, []untilTest{{0, "yes", tt.want}})
+	}
+}
+
+func untilEnds(c *check) {
+	m := c.chat("a")
+	for _, until := range []string{"last", "never"} {
+		p := c.puppet(m)
+		began := time.Now()
+		answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{Until: "never", Wait: c.long})
+		p.tell("printf 'last words'; exit 6")
+		out := c.of(answers)
+		c.prompt(began, "the process has ended and a wait with Until went on")
+		c.exit(out.Process, 6, "", procmgr.CauseExit)
+		c.text(out, "ready\nlast words")
+		if out.Matched {
+			c.errorf("no line matches Until \"never\", and Matched is true")
+		}
+		c.untils(m, p.id, []untilTest{{0, until, until == "last"}})
+	}
+}
+
+func untilFlood(c *check) {
+	m := c.chat("a")
+	// No call tells when a wait of another has begun. So the line may be gone
+	// before it has, and then it gets more time in another attempt.
+	for d := 20 * time.Millisecond; ; d *= 3 {
+		p := c.puppet(m)
+		answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: p.end, Until: "^needle$", Wait: c.long})
+		time.Sleep(d)
+		const hay = "i=0; while [ $i -lt 3000 ]; do echo hay hay hay hay hay hay $i; i=$((i+1)); done; "
+		p.tell(hay + "echo needle; " + hay + "exit 0")
+		out := c.of(answers)
+		if out.Matched {
+			return
+		}
+		if d >= time.Second || d >= c.long {
+			c.errorf("a line matched Until during the wait and was followed by more than is kept, and Matched is false; state %q", out.Process.State)
+			return
+		}
+	}
+}
+
+func untilSeveral(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	began := time.Now()
+	var all []<-chan answer
+	for i := range 4 {
+		all = append(all, c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: p.end, Until: fmt.Sprintf("^line %d$", i), Wait: c.long}))
+	}
+	for i, answers := range all {
+		p.tell(fmt.Sprintf("echo line %d", i))
+		out := c.of(answers)
+		if want := fmt.Sprintf("line %d\n", i); !out.Matched || !strings.HasSuffix(out.Text, want) {
+			c.errorf("of several waits the one for %q returned %q, Matched %v", want, out.Text, out.Matched)
+		}
+	}
+	c.prompt(began, "lines have matched Until and their waits went on")
+}
+
+func untilRefuses(c *check) {
+	m := c.chat("a")
+	running, exited := c.sleeper(m).Process.ID, c.run(m, "true").Process.ID
+	for _, tt := range []struct{ what, pattern string }{
+		{"no expression", "("},
+		{"a backreference", `(a)\1`},
+		{"a lookahead", "a(?=b)"},
+		{"257 bytes", strings.Repeat("x", 257)},
+		{"too many instructions", "(a{30}){40}"},
+		{"too large a repetition", "a{1001}"},
+	} {
+		for _, id := range []string{running, exited} {
+			began := time.Now()
+			_, err := c.tryRead(m, id, procmgr.OutputRequest{Until: tt.pattern, Wait: c.long})
+			c.is(err, procmgr.ErrInvalid, "Output with a pattern that is %s", tt.what)
+			c.prompt(began, "Output with a pattern that is "+tt.what+" waited")
+		}
+	}
+	if out := c.read(m, running, procmgr.OutputRequest{Until: "ready|" + strings.Repeat("x", 250), Wait: c.long}); !out.Matched {
+		c.errorf("a pattern of 256 bytes matches what was printed, and Matched is false")
+	}
+}
