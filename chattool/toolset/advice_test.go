@@ -56,9 +56,9 @@ func TestLogNote(t *testing.T) {
 	}{
 		{name: "all in the result", path: "/log"},
 		{name: "cut", path: "/log", truncated: cut, shown: true,
-			want: "All of the output is in /log; search it (grep -n PATTERN /log) instead of running the command again."},
+			want: "All of the output is in /log; search it (grep -n -a PATTERN /log) instead of running the command again."},
 		{name: "quoted", path: "/my logs/it's", truncated: cut, shown: true,
-			want: `All of the output is in /my logs/it's; search it (grep -n PATTERN "/my logs/it's") instead of running the command again.`},
+			want: `All of the output is in /my logs/it's; search it (grep -n -a PATTERN "/my logs/it's") instead of running the command again.`},
 		{name: "full disk", path: "/log", trouble: "no space left on device", truncated: cut, shown: true,
 			want: "The file log_path has only the beginning of the output: no space left on device."},
 		{name: "no log", truncated: cut},
@@ -87,7 +87,7 @@ func TestAdviceIsShort(t *testing.T) {
 	_, got := call(t, m, fixed(), "execute", arguments(t, "command", "sleep 60; deploy $GH_TOKEN", "timeout", "1m"))
 	note := got["note"].(string)
 	require.Contains(t, note, "Do not run the command again")
-	require.Contains(t, note, "grep -n PATTERN /log")
+	require.Contains(t, note, "grep -n -a PATTERN /log")
 	require.Contains(t, note, "GH_TOKEN")
 	require.Contains(t, note, "looks like a question")
 	require.NotContains(t, note, "without sleep")

@@ -52,7 +52,7 @@ func TestExecuteResult(t *testing.T) {
 		{"exit code unknown", `{"command":"x"}`, lost,
 			`{"success":false,"output":"","state":"exited","wall_duration_ms":1500,"error":"exit code could not be learned"}`},
 		{"truncated", `{"command":"x"}`, long,
-			`{"success":true,"output":"a…z","exit_code":0,"state":"exited","wall_duration_ms":1500,"note":"All of the output is in /log; search it (grep -n PATTERN /log) instead of running the command again.","log_path":"/log",
+			`{"success":true,"output":"a…z","exit_code":0,"state":"exited","wall_duration_ms":1500,"note":"All of the output is in /log; search it (grep -n -a PATTERN /log) instead of running the command again.","log_path":"/log",
 			  "truncated":{"original_bytes":9,"retained_bytes":2,"omitted_bytes":7,"strategy":"head_tail"}}`},
 		{"log without need", `{"command":"x"}`, logged,
 			`{"success":true,"output":"a","exit_code":0,"state":"exited","wall_duration_ms":1500}`},

@@ -260,7 +260,7 @@ func TestLocalAdvice(t *testing.T) {
 	// note gives to a shell.
 	got = l.call(t.Context(), "execute", "command", "seq 100000")
 	require.NotContains(t, got["output"], "\n50000\n")
-	_, search, ok := strings.Cut(got["note"].(string), "search it (grep -n PATTERN ")
+	_, search, ok := strings.Cut(got["note"].(string), "search it (grep -n -a PATTERN ")
 	require.True(t, ok, got["note"])
 	path, _, ok := strings.Cut(search, ") instead of running the command again.")
 	require.True(t, ok)

@@ -60,7 +60,7 @@ func (s *Set) describe(out procmgr.Output) report {
 		r.add("The file log_path has only the beginning of the output: %s.", clip(p.LogError, maxWords))
 	case t == nil:
 	case r.LogPath != "":
-		r.add("All of the output is in %s; search it (grep -n PATTERN %s) instead of running the command again.", r.LogPath, quote(r.LogPath))
+		r.add("All of the output is in %s; search it (grep -n -a PATTERN %s) instead of running the command again.", r.LogPath, quote(r.LogPath))
 	case t.RetainedBytes == 0 && p.State == procmgr.Exited:
 		r.add("The output is no longer kept.")
 	}

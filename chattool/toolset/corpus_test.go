@@ -1,0 +1,304 @@
+//go:build linux || darwin || freebsd
+
+package toolset_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// corpusDir has the output of real tools; its record.sh says how it came about.
+const corpusDir = "testdata/corpus"
+
+// genericGrep is what is looked for in a log by somebody who knows nothing about
+// it but that something went wrong.
+const genericGrep = `error|fail|fatal|panic|exception|traceback|denied|not found|cannot`
+
+// A recording is what a tool printed, and what a person looks for in it.
+type recording struct {
+	name     string
+	raw      []byte
+	exitCode int
+	command  string
+	wanted   []wanted
+}
+
+// A wanted line is known by a text or by a regular expression.
+type wanted struct {
+	text string // as it stands in the file
+	re   *regexp.Regexp
+	grep string // for grep -E
+}
+
+// A sight is what somebody gets to see: how many bytes, and how many of the
+// wanted lines.
+type sight struct {
+	bytes, seen int
+	binary      bool // grep says no more than that a binary file matches
+}
+
+// A measurement is what becomes of a recording on its way to a model.
+type measurement struct {
+	recording
+	plain    int   // bytes of the log, which are those of the plain text
+	headTail sight // beginning and end of the raw bytes, without all the rest
+	result   sight // the output in the result of execute
+	encoded  int   // that output, as it stands in the JSON
+	generic  sight // what genericGrep prints, and what that and the result show
+	own      sight // the same with what the result lacks as the pattern
+}
+
+// TestCorpus replays recordings through a process manager and the tools, and
+// fails where a wanted line is neither in the result nor in the log.
+func TestCorpus(t *testing.T) {
+	player := newPlayer(t)
+	var all []measurement
+	for _, name := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			all = append(all, player.measure(t, load(t, name)))
+		})
+	}
+	if !t.Failed() && len(all) == len(recordings(t)) {
+		t.Run("page", func(t *testing.T) { checkPage(t, all) })
+	}
+}
+
+// BenchmarkCorpus is the whole call of execute for a command that prints a
+// recording; model-B/op is what the model gets of it.
+func BenchmarkCorpus(b *testing.B) {
+	player := newPlayer(b)
+	for _, name := range recordings(b) {
+		r := load(b, name)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(r.raw)))
+			var output string
+			for b.Loop() {
+				output, _ = player.execute(b, player.play(name))
+			}
+			b.ReportMetric(float64(len(output)), "model-B/op")
+		})
+	}
+}
+
+// recordings returns the names of all recordings.
+func recordings(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(corpusDir, "*.raw.gz"))
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for i, name := range names {
+		names[i] = strings.TrimSuffix(filepath.Base(name), ".raw.gz")
+	}
+	return names
+}
+
+// load reads a recording and what is wanted of it.
+func load(t testing.TB, name string) recording {
+	t.Helper()
+	raw, err := unpack(name)
+	require.NoError(t, err)
+	r := recording{name: name, raw: raw}
+	want, err := os.ReadFile(filepath.Join(corpusDir, name+".want"))
+	require.NoError(t, err)
+	lines := strings.Split(strings.TrimSuffix(string(want), "\n"), "\n")
+	require.GreaterOrEqual(t, len(lines), 2)
+	_, err = fmt.Sscanf(lines[0], "exit %d", &r.exitCode)
+	require.NoError(t, err, lines[0])
+	command, ok := strings.CutPrefix(lines[1], "$ ")
+	require.True(t, ok, lines[1])
+	r.command = command
+	for _, line := range lines[2:] {
+		w := wanted{text: line, grep: ereQuoter.Replace(line)}
+		expr := regexp.QuoteMeta(line)
+		if n := len(line); n > 2 && line[0] == '/' && line[n-1] == '/' {
+			expr = line[1 : n-1]
+			w.grep = expr
+		}
+		w.re, err = regexp.Compile("(?m)" + expr)
+		require.NoError(t, err)
+		r.wanted = append(r.wanted, w)
+	}
+	return r
+}
+
+// ereQuoter makes text a pattern of grep -E.
+var ereQuoter = strings.NewReplacer(
+	`\`, `\\`, `.`, `\.`, `[`, `\[`, `*`, `\*`, `^`, `\^`, `$`, `\$`,
+	`+`, `\+`, `?`, `\?`, `(`, `\(`, `)`, `\)`, `{`, `\{`, `|`, `\|`,
+)
+
+func unpack(name string) ([]byte, error) {
+	file, err := os.Open(filepath.Join(corpusDir, name+".raw.gz"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// seen counts the wanted lines that are in at least one of the texts.
+func (r recording) seen(texts ...string) int {
+	n := 0
+	for _, w := range r.wanted {
+		for _, text := range texts {
+			if w.re.MatchString(text) {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// A player is the tools on a process manager that keeps logs.
+type player struct {
+	set    *toolset.Set
+	binary string
+}
+
+func newPlayer(t testing.TB) player {
+	t.Helper()
+	dir := t.TempDir()
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	opts := &procmgr.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: func() string { return here }}
+	opts.Env.Set = map[string]string{
+		"TOOLSET_CORPUS": "play",
+		"LC_ALL":         "C.UTF-8",           // what grep takes for text depends on it
+		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
+	}
+	manager, err := procmgr.NewLocal(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, manager.Close()) })
+	return player{set: toolset.New(toolset.Static(manager.Chat("chat")), nil), binary: binary}
+}
+
+// play returns the command by which this test binary prints a recording.
+func (p player) play(name string) string {
+	return fmt.Sprintf("exec '%s' '-test.run=^TestCorpusChild$' %s", p.binary, name)
+}
+
+// TestCorpusChild is no test: it is the child that prints a recording, in
+// blocks as large as a pipe's, and exits with its code.
+func TestCorpusChild(t *testing.T) {
+	if os.Getenv("TOOLSET_CORPUS") != "play" {
+		t.Skip("for TestCorpus alone")
+	}
+	r := load(t, os.Args[len(os.Args)-1])
+	for block := range slices.Chunk(r.raw, 64<<10) {
+		if _, err := os.Stdout.Write(block); err != nil {
+			os.Exit(125)
+		}
+	}
+	os.Exit(r.exitCode)
+}
+
+// execute runs a command and returns the output that a model gets, and all else.
+func (p player) execute(t testing.TB, command string) (string, toolset.Result) {
+	t.Helper()
+	arguments, err := json.Marshal(map[string]string{"command": command, "timeout": "60s"})
+	require.NoError(t, err)
+	res := p.set.Call(t.Context(), toolset.Call{ID: "call", Name: "execute", Arguments: arguments})
+	require.False(t, res.IsError, res.Content)
+	var object struct {
+		Output string `json:"output"`
+		State  string `json:"state"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(res.Content), &object))
+	require.Equal(t, "exited", object.State)
+	return object.Output, res
+}
+
+// measure replays a recording.
+func (p player) measure(t *testing.T, r recording) measurement {
+	m := measurement{recording: r}
+	output, res := p.execute(t, p.play(r.name))
+	require.Equal(t, r.exitCode, *res.Output.Process.ExitCode)
+
+	// What else is in the result is little.
+	m.encoded = encodedLen(t, output)
+	require.LessOrEqual(t, len(res.Content)-m.encoded, 1024, "beside the output")
+
+	logPath := res.Output.Process.LogPath
+	log, err := os.ReadFile(logPath)
+	require.NoError(t, err)
+	require.EqualValues(t, len(log), res.Output.Next, "offsets are the log's")
+	m.plain = len(log)
+	m.result = sight{bytes: len(output), seen: r.seen(output)}
+	var missing []string
+	for _, w := range r.wanted {
+		if !w.re.MatchString(output) {
+			missing = append(missing, w.grep)
+			if !w.re.Match(log) {
+				t.Errorf("neither in the result nor in the log: %s", w.text)
+			}
+			if !strings.Contains(res.Content, `"log_path":`) {
+				t.Errorf("in the log, and the result does not tell of that: %s", w.text)
+			}
+		}
+	}
+
+	head := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
+	_, _ = head.Write(r.raw) // never fails
+	text, _ := head.Snapshot(0).Text(headtail.Limits{})
+	// Whoever reads that reads through colors, and takes what is drawn again
+	// for a line.
+	m.headTail = sight{bytes: len(text), seen: r.seen(strings.ReplaceAll(colors.ReplaceAllString(text, ""), "\r", "\n"))}
+
+	m.generic, m.own = m.result, m.result
+	if len(missing) > 0 {
+		m.generic = p.grep(t, r, output, "-n -a -i", genericGrep, logPath)
+		m.own = p.grep(t, r, output, "-n -a", strings.Join(missing, "|"), logPath)
+	}
+	return m
+}
+
+// grep searches a log as a model would, by execute.
+func (p player) grep(t *testing.T, r recording, before, flags, pattern, logPath string) sight {
+	quoted := strings.ReplaceAll(pattern, `'`, `'\''`)
+	found, _ := p.execute(t, fmt.Sprintf("grep %s -E '%s' '%s'", flags, quoted, logPath))
+	found = strings.ReplaceAll(found, logPath, "LOG")
+	return sight{
+		bytes:  len(found),
+		seen:   r.seen(before, lineNumber.ReplaceAllString(found, "")),
+		binary: binaryMatches.MatchString(found),
+	}
+}
+
+var (
+	lineNumber    = regexp.MustCompile(`(?m)^[0-9]+:`)
+	binaryMatches = regexp.MustCompile(`(?i)binary file .*matches\s*\z`)
+)
+
+// colors are the sequences that a terminal does not show.
+var colors = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\^_])`)
+
+// encodedLen returns how many bytes a text has as a string of JSON.
+func encodedLen(t testing.TB, text string) int {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(text))
+	return b.Len() - 1
+}
