@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -85,4 +87,78 @@ func ExampleLocal_Output() {
 	// Output:
 	// true running
 	// exited SIGKILL request
+}
+
+// With a log directory, what the window drops is in a file.
+func ExampleOptions_logDir() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	manager, err := procmgr.NewLocal(&procmgr.Options{LogDir: dir})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = manager.Close() }()
+	ctx := context.Background()
+
+	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "seq 100000; echo oops; seq 100000", Wait: time.Minute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(out.Truncated.OriginalBytes, "bytes, of which the text has", len(out.Text)>>10, "KiB")
+	found, err := manager.Start(ctx, procmgr.StartRequest{Command: "grep -n oops " + out.Process.LogPath, Wait: time.Minute})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(found.Text)
+	// Output:
+	// 1177795 bytes, of which the text has 31 KiB
+	// 100001:oops
+}
+
+// An ID that the caller chose runs once, however often it is sent.
+func ExampleNewID() {
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = manager.Close() }()
+	req := procmgr.StartRequest{ID: procmgr.NewID(), Command: "echo migrated", Wait: time.Minute}
+	for range 2 {
+		out, err := manager.Start(context.Background(), req)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%q attached=%v\n", out.Text, out.Process.Attached)
+	}
+	// Output:
+	// "migrated\n" attached=false
+	// "migrated\n" attached=true
+}
+
+// What happens can be counted.
+func ExampleMetrics() {
+	var started, running atomic.Int64
+	manager, err := procmgr.NewLocal(&procmgr.Options{Metrics: &procmgr.Metrics{
+		Started: func() { started.Add(1) },
+		Running: func(delta int) { running.Add(int64(delta)) },
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 3 {
+		if _, err := manager.Start(context.Background(), procmgr.StartRequest{Command: "sleep 1000"}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(started.Load(), "started,", running.Load(), "running")
+	if err := manager.Close(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(started.Load(), "started,", running.Load(), "running")
+	// Output:
+	// 3 started, 3 running
+	// 3 started, 0 running
 }
