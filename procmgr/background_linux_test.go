@@ -120,6 +120,30 @@ func TestKillWhatRuns(t *testing.T) {
 	}
 }
 
+// What has left its session is found although it becomes another program just
+// then, and has no environment for that moment.
+func TestSignalInTheMidstOfAnExec(t *testing.T) {
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	script := "#!/bin/sh\n: >$DIR/began && exec $0\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o700))
+	for i := range 30 {
+		id := fmt.Sprint(i)
+		out, err := l.Start(t.Context(), procmgr.StartRequest{
+			ID:      id,
+			Command: "rm -f $DIR/began; setsid $DIR/script >/dev/null 2>&1 & while [ ! -e $DIR/began ]; do sleep 0.01; done; echo ready; wait",
+			Env:     map[string]string{"DIR": dir},
+			Wait:    time.Millisecond,
+		})
+		require.NoError(t, err)
+		out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Until: "ready", Wait: long})
+		require.NoError(t, err)
+		require.True(t, out.Matched)
+		require.NoError(t, l.Signal(t.Context(), id, procmgr.Terminate))
+		require.Equal(t, procmgr.Exited, ended(t, l, id).Process.State)
+	}
+}
+
 // What has wiped its environment and left its session cannot be found without a
 // cgroup. Where it holds the pipe it is known to be there, and Kill says so.
 func TestKillIsHonest(t *testing.T) {

@@ -121,6 +121,9 @@ type search struct {
 	known map[int]bool
 	// environ is the buffer for the environment of one process.
 	environ []byte
+	// patience is how much longer the search waits for processes that are
+	// between two programs.
+	patience time.Duration
 }
 
 // newSearch returns a search for members by session, and where known is not
@@ -131,6 +134,7 @@ func newSearch(sessions []*session, known map[int]bool) *search {
 		bySession: make(map[int]*session, len(sessions)),
 		byCookie:  make(map[string]*session, len(sessions)),
 		known:     known,
+		patience:  maxPatience,
 	}
 	for _, s := range sessions {
 		if s.cgroup != nil {
@@ -221,29 +225,72 @@ func (f *search) check(pid int) (s *session, m member, gone bool) {
 	return nil, member{}, false
 }
 
+// maxPatience is how long one search waits in all for processes in the midst of
+// an exec, which takes some 100 µs, and longer where the new program comes from
+// a slow disk.
+const maxPatience = 100 * time.Millisecond
+
 // marked returns the session whose cookie a process has in its environment.
-// What cannot be read (another user's process) has none.
+// What cannot be read (another user's process) has none. For a moment of its
+// exec, a process has no environment: it is looked at again.
 func (f *search) marked(pid int) *session {
+	for pause := 50 * time.Microsecond; ; pause *= 2 {
+		n, err := f.readEnviron(pid)
+		if err != nil {
+			return nil
+		}
+		if n > 0 {
+			return f.owner(f.environ[:n])
+		}
+		if f.patience <= 0 || !betweenPrograms(pid) {
+			return nil
+		}
+		time.Sleep(pause)
+		f.patience -= pause
+	}
+}
+
+// readEnviron reads the environment of a process into the search's buffer.
+func (f *search) readEnviron(pid int) (n int, err error) {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return nil
+		return 0, err
 	}
 	defer file.Close()
 	if f.environ == nil {
 		f.environ = make([]byte, 16<<10)
 	}
-	n := 0
 	for {
 		got, err := file.Read(f.environ[n:])
 		n += got
 		if err != nil || got == 0 {
-			break
+			return n, nil
 		}
 		if n == len(f.environ) {
 			f.environ = append(f.environ, make([]byte, n)...)
 		}
 	}
-	rest := f.environ[:n]
+}
+
+// betweenPrograms reports whether a process whose environment reads as empty may
+// have one: proc(5) has its two ends as numbers 50 and 51 in stat, zero until an
+// exec has written it and equal where it is empty.
+func betweenPrograms(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // from number 3 on, the state
+	if len(fields) < 49 || bytes.ContainsAny(fields[0], "ZX") {
+		return false
+	}
+	start, end := string(fields[47]), string(fields[48])
+	return end == "0" || start != end
+}
+
+// owner returns the session whose cookie is in an environment.
+func (f *search) owner(environ []byte) *session {
+	rest := environ
 	for len(rest) > 0 {
 		at := bytes.Index(rest, []byte(cookiePrefix))
 		if at < 0 {
