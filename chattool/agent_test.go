@@ -9,6 +9,7 @@ import (
 	"charm.land/fantasy"
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool"
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -133,4 +134,48 @@ func said(t *testing.T, res fantasy.ToolResultContent) (content string, isError 
 	}
 	require.True(t, json.Valid([]byte(content)), content)
 	return content, isError
+}
+
+// A call whose arguments were cut runs nothing, where fantasy alone would run
+// what there is of the command.
+func TestNoRepair(t *testing.T) {
+	t.Parallel()
+	cut := []fantasy.ToolCallContent{{ToolCallID: "cut", ToolName: "execute", Input: `{"command":"rm -rf /tmp`}}
+	for _, tt := range []struct {
+		name   string
+		repair fantasy.RepairToolCallFunction
+		runs   []string
+	}{
+		{"with", chattool.NoRepair, nil},
+		{"without", nil, []string{"rm -rf /tmp"}}, // once this fails, fantasy has changed and NoRepair can go
+	} {
+		for _, streams := range []bool{false, true} {
+			name := tt.name
+			if streams {
+				name += ", streamed"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				manager, model := &fake{}, &scripted{calls: cut}
+				agent := fantasy.NewAgent(model,
+					fantasy.WithTools(chattool.All(toolset.Static(manager), nil)...),
+					fantasy.WithRepairToolCall(tt.repair))
+				var result *fantasy.AgentResult
+				var err error
+				if streams {
+					result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go", RepairToolCall: tt.repair})
+				} else {
+					result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go"})
+				}
+				require.NoError(t, err)
+				require.Equal(t, tt.runs, manager.commands)
+				require.Len(t, result.Steps, 2, "the model is asked again")
+				results := result.Steps[0].Content.ToolResults()
+				require.Len(t, results, 1, "and told what became of its call")
+				if tt.runs == nil {
+					require.IsType(t, fantasy.ToolResultOutputContentError{}, results[0].Result)
+				}
+			})
+		}
+	}
 }

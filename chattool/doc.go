@@ -17,6 +17,22 @@
 //   - process_output and process_list are Parallel; execute and process_signal
 //     are not, since two of them in one step may depend on their order.
 //
+// # What a host has to do
+//
+// fantasy repairs the arguments of a call that are no JSON, by default, and an
+// answer that was cut may end within a command: half of a command is another
+// command, and it would run. Give [NoRepair] to [fantasy.WithRepairToolCall],
+// and for Stream to [fantasy.AgentStreamCall], which does not look at the
+// agent's.
+//
+// A turn whose provider fails for good returns an error, and none of its steps.
+// A host that goes on from the prompt runs their commands again; keep what
+// OnStepFinish tells of each step, and go on from there.
+//
+// fantasy tells a provider the properties of a tool and which are required, and
+// not that there are no others. The tools refuse arguments that they do not
+// have all the same.
+//
 // Provider options may be set while an agent uses a tool. A step's context is
 // passed on to the [toolset.Resolver], so a host may name the chat there.
 //

@@ -13,7 +13,7 @@ func ExampleAll() {
 	// A manager that runs nothing; procmgr.NewLocal runs commands here.
 	managers := toolset.Static(&fake{text: "hello\n"})
 	tools := chattool.All(managers, nil)
-	agent := fantasy.NewAgent(&scripted{}, fantasy.WithTools(tools...))
+	agent := fantasy.NewAgent(&scripted{}, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(chattool.NoRepair))
 
 	for _, tool := range tools {
 		fmt.Println(tool.Info().Name)

@@ -27,7 +27,7 @@ type advice struct {
 	// set for process_output: the result of execute has said what holds at
 	// once.
 	background, reading bool
-	// dumpTool is the tool to read files with.
+	// dumpTool is the tool to read files with, or noTool.
 	dumpTool string
 }
 
@@ -68,7 +68,7 @@ func (a advice) withheld() string {
 // files.
 func (a advice) dump() string {
 	p := a.out.Process
-	if a.reading || a.background || p.State != procmgr.Exited || failed(p) || !a.command.dumpsFiles() {
+	if a.dumpTool == noTool || a.reading || a.background || p.State != procmgr.Exited || failed(p) || !a.command.dumpsFiles() {
 		return ""
 	}
 	return "To read files use the " + a.dumpTool + " tool: it shows more of a file and costs less."
@@ -98,3 +98,6 @@ func (a advice) ran() time.Duration {
 	}
 	return 0
 }
+
+// noTool is a ReadFileTool that there is not.
+const noTool = "-"

@@ -51,13 +51,16 @@ type Options struct {
 	// where that is shorter.
 	KeepRepeats bool
 	// ReadFileTool is the tool that a model should rather read files with,
-	// named in a note after a command that only prints files; "read_file".
+	// named in a note after a command that only prints files; "read_file". "-"
+	// is for a host that has none, and no note.
 	ReadFileTool string
 	// ProcessID chooses the ID of the process that a call of execute starts:
 	// 1 to 64 characters of A-Z a-z 0-9 _ -. A host that replays calls
-	// returns the same ID for the same call, and the command runs once. Where
-	// it is nil or returns "", each call gets a new one. It must be safe for
-	// concurrent use.
+	// returns the same ID for the same call, and the command runs once. It has
+	// to be new for each other call of the chat: a provider's Call.ID often is
+	// not, since some count from 0 in each answer, while the place of a call
+	// in the conversation is. Where it is nil or returns "", each call gets a
+	// new one. It must be safe for concurrent use.
 	ProcessID func(ctx context.Context, c Call) string
 }
 

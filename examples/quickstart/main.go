@@ -66,7 +66,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	tools := chattool.All(toolset.Static(manager.Chat("quickstart")), nil)
-	agent := fantasy.NewAgent(&model{scenes: script}, fantasy.WithTools(tools...))
+	agent := fantasy.NewAgent(&model{scenes: script}, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(chattool.NoRepair))
 
 	t := newTranscript(out)
 	t.user(prompt)
