@@ -214,7 +214,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	r.mu.Lock()
 	state := r.process.State
 	r.mu.Unlock()
-	from := max(req.From, 0)
+	from := min(max(req.From, 0), r.out.visible()) // beyond the end is the end as it is now
 	if m != nil {
 		r.out.watch(m, from)
 	}

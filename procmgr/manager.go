@@ -113,7 +113,9 @@ type Output struct {
 	// where it leaves out nothing.
 	Truncated *headtail.Truncation `json:"truncated,omitempty"`
 	// Next is the offset to ask From for what comes after. It never lies
-	// within a rune.
+	// within a rune. Text may go on behind it with what a program is still
+	// redrawing, a progress line or a prompt: who puts texts together leaves
+	// that out, or gets it twice.
 	Next int64 `json:"next"`
 	// Matched reports whether Until matched.
 	Matched bool `json:"matched,omitempty"`

@@ -23,6 +23,7 @@ type talker struct {
 
 func startTalker(t *testing.T, m procmgr.Manager) *talker {
 	t.Helper()
+	needs(t, "FIFOs")
 	fifo := filepath.Join(t.TempDir(), "in")
 	out := begin(t, m, "mkfifo "+fifo+"; echo ready; cat "+fifo)
 	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
@@ -175,6 +176,7 @@ func TestOutputFrom(t *testing.T) {
 
 // A wait ends at the change from running to detached, and from there to exited.
 func TestWaitEndsAtEachChange(t *testing.T) {
+	needs(t, "FIFOs")
 	l := newLocal(t, nil)
 	fifo := filepath.Join(t.TempDir(), "go")
 	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "mkfifo " + fifo + "; cat " + fifo + " & echo left", Wait: long})
@@ -209,4 +211,21 @@ func TestUntilAnyOutputIsReadable(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, out.Matched)
 	require.Equal(t, "ä", out.Text)
+}
+
+// An offset beyond the end is the end as it is when it is asked for: what is
+// printed from then on is new.
+func TestOutputFromBeyondTheEnd(t *testing.T) {
+	l := newLocal(t, nil)
+	id := begin(t, l, "echo ready; while sleep 0.02; do echo more; done").Process.ID
+	for _, until := range []string{".", "^more$"} {
+		before, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: 1 << 40, Until: until, Wait: long})
+		require.NoError(t, err)
+		require.True(t, out.Matched)
+		require.Regexp(t, `^(more\n)+$`, out.Text)
+		require.GreaterOrEqual(t, out.Next-int64(len(out.Text)), before.Next)
+	}
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }

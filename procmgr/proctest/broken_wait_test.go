@@ -107,6 +107,21 @@ var brokenWaits = []brokenHost{
 		slow:  true,
 	},
 	{
+		name: "waits for the output to reach From",
+		fault: always(fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			out, err := m.Output(ctx, id, procmgr.OutputRequest{From: req.From})
+			if err != nil {
+				return out, err
+			}
+			if req.From > out.Next && req.Until != "" {
+				req.Until = "no such line"
+			}
+			return m.Output(ctx, id, req)
+		}}),
+		fails: []string{"until/beyond the end"},
+		slow:  true,
+	},
+	{
 		name: "keeps one pattern for all",
 		fault: func(*procmgr.Local) fault {
 			var mu sync.Mutex

@@ -14,6 +14,7 @@ var untilCases = []testCase{
 	{"line by line", "Until is matched line by line, its anchors are a line's, and no match goes over lines", untilLines},
 	{"the unfinished line", "Until sees the unfinished last line: a prompt has no newline", untilUnfinished},
 	{"any new output", "Until \".\" is any new output, an empty line included, and nothing that was there before From", untilAny},
+	{"beyond the end", "where From lies beyond the end, Until sees what is printed from the call on", untilBeyond},
 	{"before From", "Until does not see what stands before From", untilBefore},
 	{"first 4 KiB of a line", "Until sees each line's first 4 KiB, and no more of it", untilLongLine},
 	{"ends with the process", "a wait with Until ends with the process, and says whether the last output matched", untilEnds},
@@ -118,6 +119,16 @@ func untilAny(c *check) {
 	c.prompt(began, "an empty line was printed, and Until \".\" waited on")
 	if !out.Matched || out.Text != "\n" {
 		c.errorf("an empty line was printed, and Until \".\" returned %q, Matched %v", out.Text, out.Matched)
+	}
+}
+
+func untilBeyond(c *check) {
+	m := c.chat("a")
+	// It goes on printing, for a wait that begins late has only what comes then.
+	p := c.begin(m, "echo ready; while sleep 0.05; do echo needle; done").Process
+	out := c.read(m, p.ID, procmgr.OutputRequest{From: 1 << 40, Until: "^needle$", Wait: c.long})
+	if !out.Matched || !strings.HasPrefix(out.Text, "needle\n") {
+		c.errorf("a line was printed after a call with a From beyond the end, and its Until returned %q, Matched %v", out.Text, out.Matched)
 	}
 }
 
