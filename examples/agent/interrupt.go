@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// An interrupter makes Ctrl-C stop the commands that run, of which the model is
+// told, and end the agent where none runs, or where they are being stopped
+// already. It is safe for concurrent use.
+type interrupter struct {
+	end context.CancelFunc // ends the agent
+
+	mu      sync.Mutex // guards what follows
+	running map[int]context.CancelFunc
+	last    int  // key in running
+	stopped bool // what the model has called in this step is to be stopped
+}
+
+// watch interrupts on signals until the returned function is called, which
+// waits for the goroutine. Whatever else would end the program ends the agent,
+// so that nothing is left running.
+func (i *interrupter) watch() (unwatch func()) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for s := range signals {
+			if s == os.Interrupt {
+				i.interrupt()
+			} else {
+				i.end()
+			}
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+		watching.Wait()
+	}
+}
+
+func (i *interrupter) interrupt() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.running) == 0 || i.stopped {
+		i.end()
+		return
+	}
+	i.stopped = true
+	for _, stop := range i.running {
+		stop()
+	}
+}
+
+// step begins a step of the model.
+func (i *interrupter) step() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.stopped = false
+}
+
+// command returns a context for one call of the step, and what to call when it
+// is done. A call that comes after others of its step were stopped is stopped
+// too: it was to follow them.
+func (i *interrupter) command(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.stopped {
+		cancel()
+	}
+	if i.running == nil {
+		i.running = make(map[int]context.CancelFunc)
+	}
+	i.last++
+	key := i.last
+	i.running[key] = cancel
+	return ctx, func() {
+		cancel()
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.running, key)
+	}
+}

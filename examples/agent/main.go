@@ -1,0 +1,154 @@
+// Command agent is an agent for the terminal: charm.land/fantasy with its
+// providers, and the tools of package chattool. It shows what the model says as
+// it comes, and the newest line of what a command prints while it runs.
+//
+//	cd examples/agent
+//	go run . -provider anthropic -model claude-sonnet-4-5 'Do the tests pass?'
+//	go run . -provider openai -model gpt-5
+//	go run . -provider openaicompat -base-url http://127.0.0.1:8080/v1 -model qwen3
+//
+// Without a prompt as its argument it reads prompts from stdin, a line each. The
+// key is taken from OPENAI_API_KEY or ANTHROPIC_API_KEY; commands do not get it,
+// since a manager by default withholds from their environment what looks like a
+// secret.
+//
+// Ctrl-C stops the commands that run, and the model is told; where none runs, or
+// at the second time, it ends the agent. What is still in the background ends
+// with the agent.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"charm.land/fantasy"
+	"charm.land/fantasy/providers/anthropic"
+	"charm.land/fantasy/providers/openai"
+	"charm.land/fantasy/providers/openaicompat"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func main() {
+	err := run(os.Args[1:], os.Stdin, newScreen(os.Stdout, isTerminal(os.Stdout)))
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, in io.Reader, show *screen) (err error) {
+	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
+	provider := flags.String("provider", "openai", "`name`: openai, openaicompat or anthropic")
+	name := flags.String("model", "", "`name` of the model")
+	baseURL := flags.String("base-url", "", "`URL` of the provider's API; none: the provider's own")
+	maxTokens := flags.Int64("max-tokens", 16_000, "`number` of tokens that one answer may have")
+	maxSteps := flags.Int("max-steps", 100, "`number` of answers to one prompt after which to pause")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	stop := &interrupter{end: end}
+	defer stop.watch()()
+
+	model, err := newModel(ctx, *provider, *baseURL, *name)
+	if err != nil {
+		return err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, manager.Close()) }()
+	defer show.leave(manager)
+
+	s := newSession(model, manager.Chat("agent"), stop, show, *maxTokens, *maxSteps)
+	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
+		return s.turn(ctx, prompt)
+	}
+	for prompt := range lines(ctx, in, show) {
+		if err := s.turn(ctx, prompt); err != nil && ctx.Err() == nil {
+			// What was done so far is kept, so that nothing has to be run again.
+			show.note("%v\nNothing is lost: Enter goes on from here.", err)
+		}
+	}
+	return nil
+}
+
+// newModel returns a model of one of fantasy's providers.
+func newModel(ctx context.Context, provider, baseURL, name string) (fantasy.LanguageModel, error) {
+	if name == "" {
+		return nil, errors.New("-model is missing")
+	}
+	variable := "OPENAI_API_KEY"
+	if provider == anthropic.Name {
+		variable = "ANTHROPIC_API_KEY"
+	}
+	key := os.Getenv(variable)
+	if key == "" && baseURL == "" {
+		return nil, xerrors.Errorf("there is no key in %s", variable)
+	}
+	var (
+		from fantasy.Provider
+		err  error
+	)
+	switch provider {
+	case openai.Name:
+		from, err = openai.New(openai.WithAPIKey(key), openai.WithBaseURL(baseURL))
+	case "openaicompat", openaicompat.Name:
+		if baseURL == "" {
+			return nil, errors.New("-base-url is missing: openaicompat has no URL of its own")
+		}
+		from, err = openaicompat.New(openaicompat.WithAPIKey(key), openaicompat.WithBaseURL(baseURL))
+	case anthropic.Name:
+		from, err = anthropic.New(anthropic.WithAPIKey(key), anthropic.WithBaseURL(baseURL))
+	default:
+		err = xerrors.Errorf("there is no provider %q; there are openai, openaicompat and anthropic", provider)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return from.LanguageModel(ctx, name)
+}
+
+// lines asks for prompts and yields them, until the input or ctx ends. The
+// goroutine that reads stays with a line that nobody types, to the program's
+// end.
+func lines(ctx context.Context, in io.Reader, show *screen) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		typed := make(chan string)
+		go func() {
+			defer close(typed)
+			for scanner := bufio.NewScanner(in); scanner.Scan(); {
+				select {
+				case typed <- scanner.Text():
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		for ctx.Err() == nil {
+			show.ask()
+			select {
+			case line, ok := <-typed:
+				if !ok || !yield(strings.TrimSpace(line)) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

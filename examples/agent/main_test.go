@@ -1,0 +1,365 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var update = flag.Bool("update", false, "write testdata/*.json anew")
+
+// long is a wait that a test reaches only where something is wrong.
+const long = 30 * time.Second
+
+// TestMain has the test binary be the program, where a test starts it as such.
+func TestMain(m *testing.M) {
+	if os.Getenv("AGENT_CHILD") != "" {
+		main()
+		os.Exit(0)
+	}
+	// What runs in parallel here waits, for fantasy to ask again, and not for a
+	// processor.
+	if err := flag.Set("test.parallel", "64"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// A call's output is to be seen while it runs.
+func TestLive(t *testing.T) {
+	for _, test := range []struct {
+		name, command, live string
+		tty                 bool
+	}{
+		{"terminal", "echo first; until [ -e go ]; do sleep 0.05; done; echo second", "  ~ first", true},
+		{"terminal, unfinished line", "printf '\\none'; sleep 0.3; printf ' two'; until [ -e go ]; do sleep 0.05; done", "  ~ one two", true},
+		{"terminal, line drawn again", "printf '10%%\\r'; sleep 0.3; printf '20%%\\r'; until [ -e go ]; do sleep 0.05; done", "  ~ 20%", true},
+		{"elsewhere", "echo first; until [ -e go ]; do sleep 0.05; done; echo second", "  ~ first\n", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, openAI, func(results []string) reply {
+				if len(results) > 0 {
+					return reply{words: "Done."}
+				}
+				return reply{words: "I run it.", tool: "execute", arguments: map[string]any{"command": test.command, "timeout": long.String()}}
+			})
+			s.session.show.tty = test.tty
+			s.out.on(test.live, func() { s.write(t, "go") })
+			require.NoError(t, s.session.turn(t.Context(), "Run it."))
+			out := s.out.String()
+			require.Contains(t, out, test.live)
+			require.Equal(t, test.tty, strings.Contains(out, "\r\x1b[K"), "drawn over on a terminal alone")
+			require.Contains(t, out, "= execute: exited after")
+		})
+	}
+}
+
+// The output of a process that runs in the background is to be seen while the
+// model waits for it: what is new, and nothing that it has read before.
+func TestLiveOutput(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, openAI, func(results []string) reply {
+		switch len(results) {
+		case 0:
+			return reply{words: "I start it.", tool: "execute", arguments: map[string]any{
+				"command": "echo early; until [ -e go ]; do [ -e waiting ] && echo late; sleep 0.05; done", "run_in_background": true,
+			}}
+		case 1:
+			_, id, _ := strings.Cut(results[0], `"background_process_id":"`)
+			return reply{words: "I wait.", tool: "process_output", arguments: map[string]any{"process_id": id[:10], "wait_timeout": long.String()}}
+		}
+		return reply{words: "Done."}
+	})
+	s.session.show.tty = true
+	s.out.on("process_output process_id=", func() { s.write(t, "waiting") })
+	s.out.on("  ~ late", func() { s.write(t, "go") })
+	require.NoError(t, s.session.turn(t.Context(), "Run it."))
+	_, waiting, _ := strings.Cut(s.out.String(), "process_output process_id=")
+	require.Contains(t, waiting, "  ~ late")
+	require.NotContains(t, waiting, "~ early")
+	require.Contains(t, waiting, "= process_output: exited")
+}
+
+// What a model says cannot steer the terminal.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, openAI, func([]string) reply { return reply{words: "red\x1b[31m\x1b]0;title\a\r\tand\nmore"} })
+	require.NoError(t, s.session.turn(t.Context(), "Hello?"))
+	require.Equal(t, "\nred[31m]0;title\tand\nmore\n", s.out.String())
+}
+
+func TestMaxSteps(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, anthropicAPI, func([]string) reply {
+		return reply{words: "Again.", tool: "process_list", arguments: map[string]any{}}
+	})
+	require.NoError(t, s.session.turn(t.Context(), "Go on."))
+	require.Equal(t, maxSteps, s.server.asked())
+	require.Contains(t, s.out.String(), "Paused after -max-steps")
+}
+
+// waits is a model whose command waits, and that reports what has become of it.
+func waits(results []string) reply {
+	switch len(results) {
+	case 0:
+		return reply{words: "A server.", tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}}
+	case 1:
+		return reply{words: "I wait.", tool: "execute", arguments: map[string]any{"command": "touch one; exec sleep 1000", "timeout": "10m"}}
+	}
+	return reply{words: "I am told that " + results[1][strings.Index(results[1], "the call was"):]}
+}
+
+// Ctrl-C first stops the command, of which the model is told, and the agent goes
+// on; what is in the background is listed at the end, and ended.
+func TestInterruptCommand(t *testing.T) {
+	dir := scratch(t)
+	for _, a := range apis {
+		t.Run(a.provider, func(t *testing.T) {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, "one")))
+			cmd, out := program(t, dir, newServer(t, a, waits))
+			waitFor(t, filepath.Join(dir, "one"))
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			require.NoError(t, cmd.Wait(), out)
+			require.Contains(t, out.String(), "I am told that the call was canceled; the command was stopped")
+			require.Regexp(t, `ends now: process \w+, running: exec sleep 1000\n`, out.String())
+			requireNothingRuns(t, dir)
+		})
+	}
+}
+
+// Ctrl-C twice ends the agent.
+func TestInterruptTwice(t *testing.T) {
+	dir := scratch(t)
+	release := make(chan struct{})
+	s := newServer(t, openAI, waits)
+	asked := make(chan struct{})
+	s.fail = func(n int, _ *server, _ http.ResponseWriter, _ reply) bool {
+		if n == 3 { // the command was stopped
+			close(asked)
+			<-release
+		}
+		return n == 3
+	}
+	defer close(release)
+	cmd, out := program(t, dir, s)
+	waitFor(t, filepath.Join(dir, "one"))
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	select {
+	case <-asked:
+	case <-time.After(long):
+		t.Fatal("the model was not asked again")
+	}
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.Error(t, cmd.Wait())
+	require.Contains(t, out.String(), "agent: stopped before the end")
+	requireNothingRuns(t, dir)
+}
+
+// While the commands of a step are being stopped, those that it has yet to begin
+// are stopped too, and a second Ctrl-C ends the agent.
+func TestInterruptStep(t *testing.T) {
+	t.Parallel()
+	ended := false
+	i := &interrupter{end: func() { ended = true }}
+	i.step()
+	first, done := i.command(t.Context())
+	i.interrupt()
+	require.Error(t, first.Err())
+	done()
+	second, done := i.command(t.Context())
+	require.Error(t, second.Err(), "it was to follow the first")
+	require.False(t, ended)
+	i.interrupt()
+	require.True(t, ended)
+	done()
+
+	i.step()
+	third, done := i.command(t.Context())
+	require.NoError(t, third.Err())
+	done()
+}
+
+// A prompt is a line; a turn that failed goes on with an empty one.
+func TestPrompts(t *testing.T) {
+	t.Chdir(scratch(t))
+	t.Setenv("OPENAI_API_KEY", "sk-test")
+	s := newServer(t, openAI, func(results []string) reply {
+		if len(results) > 0 {
+			return reply{words: "It is " + results[0]}
+		}
+		return reply{words: "I look.", tool: "execute", arguments: map[string]any{"command": `echo run >> ledger; echo "key=$OPENAI_API_KEY."`}}
+	})
+	s.fail = func(n int, _ *server, w http.ResponseWriter, _ reply) bool {
+		if n == 2 {
+			http.Error(w, `{"error":{"message":"not today"}}`, http.StatusForbidden)
+		}
+		return n == 2
+	}
+	in, typed := io.Pipe()
+	defer func() { _ = in.Close() }() // nobody writes any more
+	out := new(recorder)
+	out.on("Enter goes on", func() {
+		go func() { // the pipe's end waits for it
+			_, _ = io.WriteString(typed, "\n")
+			_ = typed.Close() // always nil
+		}()
+	})
+	go func() { _, _ = io.WriteString(typed, "What is the key?\n") }() // read at once
+	args := []string{"-provider", "openai", "-model", "m", "-base-url", s.URL}
+	require.NoError(t, run(args, in, newScreen(out, false)), out)
+	require.Contains(t, out.String(), "not today")
+	require.Contains(t, out.String(), `"output":"key=.\n"`)
+	ledger, err := os.ReadFile("ledger")
+	require.NoError(t, err)
+	require.Equal(t, "run\n", string(ledger))
+}
+
+func TestUsage(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "")
+	for _, test := range []struct{ args, want string }{
+		{"", "-model is missing"},
+		{"-model m", "there is no key in OPENAI_API_KEY"},
+		{"-model m -provider other -base-url http://127.0.0.1:1", `there is no provider "other"`},
+	} {
+		require.ErrorContains(t, run(strings.Fields(test.args), nil, newScreen(io.Discard, false)), test.want)
+	}
+	t.Setenv("OPENAI_API_KEY", "sk-test")
+	require.ErrorContains(t, run(strings.Fields("-model m -provider openaicompat"), nil, newScreen(io.Discard, false)), "-base-url is missing")
+}
+
+const maxSteps = 5
+
+// A stage is a session with its manager and its provider.
+type stage struct {
+	session *session
+	manager procmgr.Manager
+	server  *server
+	dir     string
+	out     *recorder
+}
+
+func newStage(t *testing.T, a api, answer func(results []string) reply) stage {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are a POSIX shell's")
+	}
+	s := stage{dir: t.TempDir(), out: new(recorder), server: newServer(t, a, answer)}
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return s.dir }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, manager.Close()) })
+	s.manager = manager.Chat("test")
+	model, err := newModel(t.Context(), a.provider, s.server.URL, "m")
+	require.NoError(t, err)
+	s.session = newSession(model, s.manager, &interrupter{end: func() {}}, newScreen(s.out, false), 1000, maxSteps)
+	return s
+}
+
+func (s stage) read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.dir, name))
+	require.NoError(t, err)
+	return string(content)
+}
+
+// write makes a file that a command waits for.
+func (s stage) write(t *testing.T, name string) {
+	if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+// A recorder records what is written, and calls functions at the first sight of
+// a text. It is safe for concurrent use.
+type recorder struct {
+	mu    sync.Mutex // guards what follows
+	all   bytes.Buffer
+	hooks map[string]func()
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all.Write(p)
+	for text, hook := range r.hooks {
+		if bytes.Contains(r.all.Bytes(), []byte(text)) {
+			delete(r.hooks, text)
+			hook()
+		}
+	}
+	return len(p), nil
+}
+
+func (r *recorder) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all.String()
+}
+
+func (r *recorder) on(text string, hook func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hooks == nil {
+		r.hooks = make(map[string]func())
+	}
+	r.hooks[text] = hook
+}
+
+// program starts this program in a directory, with a provider's model.
+func program(t *testing.T, dir string, s *server) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0],
+		"-provider", s.api.provider, "-base-url", s.URL, "-model", "m", "Go on.")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "AGENT_CHILD=1")
+	cmd.WaitDelay = long
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	return cmd, &out
+}
+
+// waitFor waits for a file.
+func waitFor(t *testing.T, name string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(name)
+		return err == nil
+	}, long, 5*time.Millisecond, name)
+}
+
+// scratch has temporary files made in a directory of the test's own.
+func scratch(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are a POSIX shell's")
+	}
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	return tmp
+}
+
+// requireNothingRuns fails where a process is left whose temporary directory is
+// tmp. Only Linux tells of them.
+func requireNothingRuns(t *testing.T, tmp string) {
+	t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, name := range environs {
+		environ, _ := os.ReadFile(name) // it may have gone
+		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// oneRun is a model that runs one command, of which each run leaves a line, and
+// that calls again until it has been run.
+func oneRun(results []string) reply {
+	if slices.ContainsFunc(results, func(r string) bool { return strings.Contains(r, `"success":true`) }) {
+		return reply{words: "It has run."}
+	}
+	return reply{words: "I run it.", tool: "execute", arguments: map[string]any{"command": theCommand}}
+}
+
+// theCommand prints once more behind its middle, so that half of it is no
+// mistake of syntax.
+const theCommand = "echo run >> ledger; echo this is the end of the command"
+
+// status answers with an HTTP error.
+func status(code int) failure {
+	return func(_ *server, w http.ResponseWriter, _ reply) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = fmt.Fprintf(w, `{"type":"error","error":{"type":"api_error","message":"status %d"}}`, code)
+	}
+}
+
+// A failure is what becomes of a request.
+type failure func(s *server, w http.ResponseWriter, r reply)
+
+// Whatever becomes of the requests, the command runs once and whole, the model
+// gets its result, and the turn comes to its end.
+func TestOnce(t *testing.T) {
+	broken := func(upTo func(events []string, half, whole int) []string, end func(http.ResponseWriter)) failure {
+		return func(s *server, w http.ResponseWriter, r reply) {
+			stream(w, upTo(s.api.events("call_broken", r)))
+			end(w)
+		}
+	}
+	begun := func(events []string, _, _ int) []string { return events[:3] }
+	half := func(events []string, half, _ int) []string { return events[:half] }
+	whole := func(events []string, _, whole int) []string { return events[:whole] }
+	nearly := func(events []string, _, _ int) []string { return events[:len(events)-1] }
+	cleanly := func(http.ResponseWriter) {}
+	const first, second = 1, 2 // which request fails: the second one comes after the command has run
+
+	for _, test := range []struct {
+		name    string
+		request int
+		fails   failure
+	}{
+		{"500", first, status(http.StatusInternalServerError)},
+		{"500 afterwards", second, status(http.StatusInternalServerError)},
+		{"429 afterwards", second, status(http.StatusTooManyRequests)},
+		{"529 afterwards", second, status(529)},
+		{"reset afterwards", second, func(_ *server, w http.ResponseWriter, _ reply) { reset(w) }},
+		{"reset in mid-stream", first, broken(begun, reset)},
+		{"reset in mid-stream afterwards", second, broken(begun, reset)},
+		{"error event in mid-stream afterwards", second, func(s *server, w http.ResponseWriter, r reply) {
+			events, _, _ := s.api.events("call_broken", r)
+			stream(w, append(events[:3:3], s.api.overloaded))
+		}},
+		{"cut within the arguments", first, broken(half, cleanly)},
+		{"reset within the arguments", first, broken(half, reset)},
+		{"cut after the arguments", first, broken(whole, cleanly)},
+		{"reset after the arguments", first, broken(whole, reset)},
+		{"cut before the last event", first, broken(nearly, cleanly)},
+		{"reset before the last event", first, broken(nearly, reset)},
+	} {
+		for _, a := range apis {
+			t.Run(test.name+"/"+a.provider, func(t *testing.T) {
+				t.Parallel() // fantasy waits 5 s before it asks again
+				s := newStage(t, a, oneRun)
+				s.server.fail = func(n int, s *server, w http.ResponseWriter, r reply) bool {
+					if n == test.request {
+						test.fails(s, w, r)
+					}
+					return n == test.request
+				}
+				require.NoError(t, s.session.turn(t.Context(), "Run it."), s.out)
+				s.requireOnce(t)
+			})
+		}
+	}
+}
+
+// Where fantasy gives up, what was done is not lost: the next turn goes on.
+func TestGivenUp(t *testing.T) {
+	for _, a := range apis {
+		t.Run(a.provider, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, a, oneRun)
+			fails := status(http.StatusInternalServerError)
+			s.server.fail = func(n int, s *server, w http.ResponseWriter, r reply) bool {
+				if n == 2 {
+					fails(s, w, r)
+				}
+				return n == 2
+			}
+			s.session.maxRetries = new(0)
+			require.ErrorContains(t, s.session.turn(t.Context(), "Run it."), "500")
+			require.NotContains(t, s.out.String(), "It has run.")
+			require.NoError(t, s.session.turn(t.Context(), ""))
+			s.requireOnce(t)
+			require.Equal(t, 3, s.server.asked())
+
+			require.NoError(t, s.session.turn(t.Context(), ""), "there is nothing to go on with")
+			require.Equal(t, 3, s.server.asked())
+		})
+	}
+}
+
+// requireOnce fails unless the command has run once and whole, and the model
+// knows.
+func (s stage) requireOnce(t *testing.T) {
+	t.Helper()
+	require.Contains(t, s.out.String(), "It has run.")
+	require.Equal(t, "run\n", s.read(t, "ledger"))
+	processes, err := s.manager.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, processes, 1)
+	require.Equal(t, theCommand, processes[0].Command)
+	results := s.server.api.results(t, s.server.request(-1))
+	require.Contains(t, results[len(results)-1], "this is the end of the command")
+}

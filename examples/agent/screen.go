@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"charm.land/fantasy"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	width = 79 // runes of a live line: one that wraps cannot be drawn again
+	ends  = 5  // lines of a long output that are shown of its beginning and of its end
+)
+
+// A screen shows a session: on a terminal with one line that is drawn again and
+// again, elsewhere line by line. It is safe for concurrent use.
+type screen struct {
+	tty bool
+
+	mu     sync.Mutex // guards what follows
+	out    io.Writer
+	inText bool // the model is in the middle of a line
+	drawn  bool // the live line is there
+}
+
+func newScreen(out io.Writer, tty bool) *screen { return &screen{out: out, tty: tty} }
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// pace is how long to wait between two live lines.
+func (s *screen) pace() time.Duration {
+	if s.tty {
+		return 100 * time.Millisecond
+	}
+	return time.Second
+}
+
+// live shows the newest line of a command's output.
+func (s *screen) live(line string) {
+	line = "  ~ " + strings.ReplaceAll(plain(line), "\t", " ")
+	if n := utf8.RuneCountInString(line); n > width {
+		line = string([]rune(line)[:width-1]) + "…"
+	}
+	if !s.tty {
+		line += "\n"
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newLine(line)
+	s.drawn = s.tty
+}
+
+// text shows words of the model's as they come.
+func (s *screen) text(words string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	words = plain(words)
+	if words == "" {
+		return
+	}
+	if !s.inText {
+		words = "\n" + words
+	}
+	s.write(words)
+	s.inText = true
+}
+
+// endText ends the line that the model is in.
+func (s *screen) endText() { s.print("") }
+
+// call shows a call, with a command as a person would type it.
+func (s *screen) call(call fantasy.ToolCall) {
+	var arguments map[string]any
+	if json.Unmarshal([]byte(call.Input), &arguments) != nil {
+		s.print(fmt.Sprintf("\n%s %s\n", call.Name, plain(call.Input)))
+		return
+	}
+	var names []string
+	for name := range arguments {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	head, command := call.Name, ""
+	for _, name := range names {
+		value := plain(fmt.Sprint(arguments[name]))
+		if name == "command" {
+			command = "$ " + strings.ReplaceAll(value, "\n", "\n> ") + "\n"
+			continue
+		}
+		head += fmt.Sprintf(" %s=%s", name, value)
+	}
+	s.print("\n" + head + "\n" + command)
+}
+
+// result shows what came of a call. The model reads more of it.
+func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
+	var res struct {
+		Output   string  `json:"output"`
+		ExitCode *int    `json:"exit_code"`
+		State    string  `json:"state"`
+		Duration float64 `json:"wall_duration_ms"`
+		Error    string  `json:"error"`
+		ID       string  `json:"background_process_id"`
+		List     []struct {
+			ID      string `json:"process_id"`
+			State   string `json:"state"`
+			Command string `json:"command"`
+		} `json:"processes"`
+	}
+	if json.Unmarshal([]byte(response.Content), &res) != nil {
+		res.Error = response.Content
+	}
+	var b strings.Builder
+	lines := slices.Collect(strings.Lines(plain(res.Output)))
+	for i, line := range lines {
+		switch {
+		case len(lines) <= 2*ends || i < ends || i >= len(lines)-ends:
+			fmt.Fprintf(&b, "  | %s\n", strings.TrimSuffix(line, "\n"))
+		case i == ends:
+			fmt.Fprintf(&b, "    (%d more lines)\n", len(lines)-2*ends)
+		}
+	}
+	for _, p := range res.List {
+		command, _, _ := strings.Cut(plain(p.Command), "\n")
+		fmt.Fprintf(&b, "  | %s %-8s %s\n", p.ID, p.State, command)
+	}
+	fmt.Fprintf(&b, "  = %s", call.Name)
+	if res.State != "" {
+		fmt.Fprintf(&b, ": %s after %.1fs", res.State, res.Duration/1000)
+	}
+	if res.ExitCode != nil {
+		fmt.Fprintf(&b, ", exit code %d", *res.ExitCode)
+	}
+	if res.ID != "" {
+		fmt.Fprintf(&b, ", process %s", res.ID)
+	}
+	if res.Error != "" {
+		fmt.Fprintf(&b, ": %s", plain(res.Error))
+	}
+	s.print(b.String() + "\n")
+}
+
+// note shows what is no part of the conversation.
+func (s *screen) note(format string, args ...any) {
+	s.print("\n(" + plain(fmt.Sprintf(format, args...)) + ")\n")
+}
+
+// ask shows that a prompt can be typed.
+func (s *screen) ask() {
+	if s.tty {
+		s.print("\n> ")
+	}
+}
+
+// leave lists the processes that end with the agent.
+func (s *screen) leave(manager procmgr.Manager) {
+	processes, err := manager.List(context.Background())
+	if err != nil {
+		s.note("%v", err)
+	}
+	for _, p := range processes {
+		if p.State != procmgr.Exited {
+			s.print(fmt.Sprintf("ends now: process %s, %s: %s\n", p.ID, p.State, plain(p.Command)))
+		}
+	}
+}
+
+// print shows a text on lines of its own.
+func (s *screen) print(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newLine(text)
+}
+
+// newLine writes a text that begins a line. The caller holds mu.
+func (s *screen) newLine(text string) {
+	if s.inText {
+		text = "\n" + text
+		s.inText = false
+	}
+	s.write(text)
+}
+
+// write writes where the live line was. The caller holds mu. Who cannot be
+// written to has gone, and SIGPIPE says so.
+func (s *screen) write(text string) {
+	if s.drawn {
+		text = "\r\x1b[K" + text
+		s.drawn = false
+	}
+	_, _ = io.WriteString(s.out, text)
+}
+
+// plain takes out what would have a terminal do something else than show it.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"charm.land/fantasy"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/chattool"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const system = "You work for a developer, in a directory of theirs, by running commands. " +
+	"Do what you are asked for, see that it works, and report in a few sentences."
+
+// A session is a conversation with an agent. It does one turn at a time.
+type session struct {
+	agent   fantasy.Agent
+	stop    *interrupter
+	show    *screen
+	history []fantasy.Message
+	// maxRetries is how often fantasy asks again; nil is its default.
+	maxRetries *int
+}
+
+// newSession returns a session whose commands run on a manager.
+func newSession(model fantasy.LanguageModel, manager procmgr.Manager, stop *interrupter, show *screen, maxTokens int64, maxSteps int) *session {
+	var tools []fantasy.AgentTool
+	w := &watcher{manager: manager, stop: stop, show: show}
+	for _, tool := range chattool.All(toolset.Static(manager), &toolset.Options{ProcessID: processID}) {
+		tools = append(tools, watched{AgentTool: tool, watcher: w})
+	}
+	return &session{
+		stop: stop,
+		show: show,
+		agent: fantasy.NewAgent(model,
+			fantasy.WithSystemPrompt(system),
+			fantasy.WithMaxOutputTokens(maxTokens),
+			fantasy.WithStopConditions(fantasy.StepCountIs(maxSteps)),
+			fantasy.WithTools(tools...),
+		),
+	}
+}
+
+// turn has the model work until it has nothing more to call. With no prompt it
+// goes on where the last turn was broken off.
+//
+// fantasy asks again by itself where a provider fails, before it runs anything
+// of that answer. Where it gives up it drops the turn, and so the results of what
+// has run; the history keeps them, step by step, so that no command is run again.
+func (s *session) turn(ctx context.Context, prompt string) error {
+	if prompt != "" {
+		s.history = append(s.history, fantasy.NewUserMessage(prompt))
+	}
+	if last := len(s.history) - 1; last < 0 || s.history[last].Role == fantasy.MessageRoleAssistant {
+		return nil // there is nothing to go on with
+	}
+	result, err := s.agent.Stream(ctx, fantasy.AgentStreamCall{
+		Messages:    s.history,
+		MaxRetries:  s.maxRetries,
+		OnStepStart: func(int) error { s.stop.step(); return nil },
+		OnTextDelta: func(_, text string) error { s.show.text(text); return nil },
+		OnTextEnd:   func(string) error { s.show.endText(); return nil },
+		OnToolCall: func(call fantasy.ToolCallContent) error {
+			if call.Invalid { // it reaches no tool
+				s.show.note("the call of %s was refused: %v", call.ToolName, call.ValidationError)
+			}
+			return nil
+		},
+		OnStepFinish: func(step fantasy.StepResult) error {
+			s.history = append(s.history, step.Messages...)
+			return nil
+		},
+		OnRetry: func(err *fantasy.ProviderError, delay time.Duration) {
+			if err == nil { // what failed was the network
+				s.show.note("the connection broke; asking once more in %v", delay)
+				return
+			}
+			s.show.note("%v; asking once more in %v", err, delay)
+		},
+		// An answer that was cut may end within a command, and fantasy would
+		// close its quotes and run it: half of a command is another command.
+		// Unrepaired, the model is told that its call was no JSON.
+		RepairToolCall: chattool.NoRepair,
+	})
+	if ctx.Err() != nil {
+		return xerrors.Errorf("stopped before the end: %w", ctx.Err())
+	}
+	if err != nil {
+		return err
+	}
+	switch result.Steps[len(result.Steps)-1].FinishReason {
+	case fantasy.FinishReasonLength:
+		s.show.note("The answer was cut at -max-tokens.")
+	case fantasy.FinishReasonToolCalls:
+		s.show.note("Paused after -max-steps: Enter goes on.")
+	}
+	return nil
+}

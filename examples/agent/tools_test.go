@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+)
+
+// The tools reach each provider as toolset has made them.
+func TestTools(t *testing.T) {
+	for _, a := range apis {
+		t.Run(a.provider, func(t *testing.T) {
+			s := newStage(t, a, func([]string) reply { return reply{words: "Hello."} })
+			require.NoError(t, s.session.turn(t.Context(), "Hello?"))
+			var req struct {
+				Tools json.RawMessage `json:"tools"`
+			}
+			require.NoError(t, json.Unmarshal(s.server.request(1), &req))
+
+			var got bytes.Buffer
+			require.NoError(t, json.Indent(&got, req.Tools, "", "\t"))
+			got.WriteByte('\n')
+			golden := filepath.Join("testdata", "tools-openai.json") // openaicompat's too
+			if a.provider == "anthropic" {
+				golden = filepath.Join("testdata", "tools-anthropic.json")
+			}
+			if *update {
+				require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), got.String(), "go test -update writes %s anew", golden)
+
+			requireDefinitions(t, req.Tools)
+		})
+	}
+}
+
+// A schema is what is compared of the schema of a tool's arguments.
+// additionalProperties is not: fantasy has no place for it.
+type schema struct {
+	Type       string         `json:"type"`
+	Properties map[string]any `json:"properties"`
+	Required   []string       `json:"required"`
+}
+
+// requireDefinitions compares tools as a provider gets them with toolset's own.
+func requireDefinitions(t *testing.T, tools json.RawMessage) {
+	t.Helper()
+	type described struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Parameters  schema `json:"parameters"`   // OpenAI's
+		InputSchema schema `json:"input_schema"` // Anthropic's
+	}
+	var sent []struct {
+		described
+		Function described `json:"function"`
+	}
+	require.NoError(t, json.Unmarshal(tools, &sent))
+	definitions := toolset.New(nil, nil).Definitions()
+	require.Len(t, sent, len(definitions))
+	for i, def := range definitions {
+		var want schema
+		require.NoError(t, json.Unmarshal(def.Schema, &want))
+		if want.Required == nil {
+			want.Required = []string{}
+		}
+		got := sent[i].described
+		if got.Name == "" {
+			got = sent[i].Function
+			got.InputSchema = got.Parameters
+		}
+		require.Equal(t, def.Name, got.Name)
+		require.Equal(t, def.Description, got.Description)
+		require.Equal(t, want.Properties, got.InputSchema.Properties, def.Name)
+		require.ElementsMatch(t, want.Required, got.InputSchema.Required, def.Name)
+		require.Equal(t, want.Type, got.InputSchema.Type)
+	}
+}

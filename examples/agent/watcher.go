@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"charm.land/fantasy"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A watcher shows what the tools do. It is safe for concurrent use.
+type watcher struct {
+	manager procmgr.Manager
+	stop    *interrupter
+	show    *screen
+}
+
+// A watched tool shows its calls, their results, and in between the newest line
+// of the process that the call waits for. Ctrl-C stops it.
+type watched struct {
+	fantasy.AgentTool
+	*watcher
+}
+
+type idKey struct{}
+
+// processID is the ID that Run has chosen for the process of a call. A call's
+// own ID would not do: providers that send none are given the same ones in each
+// answer, and a process ID runs once.
+func processID(ctx context.Context, _ toolset.Call) string {
+	id, _ := ctx.Value(idKey{}).(string)
+	return id
+}
+
+// Run makes a call. It waits for the goroutine that shows the output.
+func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
+	w.show.call(call)
+	ctx, done := w.stop.command(ctx)
+	defer done()
+
+	id, from := procmgr.NewID(), int64(0)
+	var arguments struct {
+		ProcessID string `json:"process_id"`
+	}
+	if json.Unmarshal([]byte(call.Input), &arguments) == nil && arguments.ProcessID != "" {
+		id, from = arguments.ProcessID, math.MaxInt64 // from here on
+	}
+	tailing, end := context.WithCancel(ctx)
+	var tail sync.WaitGroup
+	tail.Go(func() { w.tail(tailing, id, from) })
+	response, err := w.AgentTool.Run(context.WithValue(ctx, idKey{}, id), call)
+	end()
+	tail.Wait()
+	w.show.result(call, response)
+	return response, err
+}
+
+// tail shows the newest line that a process prints, until ctx or the process
+// ends.
+func (w *watcher) tail(ctx context.Context, id string, from int64) {
+	line, shown := "", "" // what has been read of the newest line
+	wait := time.Duration(0)
+	for {
+		select {
+		case <-time.After(w.show.pace()):
+		case <-ctx.Done():
+			return
+		}
+		out, err := w.manager.Output(ctx, id, procmgr.OutputRequest{
+			From:  from,
+			Wait:  wait,
+			Until: ".", // anything
+			Limit: headtail.Limits{Bytes: 4 << 10},
+		})
+		switch {
+		case errors.Is(err, procmgr.ErrNotFound):
+			continue // not started yet, or not a process at all
+		case err != nil || ctx.Err() != nil:
+			return
+		}
+		if newest := lastLine(line + out.Text); newest != "" && newest != shown {
+			w.show.live(newest)
+			shown = newest
+		}
+		// Of a line that is drawn again and again Text has the newest state,
+		// beyond Next: it has no place in the output yet.
+		read := out.Text
+		if n := out.Next - from; out.Truncated == nil && n >= 0 && n < int64(len(read)) {
+			read = read[:n]
+		}
+		line += read
+		line = line[strings.LastIndexByte(line, '\n')+1:]
+		line = line[max(0, len(line)-4<<10):]
+		from, wait = out.Next, time.Minute
+		if out.Process.State == procmgr.Exited {
+			return
+		}
+	}
+}
+
+// lastLine returns the last line of a text that has something in it.
+func lastLine(text string) string {
+	text = strings.TrimRight(text, " \t\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// An interrupter makes Ctrl-C stop the commands that run, of which the model is
+// told, and end the loop where none runs, or where they are being stopped
+// already. It is safe for concurrent use.
+type interrupter struct {
+	end context.CancelFunc // ends the loop
+
+	mu   sync.Mutex // guards stop
+	stop context.CancelFunc
+}
+
+// watch interrupts on signals until the returned function is called, which
+// waits for the goroutine. Whatever else would end the program ends the loop, so
+// that nothing is left running.
+func (i *interrupter) watch() (unwatch func()) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		for s := range signals {
+			if s == os.Interrupt {
+				i.interrupt()
+			} else {
+				i.end()
+			}
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+		watching.Wait()
+	}
+}
+
+func (i *interrupter) interrupt() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.stop == nil {
+		i.end()
+		return
+	}
+	i.stop()
+	i.stop = nil
+}
+
+// commands returns a context for the commands of one answer, and what to call
+// when they are done.
+func (i *interrupter) commands(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	i.set(cancel)
+	return ctx, func() {
+		i.set(nil)
+		cancel()
+	}
+}
+
+func (i *interrupter) set(stop context.CancelFunc) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.stop = stop
+}

@@ -1,0 +1,124 @@
+// Command customloop is an agent without a framework: net/http, and the tools
+// of package toolset. It works with any endpoint for chat completions as OpenAI
+// has them, hosted or on your own machine.
+//
+//	go run ./examples/customloop
+//	go run ./examples/customloop -base-url http://127.0.0.1:8080/v1 -model qwen3 'Do the tests pass?'
+//
+// Without -base-url it starts an endpoint of its own, where a script plays the
+// model; that one is overloaded once, so that the loop has to ask again. The key
+// for a real endpoint is taken from OPENAI_API_KEY. Commands do not get it: by
+// default a manager withholds from their environment what looks like a secret.
+//
+// Ctrl-C stops the commands that run, and the model is told; where none runs, or
+// at the second time, it ends the program, and everything that it has started.
+//
+// The loop to copy is in loop.go, with interrupt.go for Ctrl-C.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// system is what a real model is told first.
+const system = "You work for a developer, in a directory of theirs, by running commands. " +
+	"Do what you are asked for, see that it works, and report in a few sentences."
+
+func main() {
+	err := customloop(os.Args[1:], os.Stdin, os.Stdout)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "\ncustomloop:", err)
+		os.Exit(1)
+	}
+}
+
+func customloop(args []string, in io.Reader, out io.Writer) error {
+	flags := flag.NewFlagSet("customloop", flag.ContinueOnError)
+	url := flags.String("base-url", "", "`URL` of the endpoint, up to /chat/completions; none: a script plays the model")
+	model := flags.String("model", "", "`name` of the model")
+	maxTurns := flags.Int("max-turns", 50, "`number` of the model's answers after which to give up")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	stop := &interrupter{end: end}
+	defer stop.watch()()
+
+	show := &transcript{out: out}
+	if *url == "" {
+		if flags.NArg() > 0 {
+			return errors.New("the script knows one task only; a prompt needs -base-url and -model")
+		}
+		return play(ctx, stop, show)
+	}
+	prompt := strings.Join(flags.Args(), " ")
+	if prompt == "" {
+		piped, err := io.ReadAll(in)
+		if err != nil {
+			return err
+		}
+		prompt = strings.TrimSpace(string(piped))
+	}
+	if prompt == "" {
+		return errors.New("there is no prompt, neither as an argument nor on stdin")
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return work(ctx, dir, stop, show, func(l *loop) error {
+		l.url, l.key, l.model = strings.TrimSuffix(*url, "/"), os.Getenv("OPENAI_API_KEY"), *model
+		l.maxTurns = *maxTurns
+		l.messages = append(l.messages, message{Role: "system", Content: system})
+		show.user(prompt)
+		return l.run(ctx, prompt)
+	})
+}
+
+// play has the script work on its task. Whatever comes of it, no file is left.
+func play(ctx context.Context, stop *interrupter, show *transcript) (err error) {
+	dir, err := os.MkdirTemp("", "customloop-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := writeProject(dir); err != nil {
+		return err
+	}
+	url, stopServing, err := (&script{scenes: scenes, busyAt: 3}).start()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopServing()) }()
+	return work(ctx, dir, stop, show, func(l *loop) error {
+		l.url, l.model = url, "script"
+		show.user(task)
+		return l.run(ctx, task)
+	})
+}
+
+// work runs a loop whose commands run in a directory. When it returns, nothing
+// runs.
+func work(ctx context.Context, dir string, stop *interrupter, show *transcript, run func(*loop) error) (err error) {
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, manager.Close()) }()
+	err = run(newLoop(manager.Chat("customloop"), stop, show))
+	if ctx.Err() != nil {
+		return xerrors.Errorf("stopped before the end: %w", ctx.Err())
+	}
+	return err
+}

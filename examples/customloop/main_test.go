@@ -1,0 +1,402 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
+
+// long is a wait that a test reaches only where something is wrong.
+const long = 30 * time.Second
+
+// TestMain has the test binary be the program, where a test starts it as such.
+func TestMain(m *testing.M) {
+	if os.Getenv("CUSTOMLOOP_CHILD") != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestTranscript(t *testing.T) {
+	tmp := scratch(t)
+	var out bytes.Buffer
+	require.NoError(t, customloop(nil, nil, &out), "so far: %s", &out)
+	requireNothingLeft(t, tmp)
+
+	for line := range strings.Lines(out.String()) {
+		require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
+	}
+	golden := filepath.Join("testdata", "transcript.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), out.String(), "go test -update writes %s anew", golden)
+}
+
+// oneRun is a model that runs one command, of which each run leaves a line.
+var oneRun = []scene{
+	{says: "I run it.", calls: []scripted{execute("echo run >> ledger", `"exit_code":0`)}},
+	{says: "It has run."},
+}
+
+// Whatever becomes of the requests, the command runs once, and the model gets
+// its result once.
+func TestRetry(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		fail http.HandlerFunc
+		want string
+	}{
+		{
+			name: "500",
+			fail: func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "ouch", http.StatusInternalServerError)
+			},
+			want: "500 Internal Server Error: ouch",
+		},
+		{
+			name: "429",
+			fail: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "1")
+				http.Error(w, "slowly", http.StatusTooManyRequests)
+			},
+			want: "429 Too Many Requests: slowly",
+		},
+		{
+			name: "the connection is dropped",
+			fail: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			want: "EOF",
+		},
+		{
+			name: "the connection is dropped within the answer",
+			fail: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "1000")
+				_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"call_0","type":"func`)
+				_ = http.NewResponseController(w).Flush() // it can, being net/http's own
+				panic(http.ErrAbortHandler)
+			},
+			want: "unexpected EOF",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			// Of two requests with the same conversation, the first one fails.
+			model := &script{scenes: oneRun}
+			var asked atomic.Int32
+			s := newStage(t, func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1)%2 == 1 {
+					test.fail(w, r)
+					return
+				}
+				model.ServeHTTP(w, r)
+			})
+			require.NoError(t, s.loop.run(t.Context(), "Run it."), s.out)
+			require.EqualValues(t, 4, asked.Load())
+			require.Equal(t, 2, strings.Count(strings.Join(strings.Fields(s.out.String()), " "), test.want), s.out)
+			require.Equal(t, "run\n", s.read(t, "ledger"))
+			require.Len(t, s.loop.messages, 4, "prompt, call, result, end")
+		})
+	}
+}
+
+// What will not get better by itself is told at once.
+func TestNoRetry(t *testing.T) {
+	for _, test := range []struct {
+		name, body, want string
+		status           int
+	}{
+		{"no key", `{"error":{"message":"no key"}}`, `401 Unauthorized: {"error":{"message":"no key"}}`, http.StatusUnauthorized},
+		{"no completion", `<html>`, "is no chat completion", http.StatusOK},
+		{"no choices", `{"error":"no such model"}`, "no such model", http.StatusOK},
+		{"refused", `{"choices":[{"message":{"content":""},"finish_reason":"content_filter"}]}`, `finish_reason "content_filter"`, http.StatusOK},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var asked atomic.Int32
+			s := newStage(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			})
+			require.ErrorContains(t, s.loop.run(t.Context(), "Run it."), test.want)
+			require.EqualValues(t, 1, asked.Load())
+		})
+	}
+}
+
+// A loop that has lost the results of an answer carries it out again, and runs
+// nothing twice. The same command of another answer does run.
+func TestReplay(t *testing.T) {
+	s := newStage(t, nil)
+	a := answer{finish: "tool_calls", calls: []call{newCall(t, "execute", map[string]any{"command": "echo run >> ledger; echo done"})}}
+	first := s.loop.carryOut(t.Context(), 1, a)
+	again := s.loop.carryOut(t.Context(), 1, a)
+	require.Equal(t, "run\n", s.read(t, "ledger"))
+	require.NotContains(t, first[0].Content, "nothing was run again")
+	require.Contains(t, again[0].Content, "nothing was run again")
+	require.Contains(t, again[0].Content, `"output":"done\n"`)
+
+	s.loop.carryOut(t.Context(), 3, a)
+	require.Equal(t, "run\nrun\n", s.read(t, "ledger"))
+}
+
+// A command of an answer that was cut may be half of a command.
+func TestCutAnswer(t *testing.T) {
+	s := newStage(t, nil)
+	results := s.loop.carryOut(t.Context(), 1, answer{
+		finish: "length",
+		calls:  []call{newCall(t, "execute", map[string]any{"command": "echo run >> ledger"})},
+	})
+	require.Contains(t, results[0].Content, "your answer was cut off")
+	require.NoFileExists(t, filepath.Join(s.dir, "ledger"))
+}
+
+// Arguments come as a string, and from some servers as an object.
+func TestArguments(t *testing.T) {
+	s := newStage(t, nil)
+	for _, arguments := range []string{`"{\"command\":\"echo good\"}"`, `{"command":"echo good"}`} {
+		var c call
+		c.Function.Name, c.Function.Arguments = "execute", json.RawMessage(arguments)
+		results := s.loop.carryOut(t.Context(), len(s.loop.messages), answer{calls: []call{c}})
+		require.Contains(t, results[0].Content, `"output":"good\n"`, arguments)
+		require.Contains(t, s.out.String(), "$ echo good")
+		s.loop.messages = append(s.loop.messages, nil)
+	}
+}
+
+// A call that only reads runs beside one that comes after it, and the results
+// are in the order of the calls all the same.
+func TestParallel(t *testing.T) {
+	s := newStage(t, nil)
+	started := s.loop.carryOut(t.Context(), 1, answer{calls: []call{newCall(t, "execute", map[string]any{
+		"command": "until [ -e one ]; do sleep 0.05; done; echo seen", "run_in_background": true,
+	})}})
+	require.Contains(t, started[0].Content, `"background_process_id":"m1-c0"`)
+	results := s.loop.carryOut(t.Context(), 3, answer{calls: []call{
+		newCall(t, "process_output", map[string]any{"process_id": "m1-c0", "wait_for": "seen", "wait_timeout": long.String()}),
+		newCall(t, "execute", map[string]any{"command": "touch one"}),
+	}})
+	require.Contains(t, results[0].Content, "wait_for matched")
+	require.Contains(t, results[1].Content, `"exit_code":0`)
+}
+
+func TestMaxTurns(t *testing.T) {
+	same := scene{says: "Again.", calls: []scripted{execute("true", "")}}
+	s := newStage(t, (&script{scenes: []scene{same, same, same}}).ServeHTTP)
+	s.loop.maxTurns = 2
+	require.ErrorContains(t, s.loop.run(t.Context(), "Go on."), "not come to an end in 2 turns")
+}
+
+// stopped is a model that is told that its command was stopped.
+var stopped = []scene{
+	{says: "I wait.", calls: []scripted{{
+		tool:      "execute",
+		arguments: map[string]any{"command": "touch one; exec sleep 1000", "timeout": "10m"},
+		result:    "the call was canceled; the command was stopped",
+	}}},
+	{says: "Stopped, then."},
+}
+
+// Ctrl-C first stops the command, and the model goes on.
+func TestInterruptCommand(t *testing.T) {
+	tmp := scratch(t)
+	endpoint := httptest.NewServer(&script{scenes: stopped})
+	defer endpoint.Close()
+	cmd, out := program(t, tmp, endpoint.URL)
+	waitFor(t, filepath.Join(tmp, "one"))
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait(), out)
+	require.Contains(t, out.String(), "Stopped, then.")
+	requireNothingRuns(t, tmp)
+}
+
+// Ctrl-C ends the loop where no command runs, and with it what is in the
+// background.
+func TestInterruptLoop(t *testing.T) {
+	tmp := scratch(t)
+	asked := make(chan struct{})
+	release := make(chan struct{})
+	model := &script{scenes: []scene{
+		{says: "A server.", calls: []scripted{{
+			tool:      "execute",
+			arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true},
+		}}},
+	}}
+	var once sync.Once
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte(`"role":"tool"`)) {
+			once.Do(func() { close(asked) })
+			<-release // a model that thinks for long
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		model.ServeHTTP(w, r)
+	}))
+	defer endpoint.Close()
+	defer close(release)
+	cmd, out := program(t, tmp, endpoint.URL)
+	select {
+	case <-asked:
+	case <-time.After(long):
+		t.Fatal("the model was not asked again")
+	}
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.Error(t, cmd.Wait())
+	require.Contains(t, out.String(), "stopped before the end")
+	requireNothingRuns(t, tmp)
+}
+
+// While the commands are being stopped, the second Ctrl-C ends the loop.
+func TestInterruptTwice(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	stop := &interrupter{end: end}
+	commands, done := stop.commands(ctx)
+	stop.interrupt()
+	require.Error(t, commands.Err())
+	require.NoError(t, ctx.Err())
+	stop.interrupt()
+	require.Error(t, ctx.Err())
+	done()
+}
+
+// The endpoint gets the key, and commands do not.
+func TestKey(t *testing.T) {
+	t.Chdir(scratch(t))
+	t.Setenv("OPENAI_API_KEY", "sk-test")
+	model := &script{scenes: []scene{
+		{says: "What is it?", calls: []scripted{execute(`echo "key=$OPENAI_API_KEY."`, "key=.")}},
+		{says: "Nothing."},
+	}}
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sk-test" {
+			http.Error(w, "no key", http.StatusUnauthorized)
+			return
+		}
+		model.ServeHTTP(w, r)
+	}))
+	defer endpoint.Close()
+	var out bytes.Buffer
+	args := []string{"-base-url", endpoint.URL + "/v1/", "-model", "any"}
+	require.NoError(t, customloop(args, strings.NewReader("Print the key.\n"), &out), &out)
+	require.Contains(t, out.String(), "user    Print the key.\n")
+}
+
+func TestUsage(t *testing.T) {
+	require.ErrorContains(t, customloop([]string{"a", "prompt"}, nil, io.Discard), "needs -base-url")
+	require.ErrorContains(t, customloop([]string{"-base-url", "http://127.0.0.1:1"}, strings.NewReader(" \n"), io.Discard), "no prompt")
+}
+
+// A stage is a loop with its manager and its endpoint.
+type stage struct {
+	loop *loop
+	dir  string
+	out  *bytes.Buffer
+}
+
+func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
+	t.Helper()
+	dir := scratch(t)
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, manager.Close()) })
+	server := httptest.NewServer(endpoint)
+	t.Cleanup(server.Close)
+	s := stage{dir: dir, out: new(bytes.Buffer)}
+	s.loop = newLoop(manager.Chat("test"), &interrupter{end: func() {}}, &transcript{out: s.out})
+	s.loop.url, s.loop.model, s.loop.client, s.loop.firstPause = server.URL+"/v1", "script", server.Client(), time.Millisecond
+	return s
+}
+
+func (s stage) read(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.dir, name))
+	require.NoError(t, err)
+	return string(content)
+}
+
+func newCall(t *testing.T, tool string, arguments map[string]any) call {
+	t.Helper()
+	inner, err := json.Marshal(arguments)
+	require.NoError(t, err)
+	outer, err := json.Marshal(string(inner))
+	require.NoError(t, err)
+	c := call{ID: "call_0"}
+	c.Function.Name, c.Function.Arguments = tool, outer
+	return c
+}
+
+// program starts this program in a directory, with an endpoint's model.
+func program(t *testing.T, dir, endpoint string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-base-url", endpoint+"/v1", "-model", "any", "Go on.")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CUSTOMLOOP_CHILD=1")
+	cmd.WaitDelay = long
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	return cmd, &out
+}
+
+// waitFor waits for a file.
+func waitFor(t *testing.T, name string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(name)
+		return err == nil
+	}, long, 5*time.Millisecond, name)
+}
+
+// scratch has temporary files made in a directory of the test's own.
+func scratch(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are a POSIX shell's")
+	}
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	return tmp
+}
+
+// requireNothingLeft fails where a file is left in tmp, or a process whose
+// temporary directory that is.
+func requireNothingLeft(t *testing.T, tmp string) {
+	t.Helper()
+	left, err := os.ReadDir(tmp)
+	require.NoError(t, err)
+	require.Empty(t, left, "files are left")
+	requireNothingRuns(t, tmp)
+}
+
+// requireNothingRuns looks for processes. Only Linux tells of them.
+func requireNothingRuns(t *testing.T, tmp string) {
+	t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, name := range environs {
+		environ, _ := os.ReadFile(name) // it may have gone
+		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
+	}
+}
