@@ -57,6 +57,8 @@ func TestLogNote(t *testing.T) {
 		{name: "all in the result", path: "/log"},
 		{name: "cut", path: "/log", truncated: cut, shown: true,
 			want: "All of the output is in /log; search it (grep -n -a PATTERN /log) instead of running the command again."},
+		{name: "long lines", path: "/log", truncated: &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, TruncatedLines: 1, Strategy: "head_tail"}, shown: true,
+			want: `All of the output is in /log; search it (grep -n -a -b -o 'PATTERN.\{0,200\}' /log) instead of running the command again.`},
 		{name: "quoted", path: "/my logs/it's", truncated: cut, shown: true,
 			want: `All of the output is in /my logs/it's; search it (grep -n -a PATTERN "/my logs/it's") instead of running the command again.`},
 		{name: "full disk", path: "/log", trouble: "no space left on device", truncated: cut, shown: true,

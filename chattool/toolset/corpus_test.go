@@ -268,14 +268,19 @@ func (p player) measure(t *testing.T, r recording) measurement {
 
 	m.generic, m.own = m.result, m.result
 	if len(missing) > 0 {
-		m.generic = p.grep(t, r, output, "-n -a -i", genericGrep, logPath)
-		m.own = p.grep(t, r, output, "-n -a", strings.Join(missing, "|"), logPath)
+		around := res.Output.Truncated.TruncatedLines > 0
+		m.generic = p.grep(t, r, output, "-n -a -i", genericGrep, around, logPath)
+		m.own = p.grep(t, r, output, "-n -a", strings.Join(missing, "|"), around, logPath)
 	}
 	return m
 }
 
-// grep searches a log as a model would, by execute.
-func (p player) grep(t *testing.T, r recording, before, flags, pattern, logPath string) sight {
+// grep searches a log as a model would that does what the note says, by execute.
+func (p player) grep(t *testing.T, r recording, before, flags, pattern string, around bool, logPath string) sight {
+	if around {
+		flags += " -b -o"
+		pattern = "(" + pattern + ").{0,200}"
+	}
 	quoted := strings.ReplaceAll(pattern, `'`, `'\''`)
 	found, _ := p.execute(t, fmt.Sprintf("grep %s -E '%s' '%s'", flags, quoted, logPath))
 	found = strings.ReplaceAll(found, logPath, "LOG")
@@ -287,7 +292,7 @@ func (p player) grep(t *testing.T, r recording, before, flags, pattern, logPath 
 }
 
 var (
-	lineNumber    = regexp.MustCompile(`(?m)^[0-9]+:`)
+	lineNumber    = regexp.MustCompile(`(?m)^([0-9]+:){1,2}`)
 	binaryMatches = regexp.MustCompile(`(?i)binary file .*matches\s*\z`)
 )
 

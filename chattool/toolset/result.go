@@ -60,11 +60,22 @@ func (s *Set) describe(out procmgr.Output) report {
 		r.add("The file log_path has only the beginning of the output: %s.", clip(p.LogError, maxWords))
 	case t == nil:
 	case r.LogPath != "":
-		r.add("All of the output is in %s; search it (grep -n -a PATTERN %s) instead of running the command again.", r.LogPath, quote(r.LogPath))
+		r.add("All of the output is in %s; search it (%s %s) instead of running the command again.", r.LogPath, search(t), quote(r.LogPath))
 	case t.RetainedBytes == 0 && p.State == procmgr.Exited:
 		r.add("The output is no longer kept.")
 	}
 	return r
+}
+
+// search is the command that finds something in a log: where lines were too long
+// for the result, a match and where it is, and not the whole line. To ask for
+// what stands before it as well would cost grep minutes on such a line. Without
+// -a, one byte that is no text keeps grep from printing anything.
+func search(t *headtail.Truncation) string {
+	if t.TruncatedLines > 0 {
+		return `grep -n -a -b -o 'PATTERN.\{0,200\}'`
+	}
+	return "grep -n -a PATTERN"
 }
 
 // quote writes a path as a shell takes it.

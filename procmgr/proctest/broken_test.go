@@ -56,32 +56,42 @@ func TestBrokenHosts(t *testing.T) {
 
 // isFound runs the cases that are to fail.
 func (broken brokenHost) isFound(t *testing.T) {
-	promises, temp := proctest.Cases(), t.TempDir()
+	promises := proctest.Cases()
 	for _, name := range broken.fails {
-		longest := time.Duration(0)
-		if broken.slow {
-			longest = 300 * time.Millisecond
+		var failures []string
+		// On a busy machine a host that is too fast keeps its promise by chance.
+		for try := 0; len(failures) == 0; try++ {
+			require.Less(t, try, 8, "the case %q passes", name)
+			failures = broken.run(t, name)
 		}
-		l, err := procmgr.NewLocal(&procmgr.Options{
-			StopGrace: -1,
-			UpdateEnv: func(env []string) ([]string, error) {
-				// A broken host may not remove what a case has made.
-				env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
-				return append(env, "TMPDIR="+temp), nil
-			},
-		})
-		require.NoError(t, err)
-		began := time.Now()
-		failures := proctest.RunCase(name, newHost(l, broken.fault(l)), longest)
-		took := time.Since(began)
-		require.NoError(t, l.Close())
-		require.NotEmpty(t, failures, "the case %q passes", name)
 		for _, failure := range failures {
 			if testing.Verbose() {
 				t.Logf("%s:\n%s", name, failure)
 			}
 			require.True(t, strings.HasSuffix(failure, "\npromised: "+promises[name]), "%s", failure)
 		}
-		require.Less(t, took, 25*time.Second, "%s: it was found out by a wait", name)
 	}
+}
+
+// run runs one case, and returns what it found.
+func (broken brokenHost) run(t *testing.T, name string) (failures []string) {
+	longest, temp := time.Duration(0), t.TempDir()
+	if broken.slow {
+		longest = 300 * time.Millisecond
+	}
+	l, err := procmgr.NewLocal(&procmgr.Options{
+		StopGrace: -1,
+		UpdateEnv: func(env []string) ([]string, error) {
+			// A broken host may not remove what a case has made.
+			env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
+			return append(env, "TMPDIR="+temp), nil
+		},
+	})
+	require.NoError(t, err)
+	began := time.Now()
+	failures = proctest.RunCase(name, newHost(l, broken.fault(l)), longest)
+	took := time.Since(began)
+	require.NoError(t, l.Close())
+	require.Less(t, took, 25*time.Second, "%s: it was found out by a wait", name)
+	return failures
 }

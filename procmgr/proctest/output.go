@@ -37,6 +37,9 @@ func outputPages(c *check) {
 		if !out.Matched || out.Text == "" {
 			c.fatalf("%d bytes have been read, and the next page from %d on has nothing new: %s", len(text), next, excerpt(out.Text))
 		}
+		if out.Next != next+int64(len(out.Text)) {
+			c.fatalf("a page of %d bytes was read from %d on, and Next is %d", len(out.Text), next, out.Next)
+		}
 		text, next = text+out.Text, out.Next
 	}
 	want := ""

@@ -56,6 +56,9 @@ func puppetCommand(in string) string {
 func (c *check) puppetAt(m procmgr.Manager, in string, req procmgr.StartRequest) *puppet {
 	c.Helper()
 	out := c.beginAs(m, req)
+	if out.Next != int64(len(out.Text)) {
+		c.fatalf("%d bytes have been printed, and Next is %d", len(out.Text), out.Next)
+	}
 	return &puppet{c: c, m: m, id: out.Process.ID, in: in, end: out.Next}
 }
 
