@@ -225,16 +225,20 @@ func (f *search) check(pid int) (s *session, m member, gone bool) {
 	return nil, member{}, false
 }
 
-// maxPatience is how long one search waits in all for processes in the midst of
-// an exec, which takes some 100 µs, and longer where the new program comes from
+// One search waits so long in all, and for each process, for what is in the midst
+// of an exec. That takes some 100 µs, and longer where the new program comes from
 // a slow disk.
-const maxPatience = 100 * time.Millisecond
+const (
+	maxPatience     = 400 * time.Millisecond
+	maxPatienceEach = 100 * time.Millisecond
+)
 
 // marked returns the session whose cookie a process has in its environment.
 // What cannot be read (another user's process) has none. For a moment of its
 // exec, a process has no environment: it is looked at again.
 func (f *search) marked(pid int) *session {
-	for pause := 50 * time.Microsecond; ; pause *= 2 {
+	patience := min(f.patience, maxPatienceEach)
+	for again, pause := 0, 50*time.Microsecond; ; again++ {
 		n, err := f.readEnviron(pid)
 		if err != nil {
 			return nil
@@ -242,11 +246,23 @@ func (f *search) marked(pid int) *session {
 		if n > 0 {
 			return f.owner(f.environ[:n])
 		}
-		if f.patience <= 0 || !betweenPrograms(pid) {
+		switch environOf(pid) {
+		case noEnviron:
 			return nil
+		case someEnviron:
+			if again == 12 {
+				return nil // it cannot be read
+			}
+			time.Sleep(20 * time.Microsecond)
+		case unknownEnviron:
+			if patience <= 0 {
+				return nil
+			}
+			time.Sleep(pause)
+			patience -= pause
+			f.patience -= pause
+			pause *= 2
 		}
-		time.Sleep(pause)
-		f.patience -= pause
 	}
 }
 
@@ -272,20 +288,32 @@ func (f *search) readEnviron(pid int) (n int, err error) {
 	}
 }
 
-// betweenPrograms reports whether a process whose environment reads as empty may
-// have one: proc(5) has its two ends as numbers 50 and 51 in stat, zero until an
-// exec has written it and equal where it is empty.
-func betweenPrograms(pid int) bool {
+// What a process has whose environment reads as empty.
+const (
+	noEnviron      = iota
+	someEnviron    // it is there now
+	unknownEnviron // an exec has not written it yet
+)
+
+// environOf tells which of them it is: proc(5) has the two ends of an environment
+// as numbers 50 and 51 in stat, zero until an exec has written it and equal
+// where it is empty.
+func environOf(pid int) int {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		return noEnviron
 	}
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // from number 3 on, the state
 	if len(fields) < 49 || bytes.ContainsAny(fields[0], "ZX") {
-		return false
+		return noEnviron
 	}
-	start, end := string(fields[47]), string(fields[48])
-	return end == "0" || start != end
+	switch start, end := string(fields[47]), string(fields[48]); {
+	case end == "0":
+		return unknownEnviron
+	case start != end:
+		return someEnviron
+	}
+	return noEnviron
 }
 
 // owner returns the session whose cookie is in an environment.

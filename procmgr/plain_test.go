@@ -19,11 +19,12 @@ func TestPlainText(t *testing.T) {
 // A progress line and a prompt can be seen, and waited for, while the line goes
 // on.
 func TestLiveLine(t *testing.T) {
+	needs(t, "FIFOs")
 	l := newLocal(t, nil)
 	fifo := t.TempDir() + "/fifo"
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: `mkfifo ` + fifo + `; echo begin
-		printf 'get 1%%\rget 50%%'; read x < ` + fifo + `
-		printf '\rget 100%%'; read x < ` + fifo + `
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: `mkfifo ` + fifo + `; exec 3<>` + fifo + `; echo begin
+		printf 'get 1%%\rget 50%%'; read x <&3
+		printf '\rget 100%%'; read x <&3
 		printf '\n\033[1mPassword: \033[0m'; exec sleep 1000`})
 	require.NoError(t, err)
 	id := out.Process.ID

@@ -140,7 +140,7 @@ func TestOutputPages(t *testing.T) {
 		Command: `i=0; while [ $i -lt 2000 ]; do printf 'zeile %d \303\244\342\202\254\n' $i; i=$((i+1)); done`,
 	})
 	require.NoError(t, err)
-	text, next := out.Text, out.Next
+	text, next := "", int64(0) // Start's own page may be cut
 	for {
 		out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: next, Until: ".", Wait: long, Limit: headtail.Limits{Bytes: -1}})
 		require.NoError(t, err)
