@@ -62,7 +62,7 @@ func TestManyWaiters(t *testing.T) {
 // the line the last one returned.
 func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (each float64, last time.Duration) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "go")
+	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
 	local := &countingHost{Local: newLocal(t, nil)}
 	m := host(t, local)
 	id := begin(t, local, `echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done; date +%s%N; exec sleep 1000`).Process.ID

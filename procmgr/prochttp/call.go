@@ -15,6 +15,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -49,7 +50,7 @@ type call struct {
 	wait     time.Duration // how long the server may wait before it answers
 	instance string        // which server is meant; "": any
 	key      string        // of a signal
-	prepare  func()        // called before each attempt; nil: nothing
+	prepare  func()        // called before each attempt, to wait for less than before it; nil: nothing
 
 	// mayHaveArrived is set once an attempt without an answer may have
 	// reached the server.
@@ -86,6 +87,7 @@ func (m *manager) isOf(p procmgr.Process, id string) bool {
 type lostError struct {
 	cause   error
 	sent    bool // the server may have seen it
+	absent  bool // what is in between says that it reached no server
 	timeout bool // the attempt took too long
 	final   bool // the next one would fare no better
 }
@@ -124,8 +126,10 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 		}
 
 		took := time.Since(began)
-		if lost != nil && lost.sent && !lost.timeout && took >= progress {
-			// A wait was cut; the server is there.
+		if lost != nil && lost.sent && !lost.timeout && !lost.absent &&
+			what.prepare != nil && what.wait > 0 && took >= progress {
+			// A wait was cut; the server is there. What is left of the wait
+			// bounds how often.
 			giveUp, pause = time.Now().Add(c.retry), firstPause
 		}
 		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
@@ -175,15 +179,19 @@ var errLate = xerrors.New("no answer in time")
 func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, what.wait+answerTime, errLate)
 	defer cancel()
-	var sent bool
+	var asked, got atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { sent = true },
+		GetConn: func(string) { asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
 	})
 	req, err := c.request(traced, what)
 	if err != nil {
 		return nil, err
 	}
 	lose := func(cause error) *lostError {
+		// A transport that is not the client's own may tell nothing of its
+		// connections: it is taken to have sent what it was given.
+		sent := got.Load() || c.own == nil && !asked.Load()
 		lost := &lostError{cause: cause, sent: sent, timeout: errors.Is(context.Cause(ctx), errLate)}
 		if lost.timeout {
 			lost.cause = errLate
@@ -233,7 +241,9 @@ func (c *Client) stranger(a *answer, lose func(error) *lostError) error {
 	status := strconv.Itoa(a.status) + " " + http.StatusText(a.status)
 	switch {
 	case a.status >= 500 || a.status == http.StatusTooManyRequests || a.status == http.StatusRequestTimeout:
-		return lose(xerrors.Errorf("something in between answered %s", status))
+		lost := lose(xerrors.Errorf("something in between answered %s", status))
+		lost.absent = a.status == http.StatusBadGateway || a.status == http.StatusServiceUnavailable
+		return lost
 	case a.status < 300:
 		// A handler may stand behind what drops its headers.
 		lost := lose(xerrors.Errorf("the answer has no header %s: is the URL right, and does everything in between pass headers on?", headerInstance))

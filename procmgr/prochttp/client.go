@@ -74,7 +74,8 @@ var _ procmgr.Host = (*Client)(nil)
 
 // NewClient returns a Client of the handler at a URL: http://HOST:PORT/PREFIX,
 // https://…, or unix:///PATH for a socket. It makes no connection. A URL that
-// cannot be used is [procmgr.ErrInvalid]; it must hold no credentials, since
+// cannot be used is [procmgr.ErrInvalid], and so is a Token that no header can
+// carry. The URL must hold no credentials, since
 // URLs end up in logs.
 func NewClient(target string, opts *ClientOptions) (*Client, error) {
 	c, err := newClient(target, opts)
@@ -93,6 +94,9 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 	if err != nil {
 		// The error of url.Parse quotes the URL, and what may be in it.
 		return nil, xerrors.Errorf("the URL cannot be read: %w", procmgr.ErrInvalid)
+	}
+	if err := checkToken(o.Token); err != nil {
+		return nil, err
 	}
 	c := &Client{
 		token:     o.Token,

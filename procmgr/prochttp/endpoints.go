@@ -2,6 +2,7 @@ package prochttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -46,11 +47,19 @@ func (q *request) start() {
 	if out.Process.ID != "" {
 		q.id = out.Process.ID
 	}
-	if err != nil && out.Process.ID != "" && ctx.Err() != nil && q.Context().Err() == nil {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil && q.Context().Err() == nil {
 		// The shutdown ended the wait, not the command.
-		attached := out.Process.Attached
-		out, err = q.manager.Output(q.Context(), q.id, procmgr.OutputRequest{Limit: req.Limit})
-		out.Process.Attached = attached
+		if out.Process.ID == "" {
+			q.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
+			return
+		}
+		now, failed := q.manager.Output(q.Context(), q.id, procmgr.OutputRequest{Limit: req.Limit})
+		if failed == nil {
+			now.Process.Attached = out.Process.Attached
+			out, err = now, nil
+		} else {
+			err = unknown(err) // behind a client it may be on its way
+		}
 	}
 	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && q.h.opts.Context.Err() == nil {
 		q.w.Header().Set(headerWaiting, "true")

@@ -24,3 +24,9 @@ const (
 	MaxSlice = maxSlice
 	Slice    = slice
 )
+
+// Progress is how long an attempt lasts that was cut by a proxy.
+const Progress = progress
+
+// MaxSent is how many process IDs a client remembers.
+const MaxSent = maxSent

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,7 @@ import (
 // effects returns a command that leaves a line in a file, and what counts them.
 func effects(t testing.TB) (command string, count func() int) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "effects")
+	file := filepath.ToSlash(filepath.Join(t.TempDir(), "effects"))
 	return "echo ran >> " + file + "; echo done; exit 7", func() int {
 		data, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) {
@@ -62,6 +63,9 @@ func TestFaultOfAStart(t *testing.T) {
 
 // A signal is sent once: the second SIGINT makes many programs give up.
 func TestFaultOfASignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no signals to catch")
+	}
 	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
 		t.Run(what.String(), func(t *testing.T) {
 			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
@@ -116,7 +120,7 @@ func TestFaultsAtRandom(t *testing.T) {
 			return fault(1 + rand.N(4))
 		}
 	})
-	dir := t.TempDir()
+	dir := filepath.ToSlash(t.TempDir())
 	const callers, each = 8, 12
 	var wg sync.WaitGroup
 	errs := make(chan error, callers*each)
@@ -126,7 +130,7 @@ func TestFaultsAtRandom(t *testing.T) {
 			for i := range each {
 				name := fmt.Sprintf("%d-%d", caller, i)
 				out, err := m.Start(t.Context(), procmgr.StartRequest{
-					Command: fmt.Sprintf("echo ran >> %s; echo %s; exit %d", filepath.Join(dir, name), name, i),
+					Command: fmt.Sprintf("echo ran >> %s; echo %s; exit %d", dir+"/"+name, name, i),
 					Wait:    long,
 				})
 				if err == nil && (*out.Process.ExitCode != i || out.Text != name+"\n") {
@@ -170,9 +174,9 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 func TestMatchWhileTheConnectionIsCut(t *testing.T) {
 	local := newLocal(t, nil)
 	m := local.Chat("a")
-	dir := t.TempDir()
+	dir := filepath.ToSlash(t.TempDir())
 	id := begin(t, m, `echo ready; while [ ! -e `+dir+`/go ]; do sleep 0.01; done
-		seq 20000; echo NEEDLE; seq 20000; touch `+dir+`/done; exec sleep 1000`).Process.ID
+		seq 20000; echo NEEDLE; seq 20000; echo > `+dir+`/done; exec sleep 1000`).Process.ID
 	var cut atomic.Int32
 	p := newProxy(t, serve(t, newHandler(t, local, nil)))
 	c := newClient(t, p.url, nil)
@@ -581,4 +585,38 @@ func TestGracefulShutdown(t *testing.T) {
 	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrClosed)
 	require.NoError(t, server.Shutdown(t.Context()))
+}
+
+// A shutdown in the midst of a start says what is known of it: nothing was
+// started, or it may have been.
+func TestShutdownInAStart(t *testing.T) {
+	for _, test := range []struct {
+		id, want string
+		status   int
+	}{
+		{"", "closed", http.StatusServiceUnavailable},
+		{"x", "unknown", http.StatusInternalServerError},
+	} {
+		ctx, shutDown := context.WithCancel(t.Context())
+		host := shutHost{newLocal(t, nil), shutDown, test.id}
+		r := request(http.MethodPost, "/start", `{"id":"x","command":"true"}`)
+		r.Header.Del("Toolproc-Chat-Id")
+		status, code := ask(t, newHandler(t, host, &prochttp.HandlerOptions{Token: token, Context: ctx}), r)
+		require.Equal(t, test.status, status)
+		require.Equal(t, test.want, code)
+	}
+}
+
+// A shutHost is shut down in the midst of a start, as a client is before its
+// request arrives.
+type shutHost struct {
+	*procmgr.Local
+	shutDown func()
+	id       string // what it says of the process
+}
+
+func (h shutHost) Start(ctx context.Context, _ procmgr.StartRequest) (procmgr.Output, error) {
+	h.shutDown()
+	<-ctx.Done()
+	return procmgr.Output{Process: procmgr.Process{ID: h.id}}, ctx.Err()
 }

@@ -20,63 +20,88 @@ const maxSent = 16384
 type instances struct {
 	mu      sync.Mutex // guards what follows
 	current string     // the one that answered last
-	asked   map[processKey]string
+	asked   map[processKey]sentTo
 	order   []processKey // a ring, once it is full
 	next    int
 }
 
 type processKey struct{ chat, id string }
 
+// sentTo is where an ID was sent.
+type sentTo struct {
+	instance string
+	place    int  // in order
+	shared   bool // by more than one call: none of them knows what the others did
+}
+
 // instanceFor returns which server a start is meant for. asked reports that the
 // ID was sent before.
 func (c *Client) instanceFor(ctx context.Context, chat, id string) (instance string, asked bool, err error) {
-	c.seen.mu.Lock()
-	instance, asked = c.seen.asked[processKey{chat, id}]
-	if !asked {
-		instance = c.seen.current
+	if instance, asked = c.seen.claim(chat, id); instance != "" {
+		return instance, asked, nil
 	}
-	c.seen.mu.Unlock()
-	if instance == "" {
-		// The first call of all: a start that names nobody could run twice.
-		answer, err := c.call(ctx, &call{manager: &c.all, method: http.MethodGet, path: pathHealth})
-		if err != nil {
-			return "", false, err
-		}
-		instance = answer.instance
+	// The first call of all: a start that names nobody could run twice.
+	if _, err := c.call(ctx, &call{manager: &c.all, method: http.MethodGet, path: pathHealth}); err != nil {
+		return "", false, err
 	}
-	if !asked {
-		c.seen.sent(chat, id, instance)
-	}
+	instance, asked = c.seen.claim(chat, id)
 	return instance, asked, nil
 }
 
-// sent remembers where an ID was sent.
-func (s *instances) sent(chat, id, instance string) {
+// claim returns where an ID was sent, or remembers that it goes to the server
+// that answered last. The instance is "" where none has answered yet.
+func (s *instances) claim(chat, id string) (instance string, asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked == nil {
-		s.asked = make(map[processKey]string)
-	}
 	key := processKey{chat, id}
-	if _, ok := s.asked[key]; ok {
-		s.asked[key] = instance
-		return
+	if to, ok := s.asked[key]; ok {
+		to.shared = true
+		s.asked[key] = to
+		return to.instance, true
 	}
-	s.asked[key] = instance
+	if s.current == "" {
+		return "", false
+	}
+	if s.asked == nil {
+		s.asked = make(map[processKey]sentTo)
+	}
+	s.asked[key] = sentTo{instance: s.current, place: s.next}
 	if len(s.order) < maxSent {
 		s.order = append(s.order, key)
-		return
+	} else {
+		// One that was forgotten, and sent again, has a newer place.
+		if oldest := s.order[s.next]; s.asked[oldest].place == s.next && oldest != key {
+			delete(s.asked, oldest)
+		}
+		s.order[s.next] = key
 	}
-	delete(s.asked, s.order[s.next])
-	s.order[s.next] = key
 	s.next = (s.next + 1) % maxSent
+	return s.current, false
 }
 
-// forget forgets an ID under which nothing was sent, or nothing ran.
+// move remembers that an ID goes to another server after all. It reports false
+// where another call may have sent it to the first one.
+func (s *instances) move(chat, id, instance string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := processKey{chat, id}
+	to, ok := s.asked[key]
+	if !ok || to.shared {
+		return false
+	}
+	to.instance = instance
+	s.asked[key] = to
+	return true
+}
+
+// forget forgets an ID under which nothing was sent, or nothing ran, unless
+// another call may have sent it.
 func (s *instances) forget(chat, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.asked, processKey{chat, id})
+	if key := (processKey{chat, id}); !s.asked[key].shared {
+		delete(s.asked, key)
+	}
 }
 
 // answered remembers who answered.
@@ -94,7 +119,7 @@ func (s *instances) explain(chat, id string, err error) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if instance, ok := s.asked[processKey{chat, id}]; ok && instance != s.current {
+	if to, ok := s.asked[processKey{chat, id}]; ok && to.instance != s.current {
 		return xerrors.Errorf("the server was restarted since this process was started, and what has become of it is not known: %w", procmgr.ErrNotFound)
 	}
 	return err

@@ -12,7 +12,8 @@ import (
 //
 // A socket that is left of a server that was killed is replaced; one that is
 // served, and anything that is no socket, is an error, and so is a directory
-// that others can write to, unless it is sticky as /tmp is. Paths have at most
+// that others can write to, unless it is sticky as /tmp is, or that belongs to
+// another user than this one and root. Paths have at most
 // some 100 bytes on all systems. Closing the listener removes the socket.
 //
 // On systems other than Unix it returns [errors.ErrUnsupported].

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -39,6 +40,10 @@ func listenUnix(path string) (net.Listener, error) {
 	}
 	// A short name: the path of a socket may be no longer, even if it is moved.
 	private := filepath.Join(dir, "."+rand.Text()[:6])
+	if most := len(syscall.RawSockaddrUnix{}.Path) - 1 - len("/s"); len(private) > most {
+		return nil, xerrors.Errorf("the directory's path has %d bytes, that of a socket's has at most %d: %w",
+			len(dir), most-(len(private)-len(dir)), procmgr.ErrInvalid)
+	}
 	if err := os.Mkdir(private, 0o700); err != nil {
 		return nil, err
 	}
@@ -74,21 +79,42 @@ func lockDir(dir string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	switch {
+	case err == nil && !trusted(info):
+		err = xerrors.Errorf("%s belongs to another user, who can replace what is in it: %w", dir, procmgr.ErrInvalid)
 	case err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
 		err = xerrors.Errorf("others can write to %s: make it 0700: %w", dir, procmgr.ErrInvalid)
 	case err == nil:
-		for {
-			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-			if !errors.Is(err, syscall.EINTR) {
-				break
-			}
-		}
+		err = lock(f)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// trusted reports whether a directory is this user's or root's.
+func trusted(dir fs.FileInfo) bool {
+	stat, ok := dir.Sys().(*syscall.Stat_t)
+	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
+}
+
+// lockTime is how long a lock is waited for: another server holds it for
+// moments, and whoever may read the directory can hold it for ever.
+const lockTime = 5 * time.Second
+
+func lock(f *os.File) error {
+	for until := time.Now().Add(lockTime); ; time.Sleep(5 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, syscall.EINTR) && !errors.Is(err, syscall.EWOULDBLOCK):
+			return err
+		case time.Now().After(until):
+			return xerrors.Errorf("lock %s, which another program holds: %w", f.Name(), err)
+		}
+	}
 }
 
 // removeStale removes a socket that a server left behind when it was killed.

@@ -184,6 +184,10 @@ func TestRefusedBodies(t *testing.T) {
 		{"null", "application/json", `null`, 400, "invalid"},
 		{"no command", "application/json", `{}`, 400, "invalid"},
 		{"too long", "application/json", `{"command":"` + strings.Repeat("x", 10_000) + `"}`, 413, "too_large"},
+		{"a variable twice", "application/json", `{"command":"true","env":{"A":"1","A":"2"}}`, 400, "invalid"},
+		{"a variable that is null", "application/json", `{"command":"true","env":{"A":null}}`, 400, "invalid"},
+		{"a limit twice", "application/json", `{"command":"true","limit":{"bytes":1,"bytes":2}}`, 400, "invalid"},
+		{"a limit in other letters", "application/json", `{"command":"true","limit":{"Bytes":1}}`, 400, "invalid"},
 		{"deep", "application/json", strings.Repeat(`{"env":`, 1000), 400, "invalid"},
 	} {
 		r := request(http.MethodPost, "/start", test.body)
@@ -367,6 +371,29 @@ func TestTooManyWaiters(t *testing.T) {
 	require.Len(t, all, 1, "nothing was started")
 }
 
+// A wait that many requests ask for takes a place for each of them.
+func TestWaitersOfOneName(t *testing.T) {
+	local := newLocal(t, nil)
+	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
+	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})
+	statuses := make(chan int)
+	for range 5 {
+		go func() {
+			status, _ := ask(t, h, request(http.MethodGet, "/"+id+"/output?wait=1m&wait_id=w", ""))
+			statuses <- status
+		}()
+	}
+	for range 3 {
+		require.Equal(t, http.StatusTooManyRequests, <-statuses)
+	}
+	require.Equal(t, 2, prochttp.Waiters(h))
+	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
+	for range 2 {
+		require.Equal(t, http.StatusOK, <-statuses)
+	}
+	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
+}
+
 // What is secret is in no log and no error: credentials, commands, output,
 // environment values, patterns.
 func TestNothingSecretIsLogged(t *testing.T) {
@@ -437,6 +464,13 @@ func TestClientURL(t *testing.T) {
 	}
 }
 
+// A token that was read together with the end of its line is told at once.
+func TestClientToken(t *testing.T) {
+	_, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Token: "s3cret\n"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.NotContains(t, err.Error(), "s3cret")
+}
+
 // A handler may be below a prefix.
 func TestPrefix(t *testing.T) {
 	mux := http.NewServeMux()
@@ -468,8 +502,10 @@ func TestPanics(t *testing.T) {
 	}
 	r := request(http.MethodGet, "/x/output?wait=1s&wait_id=w", "")
 	r.Header.Del("Toolproc-Chat-Id")
-	status, _ := ask(t, h, r)
-	require.Equal(t, http.StatusInternalServerError, status)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusInternalServerError, w.Code)
+	require.NotContains(t, w.Body.String(), "nil pointer", "why is for the log")
 	c := newClient(t, serve(t, h), nil)
 	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 	require.ErrorContains(t, err, "the server failed unexpectedly")

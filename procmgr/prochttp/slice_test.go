@@ -1,6 +1,7 @@
 package prochttp_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,7 +63,7 @@ func TestMatchesInSlices(t *testing.T) {
 	host := &countingHost{Local: newLocal(t, &procmgr.Options{Head: 100, Tail: 100})}
 	c, p := sliced(t, host)
 	const needles = 20
-	file := filepath.Join(t.TempDir(), "go")
+	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
 	id := begin(t, c, `echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done
 		i=0; while [ $i -lt 20 ]; do seq 200; echo NEEDLE $i; seq 200; sleep 0.03; i=$((i+1)); done; exec sleep 1000`).Process.ID
 	var wg sync.WaitGroup
@@ -91,4 +92,42 @@ func TestLostSlices(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	require.Equal(t, "ready\ndone\n", out.Text)
+}
+
+// A wait from beyond the end has what was printed since it began, whatever
+// number of requests it takes.
+func TestBeyondTheEndInSlices(t *testing.T) {
+	local := newLocal(t, nil)
+	c, p := sliced(t, local)
+	id := begin(t, local, "echo ready; while sleep 0.1; do echo tick; done").Process.ID
+	for _, req := range []procmgr.OutputRequest{
+		{From: 1 << 40, Wait: time.Second},
+		{From: 1 << 40, Wait: time.Second, Until: "never"},
+	} {
+		out, err := c.Output(t.Context(), id, req)
+		require.NoError(t, err)
+		require.Contains(t, out.Text, "tick\ntick\n")
+	}
+	require.Greater(t, p.count("/output"), 4)
+	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// A state that changes before the host has begun to wait for a change is seen
+// by the end of the slice.
+func TestChangeBeforeTheWait(t *testing.T) {
+	c, _ := sliced(t, slowWaits{newLocal(t, nil)})
+	out := run(t, c, "sleep 1000 & sleep 0.2; exit 4")
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	require.Less(t, time.Since(out.Process.StartedAt), long/2)
+	require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+}
+
+// slowWaits is a host that is slow to begin a wait, as one behind a network is.
+type slowWaits struct{ *procmgr.Local }
+
+func (s slowWaits) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if req.Wait > 0 {
+		time.Sleep(400 * time.Millisecond)
+	}
+	return s.Local.Output(ctx, id, req)
 }

@@ -25,13 +25,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		req.ID = procmgr.NewID()
 	}
 	until := time.Now().Add(req.Wait)
-	first := req
-	first.Wait = min(req.Wait, m.c.slice)
-	body, err := newStartBody(first)
-	if err != nil {
-		return procmgr.Output{}, err
-	}
-	data, err := encode(body)
+	body, err := newStartBody(req)
 	if err != nil {
 		return procmgr.Output{}, err
 	}
@@ -47,9 +41,17 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		id:       req.ID,
 		method:   http.MethodPost,
 		path:     pathStart,
-		body:     data,
-		wait:     max(first.Wait, 0),
 		instance: instance,
+	}
+	again := false
+	c.prepare = func() {
+		left := req.Wait
+		if again {
+			left = time.Until(until)
+		}
+		again = true
+		c.wait = max(min(left, m.c.slice), 0)
+		c.body = body.encode(c.wait)
 	}
 	var answer *answer
 	for range maxRestarts {
@@ -60,8 +62,10 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		}
 		// Nothing has run under this ID, neither here nor where the client
 		// believed to be.
+		if !m.c.seen.move(m.chat, req.ID, answer.instance) {
+			break
+		}
 		c.instance = answer.instance
-		m.c.seen.sent(m.chat, req.ID, c.instance)
 	}
 	switch {
 	case err == nil:
@@ -72,13 +76,19 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 			return out, err
 		}
 		return begun, err
+	case errors.Is(err, procmgr.ErrUnknown):
+		return begun, err
 	case !c.mayHaveArrived:
 		if !asked {
 			m.c.seen.forget(m.chat, req.ID)
 		}
 		return procmgr.Output{}, err
-	case answer != nil || ctx.Err() != nil:
-		return begun, err
+	case ctx.Err() != nil, errors.Is(err, procmgr.ErrConflict):
+		return begun, err // a conflict is every attempt's
+	case answer != nil:
+		// It says nothing of the attempt before it.
+		_, message := answer.failure.Code.status()
+		return begun, xerrors.Errorf("an attempt got no answer, and the next one this: %s: %w", message, procmgr.ErrUnknown)
 	default:
 		return begun, unknown(err)
 	}
@@ -95,6 +105,9 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 				more = out
 			}
 			more.Process.Attached = attached
+			if errors.Is(err, procmgr.ErrNotFound) {
+				err = unknown(err) // it was there
+			}
 			return more, err
 		}
 		out = more
@@ -142,7 +155,8 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		if err != nil {
 			return last, err
 		}
-		if !answer.waiting || time.Since(began) >= req.Wait {
+		changed := query.State != "" && out.Process.State != query.State
+		if !answer.waiting || changed || time.Since(began) >= req.Wait {
 			return out, nil
 		}
 		last, query.State = out, out.Process.State

@@ -41,13 +41,16 @@ func decodeStrict(data []byte, v any) error {
 }
 
 // checkNames holds the names of an object's fields to those of a struct, letter
-// by letter and each at most once.
+// by letter and each at most once, and so on in the objects within it. In a map
+// of strings every name is right, once, and null is no string.
 func checkNames(data []byte, t reflect.Type) error {
-	known := make(map[string]bool)
-	for i := range t.NumField() {
+	isMap := t.Kind() == reflect.Map
+	fields := make(map[string]reflect.Type)
+	for i := 0; !isMap && i < t.NumField(); i++ {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		known[name] = true
+		fields[name] = t.Field(i).Type
 	}
+	seen := make(map[string]bool)
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return xerrors.New("it is no object")
@@ -58,13 +61,22 @@ func checkNames(data []byte, t reflect.Type) error {
 			return err
 		}
 		text, _ := name.(string)
-		if !known[text] {
+		inner, known := fields[text]
+		if seen[text] || !known && !isMap {
 			return xerrors.Errorf("%.40q is there twice, or in other letters than it should be", text)
 		}
-		known[text] = false // from now on
+		seen[text] = true
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
 			return err
+		}
+		switch isNull := string(value) == "null"; {
+		case isNull && isMap:
+			return xerrors.Errorf("%.40q is null", text)
+		case !isNull && known && (inner.Kind() == reflect.Struct || inner.Kind() == reflect.Map):
+			if err := checkNames(value, inner); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

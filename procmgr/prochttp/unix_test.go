@@ -176,6 +176,46 @@ func TestUnixSocketInTheWay(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
+// A directory of another user is one that others can write to, sticky or not.
+func TestUnixSocketInAnothersDirectory(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	for _, mode := range []fs.FileMode{0o700, 0o777 | os.ModeSticky} {
+		dir := t.TempDir()
+		require.NoError(t, os.Chmod(dir, mode))
+		require.NoError(t, os.Chown(dir, 65534, 65534))
+		_, err := prochttp.ListenUnix(filepath.Join(dir, "s"))
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.ErrorContains(t, err, "belongs to another user")
+	}
+}
+
+// The socket is made under another name, which must not be too long either.
+func TestUnixSocketPathLength(t *testing.T) {
+	dir := t.TempDir()
+	most := len(syscall.RawSockaddrUnix{}.Path) - 1
+	dir = filepath.Join(dir, strings.Repeat("x", most-len("/s")-len(dir)-1))
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	_, err := prochttp.ListenUnix(filepath.Join(dir, "s"))
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "the directory's path has ")
+}
+
+// Whoever can read the directory can lock it, and must not hold up a server for
+// ever by that.
+func TestUnixSocketInALockedDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f, err := os.Open(dir)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, syscall.Flock(int(f.Fd()), syscall.LOCK_EX))
+	_, err = prochttp.ListenUnix(filepath.Join(dir, "s"))
+	require.ErrorIs(t, err, syscall.EWOULDBLOCK)
+	require.ErrorContains(t, err, "which another program holds")
+}
+
 // Of servers that start at once, one gets the socket.
 func TestUnixSocketsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")

@@ -2,11 +2,15 @@ package prochttp
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -24,9 +28,10 @@ const (
 // and dropped at once, would be matched by none.
 type waits struct {
 	max int // calls that wait; negative: no bound
+	log *slog.Logger
 
 	mu   sync.Mutex // guards what follows
-	n    int
+	n    int        // requests that wait, and waits that are held for none
 	held map[waitKey]*heldWait
 }
 
@@ -43,6 +48,7 @@ type heldWait struct {
 	done   chan struct{} // closed once out and err are there
 	out    procmgr.Output
 	err    error
+	from   atomic.Int64 // where it reads from: an offset beyond the end is the end as it was when it began
 
 	// What follows is guarded by waits.mu.
 	users  int         // requests that are waiting for it
@@ -105,18 +111,19 @@ func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err
 		defer release()
 		out, err = q.manager.Output(ctx, q.id, query.OutputRequest)
 	} else {
-		out, waiting, err = q.heldOutput(ctx, query)
+		out, waiting, err = q.heldOutput(ctx, &query)
 	}
 	if err != nil && ctx.Err() != nil && q.Context().Err() == nil {
 		waiting = false // the server is about to end: that is all there will be
+		snapshot.From = query.From
 		out, err = q.manager.Output(q.Context(), q.id, snapshot)
 	}
 	return out, waiting, err
 }
 
 // heldOutput waits in a wait that outlives the request, its own or that of an
-// earlier request with the same name.
-func (q *request) heldOutput(ctx context.Context, query outputQuery) (out procmgr.Output, waiting bool, err error) {
+// earlier request with the same name. query gets the offset of that one.
+func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procmgr.Output, waiting bool, err error) {
 	snapshot := query.OutputRequest
 	snapshot.Wait = 0
 	key := waitKey{q.chat, q.id, query.WaitID, snapshot}
@@ -125,6 +132,7 @@ func (q *request) heldOutput(ctx context.Context, query outputQuery) (out procmg
 		return out, false, err
 	}
 	defer q.h.waits.leave(key, held)
+	defer func() { query.From = held.from.Load() }()
 	if began && query.State != "" {
 		// The state that the caller knows may have changed before the wait
 		// for a change began.
@@ -147,9 +155,10 @@ func (q *request) heldOutput(ctx context.Context, query outputQuery) (out procmg
 		return held.out, false, held.err
 	default:
 	}
-	snapshot.Until = ""
+	snapshot.From, snapshot.Until = held.from.Load(), ""
 	out, err = q.manager.Output(ctx, q.id, snapshot)
-	return out, true, err
+	// A state that changed before the wait for a change began ends it too.
+	return out, query.State == "" || out.Process.State == query.State, err
 }
 
 // join finds a held wait or begins it. Its goroutine ends when the wait does,
@@ -158,6 +167,9 @@ func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey) (held 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if there := w.held[key]; there != nil {
+		if there.users > 0 && !w.take() {
+			return nil, false, errBusy
+		}
 		there.users++
 		if there.expiry != nil {
 			there.expiry.Stop()
@@ -170,20 +182,31 @@ func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey) (held 
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	begun := &heldWait{cancel: cancel, done: make(chan struct{}), users: 1}
+	begun.from.Store(key.request.From)
 	w.held[key] = begun
-	go begun.wait(ctx, m, key)
+	go begun.wait(ctx, m, key, w.log)
 	return begun, true, nil
 }
 
 // wait is the wait itself.
-func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey) {
+func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log *slog.Logger) {
 	defer close(h.done)
 	defer func() {
 		if p := recover(); p != nil {
-			h.err = xerrors.Errorf("the host panicked: %v", p)
+			log.LogAttrs(ctx, slog.LevelError, "panic in a wait", slog.String("panic", fmt.Sprint(p)))
+			h.err = errPanicked
 		}
 	}()
 	req := key.request
+	if req.From > 0 {
+		now, err := m.Output(ctx, key.process, procmgr.OutputRequest{From: req.From, Limit: headtail.Limits{Bytes: 1}})
+		if err != nil {
+			h.err = err
+			return
+		}
+		req.From = min(req.From, now.Next)
+		h.from.Store(req.From)
+	}
 	req.Wait = maxHeld
 	h.out, h.err = m.Output(ctx, key.process, req)
 }
@@ -195,6 +218,7 @@ func (w *waits) leave(key waitKey, held *heldWait) {
 	defer w.mu.Unlock()
 	held.users--
 	if held.users > 0 {
+		w.n--
 		return
 	}
 	var timer *time.Timer

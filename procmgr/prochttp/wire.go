@@ -66,6 +66,7 @@ type startBody struct {
 	Limit      headtail.Limits   `json:"limit,omitzero"`
 }
 
+// newStartBody returns the body of a start that does not wait yet.
 func newStartBody(req procmgr.StartRequest) (startBody, error) {
 	body := startBody{
 		ID:         req.ID,
@@ -74,9 +75,6 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 		Env:        req.Env,
 		Background: req.Background,
 		Limit:      req.Limit,
-	}
-	if req.Wait > 0 {
-		body.Wait = req.Wait.String()
 	}
 	// JSON would change the bytes, and so what is run.
 	texts := []struct{ what, text string }{
@@ -92,6 +90,15 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 		}
 	}
 	return body, nil
+}
+
+// encode writes the body of an attempt that waits for so long.
+func (b startBody) encode(wait time.Duration) []byte {
+	if wait > 0 {
+		b.Wait = wait.String()
+	}
+	data, _ := encode(b) // strings and numbers can always be written
+	return data
 }
 
 func (b startBody) request() (procmgr.StartRequest, error) {

@@ -1,0 +1,121 @@
+package prochttp_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// Of two calls with one ID, the one whose request is late does not know what
+// the other's has done on a server that is gone.
+func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
+	for name, leave := range map[string]bool{"the late one arrives": false, "the late one is given up": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+			other := serve(t, newHandler(t, newLocal(t, nil), nil))
+			late := &lateStart{held: make(chan struct{}), release: make(chan struct{})}
+			defer late.CloseIdleConnections()
+			c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Transport: late})
+			m := c.Chat("a")
+			_, err := m.List(t.Context())
+			require.NoError(t, err)
+
+			command, ran := effects(t)
+			req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			first := make(chan error)
+			go func() {
+				_, err := m.Start(ctx, req)
+				first <- err
+			}()
+			<-late.held
+			_, err = m.Start(t.Context(), req)
+			require.NoError(t, err)
+			want := procmgr.ErrUnknown
+			if leave {
+				stop()
+				want = context.Canceled
+			} else {
+				p.set(func(p *proxy) { p.backend = other })
+			}
+			close(late.release)
+			require.ErrorIs(t, <-first, want)
+			p.set(func(p *proxy) { p.backend = other })
+			_, err = m.Start(t.Context(), req)
+			require.ErrorIs(t, err, procmgr.ErrUnknown)
+			require.Equal(t, 1, ran())
+		})
+	}
+}
+
+// lateStart holds the first start before it is sent.
+type lateStart struct {
+	http.Transport
+	starts        atomic.Int32
+	held, release chan struct{}
+}
+
+func (l *lateStart) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/start" && l.starts.Add(1) == 1 {
+		close(l.held)
+		<-l.release
+	}
+	return l.Transport.RoundTrip(r)
+}
+
+// An ID that was forgotten, and then used after all, is remembered from then on.
+func TestRememberedFromItsLastUse(t *testing.T) {
+	server := &replaced{}
+	restart := func() {
+		h := newHandler(t, instantHost{}, nil)
+		server.now.Store(&h)
+	}
+	restart()
+	c := newClient(t, "http://localhost", &prochttp.ClientOptions{Token: token, Transport: server})
+	refused := func(id string) {
+		_, err := c.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "refused"})
+		require.ErrorIs(t, err, procmgr.ErrLimit)
+	}
+	refused("x")
+	for i := range prochttp.MaxSent - 1 {
+		refused(fmt.Sprint("a", i))
+	}
+	for _, id := range []string{"x", "y"} { // y is one more than there is room for
+		_, err := c.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "true"})
+		require.NoError(t, err)
+	}
+	for i := range prochttp.MaxSent - 2 {
+		refused(fmt.Sprint("b", i))
+	}
+	restart()
+	_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+}
+
+// replaced is a connection to a handler that can be replaced.
+type replaced struct{ now atomic.Pointer[http.Handler] }
+
+func (s *replaced) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	(*s.now.Load()).ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// An instantHost has run everything at once, or refuses it.
+type instantHost struct{ procmgr.Host }
+
+func (instantHost) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	if req.Command == "refused" {
+		return procmgr.Output{}, procmgr.ErrLimit
+	}
+	return procmgr.Output{Process: procmgr.Process{ID: req.ID, State: procmgr.Exited}}, nil
+}
