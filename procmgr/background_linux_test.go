@@ -129,14 +129,14 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o700))
 	for i := range 30 {
 		id := fmt.Sprint(i)
-		out, err := l.Start(t.Context(), procmgr.StartRequest{
+		_, err := l.Start(t.Context(), procmgr.StartRequest{
 			ID:      id,
 			Command: "rm -f $DIR/began; setsid $DIR/script >/dev/null 2>&1 & while [ ! -e $DIR/began ]; do sleep 0.01; done; echo ready; wait",
 			Env:     map[string]string{"DIR": dir},
 			Wait:    time.Millisecond,
 		})
 		require.NoError(t, err)
-		out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Until: "ready", Wait: long})
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: "ready", Wait: long})
 		require.NoError(t, err)
 		require.True(t, out.Matched)
 		require.NoError(t, l.Signal(t.Context(), id, procmgr.Terminate))

@@ -37,6 +37,9 @@ func TestDetached(t *testing.T) {
 				name += " redirected"
 			}
 			t.Run(name, func(t *testing.T) {
+				if tt.escapes || strings.Contains(tt.script, "nohup") {
+					needs(t, "sessions")
+				}
 				bash, err := exec.LookPath(tt.shell)
 				require.NoError(t, err)
 				l := newLocal(t, &procmgr.Options{Shell: []string{bash, "-c"}})

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 
 	"golang.org/x/xerrors"
 )
@@ -12,6 +14,7 @@ import (
 // directory is where a request runs: the directory that it names, else that of
 // Options.WorkDir where it exists, else the user's home.
 func (l *Local) directory(r *record, name string) (string, error) {
+	name = drivePath(runtime.GOOS, name)
 	if filepath.IsAbs(name) {
 		return name, checkDirectory(name)
 	}
@@ -19,8 +22,25 @@ func (l *Local) directory(r *record, name string) (string, error) {
 	if err != nil || name == "" {
 		return byDefault, err
 	}
+	if os.IsPathSeparator(name[0]) { // it names no drive
+		byDefault = filepath.VolumeName(byDefault)
+	}
 	dir := filepath.Join(byDefault, name)
 	return dir, checkDirectory(dir)
+}
+
+// drivePath takes a path as the shells of MSYS2 and Git for Windows print it,
+// /c/Users, for C:\Users. goos is a value of [runtime.GOOS]; elsewhere a path
+// stays as it is.
+func drivePath(goos, name string) string {
+	if goos != "windows" || len(name) < 2 || name[0] != '/' || len(name) > 2 && name[2] != '/' {
+		return name
+	}
+	drive := name[1] &^ ('a' - 'A')
+	if drive < 'A' || drive > 'Z' {
+		return name
+	}
+	return string(drive) + `:\` + strings.ReplaceAll(name[min(3, len(name)):], "/", `\`)
 }
 
 func (l *Local) defaultDirectory(r *record) (string, error) {

@@ -12,15 +12,17 @@
 // it is [Exited], and its record and output stay for Options.Retain. After
 // that a small tombstone still answers with the state and the exit code.
 //
-// Every command runs in a session of its own, without a terminal, with stdin
-// empty and with stdout and stderr in one pipe.
+// Every command runs in a session of its own (on Windows: with a console of its
+// own that nobody sees), without a terminal, with stdin empty and with stdout
+// and stderr in one pipe.
 //
 // # The end of the program
 //
-// Close ends every process. A program that dies without it, by a panic,
-// os.Exit or SIGKILL, leaves its processes running: they can still work, but a
-// write to stdout or stderr fails, which ends most of them by SIGPIPE. Whoever
-// must not leave any behind has a choice:
+// Close ends every process. On Windows so does whatever ends the program.
+// Elsewhere a program that dies without Close, by a panic, os.Exit or SIGKILL,
+// leaves its processes running: they can still work, but a write to stdout or
+// stderr fails, which ends most of them by SIGPIPE. Whoever must not leave any
+// behind has a choice:
 //
 //   - Options.Cgroup: the next NewLocal with the same directory ends what the
 //     dead program left, before it starts anything.
@@ -43,7 +45,15 @@
 // session, and always with Options.Cgroup. Signals go through pidfds, so that none can
 // hit a stranger who was given a number again.
 // On macOS and the BSDs a process costs a thread, and what a command leaves
-// behind is found by its process group alone. Elsewhere, Windows included,
-// NewLocal returns an error for now; a Host on another machine can be used
+// behind is found by its process group alone.
+//
+// On Windows a process costs a thread, and is a job object: nothing that it
+// starts leaves that, and all of it ends with this program, however that dies.
+// There are no signals for it: Terminate and Interrupt end a process as Kill
+// does, at once, and show as exit code 143 and 130. A program that is asked to
+// end by itself has to be asked in its own way. The shell is sh, of Git for
+// Windows or of MSYS2; where there is none, Start says what to install.
+//
+// Elsewhere NewLocal returns an error; a Host on another machine can be used
 // there.
 package procmgr

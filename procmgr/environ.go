@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -61,7 +62,34 @@ func (l *Local) environ(r *record, req StartRequest, dir, cookie string) (env, w
 	has := func(name string) bool {
 		return slices.ContainsFunc(all, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	}
-	return append(all, marks...), slices.DeleteFunc(mentioned(own.withheld, req), has) // the hook may have added it
+	withheld = slices.DeleteFunc(mentioned(own.withheld, req), has) // the hook may have added it
+	return foldNames(runtime.GOOS, append(all, marks...)), withheld
+}
+
+// foldNames keeps the last of several variables whose names Windows takes for
+// one. goos is a value of [runtime.GOOS]; elsewhere they are several.
+func foldNames(goos string, env []string) []string {
+	if goos != "windows" {
+		return env
+	}
+	last := make(map[string]int, len(env))
+	folded := func(kv string) string {
+		// cmd keeps directories in names that begin with "=".
+		if i := strings.IndexByte(kv[min(1, len(kv)):], '='); i >= 0 {
+			kv = kv[:i+1]
+		}
+		return strings.ToUpper(kv)
+	}
+	for i, kv := range env {
+		last[folded(kv)] = i
+	}
+	kept := env[:0]
+	for i, kv := range env {
+		if last[folded(kv)] == i {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
 }
 
 // mentioned returns which of the names that were withheld a command mentions,

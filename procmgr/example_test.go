@@ -108,7 +108,7 @@ func ExampleOptions_logDir() {
 		log.Fatal(err)
 	}
 	fmt.Println(out.Truncated.OriginalBytes, "bytes, of which the text has", len(out.Text)>>10, "KiB")
-	found, err := manager.Start(ctx, procmgr.StartRequest{Command: "grep -n oops " + out.Process.LogPath, Wait: time.Minute})
+	found, err := manager.Start(ctx, procmgr.StartRequest{Command: "grep -n oops '" + out.Process.LogPath + "'", Wait: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}

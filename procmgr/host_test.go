@@ -59,7 +59,7 @@ func TestChats(t *testing.T) {
 	for _, m := range []procmgr.Manager{l, b} {
 		out, err := m.Output(t.Context(), "only-b", procmgr.OutputRequest{Until: "^b$", Wait: long})
 		require.NoError(t, err)
-		require.Equal(t, "b\n", out.Text)
+		require.Equal(t, "b", strings.TrimSpace(out.Text))
 		require.Equal(t, procmgr.Running, out.Process.State, "nothing has killed it")
 	}
 	_, err := l.Output(t.Context(), "both", procmgr.OutputRequest{})
@@ -118,6 +118,7 @@ func TestEnv(t *testing.T) {
 		require.Equal(t, "1", all["TOOLPROC_C_OUTER"])
 	})
 	t.Run("none", func(t *testing.T) {
+		needs(t, "place to find programs in without PATH")
 		all := env(t, &procmgr.Options{Env: envpolicy.Policy{Inherit: envpolicy.None}}, nil)
 		require.NotContains(t, all, "PLAIN")
 		require.Equal(t, "1", all["TOOLPROC_C_OUTER"], "the manager around this one must find its own")
@@ -232,6 +233,7 @@ func TestUsage(t *testing.T) {
 	out := run(t, l, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
 	require.Positive(t, out.Process.Usage.User)
 	require.Less(t, out.Process.Usage.User, long)
+	needs(t, "measure of memory that every system of its kind has")
 	// What a child that was waited for has used counts; it is more than this
 	// program's own peak, and so it can be told.
 	out = run(t, l, "head -c 400000000 /dev/zero | tail -c 300000000 >"+os.DevNull)

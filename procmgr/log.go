@@ -112,14 +112,12 @@ func (l *logs) removeOrphans(parent string) {
 		if path == l.path {
 			continue
 		}
-		dir, err := os.Open(path)
-		if err != nil {
+		dir := claimAbandoned(path)
+		if dir == nil {
 			continue
 		}
-		if info, err := dir.Stat(); err == nil && info.IsDir() && abandoned(dir) {
-			if err := os.RemoveAll(path); err == nil {
-				l.slog.Info("logs of a dead host removed", slog.String("path", path))
-			}
+		if err := os.RemoveAll(path); err == nil {
+			l.slog.Info("logs of a dead host removed", slog.String("path", path))
 		}
 		dir.Close()
 	}
@@ -136,11 +134,11 @@ func (l *logs) close() {
 	l.closed = true
 	l.mu.Unlock()
 	l.removals.Wait()
+	l.root.Close()
 	if !l.keep {
 		_ = os.RemoveAll(l.path) // the next Local removes it otherwise
 	}
 	l.dir.Close()
-	l.root.Close()
 }
 
 // open makes the log of one process. Where it cannot, the log says why.

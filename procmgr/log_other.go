@@ -7,12 +7,15 @@ import (
 	"os"
 )
 
-// claimLogs: nobody else removes it.
-func claimLogs(*os.File) bool { return true }
+// claimLogs: nobody else removes it, and nobody at all while it is open.
+func claimLogs(dir *os.File) bool {
+	dir.Close()
+	return true
+}
 
-// abandoned: what a Local left that was killed stays, since nothing tells it
-// from a living one's.
-func abandoned(*os.File) bool { return false }
+// claimAbandoned: what a Local left that was killed stays, since nothing tells
+// it from a living one's, which could not remove it while it is open here.
+func claimAbandoned(string) *os.File { return nil }
 
 // othersCanWrite: the mode says nothing here.
 func othersCanWrite(fs.FileInfo) bool { return false }

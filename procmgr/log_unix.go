@@ -14,8 +14,19 @@ func claimLogs(dir *os.File) bool {
 	return syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// abandoned reports whether the Local that made a directory is gone.
-func abandoned(dir *os.File) bool { return claimLogs(dir) }
+// claimAbandoned locks a directory whose Local is gone; nil where it lives, or
+// there is no directory.
+func claimAbandoned(path string) *os.File {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	if info, err := dir.Stat(); err != nil || !info.IsDir() || !claimLogs(dir) {
+		dir.Close()
+		return nil
+	}
+	return dir
+}
 
 // othersCanWrite reports whether somebody else can put another directory into
 // the place of ours.

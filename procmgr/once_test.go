@@ -117,6 +117,7 @@ func TestOnceAfterFailure(t *testing.T) {
 
 // A process that runs is found by its ID, and waited for like one's own.
 func TestOnceAttachWaits(t *testing.T) {
+	needs(t, "FIFOs")
 	l := newLocal(t, nil)
 	fifo := filepath.Join(t.TempDir(), "go")
 	req := procmgr.StartRequest{ID: "x", Command: "mkfifo " + fifo + "; echo ready; cat " + fifo + "; exit 4"}
@@ -150,7 +151,7 @@ func TestOnceStopBeforeStart(t *testing.T) {
 			require.ErrorIs(t, c.Signal(t.Context(), "x", tt.sig), procmgr.ErrNotFound)
 			require.ErrorIs(t, c.Signal(t.Context(), "x", tt.sig), procmgr.ErrNotFound, "asked again")
 			file := filepath.Join(t.TempDir(), "ran")
-			_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "touch " + file, Wait: long})
+			_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo ran >'" + file + "'", Wait: long})
 			if !tt.spent {
 				require.NoError(t, err)
 				require.FileExists(t, file)
@@ -249,14 +250,16 @@ func TestTombstonesOfManyChats(t *testing.T) {
 // A stop that meets its start on the way to a failure spends the ID as well.
 func TestOnceStopDuringFailingStart(t *testing.T) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
+	dir := filepath.Join(t.TempDir(), "dir")
+	require.NoError(t, os.Mkdir(dir, 0o700))
 	l := newLocal(t, &procmgr.Options{UpdateEnv: func(env []string) ([]string, error) {
 		close(asked)
 		<-goOn
-		return append(env, "BIG="+strings.Repeat("x", 1<<20)), nil
+		return env, os.Remove(dir) // it is to be gone at the fork
 	}})
 	failed := make(chan error)
 	go func() {
-		_, err := l.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: "true"})
+		_, err := l.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: "true", WorkDir: dir})
 		failed <- err
 	}()
 	<-asked

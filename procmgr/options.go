@@ -37,8 +37,10 @@ type Options struct {
 	// WorkDir returns the directory for requests that name none; nil, or one
 	// that does not exist, is the user's home.
 	WorkDir func() string
-	// Shell stands in front of the command: the default is "sh", "-c". It is
-	// the place for a niceness, another user or a sandbox:
+	// Shell stands in front of the command: the default is "sh", "-c". On
+	// Windows that is the sh on PATH, or the one that comes with the git there;
+	// "cmd", "/d", "/s", "/c" gets the command as it is. It is the place for a
+	// niceness, another user or a sandbox:
 	//
 	//	[]string{"nice", "-n", "10", "sh", "-c"}
 	Shell []string

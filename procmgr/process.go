@@ -45,6 +45,7 @@ type Signal string
 
 const (
 	// Terminate asks everything that belongs to the process to end: SIGTERM.
+	// On Windows, which has no way to ask, it ends it, and so does Interrupt.
 	Terminate Signal = "terminate"
 	// Interrupt is what Ctrl-C sends: SIGINT.
 	Interrupt Signal = "interrupt"
@@ -98,7 +99,8 @@ type Usage struct {
 	User, System time.Duration // CPU time
 	// MaxRSS is the peak memory of the largest single process in bytes. It is
 	// 0 where the system does not tell: Linux tells only what exceeds the peak
-	// of the program that runs the manager, see wait4(2).
+	// of the program that runs the manager, see wait4(2). Windows tells the
+	// memory that was committed.
 	MaxRSS int64
 }
 

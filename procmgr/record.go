@@ -115,6 +115,7 @@ func (r *record) output(from int64, limit headtail.Limits, m *matcher) Output {
 	snap, pending, matched := r.out.read(from, m)
 	next := snap.Total
 	if snap.Gap > 0 && r.out.log != nil {
+		r.out.awaitLog()
 		r.out.log.fill(&snap, limit.Bytes)
 	}
 	if len(pending) > 0 {

@@ -1,4 +1,4 @@
-//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly)
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly || windows)
 
 package procmgr
 
@@ -11,7 +11,7 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// maxCommand is what Windows takes as a command line, in bytes.
+// maxCommand is the longest command in bytes.
 const maxCommand = 32<<10 - 1
 
 // checkPlatform fails: NewLocal says so, and nothing below is ever called.

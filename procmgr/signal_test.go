@@ -29,6 +29,9 @@ func TestSignal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if strings.Contains(tt.command, "trap") || strings.Contains(tt.command, "STOP") {
+				needs(t, "signals")
+			}
 			l := newLocal(t, nil)
 			id := begin(t, l, tt.command).Process.ID
 			require.NoError(t, l.Signal(t.Context(), id, tt.sig))
@@ -52,6 +55,7 @@ var number = regexp.MustCompile(`(?m)^\d+$`)
 
 // Terminate goes to everything: children, other groups, what left the session.
 func TestSignalReachesAll(t *testing.T) {
+	needs(t, "sessions and process groups")
 	for _, leader := range []string{"wait", "exit 0"} {
 		t.Run(leader, func(t *testing.T) {
 			l := newLocal(t, &procmgr.Options{Shell: []string{"bash", "-c"}})
@@ -95,6 +99,7 @@ func TestSignalRefuses(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
+	needs(t, "signals")
 	l, err := procmgr.NewLocal(&procmgr.Options{StopGrace: 300 * time.Millisecond})
 	require.NoError(t, err)
 	polite := begin(t, l, "trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done").Process.ID

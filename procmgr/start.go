@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -142,8 +141,8 @@ type shellPath struct {
 	file string
 }
 
-// find looks the shell up like exec.LookPath. It reports whether the answer is
-// one that it remembered, which may be true no longer.
+// find looks the shell up on PATH. It reports whether the answer is one that it
+// remembered, which may be true no longer.
 func (s *shellPath) find(name string) (file string, known bool, err error) {
 	path := os.Getenv("PATH")
 	s.mu.Lock()
@@ -151,9 +150,9 @@ func (s *shellPath) find(name string) (file string, known bool, err error) {
 	if s.file != "" && s.path == path {
 		return s.file, true, nil
 	}
-	file, err = exec.LookPath(name)
+	file, err = lookShell(name)
 	if err != nil {
-		return "", false, xerrors.Errorf("the shell %q is not there (%v); install it or set Options.Shell: %w", name, err, ErrInvalid)
+		return "", false, xerrors.Errorf("the shell %q is not there (%v); %s: %w", name, err, shellAdvice, ErrInvalid)
 	}
 	if file, err = filepath.Abs(file); err != nil { // it runs in another directory
 		return "", false, xerrors.Errorf("the shell %q cannot be named (%v): %w", name, err, ErrInvalid)

@@ -41,6 +41,9 @@ func TestStartEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if strings.Contains(tt.command, "kill ") || strings.Contains(tt.command, "tty") {
+				needs(t, "signals, and no terminals")
+			}
 			out := run(t, l, tt.command)
 			if strings.HasPrefix(tt.name, "leading") {
 				require.Contains(t, out.Text, "not found", "it was taken for an option")
@@ -81,6 +84,7 @@ func TestStartOutputIsComplete(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	missing := filepath.Join(t.TempDir(), "no", "such")
 	l := newLocal(t, nil)
 	tests := []struct {
 		name string
@@ -91,7 +95,7 @@ func TestStartRefuses(t *testing.T) {
 		{"blank command", procmgr.StartRequest{Command: " \n"}, "the command is empty"},
 		{"NUL in the command", procmgr.StartRequest{Command: "echo \x00"}, "NUL"},
 		{"too long", procmgr.StartRequest{Command: ": " + strings.Repeat("x", 128<<10)}, "131072"[:3]},
-		{"no such directory", procmgr.StartRequest{Command: "true", WorkDir: "/no/such"}, "no such directory: /no/such"},
+		{"no such directory", procmgr.StartRequest{Command: "true", WorkDir: missing}, "no such directory: " + missing},
 		{"directory is a file", procmgr.StartRequest{Command: "true", WorkDir: file}, "not a directory: " + file},
 		{"NUL in the directory", procmgr.StartRequest{Command: "true", WorkDir: "/\x00"}, "NUL"},
 		{"empty variable", procmgr.StartRequest{Command: "true", Env: map[string]string{"": "x"}}, "variable"},
@@ -103,6 +107,9 @@ func TestStartRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "environment too long" {
+				needs(t, "limit of the environment")
+			}
 			out, err := l.Start(t.Context(), tt.req)
 			require.ErrorIs(t, err, procmgr.ErrInvalid)
 			require.ErrorContains(t, err, tt.says)
@@ -117,6 +124,7 @@ func TestStartRefuses(t *testing.T) {
 
 // The longest command that the system takes runs.
 func TestStartLongestCommand(t *testing.T) {
+	needs(t, "room for so much; its own limit has a test of its own")
 	l := newLocal(t, nil)
 	command := "echo " + strings.Repeat("x", 128<<10-1-5)
 	out := run(t, l, command)
@@ -126,6 +134,7 @@ func TestStartLongestCommand(t *testing.T) {
 
 func TestStartShell(t *testing.T) {
 	t.Run("wrapped", func(t *testing.T) {
+		needs(t, "nice")
 		l := newLocal(t, &procmgr.Options{Shell: []string{"nice", "-n", "7", "sh", "-c"}})
 		require.Equal(t, "7\n", run(t, l, "nice").Text)
 	})
@@ -136,6 +145,7 @@ func TestStartShell(t *testing.T) {
 		require.ErrorContains(t, err, `"no-such-shell"`)
 	})
 	t.Run("moved", func(t *testing.T) {
+		needs(t, "scripts that are programs")
 		first, second := t.TempDir(), t.TempDir()
 		t.Setenv("PATH", first+":"+second+":"+os.Getenv("PATH"))
 		write := func(dir, says string) {
@@ -153,7 +163,7 @@ func TestStartShell(t *testing.T) {
 		require.ErrorContains(t, err, `"my-shell" is not there`)
 	})
 	t.Run("cannot be executed", func(t *testing.T) {
-		shell := filepath.Join(t.TempDir(), "shell")
+		shell := filepath.Join(t.TempDir(), "shell.exe")
 		require.NoError(t, os.WriteFile(shell, []byte("\x7fELF nonsense"), 0o700))
 		l := newLocal(t, &procmgr.Options{Shell: []string{shell}})
 		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
@@ -162,10 +172,16 @@ func TestStartShell(t *testing.T) {
 	})
 }
 
+// setHome sets what the system tells the user's home by.
+func setHome(t *testing.T, dir string) {
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+}
+
 func TestStartDirectory(t *testing.T) {
 	base, home := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(base, "sub"), 0o700))
-	t.Setenv("HOME", home)
+	setHome(t, home)
 	byDefault := base
 	l := newLocal(t, &procmgr.Options{WorkDir: func() string { return byDefault }})
 	tests := []struct{ name, byDefault, asked, want string }{
@@ -186,7 +202,7 @@ func TestStartDirectory(t *testing.T) {
 	}
 	t.Run("no home either", func(t *testing.T) {
 		byDefault = ""
-		t.Setenv("HOME", filepath.Join(base, "gone"))
+		setHome(t, filepath.Join(base, "gone"))
 		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.ErrorContains(t, err, "name a directory")
@@ -241,6 +257,7 @@ func TestStartWait(t *testing.T) {
 
 // A wait without pidfds, as on an old kernel, keeps the same promises.
 func TestStartWithoutPidfd(t *testing.T) {
+	needs(t, "pidfds, and all of these tests do without")
 	l := newLocal(t, procmgr.WithoutPidfd(nil))
 	out := run(t, l, "echo hello; exit 3")
 	require.Equal(t, "hello\n", out.Text)

@@ -17,6 +17,9 @@ type stream struct {
 	buf  *headtail.Buffer
 	keep int64 // bytes that buf keeps at most
 	log  *log  // nil for none; set before the first write
+
+	// logging is held by the writer until what is in buf is in the log too.
+	logging sync.Mutex
 	// metrics are told of what is written; set before the first write.
 	metrics *Metrics
 	// counts are the bytes that the record takes beside its output.
@@ -92,9 +95,13 @@ func (s *stream) end() {
 
 func (s *stream) add(p []byte, last bool) {
 	room := textBuffers.Get().(*[]byte)
+	if s.log != nil {
+		s.logging.Lock()
+	}
 	text, grown := s.take(p, last, *room)
 	if s.log != nil {
-		s.log.write(text) // without the lock: a slow disk holds up nobody who reads
+		s.log.write(text) // without mu: a slow disk holds up nobody who reads the window
+		s.logging.Unlock()
 	}
 	s.metrics.output(len(text))
 	if s.sink.buf != nil {
@@ -178,6 +185,9 @@ func (s *stream) visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 // What the window has dropped comes from the log, as far as there is one.
 func (s *stream) watch(m *matcher, from int64) {
 	at := max(from, 0)
+	if s.log != nil && s.dropped(at) {
+		s.awaitLog()
+	}
 	for s.log != nil && m.re != nil && !m.done && s.dropped(at) {
 		p := s.log.read(at, logChunk)
 		if len(p) == 0 {
@@ -200,6 +210,12 @@ func (s *stream) watch(m *matcher, from int64) {
 	if !m.done {
 		s.matchers = append(s.matchers, m)
 	}
+}
+
+// awaitLog returns once the log has what the window has dropped until now.
+func (s *stream) awaitLog() {
+	s.logging.Lock()
+	defer s.logging.Unlock()
 }
 
 // dropped reports whether the window lacks anything from an offset on.
