@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	execute    = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":{"command":"touch one"}}}`
+	// stateless is a call of the protocol that has no sessions.
+	stateless = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":{"command":"touch one"},` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+)
+
+// Who has no token, or is a web page, or has no session, gets nothing done.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	local, dir := newLocal(t)
+	url := listen(t, newServer(local, httpChat, maxWait, quiet))
+	for _, test := range []struct {
+		name   string
+		change func(*http.Request)
+		method string
+		path   string
+		body   string
+		status int
+	}{
+		{name: "let in", body: initialize, status: http.StatusOK},
+		{name: "localhost", change: func(r *http.Request) { r.Host = "localhost:8080" }, body: initialize, status: http.StatusOK},
+		{name: "IPv6", change: func(r *http.Request) { r.Host = "[::1]:8080" }, body: initialize, status: http.StatusOK},
+		{name: "no token", change: func(r *http.Request) { r.Header.Del("Authorization") }, body: initialize, status: http.StatusUnauthorized},
+		{name: "another token", change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+testToken+"r") }, body: initialize, status: http.StatusUnauthorized},
+		{name: "an empty token", change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer ") }, body: initialize, status: http.StatusUnauthorized},
+		{name: "no bearer", change: func(r *http.Request) { r.Header.Set("Authorization", "Basic "+testToken) }, body: initialize, status: http.StatusUnauthorized},
+		{name: "a token in the URL", change: func(r *http.Request) {
+			r.Header.Del("Authorization")
+			r.URL.RawQuery = "access_token=" + testToken
+		}, body: initialize, status: http.StatusUnauthorized},
+		{name: "a web page", change: func(r *http.Request) { r.Header.Set("Origin", "https://example.com") }, body: initialize, status: http.StatusForbidden},
+		{name: "a web page of this machine", change: func(r *http.Request) { r.Header.Set("Origin", "http://localhost:3000") }, body: initialize, status: http.StatusForbidden},
+		{name: "a sandboxed page", change: func(r *http.Request) { r.Header.Set("Origin", "null") }, body: initialize, status: http.StatusForbidden},
+		{name: "a link", change: func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") }, method: http.MethodGet, status: http.StatusForbidden},
+		{name: "a preflight", change: func(r *http.Request) {
+			r.Header.Del("Authorization")
+			r.Header.Set("Origin", "https://example.com")
+			r.Header.Set("Access-Control-Request-Method", "POST")
+		}, method: http.MethodOptions, status: http.StatusForbidden},
+		{name: "a rebound name", change: func(r *http.Request) { r.Host = "example.com:8080" }, body: initialize, status: http.StatusForbidden},
+		{name: "a name that begins alike", change: func(r *http.Request) { r.Host = "localhost.example.com" }, body: initialize, status: http.StatusForbidden},
+		{name: "another address", change: func(r *http.Request) { r.Host = "192.0.2.1" }, body: initialize, status: http.StatusForbidden},
+		{name: "a form", change: func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, body: initialize, status: http.StatusUnsupportedMediaType},
+		{name: "another path", path: "/", body: initialize, status: http.StatusNotFound},
+		{name: "no such session", change: func(r *http.Request) { r.Header.Set("Mcp-Session-Id", "guessed") }, body: execute, status: http.StatusNotFound},
+		{name: "the end of no such session", change: func(r *http.Request) { r.Header.Set("Mcp-Session-Id", "guessed") }, method: http.MethodDelete, status: http.StatusNotFound},
+		{name: "the end of no session", method: http.MethodDelete, status: http.StatusBadRequest},
+		{name: "a stream of no session", method: http.MethodGet, status: http.StatusBadRequest},
+		{name: "the protocol without sessions", change: func(r *http.Request) { r.Header.Set("Mcp-Protocol-Version", "2026-07-28") }, body: stateless, status: http.StatusBadRequest},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			method := test.method
+			if method == "" {
+				method = http.MethodPost
+			}
+			req, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(url, "/mcp")+"/mcp", strings.NewReader(test.body))
+			require.NoError(t, err)
+			if test.path != "" {
+				req.URL.Path = test.path
+			}
+			req.Header.Set("Authorization", "Bearer "+testToken)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			if test.change != nil {
+				test.change(req)
+			}
+			res, err := http.DefaultClient.Do(req)
+			require.NoError(t, err)
+			body, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			require.NoError(t, res.Body.Close())
+			require.Equal(t, test.status, res.StatusCode, "%s", body)
+			for name := range res.Header {
+				require.False(t, strings.HasPrefix(name, "Access-Control-"), name)
+			}
+			if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+				require.Equal(t, http.StatusOK, res.StatusCode)
+				require.GreaterOrEqual(t, len(id), 26, "128 random bits")
+			}
+		})
+	}
+
+	// A call that comes before the session's initialize.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(execute))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := bearer{testToken, http.DefaultTransport}.RoundTrip(req)
+	require.NoError(t, err)
+	body, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Contains(t, string(body), "invalid during session initialization")
+
+	require.NoFileExists(t, filepath.Join(dir, "one"))
+	all, err := local.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+}
+
+// A server that listens on a certain host is known under its name too.
+func TestOwnAddress(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		own, host string
+		status    int
+	}{
+		{"192.0.2.1", "192.0.2.1:8080", http.StatusOK},
+		{"192.0.2.1", "192.0.2.1", http.StatusOK},
+		{"192.0.2.1", "localhost:8080", http.StatusOK},
+		{"192.0.2.1", "192.0.2.2:8080", http.StatusForbidden},
+		{"build.example", "build.example:8080", http.StatusOK},
+		{"2001:db8::1", "[2001:db8::1]:8080", http.StatusOK},
+		{"127.0.0.1", "example.com:8080", http.StatusForbidden},
+		{"127.0.0.1", "", http.StatusForbidden},
+	} {
+		ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+		w := &recorder{}
+		refuseBrowsers(test.own, ok).ServeHTTP(w, &http.Request{Host: test.host})
+		require.Equal(t, test.status, w.status, "%s at %s", test.host, test.own)
+	}
+}
+
+type recorder struct{ status int }
+
+func (r *recorder) Header() http.Header         { return make(http.Header) }
+func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+
+// A connection that breaks while a call waits loses neither the command nor its
+// result, and nothing runs twice.
+func TestConnectionLost(t *testing.T) {
+	t.Parallel()
+	local, dir := newLocal(t)
+	own := &http.Transport{}
+	t.Cleanup(own.CloseIdleConnections)
+	cut := &cutter{via: own}
+	c := overHTTP(t, listen(t, newServer(local, httpChat, maxWait, quiet)), testToken, cut)
+	params := &mcp.CallToolParams{Name: "execute", Arguments: args{
+		"command": "echo ran >> runs; echo begun; while [ ! -e go ]; do sleep 0.05; done; echo done",
+		"timeout": "1m",
+	}}
+	cut.armed.Store(true)
+	cut.onCut = func() { _ = os.WriteFile(filepath.Join(dir, "go"), nil, 0o600) }
+	answer, err := c.CallTool(t.Context(), params)
+	require.NoError(t, err)
+	res, isError := read(t, answer)
+	require.False(t, isError)
+	require.True(t, res.Success)
+	require.Equal(t, "begun\ndone\n", res.Output)
+	require.False(t, cut.armed.Load(), "the connection was cut")
+	runs, err := os.ReadFile(filepath.Join(dir, "runs"))
+	require.NoError(t, err)
+	require.Equal(t, "ran\n", string(runs))
+}
+
+// A cutter breaks off the answer to the next call of a tool after its first
+// event.
+type cutter struct {
+	via   http.RoundTripper
+	armed atomic.Bool
+	onCut func()
+}
+
+func (c *cutter) RoundTrip(req *http.Request) (*http.Response, error) {
+	call := false
+	if req.Body != nil {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		call = bytes.Contains(body, []byte("tools/call"))
+	}
+	res, err := c.via.RoundTrip(req)
+	if err == nil && call && c.armed.CompareAndSwap(true, false) {
+		res.Body = &cutBody{ReadCloser: res.Body, onCut: c.onCut}
+	}
+	return res, err
+}
+
+type cutBody struct {
+	io.ReadCloser
+	onCut func()
+	read  bytes.Buffer
+}
+
+func (b *cutBody) Read(p []byte) (int, error) {
+	if bytes.Contains(b.read.Bytes(), []byte("\n\n")) {
+		b.Close()
+		b.onCut()
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.read.Write(p[:n])
+	return n, err
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(content string, mode os.FileMode) string {
+		name := filepath.Join(dir, "token")
+		require.NoError(t, os.RemoveAll(name))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+		require.NoError(t, os.Chmod(name, mode))
+		return name
+	}
+	token, err := tokenFrom(write(testToken+"\n", 0o600))
+	require.NoError(t, err)
+	require.Equal(t, testToken, token)
+	_, err = tokenFrom(write(testToken, 0o640))
+	require.ErrorContains(t, err, "others can read or write")
+	_, err = tokenFrom(write("\n", 0o600))
+	require.ErrorContains(t, err, "too short")
+	_, err = tokenFrom(filepath.Join(dir, "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,158 @@
+// Command mcp gives toolproc's four tools to any client of the Model Context
+// Protocol, over stdio or over streamable HTTP.
+//
+//	mcp                         # started by a client, which talks to it over stdio
+//	mcp -http :8080             # a server for several clients on this machine
+//
+// Each MCP session is a chat of its own: it sees the processes that it has
+// started and no others, and they end with it. README.md says how to add it to
+// a client.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// maxWait is the longest wait of a call by default. Many clients give up on a
+// call after a minute and cancel it, which stops its command; a wait that is
+// over before that loses nothing, and the result says how to go on.
+const maxWait = 50 * time.Second
+
+// stopGrace is what processes get between terminate and kill where their
+// session or this program ends. Clients close stdin, send SIGTERM 2 s later and
+// SIGKILL after 2 s more, and nothing can be cleaned up after that.
+const stopGrace = time.Second
+
+func main() { os.Exit(start(os.Args[1:])) }
+
+// start returns the exit code.
+func start(args []string) int {
+	switch err := run(args); {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	default:
+		fmt.Fprintln(os.Stderr, "mcp:", err)
+		return 1
+	}
+}
+
+// run serves until the client is gone or a signal comes. Nothing that was
+// started outlives it. Stdout is the protocol's: what is for people goes to
+// stderr.
+func run(args []string) (err error) {
+	flags := flag.NewFlagSet("mcp", flag.ContinueOnError)
+	var (
+		listen    = flags.String("http", "", "`address` to serve streamable HTTP on, instead of stdio; :8080 is port 8080 of 127.0.0.1")
+		tokenFile = flags.String("token-file", "", "`file` with the bearer token for -http; by default a new one is printed")
+		idle      = flags.Duration("idle", 4*time.Hour, "end a session over HTTP that has asked for nothing for this long; 0 is never")
+		workDir   = flags.String("workdir", ".", "`directory` to run commands in")
+		logDir    = flags.String("log-dir", "", "`directory` for the whole output of each command")
+		wait      = flags.Duration("max-wait", maxWait, "the longest wait of a call; longer than the client's patience, and it cancels the call, which stops the command")
+		allowEnv  = flags.String("allow-env", "", "`names` of variables that commands get although they look like secrets, such as GITHUB_TOKEN,NPM_*")
+	)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return xerrors.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	dir, err := directory(*workDir)
+	if err != nil {
+		return err
+	}
+	// SIGPIPE too: by default a write to a client that is gone ends the program
+	// on the spot, and leaves its processes behind.
+	ctx, stop := signal.NotifyContext(context.Background(),
+		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+
+	local, err := procmgr.NewLocal(&procmgr.Options{
+		WorkDir:   func() string { return dir },
+		Env:       envpolicy.Policy{Allow: strings.Split(*allowEnv, ",")}, // "" matches no name
+		LogDir:    *logDir,
+		StopGrace: stopGrace,
+		Logger:    log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, local.Close()) }() // ends what still runs
+
+	if *listen == "" {
+		return serveStdio(ctx, newServer(local, stdioChat, *wait, log))
+	}
+	token, err := tokenFrom(*tokenFile)
+	if err != nil {
+		return err
+	}
+	return serveHTTP(ctx, newServer(local, httpChat, *wait, log), local, *listen, token, *idle)
+}
+
+// directory returns an absolute path. A directory that is not there is an
+// error at once: procmgr would fall back to the user's home.
+func directory(name string) (string, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", xerrors.Errorf("%s is no directory", name)
+	}
+	return name, nil
+}
+
+// serveStdio serves the one client that has started this program, until that
+// closes stdin.
+func serveStdio(ctx context.Context, s *server) error {
+	ctx, gone := context.WithCancel(ctx)
+	defer gone()
+	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: input{os.Stdin, gone}, Writer: os.Stdout}, nil)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }() // ends with stdin, or with the program
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		// Neither session.Close nor session.Wait: they wait for the calls that
+		// run, and those for their processes, which Local.Close ends.
+		return nil
+	}
+}
+
+// An input tells at once when its client is gone.
+type input struct {
+	*os.File
+	gone func()
+}
+
+func (i input) Read(p []byte) (int, error) {
+	n, err := i.File.Read(p)
+	if err != nil {
+		i.gone()
+	}
+	return n, err
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+// program is this program, run in dir.
+func program(t *testing.T, dir string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	newLocal(t) // skips where nothing can be run
+	name := filepath.Join(t.TempDir(), programName)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, name))
+	ctx, cancel := context.WithTimeout(context.Background(), 4*long) // t.Context ends before its end
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, arguments...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave its commands behind
+	cmd.Dir = dir
+	return cmd
+}
+
+// pid waits until a command has written its number to a file.
+func pid(t *testing.T, name string) int {
+	t.Helper()
+	waitFor(t, name)
+	content, err := os.ReadFile(name)
+	require.NoError(t, err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	require.NoError(t, err)
+	return n
+}
+
+// alive reports whether a process runs. One that has ended, but whom the
+// machine's first process has not collected yet, does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil {
+		_, state, _ := bytes.Cut(stat, []byte(") "))
+		return !bytes.HasPrefix(state, []byte("Z"))
+	}
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
+}
+
+// commands leave running what is hard to end: one that ignores SIGTERM, one
+// whose shell is gone, and one that a call waits for.
+var commands = map[string]args{
+	"stubborn":   {"command": "trap '' TERM; echo $$ > s && mv s stubborn; while :; do sleep 1; done", "run_in_background": true},
+	"left":       {"command": "sh -c 'echo $$ > l && mv l left; exec sleep 1000' &", "run_in_background": true},
+	"foreground": {"command": "trap '' TERM; echo $$ > f && mv f foreground; while :; do sleep 1; done", "timeout": "1h"},
+}
+
+// startCommands has a client start commands, and returns their numbers and a channel
+// that gets what comes of the one in the foreground.
+func startCommands(t *testing.T, c *client, dir string) ([]int, <-chan *mcp.CallToolResult) {
+	t.Helper()
+	var pids []int
+	answered := make(chan *mcp.CallToolResult, 1)
+	for name, arguments := range commands {
+		if name == "foreground" {
+			go func() { // ends with the session, or the test
+				answer, _ := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: arguments})
+				answered <- answer
+			}()
+		} else {
+			_, isError := c.call(t, "execute", arguments)
+			require.False(t, isError)
+		}
+		pids = append(pids, pid(t, filepath.Join(dir, name)))
+	}
+	return pids, answered
+}
+
+// patience is what clients have: some close stdin, wait that long, send SIGTERM,
+// wait once more and send SIGKILL.
+const patience = 2 * time.Second
+
+// Nothing is left when a client closes stdin, and before it loses patience.
+func TestStdioClosed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	logs := filepath.Join(t.TempDir(), "logs")
+	cmd := program(t, dir, "-log-dir", logs, "-allow-env", "X_TOKEN,ALLOWED_*")
+	cmd.Env = append(os.Environ(), "ALLOWED_TOKEN=seen", "OTHER_TOKEN=unseen")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: stdin})
+
+	res, isError := c.call(t, "execute", args{"command": "pwd; echo $ALLOWED_TOKEN $OTHER_TOKEN; cat; sleep 1000 &"})
+	require.False(t, isError)
+	require.Equal(t, dir+"\nseen\n", res.Output, "it runs where it was started, and stdin is not the protocol's")
+	require.True(t, strings.HasPrefix(res.LogPath, logs), res.LogPath)
+	pids, _ := startCommands(t, c, dir)
+	began := time.Now()
+	require.NoError(t, stdin.Close())
+	require.NoError(t, cmd.Wait(), &stderr)
+	require.Less(t, time.Since(began), 2*patience)
+	require.Empty(t, stderr.String())
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
+}
+
+// The same for a signal, and where nobody reads any more what is written.
+func TestStdioSignaled(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := program(t, dir)
+			stdin, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			require.NoError(t, cmd.Start())
+			c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}})
+			pids, _ := startCommands(t, c, dir)
+			began := time.Now()
+			if sig == syscall.SIGPIPE {
+				require.NoError(t, stdout.Close())
+				_, err := stdin.Write([]byte(`{"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n"))
+				require.NoError(t, err)
+			} else {
+				require.NoError(t, cmd.Process.Signal(sig))
+			}
+			require.NoError(t, cmd.Wait(), &stderr)
+			require.Less(t, time.Since(began), 2*patience)
+			for _, pid := range pids {
+				require.False(t, alive(pid))
+			}
+		})
+	}
+}
+
+// unclosed leaves closing to the test.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// startHTTP starts a server over HTTP, which terminate ends.
+func startHTTP(t *testing.T, dir string) (url, token string, terminate func()) {
+	t.Helper()
+	cmd := program(t, t.TempDir(), "-http", ":0", "-workdir", dir)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ended := false
+	terminate = func() {
+		if !ended {
+			ended = true
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, cmd.Wait())
+		}
+	}
+	t.Cleanup(terminate)
+	lines := bufio.NewScanner(stderr)
+	for url == "" && lines.Scan() {
+		line := strings.TrimPrefix(lines.Text(), "mcp: ")
+		if given, ok := strings.CutPrefix(line, "Authorization: Bearer "); ok {
+			token = given
+		}
+		if given, ok := strings.CutPrefix(line, "listening on "); ok {
+			url = given
+		}
+	}
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/mcp$`, url, "other machines are not let in unasked")
+	require.GreaterOrEqual(t, len(token), 26)
+	return url, token, terminate
+}
+
+// A server that is told to stop answers a call that waits, and leaves nothing.
+func TestHTTPSignaled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, token, terminate := startHTTP(t, dir)
+	c := overHTTP(t, url, token, nil)
+	pids, answered := startCommands(t, c, dir)
+	terminate()
+	answer := <-answered
+	require.NotNil(t, answer)
+	res, _ := read(t, answer)
+	require.False(t, res.Success)
+	require.Equal(t, "exited", res.State)
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, test := range []struct {
+		name, want string
+		arguments  []string
+	}{
+		{"no such directory", "no such file", []string{"-workdir", "/no/such/directory"}},
+		{"no directory", "is no directory", []string{"-workdir", file}},
+		{"an argument", `unexpected argument "x"`, []string{"x"}},
+		{"no such flag", "flag provided but not defined", []string{"-x"}},
+		{"no such token", "no such file", []string{"-http", "127.0.0.1:0", "-token-file", "/no/such/token"}},
+		{"no address", "missing port", []string{"-http", "localhost"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, err := program(t, t.TempDir(), test.arguments...).CombinedOutput()
+			require.Error(t, err)
+			require.Contains(t, string(out), test.want)
+		})
+	}
+	require.NoError(t, program(t, t.TempDir(), "-h").Run())
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A client that asks for it is told of each newest line while it waits, of
+// nothing more often than it can show, and of nothing after the result.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	for _, test := range transports {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, _ := newLocal(t)
+			c := test.connect(t, local)
+
+			params := &mcp.CallToolParams{Name: "execute", Arguments: args{
+				"command": `for i in 1 2 3; do echo "step $i"; sleep 0.4; done; echo waiting; exec sleep 1000`,
+				"timeout": "2.5s",
+			}}
+			params.SetProgressToken("first")
+			answer, err := c.CallTool(t.Context(), params)
+			require.NoError(t, err)
+			require.NoError(t, c.Ping(t.Context(), nil)) // whatever came before this has arrived
+			res, _ := read(t, answer)
+			require.Equal(t, "running", res.State)
+			first := requireProgress(t, c.told(), "first")
+			require.Subset(t, []string{"step 1", "step 2", "step 3", "waiting"}, first)
+			require.Greater(t, len(first), 1)
+			require.Equal(t, "waiting", first[len(first)-1])
+
+			params = &mcp.CallToolParams{Name: "process_output", Arguments: args{"process_id": res.ID, "wait_timeout": "1s"}}
+			params.SetProgressToken(int64(7))
+			_, err = c.CallTool(t.Context(), params)
+			require.NoError(t, err)
+			require.NoError(t, c.Ping(t.Context(), nil))
+			require.Equal(t, []string{"waiting"}, requireProgress(t, c.told()[len(first):], float64(7)))
+
+			told := len(c.told())
+			_, isError := c.call(t, "execute", args{"command": "echo no progress asked for; sleep 0.6"})
+			require.False(t, isError)
+			require.Len(t, c.told(), told)
+		})
+	}
+}
+
+func TestProgressRate(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	c := inMemory(t, newServer(local, stdioChat, maxWait, quiet))
+	params := &mcp.CallToolParams{Name: "execute", Arguments: args{
+		"command": `i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.01; done`,
+		"timeout": "2s",
+	}}
+	params.SetProgressToken("t")
+	_, err := c.CallTool(t.Context(), params)
+	require.NoError(t, err)
+	lines := requireProgress(t, c.told(), "t")
+	require.GreaterOrEqual(t, len(lines), 2)
+	require.LessOrEqual(t, len(lines), int(2*time.Second/progressInterval))
+}
+
+// requireProgress checks notifications for what holds of all, and returns their
+// lines.
+func requireProgress(t *testing.T, told []progress, token any) []string {
+	t.Helper()
+	var lines []string
+	last := 0.0
+	for _, p := range told {
+		require.Equal(t, token, p.ProgressToken)
+		require.Greater(t, p.Progress, last)
+		last = p.Progress
+		lines = append(lines, p.Message)
+	}
+	return lines
+}
+
+// A fake is a manager of one process that prints by the clock.
+type fake struct {
+	procmgr.Manager
+	starts time.Time
+	ends   time.Time
+	prints func(since time.Duration) string // all that was printed by then
+	held   bool                             // it is held back, and has no offset
+}
+
+func (f *fake) Output(ctx context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if time.Now().Before(f.starts) {
+		return procmgr.Output{}, procmgr.ErrNotFound
+	}
+	for until := time.Now().Add(req.Wait); ; time.Sleep(10 * time.Millisecond) {
+		text := f.prints(time.Since(f.starts))
+		from := min(req.From, int64(len(text)))
+		out := procmgr.Output{Process: procmgr.Process{State: procmgr.Running}, Text: text[from:], Next: int64(len(text))}
+		if f.held {
+			out.Text, out.Next = text, 0
+		}
+		if !time.Now().Before(f.ends) {
+			out.Process.State = procmgr.Exited
+		}
+		if ctx.Err() != nil || out.Text != "" || !time.Now().Before(until) || out.Process.State == procmgr.Exited {
+			return out, ctx.Err()
+		}
+	}
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	steps := func(every time.Duration) func(time.Duration) string {
+		return func(since time.Duration) string {
+			var b strings.Builder
+			for i := range int(since / every) {
+				b.WriteString("step " + string(rune('a'+i)) + "\n")
+			}
+			return b.String()
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		starts  time.Duration
+		ends    time.Duration
+		prints  func(time.Duration) string
+		held    bool
+		stop    time.Duration
+		want    []string
+		seconds []float64
+	}{
+		{name: "ends at once", prints: steps(time.Millisecond), ends: 200 * time.Millisecond, stop: time.Hour},
+		{name: "the call ends", prints: steps(time.Second), ends: time.Hour, stop: 2500 * time.Millisecond,
+			want: []string{"step a", "step b"}, seconds: []float64{1, 2}},
+		{name: "starts late", starts: time.Second, prints: steps(time.Second), ends: 2500 * time.Millisecond, stop: time.Hour,
+			want: []string{"step a", "step b"}, seconds: []float64{2, 3}},
+		{name: "silent", prints: func(time.Duration) string { return "" }, ends: time.Hour, stop: 25 * time.Second,
+			want: []string{"", ""}, seconds: []float64{10.25, 20.5}},
+		{name: "silent after a line", prints: func(time.Duration) string { return "compiling\n\n" }, ends: time.Hour, stop: 15 * time.Second,
+			want: []string{"compiling", "compiling"}, seconds: []float64{0.25, 10.5}},
+		{name: "a line that is drawn again", held: true, prints: func(since time.Duration) string {
+			return "at " + string(rune('a'+int(since/(3*time.Second)))) + "%"
+		}, ends: time.Hour, stop: 7 * time.Second,
+			want: []string{"at a%", "at b%", "at c%"}, seconds: []float64{0.25, 3, 6}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{starts: time.Now().Add(test.starts), prints: test.prints, held: test.held}
+				f.ends = f.starts.Add(test.ends)
+				ctx, cancel := context.WithTimeout(t.Context(), test.stop)
+				defer cancel()
+				var lines []string
+				var seconds []float64
+				watch(ctx, f, "id", func(s float64, line string) {
+					lines = append(lines, line)
+					seconds = append(seconds, s)
+				})
+				require.Equal(t, test.want, lines)
+				require.Len(t, seconds, len(test.seconds))
+				for i, s := range seconds {
+					require.LessOrEqual(t, math.Abs(s-test.seconds[i]), progressInterval.Seconds(), "%v", seconds)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// instructions tell a model how the tools belong together. What each of them
+// does is in its own description.
+const instructions = `These tools run shell commands and keep track of every process that they start. ` +
+	`execute waits for a command up to its timeout; one that takes longer is not killed but goes on in the background, and the result has its background_process_id: ` +
+	`never run it again, follow it with process_output and end it with process_signal. ` +
+	`Start servers, watchers and long jobs with run_in_background. ` +
+	`process_list shows what this session has started, in case an id is lost. ` +
+	`All processes end with the session.`
+
+// annotations are hints for the client, which may ask its user before a
+// destructive tool and run a read-only one without.
+var annotations = map[string]*mcp.ToolAnnotations{
+	"execute":        {Title: "Run a command", DestructiveHint: new(true), OpenWorldHint: new(true)},
+	"process_output": {Title: "Read a process's output", ReadOnlyHint: true, OpenWorldHint: new(false)},
+	"process_list":   {Title: "List processes", ReadOnlyHint: true, OpenWorldHint: new(false)},
+	"process_signal": {Title: "End a process", DestructiveHint: new(true), OpenWorldHint: new(false)},
+}
+
+// A server gives each of its MCP sessions the tools, in a chat of its own.
+type server struct {
+	mcp    *mcp.Server
+	host   procmgr.Host
+	chatID func(sessionID string) string
+	tools  *toolset.Set
+	log    *slog.Logger
+
+	mu    sync.Mutex // guards chats
+	chats map[*mcp.ServerSession]*chat
+}
+
+// A chat is what a session can reach.
+type chat struct {
+	procmgr.Manager
+	ending context.Context // ends when the session is about to
+	end    context.CancelFunc
+}
+
+// chatKey is where a call's context carries its chat.
+type chatKey struct{}
+
+// newServer returns a server whose sessions run their commands on host. chatID
+// names the chat of a session; see stdioChat and httpChat. No call waits for
+// longer than maxWait.
+func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait time.Duration, log *slog.Logger) *server {
+	s := &server{host: host, chatID: chatID, log: log, chats: make(map[*mcp.ServerSession]*chat)}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolproc", Version: "0.1.0"}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Logger:       log,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the tools never change
+	})
+	s.tools = toolset.New(resolve, &toolset.Options{
+		MaxTimeout: maxWait,
+		// Chosen before the command is started, so that progress knows it.
+		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
+		// What the client's tool is called nobody here knows.
+		ReadFileTool: "file reading",
+	})
+	for _, def := range s.tools.Definitions() {
+		s.mcp.AddTool(&mcp.Tool{
+			Name:        def.Name,
+			Description: def.Description,
+			InputSchema: def.Schema,
+			Annotations: annotations[def.Name],
+		}, s.call)
+	}
+	return s
+}
+
+// resolve finds the chat that call has put into the context.
+func resolve(ctx context.Context) (procmgr.Manager, error) {
+	chat, ok := ctx.Value(chatKey{}).(*chat)
+	if !ok {
+		return nil, errors.New("the call belongs to no session")
+	}
+	return chat, nil
+}
+
+// call carries out one call of a tool. It returns no error: whatever happens,
+// the model gets a result to read. When the client cancels the call, the SDK
+// ends ctx, and the toolset stops a foreground command.
+func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	chat := s.chatOf(req.Session)
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, chatKey{}, chat))
+	defer cancel()
+	defer context.AfterFunc(chat.ending, cancel)()
+
+	c := toolset.Call{ID: procmgr.NewID(), Name: req.Params.Name, Arguments: req.Params.Arguments}
+	stop := reportProgress(ctx, req, chat, c)
+	res := s.tools.Call(ctx, c)
+	stop() // nothing may come after the result
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: res.Content}},
+		IsError: res.IsError,
+	}, nil
+}
+
+// stdioChat names the only chat that there is over stdio, where sessions have
+// no ID.
+func stdioChat(string) string { return "stdio" }
+
+// httpChat derives a chat's ID from the session ID that the SDK has made of 128
+// random bits. It is a hash, since commands find their chat's ID in their
+// environment, and are not to learn that of the session. A session without one
+// gets no chat: a Manager refuses every call for the chat "".
+func httpChat(sessionID string) string {
+	if sessionID == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(sessionID))
+	return "mcp-" + hex.EncodeToString(sum[:16])
+}
+
+// chatOf returns the chat of a session. The first call for a session also
+// starts the goroutine that cleans up after it; it ends with the session, and
+// where that is the end of the program, Local.Close does its work.
+func (s *server) chatOf(session *mcp.ServerSession) *chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.chats[session]
+	if c == nil {
+		c = &chat{Manager: s.host.Chat(s.chatID(session.ID()))}
+		c.ending, c.end = context.WithCancel(context.Background())
+		s.chats[session] = c
+		go s.cleanUp(session, c)
+	}
+	return c
+}
+
+// cleanUp ends the processes of a session when it has ended: nobody can reach
+// them any more.
+func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
+	_ = session.Wait() // until the last call has returned; how the session ended does not matter
+	c.end()
+	if err := endAll(c, stopGrace); err != nil {
+		s.log.Warn("a session has left processes behind", slog.Any("error", err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.chats, session)
+}
+
+// endSession prepares the end of the session with an ID. The SDK waits for the
+// calls that run before it closes a session; this makes them return.
+func (s *server) endSession(id string) {
+	for session := range s.mcp.Sessions() {
+		if session.ID() == id {
+			s.chatOf(session).end()
+		}
+	}
+}
+
+// endAll ends all processes of a chat at once, in at most grace and the 5 s
+// that Kill may take.
+func endAll(m procmgr.Manager, grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), grace+6*time.Second)
+	defer cancel()
+	processes, err := m.List(ctx)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(processes))
+	var ends sync.WaitGroup
+	for i, p := range processes {
+		if p.State != procmgr.Exited {
+			ends.Go(func() { errs[i] = end(ctx, m, p.ID, grace) })
+		}
+	}
+	ends.Wait()
+	return errors.Join(errs...)
+}
+
+// end terminates a process, and kills it where that was not enough.
+func end(ctx context.Context, m procmgr.Manager, id string, grace time.Duration) error {
+	if err := m.Signal(ctx, id, procmgr.Terminate); err == nil {
+		waiting, cancel := context.WithTimeout(ctx, grace)
+		defer cancel()
+		// A wait ends as soon as the shell does, and others may be left then.
+		for {
+			out, err := m.Output(waiting, id, procmgr.OutputRequest{From: math.MaxInt64, Wait: grace})
+			if err != nil || out.Process.State == procmgr.Exited {
+				break
+			}
+		}
+	}
+	if err := m.Signal(ctx, id, procmgr.Kill); !errors.Is(err, procmgr.ErrNotRunning) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// The official TypeScript client, over stdio and over streamable HTTP. The test
+// needs node and npm, and the network where it runs for the first time. Where
+// they are missing it is skipped, and fails with MCP_NEED_NODE set, as in CI.
+func TestTypeScriptClient(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"bash", "node", "npm"} {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("MCP_NEED_NODE") != "" {
+				t.Fatalf("there is no %s, and MCP_NEED_NODE is set", name)
+			}
+			t.Skipf("there is no %s to run the TypeScript client with", name)
+		}
+	}
+	dir := t.TempDir()
+	url, token, _ := startHTTP(t, dir)
+	// Its Close ends npm, node and what they have started, whatever happens.
+	client, err := directory(filepath.Join("testdata", "client"))
+	require.NoError(t, err)
+	local, err := procmgr.NewLocal(&procmgr.Options{
+		WorkDir: func() string { return client },
+		Env:     envpolicy.Policy{KeepSecrets: true}, // npm may have to log in
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, local.Close()) })
+	for kind, target := range map[string][]string{
+		"stdio": {program(t, dir).Path},
+		"http":  {url, token},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			out, err := local.Start(t.Context(), procmgr.StartRequest{
+				Command: "exec bash run.sh '" + strings.Join(append([]string{kind}, target...), "' '") + "'",
+				Wait:    4 * long, // an installation is part of it
+			})
+			require.NoError(t, err)
+			t.Log(out.Text)
+			require.NotNil(t, out.Process.ExitCode, "it takes too long")
+			require.Zero(t, *out.Process.ExitCode)
+			for _, check := range []string{"list", "call", "bad arguments", "progress", "cancel", "lost connection", "two sessions"} {
+				require.Contains(t, out.Text, "ok "+kind+": "+check+"\n")
+			}
+		})
+	}
+}
+
+// The lock file leads nowhere but to the registry that npm is set up with.
+func TestLockFile(t *testing.T) {
+	t.Parallel()
+	lock, err := os.ReadFile(filepath.Join("testdata", "client", "package-lock.json"))
+	require.NoError(t, err)
+	require.NotContains(t, string(lock), `"resolved"`, "npm install --package-lock-only --omit-lockfile-registry-resolved leaves it out")
+	require.Equal(t, bytes.Count(lock, []byte(`"node_modules/`)), bytes.Count(lock, []byte(`"integrity": "sha512-`)))
+	for _, found := range regexp.MustCompile(`"(\w+)": "https?://[^"]*"`).FindAllSubmatch(lock, -1) {
+		require.Equal(t, "url", string(found[1]), "only where packages ask for funding is there a URL: %s", found[0])
+	}
+	require.NotContains(t, strings.ToLower(string(lock)), "registry")
+}
