@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/xerrors"
 
@@ -75,8 +76,7 @@ var _ procmgr.Host = (*Client)(nil)
 // NewClient returns a Client of the handler at a URL: http://HOST:PORT/PREFIX,
 // https://…, or unix:///PATH for a socket. It makes no connection. A URL that
 // cannot be used is [procmgr.ErrInvalid], and so is a Token that no header can
-// carry. The URL must hold no credentials, since
-// URLs end up in logs.
+// carry. The URL must hold no credentials, since URLs end up in logs.
 func NewClient(target string, opts *ClientOptions) (*Client, error) {
 	c, err := newClient(target, opts)
 	if err != nil {
@@ -95,8 +95,8 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 		// The error of url.Parse quotes the URL, and what may be in it.
 		return nil, xerrors.Errorf("the URL cannot be read: %w", procmgr.ErrInvalid)
 	}
-	if err := checkToken(o.Token); err != nil {
-		return nil, err
+	if strings.ContainsFunc(o.Token, unicode.IsControl) {
+		return nil, xerrors.Errorf("Token has a character that no header can carry, most often the end of the line in its file: %w", procmgr.ErrInvalid)
 	}
 	c := &Client{
 		token:     o.Token,
