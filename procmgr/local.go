@@ -216,7 +216,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	r.mu.Unlock()
 	from := min(max(req.From, 0), r.out.visible()) // beyond the end is the end as it is now
 	if m != nil {
-		r.out.watch(m, from)
+		if err := r.out.watch(ctx, m, from); err != nil {
+			return r.output(from, req.Limit, nil), err
+		}
 	}
 	err = r.wait(ctx, state, req.Wait, m)
 	out := r.output(from, req.Limit, m)

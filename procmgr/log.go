@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -180,8 +181,9 @@ type log struct {
 	name string
 	path string
 
-	mu      sync.Mutex // guards what follows
-	file    *os.File   // nil once it is closed
+	mu      sync.Mutex  // guards what follows
+	file    *os.File    // nil once it is closed
+	info    fs.FileInfo // of the file, once it is closed
 	size    int64
 	failed  string // why it has no more, or is not there
 	retired bool   // removed, or about to be
@@ -191,7 +193,7 @@ type log struct {
 func (g *log) write(p []byte) {
 	g.mu.Lock()
 	over := g.failed != "" || g.file == nil || g.retired
-	size := g.size
+	file, size := g.file, g.size
 	g.mu.Unlock()
 	if over || len(p) == 0 {
 		return
@@ -201,13 +203,15 @@ func (g *log) write(p []byte) {
 		g.fail(`no room: all logs together have reached their limit`)
 		return
 	}
+	// Without mu: a slow disk holds up nobody who asks for the process. Only the
+	// stream's writer changes file and size.
+	written, err := file.WriteAt(p[:n], size)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.file == nil || g.retired {
+	if g.retired {
 		g.logs.total.Add(-n)
 		return
 	}
-	written, err := g.file.WriteAt(p[:n], g.size)
 	g.logs.total.Add(int64(written) - n)
 	g.size += int64(written)
 	switch {
@@ -229,6 +233,7 @@ func (g *log) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.file != nil {
+		g.info, _ = g.file.Stat()
 		g.file.Close()
 		g.file = nil
 	}
@@ -280,10 +285,13 @@ func (g *log) read(from, n int64) []byte {
 	file := g.file
 	if file == nil {
 		var err error
-		if file, err = g.logs.root.Open(g.name); err != nil {
+		if file, err = g.logs.root.OpenFile(g.name, os.O_RDONLY|openNow, 0); err != nil {
 			return nil // the host closed the Local, or somebody removed it
 		}
 		defer file.Close()
+		if info, err := file.Stat(); err != nil || !os.SameFile(info, g.info) {
+			return nil // somebody has put another one into its place
+		}
 	}
 	p := make([]byte, n)
 	got, err := file.ReadAt(p, from)
@@ -301,7 +309,7 @@ func (g *log) fill(s *headtail.Snapshot, limit int) {
 	case limit == 0:
 		want = headtail.DefaultTextLimit
 	case limit < 0:
-		want = s.Gap
+		want = math.MaxInt64
 	}
 	from := s.From + int64(len(s.Head))
 	if n := min(s.Gap, want-int64(len(s.Head))); n > 0 {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -48,6 +49,70 @@ func TestLogDirOfOthers(t *testing.T) {
 	require.ErrorContains(t, err, "others can write to it, make it 0700")
 	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
 	newLocal(t, &procmgr.Options{LogDir: dir})
+}
+
+// What a command has put into the place of its log is not read, and holds nobody
+// up.
+func TestLogThatWasReplaced(t *testing.T) {
+	for name, replace := range map[string]func(path, other string) error{
+		"a FIFO":      func(path, _ string) error { return unix.Mkfifo(path, 0o600) },
+		"a link":      func(path, other string) error { return os.Symlink(filepath.Base(other), path) },
+		"another log": func(path, other string) error { return os.Link(other, path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := logged(t, procmgr.Options{Head: 10, Tail: 10})
+			other := run(t, l, "yes other | head -n 1000")
+			out := run(t, l, "seq 1000")
+			path := out.Process.LogPath
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, replace(path, other.Process.LogPath))
+			if name == "a FIFO" {
+				defer notWaitedFor(t, path)()
+			}
+			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+			require.NoError(t, err)
+			require.NotContains(t, out.Text, "other")
+			require.True(t, strings.HasSuffix(out.Text, "999\n1000\n"))
+			out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "other"})
+			require.NoError(t, err)
+			require.False(t, out.Matched)
+		})
+	}
+}
+
+// Nor does what stands in the place of an abandoned directory.
+func TestLogDirWithAFIFO(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "toolproc-logs-x")
+	require.NoError(t, unix.Mkfifo(fifo, 0o600))
+	done := notWaitedFor(t, fifo)
+	newLocal(t, &procmgr.Options{LogDir: dir})
+	done()
+	_, err := os.Lstat(fifo)
+	require.NoError(t, err)
+}
+
+// notWaitedFor returns a function that fails the test if somebody has waited for
+// a writer of a FIFO, whom it lets go on after a while.
+func notWaitedFor(t *testing.T, fifo string) func() {
+	stop, opened := make(chan struct{}), make(chan bool, 1)
+	go func() { // what is returned waits for it
+		select {
+		case <-stop:
+			opened <- false
+		case <-time.After(10 * time.Second):
+			f, err := os.OpenFile(fifo, os.O_RDWR, 0)
+			opened <- true
+			if err == nil {
+				<-stop
+				f.Close()
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		require.False(t, <-opened, "somebody waited")
+	}
 }
 
 // An open log costs a descriptor for as long as its process runs, and none

@@ -7,6 +7,9 @@ import (
 	"os"
 )
 
+// openNow: there is nothing that an open waits for.
+const openNow = 0
+
 // claimLogs: nobody else removes it, and nobody at all while it is open.
 func claimLogs(dir *os.File) bool {
 	dir.Close()

@@ -2,6 +2,7 @@ package procmgr_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,9 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -110,6 +113,70 @@ func TestPagesFromTheLog(t *testing.T) {
 			require.EqualValues(t, len(rest), out.Truncated.OriginalBytes)
 		}
 	}
+}
+
+// A text without a limit has all, also where the log has less of it than the
+// window.
+func TestPagesWithoutALimit(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{Head: 10, Tail: 10})
+	for n := 9; n < 30; n++ {
+		out := run(t, l, fmt.Sprint("seq ", n))
+		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1}})
+		require.NoError(t, err)
+		require.Equal(t, numbers(n), out.Text)
+	}
+}
+
+// What falls out of the window while a wait begins is looked for in the log, also
+// where the search is as fast as the writer.
+func TestUntilFollowsTheLog(t *testing.T) {
+	const lines = 1000
+	s, err := procmgr.NewUntilStream("none", 100, 100)
+	require.NoError(t, err)
+	closed, err := s.Log(filepath.Join(t.TempDir(), "logs"))
+	require.NoError(t, err)
+	defer closed()
+
+	filler := strings.Repeat("x", 30_000) + "\n"
+	size := len(fmt.Sprintf("%sline %06d\n%s", filler, 0, filler))
+	var written atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range lines {
+			s.Write(fmt.Appendf(nil, "%sline %06d\n%s", filler, i, filler))
+			written.Store(int64(i) + 1)
+		}
+	}()
+	all := make(map[int64]*procmgr.UntilStream)
+	for last := int64(-1); last < lines-1; {
+		i := written.Load() // the line that is being written
+		if i == last || i == lines {
+			last = i
+			continue
+		}
+		last = i
+		u, err := s.Another(fmt.Sprintf("^line %06d$", i))
+		require.NoError(t, err)
+		u.Watch(max(i-2, 0) * int64(size))
+		all[i] = u
+	}
+	<-done
+	for i, u := range all {
+		require.True(t, u.Matched(), "line %d of %d", i, len(all))
+	}
+}
+
+// A search of the log ends with ctx, and says so.
+func TestUntilEndsWithItsContext(t *testing.T) {
+	l, _ := logged(t, procmgr.Options{})
+	out := run(t, l, "seq 400000")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	out, err := l.Output(ctx, out.Process.ID, procmgr.OutputRequest{Until: "(.?){200}x$"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.False(t, out.Matched)
+	require.True(t, strings.HasSuffix(out.Text, "400000\n"), "what there is comes all the same")
 }
 
 // Pages of a process that is read while it prints join without overlap or

@@ -8,6 +8,10 @@ import (
 	"syscall"
 )
 
+// openNow makes an open not wait for who writes to a FIFO: what is opened may be
+// anything that a command has put there.
+const openNow = syscall.O_NONBLOCK
+
 // claimLogs locks a directory until it is closed, and reports whether it could:
 // another Local may have it, or may be about to remove it.
 func claimLogs(dir *os.File) bool {
@@ -17,7 +21,7 @@ func claimLogs(dir *os.File) bool {
 // claimAbandoned locks a directory whose Local is gone; nil where it lives, or
 // there is no directory.
 func claimAbandoned(path string) *os.File {
-	dir, err := os.Open(path)
+	dir, err := os.OpenFile(path, os.O_RDONLY|openNow, 0)
 	if err != nil {
 		return nil
 	}

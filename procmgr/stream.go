@@ -1,6 +1,7 @@
 package procmgr
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -68,9 +69,12 @@ type sink struct {
 }
 
 func (s *sink) Write(p []byte) (int, error) {
-	if len(p) == len(s.given) && len(p) > 0 && &p[0] == &s.given[0] {
+	if len(s.text) == 0 && len(p) == len(s.given) && len(p) > 0 && &p[0] == &s.given[0] {
 		s.text = p
 		return len(p), nil
+	}
+	if len(s.buf) == 0 {
+		s.buf = append(s.buf, s.text...)
 	}
 	s.buf = append(s.buf, p...)
 	s.text = s.buf
@@ -182,23 +186,36 @@ func (s *stream) reclaim() {
 func (s *stream) visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 
 // watch lets a matcher see the stream from an offset on, until it is read with.
-// What the window has dropped comes from the log, as far as there is one.
-func (s *stream) watch(m *matcher, from int64) {
+// What the window has dropped comes from the log, as far as there is one. To look
+// through that may take long; an error is ctx's, and then nothing is watched.
+func (s *stream) watch(ctx context.Context, m *matcher, from int64) error {
 	at := max(from, 0)
-	if s.log != nil && s.dropped(at) {
-		s.awaitLog()
-	}
-	for s.log != nil && m.re != nil && !m.done && s.dropped(at) {
+	for ended := s.log == nil || m.re == nil; !s.join(m, from, at, ended); {
 		p := s.log.read(at, logChunk)
 		if len(p) == 0 {
-			break
+			s.awaitLog()
+			p = s.log.read(at, logChunk)
 		}
 		m.feed(p)
+		if err := ctx.Err(); err != nil && !m.done {
+			return err
+		}
 		at += int64(len(p))
+		ended = len(p) == 0 || m.done
 	}
+	return nil
+}
+
+// join goes on with what the window has from an offset on, and with what comes.
+// It reports false where something of that has been dropped, unless the log that
+// would have it has ended.
+func (s *stream) join(m *matcher, from, at int64, ended bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := s.buf.Snapshot(at)
+	if seen.Gap > 0 && !ended {
+		return false
+	}
 	m.begin(seen)
 	if missing := s.buf.Total() - max(at, seen.Total); missing > 0 {
 		m.feed(s.last[max(0, len(s.last)-int(missing)):])
@@ -210,6 +227,7 @@ func (s *stream) watch(m *matcher, from int64) {
 	if !m.done {
 		s.matchers = append(s.matchers, m)
 	}
+	return true
 }
 
 // awaitLog returns once the log has what the window has dropped until now.
@@ -218,15 +236,9 @@ func (s *stream) awaitLog() {
 	defer s.logging.Unlock()
 }
 
-// dropped reports whether the window lacks anything from an offset on.
-func (s *stream) dropped(from int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buf.Snapshot(from).Gap > 0
-}
-
-// logChunk is how much of a log is read at a time, in bytes.
-const logChunk = 256 << 10
+// logChunk is how much of a log is read at a time, in bytes. A slow pattern takes
+// a good part of a second for it, and a caller that is gone is noticed after it.
+const logChunk = 64 << 10
 
 // read takes a snapshot, and at the same moment a matcher back: what it has
 // matched is in the snapshot. pending is what is held back: it comes after the

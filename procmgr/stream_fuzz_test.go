@@ -1,0 +1,40 @@
+package procmgr_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail/plaintext"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// However output arrives, its text is that of a plaintext.Writer. Each byte 1 of
+// the input stands for more than is written at once.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte("a\rb\x01"), []byte{3})
+	f.Add([]byte("a\x1b]0;b\n\x01"), []byte{6})
+	f.Add([]byte("\x01\r\x01\x1b[2J\x01"), []byte{1, 1, 1, 1})
+	f.Fuzz(func(t *testing.T, input, cuts []byte) {
+		if len(input) > 2000 || len(cuts) > 200 {
+			t.Skip()
+		}
+		var writes [][]byte
+		for _, n := range cuts {
+			cut := min(int(n), len(input))
+			writes = append(writes, input[:cut])
+			input = input[cut:]
+		}
+		writes = append(writes, input)
+		for i, p := range writes {
+			writes[i] = bytes.ReplaceAll(p, []byte{1}, bytes.Repeat([]byte("x"), 5000))
+		}
+		var want bytes.Buffer
+		w := plaintext.NewWriter(&want)
+		_, _ = w.Write(slices.Concat(writes...)) // a Buffer never fails
+		_ = w.Flush()
+		require.Equal(t, want.String(), string(procmgr.CleanText(writes)))
+	})
+}
