@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -423,110 +420,6 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// Retrying ends with the caller's context, and with its own time.
-func TestRetriesEnd(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	url := "http://" + l.Addr().String()
-	require.NoError(t, l.Close()) // nobody is there
-
-	c := newClient(t, url, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	out, err := c.Start(ctx, procmgr.StartRequest{ID: "x", Command: "true"})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Empty(t, out.Process.ID, "nothing can have begun")
-
-	c = newClient(t, url, &prochttp.ClientOptions{Retry: 300 * time.Millisecond})
-	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
-	require.ErrorContains(t, err, `prochttp: start "x": the server cannot be reached: `)
-	require.NotErrorIs(t, err, procmgr.ErrUnknown)
-	require.Empty(t, out.Process.ID, "nothing can have begun")
-
-	// Answers that never come leave the command unknown.
-	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
-	c = newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 300 * time.Millisecond})
-	p.set(func(p *proxy) {
-		p.plan = func(r *http.Request) fault {
-			if r.URL.Path == "/start" {
-				return lostAnswer
-			}
-			return none
-		}
-	})
-	command, ran := effects(t)
-	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	require.Equal(t, "x", out.Process.ID)
-	require.Equal(t, 1, ran())
-	found, err := c.Output(t.Context(), "x", procmgr.OutputRequest{})
-	require.NoError(t, err, "its result is there all the same")
-	require.Equal(t, 7, *found.Process.ExitCode)
-}
-
-// What trying again cannot mend is told at once.
-func TestErrorsThatAreNotRetried(t *testing.T) {
-	tls := httptest.NewUnstartedServer(newHandler(t, newLocal(t, nil), nil))
-	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
-	tls.StartTLS()
-	defer tls.Close()
-	requests := 0
-	strange := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests++
-		http.NotFound(w, r)
-	}))
-	moved := serve(t, http.RedirectHandler("https://elsewhere.example/", http.StatusFound))
-	for _, test := range []struct {
-		name, url, token, want string
-	}{
-		{"wrong token", serve(t, newHandler(t, newLocal(t, nil), nil)), "wrong", "the credentials are missing or wrong"},
-		{"unknown authority", tls.URL, token, "certificate"},
-		{"plain HTTP to TLS", "http" + strings.TrimPrefix(tls.URL, "https"), token, "is the URL right?"},
-		{"another kind of server", strange, token, "something answered 404 Not Found that is no toolproc server: is the URL right?"},
-		{"a redirect", moved, token, "redirects are not followed"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := newClient(t, test.url, &prochttp.ClientOptions{Token: test.token, Retry: time.Hour})
-			out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-			require.ErrorContains(t, err, test.want)
-			require.Empty(t, out.Process.ID)
-			require.NotContains(t, err.Error(), token)
-			_, err = c.List(t.Context())
-			require.ErrorContains(t, err, test.want)
-		})
-	}
-	require.LessOrEqual(t, requests, 2)
-}
-
-// What drops the headers of an answer leaves a start unknown, and not unsaid.
-func TestDroppedHeaders(t *testing.T) {
-	inner := serve(t, newHandler(t, newLocal(t, nil), nil))
-	drop := false
-	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		req, _ := http.NewRequestWithContext(r.Context(), r.Method, inner+r.URL.RequestURI(), r.Body)
-		req.Header = r.Header.Clone()
-		res, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			return
-		}
-		defer res.Body.Close()
-		if !drop {
-			w.Header().Set("Toolproc-Instance", res.Header.Get("Toolproc-Instance"))
-		}
-		_, _ = io.Copy(w, res.Body)
-	}))
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	c := newClient(t, url, nil)
-	run(t, c, "true")
-	drop = true
-	command, ran := effects(t)
-	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	require.ErrorContains(t, err, "the answer has no header Toolproc-Instance")
-	require.Equal(t, "x", out.Process.ID)
-	require.Equal(t, 1, ran())
-}
-
 // A wait that knows the state ends where that has changed before it began.
 func TestWaitWithAState(t *testing.T) {
 	local := newLocal(t, nil)
@@ -539,84 +432,4 @@ func TestWaitWithAState(t *testing.T) {
 		require.Less(t, time.Since(began), 30*time.Second)
 	}
 	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
-}
-
-// A server that shuts down ends its waits with an answer.
-func TestGracefulShutdown(t *testing.T) {
-	ctx, shutDown := context.WithCancel(t.Context())
-	local := newLocal(t, nil)
-	handler := newHandler(t, local, &prochttp.HandlerOptions{Token: token, Context: ctx})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server := serveOn(t, l, handler)
-	c := newClient(t, "http://"+l.Addr().String(), nil)
-	m := c.Chat("a")
-	id := begin(t, m, "echo ready; exec sleep 1000").Process.ID
-
-	type result struct {
-		out procmgr.Output
-		err error
-	}
-	results := make(chan result, 3)
-	go func() {
-		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour})
-		results <- result{out, err}
-	}()
-	go func() {
-		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Hour, Until: "never"})
-		results <- result{out, err}
-	}()
-	go func() {
-		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "echo ready; exec sleep 1000", Wait: time.Hour}) // of several requests
-		results <- result{out, err}
-	}()
-	require.Eventually(t, func() bool {
-		all, err := local.List(t.Context())
-		return err == nil && len(all) == 2
-	}, long, time.Millisecond)
-	time.Sleep(50 * time.Millisecond) // for the waits; without it they are answered as well
-	shutDown()
-	for range 3 {
-		r := <-results
-		require.NoError(t, r.err)
-		require.Equal(t, procmgr.Running, r.out.Process.State)
-		require.False(t, r.out.Matched)
-	}
-	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-	require.ErrorIs(t, err, procmgr.ErrClosed)
-	require.NoError(t, server.Shutdown(t.Context()))
-}
-
-// A shutdown in the midst of a start says what is known of it: nothing was
-// started, or it may have been.
-func TestShutdownInAStart(t *testing.T) {
-	for _, test := range []struct {
-		id, want string
-		status   int
-	}{
-		{"", "closed", http.StatusServiceUnavailable},
-		{"x", "unknown", http.StatusInternalServerError},
-	} {
-		ctx, shutDown := context.WithCancel(t.Context())
-		host := shutHost{newLocal(t, nil), shutDown, test.id}
-		r := request(http.MethodPost, "/start", `{"id":"x","command":"true"}`)
-		r.Header.Del("Toolproc-Chat-Id")
-		status, code := ask(t, newHandler(t, host, &prochttp.HandlerOptions{Token: token, Context: ctx}), r)
-		require.Equal(t, test.status, status)
-		require.Equal(t, test.want, code)
-	}
-}
-
-// A shutHost is shut down in the midst of a start, as a client is before its
-// request arrives.
-type shutHost struct {
-	*procmgr.Local
-	shutDown func()
-	id       string // what it says of the process
-}
-
-func (h shutHost) Start(ctx context.Context, _ procmgr.StartRequest) (procmgr.Output, error) {
-	h.shutDown()
-	<-ctx.Done()
-	return procmgr.Output{Process: procmgr.Process{ID: h.id}}, ctx.Err()
 }

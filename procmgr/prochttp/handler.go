@@ -145,14 +145,7 @@ func (o HandlerOptions) check() error {
 		return xerrors.Errorf("nobody may call it: set Authorize or Token, or Insecure where everybody who can connect may run commands: %w", procmgr.ErrInvalid)
 	case ways > 1:
 		return xerrors.Errorf("set one of Authorize, Token and Insecure: %w", procmgr.ErrInvalid)
-	}
-	return checkToken(o.Token)
-}
-
-// checkToken says why a bearer token cannot be sent: most often it was read from
-// a file together with the end of its line.
-func checkToken(token string) error {
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII-1 }) {
+	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII-1 }):
 		return xerrors.Errorf("Token has a character that a header cannot carry, use printable ASCII without spaces: %w", procmgr.ErrInvalid)
 	}
 	return nil

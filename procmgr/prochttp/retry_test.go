@@ -2,7 +2,11 @@ package prochttp_test
 
 import (
 	"context"
+	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -136,4 +140,108 @@ func TestRestartWhileAStartWaits(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	require.ErrorContains(t, err, "the server was restarted since")
 	require.Equal(t, "x", out.Process.ID)
+}
+
+// Retrying ends with the caller's context, and with its own time.
+func TestRetriesEnd(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	url := "http://" + l.Addr().String()
+	require.NoError(t, l.Close()) // nobody is there
+
+	c := newClient(t, url, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	out, err := c.Start(ctx, procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, out.Process.ID, "nothing can have begun")
+
+	c = newClient(t, url, &prochttp.ClientOptions{Retry: 300 * time.Millisecond})
+	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorContains(t, err, `prochttp: start "x": the server cannot be reached: `)
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID, "nothing can have begun")
+
+	// Answers that never come leave the command unknown.
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c = newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 300 * time.Millisecond})
+	p.set(func(p *proxy) {
+		p.plan = func(r *http.Request) fault {
+			if r.URL.Path == "/start" {
+				return lostAnswer
+			}
+			return none
+		}
+	})
+	command, ran := effects(t)
+	out, err = c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.Equal(t, "x", out.Process.ID)
+	require.Equal(t, 1, ran())
+	found, err := c.Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.NoError(t, err, "its result is there all the same")
+	require.Equal(t, 7, *found.Process.ExitCode)
+}
+
+// What trying again cannot mend is told at once.
+func TestErrorsThatAreNotRetried(t *testing.T) {
+	tls := httptest.NewUnstartedServer(newHandler(t, newLocal(t, nil), nil))
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
+	defer tls.Close()
+	requests := 0
+	strange := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		http.NotFound(w, r)
+	}))
+	moved := serve(t, http.RedirectHandler("https://elsewhere.example/", http.StatusFound))
+	for _, test := range []struct {
+		name, url, token, want string
+	}{
+		{"wrong token", serve(t, newHandler(t, newLocal(t, nil), nil)), "wrong", "the credentials are missing or wrong"},
+		{"unknown authority", tls.URL, token, "certificate"},
+		{"plain HTTP to TLS", "http" + strings.TrimPrefix(tls.URL, "https"), token, "is the URL right?"},
+		{"another kind of server", strange, token, "something answered 404 Not Found that is no toolproc server: is the URL right?"},
+		{"a redirect", moved, token, "redirects are not followed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClient(t, test.url, &prochttp.ClientOptions{Token: test.token, Retry: time.Hour})
+			out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+			require.ErrorContains(t, err, test.want)
+			require.Empty(t, out.Process.ID)
+			require.NotContains(t, err.Error(), token)
+			_, err = c.List(t.Context())
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+	require.LessOrEqual(t, requests, 2)
+}
+
+// What drops the headers of an answer leaves a start unknown, and not unsaid.
+func TestDroppedHeaders(t *testing.T) {
+	inner := serve(t, newHandler(t, newLocal(t, nil), nil))
+	drop := false
+	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		req, _ := http.NewRequestWithContext(r.Context(), r.Method, inner+r.URL.RequestURI(), r.Body)
+		req.Header = r.Header.Clone()
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			return
+		}
+		defer res.Body.Close()
+		if !drop {
+			w.Header().Set("Toolproc-Instance", res.Header.Get("Toolproc-Instance"))
+		}
+		_, _ = io.Copy(w, res.Body)
+	}))
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	c := newClient(t, url, nil)
+	run(t, c, "true")
+	drop = true
+	command, ran := effects(t)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: command, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.ErrorContains(t, err, "the answer has no header Toolproc-Instance")
+	require.Equal(t, "x", out.Process.ID)
+	require.Equal(t, 1, ran())
 }

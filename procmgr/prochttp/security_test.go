@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -340,59 +339,6 @@ func TestKeysAreTheChats(t *testing.T) {
 		require.Equal(t, http.StatusOK, status)
 		require.Equal(t, procmgr.Exited, ended(t, local.Chat(chat), "same").Process.State)
 	}
-}
-
-// Too many waits are refused, and give their places back.
-func TestTooManyWaiters(t *testing.T) {
-	local := newLocal(t, nil)
-	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
-	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})
-	var wg sync.WaitGroup
-	for _, query := range []string{"wait=1m", "wait=1m&wait_id=w&until=never"} {
-		wg.Go(func() { ask(t, h, request(http.MethodGet, "/"+id+"/output?"+query, "")) })
-	}
-	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 2 }, long, time.Millisecond)
-	for _, r := range []*http.Request{
-		request(http.MethodGet, "/"+id+"/output?wait=1m", ""),
-		request(http.MethodGet, "/"+id+"/output?wait=1m&wait_id=v", ""),
-		request(http.MethodPost, "/start", `{"command":"true","wait":"1m"}`),
-	} {
-		status, code := ask(t, h, r)
-		require.Equal(t, http.StatusTooManyRequests, status)
-		require.Equal(t, "busy", code)
-	}
-	status, _ := ask(t, h, request(http.MethodGet, "/"+id+"/output", ""))
-	require.Equal(t, http.StatusOK, status, "reading takes no place")
-	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
-	wg.Wait()
-	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
-	all, err := local.List(t.Context())
-	require.NoError(t, err)
-	require.Len(t, all, 1, "nothing was started")
-}
-
-// A wait that many requests ask for takes a place for each of them.
-func TestWaitersOfOneName(t *testing.T) {
-	local := newLocal(t, nil)
-	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
-	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})
-	statuses := make(chan int)
-	for range 5 {
-		go func() {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, request(http.MethodGet, "/"+id+"/output?wait=1m&wait_id=w", ""))
-			statuses <- w.Code
-		}()
-	}
-	for range 3 {
-		require.Equal(t, http.StatusTooManyRequests, <-statuses)
-	}
-	require.Equal(t, 2, prochttp.Waiters(h))
-	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
-	for range 2 {
-		require.Equal(t, http.StatusOK, <-statuses)
-	}
-	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
 }
 
 // What is secret is in no log and no error: credentials, commands, output,

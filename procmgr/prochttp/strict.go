@@ -46,9 +46,11 @@ func decodeStrict(data []byte, v any) error {
 func checkNames(data []byte, t reflect.Type) error {
 	isMap := t.Kind() == reflect.Map
 	fields := make(map[string]reflect.Type)
-	for i := 0; !isMap && i < t.NumField(); i++ {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[name] = t.Field(i).Type
+	if !isMap {
+		for i := range t.NumField() {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			fields[name] = t.Field(i).Type
+		}
 	}
 	seen := make(map[string]bool)
 	dec := json.NewDecoder(bytes.NewReader(data))
