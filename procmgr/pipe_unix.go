@@ -114,19 +114,8 @@ func (p *pipe) read(fd int) (n int, more bool) {
 	return n, true
 }
 
-func (p *pipe) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.ended {
-		p.endLocked()
-	}
-}
-
 func (p *pipe) endLocked() {
 	p.ended = true
 	p.out.end()
 	close(p.eof)
 }
-
-// close ends collect, whoever still holds the other end.
-func (p *pipe) close() { _ = p.file.Close() }

@@ -149,23 +149,12 @@ func available(handle windows.Handle) (int, error) {
 	return int(n), nil
 }
 
-func (p *pipe) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.ended {
-		p.endLocked()
-	}
-}
-
 func (p *pipe) endLocked() {
 	p.ended = true
 	p.out.end()
 	close(p.eof)
 	_ = windows.CloseHandle(p.io.HEvent)
 }
-
-// close ends collect, whoever still holds the other end.
-func (p *pipe) close() { _ = p.file.Close() }
 
 // discard closes a pipe that nothing was started with: the stream goes on.
 func (p *pipe) discard() {
