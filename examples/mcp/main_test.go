@@ -72,7 +72,7 @@ func leftBehind(variable string) (pids []string) {
 func newLocal(t *testing.T) (local *procmgr.Local, dir string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("no processes can be run here yet")
+		t.Skip("the commands are a POSIX shell's")
 	}
 	dir = t.TempDir()
 	local, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }, StopGrace: stopGrace})

@@ -116,7 +116,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func scratch(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("no processes can be run here yet")
+		t.Skip("the commands are a POSIX shell's")
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

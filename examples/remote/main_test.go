@@ -241,7 +241,7 @@ func waitFor(t *testing.T, pattern string) {
 func scratch(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("no processes can be run here yet")
+		t.Skip("the commands are a POSIX shell's")
 	}
 	tmp, err := os.MkdirTemp("", "") //nolint:usetesting // the path of a socket in it must be short
 	require.NoError(t, err)
