@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -331,6 +330,3 @@ func (q *request) logTo(log *slog.Logger, took time.Duration) {
 
 // clip bounds what a caller chose, for a log.
 func clip(s string) string { return s[:min(len(s), maxChat)] }
-
-// newKey returns a random name of 26 characters.
-func newKey() string { return rand.Text() }

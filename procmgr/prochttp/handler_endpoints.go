@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"golang.org/x/xerrors"
 
@@ -74,25 +73,6 @@ func (h *handler) untilShutdown(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// output serves an output, with a wait of at most maxSlice.
-func (q *request) output() {
-	query, err := parseOutputQuery(q.URL.RawQuery)
-	if err != nil {
-		q.failWith("output", err, nil)
-		return
-	}
-	query.Wait = min(query.Wait, maxSlice)
-	if query.Wait == 0 {
-		query.WaitID = ""
-	}
-	q.extend(query.Wait)
-	out, waiting, err := q.wait(query)
-	if err == nil && waiting {
-		q.w.Header().Set(headerWaiting, "true")
-	}
-	q.finish("output", out, err)
-}
-
 // list serves a list.
 func (q *request) list() {
 	all, err := q.manager.List(q.Context())
@@ -134,9 +114,6 @@ func (q *request) signal() {
 	}
 	q.answer(http.StatusOK, struct{}{})
 }
-
-// signalTime is how long a signal may take: a kill gives up after 5 s.
-const signalTime = 15 * time.Second
 
 // finish answers with an output, or with an error and what is known besides.
 func (q *request) finish(verb string, out procmgr.Output, err error) {

@@ -2,6 +2,7 @@ package prochttp
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -44,6 +45,9 @@ const (
 
 // maxSlice is the longest wait of one request.
 const maxSlice = 5 * time.Minute
+
+// signalTime is how long a signal may take: a kill gives up after 5 s.
+const signalTime = 15 * time.Second
 
 // maxChat is the longest ID of a chat in bytes, as procmgr has it.
 const maxChat = 256
@@ -213,6 +217,9 @@ func checkKey(key string) error {
 	}
 	return nil
 }
+
+// newKey returns a random name of 26 characters.
+func newKey() string { return rand.Text() }
 
 // checkChat says what is wrong with the ID of a chat.
 func checkChat(id string) error {

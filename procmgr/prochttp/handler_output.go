@@ -1,0 +1,104 @@
+package prochttp
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// output serves an output, with a wait of at most maxSlice.
+func (q *request) output() {
+	query, err := parseOutputQuery(q.URL.RawQuery)
+	if err != nil {
+		q.failWith("output", err, nil)
+		return
+	}
+	query.Wait = min(query.Wait, maxSlice)
+	if query.Wait == 0 {
+		query.WaitID = ""
+	}
+	q.extend(query.Wait)
+	out, waiting, err := q.wait(query)
+	if err == nil && waiting {
+		q.w.Header().Set(headerWaiting, "true")
+	}
+	q.finish("output", out, err)
+}
+
+// wait serves an output that may wait. waiting reports whether the time of the
+// request was up before the wait's own end.
+func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err error) {
+	snapshot := query.OutputRequest
+	snapshot.Wait = 0
+	if query.Wait == 0 || q.h.opts.Context.Err() != nil {
+		// A pattern needs no wait to match what is there already.
+		out, err = q.manager.Output(q.Context(), q.id, snapshot)
+		return out, false, err
+	}
+	ctx, done := q.h.untilShutdown(q.Context())
+	defer done()
+
+	if query.WaitID == "" && query.State != "" {
+		out, err := q.manager.Output(ctx, q.id, snapshot)
+		if err != nil || out.Matched || out.Process.State != query.State {
+			return out, false, err
+		}
+	}
+	if query.WaitID == "" {
+		release, ok := q.h.waits.enter(true)
+		if !ok {
+			return out, false, errBusy
+		}
+		defer release()
+		out, err = q.manager.Output(ctx, q.id, query.OutputRequest)
+	} else {
+		out, waiting, err = q.heldOutput(ctx, &query)
+	}
+	if err != nil && ctx.Err() != nil && q.Context().Err() == nil {
+		waiting = false // the server is about to end: that is all there will be
+		snapshot.From = query.From
+		out, err = q.manager.Output(q.Context(), q.id, snapshot)
+	}
+	return out, waiting, err
+}
+
+// heldOutput waits in a wait that outlives the request, its own or that of an
+// earlier request with the same name. query gets the offset of that one.
+func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procmgr.Output, waiting bool, err error) {
+	snapshot := query.OutputRequest
+	snapshot.Wait = 0
+	key := waitKey{q.chat, q.id, query.WaitID, snapshot}
+	held, began, err := q.h.waits.join(ctx, q.manager, key)
+	if err != nil {
+		return out, false, err
+	}
+	defer q.h.waits.leave(key, held)
+	defer func() { query.From = held.from.Load() }()
+	if began && query.State != "" {
+		// The state that the caller knows may have changed before the wait
+		// for a change began.
+		out, err := q.manager.Output(ctx, q.id, snapshot)
+		if err != nil || out.Matched || out.Process.State != query.State {
+			return out, false, err
+		}
+	}
+	timer := time.NewTimer(query.Wait)
+	defer timer.Stop()
+	select {
+	case <-held.done:
+		return held.out, false, held.err
+	case <-ctx.Done():
+		return out, false, ctx.Err()
+	case <-timer.C:
+	}
+	select {
+	case <-held.done:
+		return held.out, false, held.err
+	default:
+	}
+	snapshot.From, snapshot.Until = held.from.Load(), ""
+	out, err = q.manager.Output(ctx, q.id, snapshot)
+	// A state that changed before the wait for a change began ends it too.
+	return out, query.State == "" || out.Process.State == query.State, err
+}
