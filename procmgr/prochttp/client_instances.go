@@ -1,9 +1,7 @@
 package prochttp
 
 import (
-	"context"
 	"errors"
-	"net/http"
 	"sync"
 
 	"golang.org/x/xerrors"
@@ -32,20 +30,6 @@ type sentTo struct {
 	instance string
 	place    int  // in order
 	shared   bool // by more than one call: none of them knows what the others did
-}
-
-// instanceFor returns which server a start is meant for. asked reports that the
-// ID was sent before.
-func (c *Client) instanceFor(ctx context.Context, chat, id string) (instance string, asked bool, err error) {
-	if instance, asked = c.seen.claim(chat, id); instance != "" {
-		return instance, asked, nil
-	}
-	// The first call of all: a start that names nobody could run twice.
-	if _, err := c.call(ctx, &call{manager: &c.all, method: http.MethodGet, path: pathHealth}); err != nil {
-		return "", false, err
-	}
-	instance, asked = c.seen.claim(chat, id)
-	return instance, asked, nil
 }
 
 // claim returns where an ID was sent, or remembers that it goes to the server

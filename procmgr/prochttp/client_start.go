@@ -11,6 +11,18 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
+// maxRestarts is how many servers in a row may turn out to be new ones.
+const maxRestarts = 5
+
+// A starting is a start on its way.
+type starting struct {
+	*manager
+	req   procmgr.StartRequest // with an ID
+	until time.Time            // the end of its wait
+	call  *call
+	asked bool // the ID was sent before, by another call
+}
+
 // start starts a command under an ID, its caller's or one of its own, so that
 // it can ask again for an answer that was lost.
 func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -24,149 +36,127 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	if own {
 		req.ID = procmgr.NewID()
 	}
-	until := time.Now().Add(req.Wait)
-	body, err := newStartBody(req)
-	if err != nil {
-		return procmgr.Output{}, err
-	}
-	instance, asked, err := m.c.instanceFor(ctx, m.chat, req.ID)
+	s, err := m.newStarting(ctx, req)
 	if err != nil {
 		return procmgr.Output{}, err // nothing was sent
 	}
+	answer, err := s.send(ctx)
+	if err != nil {
+		return s.failed(ctx, answer, err)
+	}
+	out, err := s.wait(ctx, answer)
+	if own {
+		out.Process.Attached = false // an attempt of this call is no other call
+	}
+	return out, err
+}
 
-	// What may be known of the process, where it may have begun.
-	begun := procmgr.Output{Process: procmgr.Process{ID: req.ID, ChatID: m.chat}}
-	c := &call{
-		manager:  m,
-		id:       req.ID,
-		method:   http.MethodPost,
-		path:     pathStart,
-		instance: instance,
+// newStarting makes the call of a start, and finds out which server it is for.
+func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*starting, error) {
+	s := &starting{manager: m, req: req, until: time.Now().Add(req.Wait)}
+	body, err := newStartBody(req)
+	if err != nil {
+		return nil, err
+	}
+	s.call = &call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart}
+	if s.call.instance, s.asked, err = m.c.instanceFor(ctx, m.chat, req.ID); err != nil {
+		return nil, err
 	}
 	again := false
-	c.prepare = func() {
+	s.call.prepare = func() {
 		left := req.Wait
 		if again {
-			left = time.Until(until)
+			left = time.Until(s.until)
 		}
 		again = true
-		c.wait = max(min(left, m.c.slice), 0)
-		c.body = body.encode(c.wait)
+		s.call.wait = max(min(left, m.c.slice), 0)
+		s.call.body = body.encode(s.call.wait)
 	}
-	var answer *answer
+	return s, nil
+}
+
+// instanceFor returns which server a start is meant for. asked reports that the
+// ID was sent before.
+func (c *Client) instanceFor(ctx context.Context, chat, id string) (instance string, asked bool, err error) {
+	if instance, asked = c.seen.claim(chat, id); instance != "" {
+		return instance, asked, nil
+	}
+	// The first call of all: a start that names nobody could run twice.
+	if _, err := c.call(ctx, &call{manager: &c.all, method: http.MethodGet, path: pathHealth}); err != nil {
+		return "", false, err
+	}
+	instance, asked = c.seen.claim(chat, id)
+	return instance, asked, nil
+}
+
+// send sends a start until it is answered. It moves on to a new server as long
+// as nothing can have run under the ID, neither there nor where the client
+// believed to be.
+func (s *starting) send(ctx context.Context) (answer *answer, err error) {
 	for range maxRestarts {
-		answer, err = m.c.call(ctx, c)
+		answer, err = s.c.call(ctx, s.call)
 		restarted := answer != nil && answer.failure.Code == codeRestarted
-		if !restarted || asked || c.mayHaveArrived {
+		if !restarted || s.asked || s.call.mayHaveArrived {
 			break
 		}
-		// Nothing has run under this ID, neither here nor where the client
-		// believed to be.
-		if !m.c.seen.move(m.chat, req.ID, answer.instance) {
+		if !s.c.seen.move(s.chat, s.req.ID, answer.instance) {
 			break
 		}
-		c.instance = answer.instance
+		s.call.instance = answer.instance
 	}
+	return answer, err
+}
+
+// begun is what is known of a process that may have begun.
+func (s *starting) begun() procmgr.Output {
+	return procmgr.Output{Process: procmgr.Process{ID: s.req.ID, ChatID: s.chat}}
+}
+
+// failed returns what is known of a start that ended with an error: the Output
+// has an ID if the command may have begun. answer is nil if there was none.
+func (s *starting) failed(ctx context.Context, answer *answer, err error) (procmgr.Output, error) {
 	switch {
-	case err == nil:
 	case answer != nil && answer.failure.Code == codeRestarted:
-		return begun, xerrors.Errorf("the server was restarted after the command was sent to it: %w", procmgr.ErrUnknown)
+		return s.begun(), xerrors.Errorf("the server was restarted after the command was sent to it: %w", procmgr.ErrUnknown)
 	case answer != nil && answer.failure.Result != nil:
-		if out := *answer.failure.Result; m.isOf(out.Process, req.ID) {
+		if out := *answer.failure.Result; s.isOf(out.Process, s.req.ID) {
 			return out, err
 		}
-		return begun, err
+		return s.begun(), err
 	case errors.Is(err, procmgr.ErrUnknown):
-		return begun, err
-	case !c.mayHaveArrived:
-		if !asked {
-			m.c.seen.forget(m.chat, req.ID)
+		return s.begun(), err
+	case !s.call.mayHaveArrived:
+		if !s.asked {
+			s.c.seen.forget(s.chat, s.req.ID)
 		}
 		return procmgr.Output{}, err
 	case ctx.Err() != nil, errors.Is(err, procmgr.ErrConflict):
-		return begun, err // a conflict is every attempt's
+		return s.begun(), err // a conflict is every attempt's
 	case answer != nil:
 		// It says nothing of the attempt before it.
 		_, message := answer.failure.Code.status()
-		return begun, xerrors.Errorf("an attempt got no answer, and the next one this: %s: %w", message, procmgr.ErrUnknown)
-	default:
-		return begun, unknown(err)
+		return s.begun(), xerrors.Errorf("an attempt got no answer, and the next one this: %s: %w", message, procmgr.ErrUnknown)
 	}
+	return s.begun(), unknown(err)
+}
 
-	out, err := answer.output(m, req.ID)
+// wait reads the answer of a start, and waits for what is left of its time.
+func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, error) {
+	out, err := answer.output(s.manager, s.req.ID)
 	if err != nil {
-		return begun, unknown(err)
+		return s.begun(), unknown(err)
 	}
-	attached := out.Process.Attached && !own // an attempt of this call is no other call
-	if left := time.Until(until); answer.waiting && left > 0 {
-		more, err := m.output(ctx, req.ID, procmgr.OutputRequest{Wait: left, Limit: req.Limit}, procmgr.Running)
-		if err != nil {
-			if more.Process.ID == "" {
-				more = out
-			}
-			more.Process.Attached = attached
-			if errors.Is(err, procmgr.ErrNotFound) {
-				err = unknown(err) // it was there
-			}
-			return more, err
-		}
-		out = more
+	left := time.Until(s.until)
+	if !answer.waiting || left <= 0 {
+		return out, nil
 	}
-	out.Process.Attached = attached
-	return out, nil
-}
-
-// maxRestarts is how many servers in a row may turn out to be new ones.
-const maxRestarts = 5
-
-// output reads what a process has printed. It waits in slices. state is what
-// the caller knows of the process, or "".
-func (m *manager) output(ctx context.Context, id string, req procmgr.OutputRequest, state procmgr.State) (procmgr.Output, error) {
-	if err := m.check(); err != nil {
-		return procmgr.Output{}, err
+	more, err := s.output(ctx, s.req.ID, procmgr.OutputRequest{Wait: left, Limit: s.req.Limit}, procmgr.Running)
+	if err != nil && more.Process.ID == "" {
+		more = out
 	}
-	switch {
-	case id == "" || len(id) > maxPath:
-		return procmgr.Output{}, procmgr.ErrNotFound
-	case len(req.Until) > maxPath:
-		return procmgr.Output{}, xerrors.Errorf("the pattern has %d bytes: %w", len(req.Until), procmgr.ErrInvalid)
+	more.Process.Attached = out.Process.Attached
+	if errors.Is(err, procmgr.ErrNotFound) {
+		err = unknown(err) // it was there
 	}
-	query := outputQuery{OutputRequest: req, State: state}
-	if req.Until != "" || req.Wait > m.c.slice || state != "" {
-		query.WaitID = newKey()
-	}
-	began := time.Now()
-	var last procmgr.Output
-	for {
-		c := &call{manager: m, id: id, method: http.MethodGet, path: processPath(id, "output")}
-		c.prepare = func() {
-			query.Wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
-			c.wait = query.Wait
-			c.query = query.encode()
-		}
-		answer, err := m.c.call(ctx, c)
-		if err != nil {
-			if answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id) {
-				last = *answer.failure.Result
-			}
-			return last, m.c.seen.explain(m.chat, id, err)
-		}
-		out, err := answer.output(m, id)
-		if err != nil {
-			return last, err
-		}
-		changed := query.State != "" && out.Process.State != query.State
-		if !answer.waiting || changed || time.Since(began) >= req.Wait {
-			return out, nil
-		}
-		last, query.State = out, out.Process.State
-	}
-}
-
-// unknown is the error of a start that may have happened.
-func unknown(err error) error {
-	if errors.Is(err, procmgr.ErrUnknown) {
-		return err
-	}
-	return xerrors.Errorf("%v: %w", err, procmgr.ErrUnknown)
+	return more, err
 }

@@ -157,3 +157,11 @@ func wrap(verb, id string, err error) error {
 	}
 	return xerrors.Errorf("prochttp: %s: %w", callName(verb, id), err)
 }
+
+// unknown is the error of a start that may have happened.
+func unknown(err error) error {
+	if errors.Is(err, procmgr.ErrUnknown) {
+		return err
+	}
+	return xerrors.Errorf("%v: %w", err, procmgr.ErrUnknown)
+}
