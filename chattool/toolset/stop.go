@@ -66,55 +66,77 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 	if r.req.Background {
 		return r.leave(ctx, out)
 	}
-	id := r.req.ID
-	asked := r.signal(ctx, procmgr.Terminate)
-	switch {
-	case errors.Is(asked, procmgr.ErrNotFound) && errors.Is(err, procmgr.ErrUnknown):
-		return r.set.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, id)
+	switch asked := r.signal(ctx, procmgr.Terminate); {
 	case errors.Is(asked, procmgr.ErrNotFound):
-		// This spends the ID: a start that is still on its way runs nothing.
-		return r.set.canceled(ctx, "the command was not started", nil, "")
+		return r.prevented(ctx, err)
 	case errors.Is(asked, procmgr.ErrNotRunning):
-		if found, err := r.set.snapshot(ctx, r.m, id); err == nil {
-			out = found
-		}
-		if out.Process.ID == "" {
-			return r.set.canceled(ctx, "the command had ended by then", nil, "")
-		}
-		return r.set.canceled(ctx, "the command had ended by then", &out, "")
+		return r.over(ctx, out)
 	case asked == nil:
-		sctx, done := fresh(ctx, stopGrace+snapshotLimit)
-		stopped, err := r.set.settle(sctx, r.m, id, 0, stopGrace)
-		done()
-		if err == nil && stopped.Process.State == procmgr.Exited {
+		if stopped, ok := r.stopped(ctx); ok {
 			return r.set.canceled(ctx, "the command was stopped", &stopped, "")
 		}
 	}
-
 	// It ignores the signal, or the signal did not get through.
+	return r.kill(ctx, out)
+}
+
+// prevented reports on a command that the manager does not know. The signal has
+// spent its ID: a start that is still on its way runs nothing. err is what Start
+// returned.
+func (r *run) prevented(ctx context.Context, err error) Result {
+	if errors.Is(err, procmgr.ErrUnknown) {
+		return r.set.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
+	}
+	return r.set.canceled(ctx, "the command was not started", nil, "")
+}
+
+// over reports on a command that had ended before the signal came. out is what
+// is known of it, or nothing.
+func (r *run) over(ctx context.Context, out procmgr.Output) Result {
+	const did = "the command had ended by then"
+	if found, err := r.set.snapshot(ctx, r.m, r.req.ID); err == nil {
+		out = found
+	}
+	if out.Process.ID == "" {
+		return r.set.canceled(ctx, did, nil, "")
+	}
+	return r.set.canceled(ctx, did, &out, "")
+}
+
+// stopped gives a command that was asked to end the time to do so.
+func (r *run) stopped(ctx context.Context) (out procmgr.Output, ok bool) {
+	ctx, done := fresh(ctx, stopGrace+snapshotLimit)
+	defer done()
+	out, err := r.set.settle(ctx, r.m, r.req.ID, 0, stopGrace)
+	return out, err == nil && out.Process.State == procmgr.Exited
+}
+
+// kill ends a command that did not end when it was asked to. out is what is
+// known of it, or nothing.
+func (r *run) kill(ctx context.Context, out procmgr.Output) Result {
 	killed := r.signal(ctx, procmgr.Kill)
 	if errors.Is(killed, procmgr.ErrNotFound) {
 		return r.set.canceled(ctx, "the command was not started", nil, "")
 	}
 	ended := killed == nil || errors.Is(killed, procmgr.ErrNotRunning)
-	found, ferr := r.set.snapshot(ctx, r.m, id)
+	found, err := r.set.snapshot(ctx, r.m, r.req.ID)
 	switch {
-	case ended && ferr != nil:
+	case ended && err != nil:
 		return r.set.canceled(ctx, "the command was killed", nil, "")
-	case ferr == nil && found.Process.State == procmgr.Exited:
+	case err == nil && found.Process.State == procmgr.Exited:
 		return r.set.canceled(ctx, "the command was killed, since it did not end when asked to", &found, "")
 	}
-	did := "the command could not be stopped and may still run, as process " + id
+	did := "the command could not be stopped and may still run, as process " + r.req.ID
 	if !ended {
 		did += ": " + words(killed)
 	}
 	switch {
-	case ferr == nil:
+	case err == nil:
 		return r.set.canceled(ctx, did, &found, "")
 	case out.Process.ID != "":
 		return r.set.canceled(ctx, did, &out, "")
 	}
-	return r.set.canceled(ctx, did, nil, id)
+	return r.set.canceled(ctx, did, nil, r.req.ID)
 }
 
 // leave reports on a background command whose caller is gone.
