@@ -89,22 +89,22 @@ func (c *Client) instanceFor(ctx context.Context, chat, id string) (instance str
 	return instance, asked, nil
 }
 
+// errTurns is the error of a start that meets a new server each time.
+var errTurns = xerrors.Errorf("each of %d servers in a row was another one, and nothing was started: do several take turns behind one URL?", maxRestarts)
+
 // send sends a start until it is answered. It moves on to a new server as long
 // as nothing can have run under the ID, neither there nor where the client
 // believed to be.
-func (s *starting) send(ctx context.Context) (answer *answer, err error) {
+func (s *starting) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
-		answer, err = s.c.call(ctx, s.call)
-		restarted := answer != nil && answer.failure.Code == codeRestarted
-		if !restarted || s.asked || s.call.mayHaveArrived {
-			break
-		}
-		if !s.c.seen.move(s.chat, s.req.ID, answer.instance) {
-			break
+		answer, err := s.c.call(ctx, s.call)
+		moved := answer != nil && answer.failure.Code == codeRestarted && answer.instance != s.call.instance
+		if !moved || s.asked || s.call.mayHaveArrived || !s.c.seen.move(s.chat, s.req.ID, answer.instance) {
+			return answer, err
 		}
 		s.call.instance = answer.instance
 	}
-	return answer, err
+	return nil, errTurns
 }
 
 // begun is what is known of a process that may have begun.
