@@ -125,11 +125,11 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 		return s.begun(), err
 	case errors.Is(err, procmgr.ErrUnknown):
 		return s.begun(), err
-	case !s.call.mayHaveArrived:
-		if !s.asked {
-			s.c.seen.forget(s.chat, s.req.ID)
-		}
+	case !s.call.mayHaveArrived && !s.asked:
+		s.c.seen.forget(s.chat, s.req.ID)
 		return procmgr.Output{}, err
+	case !s.call.mayHaveArrived && answer != nil:
+		return procmgr.Output{}, err // the server has begun nothing for this call
 	case ctx.Err() != nil, errors.Is(err, procmgr.ErrConflict):
 		return s.begun(), err // a conflict is every attempt's
 	case answer != nil:
