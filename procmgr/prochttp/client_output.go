@@ -30,8 +30,14 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 	var last procmgr.Output
 	for {
 		c := &call{manager: m, id: id, method: http.MethodGet, path: processPath(id, "output")}
+		least := time.Duration(0)
+		if query.State != "" {
+			// The server holds the wait. A request without a wait would read
+			// from another end: the one that there is by now.
+			least = time.Millisecond
+		}
 		c.prepare = func() {
-			query.Wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
+			query.Wait = max(min(req.Wait-time.Since(began), m.c.slice), least)
 			c.wait = query.Wait
 			c.query = query.encode()
 		}

@@ -2,9 +2,12 @@ package prochttp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -110,6 +113,47 @@ func TestBeyondTheEndInSlices(t *testing.T) {
 	}
 	require.Greater(t, p.count("/output"), 4)
 	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// A slice that is lost as the time runs out is asked for again, and its answer
+// has what was printed since the wait began.
+func TestLastSliceIsLost(t *testing.T) {
+	local := newLocal(t, nil)
+	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
+	id := begin(t, local, `echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done; echo tick; exec sleep 1000`).Process.ID
+	const wait = 300 * time.Millisecond
+	lost := &lostSlice{before: func() {
+		over := time.NewTimer(wait)
+		require.NoError(t, os.WriteFile(file, nil, 0o600))
+		out, err := local.Output(t.Context(), id, procmgr.OutputRequest{Until: "^tick$", Wait: long})
+		require.NoError(t, err)
+		require.True(t, out.Matched)
+		<-over.C
+	}}
+	defer lost.CloseIdleConnections()
+	c := newClient(t, serve(t, newHandler(t, local, nil)), &prochttp.ClientOptions{Token: token, Transport: lost})
+	prochttp.SetSlice(c, 20*time.Millisecond)
+	out, err := c.Output(t.Context(), id, procmgr.OutputRequest{From: 1 << 40, Wait: wait})
+	require.NoError(t, err)
+	require.Equal(t, "tick\n", out.Text)
+	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// A lostSlice loses the second request for an output.
+type lostSlice struct {
+	http.Transport
+	outputs int
+	before  func()
+}
+
+func (l *lostSlice) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/output") {
+		if l.outputs++; l.outputs == 2 {
+			l.before()
+			return nil, errors.New("lost")
+		}
+	}
+	return l.Transport.RoundTrip(r)
 }
 
 // A state that changes before the host has begun to wait for a change is seen
