@@ -114,6 +114,11 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 		switch {
 		case errors.As(err, &lost):
 			what.mayHaveArrived = what.mayHaveArrived || lost.sent
+			if lost.timeout && c.own != nil {
+				// The connection has died in silence, and most likely so have
+				// those that lie idle beside it.
+				c.own.CloseIdleConnections()
+			}
 		case err != nil:
 			return nil, err
 		case answer.failure.Code == codeBusy:

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -69,6 +71,32 @@ func TestSlowCut(t *testing.T) {
 	defer cancel()
 	_, err := c.List(ctx)
 	require.ErrorContains(t, err, "the server cannot be reached")
+}
+
+// Connections that have died in silence, all at once as when a router forgets
+// them, cost a call one attempt and not one each.
+func TestConnectionsDieInSilence(t *testing.T) {
+	t.Parallel()
+	local := newLocal(t, nil)
+	r := newRouter(t, serve(t, newHandler(t, local, nil)))
+	c := newClient(t, r.url, nil)
+	id := begin(t, local, "echo ready; exec sleep 1000").Process.ID
+	const idle = 4
+	var wg sync.WaitGroup
+	for range idle {
+		wg.Go(func() {
+			_, err := c.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, Until: "^go$"})
+			assert.NoError(t, err)
+		})
+	}
+	require.Eventually(t, func() bool { return r.count() == idle }, long, time.Millisecond)
+	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
+	wg.Wait()
+	r.forget()
+	all, err := c.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, idle+1, r.count())
 }
 
 // A transport that tells nothing of its connections is taken to have sent what

@@ -166,57 +166,113 @@ type cutter struct {
 
 func newCutter(t testing.TB, backend string, idle time.Duration) *cutter {
 	t.Helper()
+	c := &cutter{}
+	c.url = forward(t, backend, func(client, server net.Conn) {
+		timer := time.AfterFunc(idle, func() {
+			c.mu.Lock()
+			c.cuts++
+			c.mu.Unlock()
+			client.Close()
+			server.Close()
+		})
+		defer timer.Stop()
+		relay(client, server, func() bool {
+			timer.Reset(idle)
+			return true
+		})
+	})
+	return c
+}
+
+// A router forwards connections, and can forget them: what is sent on them then
+// arrives nowhere, and neither side is told.
+type router struct {
+	url       string
+	mu        sync.Mutex
+	accepted  int
+	forgotten int // of the accepted, the first ones
+}
+
+func newRouter(t testing.TB, backend string) *router {
+	t.Helper()
+	r := &router{}
+	r.url = forward(t, backend, func(client, server net.Conn) {
+		r.mu.Lock()
+		r.accepted++
+		nth := r.accepted
+		r.mu.Unlock()
+		relay(client, server, func() bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return nth > r.forgotten
+		})
+	})
+	return r
+}
+
+// count returns how many connections there have been.
+func (r *router) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.accepted
+}
+
+// forget forgets the connections that there are.
+func (r *router) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forgotten = r.accepted
+}
+
+// forward accepts connections and hands on each, together with one to a backend,
+// until the test ends.
+func forward(t testing.TB, backend string, connected func(client, server net.Conn)) (url string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &cutter{url: "http://" + l.Addr().String()}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
-			conn, err := l.Accept()
+			client, err := l.Accept()
 			if err != nil {
 				return
 			}
-			wg.Go(func() { c.forward(conn, strings.TrimPrefix(backend, "http://"), idle) })
+			wg.Go(func() {
+				defer client.Close()
+				server, err := net.Dial("tcp", strings.TrimPrefix(backend, "http://"))
+				if err != nil {
+					return
+				}
+				defer server.Close()
+				connected(client, server)
+			})
 		}
 	})
 	t.Cleanup(func() {
 		l.Close()
 		wg.Wait()
 	})
-	return c
+	return "http://" + l.Addr().String()
 }
 
-func (c *cutter) forward(client net.Conn, backend string, idle time.Duration) {
-	defer client.Close()
-	server, err := net.Dial("tcp", backend)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	timer := time.AfterFunc(idle, func() {
-		c.mu.Lock()
-		c.cuts++
-		c.mu.Unlock()
-		client.Close()
-		server.Close()
-	})
-	defer timer.Stop()
-	var wg sync.WaitGroup
-	pass := func(to, from net.Conn) {
+// relay passes on what two connections say to each other, if pass lets it,
+// until one of them ends.
+func relay(client, server net.Conn, pass func() bool) {
+	copied := func(to, from net.Conn) {
+		defer to.Close()
 		buf := make([]byte, 32<<10)
 		for {
 			n, err := from.Read(buf)
-			if err != nil {
-				break
+			if err == nil && pass() {
+				_, err = to.Write(buf[:n])
 			}
-			timer.Reset(idle)
-			if _, err := to.Write(buf[:n]); err != nil {
-				break
+			if err != nil {
+				return
 			}
 		}
-		to.Close()
 	}
-	wg.Go(func() { pass(server, client) })
-	wg.Go(func() { pass(client, server) })
+	var wg sync.WaitGroup
+	wg.Go(func() { copied(server, client) })
+	wg.Go(func() { copied(client, server) })
 	wg.Wait()
 }
