@@ -29,7 +29,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return s.canceled(ctx, "process "+id+" was left alone", &out, "")
 	case err == nil:
 	case errors.Is(err, procmgr.ErrNotFound):
-		return notFound(id)
+		return notFound(id, err)
 	case errors.Is(err, procmgr.ErrInvalid):
 		return refuse("%s: %s", toolOutput, words(err))
 	case ctx.Err() != nil:
@@ -79,7 +79,11 @@ func (s *Set) read(out procmgr.Output, clamped string) report {
 	return rep
 }
 
-// notFound is the result of asking for a process that there is not.
-func notFound(id string) Result {
+// notFound is the result of asking for a process that the manager does not know.
+// err is unknown too if the process was there.
+func notFound(id string, err error) Result {
+	if errors.Is(err, procmgr.ErrUnknown) {
+		return refuse("process %.80q is out of sight: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
+	}
 	return refuse("there is no process %.80q; %s shows those that there are", id, toolList)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,4 +104,52 @@ func TestStopOfARemoteCommand(t *testing.T) {
 	require.Equal(t, "the call was canceled; the command was stopped", got["error"])
 	require.Equal(t, "exited", got["state"])
 	require.InDelta(t, 143, got["exit_code"], 0)
+}
+
+// Stop is pressed, and the server is another one by then: nobody can tell what
+// has become of the command, and "not started" would have it run again.
+func TestStopAfterARestart(t *testing.T) {
+	t.Parallel()
+	servers := make([]http.Handler, 2)
+	for i := range servers {
+		host, err := procmgr.NewLocal(nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, host.Close()) }()
+		servers[i], err = prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
+		require.NoError(t, err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var restarted atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case restarted.Load():
+			servers[1].ServeHTTP(w, r)
+		case r.URL.Path == "/start":
+			servers[0].ServeHTTP(httptest.NewRecorder(), r)
+			restarted.Store(true)
+			stop()
+			<-r.Context().Done() // no answer ever comes
+		default:
+			servers[0].ServeHTTP(w, r)
+		}
+	}))
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	set := toolset.New(toolset.Static(client.Chat("chat")), &toolset.Options{
+		ProcessID: func(context.Context, toolset.Call) string { return "p1" },
+	})
+	l := &local{t: t, set: set}
+	got := l.call(ctx, "execute", "command", "true", "timeout", "1h")
+	require.Equal(t, "the call was canceled; it is unknown whether the command ran; check what it would have changed before running it again", got["error"])
+	require.Equal(t, "p1", got["background_process_id"])
+
+	for tool, argument := range map[string]string{"process_output": "0s", "process_signal": "kill"} {
+		name := map[string]string{"process_output": "wait_timeout", "process_signal": "signal"}[tool]
+		res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(`{"process_id":"p1","` + name + `":"` + argument + `"}`)})
+		require.True(t, res.IsError)
+		require.Contains(t, res.Content, "the server was restarted since this process was started")
+	}
 }

@@ -68,7 +68,7 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 	}
 	switch asked := r.signal(ctx, procmgr.Terminate); {
 	case errors.Is(asked, procmgr.ErrNotFound):
-		return r.prevented(ctx, err)
+		return r.prevented(ctx, err, asked)
 	case errors.Is(asked, procmgr.ErrNotRunning):
 		return r.over(ctx, out)
 	case asked == nil:
@@ -77,14 +77,15 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 		}
 	}
 	// It ignores the signal, or the signal did not get through.
-	return r.kill(ctx, out)
+	return r.kill(ctx, out, err)
 }
 
 // prevented reports on a command that the manager does not know. The signal has
 // spent its ID: a start that is still on its way runs nothing. err is what Start
-// returned.
-func (r *run) prevented(ctx context.Context, err error) Result {
-	if errors.Is(err, procmgr.ErrUnknown) {
+// returned, asked is what Signal did: it is unknown too if the manager is another
+// one than that of the start.
+func (r *run) prevented(ctx context.Context, err, asked error) Result {
+	if errors.Is(err, procmgr.ErrUnknown) || errors.Is(asked, procmgr.ErrUnknown) {
 		return r.set.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
 	}
 	return r.set.canceled(ctx, "the command was not started", nil, "")
@@ -111,19 +112,19 @@ func (r *run) stopped(ctx context.Context) (out procmgr.Output, ok bool) {
 	return out, err == nil && out.Process.State == procmgr.Exited
 }
 
-// kill ends a command that did not end when it was asked to. out is what is
-// known of it, or nothing.
-func (r *run) kill(ctx context.Context, out procmgr.Output) Result {
+// kill ends a command that did not end when it was asked to. out and err are what
+// Start returned.
+func (r *run) kill(ctx context.Context, out procmgr.Output, err error) Result {
 	killed := r.signal(ctx, procmgr.Kill)
 	if errors.Is(killed, procmgr.ErrNotFound) {
-		return r.set.canceled(ctx, "the command was not started", nil, "")
+		return r.prevented(ctx, err, killed)
 	}
 	ended := killed == nil || errors.Is(killed, procmgr.ErrNotRunning)
-	found, err := r.set.snapshot(ctx, r.m, r.req.ID)
+	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
 	switch {
-	case ended && err != nil:
+	case ended && ferr != nil:
 		return r.set.canceled(ctx, "the command was killed", nil, "")
-	case err == nil && found.Process.State == procmgr.Exited:
+	case ferr == nil && found.Process.State == procmgr.Exited:
 		return r.set.canceled(ctx, "the command was killed, since it did not end when asked to", &found, "")
 	}
 	did := "the command could not be stopped and may still run, as process " + r.req.ID
@@ -131,7 +132,7 @@ func (r *run) kill(ctx context.Context, out procmgr.Output) Result {
 		did += ": " + words(killed)
 	}
 	switch {
-	case err == nil:
+	case ferr == nil:
 		return r.set.canceled(ctx, did, &found, "")
 	case out.Process.ID != "":
 		return r.set.canceled(ctx, did, &out, "")
@@ -149,7 +150,7 @@ func (r *run) leave(ctx context.Context, out procmgr.Output) Result {
 	switch {
 	case out.Process.ID != "":
 		return r.set.canceled(ctx, "the command was started in the background, as process "+id+", and left alone", &out, "")
-	case errors.Is(err, procmgr.ErrNotFound):
+	case errors.Is(err, procmgr.ErrNotFound) && !errors.Is(err, procmgr.ErrUnknown):
 		return r.set.canceled(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, nil, id)
 	}
 	return r.set.canceled(ctx, "the background command may have started, as process "+id, nil, id)

@@ -53,8 +53,10 @@ type ClientOptions struct {
 //
 // It asks again where an answer is lost, and nothing runs twice for that. Where
 // the server was restarted since a Start was sent, or never answers it, the
-// error is [procmgr.ErrUnknown] and the Output has the process's ID. Errors
-// match the sentinels of procmgr as those of the Host behind the handler do.
+// error is [procmgr.ErrUnknown] and the Output has the process's ID. Output and
+// Signal of a process that was started before the restart match both
+// [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. Errors match the sentinels of
+// procmgr as those of the Host behind the handler do.
 //
 // A wait that takes longer than 25 s takes several requests. It is one wait
 // nevertheless: what is printed between two of them is not missed.
@@ -255,7 +257,7 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 	if err != nil {
 		return err
 	}
-	_, err = m.c.call(ctx, &call{
+	answer, err := m.c.call(ctx, &call{
 		manager: m,
 		id:      id,
 		method:  http.MethodPost,
@@ -264,7 +266,7 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 		wait:    signalTime - answerTime,
 		key:     newKey(),
 	})
-	return m.c.seen.explain(m.chat, id, err)
+	return m.c.seen.explain(m.chat, id, answer, err)
 }
 
 // errMixedUp is the error of an answer that is for somebody else.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -96,15 +94,28 @@ func (s *instances) answered(instance string) {
 }
 
 // explain adds to "not found" that the server has been restarted since the
-// process was started on it.
-func (s *instances) explain(chat, id string, err error) error {
-	if !errors.Is(err, procmgr.ErrNotFound) {
+// process was started on it. answer is the one that says so.
+func (s *instances) explain(chat, id string, answer *answer, err error) error {
+	if answer == nil || !errors.Is(err, procmgr.ErrNotFound) {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if to, ok := s.asked[processKey{chat, id}]; ok && to.instance != s.current {
-		return xerrors.Errorf("the server was restarted since this process was started, and what has become of it is not known: %w", procmgr.ErrNotFound)
+	if to, ok := s.asked[processKey{chat, id}]; ok && to.instance != answer.instance {
+		return restartedError{}
 	}
 	return err
+}
+
+// A restartedError is the error of a process that was sent to a server which is
+// another one by now. The process is not found, and it is unknown whether its
+// command has run.
+type restartedError struct{}
+
+func (restartedError) Error() string {
+	return "the server was restarted since this process was started, and what has become of it is not known: " + procmgr.ErrNotFound.Error()
+}
+
+func (restartedError) Is(target error) bool {
+	return target == procmgr.ErrNotFound || target == procmgr.ErrUnknown
 }

@@ -246,8 +246,11 @@ func TestRestartedServer(t *testing.T) {
 	require.Equal(t, "x", out.Process.ID)
 	require.Equal(t, 1, ran())
 	_, err = m.Output(t.Context(), "x", procmgr.OutputRequest{})
-	require.ErrorIs(t, err, procmgr.ErrNotFound)
-	require.ErrorContains(t, err, "the server was restarted since")
+	for _, err := range []error{err, m.Signal(t.Context(), "x", procmgr.Kill)} {
+		require.ErrorIs(t, err, procmgr.ErrNotFound)
+		require.ErrorIs(t, err, procmgr.ErrUnknown)
+		require.ErrorContains(t, err, "the server was restarted since")
+	}
 
 	// A new command is none of that, with an ID of its own or without.
 	for _, id := range []string{"", "y"} {
