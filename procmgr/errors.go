@@ -18,6 +18,11 @@ var (
 	ErrConflict = errors.New("process ID is taken")
 	// ErrLimit: a limit of the manager or of the system is reached.
 	ErrLimit = errors.New("limit reached")
+	// ErrRefused: whoever decides about the call does not allow it. Nothing was
+	// started, sent or read, the words say why, and to ask again does not help.
+	// A [Local] never answers with it: it is for a Manager that has rules of
+	// its own, about commands or about who may run them.
+	ErrRefused = errors.New("refused")
 	// ErrUnknown: the command may or may not have run, and nobody can tell any
 	// more. Look at what it would have changed before running it again.
 	ErrUnknown = errors.New("unknown whether the command ran")

@@ -17,8 +17,13 @@ type Manager interface {
 	// returns what it has printed. The process outlives the call: ctx bounds
 	// the call alone. An ID runs once; see [StartRequest].
 	//
-	// An Output whose Process.ID is set comes even with an error where the
-	// command may have begun.
+	// An error says whether the command may have begun: if it may have, the
+	// Output that comes with the error has the Process.ID, or the error is
+	// [ErrUnknown], or both. Any other error is a refusal: nothing was
+	// started, nothing will be, and the caller may start the command again. A
+	// Manager that cannot tell answers with ErrUnknown and never with an error
+	// of its own alone: a caller that believes in a refusal runs the command
+	// a second time.
 	Start(ctx context.Context, req StartRequest) (Output, error)
 
 	// Output returns what a process has printed from an offset on, after

@@ -56,7 +56,8 @@ type ClientOptions struct {
 // error is [procmgr.ErrUnknown] and the Output has the process's ID. Output and
 // Signal of a process that was started before the restart match both
 // [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. Errors match the sentinels of
-// procmgr as those of the Host behind the handler do.
+// procmgr as those of the Host behind the handler do; what the handler itself
+// turns away, for its credentials or its Host, is [procmgr.ErrRefused].
 //
 // A wait that takes longer than 25 s takes several requests. It is one wait
 // nevertheless: what is printed between two of them is not missed.

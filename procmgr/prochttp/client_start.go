@@ -128,10 +128,12 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 	case !s.call.mayHaveArrived && !s.asked:
 		s.c.seen.forget(s.chat, s.req.ID)
 		return procmgr.Output{}, err
-	case !s.call.mayHaveArrived && answer != nil:
-		return procmgr.Output{}, err // the server has begun nothing for this call
-	case ctx.Err() != nil, errors.Is(err, procmgr.ErrConflict):
-		return s.begun(), err // a conflict is every attempt's
+	case errors.Is(err, procmgr.ErrConflict):
+		return procmgr.Output{}, err // it is every attempt's, and an earlier call's too
+	case !s.call.mayHaveArrived && answer != nil && !errors.Is(err, procmgr.ErrRefused):
+		return procmgr.Output{}, err // the server knows nothing of an earlier call either
+	case !s.call.mayHaveArrived, ctx.Err() != nil:
+		return s.begun(), err // an earlier call may have started it, or an earlier attempt
 	case answer != nil:
 		// It says nothing of the attempt before it.
 		_, message := answer.failure.Code.status()

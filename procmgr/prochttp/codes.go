@@ -19,6 +19,7 @@ type code string
 const (
 	codeUnknown    code = "unknown"
 	codeClosed     code = "closed"
+	codeRefused    code = "refused"
 	codeLimit      code = "limit"
 	codeConflict   code = "conflict"
 	codeNotRunning code = "not_running"
@@ -47,14 +48,15 @@ var codes = []struct {
 }{
 	{codeUnknown, http.StatusInternalServerError, procmgr.ErrUnknown, ""},
 	{codeClosed, http.StatusServiceUnavailable, procmgr.ErrClosed, ""},
+	{codeRefused, http.StatusForbidden, procmgr.ErrRefused, ""},
 	{codeLimit, http.StatusTooManyRequests, procmgr.ErrLimit, ""},
 	{codeConflict, http.StatusConflict, procmgr.ErrConflict, ""},
 	{codeNotRunning, http.StatusConflict, procmgr.ErrNotRunning, ""},
 	{codeNotFound, http.StatusNotFound, procmgr.ErrNotFound, ""},
 	{codeInvalid, http.StatusBadRequest, procmgr.ErrInvalid, ""},
 
-	{codeUnauthorized, http.StatusUnauthorized, nil, "the credentials are missing or wrong"},
-	{codeForbidden, http.StatusForbidden, nil, "the request is not allowed"},
+	{codeUnauthorized, http.StatusUnauthorized, procmgr.ErrRefused, "the credentials are missing or wrong"},
+	{codeForbidden, http.StatusForbidden, procmgr.ErrRefused, "the request is not allowed"},
 	{codeNoEndpoint, http.StatusNotFound, nil, "there is no such endpoint"},
 	{codeMethod, http.StatusMethodNotAllowed, nil, "the endpoint does not have this method"},
 	{codeMediaType, http.StatusUnsupportedMediaType, procmgr.ErrInvalid, "the body must be application/json"},
@@ -130,7 +132,7 @@ func failureOf(verb, id string, err error) failure {
 // for.
 func (f failure) err() error {
 	text, sentinel := f.Detail, f.Code.sentinel()
-	if text == "" && sentinel == nil {
+	if _, message := f.Code.status(); text == "" && (sentinel == nil || message != sentinel.Error()) {
 		text = f.Message
 	}
 	switch {

@@ -85,8 +85,8 @@ func ExampleNewHandler() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// prochttp: list: this caller may not act for this chat
-	// prochttp: list: this caller may not act without a chat: name one in the header Toolproc-Chat-Id
+	// prochttp: list: this caller may not act for this chat: refused
+	// prochttp: list: this caller may not act without a chat: name one in the header Toolproc-Chat-Id: refused
 }
 
 // A start whose answer is lost is found again by its ID.

@@ -178,7 +178,7 @@ func TestProtocolCodes(t *testing.T) {
 	for name, err := range map[string]error{
 		"ErrNotFound": procmgr.ErrNotFound, "ErrNotRunning": procmgr.ErrNotRunning, "ErrClosed": procmgr.ErrClosed,
 		"ErrInvalid": procmgr.ErrInvalid, "ErrConflict": procmgr.ErrConflict, "ErrLimit": procmgr.ErrLimit,
-		"ErrUnknown": procmgr.ErrUnknown,
+		"ErrUnknown": procmgr.ErrUnknown, "ErrRefused": procmgr.ErrRefused,
 	} {
 		sentinels["`"+name+"`"] = err
 	}

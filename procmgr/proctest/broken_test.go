@@ -23,7 +23,7 @@ type brokenHost struct {
 	slow bool
 }
 
-var brokenHosts = slices.Concat(brokenStarts, brokenCommands, brokenOutputs, brokenWaits, brokenSignals, brokenChats)
+var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, brokenOutputs, brokenWaits, brokenSignals, brokenChats)
 
 // Every case is failed by a host that breaks its promise, and says which.
 func TestBrokenHosts(t *testing.T) {

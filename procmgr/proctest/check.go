@@ -120,6 +120,7 @@ func name(err error) string {
 		{procmgr.ErrInvalid, "ErrInvalid"},
 		{procmgr.ErrConflict, "ErrConflict"},
 		{procmgr.ErrLimit, "ErrLimit"},
+		{procmgr.ErrRefused, "ErrRefused"},
 		{procmgr.ErrUnknown, "ErrUnknown"},
 		{context.Canceled, "context.Canceled"},
 		{context.DeadlineExceeded, "context.DeadlineExceeded"},

@@ -34,6 +34,7 @@ var groups = []group{
 	{"command", commandCases},
 	{"directory", directoryCases},
 	{"environment", environmentCases},
+	{"refusal", refusalCases},
 	{"once", onceCases},
 	{"output", outputCases},
 	{"limit", limitCases},

@@ -1,0 +1,90 @@
+package prochttp_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// A call that cannot have reached the server says nothing of an earlier one with
+// the same ID, which may have.
+func TestRepeatedStartOfAServerThatIsGone(t *testing.T) {
+	server := httptest.NewServer(newHandler(t, newLocal(t, nil), nil))
+	defer server.Close()
+	c := newClient(t, server.URL, &prochttp.ClientOptions{Token: token, Retry: -1})
+	command, ran := effects(t)
+	req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
+	_, err := c.Chat("a").Start(t.Context(), req)
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	server.Close()
+
+	out, err := c.Chat("a").Start(t.Context(), req)
+	require.ErrorContains(t, err, "the server cannot be reached")
+	require.Equal(t, "x", out.Process.ID, "an earlier call may have started it, and has")
+	require.Equal(t, 1, ran())
+	req.ID = "y"
+	out, err = c.Chat("a").Start(t.Context(), req)
+	require.ErrorContains(t, err, "the server cannot be reached")
+	require.Empty(t, out.Process.ID, "nothing can have begun")
+}
+
+// The same ID for another command is another's, also where the first attempt
+// got no answer.
+func TestConflictAfterALostAnswer(t *testing.T) {
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c := newClient(t, p.url, nil)
+	_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: long})
+	require.NoError(t, err)
+	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
+	out, err := newClient(t, p.url, nil).Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "false", Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	require.Empty(t, out.Process.ID)
+}
+
+// A refusal is one at the far end of a chain, in the words of whoever refuses,
+// and asked for once.
+func TestRefusedInAChain(t *testing.T) {
+	starts := 0
+	host := &actor{t: t, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+		starts++
+		return procmgr.Output{}, xerrors.Errorf("only make may be run here: %w", procmgr.ErrRefused)
+	}}
+	inner := newClient(t, serve(t, newHandler(t, host, nil)), nil)
+	outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
+	out, err := outer.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "rm -rf /", Wait: time.Second})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
+	require.EqualError(t, err, `prochttp: start "x": only make may be run here: refused`)
+	require.Empty(t, out.Process.ID)
+	require.Equal(t, 1, starts)
+}
+
+// Whom the door turns away is refused, here and behind a server whose own
+// credentials are wrong.
+func TestTurnedAwayAtTheDoor(t *testing.T) {
+	url := serve(t, newHandler(t, newLocal(t, nil), nil))
+	for name, header := range map[string]http.Header{
+		"wrong token": {"Authorization": {"Bearer wrong"}},
+		"browser":     {"Authorization": {"Bearer " + token}, "Origin": {"https://evil.example"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inner := newClient(t, url, &prochttp.ClientOptions{Header: header})
+			outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
+			for _, m := range []procmgr.Manager{inner, outer, outer.Chat("a")} {
+				out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+				require.ErrorIs(t, err, procmgr.ErrRefused)
+				require.Empty(t, out.Process.ID)
+				_, err = m.List(t.Context())
+				require.ErrorIs(t, err, procmgr.ErrRefused)
+			}
+		})
+	}
+}
