@@ -48,7 +48,10 @@
 // A command that fails is a result. [Result].IsError is for what the tool
 // itself could not do: an argument that is wrong, a manager that cannot be had
 // or that refuses. Its Content is {"success":false,"error":"…"}, with
-// background_process_id where a process may live all the same. A call whose
+// background_process_id where a process may live all the same. An error of
+// Start that neither is [procmgr.ErrUnknown] nor comes with an ID is told as
+// what it is, a command that has not run; one that is [procmgr.ErrRefused]
+// comes with the reason, and with the advice not to try again. A call whose
 // context has ended is a result, not a tool error.
 //
 // # Notes
@@ -82,13 +85,17 @@
 //
 // # Canceled calls
 //
-// When ctx ends while execute waits for a foreground command, that command is
-// stopped: terminate, up to 2 s for it to end, then kill. This uses contexts
+// When ctx is canceled while execute waits for a foreground command, or its
+// deadline passes with the cause [ErrStop], that command is stopped: terminate, up to 2 s for it to end, then kill. This uses contexts
 // of its own, which keep the values of ctx, so the call outlasts ctx by up to
 // those 2 s and the 5 s that kill may take (by 26 s, where the manager answers
 // nothing). It goes by the ID that was chosen before the start, so a command
 // whose start is still under way is prevented. Background commands are left
 // alone, and so is what process_output reads.
+//
+// Any other deadline is a timeout and ends nothing. The result is that of the
+// tool's own timeout, with the ID; it is read with a context of its own, so the
+// call outlasts the deadline by up to 5 s.
 //
 // # Arguments
 //

@@ -64,6 +64,8 @@ type run struct {
 	clamped  string // the note on a timeout that was cut
 	promoted bool   // a trailing & was taken off
 	source   *source
+	// overdrawn says that the deadline of the call's context has passed.
+	overdrawn bool
 }
 
 // start starts the command and reports what came of it.
@@ -74,19 +76,28 @@ func (r *run) start(ctx context.Context) Result {
 		out.Process.ID = r.req.ID
 	}
 	switch {
-	case ctx.Err() != nil && unfinished(out, err):
+	case ctx.Err() == nil || !unfinished(out, err):
+	case stopped(ctx):
 		return r.cancel(ctx, out, err)
-	case err != nil:
+	default:
+		return r.overdue(ctx, out, err)
+	}
+	switch {
+	case err == nil:
+		return r.started(out, "")
+	case mayHaveBegun(out, err):
 		return r.broken(ctx, out, err)
 	}
-	return r.started(out, "")
+	return r.refusal(err)
 }
 
 // unfinished reports whether a call whose context has ended leaves something
-// to be settled: a command that runs, or one that may have begun.
+// to be settled: a command that runs, or one that may have begun. An error of
+// the context alone says that nothing has; it is looked at all the same, since
+// a Manager that is careless with its errors is careless there first.
 func unfinished(out procmgr.Output, err error) bool {
 	if err != nil {
-		return out.Process.ID != "" || !refused(err)
+		return mayHaveBegun(out, err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	}
 	return out.Process.State != procmgr.Exited && out.Process.State != procmgr.Detached
 }
@@ -120,6 +131,9 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 	default:
 		rep.Success = false
 		rep.Error = "still running after " + spell(r.req.Wait) + ", the timeout; nothing was killed"
+		if r.overdrawn {
+			rep.Error = "still running when the call ran out of time; nothing was killed"
+		}
 		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
 			toolOutput, p.ID, out.Next, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), toolSignal, p.ID)
 	}
@@ -127,23 +141,14 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 	return rep.result(&out)
 }
 
-// broken reports on a Start that failed. Where the command may have begun all
-// the same, it looks.
+// broken reports on a Start that failed although the command may have begun. It
+// looks.
 func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result {
-	begun := out.Process.ID != ""
-	if !begun && refused(err) {
-		return r.refusal(err)
-	}
 	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
 	if ferr == nil {
 		return r.started(found, "the command was started, but waiting for it failed: "+words(err))
 	}
-	lost := errors.Is(err, procmgr.ErrUnknown)
-	gone := errors.Is(ferr, procmgr.ErrNotFound)
-	if !begun && !lost && gone {
-		return refuse("nothing was started: %s. Try once more, and tell the user if it stays so", words(err))
-	}
-	if begun && !lost && !gone {
+	if !errors.Is(err, procmgr.ErrUnknown) && !errors.Is(ferr, procmgr.ErrNotFound) {
 		rep := r.set.describe(out)
 		rep.Success = false
 		rep.Error = "the command was started, but its output could not be read: " + words(err)
@@ -157,30 +162,4 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result 
 	}
 	rep.add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", toolList, r.req.ID)
 	return Result{IsError: true, Content: encode(rep)}
-}
-
-// refused reports whether an error of Start says that nothing was started.
-func refused(err error) bool {
-	for _, sentinel := range []error{procmgr.ErrInvalid, procmgr.ErrLimit, procmgr.ErrConflict, procmgr.ErrClosed} {
-		if errors.Is(err, sentinel) {
-			return true
-		}
-	}
-	return false
-}
-
-// refusal says why nothing was started, and what to do.
-func (r *run) refusal(err error) Result {
-	why := words(err)
-	switch {
-	case errors.Is(err, procmgr.ErrConflict):
-		return refuse("nothing was started by this call: its process id %s belongs to another command, or to one that was stopped before it began (%s). Look at %s; call %s again if the command is still wanted",
-			r.req.ID, why, toolList, toolExecute)
-	case errors.Is(err, procmgr.ErrLimit):
-		return refuse("nothing was started: %s. End a process that is no longer needed (%s, %s) or wait for one to end, then try again",
-			why, toolList, toolSignal)
-	case errors.Is(err, procmgr.ErrClosed):
-		return refuse("nothing was started: %s. No command can be run any more; tell the user", why)
-	}
-	return refuse("nothing was started: %s", why)
 }

@@ -3,6 +3,7 @@ package toolset
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -49,6 +50,8 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return s.canceled(ctx, "nothing was listed", nil, "")
+	case errors.Is(err, procmgr.ErrRefused):
+		return denied("listed", err)
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try once more, and tell the user if it stays so", words(err))
 	}

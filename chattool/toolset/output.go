@@ -32,6 +32,8 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return notFound(id, err)
 	case errors.Is(err, procmgr.ErrInvalid):
 		return refuse("%s: %s", toolOutput, words(err))
+	case errors.Is(err, procmgr.ErrRefused):
+		return denied("read", err)
 	case ctx.Err() != nil:
 		if out, err := s.snapshotFrom(ctx, m, id, req.From); err == nil {
 			return s.canceled(ctx, "process "+id+" was left alone", &out, "")

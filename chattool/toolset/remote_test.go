@@ -77,6 +77,74 @@ func TestStopBeforeTheStartArrives(t *testing.T) {
 	require.Empty(t, all)
 }
 
+// A deadline that passes while the start is still on its way ends nothing: the
+// result has the ID under which the command is found once it has arrived.
+func TestDeadlineBeforeTheStartArrives(t *testing.T) {
+	t.Parallel()
+	host, err := procmgr.NewLocal(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, host.Close()) }()
+	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	var l *local
+	var late *lateTransport
+	var got map[string]any
+	for d, sent := 200*time.Millisecond, false; !sent; d *= 4 { // a busy machine may not have sent it by then
+		late = &lateTransport{held: make(chan struct{}), release: make(chan struct{}), arrived: make(chan struct{})}
+		client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Transport: late})
+		require.NoError(t, err)
+		l = &local{t: t, set: toolset.New(toolset.Static(client.Chat("chat")), nil)}
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		got = l.call(ctx, "execute", "command", "echo done; exit 3", "timeout", "1h")
+		cancel()
+		select {
+		case <-late.held:
+			sent = true
+		default:
+		}
+	}
+	require.Equal(t, false, got["success"])
+	require.Contains(t, got["error"], "before it was known whether the command has started")
+	id := got["background_process_id"].(string)
+	close(late.release)
+	<-late.arrived
+
+	got = l.call(t.Context(), "process_output", "process_id", id)
+	require.Equal(t, "done\n", got["output"])
+	require.EqualValues(t, 3, got["exit_code"])
+}
+
+// A deadline that passes while the command runs there leaves it running there.
+func TestDeadlineOfARemoteCommand(t *testing.T) {
+	t.Parallel()
+	host, err := procmgr.NewLocal(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, host.Close()) }()
+	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	l := &local{t: t, set: toolset.New(toolset.Static(client.Chat("chat")), nil)}
+	var got map[string]any
+	for d := 200 * time.Millisecond; got["state"] == nil; d *= 4 { // a busy machine may not have begun by then
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		got = l.call(ctx, "execute", "command", "exec sleep 1000", "timeout", "1h")
+		cancel()
+	}
+	require.Equal(t, "still running when the call ran out of time; nothing was killed", got["error"])
+	require.Equal(t, "running", got["state"])
+	id := got["background_process_id"].(string)
+	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
+	require.Equal(t, "running", got["state"])
+	got = l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")
+	require.Equal(t, "exited", got["state"])
+}
+
 // A command that runs there is stopped there.
 func TestStopOfARemoteCommand(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package toolset
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -188,7 +187,7 @@ func refuse(format string, args ...any) Result {
 // that may live though nobody could read it.
 func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) Result {
 	why := "the call was canceled"
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if !stopped(ctx) {
 		why = "the call ran out of time"
 	}
 	r := report{BackgroundProcessID: id}

@@ -3,6 +3,7 @@ package toolset
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ const (
 // A Resolver names the manager that a call goes to. It is asked at every call,
 // with the call's context, so that a chat or a machine may be chosen by what
 // the context carries. An error, or a nil Manager, becomes a tool error that
-// quotes it: it should say what to do. It must be safe for concurrent use.
+// quotes it: it should say what to do. One that is [procmgr.ErrRefused] tells
+// the model not to try again. It must be safe for concurrent use.
 type Resolver func(ctx context.Context) (procmgr.Manager, error)
 
 // Static returns a Resolver that always names m.
@@ -191,6 +193,8 @@ func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res Result, ok bo
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, s.canceled(ctx, "nothing was done", nil, ""), false
+	case errors.Is(err, procmgr.ErrRefused):
+		return nil, denied("done", err), false
 	case err != nil:
 		return nil, refuse("no process manager can be had, so nothing was done: %s. Try once more, and tell the user if it stays so", words(err)), false
 	case m == nil:

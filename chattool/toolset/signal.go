@@ -37,6 +37,8 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 		return rep.result(&out)
 	case errors.Is(err, procmgr.ErrNotFound):
 		return notFound(id, err)
+	case errors.Is(err, procmgr.ErrRefused):
+		return denied("sent", err)
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict):
 		return refuse("%s: %s", toolSignal, words(err))
 	case ctx.Err() != nil:

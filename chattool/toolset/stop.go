@@ -22,6 +22,20 @@ const (
 	signalGrace = 1500 * time.Millisecond
 )
 
+// ErrStop is the cause of a deadline that is to stop a command as a cancel does:
+//
+//	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, toolset.ErrStop)
+//
+// A deadline with any other cause is a timeout, and ends no process.
+var ErrStop = errors.New("the command is to be stopped")
+
+// stopped reports whether a context that has ended asks for a stop. Its
+// deadline alone says that nobody waits any longer, and not that the work is
+// unwanted: most deadlines are set far above this package, for all calls alike.
+func stopped(ctx context.Context) bool {
+	return !errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrStop)
+}
+
 // fresh returns a context that does not end with ctx and keeps its values: a
 // resolver's manager may find its chat or its credentials there.
 func fresh(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
@@ -60,20 +74,26 @@ func (s *Set) settle(ctx context.Context, m procmgr.Manager, id string, from int
 // atEnd is an offset that leaves the output itself out.
 const atEnd = math.MaxInt64
 
-// cancel settles a command whose caller is gone. out and err are what Start
-// returned.
+// cancel settles a command whose caller has asked for a stop. out and err are
+// what Start returned.
 func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result {
 	if r.req.Background {
 		return r.leave(ctx, out)
 	}
-	switch asked := r.signal(ctx, procmgr.Terminate); {
+	begun, limit := err == nil || mayHaveBegun(out, err), signalLimit
+	if !begun {
+		limit = stopGrace // it spends the ID, and most likely nothing has it
+	}
+	switch asked := r.signal(ctx, procmgr.Terminate, limit); {
+	case !begun && asked != nil && !errors.Is(asked, procmgr.ErrNotRunning):
+		return r.set.canceled(ctx, "the command was not started", nil, "")
 	case errors.Is(asked, procmgr.ErrNotFound):
 		return r.prevented(ctx, err, asked)
 	case errors.Is(asked, procmgr.ErrNotRunning):
 		return r.over(ctx, out)
 	case asked == nil:
-		if stopped, ok := r.stopped(ctx); ok {
-			return r.set.canceled(ctx, "the command was stopped", &stopped, "")
+		if ended, ok := r.ended(ctx); ok {
+			return r.set.canceled(ctx, "the command was stopped", &ended, "")
 		}
 	}
 	// It ignores the signal, or the signal did not get through.
@@ -104,8 +124,8 @@ func (r *run) over(ctx context.Context, out procmgr.Output) Result {
 	return r.set.canceled(ctx, did, &out, "")
 }
 
-// stopped gives a command that was asked to end the time to do so.
-func (r *run) stopped(ctx context.Context) (out procmgr.Output, ok bool) {
+// ended gives a command that was asked to end the time to do so.
+func (r *run) ended(ctx context.Context) (out procmgr.Output, ok bool) {
 	ctx, done := fresh(ctx, stopGrace+snapshotLimit)
 	defer done()
 	out, err := r.set.settle(ctx, r.m, r.req.ID, 0, stopGrace)
@@ -115,7 +135,7 @@ func (r *run) stopped(ctx context.Context) (out procmgr.Output, ok bool) {
 // kill ends a command that did not end when it was asked to. out and err are what
 // Start returned.
 func (r *run) kill(ctx context.Context, out procmgr.Output, err error) Result {
-	killed := r.signal(ctx, procmgr.Kill)
+	killed := r.signal(ctx, procmgr.Kill, signalLimit)
 	if errors.Is(killed, procmgr.ErrNotFound) {
 		return r.prevented(ctx, err, killed)
 	}
@@ -156,9 +176,35 @@ func (r *run) leave(ctx context.Context, out procmgr.Output) Result {
 	return r.set.canceled(ctx, "the background command may have started, as process "+id, nil, id)
 }
 
+// overdue reports on a command that the deadline of its call has left to
+// itself. Nothing is ended: the result is that of the tool's own timeout. out
+// and err are what Start returned.
+func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result {
+	r.overdrawn = true
+	if err == nil {
+		return r.started(out, "")
+	}
+	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
+	switch {
+	case ferr == nil:
+		return r.started(found, "")
+	case out.Process.State != "":
+		return r.started(out, "") // as it was when the deadline passed
+	case !mayHaveBegun(out, err):
+		return r.set.canceled(ctx, "nothing was started", nil, "")
+	}
+	rep := report{
+		Error:               "the call ran out of time before it was known whether the command has started",
+		BackgroundProcessID: r.req.ID,
+	}
+	rep.add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said that there is no such process, also when it is asked a second time.`,
+		r.req.ID, toolOutput, r.req.ID)
+	return rep.result(nil)
+}
+
 // signal signals the run's process, whatever has become of ctx.
-func (r *run) signal(ctx context.Context, sig procmgr.Signal) error {
-	ctx, done := fresh(ctx, signalLimit)
+func (r *run) signal(ctx context.Context, sig procmgr.Signal, limit time.Duration) error {
+	ctx, done := fresh(ctx, limit)
 	defer done()
 	return r.m.Signal(ctx, r.req.ID, sig)
 }

@@ -1,0 +1,51 @@
+package toolset
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// mayHaveBegun reports whether the command may have begun although Start
+// failed, by the rule of [procmgr.Manager]: then the error comes with the
+// process's ID, or is ErrUnknown. Any other error says that nothing was
+// started.
+func mayHaveBegun(out procmgr.Output, err error) bool {
+	return out.Process.ID != "" || errors.Is(err, procmgr.ErrUnknown)
+}
+
+// refusal says why nothing was started, and what to do.
+func (r *run) refusal(err error) Result {
+	why := words(err)
+	switch {
+	case errors.Is(err, procmgr.ErrConflict):
+		return refuse("nothing was started by this call: its process id %s belongs to another command, or to one that was stopped before it began (%s). Look at %s; call %s again if the command is still wanted",
+			r.req.ID, why, toolList, toolExecute)
+	case errors.Is(err, procmgr.ErrLimit):
+		return refuse("nothing was started: %s. End a process that is no longer needed (%s, %s) or wait for one to end, then try again",
+			why, toolList, toolSignal)
+	case errors.Is(err, procmgr.ErrClosed):
+		return refuse("nothing was started: %s. No command can be run any more; tell the user", why)
+	case errors.Is(err, procmgr.ErrRefused):
+		return denied("started", err)
+	case errors.Is(err, procmgr.ErrInvalid):
+		return refuse("nothing was started: %s", why)
+	}
+	return refuse("nothing was started: %s Nothing was run, so the call can safely be made once more; tell the user if it fails again", sentence(why))
+}
+
+// denied is the result of a call that whoever decides about it does not allow.
+// did is what was not done.
+func denied(did string, err error) Result {
+	return refuse("nothing was %s: %s This was not allowed, and will not be when it is tried again: do not retry it, nor look for a way around it; tell the user if the task needs it",
+		did, sentence(words(err)))
+}
+
+// sentence ends words that another sentence follows.
+func sentence(words string) string {
+	if strings.HasSuffix(words, ".") || strings.HasSuffix(words, "?") || strings.HasSuffix(words, "!") {
+		return words
+	}
+	return words + "."
+}
