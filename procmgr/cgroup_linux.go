@@ -1,6 +1,7 @@
 package procmgr
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -156,8 +157,11 @@ func (c *cgroups) endOrphans(parent string, log *slog.Logger) {
 				time.Sleep(10 * time.Millisecond) // the kernel tells of no end
 			}
 			orphan.remove()
-			log.Warn("processes of a manager that has died were ended",
-				slog.String("cgroup", path), slog.Int("processes", len(pids)), slog.Any("error", err))
+			attrs := []slog.Attr{slog.String("cgroup", path), slog.Int("processes", len(pids))}
+			if err != nil {
+				attrs = append(attrs, slog.String("error", err.Error()))
+			}
+			log.LogAttrs(context.Background(), slog.LevelWarn, "processes of a manager that has died were ended", attrs...)
 		}
 		dir.Close()
 	}

@@ -32,7 +32,7 @@ func (l *Local) environ(r *record, req StartRequest, dir, cookie string) (env, w
 		l.hook("UpdateEnv", r, func() {
 			updated, err := l.opts.UpdateEnv(slices.Clone(own.env))
 			if err != nil {
-				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.Any("error", err))
+				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
 				return
 			}
 			env = slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return strings.ContainsRune(kv, 0) })

@@ -65,7 +65,7 @@ func (l *Local) launch(r *record, req StartRequest) error {
 		r.failed = err
 		l.forget(r)
 		close(r.ready)
-		r.log(slog.LevelWarn, "process not started", slog.Any("error", err))
+		r.log(slog.LevelWarn, "process not started", slog.String("error", err.Error()))
 		return err
 	}
 	if l.logs != nil {

@@ -150,7 +150,7 @@ func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
 	_ = session.Wait() // until the last call has returned; how the session ended does not matter
 	c.end()
 	if err := endAll(c, stopGrace); err != nil {
-		s.log.Warn("a session has left processes behind", slog.Any("error", err))
+		s.log.Warn("a session has left processes behind", slog.String("error", err.Error()))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

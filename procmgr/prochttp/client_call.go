@@ -139,7 +139,7 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 		}
 		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
 			slog.String("path", what.path), slog.Int("attempt", tries), slog.Duration("duration", took),
-			slog.String("chat_id", what.manager.chat), slog.String("process_id", what.id), slog.Any("error", err))
+			slog.String("chat_id", what.manager.chat), slog.String("process_id", what.id), slog.String("error", err.Error()))
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -35,7 +35,7 @@ func (q *request) admit() bool {
 	scope, err := q.h.scope(q.Request)
 	if err != nil {
 		q.h.log.LogAttrs(context.WithoutCancel(q.Context()), slog.LevelWarn, "request not authorized",
-			slog.String("endpoint", q.endpoint), slog.String("remote", q.RemoteAddr), slog.Any("error", err))
+			slog.String("endpoint", q.endpoint), slog.String("remote", q.RemoteAddr), slog.String("error", err.Error()))
 		q.fail(failure{Code: codeUnauthorized})
 		return false
 	}
