@@ -3,7 +3,7 @@ package procmgr
 import "errors"
 
 // The errors of a [Manager], to be matched with [errors.Is]. What wraps them
-// says in words what to do next.
+// says in words what to do next; [Reason] returns those words.
 var (
 	// ErrNotFound: this chat has no process with that ID.
 	ErrNotFound = errors.New("no such process")
@@ -27,3 +27,5 @@ var (
 	// more. Look at what it would have changed before running it again.
 	ErrUnknown = errors.New("unknown whether the command ran")
 )
+
+var sentinels = []error{ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrUnknown}

@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -184,13 +185,14 @@ func listOf(ctx context.Context, all []*record) ([]Process, error) {
 
 // wrap says which call on which process failed.
 func wrap(verb, id string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case id == "":
-		return xerrors.Errorf("procmgr: %s: %w", verb, err)
 	}
-	return xerrors.Errorf("procmgr: %s %.80q: %w", verb, id, err)
+	call := "procmgr: " + verb
+	if id != "" {
+		call += fmt.Sprintf(" %.80q", id)
+	}
+	return &callError{call: call, err: err}
 }
 
 // output is Output in one chat.

@@ -210,7 +210,7 @@ func TestExecuteStartFails(t *testing.T) {
 		want    string
 		not     string
 	}{
-		{name: "invalid", err: wrap(procmgr.ErrInvalid), isError: true, want: "nothing was started: procmgr: start: why: invalid request"},
+		{name: "invalid", err: wrap(procmgr.ErrInvalid), isError: true, want: `"nothing was started: why"`},
 		{name: "limit", err: wrap(procmgr.ErrLimit), isError: true, want: "End a process that is no longer needed"},
 		{name: "conflict", err: wrap(procmgr.ErrConflict), isError: true, want: "nothing was started by this call: its process id p1 belongs to another"},
 		{name: "closed", err: wrap(procmgr.ErrClosed), isError: true, want: "No command can be run any more"},

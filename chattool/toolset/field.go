@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"golang.org/x/xerrors"
@@ -103,6 +104,11 @@ func (p *processID) decode(raw json.RawMessage) error {
 	}
 	if len(value) > 64 {
 		return xerrors.Errorf("got %d bytes, a process id has at most 64", len(value))
+	}
+	if i := strings.IndexFunc(value, func(r rune) bool {
+		return r > unicode.MaxASCII || r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}); i >= 0 {
+		return xerrors.Errorf("got %q, and a process id has letters, digits, - and _ alone", value)
 	}
 	*p = processID(value)
 	return nil

@@ -85,7 +85,7 @@ func (s *Set) read(out procmgr.Output, clamped string) report {
 // err is unknown too if the process was there.
 func notFound(id string, err error) Result {
 	if errors.Is(err, procmgr.ErrUnknown) {
-		return refuse("process %.80q is out of sight: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
+		return refuse("process %s is out of sight: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
 	}
-	return refuse("there is no process %.80q; %s shows those that there are", id, toolList)
+	return refuse("there is no process %s; %s shows those that there are", id, toolList)
 }

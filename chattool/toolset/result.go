@@ -212,9 +212,28 @@ func panicked(p any, started string) Result {
 // maxWords bounds what is quoted of an error, in bytes.
 const maxWords = 2000
 
-// words returns what an error says. Error is the short form; %+v would show a
-// model the paths of source files.
-func words(err error) string { return clip(err.Error(), maxWords) }
+// words returns what an error says to a model. The package, the call, the process
+// ID and the sentinel are words for programs: the result says them otherwise.
+func words(err error) string {
+	reason := procmgr.Reason(err)
+	if words, ok := bare[reason]; ok {
+		reason = words
+	}
+	return clip(reason, maxWords)
+}
+
+// bare has words for the errors that give no reason.
+var bare = map[string]string{
+	procmgr.ErrNotFound.Error():      "there is no such process",
+	procmgr.ErrNotRunning.Error():    "the process has ended",
+	procmgr.ErrClosed.Error():        "the process manager is closed",
+	procmgr.ErrInvalid.Error():       "it can never work as it was asked for",
+	procmgr.ErrConflict.Error():      "the process id is taken",
+	procmgr.ErrLimit.Error():         "a limit is reached",
+	procmgr.ErrUnknown.Error():       "the process manager cannot tell",
+	context.Canceled.Error():         "the process manager gave up on it",
+	context.DeadlineExceeded.Error(): "the process manager took too long",
+}
 
 // clip shortens s to n bytes at the end of a rune, and marks where it did.
 func clip(s string, n int) string {

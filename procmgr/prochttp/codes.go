@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"golang.org/x/xerrors"
 
@@ -112,18 +111,12 @@ type failure struct {
 
 // failureOf describes an error of a Host. The detail leaves out what the other
 // side says again: the call, and the sentinel.
-func failureOf(verb, id string, err error) failure {
+func failureOf(err error) failure {
 	c := codeOf(err)
 	_, message := c.status()
-	detail := err.Error()
-	for _, prefix := range []string{"procmgr: ", "prochttp: "} {
-		if cut, ok := strings.CutPrefix(detail, prefix+callName(verb, id)+": "); ok {
-			detail = cut
-			break
-		}
-	}
-	if sentinel := c.sentinel(); sentinel != nil {
-		detail = strings.TrimSuffix(strings.TrimSuffix(detail, sentinel.Error()), ": ")
+	detail := procmgr.Reason(err)
+	if sentinel := c.sentinel(); sentinel != nil && detail == sentinel.Error() {
+		detail = "" // the code says it
 	}
 	return failure{Message: message, Detail: detail, Code: c}
 }
@@ -144,20 +137,28 @@ func (f failure) err() error {
 	return xerrors.Errorf("%s: %w", text, sentinel)
 }
 
-// callName names a call as procmgr and this package do in their errors.
-func callName(verb, id string) string {
-	if id == "" {
-		return verb
-	}
-	return fmt.Sprintf("%s %.80q", verb, id)
+// A callError says which call on which process failed.
+type callError struct {
+	call string // such as `prochttp: start "x"`
+	err  error
 }
+
+func (e *callError) Error() string { return e.call + ": " + e.err.Error() }
+func (e *callError) Unwrap() error { return e.err }
+
+// Reason is for [procmgr.Reason].
+func (e *callError) Reason() string { return procmgr.Reason(e.err) }
 
 // wrap says which call on which process failed.
 func wrap(verb, id string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return xerrors.Errorf("prochttp: %s: %w", callName(verb, id), err)
+	call := "prochttp: " + verb
+	if id != "" {
+		call += fmt.Sprintf(" %.80q", id)
+	}
+	return &callError{call: call, err: err}
 }
 
 // unknown is the error of a start that may have happened.

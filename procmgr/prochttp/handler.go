@@ -272,12 +272,12 @@ func (q *request) fail(f failure) {
 }
 
 // failWith answers with an error of the host.
-func (q *request) failWith(verb string, err error, result *procmgr.Output) {
+func (q *request) failWith(err error, result *procmgr.Output) {
 	if errors.Is(err, errBusy) {
 		q.fail(failure{Code: codeBusy, Detail: err.Error()})
 		return
 	}
-	f := failureOf(verb, q.id, err)
+	f := failureOf(err)
 	f.Result = result
 	q.fail(f)
 }

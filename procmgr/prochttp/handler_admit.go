@@ -42,7 +42,7 @@ func (q *request) admit() bool {
 	chat, ok, err := decodeChat(q.Header)
 	switch {
 	case err != nil:
-		q.fail(failureOf(q.endpoint, q.id, err))
+		q.fail(failureOf(err))
 		return false
 	case ok && (scope.Chats == nil || !scope.Chats(chat)):
 		q.fail(failure{Code: codeForbidden, Detail: "this caller may not act for this chat"})
@@ -135,11 +135,11 @@ func (q *request) body(v any) bool {
 		q.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
 		return false
 	case err != nil:
-		q.failWith(q.endpoint, xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
+		q.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
 		return false
 	}
 	if err := decodeStrict(data, v); err != nil {
-		q.failWith(q.endpoint, err, nil)
+		q.failWith(err, nil)
 		return false
 	}
 	return true

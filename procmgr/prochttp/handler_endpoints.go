@@ -19,7 +19,7 @@ func (q *request) start() {
 	}
 	req, err := body.request()
 	if err != nil {
-		q.failWith("start", err, nil)
+		q.failWith(err, nil)
 		return
 	}
 	q.id = req.ID
@@ -63,7 +63,7 @@ func (q *request) start() {
 	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && q.h.opts.Context.Err() == nil {
 		q.w.Header().Set(headerWaiting, "true")
 	}
-	q.finish("start", out, err)
+	q.finish(out, err)
 }
 
 // untilShutdown returns a context that ends with ctx and with the server.
@@ -77,7 +77,7 @@ func (h *handler) untilShutdown(ctx context.Context) (context.Context, func()) {
 func (q *request) list() {
 	all, err := q.manager.List(q.Context())
 	if err != nil {
-		q.failWith("list", err, nil)
+		q.failWith(err, nil)
 		return
 	}
 	for _, p := range all {
@@ -101,7 +101,7 @@ func (q *request) signal() {
 	key := q.Header.Get(headerKey)
 	if key != "" {
 		if err := checkKey(key); err != nil {
-			q.failWith("signal", err, nil)
+			q.failWith(err, nil)
 			return
 		}
 	}
@@ -109,14 +109,14 @@ func (q *request) signal() {
 	send := func(ctx context.Context) error { return q.manager.Signal(ctx, q.id, body.Signal) }
 	err := q.h.signals.once(q.Context(), signalKey{q.chat, q.id, body.Signal, key}, send)
 	if err != nil {
-		q.failWith("signal", err, nil)
+		q.failWith(err, nil)
 		return
 	}
 	q.answer(http.StatusOK, struct{}{})
 }
 
 // finish answers with an output, or with an error and what is known besides.
-func (q *request) finish(verb string, out procmgr.Output, err error) {
+func (q *request) finish(out procmgr.Output, err error) {
 	if p := out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !q.mine(p) {
 		return
 	}
@@ -124,9 +124,9 @@ func (q *request) finish(verb string, out procmgr.Output, err error) {
 	case err == nil:
 		q.answer(http.StatusOK, out)
 	case out.Process.ID != "":
-		q.failWith(verb, err, &out)
+		q.failWith(err, &out)
 	default:
-		q.failWith(verb, err, nil)
+		q.failWith(err, nil)
 	}
 }
 
@@ -136,6 +136,6 @@ func (q *request) mine(p procmgr.Process) bool {
 	if q.chat == "" || p.ChatID == q.chat {
 		return true
 	}
-	q.failWith(q.endpoint, xerrors.New("the host answered for another chat"), q.mayHaveBegun())
+	q.failWith(xerrors.New("the host answered for another chat"), q.mayHaveBegun())
 	return false
 }

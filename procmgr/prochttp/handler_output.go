@@ -11,7 +11,7 @@ import (
 func (q *request) output() {
 	query, err := parseOutputQuery(q.URL.RawQuery)
 	if err != nil {
-		q.failWith("output", err, nil)
+		q.failWith(err, nil)
 		return
 	}
 	query.Wait = min(query.Wait, maxSlice)
@@ -23,7 +23,7 @@ func (q *request) output() {
 	if err == nil && waiting {
 		q.w.Header().Set(headerWaiting, "true")
 	}
-	q.finish("output", out, err)
+	q.finish(out, err)
 }
 
 // wait serves an output that may wait. waiting reports whether the time of the

@@ -1,0 +1,53 @@
+package procmgr
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// Reason returns what an error of a [Manager] says to a person or a model: why
+// the call failed and what to do, without the words that are for programs. Those
+// are the package, the call and the process ID in front, and the sentinel at the
+// end. What a caller has put around the error stays. Reason of nil is "".
+//
+//	procmgr: start "x": no such directory: /y; name one that exists: invalid request
+//	no such directory: /y; name one that exists
+//
+// An error of another Manager says it by a method Reason() string, or has the
+// form of the first line. An error that is nothing but a sentinel keeps its text.
+func Reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := err.Error()
+	var call interface {
+		error
+		Reason() string
+	}
+	if errors.As(err, &call) {
+		if before, after, ok := strings.Cut(text, call.Error()); ok {
+			return before + call.Reason() + after
+		}
+	}
+	text = strings.TrimPrefix(text, callForm.FindString(text))
+	for _, sentinel := range sentinels {
+		if reason, ok := strings.CutSuffix(text, ": "+sentinel.Error()); ok && errors.Is(err, sentinel) {
+			return reason
+		}
+	}
+	return text
+}
+
+// callForm is what stands in front of the reason.
+var callForm = regexp.MustCompile(`^[a-z]\w*: (start|output|list|signal)( "([^"\\]|\\.)*")?: `)
+
+// A callError says which call on which process failed.
+type callError struct {
+	call string // such as `procmgr: start "x"`
+	err  error
+}
+
+func (e *callError) Error() string  { return e.call + ": " + e.err.Error() }
+func (e *callError) Unwrap() error  { return e.err }
+func (e *callError) Reason() string { return Reason(e.err) }
