@@ -1,32 +1,134 @@
 package procmgr
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/xerrors"
 )
 
-// directory is where a request runs: the directory that it names, else that of
-// Options.WorkDir where it exists, else the user's home.
-func (l *Local) directory(r *record, name string) (string, error) {
+// directory is where a request runs: the directory that it names, else the
+// default one. home is what ~ stands for. The directory that a request names is
+// never passed over: its command may be meant for that one alone.
+func (l *Local) directory(r *record, name, home string) (string, error) {
 	name = drivePath(runtime.GOOS, name)
-	if filepath.IsAbs(name) {
-		return name, checkDirectory(name)
+	name, err := expandHome(name, home)
+	if err != nil {
+		return "", err
 	}
-	byDefault, err := l.defaultDirectory(r)
-	if err != nil || name == "" {
-		return byDefault, err
+	if !filepath.IsAbs(name) {
+		byDefault, err := l.defaultDirectory(r, home)
+		if err != nil || name == "" {
+			return byDefault, err
+		}
+		if os.IsPathSeparator(name[0]) { // it names no drive
+			byDefault = filepath.VolumeName(byDefault)
+		}
+		name = filepath.Join(byDefault, name)
 	}
-	if os.IsPathSeparator(name[0]) { // it names no drive
-		byDefault = filepath.VolumeName(byDefault)
+	if err := checkDirectory(name); err != nil {
+		problem := Reason(err)
+		if r.passedOver != "" {
+			problem += " (the default was passed over: " + r.passedOver + ")"
+		}
+		return "", xerrors.Errorf("%s; name one that exists and can be entered: %w", problem, ErrInvalid)
 	}
-	dir := filepath.Join(byDefault, name)
-	return dir, checkDirectory(dir)
+	return name, nil
+}
+
+// defaultDirectory is the first of these that can be used: the directory of
+// Options.WorkDir, this program's current one, the home. One that is passed over
+// is logged, and noted in the record for the answer.
+func (l *Local) defaultDirectory(r *record, home string) (string, error) {
+	var passed []string
+	for _, next := range []func() (string, error){
+		func() (string, error) { return l.configuredDirectory(r, home) },
+		currentDirectory,
+		func() (string, error) { return home, nil },
+	} {
+		dir, err := next()
+		if err == nil && dir != "" {
+			err = checkDirectory(dir)
+		}
+		switch {
+		case err != nil:
+			passed = append(passed, Reason(err))
+			r.log(slog.LevelWarn, "working directory passed over", slog.String("error", Reason(err)))
+		case dir != "":
+			r.passedOver = strings.Join(passed, "; ")
+			return dir, nil
+		}
+	}
+	return "", xerrors.Errorf("there is no default directory (%s); name a directory: %w",
+		cmp.Or(strings.Join(passed, "; "), "no home is known"), ErrInvalid)
+}
+
+// configuredDirectory returns the directory of Options.WorkDir, "" if it names
+// none.
+func (l *Local) configuredDirectory(r *record, home string) (string, error) {
+	if l.opts.WorkDir == nil {
+		return "", nil
+	}
+	dir, err := "", xerrors.New("the function that names the directory failed")
+	l.hook("WorkDir", r, func() { dir, err = l.opts.WorkDir(), nil })
+	if err != nil || dir == "" {
+		return "", err
+	}
+	if dir, err = expandHome(dir, home); err != nil {
+		return "", err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", xerrors.Errorf("the directory %s is relative, and this program's own has gone", dir)
+	}
+	return abs, nil
+}
+
+// currentDirectory returns this program's own directory.
+func currentDirectory() (string, error) {
+	dir, err := os.Getwd()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", xerrors.New("the program's own directory has gone")
+	case err != nil:
+		return "", xerrors.Errorf("the program's own directory cannot be told: %w", err)
+	}
+	return dir, nil
+}
+
+// homeOf returns what ~ stands for: what HOME is for the command, since its shell
+// takes that for ~ too, else the home of this program's user. "" is for none.
+func homeOf(env []string) string {
+	for _, kv := range slices.Backward(env) {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+			if home = drivePath(runtime.GOOS, home); filepath.IsAbs(home) {
+				return home
+			}
+			break
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
+		return home
+	}
+	return ""
+}
+
+// expandHome puts the home in place of a ~ that stands alone or before a slash.
+func expandHome(name, home string) (string, error) {
+	if name == "" || name[0] != '~' || len(name) > 1 && !os.IsPathSeparator(name[1]) {
+		return name, nil
+	}
+	if home == "" {
+		return "", xerrors.Errorf("no home is known for %s; name the directory in full: %w", name, ErrInvalid)
+	}
+	return filepath.Join(home, name[1:]), nil
 }
 
 // drivePath takes a path as the shells of MSYS2 and Git for Windows print it,
@@ -41,22 +143,6 @@ func drivePath(goos, name string) string {
 		return name
 	}
 	return string(drive) + `:\` + strings.ReplaceAll(name[min(3, len(name)):], "/", `\`)
-}
-
-func (l *Local) defaultDirectory(r *record) (string, error) {
-	if l.opts.WorkDir != nil {
-		dir := ""
-		l.hook("WorkDir", r, func() { dir = l.opts.WorkDir() })
-		if dir != "" {
-			if abs, err := filepath.Abs(dir); err == nil && checkDirectory(abs) == nil {
-				return abs, nil
-			}
-		}
-	}
-	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) && checkDirectory(home) == nil {
-		return home, nil
-	}
-	return "", xerrors.Errorf("neither the default working directory nor the user's home exists; name a directory: %w", ErrInvalid)
 }
 
 func checkDirectory(dir string) error {

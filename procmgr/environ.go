@@ -19,10 +19,10 @@ const (
 	envChat    = "TOOLPROC_CHAT_ID"
 )
 
-// environ is what the child of one request gets: what the policy lets through,
-// then the host's hook, then the request, then what marks the child as ours.
-// withheld are the names that the policy kept back and the command mentions.
-func (l *Local) environ(r *record, req StartRequest, dir, cookie string) (env, withheld []string) {
+// environ is what the child of one request gets, PWD apart: what the policy lets
+// through, then the host's hook, then the request, then what marks the child as
+// ours. withheld are the names that the policy kept back and the command mentions.
+func (l *Local) environ(r *record, req StartRequest, cookie string) (env, withheld []string) {
 	own := l.allowed.get(&l.opts.Env)
 	if len(own.withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", own.withheld))
@@ -38,16 +38,13 @@ func (l *Local) environ(r *record, req StartRequest, dir, cookie string) (env, w
 			env = slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return strings.ContainsRune(kv, 0) })
 		})
 	}
-	marks := []string{"PWD=" + dir, envMarker + "=1", envProcess + "=" + r.id, cookie + "=1"}
+	marks := []string{envMarker + "=1", envProcess + "=" + r.id, cookie + "=1"}
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)
 	}
-	if pwd, ok := req.Env["PWD"]; ok {
-		marks[0] = "PWD=" + pwd
-	}
 	marks = append(marks, own.outer...)
 
-	all := make([]string, 0, len(env)+len(req.Env)+len(marks))
+	all := make([]string, 0, len(env)+len(req.Env)+len(marks)+1) // PWD comes last
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
 		if _, replaced := req.Env[name]; !replaced && !isMark(name) {
@@ -63,7 +60,16 @@ func (l *Local) environ(r *record, req StartRequest, dir, cookie string) (env, w
 		return slices.ContainsFunc(all, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	}
 	withheld = slices.DeleteFunc(mentioned(own.withheld, req), has) // the hook may have added it
-	return foldNames(runtime.GOOS, append(all, marks...)), withheld
+	return append(all, marks...), withheld
+}
+
+// withDirectory completes an environment by PWD, which is the request's if that
+// has one.
+func withDirectory(env []string, req StartRequest, dir string) []string {
+	if pwd, ok := req.Env["PWD"]; ok {
+		dir = pwd
+	}
+	return foldNames(runtime.GOOS, append(env, "PWD="+dir))
 }
 
 // foldNames keeps the last of several variables whose names Windows takes for

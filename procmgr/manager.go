@@ -75,7 +75,9 @@ type StartRequest struct {
 	// Command is given to the shell as it is. It is required.
 	Command string
 	// WorkDir is the directory to run in; "" is the manager's default. A
-	// relative one is resolved against that default.
+	// relative one is resolved against that default. A ~ that stands alone or
+	// before a slash is the home on the machine that runs the command: what HOME
+	// is for the command. One that cannot be used is [ErrInvalid].
 	WorkDir string
 	// Env has variables on top of what the manager's policy lets through. PWD
 	// apart, those that the manager sets itself are not to be changed:
@@ -111,6 +113,11 @@ type OutputRequest struct {
 // An Output is what a process has printed, and how it stands.
 type Output struct {
 	Process Process `json:"process"`
+	// PassedOver says which default directory the process does not run in, and
+	// why: "no such directory: /srv/app". Where it runs instead is
+	// Process.WorkDir. It is "" if none was passed over, as for a request that
+	// names its directory in full.
+	PassedOver string `json:"passed_over,omitempty"`
 	// Text is the output as valid UTF-8, its middle left out where it exceeds
 	// the limit.
 	Text string `json:"output"`

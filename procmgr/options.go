@@ -34,8 +34,12 @@ type Options struct {
 	// come after it. Where it fails, the error is logged and what Env let
 	// through is used.
 	UpdateEnv func(env []string) ([]string, error)
-	// WorkDir returns the directory for requests that name none; nil, or one
-	// that does not exist, is the user's home.
+	// WorkDir returns the directory for requests that name none, asked at each
+	// start. A relative one is resolved against this program's current
+	// directory, a ~ as in [StartRequest]. If WorkDir is nil or returns "",
+	// commands run in the program's current directory at that time, and if that
+	// has been removed, in the home. A directory that cannot be used is passed
+	// over for the next of these; a log line and Output.PassedOver say so.
 	WorkDir func() string
 	// Shell stands in front of the command: the default is "sh", "-c". On
 	// Windows that is the sh on PATH, or the one that comes with the git there;

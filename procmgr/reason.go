@@ -11,8 +11,8 @@ import (
 // are the package, the call and the process ID in front, and the sentinel at the
 // end. What a caller has put around the error stays. Reason of nil is "".
 //
-//	procmgr: start "x": no such directory: /y; name one that exists: invalid request
-//	no such directory: /y; name one that exists
+//	procmgr: start "x": no such directory: /y; name one that exists and can be entered: invalid request
+//	no such directory: /y; name one that exists and can be entered
 //
 // An error of another Manager says it by a method Reason() string, or has the
 // form of the first line. An error that is nothing but a sentinel keeps its text.

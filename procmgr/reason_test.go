@@ -3,7 +3,11 @@ package procmgr_test
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +22,7 @@ type reasoned struct{ error }
 func (reasoned) Reason() string { return "the pod is gone" }
 
 func TestReason(t *testing.T) {
+	const advice = "; name one that exists and can be entered"
 	l := newLocal(t, nil)
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, start := l.Start(t.Context(), procmgr.StartRequest{ID: "my-id", Command: "true", WorkDir: missing})
@@ -31,12 +36,12 @@ func TestReason(t *testing.T) {
 		want string
 	}{
 		{"nil", nil, ""},
-		{"start", start, "no such directory: " + missing},
+		{"start", start, "no such directory: " + missing + advice},
 		{"without an ID", empty, "the command is empty"},
 		{"a sentinel alone", output, "no such process"},
 		{"another sentinel alone", procmgr.ErrInvalid, "invalid request"},
 		{"signal", signal, `unknown signal "stop", use terminate, interrupt or kill`},
-		{"words in front", fmt.Errorf("workspace w1: %w", start), "workspace w1: no such directory: " + missing},
+		{"words in front", fmt.Errorf("workspace w1: %w", start), "workspace w1: no such directory: " + missing + advice},
 		{"words behind", fmt.Errorf("%w (workspace w1)", empty), "the command is empty (workspace w1)"},
 		{"a method", reasoned{errors.New("podmgr: start: gone")}, "the pod is gone"},
 		{"a method of what is wrapped", fmt.Errorf("cluster c1: %w", reasoned{errors.New("podmgr: start: gone")}), "cluster c1: the pod is gone"},
@@ -50,6 +55,25 @@ func TestReason(t *testing.T) {
 		})
 	}
 	require.Contains(t, procmgr.Reason(pattern), "missing closing )")
-	require.EqualError(t, start, `procmgr: start "my-id": no such directory: `+missing+": invalid request")
+	require.EqualError(t, start, `procmgr: start "my-id": no such directory: `+missing+advice+": invalid request")
 	require.NotContains(t, fmt.Sprintf("%+v", output), ".go:")
+}
+
+// Reason leaves out the sentinel, so it has to know each of them.
+func TestReasonKnowsEverySentinel(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	var names []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Err") {
+			names = append(names, spec.Names[0].Name)
+		}
+		return true
+	})
+	require.NotEmpty(t, names)
+	require.Len(t, procmgr.Sentinels, len(names), "a sentinel is missing among %v", names)
+	for _, sentinel := range procmgr.Sentinels {
+		require.Equal(t, "why", procmgr.Reason(xerrors.Errorf("why: %w", sentinel)))
+		require.Equal(t, sentinel.Error(), procmgr.Reason(xerrors.Errorf("procmgr: list: %w", sentinel)))
+	}
 }

@@ -29,6 +29,8 @@ type record struct {
 	failed  error // why nothing was started
 	session *session
 	pipe    *pipe
+	// passedOver is for Output.PassedOver.
+	passedOver string
 
 	// mu guards what follows. changed is closed and replaced when the state
 	// changes.
@@ -124,7 +126,7 @@ func (r *record) output(from int64, limit headtail.Limits, m *matcher) Output {
 		snap.Total += int64(len(pending))
 	}
 	text, truncated := snap.Text(limit)
-	return Output{Process: process, Text: text, Truncated: truncated, Next: next, Matched: matched}
+	return Output{Process: process, PassedOver: r.passedOver, Text: text, Truncated: truncated, Next: next, Matched: matched}
 }
 
 // wait returns once the process is no longer in the given state or has exited,

@@ -86,10 +86,13 @@ func (l *Local) launch(r *record, req StartRequest) error {
 
 // spawn forks. No lock is held.
 func (l *Local) spawn(r *record, req StartRequest) error {
-	dir, err := l.directory(r, req.WorkDir)
+	cookie := newCookie()
+	env, withheld := l.environ(r, req, cookie)
+	dir, err := l.directory(r, req.WorkDir, homeOf(env))
 	if err != nil {
 		return err
 	}
+	env = withDirectory(env, req, dir)
 	command := req.Command
 	if command[0] == '-' || command[0] == '+' {
 		command = " " + command // or the shell takes it for options
@@ -108,8 +111,6 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	}
 	r.out = newStream(l.opts.Head, l.opts.Tail, l.opts.RawOutput, int64(len(req.Command)), &l.memory, l.makeRoom)
 	r.out.metrics = l.opts.Metrics
-	cookie := newCookie()
-	env, withheld := l.environ(r, req, dir, cookie)
 	process.Withheld = withheld
 	shell, known, err := l.shell.find(l.opts.Shell[0])
 	if err == nil {

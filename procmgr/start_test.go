@@ -95,7 +95,7 @@ func TestStartRefuses(t *testing.T) {
 		{"blank command", procmgr.StartRequest{Command: " \n"}, "the command is empty"},
 		{"NUL in the command", procmgr.StartRequest{Command: "echo \x00"}, "NUL"},
 		{"too long", procmgr.StartRequest{Command: ": " + strings.Repeat("x", 128<<10)}, "131072"[:3]},
-		{"no such directory", procmgr.StartRequest{Command: "true", WorkDir: missing}, "no such directory: " + missing},
+		{"no such directory", procmgr.StartRequest{Command: "true", WorkDir: missing}, "no such directory: " + missing + "; name one that exists"},
 		{"directory is a file", procmgr.StartRequest{Command: "true", WorkDir: file}, "not a directory: " + file},
 		{"NUL in the directory", procmgr.StartRequest{Command: "true", WorkDir: "/\x00"}, "NUL"},
 		{"empty variable", procmgr.StartRequest{Command: "true", Env: map[string]string{"": "x"}}, "variable"},
@@ -169,43 +169,6 @@ func TestStartShell(t *testing.T) {
 		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.ErrorContains(t, err, shell)
-	})
-}
-
-// setHome sets what the system tells the user's home by.
-func setHome(t *testing.T, dir string) {
-	t.Setenv("HOME", dir)
-	t.Setenv("USERPROFILE", dir)
-}
-
-func TestStartDirectory(t *testing.T) {
-	base, home := t.TempDir(), t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(base, "sub"), 0o700))
-	setHome(t, home)
-	byDefault := base
-	l := newLocal(t, &procmgr.Options{WorkDir: func() string { return byDefault }})
-	tests := []struct{ name, byDefault, asked, want string }{
-		{"asked for", base, home, home},
-		{"default", base, "", base},
-		{"relative to the default", base, "sub", filepath.Join(base, "sub")},
-		{"default has gone", filepath.Join(base, "gone"), "", home},
-		{"no default", "", "", home},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			byDefault = tt.byDefault
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Wait: long})
-			require.NoError(t, err)
-			require.Equal(t, tt.want+"\n"+tt.want+"\n", out.Text)
-			require.Equal(t, tt.want, out.Process.WorkDir)
-		})
-	}
-	t.Run("no home either", func(t *testing.T) {
-		byDefault = ""
-		setHome(t, filepath.Join(base, "gone"))
-		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.ErrorContains(t, err, "name a directory")
 	})
 }
 

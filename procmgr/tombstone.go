@@ -23,6 +23,7 @@ type tombstone struct {
 	spent   bool    // never started, and never to be
 	born    uint64  // the order of burials
 	process Process // the command cut short
+	passed  string  // Output.PassedOver
 	total   int64   // bytes of output that there were
 }
 
@@ -35,12 +36,12 @@ func buried(r *record) *tombstone {
 	if !r.local.opts.KeepLogs {
 		p.LogPath = "" // it goes with the record
 	}
-	return &tombstone{id: r.id, key: r.key, process: p, total: r.out.buf.Total()}
+	return &tombstone{id: r.id, key: r.key, process: p, passed: r.passedOver, total: r.out.buf.Total()}
 }
 
 // output says that all output is gone.
 func (t *tombstone) output(from int64) Output {
-	out := Output{Process: t.process.clone(), Next: t.total}
+	out := Output{Process: t.process.clone(), PassedOver: t.passed, Next: t.total}
 	if gone := t.total - min(max(from, 0), t.total); gone > 0 {
 		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail"}
 	}

@@ -106,7 +106,7 @@ func run(args []string) (err error) {
 }
 
 // directory returns an absolute path. A directory that is not there is an
-// error at once: procmgr would fall back to the user's home.
+// error at once: procmgr would run commands elsewhere, and tell each model so.
 func directory(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {

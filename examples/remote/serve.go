@@ -31,7 +31,7 @@ func serve(args []string, out io.Writer) (err error) {
 		tokenFile = flags.String("token-file", "", "`file` with the token; a socket needs none")
 		cert      = flags.String("cert", "", "`file` with the certificate")
 		key       = flags.String("key", "", "`file` with its key")
-		dir       = flags.String("dir", "", "`directory` to run commands in; the user's home")
+		dir       = flags.String("dir", "", "`directory` to run commands in; where it was started")
 	)
 	if err := parse(flags, args); err != nil {
 		return err

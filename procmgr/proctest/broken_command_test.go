@@ -1,6 +1,7 @@
 package proctest_test
 
 import (
+	"context"
 	"maps"
 	"strings"
 	"sync"
@@ -88,6 +89,40 @@ var brokenCommands = []brokenHost{
 			}
 		})),
 		fails: []string{"directory/relative"},
+	},
+	{
+		name: "has another home",
+		fault: always(starts(func(req *procmgr.StartRequest) {
+			if below, ok := strings.CutPrefix(req.WorkDir, "~"); ok {
+				req.WorkDir = strings.TrimSuffix("/tmp"+below, "/")
+			}
+		})),
+		fails: []string{"directory/home"},
+	},
+	{
+		name: "takes ~ for a name",
+		fault: always(starts(func(req *procmgr.StartRequest) {
+			if strings.HasPrefix(req.WorkDir, "~") {
+				req.WorkDir = "./" + req.WorkDir
+			}
+		})),
+		fails: []string{"directory/home"},
+	},
+	{
+		name:  "passes over what nobody needs",
+		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.PassedOver = "no such directory: /srv" })),
+		fails: []string{"directory/passed over"},
+	},
+	{
+		name: "forgets what it has passed over",
+		fault: always(fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+			out, err := m.Start(ctx, req)
+			if err == nil && req.WorkDir == "" {
+				out.PassedOver = "no such directory: /srv"
+			}
+			return out, err
+		}}),
+		fails: []string{"directory/passed over"},
 	},
 	{
 		name:  "ignores the environment",

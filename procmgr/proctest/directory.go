@@ -11,6 +11,8 @@ var directoryCases = []testCase{
 	{"by default", "a request without a directory runs in the host's default, and WorkDir says which, as an absolute path", directoryDefault},
 	{"asked for", "a request runs in the directory that it names, and WorkDir says so", directoryAsked},
 	{"relative", "a relative directory is resolved against the default", directoryRelative},
+	{"home", "a ~ that stands alone or before a slash is the home on the machine that runs the command, which is what HOME is for the command", directoryHome},
+	{"passed over", "PassedOver is there for a default directory that could not be used, and for no request that names its directory; it is the same at every read", directoryPassedOver},
 	{"missing", "a directory that cannot be used is ErrInvalid, nothing is run, and the ID is left unused", directoryMissing},
 }
 
@@ -48,6 +50,35 @@ func directoryRelative(c *check) {
 	}
 	if !path.IsAbs(here.Process.WorkDir) {
 		c.errorf("the directory \".\" was asked for, and WorkDir says %q", here.Process.WorkDir)
+	}
+}
+
+func directoryHome(c *check) {
+	m := c.chat("a")
+	home := c.dir(m)
+	c.text(c.run(m, "mkdir "+quote(home+"/below")), "")
+	env := map[string]string{"HOME": home}
+	for _, tt := range []struct{ asked, want string }{{"~", home}, {"~/", home}, {"~/below", home + "/below"}} {
+		out := c.runAs(m, procmgr.StartRequest{Command: "pwd -P", WorkDir: tt.asked, Env: env})
+		c.text(out, tt.want+"\n")
+		if out.Process.WorkDir != tt.want {
+			c.errorf("a command was to run in %q of the home %q, and WorkDir says %q", tt.asked, home, out.Process.WorkDir)
+		}
+	}
+	if shells := c.run(m, `test -n "$HOME" && cd ~ && pwd -P`); shells.Text != "" {
+		c.text(c.runAs(m, procmgr.StartRequest{Command: "pwd -P", WorkDir: "~"}), shells.Text)
+	}
+}
+
+func directoryPassedOver(c *check) {
+	m := c.chat("a")
+	out := c.runAs(m, procmgr.StartRequest{Command: "pwd -P", WorkDir: c.dir(m)})
+	if out.PassedOver != "" {
+		c.errorf("a request named its directory in full, and PassedOver says %q", out.PassedOver)
+	}
+	out = c.run(m, "pwd -P")
+	if again := c.read(m, out.Process.ID, procmgr.OutputRequest{}); again.PassedOver != out.PassedOver {
+		c.errorf("Start said that %q was passed over, and Output says %q", out.PassedOver, again.PassedOver)
 	}
 }
 

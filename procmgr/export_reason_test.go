@@ -1,0 +1,4 @@
+package procmgr
+
+// Sentinels are the errors that Reason knows.
+var Sentinels = sentinels

@@ -1,0 +1,40 @@
+package prochttp_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// Which directory was passed over is told over the wire too: at once, after an
+// answer that was lost, and when a wait has gone on in slices.
+func TestPassedOver(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone")
+	local := newLocal(t, &procmgr.Options{WorkDir: func() string { return gone }})
+	says := "no such directory: " + gone
+	p := newProxy(t, serve(t, newHandler(t, local, nil)))
+	c := newClient(t, p.url, nil).Chat("a")
+
+	out := run(t, c, "pwd")
+	require.Equal(t, says, out.PassedOver)
+	out, err := c.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, says, out.PassedOver)
+
+	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
+	require.Equal(t, says, run(t, c, "pwd").PassedOver)
+
+	slices, p := sliced(t, local)
+	require.Equal(t, says, run(t, slices, "sleep 0.2").PassedOver)
+	require.Positive(t, p.count("/output"), "it was one wait in several requests")
+
+	out, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "/", Wait: long})
+	require.NoError(t, err)
+	require.Empty(t, out.PassedOver)
+	_, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: gone})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.Equal(t, says+"; name one that exists and can be entered", procmgr.Reason(err))
+}
