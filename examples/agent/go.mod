@@ -5,7 +5,7 @@ go 1.26.5
 require (
 	charm.land/fantasy v0.40.0
 	github.com/stretchr/testify v1.12.1
-	github.com/toolproc/toolproc v0.0.0
+	github.com/toolproc/toolproc v0.1.0
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da
 )
 
@@ -73,5 +73,3 @@ require (
 	google.golang.org/protobuf v1.36.11 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
-
-replace github.com/toolproc/toolproc => ../..

@@ -6,7 +6,7 @@ go 1.26.5
 require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/stretchr/testify v1.12.1
-	github.com/toolproc/toolproc v0.0.0
+	github.com/toolproc/toolproc v0.1.0
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da
 )
 
@@ -27,5 +27,3 @@ require (
 	golang.org/x/time v0.15.0 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
-
-replace github.com/toolproc/toolproc => ../..

@@ -1,0 +1,86 @@
+package toolproc_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A modFile is what a test reads of a go.mod, or of go.work.
+type modFile struct {
+	Use     []struct{ DiskPath string } // of go.work
+	Module  struct{ Path string }
+	Require []struct{ Path, Version string }
+	Replace []struct {
+		Old struct{ Path, Version string }
+		New struct{ Path string }
+	}
+}
+
+// version returns the version that a module wants of another one.
+func (m modFile) version(path string) string {
+	for _, r := range m.Require {
+		if r.Path == path {
+			return r.Version
+		}
+	}
+	return ""
+}
+
+// Users install an example by "go install PATH@VERSION", which refuses a module
+// that replaces others. So no go.mod has a replace, and go.work has the examples
+// of this repository use the library of this repository.
+func TestWorkspace(t *testing.T) {
+	var work modFile
+	goJSON(t, &work, "work", "edit", "-json", "go.work")
+	var used []string
+	for _, use := range work.Use {
+		used = append(used, filepath.Join(use.DiskPath, "go.mod"))
+	}
+	replaced := ""
+	for _, r := range work.Replace {
+		require.Equal(t, module, r.Old.Path, "go.work replaces this library and nothing else")
+		replaced = r.Old.Version
+	}
+	for _, name := range files(t, ".mod") {
+		require.Contains(t, used, name, "go.work leaves a module out: go work use %s", filepath.Dir(name))
+		var mod modFile
+		goJSON(t, &mod, "mod", "edit", "-json", name)
+		require.Empty(t, mod.Replace, "%s: with a replace nobody can install it; go.work is the place for one", name)
+		if mod.Module.Path != module {
+			require.Equal(t, replaced, mod.version(module), "%s and go.work name different versions of the library", name)
+		}
+	}
+}
+
+// In the workspace, all modules share the highest version that one of them
+// wants. The library must nevertheless be tested with the versions of its own
+// go.mod, which are the ones that its users get.
+func TestWorkspaceVersions(t *testing.T) {
+	versions := func(workspace string) []string {
+		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "-f",
+			"{{with .Module}}{{if .Version}}{{.Path}} {{.Version}}{{end}}{{end}}", "./...")
+		cmd.Env = append(os.Environ(), "GOWORK="+workspace)
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		lines := slices.Sorted(strings.Lines(string(out)))
+		return slices.Compact(lines)
+	}
+	root, err := os.Getwd()
+	require.NoError(t, err)
+	require.Equal(t, versions("off"), versions(filepath.Join(root, "go.work")))
+}
+
+// goJSON runs a go command and decodes what it prints.
+func goJSON(t *testing.T, v any, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
+	require.NoError(t, err, "go %s", strings.Join(args, " "))
+	require.NoError(t, json.Unmarshal(out, v))
+}
