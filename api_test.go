@@ -22,11 +22,12 @@ var updateAPI = flag.Bool("update", false, "rewrite the files of the exported AP
 // TestAPI holds what each package exports to a file in testdata/api, so that a
 // change of it is seen where the change is read, and can be told in
 // CHANGELOG.md. After such a change: go test -run TestAPI -update .
+// An internal package is nobody's to import.
 func TestAPI(t *testing.T) {
 	packages := make(map[string][]string) // the files of every platform, by directory
 	for _, name := range files(t, ".go") {
 		dir := path.Dir(filepath.ToSlash(name))
-		if !nested(dir) && !below(dir, "examples") && !strings.HasSuffix(name, "_test.go") {
+		if !nested(dir) && !below(dir, "examples") && !strings.Contains("/"+dir+"/", "/internal/") && !strings.HasSuffix(name, "_test.go") {
 			packages[dir] = append(packages[dir], name)
 		}
 	}

@@ -80,8 +80,19 @@ var arrows = []arrow{
 		why:     "the suite tests any Host by its interface alone, and who runs it takes on nobody's assertion library",
 	},
 	{
+		dir:     "chattool/toolset/internal/script",
+		outside: []string{shell},
+		why:     "it reads what a command says, and nothing of how commands run or what a model is told",
+	},
+	{
+		dir:     "chattool/toolset/internal/advice",
+		module:  []string{"chattool/toolset/internal/script", "procmgr"},
+		outside: []string{shell},
+		why:     "a note is made of a command and of what came of it; how calls are made and results are written is the toolset's business",
+	},
+	{
 		dir:     "chattool/toolset",
-		module:  []string{"procmgr", "headtail"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/advice", "procmgr", "headtail"},
 		outside: []string{jsonschema, shell, xerrors},
 		tests:   []string{"procmgr/prochttp"},
 		why:     "a loop of one's own has no use for fantasy: a program that links it grows from 3 MB to 12 MB",

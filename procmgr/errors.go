@@ -28,4 +28,4 @@ var (
 	ErrUnknown = errors.New("unknown whether the command ran")
 )
 
-var sentinels = []error{ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrUnknown}
+var sentinels = []error{ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrUnknown}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -33,11 +35,11 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 		Limit:      s.opts.Limit,
 	}}
 	run.req.Wait, run.clamped = s.clamp("timeout", args.Timeout)
-	run.source = &source{text: run.req.Command}
-	if mayBackground(run.req.Command) {
-		if command, ok := run.source.script().promote(run.req.Background); ok {
+	run.source = &script.Source{Text: run.req.Command}
+	if script.MayBackground(run.req.Command) {
+		if command, ok := run.source.Tree().Promote(run.req.Background); ok {
 			run.req.Command = command
-			run.source = &source{text: command}
+			run.source = &script.Source{Text: command}
 			run.req.Background = true
 			run.promoted = true
 		}
@@ -63,7 +65,7 @@ type run struct {
 	req      procmgr.StartRequest
 	clamped  string // the note on a timeout that was cut
 	promoted bool   // a trailing & was taken off
-	source   *source
+	source   *script.Source
 	// overdrawn says that the deadline of the call's context has passed.
 	overdrawn bool
 }
@@ -137,7 +139,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
 			toolOutput, p.ID, out.Next, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), toolSignal, p.ID)
 	}
-	rep.advise(advice{out: out, command: r.source, background: r.req.Background, dumpTool: r.set.opts.ReadFileTool})
+	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
 	return rep.result(&out)
 }
 

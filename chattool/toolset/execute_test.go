@@ -217,7 +217,7 @@ func TestExecuteStartFails(t *testing.T) {
 		{name: "unknown and gone", err: wrap(procmgr.ErrUnknown), output: notFound, isError: true, id: "p1", want: "Do not simply run it again", not: "nothing was started"},
 		{name: "unknown and unreadable", err: wrap(procmgr.ErrUnknown), output: unreadable, isError: true, id: "p1", want: "unknown whether the command ran"},
 		{name: "unknown and found", err: wrap(procmgr.ErrUnknown), output: lives, id: "p1", want: "Do not run the command again: it has been started"},
-		{name: "refused", err: wrap(procmgr.ErrRefused), isError: true, want: "nothing was started: procmgr: start: why: refused. This was not allowed", not: "once more"},
+		{name: "refused", err: wrap(procmgr.ErrRefused), isError: true, want: "nothing was started: why. This was not allowed", not: "once more"},
 		{name: "other", err: plain, output: unreadable, isError: true, want: "nothing was started: connection refused. Nothing was run", not: "unknown"},
 		{name: "begun and found", out: running("p1", ""), err: plain, output: lives, id: "p1", want: "so far"},
 		{name: "begun and over", out: running("p1", ""), err: plain, want: `"success":true`},

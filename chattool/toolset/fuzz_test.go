@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 )
 
 func FuzzCall(f *testing.F) {
@@ -44,7 +45,8 @@ func FuzzCall(f *testing.F) {
 		if len(m.starts) == 1 {
 			if want, ok := commandOf(arguments); ok {
 				got := m.starts[0].Command
-				if promoted, ok := toolset.Promote(want); got != want && (!ok || got != promoted) {
+				promoted, ok := script.Parse(want).Promote(false)
+				if got != want && (!ok || got != promoted) {
 					t.Fatalf("ran %q, was asked for %q", got, want)
 				}
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -66,7 +68,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	default:
 		rep.add("wait_for did not match within %s; the process still runs.", spell(wait))
 	}
-	rep.advise(advice{out: out, command: &source{text: out.Process.Command}, reading: true})
+	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command}, Reading: true})
 	return rep.result(&out)
 }
 

@@ -148,7 +148,7 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 		{"TLS to plain HTTP", "https://" + plainURL.Host, prochttp.ClientOptions{}, "the server cannot be reached"},
 		{"socket that is not there", "unix://" + t.TempDir() + "/socket", prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "the server cannot be reached"},
 		{"another kind of server", elsewhere.URL, prochttp.ClientOptions{}, "no toolproc server"},
-		{"server that is about to end", closing.URL, prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "closed"},
+		{"server that is about to end", closing.URL, prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "shutting down"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

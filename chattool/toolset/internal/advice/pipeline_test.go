@@ -1,4 +1,4 @@
-package toolset_test
+package advice_test
 
 import (
 	"errors"
@@ -9,21 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/procmgr"
 )
-
-// noteOn returns the note on a foreground command that has ended.
-func noteOn(t *testing.T, command string, code int, output string) string {
-	t.Helper()
-	return noteAfter(t, exited("p1", code, output), command, false)
-}
-
-func noteAfter(t *testing.T, out procmgr.Output, command string, background bool) string {
-	t.Helper()
-	_, got := call(t, &fake{start: answerStart(out)}, fixed(), "execute", arguments(t, "command", command, "run_in_background", background))
-	note, _ := got["note"].(string)
-	return note
-}
 
 // ofTail and of are the notes on pipelines whose exit code is a filter's.
 func ofTail(command string) string {
@@ -106,37 +94,31 @@ func TestPipeline(t *testing.T) {
 	for _, tt := range pipelines {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, noteOn(t, tt.script, 0, "x"))
-			require.Empty(t, noteOn(t, tt.script, 2, "x"), "another exit code may be of another command")
+			require.Equal(t, tt.want, noteOn(tt.script, 0, "x"))
+			require.Empty(t, noteOn(tt.script, 2, "x"), "another exit code may be of another command")
 		})
 	}
 	t.Run("negated", func(t *testing.T) {
 		t.Parallel()
-		require.Empty(t, noteOn(t, "! probe | tail", 0, ""))
-		require.Empty(t, noteOn(t, "! probe | tail", 1, ""))
+		require.Empty(t, noteOn("! probe | tail", 0, ""))
+		require.Empty(t, noteOn("! probe | tail", 1, ""))
 	})
 	t.Run("only asked whether there is a match", func(t *testing.T) {
 		t.Parallel()
-		require.Empty(t, noteOn(t, "probe | grep -q x", 0, ""))
-		require.Equal(t, of("grep", "probe"), noteOn(t, "probe | grep x", 0, "x"))
+		require.Empty(t, noteOn("probe | grep -q x", 0, ""))
+		require.Equal(t, of("grep", "probe"), noteOn("probe | grep x", 0, "x"))
 	})
 	t.Run("not known to be the shell's own end", func(t *testing.T) {
 		t.Parallel()
-		out := exited("p1", 0, "")
-		out.Process.EndedBy = "request"
-		_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"probe | tail"}`)
-		require.NotContains(t, got, "note")
+		r := exited("probe | tail", 0, "")
+		r.Output.Process.EndedBy = procmgr.CauseRequest
+		require.Empty(t, advice.Notes(r))
 	})
 	t.Run("read afterwards", func(t *testing.T) {
 		t.Parallel()
-		out := exited("p1", 0, "x")
-		out.Process.Command = "probe | tail"
-		_, got := call(t, &fake{output: answerOutput(out)}, nil, "process_output", `{"process_id":"p1"}`)
-		require.Equal(t, ofTail("probe"), got["note"])
-	})
-	t.Run("promoted", func(t *testing.T) {
-		t.Parallel()
-		require.Equal(t, "The trailing & was taken off. The command has already ended. "+ofTail("probe"), noteOn(t, "probe | tail &", 0, ""))
+		r := exited("probe | tail", 0, "x")
+		r.Reading = true
+		require.Equal(t, ofTail("probe"), noteOf(r))
 	})
 }
 
@@ -173,8 +155,8 @@ func TestNoLineSelected(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, noteOn(t, tt.script, 1, tt.output))
-			require.Empty(t, noteOn(t, tt.script, 2, tt.output))
+			require.Equal(t, tt.want, noteOn(tt.script, 1, tt.output))
+			require.Empty(t, noteOn(tt.script, 2, tt.output))
 		})
 	}
 }
@@ -213,14 +195,14 @@ func TestPipelineAgainstShells(t *testing.T) {
 				for _, probe := range []string{"0", "1", "3"} {
 					code, output := run(tt.script, probe)
 					require.Zero(t, code, tt.name)
-					require.Equal(t, tt.want, noteOn(t, tt.script, code, output), tt.name)
+					require.Equal(t, tt.want, noteOn(tt.script, code, output), tt.name)
 				}
 			}
 			for _, script := range []string{"probe | grep nothing", "echo; probe | grep nothing", "cd / && probe 2>/dev/null | grep nothing", "A=1; grep nothing /dev/null"} {
 				for _, probe := range []string{"0", "1", "3"} {
 					code, output := run(script, probe)
 					require.Equal(t, 1, code, script)
-					require.Contains(t, noteOn(t, script, code, output), noLine, script)
+					require.Contains(t, noteOn(script, code, output), noLine, script)
 				}
 			}
 			if shell != "bash" {
@@ -243,18 +225,13 @@ func FuzzAdvice(f *testing.F) {
 	f.Add("npm init", 137, "name: (x) ")
 	f.Add("npm init < f", 127, "ok? [y/N] ")
 	f.Fuzz(func(t *testing.T, command string, code int, output string) {
-		out := exited("p1", code, output)
-		out.Process.Command = command
-		res, got := call(t, &fake{output: answerOutput(out)}, nil, "process_output", `{"process_id":"p1"}`)
-		if res.IsError {
-			t.Fatalf("a panic: %s", res.Content)
-		}
-		if note, _ := got["note"].(string); len(note) > 500 {
-			t.Fatalf("%d bytes: %s", len(note), note)
-		}
-		out = running("p1", output)
-		if res, _ := call(t, &fake{start: answerStart(out)}, fixed(), "execute", arguments(t, "command", "x "+command)); res.IsError {
-			t.Fatalf("a panic: %s", res.Content)
+		for _, r := range []advice.Result{exited(command, code, output), running(command, output)} {
+			for _, reading := range []bool{false, true} {
+				r.Reading = reading
+				if note := noteOf(r); len(note) > 500 {
+					t.Fatalf("%d bytes: %s", len(note), note)
+				}
+			}
 		}
 	})
 }

@@ -1,7 +1,6 @@
-package toolset_test
+package advice_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -40,20 +39,20 @@ func TestWaiting(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for _, command := range tt.all {
-				out := exited("p1", 0, "x")
-				ended := began.Add(5 * time.Second)
-				out.Process.ExitedAt = &ended
-				note := noteAfter(t, out, command, false)
-				require.Equal(t, tt.want, note == withoutSleep, "%s: %s", command, note)
+				r := exited(command, 0, "x")
+				r.Ran = 5 * time.Second
+				require.Equal(t, tt.want, noteOf(r) == withoutSleep, "%s: %s", command, noteOf(r))
+				r.Background = true
+				require.NotContains(t, noteOf(r), "without sleep", command)
 
-				out = running("p1", "x")
-				require.Equal(t, tt.want, strings.HasSuffix(noteAfter(t, out, command, false), withoutSleep), command)
-				require.NotContains(t, noteAfter(t, out, command, true), "without sleep", command)
+				r = running(command, "x")
+				require.Equal(t, tt.want, noteOf(r) == withoutSleep, command)
+				r.Background = true
+				require.NotContains(t, noteOf(r), "without sleep", command)
 
-				ended = began.Add(4 * time.Second)
-				out = exited("p1", 0, "x")
-				out.Process.ExitedAt = &ended
-				require.NotContains(t, noteAfter(t, out, command, false), "without sleep", "it took no time")
+				r = exited(command, 0, "x")
+				r.Ran = 4 * time.Second
+				require.NotContains(t, noteOf(r), "without sleep", "it took no time")
 			}
 		})
 	}

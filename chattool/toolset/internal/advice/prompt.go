@@ -1,10 +1,11 @@
-package toolset
+package advice
 
 import (
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -32,17 +33,16 @@ var asking = regexp.MustCompile(`(?i)(` + strings.Join([]string{
 var unanswered = regexp.MustCompile(`(?i)(^EOFError: EOF when reading a line|[\[(]y/n[\])]:? ?abort(ed)?[.!]?)$`)
 
 // prompt says that nobody can answer, where the output ends in a question.
-func (a advice) prompt() string {
-	p := a.out.Process
-	if !failed(p) && (!alive(p) || a.ran() < promptPause) {
+func (r Result) prompt() string {
+	if !r.Failed && (!r.Alive || r.Ran < promptPause) {
 		return ""
 	}
-	text, ended := strings.CutSuffix(a.out.Text, "\n")
+	text, ended := strings.CutSuffix(r.Output.Text, "\n")
 	line := text[strings.LastIndexByte(text, '\n')+1:]
 	if line == "" || len(line) > maxPrompt {
 		return ""
 	}
-	if asks := !ended && asking.MatchString(line) || failed(p) && unanswered.MatchString(line); !asks || containsAny(a.command.text, "|", "<") && a.script().hasInput() {
+	if asks := !ended && asking.MatchString(line) || r.Failed && unanswered.MatchString(line); !asks || containsAny(r.Command.Text, "|", "<") && hasInput(r.tree()) {
 		return ""
 	}
 	return "The last line looks like a question, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
@@ -50,12 +50,12 @@ func (a advice) prompt() string {
 
 // hasInput reports whether something in a script reads from elsewhere than the
 // script's own stdin. A nil script may.
-func (s *script) hasInput() bool {
-	if s == nil {
+func hasInput(tree *script.Tree) bool {
+	if tree == nil {
 		return true
 	}
 	found := false
-	walk(s.stmts, func(node syntax.Node) bool {
+	script.Walk(tree.Stmts, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.BinaryCmd:
 			found = found || isPipe(node)

@@ -7,42 +7,56 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-func TestWithheld(t *testing.T) {
+// The notes are advice's; what reaches them from a call is tested here.
+func TestAdvised(t *testing.T) {
 	t.Parallel()
-	const one = "GH_TOKEN is set on the host, but its environment policy keeps it from commands, as it does with secrets; if the command needs it, the user can allow it."
+	const (
+		withheld = "GH_TOKEN is set on the host"
+		piped    = "Without pipefail, exit_code is that of tail and does not tell whether `probe` succeeded."
+	)
+	secret := func(code int) procmgr.Output {
+		out := exited("p1", code, "\n")
+		out.Process.Withheld = []string{"GH_TOKEN"}
+		return out
+	}
+	pipeline := exited("p1", 0, "x")
+	pipeline.Process.Command = "probe | tail"
+	requested := pipeline
+	requested.Process.EndedBy = procmgr.CauseRequest
 	for _, tt := range []struct {
-		name     string
-		out      procmgr.Output
-		withheld []string
-		execute  string
-		output   string // of process_output
+		name            string
+		out             procmgr.Output
+		execute, output string // the note of each
 	}{
-		{name: "none", out: exited("p1", 1, "")},
-		{name: "failed", out: exited("p1", 1, ""), withheld: []string{"GH_TOKEN"}, execute: one, output: one},
-		{name: "an echo of it", out: exited("p1", 0, "\n"), withheld: []string{"GH_TOKEN"}, execute: one},
-		{name: "two", out: exited("p1", 1, ""), withheld: []string{"A_KEY", "B_KEY"}, execute: "A_KEY, B_KEY are set on the host", output: "keeps them from"},
-		{name: "many", out: exited("p1", 1, ""), withheld: strings.Fields("A B C D E F G"), execute: "A, B, C, D, E and 2 more are set", output: "and 2 more"},
+		{"failed", secret(1), withheld, withheld},
+		{"succeeded", secret(0), withheld, ""},
+		{"pipeline", pipeline, piped, piped},
+		{"ended on request", requested, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.out.Process.Withheld = tt.withheld
 			m := &fake{start: answerStart(tt.out), output: answerOutput(tt.out)}
 			for tool, want := range map[string]string{"execute": tt.execute, "process_output": tt.output} {
-				args := arguments(t, "command", "x")
+				args := arguments(t, "command", "probe | tail")
 				if tool == "process_output" {
 					args = arguments(t, "process_id", "p1")
 				}
 				_, got := call(t, m, nil, tool, args)
 				note, _ := got["note"].(string)
-				require.Contains(t, note, want)
-				require.Equal(t, want == "", note == "")
+				require.True(t, strings.HasPrefix(note, want) && (want == "") == (note == ""), "%s: %s", tool, note)
 			}
 		})
 	}
+	t.Run("promoted", func(t *testing.T) {
+		t.Parallel()
+		_, got := call(t, &fake{}, nil, "execute", `{"command":"probe | tail &"}`)
+		require.Contains(t, got["note"], "The trailing & was taken off. The command has already ended. "+piped)
+	})
 }
 
 func TestLogNote(t *testing.T) {
@@ -110,4 +124,47 @@ func TestNoAdvice(t *testing.T) {
 	_, got := callContext(ctx, t, m, fixed(), "execute", `{"command":"sleep 100"}`)
 	require.Contains(t, got["error"], "canceled")
 	require.NotContains(t, got, "note")
+}
+
+func TestReadFileTool(t *testing.T) {
+	t.Parallel()
+	opts := &toolset.Options{ReadFileTool: "view"}
+	_, got := call(t, &fake{}, opts, "execute", `{"command":"sed -n 1,20p go.mod"}`)
+	require.Equal(t, "To read files use the view tool: it shows more of a file and costs less.", got["note"])
+	for _, arguments := range []string{
+		`{"command":"cat > f <<EOF\nx\nEOF"}`,
+		`{"command":"cat f","run_in_background":true}`,
+		`{"command":"cat f &"}`,
+	} {
+		m := &fake{}
+		res, _ := call(t, m, opts, "execute", arguments)
+		require.NotContains(t, res.Content, "view")
+		require.IsType(t, procmgr.StartRequest{}, m.starts[0])
+	}
+	_, got = call(t, &fake{}, &toolset.Options{ReadFileTool: "-"}, "execute", `{"command":"sed -n 1,20p go.mod"}`)
+	require.NotContains(t, got, "note", "a host without such a tool names none")
+}
+
+// Where the result's error says how it ended, the note does not say it again.
+func TestExitCodeIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		set  func(*procmgr.Process)
+		want string
+	}{
+		{"signal", func(p *procmgr.Process) { p.Signal, p.EndedBy = "SIGKILL", procmgr.CauseSignal }, "ended by SIGKILL"},
+		{"request", func(p *procmgr.Process) { p.EndedBy = procmgr.CauseRequest }, "on request"},
+		{"shutdown", func(p *procmgr.Process) { p.EndedBy = procmgr.CauseShutdown }, "manager was closed"},
+		{"out of memory", func(p *procmgr.Process) { p.OOM = true }, "use less memory"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out := exited("p1", 137, "")
+			tt.set(&out.Process)
+			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)
+			require.Contains(t, got["error"], tt.want)
+			require.NotContains(t, got, "note")
+		})
+	}
 }

@@ -1,4 +1,4 @@
-package toolset
+package advice
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -19,15 +20,14 @@ const (
 )
 
 // waiting names wait_for, where a command has slept and looked.
-func (a advice) waiting() string {
-	p := a.out.Process
-	if a.reading || a.background || !strings.Contains(a.command.text, "sleep") || !alive(p) && a.ran() < longWait {
+func (r Result) waiting() string {
+	if r.Reading || r.Background || !strings.Contains(r.Command.Text, "sleep") || !r.Alive && r.Ran < longWait {
 		return ""
 	}
-	if s := a.script(); s == nil || !waits(s.stmts, true) {
+	if tree := r.tree(); tree == nil || !waits(tree.Stmts, true) {
 		return ""
 	}
-	return "Waiting is better done without sleep: start what you wait for with run_in_background, and " + toolOutput +
+	return "Waiting is better done without sleep: start what you wait for with run_in_background, and " + r.Tools.Output +
 		" with wait_for returns as soon as its output matches, at the latest after wait_timeout."
 }
 
@@ -67,7 +67,7 @@ func waits(stmts []*syntax.Stmt, scripts bool) bool {
 				return true
 			}
 			if inner := inline(cmd); scripts && inner != "" {
-				if s := parse(inner); s != nil && waits(s.stmts, false) {
+				if tree := script.Parse(inner); tree != nil && waits(tree.Stmts, false) {
 					return true
 				}
 			}
@@ -78,12 +78,12 @@ func waits(stmts []*syntax.Stmt, scripts bool) bool {
 
 // slept returns how long a command is that is a sleep of a fixed time, else 0.
 func slept(call *syntax.CallExpr) time.Duration {
-	if !calls(call, "sleep") {
+	if !script.Calls(call, "sleep") {
 		return 0
 	}
 	total := 0.0 // seconds
 	for _, w := range call.Args[1:] {
-		word, ok := literal(w)
+		word, ok := script.Literal(w)
 		if !ok || word == "" {
 			return 0
 		}
@@ -108,7 +108,7 @@ func inline(call *syntax.CallExpr) string {
 	}
 	words := make([]string, len(call.Args))
 	for i, w := range call.Args {
-		words[i], _ = literal(w)
+		words[i], _ = script.Literal(w)
 	}
 	if words[0] == "timeout" {
 		words = words[1:]
@@ -170,14 +170,14 @@ func counts(loop syntax.Loop) bool {
 
 // begins reports whether the first of statements calls a command.
 func begins(stmts []*syntax.Stmt, name string) bool {
-	return len(stmts) > 0 && calls(stmts[0].Cmd, name)
+	return len(stmts) > 0 && script.Calls(stmts[0].Cmd, name)
 }
 
 // within reports whether statements call one of the commands in the foreground,
 // however deep.
 func within(stmts []*syntax.Stmt, names ...string) bool {
 	found := false
-	walk(stmts, func(node syntax.Node) bool {
+	script.Walk(stmts, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.Stmt:
 			if node.Background || node.Coprocess || node.Disown {
@@ -186,7 +186,7 @@ func within(stmts []*syntax.Stmt, names ...string) bool {
 		case *syntax.FuncDecl, *syntax.CmdSubst, *syntax.ProcSubst:
 			return false
 		case *syntax.CallExpr:
-			found = found || calls(node, names...)
+			found = found || script.Calls(node, names...)
 		}
 		return !found
 	})

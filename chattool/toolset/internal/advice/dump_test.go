@@ -1,13 +1,15 @@
-package toolset_test
+package advice_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/procmgr"
 )
+
+const readFile = "To read files use the view tool: it shows more of a file and costs less."
 
 func TestDumpsFiles(t *testing.T) {
 	t.Parallel()
@@ -38,28 +40,26 @@ func TestDumpsFiles(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for _, command := range tt.all {
-				require.Equal(t, tt.want, toolset.DumpsFiles(command), command)
+				require.Equal(t, tt.want, strings.Contains(noteOn(command, 0, ""), readFile), command)
 			}
 		})
 	}
-	require.False(t, toolset.DumpsFiles("cat "+strings.Repeat("f", 5<<10)))
+	require.Empty(t, noteOn("cat "+strings.Repeat("f", 5<<10), 0, ""))
 }
 
-func TestReadFileTool(t *testing.T) {
+func TestDumpNote(t *testing.T) {
 	t.Parallel()
-	opts := &toolset.Options{ReadFileTool: "view"}
-	_, got := call(t, &fake{}, opts, "execute", `{"command":"sed -n 1,20p go.mod"}`)
-	require.Equal(t, "To read files use the view tool: it shows more of a file and costs less.", got["note"])
-	for _, arguments := range []string{
-		`{"command":"cat > f <<EOF\nx\nEOF"}`,
-		`{"command":"cat f","run_in_background":true}`,
-		`{"command":"cat f &"}`,
+	const command = "sed -n 1,20p go.mod"
+	require.Equal(t, readFile, noteOn(command, 0, "x\n"))
+	require.Empty(t, noteOn(command, 2, "sed: no input files\n"))
+	for name, change := range map[string]func(*advice.Result){
+		"no such tool":  func(r *advice.Result) { r.Tools.ReadFile = "" },
+		"background":    func(r *advice.Result) { r.Background = true },
+		"read again":    func(r *advice.Result) { r.Reading = true },
+		"still running": func(r *advice.Result) { r.Output.Process.State = procmgr.Running },
 	} {
-		m := &fake{}
-		res, _ := call(t, m, opts, "execute", arguments)
-		require.NotContains(t, res.Content, "view")
-		require.IsType(t, procmgr.StartRequest{}, m.starts[0])
+		r := exited(command, 0, "x\n")
+		change(&r)
+		require.Empty(t, advice.Notes(r), name)
 	}
-	_, got = call(t, &fake{}, &toolset.Options{ReadFileTool: "-"}, "execute", `{"command":"sed -n 1,20p go.mod"}`)
-	require.NotContains(t, got, "note", "a host without such a tool names none")
 }

@@ -1,4 +1,4 @@
-package toolset_test
+package script_test
 
 import (
 	"runtime/debug"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 )
 
 // nested is all that makes a shell parser descend, and what may make it slow.
@@ -93,24 +93,24 @@ func TestParserIsBounded(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(16 << 20))
 	scripts := map[string]string{}
 	for name, n := range nested {
-		times := toolset.MaxScript / len(n[0])
+		times := script.MaxScript / len(n[0])
 		scripts[name] = strings.Repeat(n[0], times)
-		times = toolset.MaxScript / (len(n[0]) + len(n[1]) + 1)
+		times = script.MaxScript / (len(n[0]) + len(n[1]) + 1)
 		scripts[name+", closed"] = strings.Repeat(n[0], times) + ":" + strings.Repeat(n[1], times)
-		times = (toolset.MaxScript - len("a &")) / (len(n[0]) + len(n[1]) + len(":\n"))
+		times = (script.MaxScript - len("a &")) / (len(n[0]) + len(n[1]) + len(":\n"))
 		scripts[name+", side by side"] = strings.Repeat(n[0]+":"+n[1]+"\n", times) + "a &"
 	}
 	for name, c := range contexts {
-		scripts[name] = c[0] + strings.Repeat(c[1], (toolset.MaxScript-len(c[0]))/len(c[1]))
+		scripts[name] = c[0] + strings.Repeat(c[1], (script.MaxScript-len(c[0]))/len(c[1]))
 	}
-	for name, script := range scripts {
-		require.LessOrEqual(t, len(script), toolset.MaxScript, name)
+	for name, command := range scripts {
+		require.LessOrEqual(t, len(command), script.MaxScript, name)
 		parse := func() time.Duration {
 			done := make(chan time.Duration)
 			// The stack of a goroutine of its own starts empty.
 			go func() {
 				began := time.Now()
-				toolset.PromoteUnfiltered(script)
+				script.Parse(command).Promote(false)
 				done <- time.Since(began)
 			}()
 			return <-done
@@ -140,15 +140,15 @@ func TestParserTakesOrdinaryNesting(t *testing.T) {
 			t.Parallel()
 			for _, depth := range []int{1, 10, 50} {
 				one := strings.Repeat(n[0], depth) + ":" + strings.Repeat(n[1], depth) + "\n"
-				require.True(t, toolset.Parses(one), depth)
-				require.True(t, toolset.Parses(strings.Repeat(one, toolset.MaxScript/len(one))), depth)
+				require.NotNil(t, script.Parse(one), depth)
+				require.NotNil(t, script.Parse(strings.Repeat(one, script.MaxScript/len(one))), depth)
 			}
 		})
 	}
 }
 
 func BenchmarkPromote(b *testing.B) {
-	for name, script := range map[string]string{
+	for name, command := range map[string]string{
 		"without &": "true",
 		"with &&":   "cd /tmp && make -j4 2>&1 | tail -20",
 		"with &":    "cd /tmp && npm start > log 2>&1 &",
@@ -156,7 +156,7 @@ func BenchmarkPromote(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				toolset.Promote(script)
+				promote(command)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package toolset_test
+package script_test
 
 import (
 	"os/exec"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 )
 
 // A promotion is a script and what becomes of it. The scripts are harmless, so
@@ -99,25 +99,33 @@ var promotions = []promotion{
 	{name: "nothing in the background", script: "&"},
 }
 
+// promote is how execute asks: the parser is spared most commands.
+func promote(command string) (string, bool) {
+	if !script.MayBackground(command) {
+		return "", false
+	}
+	return script.Parse(command).Promote(false)
+}
+
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	for _, tt := range promotions {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := toolset.Promote(tt.script)
+			got, ok := promote(tt.script)
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.want != "", ok)
-			again, ok := toolset.PromoteUnfiltered(tt.script)
+			again, ok := script.Parse(tt.script).Promote(false)
 			require.Equal(t, tt.want, again, "the look before the parser must not change anything")
 			require.Equal(t, tt.want != "", ok)
 		})
 	}
 	t.Run("over 64 KiB", func(t *testing.T) {
 		t.Parallel()
-		script := "echo " + strings.Repeat("a", toolset.MaxScript-len("echo &")) + "&"
-		_, ok := toolset.Promote(script)
+		command := "echo " + strings.Repeat("a", script.MaxScript-len("echo &")) + "&"
+		_, ok := promote(command)
 		require.True(t, ok)
-		_, ok = toolset.Promote("x" + script)
+		_, ok = promote("x" + command)
 		require.False(t, ok)
 	})
 }
@@ -139,8 +147,8 @@ func TestPromoteAgainstShells(t *testing.T) {
 	for shell, bash := range shells {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			run := func(script string) (output, background string) {
-				cmd := exec.Command(shell, "-c", script+"\n"+`printf 'pid:%s' "$!" >&2`)
+			run := func(command string) (output, background string) {
+				cmd := exec.Command(shell, "-c", command+"\n"+`printf 'pid:%s' "$!" >&2`)
 				cmd.Dir = t.TempDir()
 				var stderr strings.Builder
 				cmd.Stderr = &stderr
@@ -159,12 +167,12 @@ func TestPromoteAgainstShells(t *testing.T) {
 				require.Empty(t, background, tt.name)
 				require.Equal(t, before, after, tt.name)
 			}
-			for _, script := range []string{
+			for _, command := range []string{
 				"echo 'a &'", `echo a \&`, "echo a # b &", "# a &", "cat <<EOF\na &\nEOF", "echo a 2>&1",
 				"(echo a &)", "echo $(echo a &)", "echo $((3 & 1))", "true && echo a",
 			} {
-				_, background := run(script)
-				require.Empty(t, background, script)
+				_, background := run(command)
+				require.Empty(t, background, command)
 			}
 		})
 	}
@@ -174,10 +182,9 @@ func FuzzPromote(f *testing.F) {
 	for _, p := range promotions {
 		f.Add(p.script)
 	}
-	f.Fuzz(func(t *testing.T, script string) {
-		toolset.DumpsFiles(script)
-		got, ok := toolset.Promote(script)
-		again, okAgain := toolset.PromoteUnfiltered(script)
+	f.Fuzz(func(t *testing.T, command string) {
+		got, ok := promote(command)
+		again, okAgain := script.Parse(command).Promote(false)
 		if got != again || ok != okAgain {
 			t.Fatalf("the look before the parser changes the outcome: %q %v, without it %q %v", got, ok, again, okAgain)
 		}
@@ -186,18 +193,18 @@ func FuzzPromote(f *testing.F) {
 		}
 		// Without one &, or with a space in its place.
 		found := false
-		for i := range len(script) {
-			if script[i] != '&' {
+		for i := range len(command) {
+			if command[i] != '&' {
 				continue
 			}
-			before, after := script[:i], script[i+1:]
+			before, after := command[:i], command[i+1:]
 			found = found || got == before+after || got == before+" "+after
 		}
 		if !found {
-			t.Fatalf("%q is not %q without one &", got, script)
+			t.Fatalf("%q is not %q without one &", got, command)
 		}
-		if strings.Trim(got, " \t\n") == "" || !toolset.Parses(got) {
-			t.Fatalf("%q became %q, which is no script", script, got)
+		if strings.Trim(got, " \t\n") == "" || script.Parse(got) == nil {
+			t.Fatalf("%q became %q, which is no script", command, got)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package toolset_test
+package advice_test
 
 import (
 	"os/exec"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -42,7 +43,7 @@ func TestExitCode(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, noteOn(t, tt.command, tt.code, tt.output))
+			require.Equal(t, tt.want, noteOn(tt.command, tt.code, tt.output))
 		})
 	}
 }
@@ -50,23 +51,17 @@ func TestExitCode(t *testing.T) {
 // Where the result's error says how it ended, the note does not say it again.
 func TestExitCodeIsSaidOnce(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		set  func(*procmgr.Process)
-		want string
-	}{
-		{"signal", func(p *procmgr.Process) { p.Signal, p.EndedBy = "SIGKILL", procmgr.CauseSignal }, "ended by SIGKILL"},
-		{"request", func(p *procmgr.Process) { p.EndedBy = procmgr.CauseRequest }, "on request"},
-		{"shutdown", func(p *procmgr.Process) { p.EndedBy = procmgr.CauseShutdown }, "manager was closed"},
-		{"out of memory", func(p *procmgr.Process) { p.OOM = true }, "use less memory"},
+	for name, set := range map[string]func(*procmgr.Process){
+		"signal":        func(p *procmgr.Process) { p.Signal, p.EndedBy = "SIGKILL", procmgr.CauseSignal },
+		"request":       func(p *procmgr.Process) { p.EndedBy = procmgr.CauseRequest },
+		"shutdown":      func(p *procmgr.Process) { p.EndedBy = procmgr.CauseShutdown },
+		"out of memory": func(p *procmgr.Process) { p.OOM = true },
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := exited("p1", 137, "")
-			tt.set(&out.Process)
-			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)
-			require.Contains(t, got["error"], tt.want)
-			require.NotContains(t, got, "note")
+			r := exited("x", 137, "")
+			set(&r.Output.Process)
+			require.Empty(t, advice.Notes(r))
 		})
 	}
 }
@@ -91,7 +86,7 @@ func TestExitCodeAgainstShells(t *testing.T) {
 		} {
 			cmd := exec.Command(path, "-c", tt.script)
 			out, _ := cmd.CombinedOutput()
-			note := noteOn(t, tt.script, cmd.ProcessState.ExitCode(), string(out))
+			note := noteOn(tt.script, cmd.ProcessState.ExitCode(), string(out))
 			require.True(t, strings.Contains(note, tt.want) && (tt.want == "") == (note == ""), "%s: %s: %q, %s", shell, tt.script, note, out)
 		}
 	}

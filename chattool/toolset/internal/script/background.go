@@ -1,4 +1,4 @@
-package toolset
+package script
 
 import (
 	"strings"
@@ -6,10 +6,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// mayBackground reports whether a command has an & that could background
+// MayBackground reports whether a command has an & that could background
 // something. It is what most commands are spared the parser by, and is never
-// false where promote would be true.
-func mayBackground(command string) bool {
+// false where Promote would be true.
+func MayBackground(command string) bool {
 	if strings.IndexByte(command, '&') < 0 {
 		return false
 	}
@@ -29,34 +29,34 @@ func mayBackground(command string) bool {
 	return false
 }
 
-// promote returns the command without the & that backgrounds its last
+// Promote returns the command without the & that backgrounds its last
 // statement, and whether it is to be run in the background instead. In the
 // foreground that is where nothing but assignments, cd and export stands before
 // the statement: all else must have ended when the call returns, and is run as
 // it is. In the background, where no call waits, anything may stand there.
 //
 // A nil script is never promoted.
-func (s *script) promote(background bool) (command string, ok bool) {
+func (s *Tree) Promote(background bool) (command string, ok bool) {
 	if s == nil {
 		return "", false
 	}
-	last := s.stmts[len(s.stmts)-1]
+	last := s.Stmts[len(s.Stmts)-1]
 	if !last.Background {
 		return "", false
 	}
 	if _, ok := last.Cmd.(*syntax.CoprocClause); ok {
 		return "", false // its output belongs to the shell that waits for it
 	}
-	for _, stmt := range s.stmts[:len(s.stmts)-1] {
-		if !background && !conjuncts(stmt, prepares) {
+	for _, stmt := range s.Stmts[:len(s.Stmts)-1] {
+		if !background && !Conjuncts(stmt, Prepares) {
 			return "", false
 		}
 	}
 	at := int(last.Semicolon.Offset())
-	if at >= len(s.source) || s.source[at] != '&' {
+	if at >= len(s.Source) || s.Source[at] != '&' {
 		return "", false
 	}
-	before, after := s.source[:at], s.source[at+1:]
+	before, after := s.Source[:at], s.Source[at+1:]
 	// What follows directly, such as a comment, must not become part of the
 	// word before it.
 	if after != "" && !strings.ContainsRune(" \t\n", rune(after[0])) {
@@ -65,17 +65,17 @@ func (s *script) promote(background bool) (command string, ok bool) {
 	return before + after, true
 }
 
-// prepares reports whether a statement only sets the stage: an assignment, cd
+// Prepares reports whether a statement only sets the stage: an assignment, cd
 // or export, without anything that runs a command or takes time.
-func prepares(s *syntax.Stmt) bool {
-	if !plain(s) {
+func Prepares(s *syntax.Stmt) bool {
+	if !Plain(s) {
 		return false
 	}
 	switch cmd := s.Cmd.(type) {
 	case *syntax.DeclClause:
-		return cmd.Variant.Value == "export" && stillAssigns(cmd.Args)
+		return cmd.Variant.Value == "export" && StillAssigns(cmd.Args)
 	case *syntax.CallExpr:
-		return len(cmd.Args) == 0 && stillAssigns(cmd.Assigns) || isCd(cmd)
+		return len(cmd.Args) == 0 && StillAssigns(cmd.Assigns) || IsCd(cmd)
 	}
 	return false
 }

@@ -1,9 +1,10 @@
-package toolset
+package advice
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -25,22 +26,22 @@ var signals = map[int]string{
 
 // exitCode says what an exit code stands for that is the shell's and not the
 // command's own. Any command may use these numbers for itself, hence "usually".
-func (a advice) exitCode() string {
-	code, ok := a.code()
-	if !ok || a.out.Process.OOM {
+func (r Result) exitCode() string {
+	code, ok := r.code()
+	if !ok || r.Output.Process.OOM {
 		return ""
 	}
 	switch code {
 	case 124:
-		if !strings.Contains(a.command.text, "timeout") || !a.script().timed() {
+		if !strings.Contains(r.Command.Text, "timeout") || !timed(r.tree()) {
 			return ""
 		}
-		return "exit_code 124 is how timeout says that it ended the command. Leave it out: the timeout of " + toolExecute +
-			" ends nothing, and " + toolOutput + " waits on."
+		return "exit_code 124 is how timeout says that it ended the command. Leave it out: the timeout of " + r.Tools.Execute +
+			" ends nothing, and " + r.Tools.Output + " waits on."
 	case 126:
 		return "exit_code 126 usually means that something was found and could not be executed: it needs chmod +x, or its interpreter in front."
 	case 127:
-		if containsAny(a.out.Text, "not found", "No such file") {
+		if containsAny(r.Output.Text, "not found", "No such file") {
 			return "" // the shell has said it
 		}
 		return "exit_code 127 usually means that a command was not found: look at its spelling, PATH and the directory."
@@ -53,11 +54,11 @@ func (a advice) exitCode() string {
 
 // timed reports whether the last command of a script is timeout. That of a nil
 // script is not.
-func (s *script) timed() bool {
-	if s == nil {
+func timed(tree *script.Tree) bool {
+	if tree == nil {
 		return false
 	}
-	last := s.stmts[len(s.stmts)-1]
+	last := tree.Stmts[len(tree.Stmts)-1]
 	for {
 		and, ok := last.Cmd.(*syntax.BinaryCmd)
 		if !ok || and.Op != syntax.AndStmt {
@@ -65,5 +66,5 @@ func (s *script) timed() bool {
 		}
 		last = and.Y
 	}
-	return direct(last) && calls(last.Cmd, "timeout", "gtimeout")
+	return script.Direct(last) && script.Calls(last.Cmd, "timeout", "gtimeout")
 }

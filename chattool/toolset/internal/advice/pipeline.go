@@ -1,4 +1,4 @@
-package toolset
+package advice
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -38,16 +39,16 @@ const maxQuoted = 40
 // pipeline says whose exit code it is, where the command ends with a filter:
 // "go test | tail" is 0 whatever the tests say. A shell may have been told from
 // outside to have pipefail on; what is said holds there too.
-func (a advice) pipeline() string {
-	code, ok := a.code()
-	if !ok || code > 1 || !strings.Contains(a.command.text, "|") && (code == 0 || !containsAny(a.command.text, finders...)) {
+func (r Result) pipeline() string {
+	code, ok := r.code()
+	if !ok || code > 1 || !strings.Contains(r.Command.Text, "|") && (code == 0 || !containsAny(r.Command.Text, finders...)) {
 		return ""
 	}
-	s := a.script()
-	if s == nil {
+	tree := r.tree()
+	if tree == nil {
 		return ""
 	}
-	last := s.final(code, a.out.Next == 0)
+	last := final(tree, code, r.Output.Next == 0)
 	if last == nil {
 		return ""
 	}
@@ -57,7 +58,7 @@ func (a advice) pipeline() string {
 	if !ok {
 		return ""
 	}
-	filter, judged := calledName(call), s.judged(stages[:len(stages)-1])
+	filter, judged := script.CalledName(call), judged(tree, stages[:len(stages)-1])
 	switch finder := slices.Contains(finders, filter); {
 	case !slices.Contains(filters, filter):
 		return ""
@@ -68,7 +69,7 @@ func (a advice) pipeline() string {
 	}
 	note := fmt.Sprintf("Without pipefail, exit_code is that of %s and does not tell whether `%s` succeeded.", filter, judged)
 	if slices.Contains(cutters, filter) {
-		note += fmt.Sprintf(" Leave %s out: %s itself keeps the beginning and the end of long output.", filter, toolExecute)
+		note += fmt.Sprintf(" Leave %s out: %s itself keeps the beginning and the end of long output.", filter, r.Tools.Execute)
 	}
 	return note
 }
@@ -78,7 +79,7 @@ func (a advice) pipeline() string {
 func noLine(call *syntax.CallExpr, filter, judged string, piped bool) string {
 	note := "exit_code 1 is how " + filter + " says that no line was selected"
 	switch {
-	case !stillWords(call.Args):
+	case !script.StillWords(call.Args):
 		return ""
 	case piped:
 		note = "Without pipefail, " + note
@@ -94,14 +95,14 @@ func noLine(call *syntax.CallExpr, filter, judged string, piped bool) string {
 // of the last of a && b too, since then all of it has run; others only where
 // what stands before cannot end the script or has surely not failed. silent
 // says that nothing was printed.
-func (s *script) final(code int, silent bool) *syntax.Stmt {
-	last := s.stmts[len(s.stmts)-1]
-	before := slices.Clone(s.stmts[:len(s.stmts)-1])
+func final(tree *script.Tree, code int, silent bool) *syntax.Stmt {
+	last := tree.Stmts[len(tree.Stmts)-1]
+	before := slices.Clone(tree.Stmts[:len(tree.Stmts)-1])
 	// A cd that fails says so, and ends the shell where that was told so from
 	// outside.
-	prepared := func(stmt *syntax.Stmt) bool { return silent && conjuncts(stmt, prepares) }
+	prepared := func(stmt *syntax.Stmt) bool { return silent && script.Conjuncts(stmt, script.Prepares) }
 	for {
-		if !direct(last) {
+		if !script.Direct(last) {
 			return nil
 		}
 		if timed, ok := last.Cmd.(*syntax.TimeClause); ok && timed.Stmt != nil {
@@ -129,7 +130,7 @@ func (s *script) final(code int, silent bool) *syntax.Stmt {
 // prints reports whether a statement only prints words.
 func prints(s *syntax.Stmt) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
-	return ok && plain(s) && calls(call, "echo", "printf") && stillWords(call.Args) && stillAssigns(call.Assigns)
+	return ok && script.Plain(s) && script.Calls(call, "echo", "printf") && script.StillWords(call.Args) && script.StillAssigns(call.Assigns)
 }
 
 // diverts reports whether a statement may end the script early and well, or
@@ -144,7 +145,7 @@ func diverts(s *syntax.Stmt) bool {
 			if len(node.Args) == 0 {
 				break
 			}
-			name, ok := literal(node.Args[0])
+			name, ok := script.Literal(node.Args[0])
 			switch name {
 			case "exit", "exec", "return", "trap", "eval", ".", "source", "shopt", "alias", "builtin":
 				found = true
@@ -152,7 +153,7 @@ func diverts(s *syntax.Stmt) bool {
 				found = found || !hasOption(node.Args, 'v', "-v") && !hasOption(node.Args, 'V', "-V")
 			case "set":
 				found = found || slices.ContainsFunc(node.Args[1:], func(w *syntax.Word) bool {
-					option, ok := literal(w)
+					option, ok := script.Literal(w)
 					return !ok || strings.Trim(option, "-+eux") != "" // such as -o pipefail, -n
 				})
 			}
@@ -168,7 +169,7 @@ func stagesOf(s *syntax.Stmt) []*syntax.Stmt {
 	var stages []*syntax.Stmt
 	for {
 		pipe, ok := s.Cmd.(*syntax.BinaryCmd)
-		if !ok || !isPipe(pipe) || len(stages) > 0 && !plain(s) {
+		if !ok || !isPipe(pipe) || len(stages) > 0 && !script.Plain(s) {
 			break
 		}
 		stages = append(stages, pipe.Y)
@@ -182,7 +183,7 @@ func stagesOf(s *syntax.Stmt) []*syntax.Stmt {
 // mayFail reports whether a redirection may keep a command from running.
 func mayFail(s *syntax.Stmt) bool {
 	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool {
-		word, _ := literal(r.Word)
+		word, _ := script.Literal(r.Word)
 		return r.Op != syntax.DplOut && word != "/dev/null"
 	})
 }
@@ -192,17 +193,17 @@ func isPipe(cmd *syntax.BinaryCmd) bool { return cmd.Op == syntax.Pipe || cmd.Op
 
 // judged returns the first command in stages of a pipeline whose success is
 // of interest, as far as a note quotes it, or "".
-func (s *script) judged(stages []*syntax.Stmt) (quoted string) {
-	walk(stages, func(node syntax.Node) bool {
+func judged(tree *script.Tree, stages []*syntax.Stmt) (quoted string) {
+	script.Walk(stages, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.FuncDecl:
 			return false
 		case *syntax.CallExpr:
-			if calls(node, "command") && hasOption(node.Args, 'v', "-v") {
+			if script.Calls(node, "command") && hasOption(node.Args, 'v', "-v") {
 				break
 			}
 			if quoted == "" && len(node.Args) > 0 && !produces(node.Args) {
-				quoted = s.quote(node)
+				quoted = quote(tree, node)
 			}
 		}
 		return quoted == ""
@@ -213,7 +214,7 @@ func (s *script) judged(stages []*syntax.Stmt) (quoted string) {
 // produces reports whether a command is one of the producers, or only asked
 // for its help.
 func produces(args []*syntax.Word) bool {
-	name, ok := literal(args[0])
+	name, ok := script.Literal(args[0])
 	if !ok {
 		return false
 	}
@@ -221,13 +222,13 @@ func produces(args []*syntax.Word) bool {
 	if slices.Contains(producers, name) || name == "env" && len(args) == 1 {
 		return true
 	}
-	last, _ := literal(args[len(args)-1])
+	last, _ := script.Literal(args[len(args)-1])
 	if len(args) > 1 && (last == "--help" || last == "--version" || last == "-h") {
 		return true
 	}
 	// The first word that is no option is the subcommand.
 	for words := args[1:]; len(words) > 0; words = words[1:] {
-		word, _ := literal(words[0])
+		word, _ := script.Literal(words[0])
 		if name == "git" && word == "-C" && len(words) > 1 {
 			words = words[1:]
 		} else if !strings.HasPrefix(word, "-") {
@@ -238,25 +239,16 @@ func produces(args []*syntax.Word) bool {
 }
 
 // quote returns a command as it was written, or its name where that is long.
-func (s *script) quote(call *syntax.CallExpr) string {
+func quote(tree *script.Tree, call *syntax.CallExpr) string {
 	first, last := call.Args[0], call.Args[len(call.Args)-1]
-	text := s.between(first.Pos(), last.End())
+	text := tree.Between(first.Pos(), last.End())
 	if len(text) > maxQuoted || strings.ContainsAny(text, "\n`") {
-		text = s.between(first.Pos(), first.End())
+		text = tree.Between(first.Pos(), first.End())
 	}
 	if len(text) > maxQuoted || strings.ContainsAny(text, "\n`") {
 		return "the command before it"
 	}
 	return text
-}
-
-// between returns what stands between two positions.
-func (s *script) between(from, to syntax.Pos) string {
-	begin, end := int(from.Offset()), int(to.Offset())
-	if begin > end || end > len(s.source) {
-		return ""
-	}
-	return s.source[begin:end]
 }
 
 // lists reports whether grep is asked for names of files without a match, for
@@ -271,7 +263,7 @@ func quiet(args []*syntax.Word) bool {
 // hasOption reports whether a word of a command may be an option.
 func hasOption(args []*syntax.Word, short rune, long string) bool {
 	return slices.ContainsFunc(args[1:], func(w *syntax.Word) bool {
-		word, ok := literal(w)
+		word, ok := script.Literal(w)
 		return ok && (word == long || len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.ContainsRune(word, short))
 	})
 }

@@ -1,10 +1,12 @@
-package toolset
+package advice
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"github.com/toolproc/toolproc/procmgr"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -12,29 +14,34 @@ import (
 // bytes.
 const maxDump = 4 << 10
 
-// dumpsFiles reports whether a command only prints files.
-func (c *source) dumpsFiles() bool {
-	if len(c.text) > maxDump || containsAny(c.text, "|", "`", "$(", "<") ||
-		!containsAny(c.text, "cat", "head", "tail", "sed", "bat", "less", "more", "nl") {
-		return false
+// dump names the tool to read files with, after a command that only prints
+// files.
+func (r Result) dump() string {
+	if r.Tools.ReadFile == "" || r.Reading || r.Background || r.Output.Process.State != procmgr.Exited || r.Failed || !dumpsFiles(r.Command) {
+		return ""
 	}
-	return c.script().dumpsFiles()
+	return "To read files use the " + r.Tools.ReadFile + " tool: it shows more of a file and costs less."
 }
 
-// dumpsFiles reports whether a script is made of nothing but cd and commands
-// that print files. A nil script is not.
-func (s *script) dumpsFiles() bool {
-	if s == nil {
+// dumpsFiles reports whether a command is made of nothing but cd and commands
+// that print files.
+func dumpsFiles(command *script.Source) bool {
+	if len(command.Text) > maxDump || containsAny(command.Text, "|", "`", "$(", "<") ||
+		!containsAny(command.Text, "cat", "head", "tail", "sed", "bat", "less", "more", "nl") {
+		return false
+	}
+	tree := command.Tree()
+	if tree == nil {
 		return false
 	}
 	dumps := false
-	for _, stmt := range s.stmts {
-		if !conjuncts(stmt, func(s *syntax.Stmt) bool {
+	for _, stmt := range tree.Stmts {
+		if !script.Conjuncts(stmt, func(s *syntax.Stmt) bool {
 			call, ok := s.Cmd.(*syntax.CallExpr)
-			if !ok || !direct(s) || !onlyStderr(s.Redirs) {
+			if !ok || !script.Direct(s) || !onlyStderr(s.Redirs) {
 				return false
 			}
-			if isCd(call) {
+			if script.IsCd(call) {
 				return true
 			}
 			dumps = true
@@ -50,7 +57,7 @@ func (s *script) dumpsFiles() bool {
 // 2>/dev/null and 2>&1 do.
 func onlyStderr(redirs []*syntax.Redirect) bool {
 	return !slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool {
-		return r.N == nil || r.N.Value != "2" || r.Hdoc != nil || !still(r.Word)
+		return r.N == nil || r.N.Value != "2" || r.Hdoc != nil || !script.Still(r.Word)
 	})
 }
 
@@ -84,7 +91,7 @@ var lineRange = regexp.MustCompile(`^\s*(\d+|\$)\s*(,\s*[+~]?(\d+|\$)\s*)?p\s*(;
 // printsFile reports whether a command prints at least one file and does
 // nothing else.
 func printsFile(args []*syntax.Word) bool {
-	if len(args) == 0 || !stillWords(args) {
+	if len(args) == 0 || !script.StillWords(args) {
 		return false
 	}
 	d, ok := dumpers[args[0].Lit()]
@@ -96,7 +103,7 @@ func printsFile(args []*syntax.Word) bool {
 	quiet, options := false, true
 	words := args[1:]
 	for len(words) > 0 {
-		word, known := literal(words[0])
+		word, known := script.Literal(words[0])
 		words = words[1:]
 		switch {
 		case known && options && word == "--":
@@ -113,7 +120,7 @@ func printsFile(args []*syntax.Word) bool {
 				if len(words) == 0 {
 					return false
 				}
-				value, _ := literal(words[0])
+				value, _ := script.Literal(words[0])
 				expressions = append(expressions, value)
 				words = words[1:]
 			}
@@ -164,28 +171,4 @@ func (d dumper) takesValue(option string) bool {
 		}
 	}
 	return false
-}
-
-// literal returns what a word without expansions stands for.
-func literal(w *syntax.Word) (value string, ok bool) {
-	var b strings.Builder
-	for _, part := range w.Parts {
-		switch part := part.(type) {
-		case *syntax.Lit:
-			b.WriteString(part.Value)
-		case *syntax.SglQuoted:
-			b.WriteString(part.Value)
-		case *syntax.DblQuoted:
-			for _, part := range part.Parts {
-				lit, ok := part.(*syntax.Lit)
-				if !ok {
-					return "", false
-				}
-				b.WriteString(lit.Value)
-			}
-		default:
-			return "", false
-		}
-	}
-	return b.String(), true
 }

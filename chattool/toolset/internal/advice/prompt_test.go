@@ -1,10 +1,10 @@
-package toolset_test
+package advice_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 )
 
 const question = "The last line looks like a question, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
@@ -50,16 +50,14 @@ func TestPrompt(t *testing.T) {
 			if tt.want {
 				want = question
 			}
-			require.Equal(t, want, noteOn(t, "x", 1, tt.output), "failed")
-			require.Empty(t, noteOn(t, "x", 0, tt.output), "succeeded")
+			require.Equal(t, want, noteOn("x", 1, tt.output), "failed")
+			require.Empty(t, noteOn("x", 0, tt.output), "succeeded")
 
-			out := running("p1", tt.output)
-			_, got := call(t, &fake{output: answerOutput(out)}, nil, "process_output", `{"process_id":"p1"}`)
-			note, _ := got["note"].(string)
-			require.Equal(t, want, note, "running")
-			out.Process.StartedAt = time.Now().Add(time.Hour)
-			_, got = call(t, &fake{output: answerOutput(out)}, nil, "process_output", `{"process_id":"p1"}`)
-			require.NotContains(t, got, "note", "has only just begun")
+			r := running("x", tt.output)
+			r.Reading = true
+			require.Equal(t, want, noteOf(r), "running")
+			r.Ran = 0
+			require.Empty(t, advice.Notes(r), "has only just begun")
 		})
 	}
 }
@@ -87,7 +85,7 @@ func TestPromptWithoutAnswer(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tt.want, noteOn(t, tt.command, 1, tt.output) == question)
+			require.Equal(t, tt.want, noteOn(tt.command, 1, tt.output) == question)
 		})
 	}
 }

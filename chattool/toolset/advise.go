@@ -1,0 +1,27 @@
+package toolset
+
+import (
+	"time"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+)
+
+// noTool is a ReadFileTool that there is not.
+const noTool = "-"
+
+// advise adds the notes on a command to its report. The caller says which
+// command it is, what it printed and how it was called.
+func (s *Set) advise(rep *report, a advice.Result) {
+	p := a.Output.Process
+	a.Alive, a.Failed = alive(p), failed(p)
+	if ms := wallDuration(p); ms != nil {
+		a.Ran = time.Duration(*ms) * time.Millisecond
+	}
+	a.Tools = advice.Tools{Execute: toolExecute, Output: toolOutput}
+	if s.opts.ReadFileTool != noTool {
+		a.Tools.ReadFile = s.opts.ReadFileTool
+	}
+	for _, note := range advice.Notes(a) {
+		rep.add(note)
+	}
+}

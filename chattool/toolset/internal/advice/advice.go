@@ -1,0 +1,104 @@
+// Package advice says what a model should know about the result of a command so
+// that it neither misreads it nor calls again for nothing.
+package advice
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// maxNotes is how many notes on its command a result has. More are not
+	// read.
+	maxNotes = 2
+	// maxAdvised is the longest command that is parsed for a note, in bytes.
+	maxAdvised = 16 << 10
+	// maxNames is how many withheld variables are named.
+	maxNames = 5
+)
+
+// A Result is what came of a command.
+type Result struct {
+	Output  procmgr.Output
+	Command *script.Source
+	// Alive reports that something of the process lives or may live, Failed
+	// that it is known to have failed.
+	Alive, Failed bool
+	// Ran is how long the process has run, or 0.
+	Ran time.Duration
+	// Background is set where no call has waited for the command. Reading is
+	// set for process_output: the result of execute has said what holds at
+	// once.
+	Background, Reading bool
+	Tools               Tools
+}
+
+// Tools are the names that the model knows the tools by.
+type Tools struct {
+	Execute, Output string
+	// ReadFile is the tool to read files with, "" for none.
+	ReadFile string
+}
+
+// Notes returns the notes that hold, two at most, those that matter most first.
+func Notes(r Result) []string {
+	var notes []string
+	for _, note := range []func() string{r.withheld, r.prompt, r.pipeline, r.exitCode, r.waiting, r.dump} {
+		if words := note(); words != "" {
+			notes = append(notes, words)
+		}
+		if len(notes) == maxNotes {
+			break
+		}
+	}
+	return notes
+}
+
+// withheld names the variables that the command mentions and did not get. An
+// echo of one is an empty line, and reads as if there were none.
+func (r Result) withheld() string {
+	names := r.Output.Process.Withheld
+	if len(names) == 0 || r.Reading && !r.Failed {
+		return ""
+	}
+	list, verb, it := strings.Join(names[:min(len(names), maxNames)], ", "), "is", "it"
+	if len(names) > 1 {
+		verb, it = "are", "them"
+	}
+	if more := len(names) - maxNames; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s %s set on the host, but its environment policy keeps %s from commands, as it does with secrets; if the command needs %s, the user can allow it.",
+		list, verb, it, it)
+}
+
+// tree returns the command's syntax, or nil where that is not known.
+func (r Result) tree() *script.Tree {
+	if len(r.Command.Text) > maxAdvised {
+		return nil
+	}
+	return r.Command.Tree()
+}
+
+// code returns the exit code, where the shell itself ended with it.
+func (r Result) code() (code int, ok bool) {
+	p := r.Output.Process
+	if p.ExitCode == nil || p.Signal != "" || p.EndedBy != procmgr.CauseExit {
+		return 0, false
+	}
+	return *p.ExitCode, true
+}
+
+// containsAny reports whether s contains one of the words.
+func containsAny(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
