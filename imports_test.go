@@ -60,8 +60,18 @@ var arrows = []arrow{
 		why: "a policy is for any program that starts children, however it starts them",
 	},
 	{
+		dir: "procmgr/internal/sentinel",
+		why: "errors are what the packages below procmgr share with it, and all that they share",
+	},
+	{
+		dir:     "procmgr/internal/capture",
+		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/sentinel"},
+		outside: []string{xerrors},
+		why:     "it keeps what is printed, and knows no process: whoever changes how output is kept reads nothing about systems",
+	},
+	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "headtail/plaintext", "envpolicy"},
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/sentinel"},
 		outside: []string{sys, xerrors},
 		tests:   []string{"procmgr/proctest"},
 		why:     "it keeps output, cleans it and decides on environments by what stands below it, and needs system calls that package syscall lacks; what serves it or tests it is above it",

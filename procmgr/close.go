@@ -68,7 +68,7 @@ func (l *Local) shutdown() error {
 		l.cgroups.close()
 	}
 	if l.logs != nil {
-		l.logs.close()
+		l.logs.Close()
 	}
 	if len(left) == 0 {
 		return nil

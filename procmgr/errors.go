@@ -1,6 +1,10 @@
 package procmgr
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
 
 // The errors of a [Manager], to be matched with [errors.Is]. What wraps them
 // says in words what to do next; [Reason] returns those words.
@@ -12,12 +16,12 @@ var (
 	// ErrClosed: the manager has been closed and starts nothing any more.
 	ErrClosed = errors.New("process manager is closed")
 	// ErrInvalid: the request can never work as it is.
-	ErrInvalid = errors.New("invalid request")
+	ErrInvalid = sentinel.ErrInvalid
 	// ErrConflict: the ID belongs to another command, was spent by a stop, or,
 	// where a [Host] was asked, is in use in several chats.
 	ErrConflict = errors.New("process ID is taken")
 	// ErrLimit: a limit of the manager or of the system is reached.
-	ErrLimit = errors.New("limit reached")
+	ErrLimit = sentinel.ErrLimit
 	// ErrRefused: whoever decides about the call does not allow it. Nothing was
 	// started, sent or read, the words say why, and to ask again does not help.
 	// A [Local] never answers with it: it is for a Manager that has rules of

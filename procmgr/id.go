@@ -2,7 +2,6 @@ package procmgr
 
 import (
 	"crypto/rand"
-	"encoding/base32"
 	"strings"
 
 	"golang.org/x/xerrors"
@@ -11,26 +10,14 @@ import (
 // maxID is the longest process ID in bytes.
 const maxID = 64
 
-// idEncoding is lower-case base32 (RFC 4648, no padding): letters and digits
-// that survive being copied by a language model.
-var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
 // NewID returns a new process ID: 10 characters of lower-case base32, 50 random
 // bits. It is short because models copy it. It is no secret: what keeps one
 // chat from another's processes is the chat, never an ID that is hard to guess.
-func NewID() string {
-	var b [7]byte
-	rand.Read(b[:]) // never fails: crypto/rand ends the program where it would
-	return idEncoding.EncodeToString(b[:])[:10]
-}
+func NewID() string { return strings.ToLower(rand.Text()[:10]) }
 
 // newCookie returns the name of the environment variable that marks every
 // descendant of one process: 128 random bits.
-func newCookie() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return cookiePrefix + strings.ToUpper(idEncoding.EncodeToString(b[:]))
-}
+func newCookie() string { return cookiePrefix + rand.Text()[:26] }
 
 const (
 	// cookiePrefix begins the name of every cookie, of this manager or

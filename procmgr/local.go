@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
 // Local runs processes on this machine. It is a [Host], safe for concurrent
@@ -21,11 +23,12 @@ type Local struct {
 	opts Options
 	null *os.File // every child's stdin
 
-	cgroups *cgroups // nil where Options.Cgroup is not set
-	logs    *logs    // nil where Options.LogDir is not set
+	cgroups *cgroups      // nil where Options.Cgroup is not set
+	logs    *capture.Logs // nil where Options.LogDir is not set
 	oom     *oomCounter
 
-	memory atomic.Int64 // bytes of output that all records keep
+	memory  atomic.Int64 // bytes of output that all records keep
+	streams capture.Options
 
 	allowed allowance
 	shell   shellPath
@@ -77,6 +80,14 @@ func NewLocal(opts *Options) (*Local, error) {
 		past:  newTombstones(maxTombstones),
 		exits: list.New(),
 	}
+	l.streams = capture.Options{
+		Head:    l.opts.Head,
+		Tail:    l.opts.Tail,
+		Raw:     l.opts.RawOutput,
+		Memory:  &l.memory,
+		Grown:   l.makeRoom,
+		Written: l.opts.Metrics.output(),
+	}
 	l.opts.noPidfd = l.opts.noPidfd || !hasPidfds()
 	if l.opts.Cgroup != "" {
 		if l.cgroups, err = openCgroups(l.opts.Cgroup, l.opts.Logger); err != nil {
@@ -85,7 +96,15 @@ func NewLocal(opts *Options) (*Local, error) {
 		}
 	}
 	if l.opts.LogDir != "" {
-		if l.logs, err = openLogs(&l.opts, l.freeLog); err != nil {
+		l.logs, err = capture.OpenLogs(capture.LogOptions{
+			Dir:     l.opts.LogDir,
+			Keep:    l.opts.KeepLogs,
+			Max:     l.opts.MaxLog,
+			MaxAll:  l.opts.MaxLogs,
+			FreeOne: l.freeLog,
+			Logger:  l.opts.Logger,
+		})
+		if err != nil {
 			null.Close()
 			if l.cgroups != nil {
 				l.cgroups.close()
@@ -197,7 +216,7 @@ func wrap(verb, id string, err error) error {
 
 // output is Output in one chat.
 func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) (Output, error) {
-	m, err := newMatcher(req.Until)
+	m, err := capture.NewMatcher(req.Until)
 	if err != nil {
 		return Output{}, err
 	}
@@ -216,9 +235,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	r.mu.Lock()
 	state := r.process.State
 	r.mu.Unlock()
-	from := min(max(req.From, 0), r.out.visible()) // beyond the end is the end as it is now
+	from := min(max(req.From, 0), r.out.Visible()) // beyond the end is the end as it is now
 	if m != nil {
-		if err := r.out.watch(ctx, m, from); err != nil {
+		if err := r.out.Watch(ctx, m, from); err != nil {
 			return r.output(from, req.Limit, nil), err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,46 +123,6 @@ func TestPagesWithoutALimit(t *testing.T) {
 		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1}})
 		require.NoError(t, err)
 		require.Equal(t, numbers(n), out.Text)
-	}
-}
-
-// What falls out of the window while a wait begins is looked for in the log, also
-// where the search is as fast as the writer.
-func TestUntilFollowsTheLog(t *testing.T) {
-	const lines = 1000
-	s, err := procmgr.NewUntilStream("none", 100, 100)
-	require.NoError(t, err)
-	closed, err := s.Log(filepath.Join(t.TempDir(), "logs"))
-	require.NoError(t, err)
-	defer closed()
-
-	filler := strings.Repeat("x", 30_000) + "\n"
-	size := len(fmt.Sprintf("%sline %06d\n%s", filler, 0, filler))
-	var written atomic.Int64
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := range lines {
-			s.Write(fmt.Appendf(nil, "%sline %06d\n%s", filler, i, filler))
-			written.Store(int64(i) + 1)
-		}
-	}()
-	all := make(map[int64]*procmgr.UntilStream)
-	for last := int64(-1); last < lines-1; {
-		i := written.Load() // the line that is being written
-		if i == last || i == lines {
-			last = i
-			continue
-		}
-		last = i
-		u, err := s.Another(fmt.Sprintf("^line %06d$", i))
-		require.NoError(t, err)
-		u.Watch(max(i-2, 0) * int64(size))
-		all[i] = u
-	}
-	<-done
-	for i, u := range all {
-		require.True(t, u.Matched(), "line %d of %d", i, len(all))
 	}
 }
 

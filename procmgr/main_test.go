@@ -103,6 +103,9 @@ func needs(t testing.TB, what string) {
 	}
 }
 
+// remembered is how many IDs a Local remembers after their records.
+const remembered = 16384
+
 // long is a wait that a test reaches only where something is wrong.
 const long = 30 * time.Second
 

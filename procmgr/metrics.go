@@ -72,10 +72,11 @@ func (m *Metrics) again(delta int) {
 	}
 }
 
-func (m *Metrics) output(bytes int) {
-	if m != nil && m.Output != nil && bytes > 0 {
-		m.Output(bytes)
+func (m *Metrics) output() func(bytes int) {
+	if m == nil {
+		return nil
 	}
+	return m.Output
 }
 
 func (m *Metrics) omitted(out Output) {

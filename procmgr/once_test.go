@@ -220,7 +220,7 @@ func TestTombstonesAreSharedFairly(t *testing.T) {
 	modest, greedy := l.Chat("modest"), l.Chat("greedy")
 	_, err := modest.Start(t.Context(), procmgr.StartRequest{ID: "mine", Command: "exit 7", Wait: long})
 	require.NoError(t, err)
-	for i := range procmgr.MaxTombstones + 10 {
+	for i := range remembered + 10 {
 		require.ErrorIs(t, greedy.Signal(t.Context(), fmt.Sprint("x", i), procmgr.Kill), procmgr.ErrNotFound)
 	}
 	out, err := modest.Output(t.Context(), "mine", procmgr.OutputRequest{})
@@ -235,7 +235,7 @@ func TestTombstonesAreSharedFairly(t *testing.T) {
 // Where every chat has but one ID to remember, the oldest is forgotten first.
 func TestTombstonesOfManyChats(t *testing.T) {
 	l := newLocal(t, nil)
-	for i := range procmgr.MaxTombstones + 100 {
+	for i := range remembered + 100 {
 		require.ErrorIs(t, l.Chat(fmt.Sprint("c", i)).Signal(t.Context(), "x", procmgr.Kill), procmgr.ErrNotFound)
 	}
 	start := func(chat int) error {
@@ -243,8 +243,8 @@ func TestTombstonesOfManyChats(t *testing.T) {
 		return err
 	}
 	require.NoError(t, start(0))
-	require.ErrorIs(t, start(procmgr.MaxTombstones+98), procmgr.ErrConflict)
-	require.ErrorIs(t, start(procmgr.MaxTombstones), procmgr.ErrConflict)
+	require.ErrorIs(t, start(remembered+98), procmgr.ErrConflict)
+	require.ErrorIs(t, start(remembered), procmgr.ErrConflict)
 }
 
 // A stop that meets its start on the way to a failure spends the ID as well.

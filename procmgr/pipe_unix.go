@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
 const (
@@ -27,7 +29,7 @@ var (
 type pipe struct {
 	file *os.File
 	conn syscall.RawConn
-	out  *stream
+	out  *capture.Stream
 
 	// mu is held from a read to the end of its write, so that bytes keep
 	// their order; it guards grown and ended.
@@ -38,7 +40,7 @@ type pipe struct {
 }
 
 // newPipe takes the read end over. It is non-blocking already.
-func newPipe(fd int, out *stream) *pipe {
+func newPipe(fd int, out *capture.Stream) *pipe {
 	p := &pipe{file: os.NewFile(uintptr(fd), "|0"), out: out, eof: make(chan struct{})}
 	p.conn, _ = p.file.SyscallConn() // fails for a nil file alone
 	return p
@@ -106,7 +108,7 @@ func (p *pipe) read(fd int) (n int, more bool) {
 		}
 		break
 	}
-	p.out.write(buf[:n])
+	p.out.Add(buf[:n])
 	if n == pipeSize && !p.grown {
 		p.grown = true
 		growPipe(fd, grownSize)
@@ -116,6 +118,6 @@ func (p *pipe) read(fd int) (n int, more bool) {
 
 func (p *pipe) endLocked() {
 	p.ended = true
-	p.out.end()
+	p.out.End()
 	close(p.eof)
 }

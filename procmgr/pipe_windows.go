@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
 // pipeSize is that of a new pipe, and of the buffer that reads from it.
@@ -48,7 +50,7 @@ func newPipePair() (r, w windows.Handle, err error) {
 type pipe struct {
 	file *os.File
 	conn syscall.RawConn
-	out  *stream
+	out  *capture.Stream
 
 	// mu is held from a read to the end of its write, so that bytes keep
 	// their order; it guards ended and what a read takes.
@@ -59,7 +61,7 @@ type pipe struct {
 }
 
 // newPipe takes the read end over.
-func newPipe(handle windows.Handle, out *stream) (*pipe, error) {
+func newPipe(handle windows.Handle, out *capture.Stream) (*pipe, error) {
 	event, err := windows.CreateEvent(nil, 1, 0, nil)
 	if err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (p *pipe) read(handle windows.Handle) int {
 		p.endLocked()
 		return 0
 	}
-	p.out.write(buf[:n])
+	p.out.Add(buf[:n])
 	return int(n)
 }
 
@@ -151,7 +153,7 @@ func available(handle windows.Handle) (int, error) {
 
 func (p *pipe) endLocked() {
 	p.ended = true
-	p.out.end()
+	p.out.End()
 	close(p.eof)
 	_ = windows.CloseHandle(p.io.HEvent)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
 // A record is a process that this Local started and still knows all about.
@@ -21,7 +22,7 @@ type record struct {
 	chat  string
 	seq   uint64 // the order of starts
 	key   fingerprint
-	out   *stream
+	out   *capture.Stream
 
 	// ready is closed once the start has succeeded or failed. What follows
 	// is set before, and does not change after it.
@@ -76,8 +77,8 @@ func (r *record) snapshotInto(b *box) Process {
 
 // withLog adds what there is to say about the log.
 func (r *record) withLog(p Process) Process {
-	if r.out != nil && r.out.log != nil {
-		p.LogPath, p.LogError = r.out.log.tell()
+	if r.out != nil {
+		p.LogPath, p.LogError = r.out.Log()
 	}
 	return p
 }
@@ -112,26 +113,15 @@ func (p Process) cloneInto(b *box) Process {
 // output reads from an offset on, and takes a matcher back; nil for none. The
 // process is taken before the text: where it says that it has exited, the text
 // is all there is.
-func (r *record) output(from int64, limit headtail.Limits, m *matcher) Output {
+func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) Output {
 	process := r.snapshot()
-	snap, pending, matched := r.out.read(from, m)
-	next := snap.Total
-	if snap.Gap > 0 && r.out.log != nil {
-		r.out.awaitLog()
-		r.out.log.fill(&snap, limit.Bytes)
-	}
-	if len(pending) > 0 {
-		// A live line is there to be seen, and has no offset yet.
-		snap.Tail = append(snap.Tail, pending...)
-		snap.Total += int64(len(pending))
-	}
-	text, truncated := snap.Text(limit)
-	return Output{Process: process, PassedOver: r.passedOver, Text: text, Truncated: truncated, Next: next, Matched: matched}
+	page := r.out.Read(from, limit, m)
+	return Output{Process: process, PassedOver: r.passedOver, Text: page.Text, Truncated: page.Truncated, Next: page.Next, Matched: page.Matched}
 }
 
 // wait returns once the process is no longer in the given state or has exited,
 // m has matched, or d is over; an error is ctx's.
-func (r *record) wait(ctx context.Context, in State, d time.Duration, m *matcher) error {
+func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher) error {
 	if state, _, _ := r.state(); d <= 0 || state != in || state == Exited {
 		return nil
 	}
@@ -145,11 +135,7 @@ func (r *record) wait(ctx context.Context, in State, d time.Duration, m *matcher
 
 // until is wait with a timer. woke is when that happened which ended it; zero
 // where it was the timer or ctx.
-func (r *record) until(ctx context.Context, in State, over <-chan time.Time, m *matcher) (woke time.Time, err error) {
-	var matched <-chan struct{}
-	if m != nil {
-		matched = m.matched
-	}
+func (r *record) until(ctx context.Context, in State, over <-chan time.Time, m *capture.Matcher) (woke time.Time, err error) {
 	for {
 		state, turned, changed := r.state()
 		if state != in || state == Exited {
@@ -157,8 +143,8 @@ func (r *record) until(ctx context.Context, in State, over <-chan time.Time, m *
 		}
 		select {
 		case <-changed:
-		case <-matched:
-			return m.at, nil
+		case <-m.Matched():
+			return m.At(), nil
 		case <-over:
 			return time.Time{}, nil
 		case <-ctx.Done():

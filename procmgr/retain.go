@@ -16,11 +16,9 @@ func (l *Local) expire() {
 		l.exits.Remove(e)
 		r.exit = nil
 		l.remove(r)
-		r.out.drop()
+		r.out.Drop()
 		l.past.add(r.chat, buried(r))
-		if r.out.log != nil {
-			r.out.log.retire()
-		}
+		r.out.RetireLog()
 	}
 }
 
@@ -58,7 +56,7 @@ func (l *Local) freeLog() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for e := l.exits.Front(); e != nil; e = e.Next() {
-		if log := e.Value.(*record).out.log; log != nil && log.retire() {
+		if e.Value.(*record).out.RetireLog() {
 			return true
 		}
 	}

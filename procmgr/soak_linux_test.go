@@ -57,7 +57,7 @@ func TestSoak(t *testing.T) {
 	assert.LessOrEqual(t, countDescriptors(), descriptors)
 	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 	// A tombstone is a few hundred bytes, and there are 16,384 at most.
-	assert.Less(t, liveMemory(), memory+1<<20+1<<10*min(s.started.Load(), procmgr.MaxTombstones))
+	assert.Less(t, liveMemory(), memory+1<<20+1<<10*min(s.started.Load(), remembered))
 	require.Empty(t, children())
 	require.Empty(t, marked(marker))
 	require.NoError(t, l.Close())

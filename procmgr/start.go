@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
 // start is Start in one chat.
@@ -69,7 +71,7 @@ func (l *Local) launch(r *record, req StartRequest) error {
 		return err
 	}
 	if l.logs != nil {
-		r.out.log = l.logs.open()
+		r.out.LogTo(l.logs)
 	}
 	began, told := r.snapshot(), make(chan struct{})
 	defer close(told)
@@ -109,8 +111,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 		State:      Running,
 		StartedAt:  time.Now(),
 	}
-	r.out = newStream(l.opts.Head, l.opts.Tail, l.opts.RawOutput, int64(len(req.Command)), &l.memory, l.makeRoom)
-	r.out.metrics = l.opts.Metrics
+	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	process.Withheld = withheld
 	shell, known, err := l.shell.find(l.opts.Shell[0])
 	if err == nil {
@@ -124,7 +125,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 		}
 	}
 	if err != nil {
-		r.out.drop()
+		r.out.Drop()
 		return err
 	}
 	process.PID = r.session.pid

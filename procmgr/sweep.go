@@ -117,7 +117,7 @@ func (l *Local) resume(r *record) {
 		r.exit = nil
 	} else { // buried meanwhile
 		l.past.remove(r.chat, r.id)
-		r.out.reclaim()
+		r.out.Reclaim()
 	}
 	c := l.chatRecords(r.chat)
 	c.byID[r.id] = r

@@ -36,7 +36,7 @@ func buried(r *record) *tombstone {
 	if !r.local.opts.KeepLogs {
 		p.LogPath = "" // it goes with the record
 	}
-	return &tombstone{id: r.id, key: r.key, process: p, passed: r.passedOver, total: r.out.buf.Total()}
+	return &tombstone{id: r.id, key: r.key, process: p, passed: r.passedOver, total: r.out.Total()}
 }
 
 // output says that all output is gone.

@@ -1,11 +1,11 @@
-package procmgr
+package capture
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,31 +13,37 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// The directories that Locals make for themselves in Options.LogDir. What has
+// The directories that Locals make for themselves in LogOptions.Dir. What has
 // the first name is removed once its Local is gone.
 const (
 	logsPrefix = "toolproc-logs-"
 	keptPrefix = "toolproc-kept-"
 )
 
-// logs is the directory of one Local's logs. Everything is opened through root:
+// LogOptions says where logs are, and how much they may take.
+type LogOptions struct {
+	Dir  string
+	Keep bool // leave them where they are
+	// Max bounds one log and MaxAll all of them, in bytes.
+	Max, MaxAll int64
+	// FreeOne drops an old log, and reports whether it could.
+	FreeOne func() bool
+	Logger  *slog.Logger
+}
+
+// Logs is the directory of one Local's logs. Everything is opened through root:
 // whatever becomes of the names above it, nothing outside is touched.
-type logs struct {
-	path    string
-	root    *os.Root
-	dir     *os.File // root again, locked for as long as the Local lives
-	keep    bool
-	max     int64 // bytes of one log
-	maxAll  int64
-	freeOne func() bool // drops an old log, and reports whether it could
-	slog    *slog.Logger
+type Logs struct {
+	opts LogOptions
+	path string
+	root *os.Root
+	dir  *os.File // root again, locked for as long as the Local lives
 
 	total atomic.Int64 // bytes of all logs that are there
 	named atomic.Uint64
@@ -47,10 +53,10 @@ type logs struct {
 	closed   bool
 }
 
-// openLogs makes a Local's directory, and removes what Locals that were killed
+// OpenLogs makes a Local's directory, and removes what Locals that were killed
 // have left beside it.
-func openLogs(opts *Options, freeOne func() bool) (*logs, error) {
-	parent, err := filepath.Abs(opts.LogDir)
+func OpenLogs(opts LogOptions) (*Logs, error) {
+	parent, err := filepath.Abs(opts.Dir)
 	if err != nil {
 		return nil, xerrors.Errorf("log directory: %w", err)
 	}
@@ -60,21 +66,15 @@ func openLogs(opts *Options, freeOne func() bool) (*logs, error) {
 	if info, err := os.Stat(parent); err != nil {
 		return nil, xerrors.Errorf("log directory: %w", err)
 	} else if othersCanWrite(info) {
-		return nil, xerrors.Errorf("log directory %s: others can write to it, make it 0700: %w", parent, ErrInvalid)
+		return nil, xerrors.Errorf("log directory %s: others can write to it, make it 0700: %w", parent, sentinel.ErrInvalid)
 	}
 	prefix := logsPrefix
-	if opts.KeepLogs {
+	if opts.Keep {
 		prefix = keptPrefix
 	}
-	l := &logs{
-		keep:    opts.KeepLogs,
-		max:     opts.MaxLog,
-		maxAll:  opts.MaxLogs,
-		freeOne: freeOne,
-		slog:    opts.Logger,
-	}
+	l := &Logs{opts: opts}
 	for range 10 {
-		l.path = filepath.Join(parent, prefix+NewID())
+		l.path = filepath.Join(parent, prefix+newName())
 		if err := os.Mkdir(l.path, 0o700); err != nil {
 			return nil, xerrors.Errorf("log directory: %w", err)
 		}
@@ -87,8 +87,11 @@ func openLogs(opts *Options, freeOne func() bool) (*logs, error) {
 	return nil, xerrors.Errorf("log directory %s: what is made there is removed at once", parent)
 }
 
+// newName returns 50 random bits that a name can end with.
+func newName() string { return strings.ToLower(rand.Text()[:10]) }
+
 // claim opens and locks the Local's directory, and reports whether it is its.
-func (l *logs) claim() bool {
+func (l *Logs) claim() bool {
 	var err error
 	if l.root, err = os.OpenRoot(l.path); err != nil {
 		return false
@@ -107,7 +110,7 @@ func (l *logs) claim() bool {
 
 // removeOrphans removes the logs of Locals that no longer live: their locks are
 // free.
-func (l *logs) removeOrphans(parent string) {
+func (l *Logs) removeOrphans(parent string) {
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(parent), logsPrefix+"*"))
 	for _, path := range left {
 		if path == l.path {
@@ -118,7 +121,7 @@ func (l *logs) removeOrphans(parent string) {
 			continue
 		}
 		if err := os.RemoveAll(path); err == nil {
-			l.slog.Info("logs of a dead host removed", slog.String("path", path))
+			l.opts.Logger.Info("logs of a dead host removed", slog.String("path", path))
 		}
 		dir.Close()
 	}
@@ -129,23 +132,23 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// close removes the directory, unless it is kept.
-func (l *logs) close() {
+// Close removes the directory, unless it is kept.
+func (l *Logs) Close() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	l.removals.Wait()
 	l.root.Close()
-	if !l.keep {
+	if !l.opts.Keep {
 		_ = os.RemoveAll(l.path) // the next Local removes it otherwise
 	}
 	l.dir.Close()
 }
 
 // open makes the log of one process. Where it cannot, the log says why.
-func (l *logs) open() *log {
+func (l *Logs) open() *log {
 	// The name says nothing about the process: IDs are the caller's.
-	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + NewID() + ".log"
+	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + newName() + ".log"
 	file, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return &log{logs: l, failed: "no log: " + cause(err)}
@@ -154,10 +157,10 @@ func (l *logs) open() *log {
 }
 
 // reserve takes bytes of the quota of all logs, of which others may have to go.
-func (l *logs) reserve(n int64) bool {
-	for l.total.Add(n) > l.maxAll {
+func (l *Logs) reserve(n int64) bool {
+	for l.total.Add(n) > l.opts.MaxAll {
 		l.total.Add(-n)
-		if l.keep || !l.freeOne() {
+		if l.opts.Keep || !l.opts.FreeOne() {
 			return false
 		}
 	}
@@ -165,19 +168,19 @@ func (l *logs) reserve(n int64) bool {
 }
 
 // remove unlinks a file, off the path of whoever drops it.
-func (l *logs) remove(name string) {
+func (l *Logs) remove(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return // the directory goes as a whole
 	}
-	l.removals.Go(func() { _ = l.root.Remove(name) }) // close waits; what it cannot remove, close does
+	l.removals.Go(func() { _ = l.root.Remove(name) }) // Close waits; what it cannot remove, Close does
 }
 
 // A log is the file of one process. Its bytes are the stream's from its
 // beginning on, so that offsets are the same.
 type log struct {
-	logs *logs
+	logs *Logs
 	name string
 	path string
 
@@ -198,7 +201,7 @@ func (g *log) write(p []byte) {
 	if over || len(p) == 0 {
 		return
 	}
-	n := min(int64(len(p)), g.logs.max-size)
+	n := min(int64(len(p)), g.logs.opts.Max-size)
 	if n > 0 && !g.logs.reserve(n) {
 		g.fail(`no room: all logs together have reached their limit`)
 		return
@@ -239,6 +242,19 @@ func (g *log) end() {
 	}
 }
 
+// Log returns where the stream's log is, "" where there is none, and why it is
+// not whole.
+func (s *Stream) Log() (path, failed string) {
+	if s.log == nil {
+		return "", ""
+	}
+	return s.log.tell()
+}
+
+// RetireLog removes the stream's log with its record, unless it is kept, and
+// reports whether there was anything to remove.
+func (s *Stream) RetireLog() bool { return s.log != nil && s.log.retire() }
+
 // tell returns where the log is, "" where it is not, and why it is not whole.
 func (g *log) tell() (path, failed string) {
 	g.mu.Lock()
@@ -250,8 +266,8 @@ func (g *log) tell() (path, failed string) {
 }
 
 // gone reports whether the files are no longer there.
-func (l *logs) gone() bool {
-	if l.keep {
+func (l *Logs) gone() bool {
+	if l.opts.Keep {
 		return false
 	}
 	l.mu.Lock()
@@ -264,7 +280,7 @@ func (l *logs) gone() bool {
 func (g *log) retire() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.logs.keep || g.retired || g.path == "" {
+	if g.logs.opts.Keep || g.retired || g.path == "" {
 		return false
 	}
 	g.retired = true
@@ -299,55 +315,6 @@ func (g *log) read(from, n int64) []byte {
 		return nil
 	}
 	return p[:got]
-}
-
-// fill takes into a snapshot what a text of so many bytes can show of its gap: as
-// much from the beginning and from the end of it.
-func (g *log) fill(s *headtail.Snapshot, limit int) {
-	want := int64(limit)
-	switch {
-	case limit == 0:
-		want = headtail.DefaultTextLimit
-	case limit < 0:
-		want = math.MaxInt64
-	}
-	from := s.From + int64(len(s.Head))
-	if n := min(s.Gap, want-int64(len(s.Head))); n > 0 {
-		p := g.read(from, n)
-		if int64(len(p)) < s.Gap {
-			p = p[:len(p)-unfinished(p)] // no rune is torn at a gap
-		}
-		s.Head = append(s.Head, p...)
-		s.Gap -= int64(len(p))
-	}
-	to := s.Total - int64(len(s.Tail))
-	if n := min(s.Gap, want-int64(len(s.Tail))); n > 0 {
-		p := g.read(to-n, n)
-		if int64(len(p)) < n {
-			return // the log does not reach up to the tail
-		}
-		for i := 0; i < utf8.UTFMax-1 && len(p) > 0 && n < s.Gap && !utf8.RuneStart(p[0]); i++ {
-			p = p[1:]
-		}
-		s.Tail = append(p, s.Tail...)
-		s.Gap -= int64(len(p))
-	}
-	if s.Gap == 0 {
-		s.Head, s.Tail = append(s.Head, s.Tail...), nil
-	}
-}
-
-// unfinished returns how many bytes at the end begin a rune that does not end.
-func unfinished(p []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
-		if c := p[len(p)-n]; utf8.RuneStart(c) {
-			if !utf8.FullRune(p[len(p)-n:]) {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 // cause says what the system says, without the name of a file.

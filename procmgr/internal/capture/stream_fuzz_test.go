@@ -1,4 +1,4 @@
-package procmgr_test
+package capture_test
 
 import (
 	"bytes"
@@ -7,9 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/headtail/plaintext"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
+
+const maxText = 1 << 30
+
+var noLimit = headtail.Limits{Bytes: -1, Line: -1}
 
 // However output arrives, its text is that of a plaintext.Writer. Each byte 1 of
 // the input stands for more than is written at once.
@@ -35,6 +40,18 @@ func FuzzStream(f *testing.F) {
 		w := plaintext.NewWriter(&want)
 		_, _ = w.Write(slices.Concat(writes...)) // a Buffer never fails
 		_ = w.Flush()
-		require.Equal(t, want.String(), string(procmgr.CleanText(writes)))
+		all := headtail.New(maxText, 0)
+		_, _ = all.Write(want.Bytes()) // never fails
+		_ = all.Close()
+		text, _ := all.Snapshot(0).Text(noLimit)
+
+		s := newStream(capture.Options{Head: maxText})
+		for _, p := range writes {
+			s.Add(p)
+		}
+		s.End()
+		page := s.Read(0, noLimit, nil)
+		require.Equal(t, text, page.Text)
+		require.EqualValues(t, want.Len(), page.Next)
 	})
 }

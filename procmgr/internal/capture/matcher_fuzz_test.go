@@ -1,4 +1,4 @@
-package procmgr_test
+package capture_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
 // untilMatches is the oracle: what is visible of a stream, matched line by line.
@@ -35,21 +35,22 @@ func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail in
 	if err != nil || pattern == "" || pattern == "." {
 		t.Skip()
 	}
-	s, err := procmgr.NewUntilStream(pattern, head, tail)
+	m, err := capture.NewMatcher(pattern)
 	if err != nil {
 		t.Skip() // too long, or too many instructions
 	}
+	s := newStream(capture.Options{Head: head, Tail: tail, Raw: true})
 	buf := headtail.New(head, tail) // fuzzed where it lives
 	pieces := split(stream, cuts)
 	before = min(before, len(pieces))
 	written := 0
 	for _, p := range pieces[:before] {
-		s.Write(p)
+		s.Add(p)
 		_, _ = buf.Write(p)
 		written += len(p)
 	}
 	seen := buf.Snapshot(from)
-	s.Watch(from)
+	require.NoError(t, s.Watch(t.Context(), m, from))
 
 	kept, text := seen.Head, seen.Tail
 	if seen.Gap == 0 {
@@ -59,12 +60,12 @@ func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail in
 	// The snapshot leaves out a rune that has not ended.
 	text = append(text, stream[max(seen.Total, min(from, int64(written))):written]...)
 	want = want || untilMatches(re, text)
-	require.Equal(t, want, s.Matched(), "%q in %q and %q", pattern, kept, text)
+	require.Equal(t, want, matched(m), "%q in %q and %q", pattern, kept, text)
 	for _, p := range pieces[before:] {
-		s.Write(p)
+		s.Add(p)
 		text = append(text, p...)
 		want = want || untilMatches(re, text)
-		require.Equal(t, want, s.Matched(), "%q in %q and %q", pattern, kept, text)
+		require.Equal(t, want, matched(m), "%q in %q and %q", pattern, kept, text)
 	}
 }
 

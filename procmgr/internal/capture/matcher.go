@@ -1,4 +1,4 @@
-package procmgr
+package capture
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
 const (
@@ -17,9 +18,9 @@ const (
 	maxLine         = 4096 // bytes of each line that a pattern is matched against
 )
 
-// A matcher looks for a pattern in a stream, line by line, as it arrives. The
+// A Matcher looks for a pattern in a stream, line by line, as it arrives. The
 // stream's lock guards it; matched is closed at the first match.
-type matcher struct {
+type Matcher struct {
 	re      *regexp.Regexp // nil: anything that can be read from from on matches
 	from    int64
 	line    []byte // the unfinished line, at most maxLine bytes
@@ -29,38 +30,49 @@ type matcher struct {
 	matched chan struct{}
 }
 
-// newMatcher compiles a pattern; nil for none.
-func newMatcher(pattern string) (*matcher, error) {
+// NewMatcher compiles a pattern; nil for none.
+func NewMatcher(pattern string) (*Matcher, error) {
 	if pattern == "" {
 		return nil, nil
 	}
-	m := &matcher{matched: make(chan struct{})}
+	m := &Matcher{matched: make(chan struct{})}
 	if pattern == "." {
 		return m, nil // documented as any new output, an empty line included
 	}
 	if len(pattern) > maxPattern {
-		return nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, ErrInvalid)
+		return nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); escape special characters with a backslash: %w", pattern, err, ErrInvalid)
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); escape special characters with a backslash: %w", pattern, err, sentinel.ErrInvalid)
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, ErrInvalid)
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
 	}
 	if len(prog.Inst) > maxInstructions {
 		return nil, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
-			pattern, len(prog.Inst), maxInstructions, ErrInvalid)
+			pattern, len(prog.Inst), maxInstructions, sentinel.ErrInvalid)
 	}
 	if m.re, err = regexp.Compile(pattern); err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, ErrInvalid)
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
 	}
 	return m, nil
 }
 
+// Matched is closed at the first match; nil, so that it never is, for no matcher.
+func (m *Matcher) Matched() <-chan struct{} {
+	if m == nil {
+		return nil
+	}
+	return m.matched
+}
+
+// At is when that was. It is to be asked after Matched is closed.
+func (m *Matcher) At() time.Time { return m.at }
+
 // begin feeds what is already there.
-func (m *matcher) begin(s headtail.Snapshot) {
+func (m *Matcher) begin(s headtail.Snapshot) {
 	m.feed(s.Head)
 	if s.Gap > 0 {
 		m.line = m.line[:0] // the bytes on both sides of a gap are no line
@@ -69,7 +81,7 @@ func (m *matcher) begin(s headtail.Snapshot) {
 }
 
 // feed takes the next bytes of the stream.
-func (m *matcher) feed(p []byte) {
+func (m *Matcher) feed(p []byte) {
 	if len(p) == 0 || m.done || m.re == nil {
 		return
 	}
@@ -105,7 +117,7 @@ func (m *matcher) feed(p []byte) {
 // look looks at what is held back of the newest line, a progress bar or a
 // prompt, which may yet be replaced. The matcher of any output looks at what a
 // reader can see.
-func (m *matcher) look(visible func() int64, pending []byte) {
+func (m *Matcher) look(visible func() int64, pending []byte) {
 	switch {
 	case m.done:
 	case m.re != nil:
@@ -120,7 +132,7 @@ func (m *matcher) look(visible func() int64, pending []byte) {
 
 // peek matches what is held back: it goes on with the unfinished line, or
 // begins a new one.
-func (m *matcher) peek(pending []byte) {
+func (m *Matcher) peek(pending []byte) {
 	if m.done || m.re == nil || len(pending) == 0 {
 		return
 	}
@@ -133,7 +145,7 @@ func (m *matcher) peek(pending []byte) {
 	}
 }
 
-func (m *matcher) match() {
+func (m *Matcher) match() {
 	m.done = true
 	m.line = nil
 	m.at = time.Now()

@@ -1,8 +1,7 @@
-package procmgr
+package capture
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -11,53 +10,68 @@ import (
 	"github.com/toolproc/toolproc/headtail/plaintext"
 )
 
-// A stream is the output of one process: what is kept of it, and who waits for
+// Options are those of all streams of one owner.
+type Options struct {
+	// Head and Tail are the bytes that are kept from the beginning and from the
+	// end of a stream.
+	Head, Tail int
+	// Raw keeps the bytes as they come.
+	Raw bool
+	// Memory counts what all streams keep.
+	Memory *atomic.Int64
+	// Grown is called, with no lock of the stream held that a reader needs,
+	// after Memory has grown.
+	Grown func()
+	// Written is called with the bytes that were added, as they are kept; nil
+	// for nothing.
+	Written func(bytes int)
+}
+
+// A Stream is the output of one process: what is kept of it, and who waits for
 // something to appear in it. Its bytes are plain text, unless it is raw: what
 // offsets count is what is left of escape sequences and redrawn lines.
-type stream struct {
+type Stream struct {
+	opts *Options
 	buf  *headtail.Buffer
-	keep int64 // bytes that buf keeps at most
-	log  *log  // nil for none; set before the first write
+	log  *log // nil for none; set before the first write
 
 	// logging is held by the writer until what is in buf is in the log too.
 	logging sync.Mutex
-	// metrics are told of what is written; set before the first write.
-	metrics *Metrics
 	// counts are the bytes that the record takes beside its output.
 	counts int64
 
 	// mu guards matchers, and that what a matcher was begun with joins on to
 	// what it is fed.
 	mu       sync.Mutex
-	matchers []*matcher
+	matchers []*Matcher
 	clean    *plaintext.Writer // nil for a raw stream; guarded by mu
 	sink     sink              // what clean writes to; the writer's alone
-
-	// memory counts what all streams of a Local keep.
-	memory *atomic.Int64
-	grown  func() // called without mu after memory has grown
-	held   int64  // what this one has added to memory; guarded by mu
+	held     int64             // what this one has added to Options.Memory; guarded by mu
 
 	// last are the newest bytes, guarded by mu: a snapshot leaves out a rune
 	// that has not ended, and a matcher must see its beginning.
 	last []byte
 }
 
-// newStream returns a stream that counts for some bytes from the beginning.
-func newStream(head, tail int, raw bool, counts int64, memory *atomic.Int64, grown func()) *stream {
-	memory.Add(counts)
-	s := &stream{
-		buf:    headtail.New(head, tail),
-		keep:   int64(head) + int64(tail),
-		counts: counts,
-		memory: memory,
-		grown:  grown,
-		held:   counts,
-	}
-	if !raw {
+// NewStream returns a stream that counts for some bytes from the beginning. The
+// options stay the caller's, and do not change.
+func NewStream(opts *Options, counts int64) *Stream {
+	opts.Memory.Add(counts)
+	s := &Stream{opts: opts, buf: headtail.New(opts.Head, opts.Tail), counts: counts, held: counts}
+	if !opts.Raw {
 		s.clean = plaintext.NewWriter(&s.sink)
 	}
 	return s
+}
+
+// LogTo has the stream written to a file as well. It is called once at the most,
+// before the first Add.
+func (s *Stream) LogTo(logs *Logs) { s.log = logs.open() }
+
+// keeps is how many bytes there are of what is kept, and of what the record
+// takes.
+func (s *Stream) keeps() int64 {
+	return s.counts + min(s.buf.Total(), int64(s.opts.Head)+int64(s.opts.Tail))
 }
 
 // A sink takes what a plaintext.Writer writes for one write to it: mostly that
@@ -85,19 +99,19 @@ func (s *sink) Write(p []byte) (int, error) {
 // by a process that prints nothing.
 var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// write takes the next bytes of output. It is called by one goroutine at a time.
-func (s *stream) write(p []byte) { s.add(p, false) }
+// Add takes the next bytes of output. It is called by one goroutine at a time.
+func (s *Stream) Add(p []byte) { s.add(p, false) }
 
-// end takes what was held back, and marks the end of the stream. It is called
-// once, and nothing is written after it.
-func (s *stream) end() {
+// End takes what was held back, and marks the end of the stream. It is called
+// once, and nothing is added after it.
+func (s *Stream) End() {
 	s.add(nil, true)
 	if s.log != nil {
 		s.log.end()
 	}
 }
 
-func (s *stream) add(p []byte, last bool) {
+func (s *Stream) add(p []byte, last bool) {
 	room := textBuffers.Get().(*[]byte)
 	if s.log != nil {
 		s.logging.Lock()
@@ -107,20 +121,22 @@ func (s *stream) add(p []byte, last bool) {
 		s.log.write(text) // without mu: a slow disk holds up nobody who reads the window
 		s.logging.Unlock()
 	}
-	s.metrics.output(len(text))
+	if s.opts.Written != nil && len(text) > 0 {
+		s.opts.Written(len(text))
+	}
 	if s.sink.buf != nil {
 		*room = s.sink.buf[:0]
 	}
 	s.sink = sink{}
 	textBuffers.Put(room)
 	if grown {
-		s.grown()
+		s.opts.Grown()
 	}
 }
 
 // take returns what the next bytes add to the stream, and whether what is kept
 // has grown.
-func (s *stream) take(p []byte, last bool, room []byte) (text []byte, grown bool) {
+func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clean != nil {
@@ -137,10 +153,10 @@ func (s *stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 	if last {
 		_ = s.buf.Close()
 	}
-	more := s.counts + min(s.buf.Total(), s.keep) - s.held
+	more := s.keeps() - s.held
 	if more > 0 {
 		s.held += more
-		s.memory.Add(more)
+		s.opts.Memory.Add(more)
 	}
 	if len(p) < utf8.UTFMax {
 		s.last = append(s.last, p...)
@@ -152,43 +168,46 @@ func (s *stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 		pending := s.pending()
 		for _, m := range s.matchers {
 			m.feed(p)
-			m.look(s.visible, pending)
+			m.look(s.Visible, pending)
 		}
 	}
 	return p, more > 0
 }
 
 // pending returns what is held back of the newest line. The caller holds mu.
-func (s *stream) pending() []byte {
+func (s *Stream) pending() []byte {
 	if s.clean == nil {
 		return nil
 	}
 	return s.clean.Pending()
 }
 
-// drop gives the memory back: nothing is written after it.
-func (s *stream) drop() {
+// Drop gives the memory back: nothing is added after it.
+func (s *Stream) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.memory.Add(-s.held)
+	s.opts.Memory.Add(-s.held)
 	s.held = 0
 }
 
-// reclaim undoes drop.
-func (s *stream) reclaim() {
+// Reclaim undoes Drop.
+func (s *Stream) Reclaim() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = s.counts + min(s.buf.Total(), s.keep)
-	s.memory.Add(s.held)
+	s.held = s.keeps()
+	s.opts.Memory.Add(s.held)
 }
 
-// visible is where a snapshot ends: before a rune that has not ended.
-func (s *stream) visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
+// Total is how many bytes the stream has had.
+func (s *Stream) Total() int64 { return s.buf.Total() }
 
-// watch lets a matcher see the stream from an offset on, until it is read with.
+// Visible is where a snapshot ends: before a rune that has not ended.
+func (s *Stream) Visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
+
+// Watch lets a matcher see the stream from an offset on, until it is read with.
 // What the window has dropped comes from the log, as far as there is one. To look
 // through that may take long; an error is ctx's, and then nothing is watched.
-func (s *stream) watch(ctx context.Context, m *matcher, from int64) error {
+func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 	at := max(from, 0)
 	for ended := s.log == nil || m.re == nil; !s.join(m, from, at, ended); {
 		p := s.log.read(at, logChunk)
@@ -209,7 +228,7 @@ func (s *stream) watch(ctx context.Context, m *matcher, from int64) error {
 // join goes on with what the window has from an offset on, and with what comes.
 // It reports false where something of that has been dropped, unless the log that
 // would have it has ended.
-func (s *stream) join(m *matcher, from, at int64, ended bool) bool {
+func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := s.buf.Snapshot(at)
@@ -223,7 +242,7 @@ func (s *stream) join(m *matcher, from, at int64, ended bool) bool {
 	m.from = from
 	m.shown = s.pending()
 	m.peek(m.shown)
-	m.look(s.visible, m.shown)
+	m.look(s.Visible, m.shown)
 	if !m.done {
 		s.matchers = append(s.matchers, m)
 	}
@@ -231,7 +250,7 @@ func (s *stream) join(m *matcher, from, at int64, ended bool) bool {
 }
 
 // awaitLog returns once the log has what the window has dropped until now.
-func (s *stream) awaitLog() {
+func (s *Stream) awaitLog() {
 	s.logging.Lock()
 	defer s.logging.Unlock()
 }
@@ -239,20 +258,3 @@ func (s *stream) awaitLog() {
 // logChunk is how much of a log is read at a time, in bytes. A slow pattern takes
 // a good part of a second for it, and a caller that is gone is noticed after it.
 const logChunk = 64 << 10
-
-// read takes a snapshot, and at the same moment a matcher back: what it has
-// matched is in the snapshot. pending is what is held back: it comes after the
-// snapshot and may yet change.
-func (s *stream) read(from int64, m *matcher) (snap headtail.Snapshot, pending []byte, matched bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pending = s.pending()
-	if m != nil {
-		if i := slices.Index(s.matchers, m); i >= 0 {
-			s.matchers = slices.Delete(s.matchers, i, i+1)
-		}
-		m.look(s.visible, pending)
-		matched = m.done
-	}
-	return s.buf.Snapshot(from), pending, matched
-}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package procmgr
+package capture
 
 import (
 	"io/fs"

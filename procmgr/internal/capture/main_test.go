@@ -1,0 +1,74 @@
+package capture_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+)
+
+// TestMain fails the run where goroutines are left behind by it.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		buf := make([]byte, 1<<20)
+		for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(g, "internal/capture.") {
+				fmt.Fprintln(os.Stderr, "left behind by the tests:", g)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// newStream returns a stream of an owner of its own.
+func newStream(opts capture.Options) *capture.Stream {
+	opts.Memory = new(atomic.Int64)
+	opts.Grown = func() {}
+	return capture.NewStream(&opts, 0)
+}
+
+// openLogs makes logs that the test closes, without bounds where the options
+// have none, and in a directory of the test's where they name none.
+func openLogs(t testing.TB, opts capture.LogOptions) *capture.Logs {
+	t.Helper()
+	if opts.Dir == "" {
+		opts.Dir = filepath.Join(t.TempDir(), "logs")
+	}
+	if opts.Max == 0 {
+		opts.Max = math.MaxInt64
+	}
+	if opts.MaxAll == 0 {
+		opts.MaxAll = math.MaxInt64
+	}
+	if opts.FreeOne == nil {
+		opts.FreeOne = func() bool { return false }
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	logs, err := capture.OpenLogs(opts)
+	require.NoError(t, err)
+	t.Cleanup(logs.Close)
+	return logs
+}
+
+// matched reports whether a pattern has been found.
+func matched(m *capture.Matcher) bool {
+	select {
+	case <-m.Matched():
+		return true
+	default:
+		return false
+	}
+}
