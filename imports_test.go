@@ -36,7 +36,7 @@ type arrow struct {
 	dir     string   // "examples/..." is every package below examples
 	module  []string // packages of this module
 	outside []string // packages of other modules
-	tests   []string // packages of this module, for tests alone
+	tests   []string // packages of either, for tests alone
 	why     string
 }
 
@@ -64,17 +64,29 @@ var arrows = []arrow{
 		why: "errors are what the packages below procmgr share with it, and all that they share",
 	},
 	{
+		dir: "procmgr/internal/leftover",
+		why: "tests of every package below procmgr, and of procmgr, ask it what they have left behind",
+	},
+	{
 		dir:     "procmgr/internal/capture",
 		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
+		tests:   []string{"procmgr/internal/leftover"},
 		why:     "it keeps what is printed, and knows no process: whoever changes how output is kept reads nothing about systems",
 	},
 	{
-		dir:     "procmgr",
-		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/sentinel"},
+		dir:     "procmgr/internal/osproc",
+		module:  []string{"procmgr/internal/sentinel"},
 		outside: []string{sys, xerrors},
-		tests:   []string{"procmgr/proctest"},
-		why:     "it keeps output, cleans it and decides on environments by what stands below it, and needs system calls that package syscall lacks; what serves it or tests it is above it",
+		tests:   []string{"procmgr/internal/leftover"},
+		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
+	},
+	{
+		dir:     "procmgr",
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/sentinel"},
+		outside: []string{xerrors},
+		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", sys},
+		why:     "it is the contract and the bookkeeping; how output is kept and how a system runs commands stand below it, what serves it or tests it is above it",
 	},
 	{
 		dir:     "procmgr/prochttp",
@@ -175,8 +187,13 @@ func TestArrowRule(t *testing.T) {
 		{name: "itself in a test", dir: "headtail", imported: module + "/headtail", inTest: true},
 		{name: "testify in a test", dir: "headtail", imported: testify, inTest: true},
 		{name: "testify elsewhere", dir: "procmgr", imported: testify, refused: true},
-		{name: "a package below one that is allowed", dir: "procmgr", imported: sys + "/unix"},
-		{name: "a name that only begins alike", dir: "procmgr", imported: sys + "tem", refused: true},
+		{name: "a package below one that is allowed", dir: "procmgr/internal/osproc", imported: sys + "/unix"},
+		{name: "a name that only begins alike", dir: "procmgr/internal/osproc", imported: sys + "tem", refused: true},
+		{name: "a system call in procmgr", dir: "procmgr", imported: sys + "/unix", refused: true},
+		{name: "a system call in its tests", dir: "procmgr", imported: sys + "/unix", inTest: true},
+		{name: "output that knows processes", dir: "procmgr/internal/capture", imported: module + "/procmgr/internal/osproc", refused: true},
+		{name: "processes that know output", dir: "procmgr/internal/osproc", imported: module + "/procmgr/internal/capture", refused: true},
+		{name: "what procmgr alone uses", dir: "procmgr/prochttp", imported: module + "/procmgr/internal/osproc", refused: true},
 		{name: "a suite in a test", dir: "procmgr", imported: module + "/procmgr/proctest", inTest: true},
 		{name: "a suite elsewhere", dir: "procmgr", imported: module + "/procmgr/proctest", refused: true},
 		{name: "fantasy in toolset", dir: "chattool/toolset", imported: fantasy, refused: true},
@@ -225,7 +242,7 @@ func (a arrow) check(dir, imported string, inTest bool) string {
 	outside := slices.Clone(a.outside)
 	allowed := slices.Clone(a.module)
 	if inTest {
-		outside = append(outside, testify, assertions)
+		outside = append(append(outside, testify, assertions), a.tests...)
 		allowed = append(append(allowed, dir), a.tests...)
 	}
 	if inModule, ok := strings.CutPrefix(imported, module); ok && (inModule == "" || inModule[0] == '/') {

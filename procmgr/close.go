@@ -55,18 +55,14 @@ func (l *Local) shutdown() error {
 	left := l.end(ctx, running)
 	for _, r := range running {
 		if !r.exited() { // it survived: stop waiting for it
-			r.pipe.close()
-			r.session.abandon()
+			r.tree.Abandon()
 		}
 	}
 	l.mu.Lock()
 	l.settled = true
 	l.mu.Unlock()
 	l.wg.Wait()
-	l.null.Close()
-	if l.cgroups != nil {
-		l.cgroups.close()
-	}
+	l.system.Close()
 	if l.logs != nil {
 		l.logs.Close()
 	}
@@ -83,8 +79,8 @@ func (l *Local) shutdown() error {
 // end terminates, waits, and kills; it returns what survived.
 func (l *Local) end(ctx context.Context, running []*record) (survived []survivor) {
 	if l.opts.StopGrace > 0 && len(running) > 0 {
-		_, _ = l.deliver(running, syscall.SIGTERM)              // what refuses is killed, or named
-		running, _ = awaitExits(ctx, running, l.opts.StopGrace) // ctx has no end
+		_, _ = l.system.Signal(treesOf(running), syscall.SIGTERM) // what refuses is killed, or named
+		running, _ = awaitExits(ctx, running, l.opts.StopGrace)   // ctx has no end
 	}
 	if len(running) > 0 {
 		survived, _ = l.kill(ctx, running)

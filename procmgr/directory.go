@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // directory is where a request runs: the directory that it names, else the
@@ -33,7 +35,7 @@ func (l *Local) directory(r *record, name, home string) (string, error) {
 		}
 		name = filepath.Join(byDefault, name)
 	}
-	if err := checkDirectory(name); err != nil {
+	if err := osproc.CheckDirectory(name); err != nil {
 		problem := Reason(err)
 		if r.passedOver != "" {
 			problem += " (the default was passed over: " + r.passedOver + ")"
@@ -55,7 +57,7 @@ func (l *Local) defaultDirectory(r *record, home string) (string, error) {
 	} {
 		dir, err := next()
 		if err == nil && dir != "" {
-			err = checkDirectory(dir)
+			err = osproc.CheckDirectory(dir)
 		}
 		switch {
 		case err != nil:
@@ -143,21 +145,4 @@ func drivePath(goos, name string) string {
 		return name
 	}
 	return string(drive) + `:\` + strings.ReplaceAll(name[min(3, len(name)):], "/", `\`)
-}
-
-func checkDirectory(dir string) error {
-	info, err := os.Stat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return xerrors.Errorf("no such directory: %s: %w", dir, ErrInvalid)
-	case errors.Is(err, fs.ErrPermission):
-		return xerrors.Errorf("no permission for the directory: %s: %w", dir, ErrInvalid)
-	case err != nil:
-		return xerrors.Errorf("the directory %s cannot be used (%v): %w", dir, err, ErrInvalid)
-	case !info.IsDir():
-		return xerrors.Errorf("not a directory: %s: %w", dir, ErrInvalid)
-	case !enterable(dir):
-		return xerrors.Errorf("no permission for the directory: %s: %w", dir, ErrInvalid)
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // The variables that a child finds besides those of the policy.
@@ -22,7 +23,7 @@ const (
 // environ is what the child of one request gets, PWD apart: what the policy lets
 // through, then the host's hook, then the request, then what marks the child as
 // ours. withheld are the names that the policy kept back and the command mentions.
-func (l *Local) environ(r *record, req StartRequest, cookie string) (env, withheld []string) {
+func (l *Local) environ(r *record, req StartRequest) (env, withheld []string) {
 	own := l.allowed.get(&l.opts.Env)
 	if len(own.withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", own.withheld))
@@ -38,7 +39,7 @@ func (l *Local) environ(r *record, req StartRequest, cookie string) (env, withhe
 			env = slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return strings.ContainsRune(kv, 0) })
 		})
 	}
-	marks := []string{envMarker + "=1", envProcess + "=" + r.id, cookie + "=1"}
+	marks := []string{envMarker + "=1", envProcess + "=" + r.id}
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)
 	}
@@ -137,7 +138,7 @@ func isMark(name string) bool {
 	case "PWD", envMarker, envProcess, envChat:
 		return true
 	}
-	return strings.HasPrefix(name, cookiePrefix)
+	return strings.HasPrefix(name, osproc.CookiePrefix)
 }
 
 // allowance remembers what the policy makes of this program's environment,
@@ -168,7 +169,7 @@ func (a *allowance) get(policy *envpolicy.Policy) *inherited {
 	env, report := policy.Apply(base, nil)
 	next := &inherited{base: base, env: env, withheld: report.Withheld}
 	for _, kv := range base {
-		if strings.HasPrefix(kv, cookiePrefix) {
+		if strings.HasPrefix(kv, osproc.CookiePrefix) {
 			next.outer = append(next.outer, kv)
 		}
 	}

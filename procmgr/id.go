@@ -15,18 +15,6 @@ const maxID = 64
 // chat from another's processes is the chat, never an ID that is hard to guess.
 func NewID() string { return strings.ToLower(rand.Text()[:10]) }
 
-// newCookie returns the name of the environment variable that marks every
-// descendant of one process: 128 random bits.
-func newCookie() string { return cookiePrefix + rand.Text()[:26] }
-
-const (
-	// cookiePrefix begins the name of every cookie, of this manager or
-	// another's.
-	cookiePrefix = "TOOLPROC_C_"
-	// maxCookie is the length of a cookie's name in bytes.
-	maxCookie = len(cookiePrefix) + 26
-)
-
 // checkID says what is wrong with an ID that a caller chose.
 func checkID(id string) error {
 	if id == "" {

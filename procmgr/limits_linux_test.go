@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // fewDescriptors lets this program have a few descriptors more than it has.
@@ -92,7 +93,7 @@ func TestNoDescriptorForAStart(t *testing.T) {
 		require.ErrorContains(t, err, "end some processes")
 		require.Empty(t, out.Process.ID)
 		require.Equal(t, base, countDescriptors(), "nothing is kept open")
-		require.Empty(t, children())
+		require.Empty(t, leftover.Children())
 		_, err = l.Output(t.Context(), req.ID, procmgr.OutputRequest{})
 		require.ErrorIs(t, err, procmgr.ErrNotFound)
 
@@ -228,7 +229,7 @@ func TestNoProcessLeft(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrLimit)
 	}
 	require.Equal(t, before, countDescriptors(), "nothing is kept open")
-	require.Len(t, children(), len(ids))
+	require.Len(t, leftover.Children(), len(ids))
 	_, err = l.Output(t.Context(), next, procmgr.OutputRequest{})
 	require.ErrorIs(t, err, procmgr.ErrNotFound)
 

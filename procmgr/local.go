@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,23 +14,20 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // Local runs processes on this machine. It is a [Host], safe for concurrent
 // use.
 type Local struct {
-	opts Options
-	null *os.File // every child's stdin
-
-	cgroups *cgroups      // nil where Options.Cgroup is not set
-	logs    *capture.Logs // nil where Options.LogDir is not set
-	oom     *oomCounter
+	opts   Options
+	system *osproc.System
+	logs   *capture.Logs // nil where Options.LogDir is not set
 
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
 
 	allowed allowance
-	shell   shellPath
 
 	wg sync.WaitGroup // every record's watch and rewatch
 
@@ -65,17 +61,8 @@ var _ Host = (*Local)(nil)
 // NewLocal returns a Local; nil are the defaults. It fails where the system
 // cannot run a Local at all, or where an option cannot be honoured.
 func NewLocal(opts *Options) (*Local, error) {
-	if err := checkPlatform(); err != nil {
-		return nil, xerrors.Errorf("procmgr: new local: %w", err)
-	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, xerrors.Errorf("procmgr: new local: %w", err)
-	}
 	l := &Local{
 		opts:  opts.withDefaults(),
-		null:  null,
-		oom:   newOOMCounter(opts.vmstatFile()),
 		chats: make(map[string]*records),
 		past:  newTombstones(maxTombstones),
 		exits: list.New(),
@@ -88,12 +75,9 @@ func NewLocal(opts *Options) (*Local, error) {
 		Grown:   l.makeRoom,
 		Written: l.opts.Metrics.output(),
 	}
-	l.opts.noPidfd = l.opts.noPidfd || !hasPidfds()
-	if l.opts.Cgroup != "" {
-		if l.cgroups, err = openCgroups(l.opts.Cgroup, l.opts.Logger); err != nil {
-			null.Close()
-			return nil, xerrors.Errorf("procmgr: new local: %w", err)
-		}
+	var err error
+	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
+		return nil, xerrors.Errorf("procmgr: new local: %w", err)
 	}
 	if l.opts.LogDir != "" {
 		l.logs, err = capture.OpenLogs(capture.LogOptions{
@@ -105,10 +89,7 @@ func NewLocal(opts *Options) (*Local, error) {
 			Logger:  l.opts.Logger,
 		})
 		if err != nil {
-			null.Close()
-			if l.cgroups != nil {
-				l.cgroups.close()
-			}
+			l.system.Close()
 			return nil, xerrors.Errorf("procmgr: new local: %w", err)
 		}
 	}

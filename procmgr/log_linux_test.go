@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // A full disk ends the log, and nothing else.
@@ -120,9 +121,9 @@ func notWaitedFor(t *testing.T, fifo string) func() {
 func TestLogDescriptors(t *testing.T) {
 	l, _ := logged(t, procmgr.Options{})
 	run(t, l, "true")
-	before := descriptors()
+	before := leftover.Descriptors()
 	for range 20 {
 		run(t, l, "seq 10")
 	}
-	eventually(t, "they are closed", func() bool { return descriptors() <= before })
+	eventually(t, "they are closed", func() bool { return leftover.Descriptors() <= before })
 }

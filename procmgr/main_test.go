@@ -2,9 +2,7 @@ package procmgr_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,78 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // TestMain fails the run where goroutines, children or descriptors are left
 // behind by it.
-func TestMain(m *testing.M) {
-	before := descriptors()
-	code := m.Run()
-	if code == 0 {
-		if left := leftBehind(before); left != "" {
-			fmt.Fprintln(os.Stderr, "left behind by the tests:", left)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "toolproc/procmgr")) }
 
-// leftBehind waits a moment for what is on its way out.
-func leftBehind(descriptorsBefore int) (left string) {
-	for range 200 {
-		left = ""
-		if n := goroutines(); n != "" {
-			left += n
-		}
-		if children := children(); len(children) > 0 {
-			left += fmt.Sprint(" children: ", children)
-		}
-		if n := descriptors(); n > descriptorsBefore+2 { // the poller's own
-			left += fmt.Sprintf(" %d descriptors, %d before", n, descriptorsBefore)
-		}
-		if left == "" {
-			return ""
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return left
-}
-
-func goroutines() string {
-	buf := make([]byte, 1<<20)
-	all := string(buf[:runtime.Stack(buf, true)])
-	var ours []string
-	for _, g := range strings.Split(all, "\n\n") {
-		if strings.Contains(g, "toolproc/procmgr.") {
-			ours = append(ours, g)
-		}
-	}
-	return strings.Join(ours, "\n\n")
-}
-
-// children returns the children of this program, as Linux tells them. What Wine
-// has at that place is about itself.
-func children() []string {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	files, _ := filepath.Glob("/proc/self/task/*/children")
-	var all []string
-	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		all = append(all, strings.Fields(string(text))...)
-	}
-	return all
-}
-
-// descriptors counts this program's open files, where the system tells.
-func descriptors() int {
-	if runtime.GOOS == "windows" {
-		return 0
-	}
-	entries, _ := os.ReadDir("/proc/self/fd")
-	return len(entries)
-}
+// goroutines returns those of this package and of the ones below it.
+func goroutines() string { return leftover.Goroutines("toolproc/procmgr") }
 
 // newLocal returns a Local that the test closes, and that must end clean.
 func newLocal(t testing.TB, opts *procmgr.Options) *procmgr.Local {

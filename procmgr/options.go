@@ -121,16 +121,6 @@ type Options struct {
 	// every line, and never a command, its output or an environment value.
 	// nil logs nothing.
 	Logger *slog.Logger
-
-	noPidfd bool   // for tests: do without, as on a kernel before 5.4
-	vmstat  string // for tests: in place of /proc/vmstat
-}
-
-func (o *Options) vmstatFile() string {
-	if o == nil {
-		return ""
-	}
-	return o.vmstat
 }
 
 // withDefaults returns a copy in which every field has its real value: what is

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // A State is where a process stands in its life.
@@ -141,9 +143,9 @@ func checkCommand(req StartRequest) error {
 		return xerrors.Errorf("the command is empty: %w", ErrInvalid)
 	case strings.ContainsRune(req.Command, 0):
 		return xerrors.Errorf("the command has a NUL byte, which no argument can carry: %w", ErrInvalid)
-	case len(req.Command) > maxCommand:
+	case len(req.Command) > osproc.MaxCommand:
 		return xerrors.Errorf("the command has %d bytes, this system takes at most %d as one argument; write it to a script file and run that: %w",
-			len(req.Command), maxCommand, ErrInvalid)
+			len(req.Command), osproc.MaxCommand, ErrInvalid)
 	case strings.ContainsRune(req.WorkDir, 0):
 		return xerrors.Errorf("the working directory has a NUL byte: %w", ErrInvalid)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // Many starts, while others list, read and signal: each has its own output and
@@ -26,7 +27,7 @@ func TestManyStarts(t *testing.T) {
 	if raced {
 		starts = 2_500
 	}
-	before := descriptors()
+	before := leftover.Descriptors()
 	l, err := procmgr.NewLocal(&procmgr.Options{Retain: time.Second})
 	require.NoError(t, err)
 	var next atomic.Int64
@@ -110,9 +111,9 @@ func TestManyStarts(t *testing.T) {
 	others.Wait()
 	require.LessOrEqual(t, late.Load(), int64(starts/50), "commands that left nothing behind were told as detached")
 	require.NoError(t, l.Close())
-	require.Empty(t, children())
+	require.Empty(t, leftover.Children())
 	require.Empty(t, goroutines())
-	require.LessOrEqual(t, descriptors(), before+2, "the poller's own")
+	require.LessOrEqual(t, leftover.Descriptors(), before+2, "the poller's own")
 }
 
 // A stop and a start of one ID at the same instant: either the start is refused,

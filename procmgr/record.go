@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // A record is a process that this Local started and still knows all about.
@@ -26,10 +27,9 @@ type record struct {
 
 	// ready is closed once the start has succeeded or failed. What follows
 	// is set before, and does not change after it.
-	ready   chan struct{}
-	failed  error // why nothing was started
-	session *session
-	pipe    *pipe
+	ready  chan struct{}
+	failed error // why nothing was started
+	tree   *osproc.Tree
 	// passedOver is for Output.PassedOver.
 	passedOver string
 
@@ -194,15 +194,9 @@ func (r *record) ask(who Cause) bool {
 	}
 	if r.asked == "" {
 		r.asked = who
+		r.tree.Want()
 	}
 	return true
-}
-
-// wanted reports whether somebody has asked for the process to end.
-func (r *record) wanted() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.asked != ""
 }
 
 // log writes one line about the process.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // reserve finds out what a Start with this ID is to do. It returns the record
@@ -140,10 +142,10 @@ func (l *Local) remove(r *record) {
 // finish tells that nothing is left of a process. By the time that anybody
 // hears of it, it no longer counts as running.
 // It returns the process as it was then.
-func (l *Local) finish(r *record, end exit, at time.Time) Process {
+func (l *Local) finish(r *record, end osproc.Exit, at time.Time) Process {
 	l.mu.Lock()
 	exited := l.over(r, at, func() { r.leave(end) })
-	r.unswept = !r.session.sealed()
+	r.unswept = !r.tree.Sealed()
 	l.mu.Unlock()
 	runtime.Gosched() // who waits for the result goes first
 

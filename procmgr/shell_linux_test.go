@@ -224,25 +224,6 @@ func TestShellAnotherUser(t *testing.T) {
 		require.Contains(t, out.Text, "Permission denied")
 		require.True(t, strings.HasSuffix(out.Text, "\n2\n"))
 	})
-	// The environment is wiped, and the cookie with it: a cgroup does not need
-	// it.
-	t.Run("with a cgroup", func(t *testing.T) {
-		wrapper := strings.TrimSuffix(asNobody, "--") + "--reset-env --"
-		l := newLocal(t, &procmgr.Options{
-			Shell:   append(strings.Fields(wrapper), "sh", "-c"),
-			WorkDir: func() string { return "/" },
-			Cgroup:  cgroupDir(t),
-		})
-		for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
-			sleep, marker := markedSleep()
-			out := run(t, l, "setsid "+sleep+" >/dev/null 2>&1 & exit 3")
-			require.Equal(t, procmgr.Detached, out.Process.State)
-			require.NoError(t, l.Signal(t.Context(), out.Process.ID, sig))
-			require.Equal(t, 3, *ended(t, l, out.Process.ID).Process.ExitCode)
-			gone(t, marker)
-		}
-		require.Empty(t, strings.TrimSpace(run(t, l, "env | grep TOOLPROC_C_").Text))
-	})
 }
 
 // In a sandbox the leader is bwrap, which stays as the shell's parent.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // killTime is how long Kill repeats itself.
@@ -62,7 +64,7 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 		}
 		return err
 	}
-	_, err = l.deliver([]*record{r}, sig.number())
+	_, err = l.system.Signal(treesOf([]*record{r}), sig.number())
 	return err
 }
 
@@ -106,7 +108,7 @@ func (s survivor) String() string {
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	over := time.Now().Add(killTime)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		live, _ := l.deliver(rs, syscall.SIGKILL) // what refuses is named below
+		live, _ := l.system.Signal(treesOf(rs), syscall.SIGKILL) // what refuses is named below
 		var err error
 		if rs, err = awaitExits(ctx, rs, pause); err != nil || len(rs) == 0 {
 			return nil, err
@@ -114,11 +116,19 @@ func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 		if time.Now().After(over) {
 			left := make([]survivor, len(rs))
 			for i, r := range rs {
-				left[i] = survivor{id: r.id, pids: live[r]}
+				left[i] = survivor{id: r.id, pids: live[r.tree]}
 			}
 			return left, nil
 		}
 	}
+}
+
+func treesOf(rs []*record) []*osproc.Tree {
+	trees := make([]*osproc.Tree, len(rs))
+	for i, r := range rs {
+		trees[i] = r.tree
+	}
+	return trees
 }
 
 // awaitExits waits until all of some processes have exited, or a while is over,

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // soakFor is how long the soak lasts; TOOLPROC_SOAK=10m makes it longer.
@@ -58,7 +59,7 @@ func TestSoak(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
 	// A tombstone is a few hundred bytes, and there are 16,384 at most.
 	assert.Less(t, liveMemory(), memory+1<<20+1<<10*min(s.started.Load(), remembered))
-	require.Empty(t, children())
+	require.Empty(t, leftover.Children())
 	require.Empty(t, marked(marker))
 	require.NoError(t, l.Close())
 	t.Logf("%d started, %d refused, %d ended, %d reads; memory %d → %d", s.started.Load(), s.refused.Load(), s.ended.Load(), s.reads.Load(), memory, liveMemory())
@@ -158,7 +159,7 @@ func (s *soak) settle(t *testing.T) {
 				require.ErrorIs(t, err, procmgr.ErrNotRunning)
 			}
 		}
-		return len(all) == 0 && len(children()) == 0 && len(marked(s.marker)) == 0 && goroutines() == ""
+		return len(all) == 0 && len(leftover.Children()) == 0 && len(marked(s.marker)) == 0 && goroutines() == ""
 	})
 }
 

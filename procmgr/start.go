@@ -2,17 +2,12 @@ package procmgr
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // start is Start in one chat.
@@ -75,7 +70,6 @@ func (l *Local) launch(r *record, req StartRequest) error {
 	}
 	began, told := r.snapshot(), make(chan struct{})
 	defer close(told)
-	l.wg.Go(r.pipe.collect)
 	l.opts.Metrics.started()
 	go r.watch(told)
 	close(r.ready)
@@ -88,8 +82,7 @@ func (l *Local) launch(r *record, req StartRequest) error {
 
 // spawn forks. No lock is held.
 func (l *Local) spawn(r *record, req StartRequest) error {
-	cookie := newCookie()
-	env, withheld := l.environ(r, req, cookie)
+	env, withheld := l.environ(r, req)
 	dir, err := l.directory(r, req.WorkDir, homeOf(env))
 	if err != nil {
 		return err
@@ -113,64 +106,17 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	process.Withheld = withheld
-	shell, known, err := l.shell.find(l.opts.Shell[0])
-	if err == nil {
-		err = l.fork(r, shell, argv, dir, env, cookie)
-	}
-	if known && errors.Is(err, errShell) {
-		// It may have moved since it was found.
-		l.shell.forget()
-		if shell, _, err = l.shell.find(l.opts.Shell[0]); err == nil {
-			err = l.fork(r, shell, argv, dir, env, cookie)
-		}
-	}
+	r.tree, err = l.system.Start(osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out})
 	if err != nil {
 		r.out.Drop()
 		return err
 	}
-	process.PID = r.session.pid
+	process.PID = r.tree.PID()
 	r.mu.Lock()
 	r.process = process
 	r.mu.Unlock()
 	return nil
 }
-
-// shellPath remembers where the shell was found, which takes a look at every
-// directory of PATH.
-type shellPath struct {
-	mu   sync.Mutex // guards what follows
-	path string     // of this program's PATH at the time
-	file string
-}
-
-// find looks the shell up on PATH. It reports whether the answer is one that it
-// remembered, which may be true no longer.
-func (s *shellPath) find(name string) (file string, known bool, err error) {
-	path := os.Getenv("PATH")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.file != "" && s.path == path {
-		return s.file, true, nil
-	}
-	file, err = lookShell(name)
-	if err != nil {
-		return "", false, xerrors.Errorf("the shell %q is not there (%v); %s: %w", name, err, shellAdvice, ErrInvalid)
-	}
-	if file, err = filepath.Abs(file); err != nil { // it runs in another directory
-		return "", false, xerrors.Errorf("the shell %q cannot be named (%v): %w", name, err, ErrInvalid)
-	}
-	s.path, s.file = path, file
-	return file, false, nil
-}
-
-func (s *shellPath) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.file = ""
-}
-
-// errShell is the ErrInvalid of a shell that cannot be run.
-var errShell = xerrors.Errorf("the shell cannot be run: %w", ErrInvalid)
 
 // quoteIDs names a few processes.
 func quoteIDs(ids []string) string {

@@ -217,22 +217,3 @@ func TestStartWait(t *testing.T) {
 	require.Equal(t, procmgr.Running, out.Process.State)
 	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
 }
-
-// A wait without pidfds, as on an old kernel, keeps the same promises.
-func TestStartWithoutPidfd(t *testing.T) {
-	needs(t, "pidfds, and all of these tests do without")
-	l := newLocal(t, procmgr.WithoutPidfd(nil))
-	out := run(t, l, "echo hello; exit 3")
-	require.Equal(t, "hello\n", out.Text)
-	require.Equal(t, 3, *out.Process.ExitCode)
-	require.Equal(t, "SIGKILL", run(t, l, "kill -KILL $$").Process.Signal)
-
-	out = begin(t, l, "echo ready; exec sleep 1000")
-	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-	require.Equal(t, procmgr.CauseRequest, ended(t, l, out.Process.ID).Process.EndedBy)
-
-	out = run(t, l, "sleep 1000 & echo $!")
-	require.Equal(t, procmgr.Detached, out.Process.State)
-	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-	require.False(t, alive(strings.TrimSpace(out.Text)))
-}

@@ -3,6 +3,8 @@ package procmgr
 import (
 	"log/slog"
 	"time"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 const (
@@ -59,7 +61,6 @@ func (l *Local) sweep() {
 	l.sweeps.pending = nil
 	l.sweeps.last = time.Now()
 	l.mu.Unlock()
-	l.oom.struck() // what was killed until now was not killed for what comes
 	l.revive(rs)
 }
 
@@ -81,21 +82,17 @@ func (l *Local) sweepNow(rs ...*record) {
 
 // revive searches once, and returns what is found to the living.
 func (l *Local) revive(rs []*record) {
-	sessions := make([]*session, len(rs))
-	for i, r := range rs {
-		sessions[i] = r.session
-	}
-	found, looked := escapees(sessions, l.leaders())
+	found, looked := l.system.Search(treesOf(rs))
 	for _, r := range rs {
-		members := found[r.session]
+		left := found[r.tree]
 		l.mu.Lock()
 		r.unswept = !looked
 		l.sweepLater(r)
 		r.mu.Lock()
-		if len(members) == 0 || r.process.State != Exited || l.settled {
+		if left == nil || r.process.State != Exited || l.settled {
 			r.mu.Unlock()
 			l.mu.Unlock()
-			closeMembers(members)
+			left.Close()
 			continue
 		}
 		r.process.ExitedAt = nil
@@ -105,7 +102,7 @@ func (l *Local) revive(rs []*record) {
 		l.mu.Unlock()
 		l.opts.Metrics.again(1)
 		r.log(slog.LevelInfo, "process detached: what left its session was found")
-		go r.rewatch(members)
+		go r.rewatch(left)
 	}
 }
 
@@ -128,47 +125,12 @@ func (l *Local) resume(r *record) {
 
 // rewatch follows what had left its session until it is gone. Close waits for
 // it. OnExit is not called again.
-func (r *record) rewatch(members []member) {
+func (r *record) rewatch(left *osproc.Escaped) {
 	defer r.local.wg.Done()
-	for len(members) > 0 {
-		r.session.await(members)
-		select {
-		case <-r.session.done:
-			return
-		default:
-		}
-		members = r.escapees()
+	if !left.Follow() {
+		return
 	}
 	r.local.finishAgain(r)
 	r.local.opts.Metrics.again(-1)
 	r.log(slog.LevelInfo, "process exited")
-}
-
-// leaders are the sessions of all that has not exited.
-func (l *Local) leaders() map[int]bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := make(map[int]bool, l.running)
-	for _, c := range l.chats {
-		if c.running == 0 {
-			continue
-		}
-		for _, r := range c.byID {
-			if r.leads() {
-				all[r.session.pid] = true
-			}
-		}
-	}
-	return all
-}
-
-// leads reports whether the record's number is that of a session of its own: it
-// has started and not exited, and did not come back from that.
-func (r *record) leads() bool {
-	select {
-	case <-r.ready:
-		return r.failed == nil && !r.session.empty.Load()
-	default:
-		return false
-	}
 }

@@ -1,35 +1,22 @@
 package capture_test
 
 import (
-	"fmt"
 	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
-// TestMain fails the run where goroutines are left behind by it.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		buf := make([]byte, 1<<20)
-		for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(g, "internal/capture.") {
-				fmt.Fprintln(os.Stderr, "left behind by the tests:", g)
-				code = 1
-			}
-		}
-	}
-	os.Exit(code)
-}
+// TestMain fails the run where goroutines, children or descriptors are left
+// behind by it.
+func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "procmgr/internal/capture")) }
 
 // newStream returns a stream of an owner of its own.
 func newStream(opts capture.Options) *capture.Stream {

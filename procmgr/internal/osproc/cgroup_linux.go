@@ -1,0 +1,284 @@
+package osproc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+// cgroupPrefix begins the name of the directory that each Local makes for
+// itself in Options.Cgroup.
+const cgroupPrefix = "toolproc-"
+
+// cgroups is the directory of one Local: every process has a cgroup of its own
+// in it. Its lock tells a Local that comes later whether this one still lives.
+type cgroups struct {
+	path string
+	dir  *os.File
+}
+
+// openCgroups makes a Local's directory, shows that a process can be started
+// and killed in it, and ends what Locals that have died left beside it.
+func openCgroups(parent string, log *slog.Logger) (*cgroups, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(parent, &stat); err != nil {
+		return nil, xerrors.Errorf("cgroup %s: %w", parent, err)
+	}
+	if stat.Type != unix.CGROUP2_SUPER_MAGIC {
+		return nil, xerrors.Errorf("cgroup %s: this is no directory of a cgroup v2 file system: %w", parent, sentinel.ErrInvalid)
+	}
+	c, err := makeCgroups(parent)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.probe(); err != nil {
+		c.close()
+		return nil, err
+	}
+	c.endOrphans(parent, log)
+	return c, nil
+}
+
+func makeCgroups(parent string) (*cgroups, error) {
+	for range 10 {
+		path := filepath.Join(parent, cgroupPrefix+newName())
+		if err := os.Mkdir(path, 0o755); err != nil {
+			return nil, cgroupError(parent, err)
+		}
+		dir, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // taken for an orphan before it was locked
+		} else if err != nil {
+			return nil, cgroupError(parent, err)
+		}
+		if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			if _, err := os.Stat(path); err == nil {
+				return &cgroups{path: path, dir: dir}, nil
+			}
+		}
+		dir.Close()
+	}
+	return nil, xerrors.Errorf("cgroup %s: other programs keep removing what is made there: %w", parent, sentinel.ErrInvalid)
+}
+
+// cgroupError says what is in the way of using a directory.
+func cgroupError(path string, err error) error {
+	why := "it cannot be used"
+	switch {
+	case errors.Is(err, unix.EROFS):
+		why = "it is mounted read-only, as in most containers"
+	case errors.Is(err, fs.ErrPermission):
+		why = "it is not delegated to this user: its directory, its cgroup.procs and those of the cgroup that this program is in must be writable"
+	case errors.Is(err, unix.EOPNOTSUPP):
+		why = "it is a threaded cgroup, which takes no processes"
+	case errors.Is(err, unix.EBUSY):
+		why = "it has processes of its own and controllers for its children, which the kernel does not allow together"
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.E2BIG):
+		why = "this kernel cannot start a process in a cgroup (Linux 5.7)"
+	}
+	return xerrors.Errorf("cgroup %s: %s (%v): %w", path, why, err, sentinel.ErrInvalid)
+}
+
+// probe starts a process in a cgroup and kills it there. What is wrong with the
+// directory must not look like something wrong with a command later on.
+func (c *cgroups) probe() error {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		return xerrors.Errorf("cgroup %s: no sh to try it with: %w", c.path, err)
+	}
+	one, err := c.add()
+	if err != nil {
+		return err
+	}
+	defer one.remove()
+	if _, err := os.Stat(one.file("cgroup.kill")); err != nil {
+		return xerrors.Errorf("cgroup %s: this kernel cannot kill a cgroup (Linux 5.14): %w", c.path, sentinel.ErrInvalid)
+	}
+	fd, err := one.open()
+	if err != nil {
+		return cgroupError(c.path, err)
+	}
+	defer unix.Close(fd)
+	pid, _, err := syscall.StartProcess(sh, []string{"sh", "-c", "kill -STOP $$"}, &syscall.ProcAttr{
+		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd},
+	})
+	if err != nil {
+		return cgroupError(c.path, err)
+	}
+	err = one.kill()
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	for {
+		_, werr := unix.Wait4(pid, nil, 0, nil)
+		if werr != unix.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		return cgroupError(c.path, err)
+	}
+	return nil
+}
+
+// endOrphans kills what is left of Locals that did not live to close: where a
+// host is killed, its processes live on, and the next one ends them.
+func (c *cgroups) endOrphans(parent string, log *slog.Logger) {
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		path := filepath.Join(parent, e.Name())
+		if path == c.path || !e.IsDir() || !strings.HasPrefix(e.Name(), cgroupPrefix) {
+			continue
+		}
+		dir, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil { // its Local is dead
+			orphan := &cgroup{path: path}
+			pids := orphan.pids()
+			err := orphan.kill()
+			for range 100 {
+				if !orphan.populated() {
+					break
+				}
+				time.Sleep(10 * time.Millisecond) // the kernel tells of no end
+			}
+			orphan.remove()
+			attrs := []slog.Attr{slog.String("cgroup", path), slog.Int("processes", len(pids))}
+			if err != nil {
+				attrs = append(attrs, slog.String("error", err.Error()))
+			}
+			log.LogAttrs(context.Background(), slog.LevelWarn, "processes of a manager that has died were ended", attrs...)
+		}
+		dir.Close()
+	}
+}
+
+// newName returns 50 random bits that a name can end with.
+func newName() string { return strings.ToLower(rand.Text()[:10]) }
+
+// add makes the cgroup of one process; nil where there are none.
+func (c *cgroups) add() (*cgroup, error) {
+	if c == nil {
+		return nil, nil
+	}
+	path := filepath.Join(c.path, newName())
+	if err := os.Mkdir(path, 0o755); err != nil {
+		return nil, cgroupError(c.path, err)
+	}
+	return &cgroup{path: path}, nil
+}
+
+// close removes the directory, once nothing is left in it.
+func (c *cgroups) close() {
+	if c == nil {
+		return
+	}
+	(&cgroup{path: c.path}).remove()
+	c.dir.Close()
+}
+
+// A cgroup holds one process and all that it starts, whatever session they
+// make and however they change their environment.
+type cgroup struct{ path string }
+
+func (g *cgroup) file(name string) string { return filepath.Join(g.path, name) }
+
+// open returns a descriptor to start a process with.
+func (g *cgroup) open() (int, error) {
+	return unix.Open(g.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+// kill sends SIGKILL to all that is in the cgroup and below, at once: not even
+// a fork gets away.
+func (g *cgroup) kill() error { return os.WriteFile(g.file("cgroup.kill"), []byte("1"), 0) }
+
+// populated reports whether anything lives in the cgroup or below; a zombie
+// does not.
+func (g *cgroup) populated() bool {
+	events, err := os.ReadFile(g.file("cgroup.events"))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // without a descriptor to look through, anything may live
+	}
+	return strings.Contains("\n"+string(events), "\npopulated 1\n")
+}
+
+// dirs returns the cgroup's directory and all below it, the outer ones first.
+func (g *cgroup) dirs() []string {
+	dirs := []string{g.path}
+	for i := 0; i < len(dirs); i++ {
+		entries, _ := os.ReadDir(dirs[i]) // what has gone has nothing in it
+		for _, e := range entries {
+			if e.IsDir() {
+				dirs = append(dirs, filepath.Join(dirs[i], e.Name()))
+			}
+		}
+	}
+	return dirs
+}
+
+// pids returns the processes of the cgroup and of those below.
+func (g *cgroup) pids() (pids []int) {
+	for _, dir := range g.dirs() {
+		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		for field := range strings.FieldsSeq(string(procs)) {
+			// 0 is a process that this one's pid namespace does not have.
+			if pid, err := strconv.Atoi(field); err == nil && pid != 0 {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// members returns what lives in the cgroup, each held by a pidfd that was
+// opened before the cgroup was asked for it.
+func (g *cgroup) members(noPidfd bool) (members []member) {
+	var opened []member
+	for _, pid := range g.pids() {
+		if m, ok := openMember(pid, noPidfd); ok {
+			opened = append(opened, m)
+		}
+	}
+	still := make(map[int]bool, len(opened))
+	for _, pid := range g.pids() {
+		still[pid] = true
+	}
+	for _, m := range opened {
+		if still[m.pid] && m.alive() {
+			members = append(members, m)
+		} else {
+			m.close()
+		}
+	}
+	if len(members) == 0 && g.populated() {
+		return []member{unseen}
+	}
+	return members
+}
+
+// remove removes an empty cgroup and those below it.
+func (g *cgroup) remove() {
+	if g == nil {
+		return
+	}
+	for _, dir := range slices.Backward(g.dirs()) {
+		_ = unix.Rmdir(dir) // EBUSY: something lives there
+	}
+}

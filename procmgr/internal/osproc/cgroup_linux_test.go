@@ -1,0 +1,156 @@
+package osproc_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+// cgroupDir returns a delegated directory of a cgroup v2 file system. Where
+// none is mounted, as on a machine with cgroup v1 alone, the test mounts one.
+func cgroupDir(t testing.TB) string {
+	t.Helper()
+	root := ""
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); f[2] == "cgroup2" && strings.Contains(f[3], "rw") {
+			root = f[1]
+		}
+	}
+	if root == "" {
+		root = t.TempDir()
+		require.NoError(t, unix.Mount("cgroup2", root, "cgroup2", 0, ""), "a test of Options.Cgroup needs the right to mount one")
+		t.Cleanup(func() { require.NoError(t, unix.Unmount(root, unix.MNT_DETACH)) })
+	}
+	dir, err := os.MkdirTemp(root, "test-") //nolint:usetesting // it has to be in the cgroup file system
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Rmdir(dir), "something is left in the cgroup") })
+	return dir
+}
+
+// In a cgroup nothing gets away: not by a session of its own, not by wiping its
+// environment, not by letting go of the pipe, not by forking while it dies.
+func TestCgroup(t *testing.T) {
+	s := open(t, osproc.Config{Cgroup: cgroupDir(t)})
+	bash := func(t *testing.T, script string) *command { return start(t, s, "bash", "-c", script) }
+	tests := []struct{ name, leave string }{
+		{"child", "sleep 1000 &"},
+		{"session", "setsid sleep 1000 &"},
+		{"session and pipe", "setsid sleep 1000 >/dev/null 2>&1 &"},
+		{"session, pipe and environment", "env -i setsid sleep 1000 >/dev/null 2>&1 &"},
+		{"double fork", "(env -i setsid sh -c 'sleep 1000 >/dev/null 2>&1 &' &)"},
+		{"storm", "for i in 1 2 3; do env -i setsid sh -c 'trap \"\" TERM; while :; do sleep 1000 & sleep 0.001; done' >/dev/null 2>&1 & done; sleep 0.1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := bash(t, tt.leave+"\nexit 3")
+			require.Equal(t, 3, *c.left(t).Code(), "it is known at once, not after a search")
+			c.kill(t)
+		})
+	}
+	t.Run("terminate", func(t *testing.T) {
+		c := bash(t, "env -i setsid sleep 1000 >/dev/null 2>&1 &")
+		c.left(t)
+		_, err := s.Signal([]*osproc.Tree{c.Tree}, syscall.SIGTERM)
+		require.NoError(t, err)
+		c.wait(t)
+	})
+	t.Run("ends by itself", func(t *testing.T) {
+		c := bash(t, "env -i setsid sleep 0.2 >/dev/null 2>&1 &")
+		c.left(t)
+		c.wait(t)
+	})
+	t.Run("plain", func(t *testing.T) {
+		c := bash(t, "echo hello; exit 4")
+		require.Equal(t, 4, *c.wait(t).Code())
+		require.Empty(t, c.detached)
+		require.Equal(t, "hello\n", c.output())
+	})
+	t.Run("cgroups below its own", func(t *testing.T) {
+		c := bash(t, `root=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/self/mounts)
+			own=$root$(sed -n 's/^0:://p' /proc/self/cgroup)/sub
+			mkdir $own; env -i setsid sleep 1000 >/dev/null 2>&1 & echo $! >$own/cgroup.procs && echo moved`)
+		c.left(t)
+		require.Equal(t, "moved\n", c.output())
+		c.kill(t)
+	})
+	// The environment is wiped, and the cookie with it: a cgroup does not need
+	// it.
+	t.Run("another user", func(t *testing.T) {
+		asNobody := []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--reset-env", "--", "sh", "-c"}
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			c := start(t, s, append(slices.Clone(asNobody), "cd /; env | grep TOOLPROC_C_; setsid sleep 1000 >/dev/null 2>&1 & exit 3")...)
+			require.Equal(t, 3, *c.left(t).Code())
+			_, err := s.Signal([]*osproc.Tree{c.Tree}, sig)
+			require.NoError(t, err)
+			c.wait(t)
+			require.Empty(t, c.output())
+		}
+	})
+	_, err := s.Start(osproc.Command{Argv: []string{"bash", "-c", "true"}, Dir: "/no/such"})
+	require.ErrorIs(t, err, sentinel.ErrInvalid)
+}
+
+// What a killed host left behind, the next one ends; what a living one runs, it
+// leaves alone.
+func TestCgroupOrphans(t *testing.T) {
+	dir := cgroupDir(t)
+	theirs := begin(t, open(t, osproc.Config{Cgroup: dir}), "echo ready; exec sleep 1000")
+
+	// A dead manager's directory: nobody holds its lock.
+	dead := filepath.Join(dir, "toolproc-dead")
+	require.NoError(t, os.MkdirAll(filepath.Join(dead, "process"), 0o755))
+	orphan := exec.Command("sleep", "1000")
+	require.NoError(t, orphan.Start())
+	require.NoError(t, os.WriteFile(filepath.Join(dead, "process", "cgroup.procs"), []byte(strconv.Itoa(orphan.Process.Pid)), 0))
+
+	var log bytes.Buffer
+	open(t, osproc.Config{Cgroup: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.ErrorContains(t, orphan.Wait(), "killed")
+	require.NoDirExists(t, dead)
+	require.Contains(t, log.String(), "processes=1")
+	require.True(t, alive(strconv.Itoa(theirs.PID())))
+}
+
+func TestCgroupRefuses(t *testing.T) {
+	dir := cgroupDir(t)
+	threaded := filepath.Join(dir, "threaded")
+	require.NoError(t, os.Mkdir(threaded, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(threaded, "cgroup.type"), []byte("threaded"), 0))
+	defer func() { require.NoError(t, unix.Rmdir(threaded)) }()
+	readOnly := t.TempDir()
+	require.NoError(t, unix.Mount(dir, readOnly, "", unix.MS_BIND, ""))
+	defer func() { require.NoError(t, unix.Unmount(readOnly, unix.MNT_DETACH)) }()
+	require.NoError(t, unix.Mount("", readOnly, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+
+	for _, tt := range []struct{ name, dir, says string }{
+		{"missing", filepath.Join(dir, "missing"), "no such file"},
+		{"no cgroup", t.TempDir(), "no directory of a cgroup v2"},
+		{"read-only", readOnly, "read-only"},
+		{"threaded", threaded, "threaded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			began := time.Now()
+			s, err := osproc.Open(osproc.Config{Cgroup: tt.dir})
+			require.ErrorContains(t, err, tt.says)
+			require.ErrorContains(t, err, tt.dir)
+			require.Nil(t, s)
+			require.Less(t, time.Since(began), 10*time.Second)
+		})
+	}
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package osproc
+
+import (
+	"log/slog"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+// cgroups exist on Linux alone.
+type cgroups struct{}
+
+func openCgroups(string, *slog.Logger) (*cgroups, error) {
+	return nil, xerrors.Errorf("cgroups exist on Linux only, leave Options.Cgroup empty: %w", sentinel.ErrInvalid)
+}
+
+func (c *cgroups) add() (*cgroup, error) { return nil, nil }
+
+func (c *cgroups) close() {}
+
+type cgroup struct{}
+
+func (g *cgroup) remove() {}

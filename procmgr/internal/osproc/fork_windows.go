@@ -1,0 +1,139 @@
+package osproc
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"unicode/utf16"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+// fork starts a shell in a job of its own.
+func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ bool) (*session, *pipe, error) {
+	line, err := windows.UTF16FromString(commandLine(file, c.Argv))
+	if err != nil {
+		return nil, nil, forkError(err, file)
+	}
+	if len(line) > maxCommandLine {
+		return nil, nil, xerrors.Errorf("the command line has %d characters, this system takes at most %d; write the command to a script file and run that: %w",
+			len(line)-1, maxCommandLine-1, sentinel.ErrInvalid)
+	}
+	read, write, err := newPipePair()
+	if err != nil {
+		return nil, nil, forkError(err, file)
+	}
+	defer windows.CloseHandle(write) //nolint:errcheck // a copy of it is the child's
+	p, err := newPipe(read, c.Output)
+	if err != nil {
+		_ = windows.CloseHandle(read)
+		return nil, nil, forkError(err, file)
+	}
+	s, err := newSession()
+	if err == nil {
+		if err = startIn(s, file, line, c.Dir, c.Env, null, write); err != nil {
+			s.release()
+		}
+	}
+	if err != nil {
+		p.discard()
+		if gone := CheckDirectory(c.Dir); gone != nil {
+			return nil, nil, gone
+		}
+		return nil, nil, forkError(err, file)
+	}
+	return s, p, nil
+}
+
+// procThreadAttributeJobList is PROC_THREAD_ATTRIBUTE_JOB_LIST of winbase.h.
+const procThreadAttributeJobList = 0x2000d
+
+// startIn starts a program in the job of a session: nothing of it is ever
+// outside, not even where this program is killed meanwhile.
+func startIn(s *session, file string, line []uint16, dir string, env []string, stdin *os.File, output windows.Handle) error {
+	name, err := windows.UTF16PtrFromString(file)
+	if err != nil {
+		return err
+	}
+	dirName, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return err
+	}
+	self := windows.CurrentProcess()
+	var null windows.Handle
+	if err := windows.DuplicateHandle(self, windows.Handle(stdin.Fd()), self, &null, 0, true, windows.DUPLICATE_SAME_ACCESS); err != nil {
+		return err
+	}
+	defer windows.CloseHandle(null) //nolint:errcheck // a copy of it is the child's
+
+	handles := []windows.Handle{null, output} // only these are inherited, whatever else can be
+	jobs := []job{s.job}
+	attributes, err := windows.NewProcThreadAttributeList(2)
+	if err != nil {
+		return err
+	}
+	defer attributes.Delete() // keeps what they point to as well
+	if err := attributes.Update(windows.PROC_THREAD_ATTRIBUTE_HANDLE_LIST,
+		unsafe.Pointer(&handles[0]), uintptr(len(handles))*unsafe.Sizeof(handles[0])); err != nil {
+		return err
+	}
+	if err := attributes.Update(procThreadAttributeJobList, unsafe.Pointer(&jobs[0]), unsafe.Sizeof(jobs[0])); err != nil {
+		return err
+	}
+	startup := windows.StartupInfoEx{ProcThreadAttributeList: attributes.List()}
+	startup.Cb = uint32(unsafe.Sizeof(startup))
+	startup.Flags = windows.STARTF_USESTDHANDLES
+	startup.StdInput, startup.StdOutput, startup.StdErr = null, output, output
+
+	// A console of its own, which nobody sees: nothing can prompt on the
+	// host's, or change how that works.
+	const flags = windows.CREATE_NO_WINDOW | windows.CREATE_UNICODE_ENVIRONMENT | windows.EXTENDED_STARTUPINFO_PRESENT
+	var info windows.ProcessInformation
+	if err := windows.CreateProcess(name, &line[0], nil, nil, true, flags, &environment(env)[0], dirName, &startup.StartupInfo, &info); err != nil {
+		return err
+	}
+	_ = windows.CloseHandle(info.Thread)
+	s.pid, s.process = int(info.ProcessId), info.Process
+	return nil
+}
+
+// environment is the block that CreateProcess takes. Without SystemRoot hardly a
+// program starts, so that every child gets it, as with os/exec.
+func environment(env []string) []uint16 {
+	const root = "SYSTEMROOT"
+	var block []uint16
+	found := false
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		found = found || strings.EqualFold(name, root)
+		block = append(utf16Append(block, kv), 0)
+	}
+	if value, ok := os.LookupEnv(root); ok && !found {
+		block = append(utf16Append(block, root+"="+value), 0)
+	}
+	return append(block, 0, 0) // two NULs also where there is none
+}
+
+func utf16Append(to []uint16, s string) []uint16 {
+	for _, r := range s {
+		to = utf16.AppendRune(to, r)
+	}
+	return to
+}
+
+// forkError says what a failed start means. Nothing runs after it.
+func forkError(err error, shell string) error {
+	switch {
+	case errors.Is(err, windows.ERROR_TOO_MANY_OPEN_FILES), errors.Is(err, windows.ERROR_NO_SYSTEM_RESOURCES),
+		errors.Is(err, windows.ERROR_NOT_ENOUGH_QUOTA), errors.Is(err, windows.ERROR_MAX_THRDS_REACHED):
+		return xerrors.Errorf("the system has no resources left for another process (%v); end some of them: %w", err, sentinel.ErrLimit)
+	case errors.Is(err, windows.ERROR_NOT_ENOUGH_MEMORY), errors.Is(err, windows.ERROR_OUTOFMEMORY),
+		errors.Is(err, windows.ERROR_COMMITMENT_LIMIT):
+		return xerrors.Errorf("no memory is left for another process (%v): %w", err, sentinel.ErrLimit)
+	}
+	return xerrors.Errorf("%s: %v; set Options.Shell: %w", shell, err, errShell)
+}

@@ -1,0 +1,170 @@
+package osproc_test
+
+import (
+	"log/slog"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// TestMain fails the run where goroutines, children or descriptors are left
+// behind by it.
+func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "procmgr/internal/osproc")) }
+
+// long is a wait that a test reaches only where something is wrong.
+const long = 30 * time.Second
+
+// open returns a System that the test closes.
+func open(t testing.TB, c osproc.Config) *osproc.System {
+	t.Helper()
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, err := osproc.Open(c)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A command is a tree that a test follows, and the Sink of it.
+type command struct {
+	*osproc.Tree
+	system   *osproc.System
+	dir      string           // where it runs
+	detached chan osproc.Exit // gets one where the leader has left something
+	gone     chan struct{}    // closed once nothing is left
+	end      osproc.Exit      // set before
+
+	mu    sync.Mutex // guards what follows
+	text  []byte
+	ended bool
+}
+
+func (c *command) Add(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text = append(c.text, p...)
+}
+
+func (c *command) End() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+}
+
+// output is what it has printed until now.
+func (c *command) output() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.text)
+}
+
+// start begins to follow a command, which the test ends.
+func start(t testing.TB, s *osproc.System, argv ...string) *command {
+	t.Helper()
+	c := &command{system: s, dir: t.TempDir(), detached: make(chan osproc.Exit, 1), gone: make(chan struct{})}
+	var err error
+	c.Tree, err = s.Start(osproc.Command{Argv: argv, Dir: c.dir, Env: os.Environ(), Output: c})
+	require.NoError(t, err)
+	go func() { // the cleanup waits for it
+		defer close(c.gone)
+		c.end, _ = c.Follow(func(e osproc.Exit) { c.detached <- e })
+		c.Release()
+	}()
+	t.Cleanup(func() { c.kill(t) })
+	return c
+}
+
+// begin starts a script that has printed "ready" by the time this returns.
+func begin(t testing.TB, s *osproc.System, script string) *command {
+	t.Helper()
+	c := start(t, s, "sh", "-c", script)
+	eventually(t, "it gets ready", func() bool { return strings.Contains(c.output(), "ready\n") })
+	return c
+}
+
+// left waits until the leader has exited and left something.
+func (c *command) left(t testing.TB) osproc.Exit {
+	t.Helper()
+	select {
+	case e := <-c.detached:
+		return e
+	case <-c.gone:
+		select {
+		case e := <-c.detached:
+			return e
+		default:
+		}
+		require.Fail(t, "nothing was left", "%v %q", c.end, c.output())
+	case <-time.After(long):
+		require.Fail(t, "the leader does not exit")
+	}
+	return osproc.Exit{}
+}
+
+// wait waits until nothing is left.
+func (c *command) wait(t testing.TB) osproc.Exit {
+	t.Helper()
+	select {
+	case <-c.gone:
+	case <-time.After(long):
+		require.Fail(t, "it does not end", c.output())
+	}
+	return c.end
+}
+
+// kill repeats SIGKILL until nothing is left.
+func (c *command) kill(t testing.TB) osproc.Exit {
+	t.Helper()
+	c.Want()
+	for over := time.Now().Add(long); ; {
+		select {
+		case <-c.gone:
+			return c.end
+		default:
+		}
+		_, _ = c.system.Signal([]*osproc.Tree{c.Tree}, syscall.SIGKILL)
+		select {
+		case <-c.gone:
+		case <-time.After(10 * time.Millisecond):
+		}
+		require.Less(t, time.Now(), over, "it cannot be killed")
+	}
+}
+
+// number is a line with a process's number.
+var number = regexp.MustCompile(`(?m)^\d+$`)
+
+// alive reports whether a process lives; a zombie does not.
+func alive(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+// eventually waits for something that has no channel of its own.
+func eventually(t testing.TB, what string, f func() bool) {
+	t.Helper()
+	require.Eventually(t, f, long, 2*time.Millisecond, what)
+}
+
+// needs skips a test on Windows, whose shells lack something that Unix has.
+func needs(t testing.TB, what string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no " + what)
+	}
+}

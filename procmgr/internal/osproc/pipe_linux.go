@@ -1,0 +1,22 @@
+package osproc
+
+import "golang.org/x/sys/unix"
+
+// growPipe asks for a larger pipe. A user without privilege has 64 MiB of pipe
+// in all; where that is spent, the pipe stays as it is.
+func growPipe(fd, size int) { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size) }
+
+// newPipePair returns a pipe that no other child inherits, its read end
+// non-blocking.
+func newPipePair() (r, w int, err error) {
+	var fds [2]int
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		return -1, -1, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		unix.Close(fds[0])
+		unix.Close(fds[1])
+		return -1, -1, err
+	}
+	return fds[0], fds[1], nil
+}

@@ -1,0 +1,187 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package osproc
+
+import (
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxCommand is the longest command in bytes. These systems bound the arguments
+// and the environment together, by 256 KiB or more; what goes beyond is E2BIG.
+const MaxCommand = 128<<10 - 1
+
+// A session is the kernel's side of one process. Here it is the leader's
+// process group: what leaves that is not found.
+type session struct {
+	pid int
+
+	// num guards reaped, and is held while the number is used to signal: so
+	// the leader cannot be reaped, and its number given away, in between.
+	num    sync.Mutex
+	reaped bool
+
+	empty   atomic.Bool // nothing is left in the group
+	closing sync.Once
+	done    chan struct{} // closed when nobody waits any longer
+}
+
+func newSession(pid, _ int, _ string, _ *os.File, _ *cgroup, _ bool) *session {
+	return &session{pid: pid, done: make(chan struct{})}
+}
+
+// poll is how often the kernel is asked for what it does not tell.
+const poll = 100 * time.Millisecond
+
+// awaitLeader returns once the leader has exited. It does not reap it. It costs
+// a thread.
+func (s *session) awaitLeader() bool {
+	kq, err := unix.Kqueue()
+	if err != nil {
+		return false // reap asks until it is over
+	}
+	defer unix.Close(kq)
+	unix.CloseOnExec(kq)
+	var change unix.Kevent_t
+	unix.SetKevent(&change, s.pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+	change.Fflags = unix.NOTE_EXIT
+	changes := []unix.Kevent_t{change}
+	var events [1]unix.Kevent_t
+	for {
+		// The timeout is for done alone.
+		n, err := unix.Kevent(kq, changes, events[:], &unix.Timespec{Sec: 1})
+		if err == unix.EINTR || err == nil && n == 0 {
+			changes = nil // it is registered
+			select {
+			case <-s.done:
+				return false
+			default:
+				continue
+			}
+		}
+		return err == nil // ESRCH: it is a zombie already
+	}
+}
+
+// reap takes the leader's exit, under the lock that signalling takes. The exit
+// is told a moment before there is a zombie.
+func (s *session) reap() Exit {
+	for pause := time.Millisecond; ; pause = min(2*pause, poll) {
+		if end, ok := s.tryReap(); ok {
+			return end
+		}
+		select {
+		case <-s.done:
+			return Exit{Lost: true}
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *session) tryReap() (end Exit, ok bool) {
+	s.num.Lock()
+	defer s.num.Unlock()
+	var status unix.WaitStatus
+	var usage unix.Rusage
+	got, err := unix.Wait4(s.pid, &status, unix.WNOHANG, &usage)
+	switch {
+	case err == unix.EINTR, err == nil && got == 0:
+		return Exit{}, false
+	case err != nil:
+		s.reaped = true
+		return Exit{Lost: true}, true
+	}
+	s.reaped = true
+	end.Usage = &Usage{
+		User:   time.Duration(usage.Utime.Nano()),
+		System: time.Duration(usage.Stime.Nano()),
+		MaxRSS: int64(usage.Maxrss) * maxRSSUnit,
+	}
+	if status.Signaled() {
+		end.Signal = status.Signal()
+	} else {
+		end.code = status.ExitStatus()
+	}
+	return end, true
+}
+
+// vacant reports whether the group is empty. A zombie in it counts.
+func (s *session) vacant(*os.File) bool { return unix.Kill(-s.pid, 0) == unix.ESRCH }
+
+// sealed reports whether nothing can leave the session unseen. Here what has
+// left it cannot be found at all.
+func (s *session) sealed() bool { return true }
+
+// release has nothing to free here.
+func (s *session) release() {}
+
+// abandon wakes whoever waits in the session: what lives on is left alone.
+func (s *session) abandon() { s.closing.Do(func() { close(s.done) }) }
+
+// A member stands for whatever is left in the group.
+type member struct{ pid int }
+
+func (s *session) members() []member {
+	if s.vacant(nil) {
+		return nil
+	}
+	return []member{{s.pid}}
+}
+
+func closeMembers([]member) {}
+
+// escapees finds nothing: these systems do not tell a process's environment to
+// others, or not without more than it is worth.
+func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }
+
+// await asks until the group is empty or the session is closed.
+func (s *session) await([]member) {
+	for !s.vacant(nil) {
+		select {
+		case <-s.done:
+			return
+		case <-time.After(poll):
+		}
+	}
+}
+
+// deliver sends a signal to the groups of some processes, and returns those in
+// which something was left.
+func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
+	live = make(map[*session][]int)
+	for _, s := range sessions {
+		s.num.Lock()
+		// After the leader is reaped its number stays taken as long as
+		// anything is in the group; once nothing is, it is signalled no more.
+		if !s.empty.Load() {
+			switch kerr := unix.Kill(-s.pid, sig); kerr {
+			case nil:
+				live[s] = []int{s.pid}
+			case unix.ESRCH:
+				if s.reaped {
+					s.empty.Store(true)
+				}
+			default:
+				err = kerr
+			}
+		}
+		s.num.Unlock()
+	}
+	return live, err
+}
+
+// startIn starts a program in a new session.
+func startIn(_ *cgroup, _ bool, file string, argv []string, attr *syscall.ProcAttr) (pid, pidfd int, err error) {
+	attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	started := forks.begin()
+	pid, _, err = syscall.StartProcess(file, argv, attr)
+	started()
+	return pid, -1, err
+}
+
+func hasPidfds() bool { return false }

@@ -1,0 +1,61 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly || windows)
+
+package osproc
+
+import (
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/xerrors"
+)
+
+// MaxCommand is the longest command in bytes.
+const MaxCommand = 32<<10 - 1
+
+// checkPlatform fails: NewLocal says so, and nothing below is ever called.
+func checkPlatform() error {
+	return xerrors.Errorf("processes cannot be run on %s yet; use a Host on another machine", runtime.GOOS)
+}
+
+type session struct {
+	pid   int
+	done  chan struct{}
+	empty atomic.Bool
+}
+
+func (s *session) awaitLeader() bool    { return false }
+func (s *session) reap() Exit           { return Exit{Lost: true} }
+func (s *session) vacant(*os.File) bool { return true }
+func (s *session) members() []member    { return nil }
+func (s *session) await([]member)       {}
+func (s *session) release()             {}
+
+func (s *session) abandon() {}
+
+func enterable(string) bool { return true }
+
+func (s *session) sealed() bool { return true }
+
+type member struct{}
+
+func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }
+
+func closeMembers([]member) {}
+
+type pipe struct{ eof chan struct{} }
+
+func (p *pipe) collect()    {}
+func (p *pipe) drain() bool { return true }
+func (p *pipe) close()      {}
+
+func fork(*Command, string, string, *os.File, *cgroups, bool) (*session, *pipe, error) {
+	return nil, nil, checkPlatform()
+}
+
+func deliver([]*session, *leaders, syscall.Signal) (map[*session][]int, error) { return nil, nil }
+
+func signalName(s syscall.Signal) string { return s.String() }
+
+func hasPidfds() bool { return false }

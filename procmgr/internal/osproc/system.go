@@ -1,0 +1,123 @@
+package osproc
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// Config says how a System runs commands.
+type Config struct {
+	// Cgroup is a directory of a cgroup v2 file system in which each tree gets
+	// a cgroup of its own; "" for none.
+	Cgroup string
+	// NoPidfd does without pidfds, as on a kernel before 5.4.
+	NoPidfd bool
+	// Logger is told of what an earlier System has left.
+	Logger *slog.Logger
+}
+
+// A System starts commands on this machine. It is safe for concurrent use.
+type System struct {
+	cgroups *cgroups // nil where Config.Cgroup is not set
+	noPidfd bool
+	shell   shellPath
+	shared
+}
+
+// Open returns a System. It fails where the platform cannot run commands, or
+// where the cgroup cannot serve.
+func Open(c Config) (*System, error) {
+	if err := checkPlatform(); err != nil {
+		return nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	s := &System{noPidfd: c.NoPidfd || !hasPidfds(), shared: shared{null: null, oom: newOOMCounter()}}
+	if c.Cgroup != "" {
+		if s.cgroups, err = openCgroups(c.Cgroup, c.Logger); err != nil {
+			null.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Close frees what the System holds. It is called once nothing is followed any
+// more.
+func (s *System) Close() {
+	s.reading.Wait()
+	s.null.Close()
+	s.cgroups.close()
+}
+
+// Start runs a command. What it prints is not read before Follow. Nothing runs
+// after an error. No lock is held.
+func (s *System) Start(c Command) (*Tree, error) {
+	cookie := newCookie()
+	c.Env = slices.Concat(c.Env, []string{cookie + "=1"})
+	file, known, err := s.shell.find(c.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.fork(&c, file, cookie)
+	if known && errors.Is(err, errShell) {
+		// It may have moved since it was found.
+		s.shell.forget()
+		if file, _, err = s.shell.find(c.Argv[0]); err != nil {
+			return nil, err
+		}
+		t, err = s.fork(&c, file, cookie)
+	}
+	return t, err
+}
+
+func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
+	leader, pipe, err := fork(c, file, cookie, s.null, s.cgroups, s.noPidfd)
+	if err != nil {
+		return nil, err
+	}
+	s.leaders.add(leader)
+	return &Tree{shared: &s.shared, session: leader, pipe: pipe}, nil
+}
+
+// Signal sends a signal to everything that belongs to some trees. It returns
+// the processes of each that it found alive, and an error where the system
+// forbade to signal one. On Windows any signal ends them.
+func (s *System) Signal(trees []*Tree, sig syscall.Signal) (live map[*Tree][]int, err error) {
+	found, err := deliver(sessionsOf(trees), &s.leaders, sig)
+	live = make(map[*Tree][]int, len(found))
+	for _, t := range trees {
+		if pids := found[t.session]; len(pids) > 0 {
+			live[t] = pids
+		}
+	}
+	return live, err
+}
+
+// Search looks for what has left the sessions of some trees that have ended. It
+// reports false where it could not look. The caller follows or closes what it
+// gets.
+func (s *System) Search(trees []*Tree) (found map[*Tree]*Escaped, looked bool) {
+	s.oom.struck() // what was killed until now was not killed for what comes
+	members, looked := escapees(sessionsOf(trees), &s.leaders)
+	found = make(map[*Tree]*Escaped, len(members))
+	for _, t := range trees {
+		if left := members[t.session]; len(left) > 0 {
+			found[t] = &Escaped{tree: t, members: left}
+		}
+	}
+	return found, looked
+}
+
+func sessionsOf(trees []*Tree) []*session {
+	sessions := make([]*session, len(trees))
+	for i, t := range trees {
+		sessions[i] = t.session
+	}
+	return sessions
+}

@@ -1,0 +1,201 @@
+package osproc_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// untilOut has a script wait until there is a file.
+const untilOut = "while [ ! -e out ]; do sleep 0.01; done"
+
+// What has left its session and let go of the pipe is not waited for; a search
+// finds it, and a signal reaches it.
+func TestSearch(t *testing.T) {
+	systems(t, func(t *testing.T, s *osproc.System) {
+		stays := start(t, s, "sh", "-c", "exit 4")
+		leaves := start(t, s, "sh", "-c", "setsid sh -c 'touch out; exec sleep 1000' >/dev/null 2>&1 & "+untilOut+"; exit 3")
+		require.Equal(t, 3, *leaves.wait(t).Code())
+		stays.wait(t)
+		require.False(t, leaves.Sealed())
+		found, looked := s.Search([]*osproc.Tree{stays.Tree, leaves.Tree})
+		require.True(t, looked)
+		require.Len(t, found, 1)
+		followed := make(chan bool, 1)
+		go func() { followed <- found[leaves.Tree].Follow() }() // waited for below
+		live, err := s.Signal([]*osproc.Tree{leaves.Tree}, syscall.SIGTERM)
+		require.NoError(t, err)
+		require.Len(t, live[leaves.Tree], 1)
+		select {
+		case whole := <-followed:
+			require.True(t, whole)
+		case <-time.After(long):
+			require.Fail(t, "its end is not seen")
+		}
+		found, looked = s.Search([]*osproc.Tree{leaves.Tree})
+		require.True(t, looked)
+		require.Empty(t, found)
+	})
+}
+
+// Whoever asks for the end hears of it once what has left the session is gone
+// too.
+func TestWantedEndIsWhole(t *testing.T) {
+	systems(t, func(t *testing.T, s *osproc.System) {
+		c := begin(t, s, "setsid sleep 1000 >/dev/null 2>&1 & echo $!; echo ready; exec sleep 1000")
+		child := number.FindString(c.output())
+		c.Want()
+		require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
+		select {
+		case <-c.gone:
+			require.False(t, alive(child), "the end was told while a part of the tree lived")
+		case <-c.detached:
+		}
+		c.kill(t)
+		require.False(t, alive(child))
+	})
+}
+
+// Whoever follows an abandoned tree is let go, and the tree lives on.
+func TestAbandon(t *testing.T) {
+	systems(t, func(t *testing.T, s *osproc.System) {
+		c := begin(t, s, "echo ready; exec sleep 1000")
+		c.Abandon()
+		require.True(t, c.wait(t).Lost)
+		require.NoError(t, syscall.Kill(c.PID(), 0))
+		require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
+		p, err := os.FindProcess(c.PID())
+		require.NoError(t, err)
+		_, err = p.Wait()
+		require.NoError(t, err)
+	})
+}
+
+// Several trees are signalled at once, and each has its own answer.
+func TestSignalMany(t *testing.T) {
+	s := open(t, osproc.Config{})
+	a := begin(t, s, "echo ready; exec sleep 1000")
+	b := begin(t, s, "echo ready; exec sleep 1000")
+	over := start(t, s, "true")
+	over.wait(t)
+	live, err := s.Signal([]*osproc.Tree{a.Tree, over.Tree, b.Tree}, syscall.SIGCONT)
+	require.NoError(t, err)
+	require.Len(t, live, 2)
+	require.Equal(t, []int{a.PID()}, live[a.Tree])
+	require.Equal(t, []int{b.PID()}, live[b.Tree])
+}
+
+// The exit code of a leader that something else in the program has reaped is
+// lost, and nothing hangs.
+func TestLost(t *testing.T) {
+	s := open(t, osproc.Config{})
+	for range 20 {
+		c := begin(t, s, "echo ready; exec sleep 1000")
+		require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
+		var status unix.WaitStatus
+		_, err := unix.Wait4(c.PID(), &status, 0, nil)
+		end := c.wait(t)
+		if err == nil {
+			require.True(t, end.Lost)
+			require.Nil(t, end.Code())
+			return
+		}
+		require.Equal(t, syscall.SIGKILL, end.Signal)
+	}
+	t.Log("the System was always first")
+}
+
+// adopt makes this program the parent of orphans, as PID 1 is.
+func adopt(t *testing.T) {
+	t.Helper()
+	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	t.Cleanup(func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) })
+}
+
+// Zombies are no members: where orphans are nobody's to reap, as under a PID 1
+// that does not, a process still ends.
+func TestZombiesAreNoMembers(t *testing.T) {
+	adopt(t)
+	s := open(t, osproc.Config{NoPidfd: true}) // so that it does not reap them either
+	c := start(t, s, "sh", "-c", "sleep 0.2 >/dev/null & echo $!")
+	c.left(t)
+	orphan := strings.TrimSpace(c.output())
+	c.wait(t)
+	stat, err := os.ReadFile("/proc/" + orphan + "/stat")
+	require.NoError(t, err, "the orphan is this program's, which has not reaped it")
+	require.Contains(t, string(stat), ") Z ")
+	reap(t, orphan)
+}
+
+// Where this program is PID 1 or a subreaper, what it adopts from a command is
+// reaped, and nobody else's child is.
+func TestAdoptedOrphansAreReaped(t *testing.T) {
+	adopt(t)
+	stranger := exec.Command("true")
+	require.NoError(t, stranger.Start())
+	s := open(t, osproc.Config{})
+	for _, script := range []string{
+		"sleep 0.2 >/dev/null & echo $!",            // waited for as a member
+		"(sh -c 'echo $$; exec true' &); sleep 0.2", // a zombie by the time of the first look
+	} {
+		c := start(t, s, "sh", "-c", script)
+		c.wait(t)
+		require.NoFileExists(t, "/proc/"+strings.TrimSpace(c.output())+"/stat", script)
+	}
+	c := start(t, s, "sh", "-c", "setsid sh -c 'touch out; exec sleep 0.2' >/dev/null 2>&1 & echo $!; "+untilOut)
+	c.wait(t)
+	orphan := strings.TrimSpace(c.output())
+	found, looked := s.Search([]*osproc.Tree{c.Tree})
+	require.True(t, looked)
+	if left := found[c.Tree]; left != nil { // else the machine was too slow to see it in time
+		require.True(t, left.Follow())
+		require.NoFileExists(t, "/proc/"+orphan+"/stat")
+	} else {
+		reap(t, orphan)
+	}
+	require.NoError(t, stranger.Wait(), "its exit is there for the one who started it")
+}
+
+// reap takes the exit of a child that this program has adopted.
+func reap(t *testing.T, pid string) {
+	t.Helper()
+	n, err := strconv.Atoi(pid)
+	require.NoError(t, err)
+	_, err = unix.Wait4(n, nil, 0, nil)
+	require.NoError(t, err)
+}
+
+// What was known as a member is ended, though it leaves session and cookie
+// later.
+func TestKillReachesWhoLeavesLater(t *testing.T) {
+	s := open(t, osproc.Config{})
+	gone := filepath.Join(t.TempDir(), "gone")
+	c := start(t, s, "sh", "-c", "env -i sh -c 'sleep 0.2; exec setsid sh -c \"touch "+gone+"; exec sleep 1000\"' >/dev/null 2>&1 & exit 3")
+	c.left(t)
+	eventually(t, "it leaves the session", func() bool { _, err := os.Stat(gone); return err == nil })
+	c.kill(t)
+}
+
+// What ends with its shell, or a moment after it, was not left behind.
+func TestNotDetachedForAMoment(t *testing.T) {
+	s := open(t, osproc.Config{})
+	for _, script := range []string{"exec > >(cat); echo x", "(sleep .005; echo late) & echo now", "true & true", "nosuch & true"} {
+		left := 0
+		for range 25 {
+			c := start(t, s, "bash", "-c", script)
+			c.wait(t)
+			left += len(c.detached)
+		}
+		require.Less(t, left, 12, "%s: 50 ms are enough, but for a machine too busy", script)
+	}
+}

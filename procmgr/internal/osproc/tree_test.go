@@ -1,0 +1,108 @@
+package osproc_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+// systems are the ways in which commands are run here.
+func systems(t *testing.T, f func(t *testing.T, s *osproc.System)) {
+	t.Run("pidfd", func(t *testing.T) { f(t, open(t, osproc.Config{})) })
+	t.Run("no pidfd", func(t *testing.T) { f(t, open(t, osproc.Config{NoPidfd: true})) })
+}
+
+func TestExit(t *testing.T) {
+	systems(t, func(t *testing.T, s *osproc.System) {
+		tests := []struct {
+			name, script string
+			code         int
+			signal, text string
+		}{
+			{"success", "echo hello; echo world >&2", 0, "", "hello\nworld\n"},
+			{"code", "echo hello; exit 3", 3, "", "hello\n"},
+			{"signal", "echo hello; kill -KILL $$", 137, "SIGKILL", "hello\n"},
+			{"a code like a signal's", "exit 143", 143, "", ""},
+			{"stdin is empty", "cat; echo end", 0, "", "end\n"},
+		}
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				if strings.Contains(tt.script, "kill") {
+					needs(t, "signals")
+				}
+				c := start(t, s, "sh", "-c", tt.script)
+				end := c.wait(t)
+				require.Equal(t, tt.code, *end.Code())
+				require.Equal(t, tt.signal, end.SignalName())
+				require.Equal(t, tt.text, c.output())
+				require.False(t, end.Lost)
+				require.False(t, end.OOM)
+				require.NotNil(t, end.Usage)
+				require.Empty(t, c.detached)
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				require.True(t, c.ended, "the output ends with the tree")
+			})
+		}
+	})
+}
+
+// What the leader leaves is told of at its exit, and followed to its end.
+func TestLeft(t *testing.T) {
+	needs(t, "FIFOs")
+	systems(t, func(t *testing.T, s *osproc.System) {
+		c := start(t, s, "sh", "-c", "mkfifo go; (read x <go; echo later) & exit 3")
+		end := c.left(t)
+		require.Equal(t, 3, *end.Code())
+		require.Empty(t, c.output())
+		run := start(t, s, "sh", "-c", "echo >"+c.dir+"/go")
+		run.wait(t)
+		require.Equal(t, end, c.wait(t))
+		require.Equal(t, "later\n", c.output())
+	})
+}
+
+func TestSignalEndsAll(t *testing.T) {
+	needs(t, "signals")
+	systems(t, func(t *testing.T, s *osproc.System) {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGKILL} {
+			t.Run(sig.String(), func(t *testing.T) {
+				c := begin(t, s, "sleep 1000 & echo $!; echo ready; exec sleep 1000")
+				child := number.FindString(c.output())
+				c.Want()
+				_, err := s.Signal([]*osproc.Tree{c.Tree}, sig)
+				require.NoError(t, err)
+				if sig == syscall.SIGINT {
+					c.left(t) // a shell's background jobs ignore it
+					c.kill(t)
+				}
+				end := c.wait(t)
+				require.Equal(t, sig, end.Signal)
+				require.Equal(t, 128+int(sig), *end.Code())
+				require.False(t, alive(child))
+			})
+		}
+	})
+}
+
+func TestStartRefuses(t *testing.T) {
+	s := open(t, osproc.Config{})
+	for name, tt := range map[string]struct {
+		command osproc.Command
+		says    string
+	}{
+		"no such shell":     {osproc.Command{Argv: []string{"toolproc-no-such", "-c"}, Dir: t.TempDir()}, `the shell "toolproc-no-such" is not there`},
+		"no such directory": {osproc.Command{Argv: []string{"sh", "-c", "true"}, Dir: t.TempDir() + "/gone"}, "no such directory: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := s.Start(tt.command)
+			require.ErrorIs(t, err, sentinel.ErrInvalid)
+			require.ErrorContains(t, err, tt.says)
+		})
+	}
+}
