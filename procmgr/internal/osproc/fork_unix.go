@@ -43,7 +43,7 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, noPid
 		}
 		return nil, nil, forkError(err, file)
 	}
-	p := newPipe(read, c.Output)
+	p := newPipe(uintptr(read), reader{}, c.Output)
 	return newSession(pid, pidfd, cookie, p.file, group, noPidfd), p, nil
 }
 

@@ -28,11 +28,12 @@ func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ bool) (*sessi
 		return nil, nil, forkError(err, file)
 	}
 	defer windows.CloseHandle(write) //nolint:errcheck // a copy of it is the child's
-	p, err := newPipe(read, c.Output)
+	reader, err := newReader()
 	if err != nil {
 		_ = windows.CloseHandle(read)
 		return nil, nil, forkError(err, file)
 	}
+	p := newPipe(uintptr(read), reader, c.Output)
 	s, err := newSession()
 	if err == nil {
 		if err = startIn(s, file, line, c.Dir, c.Env, null, write); err != nil {
@@ -40,7 +41,8 @@ func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ bool) (*sessi
 		}
 	}
 	if err != nil {
-		p.discard()
+		p.close()
+		p.reader.close()
 		if gone := CheckDirectory(c.Dir); gone != nil {
 			return nil, nil, gone
 		}

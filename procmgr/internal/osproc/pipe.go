@@ -2,13 +2,97 @@
 
 package osproc
 
-// end marks the end of what can be read, once.
-func (p *pipe) end() {
+import (
+	"os"
+	"sync"
+	"syscall"
+)
+
+const (
+	pipeSize = 64 << 10 // of a new pipe, and of the buffer that reads from it
+	mostRead = 1 << 20  // of what is read in one go where somebody keeps writing
+)
+
+// readBuffers lend out the memory to read into: it is held while there is
+// output, and not by a tree that prints nothing.
+var readBuffers = sync.Pool{New: func() any { return new([pipeSize]byte) }}
+
+// A pipe is the read end of a tree's stdout and stderr.
+type pipe struct {
+	file *os.File
+	conn syscall.RawConn
+	out  Sink
+
+	// mu is held from a read to the end of its Add, so that bytes keep their
+	// order; it guards reader and ended.
+	mu     sync.Mutex
+	reader reader
+	ended  bool
+	eof    chan struct{} // closed once nobody holds the other end
+}
+
+// newPipe takes the read end over.
+func newPipe(fd uintptr, r reader, out Sink) *pipe {
+	p := &pipe{file: os.NewFile(fd, "|0"), reader: r, out: out, eof: make(chan struct{})}
+	p.conn, _ = p.file.SyscallConn() // fails for a nil file alone
+	return p
+}
+
+// collect reads until nobody holds the other end, or close is called.
+func (p *pipe) collect() {
+	whenReadable(p.file, p.conn, func(fd uintptr) (more bool) {
+		for {
+			if n, more := p.read(fd); n == 0 {
+				return more
+			}
+		}
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ended {
-		p.endLocked()
+	p.end()
+}
+
+// drain reads what is in the pipe now, or a pipe's fill of it where somebody
+// keeps writing, and reports whether that was the last.
+func (p *pipe) drain() bool {
+	_ = p.conn.Control(func(fd uintptr) {
+		for left := mostRead; left >= 0; {
+			n, _ := p.read(fd)
+			if n == 0 {
+				return
+			}
+			left -= n
+		}
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+// read moves one buffer to the sink. Where there is nothing, n is 0 and more
+// tells whether anything can still come.
+func (p *pipe) read(fd uintptr) (n int, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return 0, false
 	}
+	n, more = p.reader.read(fd, p.out)
+	if !more {
+		p.end()
+	}
+	return n, more
+}
+
+// end marks the end of what can be read, once. The caller holds mu.
+func (p *pipe) end() {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.out.End()
+	close(p.eof)
+	p.reader.close()
 }
 
 // close ends collect, whoever still holds the other end.

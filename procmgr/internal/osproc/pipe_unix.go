@@ -11,78 +11,27 @@ import (
 )
 
 const (
-	pipeSize  = 64 << 10  // of a new pipe, and of the buffer that reads from it
 	grownSize = 1 << 20   // of a pipe that was seen full
 	grownRead = 256 << 10 // of the buffer that reads from that
 )
 
-// readBuffers and grownBuffers lend out the memory to read into: it is held
-// while there is output, and not by a process that prints nothing.
-var (
-	readBuffers  = sync.Pool{New: func() any { return new([pipeSize]byte) }}
-	grownBuffers = sync.Pool{New: func() any { return new([grownRead]byte) }}
-)
+// grownBuffers are the readBuffers of a pipe that has grown.
+var grownBuffers = sync.Pool{New: func() any { return new([grownRead]byte) }}
 
-// A pipe is the read end of a process's stdout and stderr.
-type pipe struct {
-	file *os.File
-	conn syscall.RawConn
-	out  Sink
-
-	// mu is held from a read to the end of its write, so that bytes keep
-	// their order; it guards grown and ended.
-	mu    sync.Mutex
-	grown bool
-	ended bool
-	eof   chan struct{} // closed once nobody holds the other end
+// whenReadable calls f each time that there is something to read, until it says
+// that nothing more can come, or the file is closed.
+func whenReadable(_ *os.File, conn syscall.RawConn, f func(fd uintptr) (more bool)) {
+	_ = conn.Read(func(fd uintptr) bool { return !f(fd) })
 }
 
-// newPipe takes the read end over. It is non-blocking already.
-func newPipe(fd int, out Sink) *pipe {
-	p := &pipe{file: os.NewFile(uintptr(fd), "|0"), out: out, eof: make(chan struct{})}
-	p.conn, _ = p.file.SyscallConn() // fails for a nil file alone
-	return p
-}
+// A reader reads from a pipe, which is non-blocking.
+type reader struct{ grown bool }
 
-// collect reads until nobody holds the other end, or close is called.
-func (p *pipe) collect() {
-	_ = p.conn.Read(func(fd uintptr) bool {
-		for {
-			if n, more := p.read(int(fd)); n == 0 {
-				return !more
-			}
-		}
-	})
-	p.end()
-}
-
-// drain reads what is in the pipe now, or a pipe's fill of it where somebody
-// keeps writing, and reports whether that was the last.
-func (p *pipe) drain() bool {
-	_ = p.conn.Control(func(fd uintptr) {
-		for left := grownSize; left >= 0; {
-			n, _ := p.read(int(fd))
-			if n == 0 {
-				return
-			}
-			left -= n
-		}
-	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ended
-}
-
-// read moves one buffer to the stream. Where there is nothing, n is 0 and more
-// tells whether anything can still come.
-func (p *pipe) read(fd int) (n int, more bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return 0, false
-	}
+// read moves one buffer. Where there is nothing, n is 0 and more tells whether
+// anything can still come.
+func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
 	var buf []byte
-	if p.grown {
+	if r.grown {
 		b := grownBuffers.Get().(*[grownRead]byte)
 		defer grownBuffers.Put(b)
 		buf = b[:]
@@ -93,7 +42,7 @@ func (p *pipe) read(fd int) (n int, more bool) {
 	}
 	for {
 		var err error
-		n, err = unix.Read(fd, buf)
+		n, err = unix.Read(int(fd), buf)
 		if err == unix.EINTR {
 			continue
 		}
@@ -101,21 +50,16 @@ func (p *pipe) read(fd int) (n int, more bool) {
 			return 0, true
 		}
 		if err != nil || n == 0 {
-			p.endLocked()
 			return 0, false
 		}
 		break
 	}
-	p.out.Add(buf[:n])
-	if n == pipeSize && !p.grown {
-		p.grown = true
-		growPipe(fd, grownSize)
+	out.Add(buf[:n])
+	if n == pipeSize && !r.grown {
+		r.grown = true
+		growPipe(int(fd), grownSize)
 	}
 	return n, true
 }
 
-func (p *pipe) endLocked() {
-	p.ended = true
-	p.out.End()
-	close(p.eof)
-}
+func (r *reader) close() {}

@@ -4,19 +4,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
-	"sync"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
-
-// pipeSize is that of a new pipe, and of the buffer that reads from it.
-const pipeSize = 64 << 10
-
-// readBuffers lend out the memory to read into: it is held while there is
-// output, and not by a process that prints nothing.
-var readBuffers = sync.Pool{New: func() any { return new([pipeSize]byte) }}
 
 // newPipePair returns a pipe whose read end Go's poller can wait for, which
 // takes one with a name, and whose write end can be inherited.
@@ -44,97 +36,57 @@ func newPipePair() (r, w windows.Handle, err error) {
 	return r, w, nil
 }
 
-// A pipe is the read end of a process's stdout and stderr.
-type pipe struct {
-	file *os.File
-	conn syscall.RawConn
-	out  Sink
-
-	// mu is held from a read to the end of its write, so that bytes keep
-	// their order; it guards ended and what a read takes.
-	mu    sync.Mutex
-	ended bool
-	io    windows.Overlapped
-	eof   chan struct{} // closed once nobody holds the other end
-}
-
-// newPipe takes the read end over.
-func newPipe(handle windows.Handle, out Sink) (*pipe, error) {
-	event, err := windows.CreateEvent(nil, 1, 0, nil)
-	if err != nil {
-		return nil, err
-	}
-	p := &pipe{file: os.NewFile(uintptr(handle), "|0"), out: out, eof: make(chan struct{})}
-	p.io.HEvent = event
-	p.conn, _ = p.file.SyscallConn() // fails for a nil file alone
-	return p, nil
-}
-
-// collect reads until nobody holds the other end, or close is called.
-func (p *pipe) collect() {
-	for {
-		// A read of no bytes returns once there are some.
-		_, err := p.file.Read(nil)
-		p.drain()
+// whenReadable calls f each time that there is something to read, until it says
+// that nothing more can come, or the file is closed.
+func whenReadable(file *os.File, conn syscall.RawConn, f func(fd uintptr) (more bool)) {
+	for more := true; more; {
+		_, err := file.Read(nil) // it returns once there are some bytes
+		_ = conn.Control(func(fd uintptr) { more = f(fd) })
 		if err != nil {
-			break
+			return
 		}
 	}
-	p.end()
 }
 
-// drain reads what is in the pipe now, or a few pipes' fill of it where somebody
-// keeps writing, and reports whether that was the last.
-func (p *pipe) drain() bool {
-	_ = p.conn.Control(func(fd uintptr) {
-		for left := 16 * pipeSize; left >= 0; {
-			n := p.read(windows.Handle(fd))
-			if n == 0 {
-				return
-			}
-			left -= n
-		}
-	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ended
+// A reader is what a read from a pipe takes.
+type reader struct{ io windows.Overlapped }
+
+func newReader() (reader, error) {
+	event, err := windows.CreateEvent(nil, 1, 0, nil)
+	return reader{windows.Overlapped{HEvent: event}}, err
 }
 
-// read moves one buffer to the stream, without waiting for it.
-func (p *pipe) read(handle windows.Handle) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return 0
-	}
+// read moves one buffer, without waiting for it. Where there is nothing, n is 0
+// and more tells whether anything can still come.
+func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
+	handle := windows.Handle(fd)
 	there, err := available(handle)
 	if err != nil {
-		p.endLocked()
-		return 0
+		return 0, false
 	}
 	if there == 0 {
-		return 0
+		return 0, true
 	}
 	buf := readBuffers.Get().(*[pipeSize]byte)
 	defer readBuffers.Put(buf)
-	var n uint32
+	var got uint32
 	// The handle is in Go's completion port, and the lowest bit of the event
 	// keeps this read out of that.
-	io := &p.io
-	event := io.HEvent
-	*io = windows.Overlapped{HEvent: event | 1}
-	err = windows.ReadFile(handle, buf[:min(there, pipeSize)], &n, io)
+	event := r.io.HEvent
+	r.io = windows.Overlapped{HEvent: event | 1}
+	err = windows.ReadFile(handle, buf[:min(there, pipeSize)], &got, &r.io)
 	if errors.Is(err, windows.ERROR_IO_PENDING) {
-		err = windows.GetOverlappedResult(handle, io, &n, true)
+		err = windows.GetOverlappedResult(handle, &r.io, &got, true)
 	}
-	io.HEvent = event
+	r.io.HEvent = event
 	if err != nil {
-		p.endLocked()
-		return 0
+		return 0, false
 	}
-	p.out.Add(buf[:n])
-	return int(n)
+	out.Add(buf[:got])
+	return int(got), true
 }
+
+func (r *reader) close() { _ = windows.CloseHandle(r.io.HEvent) }
 
 var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
@@ -147,17 +99,4 @@ func available(handle windows.Handle) (int, error) {
 		return 0, err
 	}
 	return int(n), nil
-}
-
-func (p *pipe) endLocked() {
-	p.ended = true
-	p.out.End()
-	close(p.eof)
-	_ = windows.CloseHandle(p.io.HEvent)
-}
-
-// discard closes a pipe that nothing was started with: the stream goes on.
-func (p *pipe) discard() {
-	p.close()
-	_ = windows.CloseHandle(p.io.HEvent)
 }
