@@ -242,19 +242,6 @@ func (g *log) end() {
 	}
 }
 
-// Log returns where the stream's log is, "" where there is none, and why it is
-// not whole.
-func (s *Stream) Log() (path, failed string) {
-	if s.log == nil {
-		return "", ""
-	}
-	return s.log.tell()
-}
-
-// RetireLog removes the stream's log with its record, unless it is kept, and
-// reports whether there was anything to remove.
-func (s *Stream) RetireLog() bool { return s.log != nil && s.log.retire() }
-
 // tell returns where the log is, "" where it is not, and why it is not whole.
 func (g *log) tell() (path, failed string) {
 	g.mu.Lock()

@@ -68,6 +68,19 @@ func NewStream(opts *Options, counts int64) *Stream {
 // before the first Add.
 func (s *Stream) LogTo(logs *Logs) { s.log = logs.open() }
 
+// Log returns where the stream's log is, "" where there is none, and why it is
+// not whole.
+func (s *Stream) Log() (path, failed string) {
+	if s.log == nil {
+		return "", ""
+	}
+	return s.log.tell()
+}
+
+// RetireLog removes the stream's log with its record, unless it is kept, and
+// reports whether there was anything to remove.
+func (s *Stream) RetireLog() bool { return s.log != nil && s.log.retire() }
+
 // keeps is how many bytes there are of what is kept, and of what the record
 // takes.
 func (s *Stream) keeps() int64 {

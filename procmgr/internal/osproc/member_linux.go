@@ -48,19 +48,6 @@ func (m member) alive() bool {
 	return !readable(m.pidfd)
 }
 
-// readable asks without waiting. A pidfd is readable once its process, all
-// threads of it, has exited.
-func readable(fd int) bool {
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(fds, 0)
-		if err == unix.EINTR {
-			continue
-		}
-		return err == nil && n > 0
-	}
-}
-
 // statAlive reads /proc/PID/stat: a process whose first thread is a zombie may
 // have others that live.
 func statAlive(pid int) bool {

@@ -8,14 +8,8 @@ import (
 	"syscall"
 )
 
-const (
-	pipeSize = 64 << 10 // of a new pipe, and of the buffer that reads from it
-	mostRead = 1 << 20  // of what is read in one go where somebody keeps writing
-)
-
-// readBuffers lend out the memory to read into: it is held while there is
-// output, and not by a tree that prints nothing.
-var readBuffers = sync.Pool{New: func() any { return new([pipeSize]byte) }}
+// mostRead is how many bytes are read in one go where somebody keeps writing.
+const mostRead = 1 << 20
 
 // A pipe is the read end of a tree's stdout and stderr.
 type pipe struct {

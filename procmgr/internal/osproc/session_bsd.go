@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -135,10 +134,6 @@ func (s *session) members() []member {
 
 func closeMembers([]member) {}
 
-// escapees finds nothing: these systems do not tell a process's environment to
-// others, or not without more than it is worth.
-func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }
-
 // await asks until the group is empty or the session is closed.
 func (s *session) await([]member) {
 	for !s.vacant(nil) {
@@ -148,40 +143,6 @@ func (s *session) await([]member) {
 		case <-time.After(poll):
 		}
 	}
-}
-
-// deliver sends a signal to the groups of some processes, and returns those in
-// which something was left.
-func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
-	live = make(map[*session][]int)
-	for _, s := range sessions {
-		s.num.Lock()
-		// After the leader is reaped its number stays taken as long as
-		// anything is in the group; once nothing is, it is signalled no more.
-		if !s.empty.Load() {
-			switch kerr := unix.Kill(-s.pid, sig); kerr {
-			case nil:
-				live[s] = []int{s.pid}
-			case unix.ESRCH:
-				if s.reaped {
-					s.empty.Store(true)
-				}
-			default:
-				err = kerr
-			}
-		}
-		s.num.Unlock()
-	}
-	return live, err
-}
-
-// startIn starts a program in a new session.
-func startIn(_ *cgroup, _ bool, file string, argv []string, attr *syscall.ProcAttr) (pid, pidfd int, err error) {
-	attr.Sys = &syscall.SysProcAttr{Setsid: true}
-	started := forks.begin()
-	pid, _, err = syscall.StartProcess(file, argv, attr)
-	started()
-	return pid, -1, err
 }
 
 func hasPidfds() bool { return false }

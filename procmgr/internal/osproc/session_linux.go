@@ -2,13 +2,11 @@ package osproc
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,9 +14,6 @@ import (
 // MaxCommand is the longest command in bytes: MAX_ARG_STRLEN of execve(2), 32
 // pages with the NUL at the end.
 const MaxCommand = 128<<10 - 1
-
-// maxRSSUnit is the unit of rusage's ru_maxrss in bytes, see getrusage(2).
-const maxRSSUnit = 1 << 10
 
 // A session is the kernel's side of one process: the shell that leads it, and
 // all that the shell started and that did not make a session of its own.
@@ -68,12 +63,6 @@ func newSession(pid, pidfd int, cookie string, anchor *os.File, group *cgroup, n
 	return s
 }
 
-// pollable puts a descriptor under the care of Go's network poller.
-func pollable(fd int, name string) *os.File {
-	_ = unix.SetNonblock(fd, true) // os.NewFile takes this as its sign
-	return os.NewFile(uintptr(fd), name)
-}
-
 // awaitLeader returns once the leader has exited. It does not reap it. It
 // reports false where something else in the program has reaped it.
 func (s *session) awaitLeader() bool {
@@ -101,22 +90,6 @@ func (s *session) awaitLeader() bool {
 	return err == nil && probe == nil
 }
 
-// waitForExit asks waitid(2) for a child's exit and leaves it to be reaped.
-// With WNOHANG it is EAGAIN where the child lives.
-func waitForExit(idType, id, options int) error {
-	var info unix.Siginfo
-	for {
-		err := unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOWAIT|options, nil)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err == nil && info.Signo == 0: // WNOHANG: nothing yet
-			return unix.EAGAIN
-		}
-		return err
-	}
-}
-
 // reap takes the leader's exit, under the lock that signalling takes.
 func (s *session) reap() Exit {
 	s.num.Lock()
@@ -124,7 +97,7 @@ func (s *session) reap() Exit {
 	control(s.anchor, func(fd int) { setOwner(fd, s.pid) })
 	s.reaped = true
 	if s.leader != nil {
-		return s.reapPidfd()
+		return reapPidfd(s.leader)
 	}
 	return reapPid(s.pid)
 }
@@ -139,127 +112,6 @@ func (s *session) vacant(probe *os.File) (vacant bool) {
 	}
 	control(probe, func(fd int) { vacant = !setOwner(fd, s.pid) })
 	return vacant
-}
-
-func (s *session) reapPidfd() Exit {
-	end := Exit{Lost: true}
-	control(s.leader, func(fd int) {
-		var info unix.Siginfo
-		var usage unix.Rusage
-		err := error(unix.EINTR)
-		for err == unix.EINTR {
-			err = unix.Waitid(unix.P_PIDFD, fd, &info, unix.WEXITED|unix.WNOHANG, &usage)
-		}
-		if err != nil || info.Signo == 0 {
-			return
-		}
-		end = Exit{Usage: newUsage(&usage)}
-		if status := childStatus(&info); info.Code == cldExited {
-			end.code = status
-		} else {
-			end.Signal = syscall.Signal(status)
-		}
-	})
-	return end
-}
-
-// reapPid reaps by number: the leader is a zombie of ours, as nobody but the
-// caller reaps it.
-func reapPid(pid int) (end Exit) {
-	var status unix.WaitStatus
-	var usage unix.Rusage
-	for {
-		got, err := unix.Wait4(pid, &status, unix.WNOHANG, &usage)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || got != pid {
-			return Exit{Lost: true}
-		}
-		break
-	}
-	end.Usage = newUsage(&usage)
-	if status.Signaled() {
-		end.Signal = status.Signal()
-	} else {
-		end.code = status.ExitStatus()
-	}
-	return end
-}
-
-func newUsage(u *unix.Rusage) *Usage {
-	usage := &Usage{
-		User:   time.Duration(u.Utime.Nano()),
-		System: time.Duration(u.Stime.Nano()),
-	}
-	// Linux counts the peak of the program that forked as the child's own,
-	// up to its exec. What does not exceed that is no measurement.
-	var own unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && u.Maxrss > own.Maxrss {
-		usage.MaxRSS = int64(u.Maxrss) * maxRSSUnit
-	}
-	return usage
-}
-
-// cldExited is CLD_EXITED of sigaction(2).
-const cldExited = 1
-
-// childStatus reads si_status, which x/sys leaves unnamed. siginfo_t has three
-// ints, then, aligned to a pointer, si_pid, si_uid and si_status.
-func childStatus(info *unix.Siginfo) int {
-	const pointer = unsafe.Sizeof(uintptr(0))
-	const at = (12+pointer-1)/pointer*pointer + 8
-	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), at)))
-}
-
-// ownerGroup is F_OWNER_PGRP of fcntl(2).
-const ownerGroup = 2
-
-// owner is struct f_owner_ex of fcntl(2).
-type owner struct{ kind, pid int32 }
-
-// setOwner makes a number the owner of a descriptor, as a group. It reports
-// false where the kernel knows that number as nothing: not as a process, a
-// group or a session. The owner would get SIGIO; as nobody asks for that, it
-// gets nothing.
-func setOwner(fd, pid int) bool {
-	o := owner{kind: ownerGroup, pid: int32(pid)}
-	_, _, errno := unix.Syscall(unix.SYS_FCNTL, uintptr(fd), unix.F_SETOWN_EX, uintptr(unsafe.Pointer(&o)))
-	return errno != unix.ESRCH
-}
-
-// tellsDeadOwner reports whether F_GETOWN_EX tells an owner that is gone from
-// one that is not: since Linux 5.12. Before, it goes on naming the number.
-var tellsDeadOwner = sync.OnceValue(func() bool {
-	var name unix.Utsname
-	if unix.Uname(&name) != nil {
-		return false
-	}
-	var major, minor int
-	_, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
-	return err == nil && (major > 5 || major == 5 && minor >= 12)
-})
-
-// hasPidfds reports whether the system has pidfds that can be waited for: Linux
-// 5.4. Sandboxes may have none whatever version they claim to be.
-func hasPidfds() bool {
-	fd, err := unix.PidfdOpen(os.Getpid(), 0)
-	if err != nil {
-		return false
-	}
-	defer unix.Close(fd)
-	return unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED|unix.WNOHANG, nil) == unix.ECHILD
-}
-
-// hasOwner reports whether the group that setOwner named has a member. The
-// kernel has remembered the group itself, not its number.
-func hasOwner(fd int) bool {
-	if !tellsDeadOwner() {
-		return false
-	}
-	var o owner
-	_, _, errno := unix.Syscall(unix.SYS_FCNTL, uintptr(fd), unix.F_GETOWN_EX, uintptr(unsafe.Pointer(&o)))
-	return errno == 0 && o.pid != 0
 }
 
 // holdsNumber reports whether the session's number has been its own until now.
@@ -316,15 +168,6 @@ func (s *session) signalGroup(sig syscall.Signal) bool {
 	s.num.Lock()
 	defer s.num.Unlock()
 	return !s.reaped && unix.Kill(-s.pid, sig) == nil
-}
-
-// control calls f with a file's descriptor, where the file is there and open.
-func control(file *os.File, f func(fd int)) {
-	conn, err := file.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = conn.Control(func(fd uintptr) { f(int(fd)) }) // an error: it is closed
 }
 
 // sealed reports whether nothing can leave the session unseen.
