@@ -68,15 +68,19 @@ var arrows = []arrow{
 		why: "tests of every package below procmgr, and of procmgr, ask it what they have left behind",
 	},
 	{
+		dir: "procmgr/internal/owndir",
+		why: "a directory with a lock is for logs and cgroups alike, and knows neither",
+	},
+	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover"},
 		why:     "it keeps what is printed, and knows no process: whoever changes how output is kept reads nothing about systems",
 	},
 	{
 		dir:     "procmgr/internal/osproc",
-		module:  []string{"procmgr/internal/sentinel"},
+		module:  []string{"procmgr/internal/owndir", "procmgr/internal/sentinel"},
 		outside: []string{sys, xerrors},
 		tests:   []string{"procmgr/internal/leftover"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",

@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,13 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
@@ -41,9 +40,8 @@ type LogOptions struct {
 // whatever becomes of the names above it, nothing outside is touched.
 type Logs struct {
 	opts LogOptions
-	path string
-	root *os.Root
-	dir  *os.File // root again, locked for as long as the Local lives
+	dir  *owndir.Dir
+	root *os.Root // of dir
 
 	total atomic.Int64 // bytes of all logs that are there
 	named atomic.Uint64
@@ -72,64 +70,23 @@ func OpenLogs(opts LogOptions) (*Logs, error) {
 	if opts.Keep {
 		prefix = keptPrefix
 	}
-	l := &Logs{opts: opts}
-	for range 10 {
-		l.path = filepath.Join(parent, prefix+newName())
-		if err := os.Mkdir(l.path, 0o700); err != nil {
-			return nil, xerrors.Errorf("log directory: %w", err)
-		}
-		if l.claim() {
-			l.removeOrphans(parent)
-			return l, nil
-		}
-		// Another Local has just taken it for an abandoned one.
+	dir, err := owndir.Make(parent, prefix, 0o700)
+	if errors.Is(err, owndir.ErrRemoved) {
+		return nil, xerrors.Errorf("log directory %s: %w", parent, err)
+	} else if err != nil {
+		return nil, xerrors.Errorf("log directory: %w", err)
 	}
-	return nil, xerrors.Errorf("log directory %s: what is made there is removed at once", parent)
-}
-
-// newName returns 50 random bits that a name can end with.
-func newName() string { return strings.ToLower(rand.Text()[:10]) }
-
-// claim opens and locks the Local's directory, and reports whether it is its.
-func (l *Logs) claim() bool {
-	var err error
-	if l.root, err = os.OpenRoot(l.path); err != nil {
-		return false
+	root, err := os.OpenRoot(dir.Path)
+	if err != nil {
+		dir.Unlock()
+		return nil, xerrors.Errorf("log directory: %w", err)
 	}
-	if l.dir, err = l.root.Open("."); err == nil {
-		if claimLogs(l.dir) {
-			if _, err = os.Stat(l.path); err == nil {
-				return true
-			}
-		}
-		l.dir.Close()
-	}
-	l.root.Close()
-	return false
-}
-
-// removeOrphans removes the logs of Locals that no longer live: their locks are
-// free.
-func (l *Logs) removeOrphans(parent string) {
-	left, _ := filepath.Glob(filepath.Join(escapeGlob(parent), logsPrefix+"*"))
-	for _, path := range left {
-		if path == l.path {
-			continue
-		}
-		dir := claimAbandoned(path)
-		if dir == nil {
-			continue
-		}
+	for path := range owndir.Abandoned(parent, logsPrefix) {
 		if err := os.RemoveAll(path); err == nil {
-			l.opts.Logger.Info("logs of a dead host removed", slog.String("path", path))
+			opts.Logger.Info("logs of a dead host removed", slog.String("path", path))
 		}
-		dir.Close()
 	}
-}
-
-// escapeGlob takes a path for filepath.Glob as it is.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+	return &Logs{opts: opts, dir: dir, root: root}, nil
 }
 
 // Close removes the directory, unless it is kept.
@@ -140,20 +97,20 @@ func (l *Logs) Close() {
 	l.removals.Wait()
 	l.root.Close()
 	if !l.opts.Keep {
-		_ = os.RemoveAll(l.path) // the next Local removes it otherwise
+		_ = os.RemoveAll(l.dir.Path) // the next Local removes it otherwise
 	}
-	l.dir.Close()
+	l.dir.Unlock()
 }
 
 // open makes the log of one process. Where it cannot, the log says why.
 func (l *Logs) open() *log {
 	// The name says nothing about the process: IDs are the caller's.
-	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + newName() + ".log"
+	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + owndir.Name() + ".log"
 	file, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return &log{logs: l, failed: "no log: " + cause(err)}
 	}
-	return &log{logs: l, name: name, path: filepath.Join(l.path, name), file: file}
+	return &log{logs: l, name: name, path: filepath.Join(l.dir.Path, name), file: file}
 }
 
 // reserve takes bytes of the quota of all logs, of which others may have to go.

@@ -2,7 +2,6 @@ package osproc
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
@@ -27,10 +27,7 @@ const cgroupPrefix = "toolproc-"
 
 // cgroups is the directory of one Local: every process has a cgroup of its own
 // in it. Its lock tells a Local that comes later whether this one still lives.
-type cgroups struct {
-	path string
-	dir  *os.File
-}
+type cgroups struct{ dir *owndir.Dir }
 
 // openCgroups makes a Local's directory, shows that a process can be started
 // and killed in it, and ends what Locals that have died left beside it.
@@ -42,38 +39,19 @@ func openCgroups(parent string, log *slog.Logger) (*cgroups, error) {
 	if stat.Type != unix.CGROUP2_SUPER_MAGIC {
 		return nil, xerrors.Errorf("cgroup %s: this is no directory of a cgroup v2 file system: %w", parent, sentinel.ErrInvalid)
 	}
-	c, err := makeCgroups(parent)
-	if err != nil {
-		return nil, err
+	dir, err := owndir.Make(parent, cgroupPrefix, 0o755)
+	if errors.Is(err, owndir.ErrRemoved) {
+		return nil, xerrors.Errorf("cgroup %s: other programs keep removing what is made there: %w", parent, sentinel.ErrInvalid)
+	} else if err != nil {
+		return nil, cgroupError(parent, err)
 	}
+	c := &cgroups{dir}
 	if err := c.probe(); err != nil {
 		c.close()
 		return nil, err
 	}
-	c.endOrphans(parent, log)
+	endOrphans(parent, log)
 	return c, nil
-}
-
-func makeCgroups(parent string) (*cgroups, error) {
-	for range 10 {
-		path := filepath.Join(parent, cgroupPrefix+newName())
-		if err := os.Mkdir(path, 0o755); err != nil {
-			return nil, cgroupError(parent, err)
-		}
-		dir, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // taken for an orphan before it was locked
-		} else if err != nil {
-			return nil, cgroupError(parent, err)
-		}
-		if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			if _, err := os.Stat(path); err == nil {
-				return &cgroups{path: path, dir: dir}, nil
-			}
-		}
-		dir.Close()
-	}
-	return nil, xerrors.Errorf("cgroup %s: other programs keep removing what is made there: %w", parent, sentinel.ErrInvalid)
 }
 
 // cgroupError says what is in the way of using a directory.
@@ -99,7 +77,7 @@ func cgroupError(path string, err error) error {
 func (c *cgroups) probe() error {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		return xerrors.Errorf("cgroup %s: no sh to try it with: %w", c.path, err)
+		return xerrors.Errorf("cgroup %s: no sh to try it with: %w", c.dir.Path, err)
 	}
 	one, err := c.add()
 	if err != nil {
@@ -107,18 +85,18 @@ func (c *cgroups) probe() error {
 	}
 	defer one.remove()
 	if _, err := os.Stat(one.file("cgroup.kill")); err != nil {
-		return xerrors.Errorf("cgroup %s: this kernel cannot kill a cgroup (Linux 5.14): %w", c.path, sentinel.ErrInvalid)
+		return xerrors.Errorf("cgroup %s: this kernel cannot kill a cgroup (Linux 5.14): %w", c.dir.Path, sentinel.ErrInvalid)
 	}
 	fd, err := one.open()
 	if err != nil {
-		return cgroupError(c.path, err)
+		return cgroupError(c.dir.Path, err)
 	}
 	defer unix.Close(fd)
 	pid, _, err := syscall.StartProcess(sh, []string{"sh", "-c", "kill -STOP $$"}, &syscall.ProcAttr{
 		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd},
 	})
 	if err != nil {
-		return cgroupError(c.path, err)
+		return cgroupError(c.dir.Path, err)
 	}
 	err = one.kill()
 	if err != nil {
@@ -131,56 +109,41 @@ func (c *cgroups) probe() error {
 		}
 	}
 	if err != nil {
-		return cgroupError(c.path, err)
+		return cgroupError(c.dir.Path, err)
 	}
 	return nil
 }
 
-// endOrphans kills what is left of Locals that did not live to close: where a
+// endOrphans kills what is left of Systems that did not live to close: where a
 // host is killed, its processes live on, and the next one ends them.
-func (c *cgroups) endOrphans(parent string, log *slog.Logger) {
-	entries, _ := os.ReadDir(parent)
-	for _, e := range entries {
-		path := filepath.Join(parent, e.Name())
-		if path == c.path || !e.IsDir() || !strings.HasPrefix(e.Name(), cgroupPrefix) {
-			continue
+func endOrphans(parent string, log *slog.Logger) {
+	for path := range owndir.Abandoned(parent, cgroupPrefix) {
+		orphan := &cgroup{path: path}
+		pids := orphan.pids()
+		err := orphan.kill()
+		for range 100 {
+			if !orphan.populated() {
+				break
+			}
+			time.Sleep(10 * time.Millisecond) // the kernel tells of no end
 		}
-		dir, err := os.Open(path)
+		orphan.remove()
+		attrs := []slog.Attr{slog.String("cgroup", path), slog.Int("processes", len(pids))}
 		if err != nil {
-			continue
+			attrs = append(attrs, slog.String("error", err.Error()))
 		}
-		if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil { // its Local is dead
-			orphan := &cgroup{path: path}
-			pids := orphan.pids()
-			err := orphan.kill()
-			for range 100 {
-				if !orphan.populated() {
-					break
-				}
-				time.Sleep(10 * time.Millisecond) // the kernel tells of no end
-			}
-			orphan.remove()
-			attrs := []slog.Attr{slog.String("cgroup", path), slog.Int("processes", len(pids))}
-			if err != nil {
-				attrs = append(attrs, slog.String("error", err.Error()))
-			}
-			log.LogAttrs(context.Background(), slog.LevelWarn, "processes of a manager that has died were ended", attrs...)
-		}
-		dir.Close()
+		log.LogAttrs(context.Background(), slog.LevelWarn, "processes of a manager that has died were ended", attrs...)
 	}
 }
-
-// newName returns 50 random bits that a name can end with.
-func newName() string { return strings.ToLower(rand.Text()[:10]) }
 
 // add makes the cgroup of one process; nil where there are none.
 func (c *cgroups) add() (*cgroup, error) {
 	if c == nil {
 		return nil, nil
 	}
-	path := filepath.Join(c.path, newName())
+	path := filepath.Join(c.dir.Path, owndir.Name())
 	if err := os.Mkdir(path, 0o755); err != nil {
-		return nil, cgroupError(c.path, err)
+		return nil, cgroupError(c.dir.Path, err)
 	}
 	return &cgroup{path: path}, nil
 }
@@ -190,8 +153,8 @@ func (c *cgroups) close() {
 	if c == nil {
 		return
 	}
-	(&cgroup{path: c.path}).remove()
-	c.dir.Close()
+	(&cgroup{path: c.dir.Path}).remove()
+	c.dir.Unlock()
 }
 
 // A cgroup holds one process and all that it starts, whatever session they
