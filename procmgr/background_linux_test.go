@@ -73,7 +73,7 @@ func TestLeftBehindInTheBackground(t *testing.T) {
 						require.NoError(t, err)
 						return out.Process.State == procmgr.Detached
 					})
-					require.Nil(t, out.Process.ExitedAt)
+					require.Zero(t, out.Process.ExitedAt)
 					require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
 					out = ended(t, l, out.Process.ID)
 					require.Equal(t, 3, *out.Process.ExitCode)

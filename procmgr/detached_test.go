@@ -62,7 +62,7 @@ func TestDetached(t *testing.T) {
 				require.Equal(t, procmgr.Detached, out.Process.State)
 				require.Equal(t, 3, *out.Process.ExitCode)
 				require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-				require.Nil(t, out.Process.ExitedAt)
+				require.Zero(t, out.Process.ExitedAt)
 
 				all, err := l.List(t.Context())
 				require.NoError(t, err)

@@ -206,6 +206,6 @@ func TestPassedOverIsKept(t *testing.T) {
 	})
 	out, err = l.Start(t.Context(), req)
 	require.NoError(t, err)
-	require.True(t, out.Process.Attached)
+	require.True(t, out.Attached)
 	require.Equal(t, says, out.PassedOver)
 }

@@ -131,7 +131,7 @@ func ExampleNewID() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%q attached=%v\n", out.Text, out.Process.Attached)
+		fmt.Printf("%q attached=%v\n", out.Text, out.Attached)
 	}
 	// Output:
 	// "migrated\n" attached=false

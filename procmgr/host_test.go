@@ -257,10 +257,10 @@ func TestWithheldNames(t *testing.T) {
 		"echo $MY_API_TOKENS then $MY_API_TOKEN": {"MY_API_TOKEN"},
 	} {
 		out := run(t, l, command)
-		require.ElementsMatch(t, want, out.Process.Withheld, command)
+		require.ElementsMatch(t, want, out.Withheld, command)
 	}
 	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo $MY_API_TOKEN", Env: map[string]string{"MY_API_TOKEN": "mine"}, Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, "mine\n", out.Text)
-	require.Empty(t, out.Process.Withheld)
+	require.Empty(t, out.Withheld)
 }

@@ -99,7 +99,7 @@ func TestNoDescriptorForAStart(t *testing.T) {
 
 		out, err = l.Start(t.Context(), req)
 		require.NoError(t, err, "once there is room again")
-		require.False(t, out.Process.Attached)
+		require.False(t, out.Attached)
 		require.Equal(t, "ran\n", out.Text)
 	}
 	require.Positive(t, refused)
@@ -237,5 +237,5 @@ func TestNoProcessLeft(t *testing.T) {
 	out, err := l.Start(t.Context(), procmgr.StartRequest{ID: next, Command: "echo ran", Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, "ran\n", strings.TrimPrefix(out.Text, " "))
-	require.False(t, out.Process.Attached)
+	require.False(t, out.Attached)
 }

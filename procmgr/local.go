@@ -170,12 +170,11 @@ func listOf(ctx context.Context, all []*record) ([]Process, error) {
 	}
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.seq, b.seq) })
 	processes := make([]Process, 0, len(all))
-	boxes := make([]box, len(all))
-	for i, r := range all {
+	for _, r := range all {
 		select {
 		case <-r.ready:
 			if r.failed == nil {
-				processes = append(processes, r.snapshotInto(&boxes[i]))
+				processes = append(processes, r.snapshot())
 			}
 		default: // still on its way
 		}

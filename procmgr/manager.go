@@ -113,6 +113,12 @@ type OutputRequest struct {
 // An Output is what a process has printed, and how it stands.
 type Output struct {
 	Process Process `json:"process"`
+	// Attached reports that Start found this process by its ID and started
+	// nothing.
+	Attached bool `json:"attached,omitempty"`
+	// Withheld are the names of the variables that the environment policy kept
+	// from the command although the command mentions them; never values.
+	Withheld []string `json:"withheld,omitempty"`
 	// PassedOver says which default directory the process does not run in, and
 	// why: "no such directory: /srv/app". Where it runs instead is
 	// Process.WorkDir. It is "" if none was passed over, as for a request that

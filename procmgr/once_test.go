@@ -51,7 +51,7 @@ func TestOnceAtTheSameInstant(t *testing.T) {
 		for _, out := range outs {
 			require.Equal(t, "done\n", out.Text)
 			require.Equal(t, outs[0].Process.PID, out.Process.PID)
-			if !out.Process.Attached {
+			if !out.Attached {
 				fresh++
 			}
 		}
@@ -88,7 +88,7 @@ func TestOnceConflict(t *testing.T) {
 			out, err := l.Start(t.Context(), req)
 			if tt.same {
 				require.NoError(t, err)
-				require.True(t, out.Process.Attached)
+				require.True(t, out.Attached)
 				return
 			}
 			require.ErrorIs(t, err, procmgr.ErrConflict)
@@ -111,7 +111,7 @@ func TestOnceAfterFailure(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	out, err := l.Start(t.Context(), req)
 	require.NoError(t, err)
-	require.False(t, out.Process.Attached)
+	require.False(t, out.Attached)
 	require.Equal(t, dir+"\n", out.Text)
 }
 
@@ -129,7 +129,7 @@ func TestOnceAttachWaits(t *testing.T) {
 	req.Wait = long
 	out, err := l.Start(t.Context(), req)
 	require.NoError(t, err)
-	require.True(t, out.Process.Attached)
+	require.True(t, out.Attached)
 	require.Equal(t, "ready\non\n", out.Text)
 	require.Equal(t, 4, *out.Process.ExitCode)
 }
@@ -205,7 +205,7 @@ func TestTombstone(t *testing.T) {
 
 	out, err = c.Start(t.Context(), req)
 	require.NoError(t, err)
-	require.True(t, out.Process.Attached)
+	require.True(t, out.Attached)
 	require.Equal(t, 3, *out.Process.ExitCode)
 	req.Command = "true"
 	_, err = c.Start(t.Context(), req)

@@ -80,19 +80,15 @@ type Process struct {
 	// OOM is set where SIGKILL ended the shell or what it waited for, nobody
 	// here had asked for it, and the kernel's counters show its out-of-memory
 	// killer at work at that time: most likely it did. Linux only.
-	OOM       bool       `json:"oom,omitempty"`
-	StartedAt time.Time  `json:"started_at,omitzero"`
-	ExitedAt  *time.Time `json:"exited_at,omitempty"` // when State became Exited
-	Usage     *Usage     `json:"usage,omitempty"`     // nil until the shell has exited, and where the system does not tell
+	OOM       bool      `json:"oom,omitempty"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	ExitedAt  time.Time `json:"exited_at,omitzero"` // when State became Exited; zero before
+	Usage     Usage     `json:"usage,omitzero"`     // zero until the shell has exited, and if the system does not tell
 	// LogPath is the file that has the whole output; "" where there is none.
 	LogPath string `json:"log_path,omitempty"`
 	// LogError says why the file has only the beginning of the output, such as
 	// a full disk; "" where it has all.
 	LogError string `json:"log_error,omitempty"`
-	// Withheld are the names of variables that the environment policy kept
-	// from the command although the command mentions them; never values.
-	Withheld []string `json:"withheld,omitempty"`
-	Attached bool     `json:"attached,omitempty"` // Start found this process by its ID and started nothing
 }
 
 // Usage is what the shell, and the children that it waited for, have used. In

@@ -263,7 +263,7 @@ func TestReadsRaceRetention(t *testing.T) {
 					}
 					out, err = c.Start(context.Background(), req)
 					assert.NoError(t, err)
-					assert.True(t, out.Process.Attached, "it is not run again")
+					assert.True(t, out.Attached, "it is not run again")
 				}
 			})
 		}

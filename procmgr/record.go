@@ -30,7 +30,8 @@ type record struct {
 	ready  chan struct{}
 	failed error // why nothing was started
 	tree   *osproc.Tree
-	// passedOver is for Output.PassedOver.
+	// withheld and passedOver are for the fields of an Output of these names.
+	withheld   []string
 	passedOver string
 
 	// mu guards what follows. changed is closed and replaced when the state
@@ -67,12 +68,10 @@ func fingerprintOf(req StartRequest) fingerprint {
 }
 
 // snapshot returns the process as it is now, the caller's to keep.
-func (r *record) snapshot() Process { return r.snapshotInto(new(box)) }
-
-func (r *record) snapshotInto(b *box) Process {
+func (r *record) snapshot() Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.withLog(r.process.cloneInto(b))
+	return r.withLog(r.process.clone())
 }
 
 // withLog adds what there is to say about the log.
@@ -83,30 +82,12 @@ func (r *record) withLog(p Process) Process {
 	return p
 }
 
-// A box has room for what a Process points to, so that a copy of one takes a
-// single allocation, and a list of them two.
-type box struct {
-	code  int
-	at    time.Time
-	usage Usage
-}
-
-func (p Process) clone() Process { return p.cloneInto(new(box)) }
-
-func (p Process) cloneInto(b *box) Process {
+// clone returns a copy that shares no memory with p.
+func (p Process) clone() Process {
 	if p.ExitCode != nil {
-		b.code = *p.ExitCode
-		p.ExitCode = &b.code
+		code := *p.ExitCode
+		p.ExitCode = &code
 	}
-	if p.ExitedAt != nil {
-		b.at = *p.ExitedAt
-		p.ExitedAt = &b.at
-	}
-	if p.Usage != nil {
-		b.usage = *p.Usage
-		p.Usage = &b.usage
-	}
-	p.Withheld = slices.Clone(p.Withheld)
 	return p
 }
 
@@ -116,7 +97,15 @@ func (p Process) cloneInto(b *box) Process {
 func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) Output {
 	process := r.snapshot()
 	page := r.out.Read(from, limit, m)
-	return Output{Process: process, PassedOver: r.passedOver, Text: page.Text, Truncated: page.Truncated, Next: page.Next, Matched: page.Matched}
+	return Output{
+		Process:    process,
+		Withheld:   slices.Clone(r.withheld),
+		PassedOver: r.passedOver,
+		Text:       page.Text,
+		Truncated:  page.Truncated,
+		Next:       page.Next,
+		Matched:    page.Matched,
+	}
 }
 
 // wait returns once the process is no longer in the given state or has exited,

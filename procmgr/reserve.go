@@ -174,7 +174,7 @@ func (l *Local) over(r *record, at time.Time, note func()) Process {
 	l.chats[r.chat].running--
 	r.mu.Lock()
 	note()
-	r.process.ExitedAt = &at
+	r.process.ExitedAt = at
 	r.turn(Exited)
 	exited := r.withLog(r.process.clone())
 	r.mu.Unlock()

@@ -8,7 +8,7 @@ func (l *Local) expire() {
 	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
 		r := e.Value.(*record)
 		// ExitedAt no longer changes.
-		left := l.opts.Retain - time.Since(*r.process.ExitedAt)
+		left := l.opts.Retain - time.Since(r.process.ExitedAt)
 		if left > 0 && l.memory.Load() <= l.opts.OutputMemory && l.exits.Len() <= maxTombstones {
 			l.expireIn(r, left)
 			return

@@ -206,7 +206,7 @@ func TestPlayedExits(t *testing.T) {
 		require.Equal(t, code, *out.Process.ExitCode)
 		require.Empty(t, out.Process.Signal, "nobody has ended it")
 		require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-		require.NotNil(t, out.Process.Usage)
+		require.NotZero(t, out.Process.Usage)
 	}
 }
 

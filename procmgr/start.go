@@ -38,7 +38,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	}
 	if past != nil {
 		out := past.output(0)
-		out.Process.Attached = true
+		out.Attached = true
 		return out, nil
 	}
 	if mine {
@@ -52,7 +52,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	}
 	err = r.wait(ctx, Running, req.Wait, nil)
 	out := r.output(0, req.Limit, nil)
-	out.Process.Attached = !mine
+	out.Attached = !mine
 	return out, err
 }
 
@@ -83,6 +83,7 @@ func (l *Local) launch(r *record, req StartRequest) error {
 // spawn forks. No lock is held.
 func (l *Local) spawn(r *record, req StartRequest) error {
 	env, withheld := l.environ(r, req)
+	r.withheld = withheld
 	dir, err := l.directory(r, req.WorkDir, homeOf(env))
 	if err != nil {
 		return err
@@ -105,7 +106,6 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 		StartedAt:  time.Now(),
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
-	process.Withheld = withheld
 	r.tree, err = l.system.Start(osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out})
 	if err != nil {
 		r.out.Drop()

@@ -95,7 +95,7 @@ func (l *Local) revive(rs []*record) {
 			left.Close()
 			continue
 		}
-		r.process.ExitedAt = nil
+		r.process.ExitedAt = time.Time{}
 		r.turn(Detached)
 		r.mu.Unlock()
 		l.resume(r)

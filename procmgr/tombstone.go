@@ -23,8 +23,10 @@ type tombstone struct {
 	spent   bool    // never started, and never to be
 	born    uint64  // the order of burials
 	process Process // the command cut short
-	passed  string  // Output.PassedOver
 	total   int64   // bytes of output that there were
+	// withheld and passedOver are for the fields of an Output of these names.
+	withheld   []string
+	passedOver string
 }
 
 // buried makes the tombstone of a record that has exited.
@@ -36,12 +38,12 @@ func buried(r *record) *tombstone {
 	if !r.local.opts.KeepLogs {
 		p.LogPath = "" // it goes with the record
 	}
-	return &tombstone{id: r.id, key: r.key, process: p, passed: r.passedOver, total: r.out.Total()}
+	return &tombstone{id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total()}
 }
 
 // output says that all output is gone.
 func (t *tombstone) output(from int64) Output {
-	out := Output{Process: t.process.clone(), PassedOver: t.passed, Next: t.total}
+	out := Output{Process: t.process.clone(), Withheld: slices.Clone(t.withheld), PassedOver: t.passedOver, Next: t.total}
 	if gone := t.total - min(max(from, 0), t.total); gone > 0 {
 		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail"}
 	}

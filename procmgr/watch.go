@@ -28,7 +28,9 @@ func (r *record) watch(told <-chan struct{}) {
 func (r *record) leave(end osproc.Exit) {
 	r.process.ExitCode = end.Code()
 	r.process.Signal = end.SignalName()
-	r.process.Usage = (*Usage)(end.Usage)
+	if end.Usage != nil {
+		r.process.Usage = Usage(*end.Usage)
+	}
 	r.process.OOM = end.OOM
 	r.process.EndedBy = causeOf(end)
 	if r.asked != "" && !end.Lost {

@@ -21,7 +21,7 @@ func TestAdvised(t *testing.T) {
 	)
 	secret := func(code int) procmgr.Output {
 		out := exited("p1", code, "\n")
-		out.Process.Withheld = []string{"GH_TOKEN"}
+		out.Withheld = []string{"GH_TOKEN"}
 		return out
 	}
 	pipeline := exited("p1", 0, "x")
@@ -96,7 +96,7 @@ func TestAdviceIsShort(t *testing.T) {
 	t.Parallel()
 	out := running("p1", "Continue? [y/N] ")
 	out.Process.StartedAt = time.Now().Add(-time.Minute)
-	out.Process.Withheld = []string{"GH_TOKEN"}
+	out.Withheld = []string{"GH_TOKEN"}
 	out.Process.LogPath = "/log"
 	out.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}
 	m := &fake{start: answerStart(out)}

@@ -109,7 +109,7 @@ func unfinished(out procmgr.Output, err error) bool {
 func (r *run) started(out procmgr.Output, trouble string) Result {
 	p := out.Process
 	rep := r.set.describe(out)
-	if p.Attached {
+	if out.Attached {
 		rep.add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
 	if r.promoted {

@@ -30,7 +30,7 @@ func TestExecuteResult(t *testing.T) {
 	logged := exited("p1", 0, "a")
 	logged.Process.LogPath = "/log"
 	attached := exited("p1", 0, "")
-	attached.Process.Attached = true
+	attached.Attached = true
 	future := running("p1", "")
 	future.Process.StartedAt = time.Now().Add(time.Hour)
 

@@ -73,7 +73,7 @@ func exited(id string, code int, text string) procmgr.Output {
 	return procmgr.Output{
 		Process: procmgr.Process{
 			ID: id, State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
-			StartedAt: began, ExitedAt: &ended,
+			StartedAt: began, ExitedAt: ended,
 		},
 		Text: text,
 		Next: int64(len(text)),

@@ -156,7 +156,7 @@ func TestProcessList(t *testing.T) {
 			p.StartedAt = began.Add(time.Duration(i))
 			many = append(many, p)
 		}
-		many[7].State, many[7].ExitedAt, many[7].ExitCode = procmgr.Running, nil, nil
+		many[7].State, many[7].ExitedAt, many[7].ExitCode = procmgr.Running, time.Time{}, nil
 		_, got := call(t, &fake{list: func(context.Context) ([]procmgr.Process, error) { return many, nil }}, nil, "process_list", ``)
 		require.Len(t, got["processes"], 20)
 		require.Equal(t, "p7", ids(got)[0])

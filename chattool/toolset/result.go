@@ -170,7 +170,7 @@ func wallDuration(p procmgr.Process) *int64 {
 		return nil
 	}
 	d := time.Since(p.StartedAt)
-	if p.ExitedAt != nil {
+	if !p.ExitedAt.IsZero() {
 		d = p.ExitedAt.Sub(p.StartedAt)
 	}
 	ms := max(d.Milliseconds(), 0)

@@ -33,7 +33,7 @@ func TestStartInSlices(t *testing.T) {
 	out := run(t, c.Chat("a"), "echo begin; sleep 0.5; echo end; exit 3")
 	require.Equal(t, "begin\nend\n", out.Text)
 	require.Equal(t, 3, *out.Process.ExitCode)
-	require.False(t, out.Process.Attached)
+	require.False(t, out.Attached)
 	require.Equal(t, 1, p.count("/start"))
 	require.Greater(t, p.count("/output"), 3)
 

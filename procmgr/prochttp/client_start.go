@@ -46,7 +46,7 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	}
 	out, err := s.wait(ctx, answer)
 	if own {
-		out.Process.Attached = false // an attempt of this call is no other call
+		out.Attached = false // an attempt of this call is no other call
 	}
 	return out, err
 }
@@ -156,7 +156,7 @@ func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, er
 	if err != nil && more.Process.ID == "" {
 		more = out
 	}
-	more.Process.Attached = out.Process.Attached
+	more.Attached = out.Attached
 	if errors.Is(err, procmgr.ErrNotFound) {
 		err = unknown(err) // it was there
 	}

@@ -38,7 +38,7 @@ func TestServersThatTakeTurns(t *testing.T) {
 	out, err = c.Chat("a").Start(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, 7, *out.Process.ExitCode)
-	require.False(t, out.Process.Attached)
+	require.False(t, out.Attached)
 	require.Equal(t, 1, ran())
 }
 

@@ -18,8 +18,8 @@ func TestRoundTrip(t *testing.T) {
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
 	require.Equal(t, "a", out.Process.ChatID)
-	require.False(t, out.Process.Attached)
-	require.NotNil(t, out.Process.Usage)
+	require.False(t, out.Attached)
+	require.NotZero(t, out.Process.Usage)
 	require.WithinDuration(t, time.Now(), out.Process.StartedAt, time.Minute)
 	require.False(t, out.Process.ExitedAt.Before(out.Process.StartedAt))
 

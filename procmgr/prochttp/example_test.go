@@ -114,7 +114,7 @@ func ExampleNewClient() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%q attached=%v\n", out.Text, out.Process.Attached)
+		fmt.Printf("%q attached=%v\n", out.Text, out.Attached)
 	}
 	// Output:
 	// "migrated\n" attached=false

@@ -52,7 +52,7 @@ func TestFaultOfAStart(t *testing.T) {
 				require.Equal(t, "done\n", out.Text)
 				require.Equal(t, 1, ran())
 				require.Equal(t, 2, p.count("/start"))
-				require.Equal(t, id != "" && what != lostRequest, out.Process.Attached, "who made its ID up knows that nobody else used it")
+				require.Equal(t, id != "" && what != lostRequest, out.Attached, "who made its ID up knows that nobody else used it")
 			})
 		}
 	}
@@ -159,7 +159,7 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "sleep 1; " + command, Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, 7, *out.Process.ExitCode)
-	require.False(t, out.Process.Attached)
+	require.False(t, out.Attached)
 	require.Equal(t, 1, ran())
 	cut.mu.Lock()
 	defer cut.mu.Unlock()
@@ -257,7 +257,7 @@ func TestRestartedServer(t *testing.T) {
 		out, err = m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 4", Wait: long})
 		require.NoError(t, err)
 		require.Equal(t, 4, *out.Process.ExitCode)
-		require.False(t, out.Process.Attached)
+		require.False(t, out.Attached)
 	}
 	none, err := second.List(t.Context())
 	require.NoError(t, err)

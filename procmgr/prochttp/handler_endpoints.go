@@ -54,7 +54,7 @@ func (q *request) start() {
 		}
 		now, failed := q.manager.Output(q.Context(), q.id, procmgr.OutputRequest{Limit: req.Limit})
 		if failed == nil {
-			now.Process.Attached = out.Process.Attached
+			now.Attached = out.Attached
 			out, err = now, nil
 		} else {
 			err = unknown(err) // behind a client it may be on its way

@@ -104,8 +104,8 @@ func made() procmgr.Output {
 		Process: procmgr.Process{
 			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", PID: 4711,
 			State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
-			StartedAt: at(0), ExitedAt: &ended,
-			Usage: &procmgr.Usage{User: 1250 * time.Millisecond, System: 310 * time.Millisecond, MaxRSS: 73_400_320},
+			StartedAt: at(0), ExitedAt: ended,
+			Usage: procmgr.Usage{User: 1250 * time.Millisecond, System: 310 * time.Millisecond, MaxRSS: 73_400_320},
 		},
 		Text: "go test ./...\nok  \texample/a\nFAIL\texample/b\nmake: *** [Makefile:3: test] Error 1\n",
 		Next: 81,
@@ -163,7 +163,7 @@ var scenes = map[string]func(testing.TB) scene{
 	},
 	"again": func(t testing.TB) scene {
 		out := made()
-		out.Process.Attached = true
+		out.Attached = true
 		return starts(t, out)
 	},
 	"output": func(t testing.TB) scene {

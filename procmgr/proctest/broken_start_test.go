@@ -62,7 +62,7 @@ var brokenStarts = []brokenHost{
 	},
 	{
 		name:  "has an end from the start",
-		fault: always(tells(func(p *procmgr.Process) { p.ExitedAt, p.EndedBy = new(time.Time), procmgr.CauseExit })),
+		fault: always(tells(func(p *procmgr.Process) { p.ExitedAt, p.EndedBy = time.Now(), procmgr.CauseExit })),
 		fails: []string{"start/returns once started", "start/fields", "detached/wait ends"},
 	},
 	{
@@ -218,7 +218,7 @@ var brokenStarts = []brokenHost{
 		name: "runs twice",
 		fault: always(fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 			out, err := m.Start(ctx, req)
-			if out.Process.Attached {
+			if out.Attached {
 				id := req.ID
 				req.ID = ""
 				out, err = m.Start(ctx, req)
@@ -233,12 +233,12 @@ var brokenStarts = []brokenHost{
 	},
 	{
 		name:  "does not say that it attached",
-		fault: always(tells(func(p *procmgr.Process) { p.Attached = false })),
+		fault: always(reports(func(out *procmgr.Output) { out.Attached = false })),
 		fails: []string{"once/attach while it runs", "once/attach after the exit", "once/eight at the same instant"},
 	},
 	{
 		name:  "says that it attached always",
-		fault: always(tells(func(p *procmgr.Process) { p.Attached = true })),
+		fault: always(reports(func(out *procmgr.Output) { out.Attached = true })),
 		fails: []string{"start/exit code", "once/attach while it runs", "once/attach after the exit", "once/eight at the same instant", "once/another ID runs again", "chat/odd names"},
 	},
 	{
@@ -247,7 +247,7 @@ var brokenStarts = []brokenHost{
 			wait := req.Wait
 			req.Wait = 0
 			out, err := m.Start(ctx, req)
-			if err != nil || out.Process.Attached || wait == 0 {
+			if err != nil || out.Attached || wait == 0 {
 				return out, err
 			}
 			return m.Output(ctx, out.Process.ID, procmgr.OutputRequest{Wait: wait, Limit: req.Limit})
@@ -278,7 +278,7 @@ var brokenStarts = []brokenHost{
 			out, err := m.Start(ctx, req)
 			if errors.Is(err, procmgr.ErrConflict) {
 				out, err = m.Output(ctx, req.ID, procmgr.OutputRequest{Wait: req.Wait})
-				out.Process.Attached = true
+				out.Attached = true
 			}
 			return out, err
 		}}),

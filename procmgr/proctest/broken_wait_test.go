@@ -222,7 +222,7 @@ var brokenWaits = []brokenHost{
 		name: "is detached for ever",
 		fault: always(tells(func(p *procmgr.Process) {
 			if p.State == procmgr.Exited && strings.Contains(p.Command, "&") {
-				p.State, p.ExitedAt = procmgr.Detached, nil
+				p.State, p.ExitedAt = procmgr.Detached, time.Time{}
 			}
 		})),
 		fails: []string{"detached/wait for the rest", "detached/kill"},

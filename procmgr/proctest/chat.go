@@ -42,7 +42,7 @@ func chatNames(c *check) {
 			c.errorf("in the chat %q Start failed: %v", name, err)
 			continue
 		}
-		if out.Process.Attached {
+		if out.Attached {
 			c.errorf("the first process of the chat %q is one that another chat has started", name)
 		}
 		if out.Text != name || out.Process.ChatID != name {

@@ -27,7 +27,7 @@ func (c *check) isDetached(p procmgr.Process, wantCode string) {
 	if code(p) != wantCode {
 		c.errorf("the shell has exited with code %s, and the exit code is %s", wantCode, code(p))
 	}
-	if p.ExitedAt != nil {
+	if !p.ExitedAt.IsZero() {
 		c.errorf("what is detached has not exited, and ExitedAt is %v", p.ExitedAt)
 	}
 	if p.EndedBy != procmgr.CauseExit {
@@ -102,8 +102,8 @@ func detachedExit(c *check) {
 	c.prompt(began, "nothing is left of the process and the wait went on")
 	c.exit(out.Process, 4, "", procmgr.CauseExit)
 	c.text(out, "left\nlater\n")
-	if out.Process.ExitedAt == nil {
-		c.errorf("nothing is left of the process, and ExitedAt is nil")
+	if out.Process.ExitedAt.IsZero() {
+		c.errorf("nothing is left of the process, and ExitedAt is zero")
 	}
 	c.is(c.trySignal(m, p.id, procmgr.Kill), procmgr.ErrNotRunning, "kill of what was detached and has exited")
 }

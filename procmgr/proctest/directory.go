@@ -107,7 +107,7 @@ func directoryMissing(c *check) {
 	if err != nil {
 		c.fatalf("Start was refused for a missing directory, and after it was made, the same Start is answered with %q: its ID is used", err)
 	}
-	if out.Process.Attached || strings.TrimSuffix(out.Text, "\n") != missing {
-		c.errorf("Start was refused for a missing directory, and after it was made, the same Start returned Attached %v and %q", out.Process.Attached, out.Text)
+	if out.Attached || strings.TrimSuffix(out.Text, "\n") != missing {
+		c.errorf("Start was refused for a missing directory, and after it was made, the same Start returned Attached %v and %q", out.Attached, out.Text)
 	}
 }

@@ -68,27 +68,34 @@ func (h host) Chat(id string) procmgr.Manager {
 
 // tells is the fault of telling of processes what is not so.
 func tells(f func(p *procmgr.Process)) fault {
+	fault := reports(func(out *procmgr.Output) { f(&out.Process) })
+	fault.list = func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
+		all, err := m.List(ctx)
+		for i := range all {
+			f(&all[i])
+		}
+		return all, err
+	}
+	return fault
+}
+
+// reports is the fault of an answer of Start and Output about a process that is
+// not so.
+func reports(f func(out *procmgr.Output)) fault {
 	return fault{
 		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 			out, err := m.Start(ctx, req)
 			if out.Process.ID != "" {
-				f(&out.Process)
+				f(&out)
 			}
 			return out, err
 		},
 		output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
 			if out.Process.ID != "" {
-				f(&out.Process)
+				f(&out)
 			}
 			return out, err
-		},
-		list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-			all, err := m.List(ctx)
-			for i := range all {
-				f(&all[i])
-			}
-			return all, err
 		},
 	}
 }

@@ -95,7 +95,7 @@ func isolatedSameID(c *check) {
 		if err != nil {
 			c.fatalf("Start with an ID that another chat has used failed: %v", err)
 		}
-		if out.Process.Attached || slices.Contains(pids, out.Process.PID) {
+		if out.Attached || slices.Contains(pids, out.Process.PID) {
 			c.errorf("Start with an ID that another chat has used returned that chat's process")
 		}
 		if out.Process.ID != id || out.Process.ChatID != tt.chat {

@@ -49,7 +49,7 @@ func startExitCode(c *check) {
 		if out.Truncated != nil {
 			c.errorf("nothing is missing of what %q printed and Truncated is %+v", tt.command, *out.Truncated)
 		}
-		if out.Process.Attached {
+		if out.Attached {
 			c.errorf("Start ran %q and says that it attached to another process", tt.command)
 		}
 	}
@@ -95,7 +95,7 @@ func startNoWait(c *check) {
 	if p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero() {
 		c.errorf("Start has returned and does not say what it started: ID %q, PID %d, StartedAt %v", p.ID, p.PID, p.StartedAt)
 	}
-	if p.ExitCode != nil || p.ExitedAt != nil || p.EndedBy != "" || p.Signal != "" {
+	if p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "" {
 		c.errorf("a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
 	}
 }
@@ -261,8 +261,8 @@ func startChosenIDs(c *check) {
 	m := c.chat("a")
 	for _, id := range []string{"x", "0", "-", "_", "--help", "list", "start", "output", "signal", "LIST", strings.Repeat("aZ-_09xy", 8)} {
 		out := c.runAs(m, procmgr.StartRequest{ID: id, Command: "echo $TOOLPROC_PROCESS_ID"})
-		if out.Process.ID != id || out.Process.Attached {
-			c.errorf("Start with the ID %q returned the process %q, Attached %v", id, out.Process.ID, out.Process.Attached)
+		if out.Process.ID != id || out.Attached {
+			c.errorf("Start with the ID %q returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
 		}
 		c.text(out, id+"\n")
 		c.text(c.look(m, id), id+"\n")
@@ -283,7 +283,7 @@ func startFields(c *check) {
 		p  procmgr.Process
 	}{{"Start", first}, {"Output", read}, {"List", all[0]}} {
 		p := told.p
-		if p.ID != req.ID || p.Command != req.Command || !p.Background || p.ChatID != c.chatName("a") || p.Attached {
+		if p.ID != req.ID || p.Command != req.Command || !p.Background || p.ChatID != c.chatName("a") {
 			c.errorf("%s tells of another process than the one that was started: %+v", told.by, p)
 		}
 		c.exit(p, 3, "", procmgr.CauseExit)
@@ -294,15 +294,15 @@ func startFields(c *check) {
 			c.errorf("%s says that it started at %v, and Start said %v", told.by, p.StartedAt, first.StartedAt)
 		}
 		switch {
-		case p.ExitedAt == nil:
+		case p.ExitedAt.IsZero():
 			c.errorf("%s does not say when a process that has exited did", told.by)
 		case p.ExitedAt.Before(p.StartedAt):
 			c.errorf("%s says that it exited at %v, before it started at %v", told.by, p.ExitedAt, p.StartedAt)
-		case first.ExitedAt != nil && !p.ExitedAt.Equal(*first.ExitedAt):
+		case !first.ExitedAt.IsZero() && !p.ExitedAt.Equal(first.ExitedAt):
 			c.errorf("%s says that it exited at %v, and Start said %v", told.by, p.ExitedAt, first.ExitedAt)
 		}
-		if u := p.Usage; u != nil && (u.User < 0 || u.System < 0 || u.MaxRSS < 0) {
-			c.errorf("%s says that less than nothing was used: %+v", told.by, *u)
+		if u := p.Usage; u.User < 0 || u.System < 0 || u.MaxRSS < 0 {
+			c.errorf("%s says that less than nothing was used: %+v", told.by, u)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func Notes(r Result) []string {
 // withheld names the variables that the command mentions and did not get. An
 // echo of one is an empty line, and reads as if there were none.
 func (r Result) withheld() string {
-	names := r.Output.Process.Withheld
+	names := r.Output.Withheld
 	if len(names) == 0 || r.Reading && !r.Failed {
 		return ""
 	}

@@ -67,7 +67,7 @@ func TestWithheld(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := exited("x", tt.code, tt.output)
-			r.Output.Process.Withheld = tt.withheld
+			r.Output.Withheld = tt.withheld
 			for reading, want := range map[bool]string{false: tt.want, true: tt.reading} {
 				r.Reading = reading
 				note := noteOf(r)
