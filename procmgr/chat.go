@@ -21,6 +21,10 @@ type chat struct {
 
 var _ Manager = (*chat)(nil)
 
+// Chat implements [Host]. An ID of a chat has 1 to 256 bytes, none of them a
+// control character; with any other one every call is [ErrInvalid].
+func (l *Local) Chat(id string) Manager { return &chat{local: l, id: id, err: checkChat(id)} }
+
 // checkChat says what is wrong with the ID of a chat.
 func checkChat(id string) error {
 	switch {
@@ -55,10 +59,7 @@ func (c *chat) List(ctx context.Context) ([]Process, error) {
 		return nil, wrap("list", "", c.err)
 	}
 	c.local.mu.Lock()
-	var all []*record
-	if own := c.local.chats[c.id]; own != nil {
-		all = own.appendTo(nil)
-	}
+	all := c.local.chats.of(c.id)
 	c.local.mu.Unlock()
 	return listOf(ctx, all)
 }

@@ -28,10 +28,7 @@ func (l *Local) shutdown() error {
 		l.expiry.Stop()
 	}
 	l.sweeps.stop()
-	var all []*record
-	for _, c := range l.chats {
-		all = c.appendTo(all)
-	}
+	all := l.chats.all()
 	for _, r := range l.sweeps.pending {
 		if r.exit == nil { // buried, and so in no chat
 			all = append(all, r)

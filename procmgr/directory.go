@@ -79,7 +79,7 @@ func (l *Local) configuredDirectory(r *record, home string) (string, error) {
 		return "", nil
 	}
 	dir, err := "", xerrors.New("the function that names the directory failed")
-	l.hook("WorkDir", r, func() { dir, err = l.opts.WorkDir(), nil })
+	r.hook("WorkDir", func() { dir, err = l.opts.WorkDir(), nil })
 	if err != nil || dir == "" {
 		return "", err
 	}

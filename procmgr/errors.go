@@ -2,6 +2,7 @@ package procmgr
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
@@ -33,3 +34,15 @@ var (
 )
 
 var sentinels = []error{ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrUnknown}
+
+// wrap says which call on which process failed.
+func wrap(verb, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	call := "procmgr: " + verb
+	if id != "" {
+		call += fmt.Sprintf(" %.80q", id)
+	}
+	return &callError{call: call, err: err}
+}

@@ -2,14 +2,9 @@ package procmgr
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/xerrors"
-
-	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // A State is where a process stands in its life.
@@ -129,29 +124,5 @@ func (u *Usage) UnmarshalJSON(data []byte) error {
 		return xerrors.Errorf("procmgr: usage: system: %w", err)
 	}
 	*u = Usage{User: user, System: system, MaxRSS: form.MaxRSS}
-	return nil
-}
-
-// checkCommand says what is wrong with what a request wants to run.
-func checkCommand(req StartRequest) error {
-	switch {
-	case strings.TrimSpace(req.Command) == "":
-		return xerrors.Errorf("the command is empty: %w", ErrInvalid)
-	case strings.ContainsRune(req.Command, 0):
-		return xerrors.Errorf("the command has a NUL byte, which no argument can carry: %w", ErrInvalid)
-	case len(req.Command) > osproc.MaxCommand:
-		return xerrors.Errorf("the command has %d bytes, this system takes at most %d as one argument; write it to a script file and run that: %w",
-			len(req.Command), osproc.MaxCommand, ErrInvalid)
-	case strings.ContainsRune(req.WorkDir, 0):
-		return xerrors.Errorf("the working directory has a NUL byte: %w", ErrInvalid)
-	}
-	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
-		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return xerrors.Errorf("%.80q cannot be the name of an environment variable: %w", name, ErrInvalid)
-		}
-		if strings.ContainsRune(req.Env[name], 0) {
-			return xerrors.Errorf("the environment variable %.80q has a NUL byte in its value: %w", name, ErrInvalid)
-		}
-	}
 	return nil
 }

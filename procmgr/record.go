@@ -3,27 +3,22 @@ package procmgr
 import (
 	"container/list"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // A record is a process that this Local started and still knows all about.
 type record struct {
-	local *Local
-	id    string
-	chat  string
-	seq   uint64 // the order of starts
-	key   fingerprint
-	out   *capture.Stream
+	opts *Options // the Local's
+	id   string
+	chat string
+	seq  uint64 // the order of starts
+	key  fingerprint
+	out  *capture.Stream
 
 	// ready is closed once the start has succeeded or failed. What follows
 	// is set before, and does not change after it.
@@ -45,26 +40,6 @@ type record struct {
 	// Guarded by the Local's mu.
 	exit    *list.Element // in exits, while it is there
 	unswept bool          // it has exited, and no search has looked for what left
-}
-
-// A fingerprint tells whether two requests are for the same command.
-type fingerprint [sha256.Size]byte
-
-func fingerprintOf(req StartRequest) fingerprint {
-	h := sha256.New()
-	add := func(s string) {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
-		h.Write([]byte(s))
-	}
-	add(req.Command)
-	add(req.WorkDir)
-	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
-		add(name)
-		add(req.Env[name])
-	}
-	return fingerprint(h.Sum(nil))
 }
 
 // snapshot returns the process as it is now, the caller's to keep.
@@ -91,55 +66,13 @@ func (p Process) clone() Process {
 	return p
 }
 
-// output reads from an offset on, and takes a matcher back; nil for none. The
-// process is taken before the text: where it says that it has exited, the text
-// is all there is.
-func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) Output {
-	process := r.snapshot()
-	page := r.out.Read(from, limit, m)
-	return Output{
-		Process:    process,
-		Withheld:   slices.Clone(r.withheld),
-		PassedOver: r.passedOver,
-		Text:       page.Text,
-		Truncated:  page.Truncated,
-		Next:       page.Next,
-		Matched:    page.Matched,
-	}
-}
-
-// wait returns once the process is no longer in the given state or has exited,
-// m has matched, or d is over; an error is ctx's.
-func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher) error {
-	if state, _, _ := r.state(); d <= 0 || state != in || state == Exited {
-		return nil
-	}
-	began := time.Now()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	woke, err := r.until(ctx, in, timer.C, m)
-	r.local.opts.Metrics.waited(began, woke)
-	return err
-}
-
-// until is wait with a timer. woke is when that happened which ended it; zero
-// where it was the timer or ctx.
-func (r *record) until(ctx context.Context, in State, over <-chan time.Time, m *capture.Matcher) (woke time.Time, err error) {
-	for {
-		state, turned, changed := r.state()
-		if state != in || state == Exited {
-			return turned, nil
-		}
-		select {
-		case <-changed:
-		case <-m.Matched():
-			return m.At(), nil
-		case <-over:
-			return time.Time{}, nil
-		case <-ctx.Done():
-			return time.Time{}, ctx.Err()
-		}
-	}
+// turn moves the process to another state and wakes who waits for that. The
+// caller holds mu.
+func (r *record) turn(to State) {
+	r.process.State = to
+	r.turned = time.Now()
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
 // state returns the state, since when it is that, and what is closed when it
@@ -190,10 +123,26 @@ func (r *record) ask(who Cause) bool {
 
 // log writes one line about the process.
 func (r *record) log(level slog.Level, msg string, attrs ...slog.Attr) {
-	l := r.local.opts.Logger
+	l := r.opts.Logger
 	if !l.Enabled(context.Background(), level) {
 		return
 	}
 	attrs = append(attrs, slog.String("process_id", r.id), slog.String("chat_id", r.chat))
 	l.LogAttrs(context.Background(), level, msg, attrs...)
+}
+
+// exitCode is the attribute of a log line; a handler drops the empty one.
+func exitCode(code *int) slog.Attr {
+	if code == nil {
+		return slog.Attr{}
+	}
+	return slog.Int("exit_code", *code)
+}
+
+func treesOf(rs []*record) []*osproc.Tree {
+	trees := make([]*osproc.Tree, len(rs))
+	for i, r := range rs {
+		trees[i] = r.tree
+	}
+	return trees
 }

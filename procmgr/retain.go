@@ -1,6 +1,12 @@
 package procmgr
 
-import "time"
+import (
+	"strings"
+	"time"
+)
+
+// maxEpitaph is how many bytes of a command a tombstone keeps.
+const maxEpitaph = 256
 
 // expire drops the records that have been kept long enough, or whose place is
 // wanted, and leaves a tombstone for each. The caller holds mu.
@@ -15,11 +21,23 @@ func (l *Local) expire() {
 		}
 		l.exits.Remove(e)
 		r.exit = nil
-		l.remove(r)
+		l.chats.remove(r)
 		r.out.Drop()
 		l.past.add(r.chat, buried(r))
 		r.out.RetireLog()
 	}
+}
+
+// buried makes the tombstone of a record that has exited.
+func buried(r *record) *tombstone {
+	p := r.snapshot()
+	if len(p.Command) > maxEpitaph {
+		p.Command = strings.ToValidUTF8(p.Command[:maxEpitaph], "") + "…"
+	}
+	if !r.opts.KeepLogs {
+		p.LogPath = "" // it goes with the record
+	}
+	return &tombstone{id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total()}
 }
 
 // expireIn has the oldest record expire after a while. The caller holds mu.

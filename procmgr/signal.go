@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/xerrors"
-
-	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // killTime is how long Kill repeats itself.
@@ -73,11 +71,10 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 func (l *Local) target(chat, id string, sig Signal) (*record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.chats[chat]; c != nil && c.byID[id] != nil {
-		return c.byID[id], nil
-	}
-	t := l.past.get(chat, id)
+	r, t := l.lookup(chat, id)
 	switch {
+	case r != nil:
+		return r, nil
 	case t != nil && !t.spent:
 		return nil, ErrNotRunning
 	case t == nil && sig != Interrupt && !l.closed:
@@ -121,14 +118,6 @@ func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 			return left, nil
 		}
 	}
-}
-
-func treesOf(rs []*record) []*osproc.Tree {
-	trees := make([]*osproc.Tree, len(rs))
-	for i, r := range rs {
-		trees[i] = r.tree
-	}
-	return trees
 }
 
 // awaitExits waits until all of some processes have exited, or a while is over,

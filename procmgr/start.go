@@ -3,8 +3,12 @@ package procmgr
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -32,7 +36,14 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	if err := checkCommand(req); err != nil {
 		return Output{}, err
 	}
-	r, past, mine, err := l.reserve(chat, req)
+	key := fingerprintOf(req)
+	l.mu.Lock()
+	r, past, err := l.used(chat, req.ID, key)
+	mine := err == nil && r == nil && past == nil
+	if mine {
+		r, err = l.reserve(chat, req.ID, key)
+	}
+	l.mu.Unlock()
 	if err != nil {
 		return Output{}, err
 	}
@@ -71,11 +82,11 @@ func (l *Local) launch(r *record, req StartRequest) error {
 	began, told := r.snapshot(), make(chan struct{})
 	defer close(told)
 	l.opts.Metrics.started()
-	go r.watch(told)
+	go l.watch(r, told)
 	close(r.ready)
 	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
 	if f := l.opts.OnStart; f != nil {
-		l.hook("OnStart", r, func() { f(began) })
+		r.hook("OnStart", func() { f(began) })
 	}
 	return nil
 }
@@ -118,12 +129,26 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	return nil
 }
 
-// quoteIDs names a few processes.
-func quoteIDs(ids []string) string {
-	const most = 5
-	more := ""
-	if len(ids) > most {
-		ids, more = ids[:most], ", …"
+// checkCommand says what is wrong with what a request wants to run.
+func checkCommand(req StartRequest) error {
+	switch {
+	case strings.TrimSpace(req.Command) == "":
+		return xerrors.Errorf("the command is empty: %w", ErrInvalid)
+	case strings.ContainsRune(req.Command, 0):
+		return xerrors.Errorf("the command has a NUL byte, which no argument can carry: %w", ErrInvalid)
+	case len(req.Command) > osproc.MaxCommand:
+		return xerrors.Errorf("the command has %d bytes, this system takes at most %d as one argument; write it to a script file and run that: %w",
+			len(req.Command), osproc.MaxCommand, ErrInvalid)
+	case strings.ContainsRune(req.WorkDir, 0):
+		return xerrors.Errorf("the working directory has a NUL byte: %w", ErrInvalid)
 	}
-	return strings.Join(ids, ", ") + more
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return xerrors.Errorf("%.80q cannot be the name of an environment variable: %w", name, ErrInvalid)
+		}
+		if strings.ContainsRune(req.Env[name], 0) {
+			return xerrors.Errorf("the environment variable %.80q has a NUL byte in its value: %w", name, ErrInvalid)
+		}
+	}
+	return nil
 }

@@ -15,20 +15,12 @@ const (
 	sweepSoon = 100 * time.Millisecond
 )
 
-// sweeps are searches for what left its session and its pipe in one breath, as
-// in "setsid x >/dev/null 2>&1 &". When its shell exits nothing is left to see
-// without a look at every process of the machine, which no call is to pay for:
-// one search serves all that has exited meanwhile. The Local's mu guards it.
-type sweeps struct {
-	pending []*record
-	timer   *time.Timer
-	last    time.Time
-}
-
-func (s *sweeps) stop() {
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+// afterExit has a process that has exited looked after, and others expire.
+func (l *Local) afterExit(r *record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sweepLater(r)
+	l.expire()
 }
 
 // sweepLater has a process that has exited looked after. The caller holds mu.
@@ -102,7 +94,7 @@ func (l *Local) revive(rs []*record) {
 		l.mu.Unlock()
 		l.opts.Metrics.again(1)
 		r.log(slog.LevelInfo, "process detached: what left its session was found")
-		go r.rewatch(left)
+		go l.rewatch(r, left)
 	}
 }
 
@@ -116,21 +108,30 @@ func (l *Local) resume(r *record) {
 		l.past.remove(r.chat, r.id)
 		r.out.Reclaim()
 	}
-	c := l.chatRecords(r.chat)
-	c.byID[r.id] = r
-	c.running++
-	l.running++
+	l.chats.begun(r)
 	l.wg.Add(1)
 }
 
 // rewatch follows what had left its session until it is gone. Close waits for
 // it. OnExit is not called again.
-func (r *record) rewatch(left *osproc.Escaped) {
-	defer r.local.wg.Done()
+func (l *Local) rewatch(r *record, left *osproc.Escaped) {
+	defer l.wg.Done()
 	if !left.Follow() {
 		return
 	}
-	r.local.finishAgain(r)
-	r.local.opts.Metrics.again(-1)
+	l.finishAgain(r)
+	l.opts.Metrics.again(-1)
 	r.log(slog.LevelInfo, "process exited")
+}
+
+// finishAgain is finish for what had come back.
+func (l *Local) finishAgain(r *record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over(r, time.Now(), func() {
+		if r.asked != "" {
+			r.process.EndedBy = r.asked
+		}
+	})
+	l.expire()
 }

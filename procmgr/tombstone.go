@@ -3,17 +3,12 @@ package procmgr
 import (
 	"container/heap"
 	"slices"
-	"strings"
 
 	"github.com/toolproc/toolproc/headtail"
 )
 
-const (
-	// maxTombstones is how many IDs are remembered after their records.
-	maxTombstones = 16384
-	// maxEpitaph is how many bytes of a command a tombstone keeps.
-	maxEpitaph = 256
-)
+// maxTombstones is how many IDs are remembered after their records.
+const maxTombstones = 16384
 
 // A tombstone is what is left of a process whose record has been dropped, or of
 // an ID that a stop has spent.
@@ -27,18 +22,6 @@ type tombstone struct {
 	// withheld and passedOver are for the fields of an Output of these names.
 	withheld   []string
 	passedOver string
-}
-
-// buried makes the tombstone of a record that has exited.
-func buried(r *record) *tombstone {
-	p := r.snapshot()
-	if len(p.Command) > maxEpitaph {
-		p.Command = strings.ToValidUTF8(p.Command[:maxEpitaph], "") + "…"
-	}
-	if !r.local.opts.KeepLogs {
-		p.LogPath = "" // it goes with the record
-	}
-	return &tombstone{id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total()}
 }
 
 // output says that all output is gone.

@@ -1,0 +1,28 @@
+package procmgr
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// A fingerprint tells whether two requests are for the same command.
+type fingerprint [sha256.Size]byte
+
+func fingerprintOf(req StartRequest) fingerprint {
+	h := sha256.New()
+	add := func(s string) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	add(req.Command)
+	add(req.WorkDir)
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		add(name)
+		add(req.Env[name])
+	}
+	return fingerprint(h.Sum(nil))
+}

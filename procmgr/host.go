@@ -1,0 +1,100 @@
+package procmgr
+
+import (
+	"container/list"
+	"context"
+	"errors"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+var _ Host = (*Local)(nil)
+
+// NewLocal returns a Local; nil are the defaults. It fails where the system
+// cannot run a Local at all, or where an option cannot be honoured.
+func NewLocal(opts *Options) (*Local, error) {
+	l := &Local{
+		opts:  opts.withDefaults(),
+		chats: records{byChat: make(map[string]*chatRecords)},
+		past:  newTombstones(maxTombstones),
+		exits: list.New(),
+	}
+	l.streams = capture.Options{
+		Head:    l.opts.Head,
+		Tail:    l.opts.Tail,
+		Raw:     l.opts.RawOutput,
+		Memory:  &l.memory,
+		Grown:   l.makeRoom,
+		Written: l.opts.Metrics.output(),
+	}
+	var err error
+	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
+		return nil, xerrors.Errorf("procmgr: new local: %w", err)
+	}
+	if l.opts.LogDir != "" {
+		l.logs, err = capture.OpenLogs(capture.LogOptions{
+			Dir:     l.opts.LogDir,
+			Keep:    l.opts.KeepLogs,
+			Max:     l.opts.MaxLog,
+			MaxAll:  l.opts.MaxLogs,
+			FreeOne: l.freeLog,
+			Logger:  l.opts.Logger,
+		})
+		if err != nil {
+			l.system.Close()
+			return nil, xerrors.Errorf("procmgr: new local: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// Start implements [Manager]. What the host itself starts belongs to no chat.
+func (l *Local) Start(ctx context.Context, req StartRequest) (Output, error) {
+	out, err := l.start(ctx, "", req)
+	return out, wrap("start", req.ID, err)
+}
+
+// Output implements [Manager]. It finds the processes of every chat.
+func (l *Local) Output(ctx context.Context, id string, req OutputRequest) (Output, error) {
+	chat, err := l.chatOf(id)
+	if err != nil {
+		return Output{}, wrap("output", id, err)
+	}
+	out, err := l.output(ctx, chat, id, req)
+	return out, wrap("output", id, err)
+}
+
+// List implements [Manager]. It has the processes of every chat.
+func (l *Local) List(ctx context.Context) ([]Process, error) {
+	l.mu.Lock()
+	all := l.chats.all()
+	l.mu.Unlock()
+	return listOf(ctx, all)
+}
+
+// Signal implements [Manager]. It finds the processes of every chat; an ID that
+// none has used is spent for what the host itself starts.
+func (l *Local) Signal(ctx context.Context, id string, sig Signal) error {
+	chat, err := l.chatOf(id)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return wrap("signal", id, err)
+	}
+	return wrap("signal", id, l.signal(ctx, chat, id, sig))
+}
+
+// chatOf finds the one chat that has used an ID.
+func (l *Local) chatOf(id string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := append(l.past.chatsOf(id), l.chats.chatsOf(id)...)
+	switch len(found) {
+	case 0:
+		return "", ErrNotFound
+	case 1:
+		return found[0], nil
+	}
+	return "", xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(found), ErrConflict)
+}

@@ -1,0 +1,22 @@
+package procmgr
+
+import "context"
+
+// listOf takes snapshots of what has started, in the order of starts.
+func listOf(ctx context.Context, all []*record) ([]Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, wrap("list", "", err)
+	}
+	inOrder(all)
+	processes := make([]Process, 0, len(all))
+	for _, r := range all {
+		select {
+		case <-r.ready:
+			if r.failed == nil {
+				processes = append(processes, r.snapshot())
+			}
+		default: // still on its way
+		}
+	}
+	return processes, nil
+}

@@ -1,0 +1,104 @@
+package procmgr
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+)
+
+// output is Output in one chat.
+func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) (Output, error) {
+	m, err := capture.NewMatcher(req.Until)
+	if err != nil {
+		return Output{}, err
+	}
+	r, past := l.find(chat, id)
+	switch {
+	case past != nil:
+		return past.output(req.From), nil
+	case r == nil:
+		return Output{}, ErrNotFound
+	}
+	if failed, err := r.started(ctx); failed {
+		return Output{}, ErrNotFound // nothing was started, the ID is unused
+	} else if err != nil {
+		return Output{}, err
+	}
+	state, _, _ := r.state()
+	from := min(max(req.From, 0), r.out.Visible()) // beyond the end is the end as it is now
+	if m != nil {
+		if err := r.out.Watch(ctx, m, from); err != nil {
+			return r.output(from, req.Limit, nil), err
+		}
+	}
+	err = r.wait(ctx, state, req.Wait, m)
+	out := r.output(from, req.Limit, m)
+	l.opts.Metrics.omitted(out)
+	return out, err
+}
+
+// find looks an ID up in one chat: a record, or a tombstone, or neither. What a
+// stop has spent was never a process.
+func (l *Local) find(chat, id string) (*record, *tombstone) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, past := l.lookup(chat, id)
+	if past != nil && past.spent {
+		past = nil
+	}
+	return r, past
+}
+
+// output reads from an offset on, and takes a matcher back; nil for none. The
+// process is taken before the text: where it says that it has exited, the text
+// is all there is.
+func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) Output {
+	process := r.snapshot()
+	page := r.out.Read(from, limit, m)
+	return Output{
+		Process:    process,
+		Withheld:   slices.Clone(r.withheld),
+		PassedOver: r.passedOver,
+		Text:       page.Text,
+		Truncated:  page.Truncated,
+		Next:       page.Next,
+		Matched:    page.Matched,
+	}
+}
+
+// wait returns once the process is no longer in the given state or has exited,
+// m has matched, or d is over; an error is ctx's.
+func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher) error {
+	if state, _, _ := r.state(); d <= 0 || state != in || state == Exited {
+		return nil
+	}
+	began := time.Now()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	woke, err := r.until(ctx, in, timer.C, m)
+	r.opts.Metrics.waited(began, woke)
+	return err
+}
+
+// until is wait with a timer. woke is when that happened which ended it; zero
+// where it was the timer or ctx.
+func (r *record) until(ctx context.Context, in State, over <-chan time.Time, m *capture.Matcher) (woke time.Time, err error) {
+	for {
+		state, turned, changed := r.state()
+		if state != in || state == Exited {
+			return turned, nil
+		}
+		select {
+		case <-changed:
+		case <-m.Matched():
+			return m.At(), nil
+		case <-over:
+			return time.Time{}, nil
+		case <-ctx.Done():
+			return time.Time{}, ctx.Err()
+		}
+	}
+}

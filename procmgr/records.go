@@ -1,0 +1,94 @@
+package procmgr
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// records are those of all chats. The Local's mu guards them.
+type records struct {
+	byChat  map[string]*chatRecords
+	running int // that have not exited
+}
+
+// chatRecords are the records of one chat, by ID.
+type chatRecords struct {
+	byID    map[string]*record
+	running int
+}
+
+// get returns a record; nil for none.
+func (rs *records) get(chat, id string) *record {
+	if c := rs.byChat[chat]; c != nil {
+		return c.byID[id]
+	}
+	return nil
+}
+
+// begun adds a record to its chat, as one that has not exited.
+func (rs *records) begun(r *record) {
+	c := rs.byChat[r.chat]
+	if c == nil {
+		c = &chatRecords{byID: make(map[string]*record)}
+		rs.byChat[r.chat] = c
+	}
+	c.byID[r.id] = r
+	c.running++
+	rs.running++
+}
+
+// ended has a record count as running no longer.
+func (rs *records) ended(r *record) {
+	rs.byChat[r.chat].running--
+	rs.running--
+}
+
+// remove takes a record out of its chat.
+func (rs *records) remove(r *record) {
+	c := rs.byChat[r.chat]
+	delete(c.byID, r.id)
+	if len(c.byID) == 0 {
+		delete(rs.byChat, r.chat)
+	}
+}
+
+// chatsOf returns the chats that have an ID.
+func (rs *records) chatsOf(id string) (chats []string) {
+	for chat, c := range rs.byChat {
+		if c.byID[id] != nil {
+			chats = append(chats, chat)
+		}
+	}
+	return chats
+}
+
+// runningIn is how many of a chat have not exited.
+func (rs *records) runningIn(chat string) int {
+	if c := rs.byChat[chat]; c != nil {
+		return c.running
+	}
+	return 0
+}
+
+// of returns the records of one chat.
+func (rs *records) of(chat string) []*record {
+	c := rs.byChat[chat]
+	if c == nil {
+		return nil
+	}
+	return slices.Collect(maps.Values(c.byID))
+}
+
+// all returns the records of every chat.
+func (rs *records) all() (all []*record) {
+	for _, c := range rs.byChat {
+		all = slices.AppendSeq(all, maps.Values(c.byID))
+	}
+	return all
+}
+
+// inOrder sorts records by their starts.
+func inOrder(all []*record) {
+	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.seq, b.seq) })
+}
