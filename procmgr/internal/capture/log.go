@@ -188,15 +188,20 @@ func (g *log) fail(why string) {
 	g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + why
 }
 
-// end closes the file: a process that has ended needs no descriptor.
+// end closes the file: a process that has ended needs no descriptor. The stream's
+// writer calls it.
 func (g *log) end() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.file != nil {
-		g.info, _ = g.file.Stat()
-		g.file.Close()
-		g.file = nil
+	file := g.file
+	g.mu.Unlock()
+	if file == nil {
+		return
 	}
+	info, _ := file.Stat()
+	g.mu.Lock()
+	g.file, g.info = nil, info
+	g.mu.Unlock()
+	file.Close()
 }
 
 // tell returns where the log is, "" where it is not, and why it is not whole.
@@ -234,31 +239,44 @@ func (g *log) retire() bool {
 }
 
 // read returns up to n bytes of the stream from an offset on, fewer where the
-// log has no more.
+// log has no more. It reads without mu, as write writes.
 func (g *log) read(from, n int64) []byte {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	file, info := g.file, g.info
 	n = min(n, g.size-from)
-	if n <= 0 || g.retired || g.path == "" {
+	over := g.retired || g.path == ""
+	g.mu.Unlock()
+	if n <= 0 || over {
 		return nil
 	}
-	file := g.file
 	if file == nil {
-		var err error
-		if file, err = g.logs.root.OpenFile(g.name, os.O_RDONLY|openNow, 0); err != nil {
-			return nil // the host closed the Local, or somebody removed it
+		if file = g.reopen(info); file == nil {
+			return nil
 		}
 		defer file.Close()
-		if info, err := file.Stat(); err != nil || !os.SameFile(info, g.info) {
-			return nil // somebody has put another one into its place
-		}
 	}
 	p := make([]byte, n)
 	got, err := file.ReadAt(p, from)
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, fs.ErrClosed):
+		return g.read(from, n) // it has ended meanwhile
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil
 	}
 	return p[:got]
+}
+
+// reopen opens the file of a log that has ended; nil where it is not there.
+func (g *log) reopen(info fs.FileInfo) *os.File {
+	file, err := g.logs.root.OpenFile(g.name, os.O_RDONLY|openNow, 0)
+	if err != nil {
+		return nil // the host closed the Local, or somebody removed it
+	}
+	if now, err := file.Stat(); err != nil || !os.SameFile(now, info) {
+		file.Close()
+		return nil // somebody has put another one into its place
+	}
+	return file
 }
 
 // cause says what the system says, without the name of a file.

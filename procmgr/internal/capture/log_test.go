@@ -2,12 +2,16 @@ package capture_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
@@ -46,5 +50,36 @@ func TestUntilFollowsTheLog(t *testing.T) {
 	<-done
 	for i, m := range all {
 		require.True(t, matched(m), "line %d of %d", i, len(all))
+	}
+}
+
+// Whoever reads what the window has dropped gets all of it, also while the log
+// ends.
+func TestReadWhileTheLogEnds(t *testing.T) {
+	logs := openLogs(t, capture.LogOptions{})
+	limit := headtail.Limits{Bytes: 100_000, Line: -1}
+	for range 50 {
+		s := newStream(capture.Options{Head: 10, Tail: 10, Raw: true})
+		s.LogTo(logs)
+		s.Add([]byte(strings.Repeat("0123456789", 20_000)))
+		want := s.Read(0, limit, nil)
+		var reads atomic.Int64
+		var over atomic.Bool
+		var readers sync.WaitGroup
+		for range 3 {
+			readers.Go(func() {
+				for !over.Load() {
+					assert.Equal(t, want, s.Read(0, limit, nil))
+					reads.Add(1)
+				}
+			})
+		}
+		for reads.Load() < 3 {
+			runtime.Gosched()
+		}
+		s.End()
+		over.Store(true)
+		readers.Wait()
+		require.True(t, s.RetireLog())
 	}
 }
