@@ -26,19 +26,22 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-var update = flag.Bool("update", false, "write the answers in docs/protocol.md anew")
+var update = flag.Bool("update", false, "write the answers in docs/protocol.md and testdata/errors.md anew")
 
-// protocolPage describes the protocol.
-const protocolPage = "../../docs/protocol.md"
+// protocolPage describes the protocol, and errorsPage shows each of its errors.
+const (
+	protocolPage = "../../docs/protocol.md"
+	errorsPage   = "testdata/errors.md"
+)
 
 // pageInstance is the instance of the handler on the page.
 const pageInstance = "ZKQ4B7VYD2JXW5RM3LTC6PHNSA"
 
-// Every exchange on the page is one that the handler has: its request is sent
+// Every exchange on the pages is one that the handler has: its request is sent
 // as it stands, its answer is the one that comes. With -update the answers are
 // written anew.
 func TestProtocolExchanges(t *testing.T) {
-	page, all := readPage(t), exchanges(t)
+	all := exchanges(t)
 	used := make(map[string]bool)
 	answers := make([]string, len(all))
 	for i := 0; i < len(all); {
@@ -71,20 +74,22 @@ func TestProtocolExchanges(t *testing.T) {
 		}
 	}
 	for name := range scenes {
-		require.True(t, used[name], "the scene %q is not on the page", name)
+		require.True(t, used[name], "the scene %q is on no page", name)
 	}
 	if *update {
-		for i := len(all) - 1; i >= 0; i-- {
-			page = page[:all[i].start] + answers[i] + page[all[i].end:]
+		for i := len(all) - 1; i >= 0; i-- { // from the end, so that no place moves
+			e := all[i]
+			page := readPage(t, e.page)
+			require.NoError(t, os.WriteFile(e.page, []byte(page[:e.start]+answers[i]+page[e.end:]), 0o644))
 		}
-		require.NoError(t, os.WriteFile(protocolPage, []byte(page), 0o644))
 	}
 }
 
-// An exchange is a request on the page, and its answer.
+// An exchange is a request on a page, and its answer.
 type exchange struct {
 	name, request, answer string
-	start, end            int // of the answer
+	page                  string // file
+	start, end            int    // of the answer
 }
 
 var (
@@ -92,28 +97,31 @@ var (
 	httpFence    = regexp.MustCompile("(?m)^```http$")
 )
 
-func readPage(t testing.TB) string {
+func readPage(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(protocolPage)
+	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(text)
 }
 
-// exchanges returns those of the page, in its order.
+// exchanges returns those of the pages, in their order.
 func exchanges(t testing.TB) []exchange {
 	t.Helper()
-	page := readPage(t)
 	var all []exchange
-	for _, at := range exchangeForm.FindAllStringSubmatchIndex(page, -1) {
-		all = append(all, exchange{page[at[2]:at[3]], page[at[4]:at[5]], page[at[6]:at[7]], at[6], at[7]})
+	for _, name := range []string{protocolPage, errorsPage} {
+		page := readPage(t, name)
+		found := exchangeForm.FindAllStringSubmatchIndex(page, -1)
+		for _, at := range found {
+			all = append(all, exchange{page[at[2]:at[3]], page[at[4]:at[5]], page[at[6]:at[7]], name, at[6], at[7]})
+		}
+		require.Len(t, httpFence.FindAllString(page, -1), 2*len(found), "%s: a block belongs to no exchange", name)
+		require.NotEmpty(t, found, name)
 	}
-	require.Len(t, httpFence.FindAllString(page, -1), 2*len(all), "a block belongs to no exchange")
-	require.NotEmpty(t, all)
 	return all
 }
 
 // exchangeRaw sends a request on a connection of its own and returns the answer,
-// as they are on the page.
+// as they are on their page.
 func exchangeRaw(t testing.TB, url string, e exchange) string {
 	t.Helper()
 	instance := instanceOf(t, url)
@@ -298,7 +306,7 @@ func TestProtocolFields(t *testing.T) {
 		}
 		require.Empty(t, fields, "%s: fields that the page does not have", heading)
 	}
-	require.Len(t, regexp.MustCompile(`(?m)^\| field \|`).FindAllString(readPage(t), -1), len(objects), "a table of something else")
+	require.Len(t, regexp.MustCompile(`(?m)^\| field \|`).FindAllString(readPage(t, protocolPage), -1), len(objects), "a table of something else")
 }
 
 // fieldsOf returns the fields of an object in JSON.
@@ -463,7 +471,7 @@ func inThousands(n int64) string {
 func table(t testing.TB, heading, column string) (rows [][]string) {
 	t.Helper()
 	in, head, fence := false, false, false
-	for line := range bytes.Lines([]byte(readPage(t))) {
+	for line := range bytes.Lines([]byte(readPage(t, protocolPage))) {
 		text := strings.TrimSuffix(string(line), "\n")
 		if strings.HasPrefix(text, "```") {
 			fence = !fence
