@@ -31,8 +31,9 @@ func (q *request) output() {
 func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err error) {
 	snapshot := query.OutputRequest
 	snapshot.Wait = 0
-	if query.Wait == 0 || q.h.opts.Context.Err() != nil {
-		// A pattern needs no wait to match what is there already.
+	if query.Wait == 0 || query.WaitID == "" && q.h.opts.Context.Err() != nil {
+		// A pattern needs no wait to match what is there already. A wait with
+		// a name may have matched what is there no more.
 		out, err = q.manager.Output(q.Context(), q.id, snapshot)
 		return out, false, err
 	}
@@ -55,7 +56,7 @@ func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err
 	} else {
 		out, waiting, err = q.heldOutput(ctx, &query)
 	}
-	if err != nil && ctx.Err() != nil && q.Context().Err() == nil {
+	if err != nil && q.h.opts.Context.Err() != nil && q.Context().Err() == nil {
 		waiting = false // the server is about to end: that is all there will be
 		snapshot.From = query.From
 		out, err = q.manager.Output(q.Context(), q.id, snapshot)
@@ -87,15 +88,16 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 	defer timer.Stop()
 	select {
 	case <-held.done:
-		return held.out, false, held.err
 	case <-ctx.Done():
-		return out, false, ctx.Err()
 	case <-timer.C:
 	}
 	select {
-	case <-held.done:
+	case <-held.done: // before all else that may have come to pass by now
 		return held.out, false, held.err
 	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return out, false, err
 	}
 	snapshot.From, snapshot.Until = held.from.Load(), ""
 	out, err = q.manager.Output(ctx, q.id, snapshot)

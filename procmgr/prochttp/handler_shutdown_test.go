@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -57,6 +58,32 @@ func TestGracefulShutdown(t *testing.T) {
 	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrClosed)
 	require.NoError(t, server.Shutdown(t.Context()))
+}
+
+// A wait that has found what it waits for has found it also for a request that
+// comes once the server is about to end, as after an answer that was lost.
+func TestShutdownAfterAMatch(t *testing.T) {
+	ctx, shutDown := context.WithCancel(t.Context())
+	defer shutDown()
+	host := &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+		out := procmgr.Output{Process: procmgr.Process{ID: "x", State: procmgr.Running}}
+		out.Matched = req.Wait > 0 // and then the window drops it
+		return out, nil
+	}}
+	h := newHandler(t, host, &prochttp.HandlerOptions{Token: token, Context: ctx})
+	for range 2 {
+		for range 20 {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, request(http.MethodGet, "/x/output?wait=1m&until=needle&wait_id=w", ""))
+			require.Equal(t, http.StatusOK, w.Code)
+			require.Contains(t, w.Body.String(), `"matched":true`)
+		}
+		shutDown()
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, request(http.MethodGet, "/x/output?wait=1m&until=needle", ""))
+	require.Equal(t, http.StatusOK, w.Code)
+	require.NotContains(t, w.Body.String(), "matched", "without a name there is no such wait")
 }
 
 // A shutdown in the midst of a start says what is known of it: nothing was
