@@ -131,11 +131,16 @@ var arrows = []arrow{
 		why:     "it only turns a toolset into fantasy's tools; schemas and shell syntax stay in toolset, where every loop gets them",
 	},
 	{
+		dir:     "examples/internal/dialogue",
+		outside: []string{xerrors},
+		why:     "it prints what the examples show, whoever has said it",
+	},
+	{
 		dir: "examples/...",
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/proctest",
-			"chattool", "chattool/toolset",
+			"chattool", "chattool/toolset", "examples/internal/dialogue",
 		},
 		outside: []string{fantasy, xerrors},
 		why:     "an example uses what a user can use; one that needs another dependency is a module of its own, so that users of the library do not get that dependency",

@@ -7,26 +7,27 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
 )
 
 const (
-	width  = 80 // runes of a line
-	column = 8  // where the text beside a label begins
-	ends   = 6  // lines of a long output that are shown of its beginning and of its end
+	width                  = dialogue.Width
+	column dialogue.Column = 8
+	ends                   = 6 // lines of a long output that are shown of its beginning and of its end
 )
 
 // A transcript prints a conversation. It leaves out the middle of a long output,
 // which the model reads.
 type transcript struct{ out io.Writer }
 
-func (t *transcript) user(text string) { t.print("user", wrap(text)...) }
+func (t *transcript) user(text string) { t.print("user", column.Wrap(text)...) }
 
 // words prints what the model says.
 func (t *transcript) words(text string) {
 	t.print("", "\n")
 	for paragraph := range strings.Lines(text) {
-		t.print("model", wrap(paragraph)...)
+		t.print("model", column.Wrap(paragraph)...)
 	}
 }
 
@@ -37,25 +38,11 @@ func (t *transcript) call(c call) {
 	if json.Unmarshal(arguments, &inner) == nil {
 		arguments = json.RawMessage(inner)
 	}
-	head := c.Function.Name
-	var values map[string]any
-	if json.Unmarshal(arguments, &values) != nil {
-		head += " " + string(arguments)
+	lines, err := column.Call(c.Function.Name, arguments)
+	if err != nil {
+		lines = column.Wrap(c.Function.Name + " " + string(arguments))
 	}
-	var names []string
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	var command []string
-	for _, name := range names {
-		if name != "command" {
-			head += fmt.Sprintf(" %s=%v", name, values[name])
-			continue
-		}
-		command = strings.Split("$ "+fmt.Sprint(values[name]), "\n")
-	}
-	t.print("call", append(wrap(head), strings.Join(command, "\n> "))...)
+	t.print("call", lines...)
 }
 
 // result prints what the model reads: how the process stands, its output behind
@@ -98,10 +85,10 @@ func (t *transcript) result(content string) {
 		lines = append(lines, fmt.Sprintf("| %-7s %-8s %.50s", p.ID, p.State, command))
 	}
 	if res.Error != "" {
-		lines = append(lines, wrap("error: "+res.Error)...)
+		lines = append(lines, column.Wrap("error: "+res.Error)...)
 	}
 	if res.Note != "" {
-		lines = append(lines, wrap("note: "+res.Note)...)
+		lines = append(lines, column.Wrap("note: "+res.Note)...)
 	}
 	t.print("result", lines...)
 }
@@ -109,35 +96,11 @@ func (t *transcript) result(content string) {
 // retry prints why the model is asked once more, and when.
 func (t *transcript) retry(err error, wait time.Duration) {
 	told := fmt.Sprintf("(%v; asking once more in %v, nothing is run again)", err, wait)
-	t.print("", append([]string{"\n"}, wrap(told)...)...)
+	t.print("", append([]string{"\n"}, column.Wrap(told)...)...)
 }
 
-// print prints texts beside a label, each on a line, or on several. Whoever
-// cannot be written to is told by SIGPIPE.
+// print prints texts beside a label. Whoever cannot be written to is told by
+// SIGPIPE.
 func (t *transcript) print(label string, texts ...string) {
-	var b strings.Builder
-	for _, text := range texts {
-		for line := range strings.Lines(text) {
-			fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-*s%s", column, label, line), " \n"))
-			label = ""
-		}
-	}
-	_, _ = io.WriteString(t.out, b.String())
-}
-
-// wrap breaks a text between words into lines that fit beside a label.
-func wrap(text string) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width-column {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
+	_ = column.Print(t.out, label, texts...)
 }

@@ -1,25 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"charm.land/fantasy"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 const (
-	width  = 80 // runes of a line
-	column = 8  // where the text beside a label begins
+	width                  = dialogue.Width
+	column dialogue.Column = 8
 )
 
 // A transcript prints a conversation as it goes on. What it leaves out of a
@@ -36,7 +34,7 @@ func newTranscript(out io.Writer) *transcript { return &transcript{out: out} }
 func (t *transcript) user(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_ = t.print("user", wrap(text)) // whoever cannot be written to is told at the model's first word
+	_ = column.Print(t.out, "user", column.Wrap(text)...) // whoever cannot be written to is told at the model's first word
 }
 
 // text takes words of the model's.
@@ -51,67 +49,50 @@ func (t *transcript) text(s string) error {
 func (t *transcript) endText() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := wrap(t.words.String())
+	lines := column.Wrap(t.words.String())
 	t.words.Reset()
 	if _, err := fmt.Fprintln(t.out); err != nil {
 		return err
 	}
-	return t.print("model", lines)
+	return column.Print(t.out, "model", lines...)
 }
 
 // call prints a tool call: a command as a person would type it, and the other
 // arguments behind the tool's name.
 func (t *transcript) call(call fantasy.ToolCallContent) error {
-	members, err := membersOf(call.Input)
+	lines, err := column.Call(call.ToolName, json.RawMessage(call.Input))
 	if err != nil {
 		return err
 	}
-	var command []string
-	head := call.ToolName
-	for _, m := range members {
-		if m.name == "command" {
-			command = strings.Split(m.text(), "\n")
-			continue
-		}
-		head += " " + m.fact()
-	}
-	lines := wrap(head)
-	for i, line := range command {
-		prompt := "> "
-		if i == 0 {
-			prompt = "$ "
-		}
-		lines = append(lines, prompt+line)
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if command != nil {
+	if call.ToolName == "execute" {
 		t.runs++
 	}
-	return t.print("call", lines)
+	return column.Print(t.out, "call", lines...)
 }
 
 // result prints what the model reads of a tool result.
 func (t *transcript) result(res fantasy.ToolResultContent) error {
 	content, isError := textOf(res.Result)
-	members, err := membersOf(content)
+	members, err := dialogue.Members(json.RawMessage(content))
 	if err != nil {
 		return err
 	}
 	var facts, output, prose []string
 	for _, m := range members {
-		switch m.name {
+		switch m.Name {
 		case "wall_duration_ms":
 		case "output":
-			output = shorten(m.text())
+			output = shorten(m.Text())
 		case "error", "note":
-			prose = append(prose, wrap(m.name+": "+m.text())...)
+			prose = append(prose, column.Wrap(m.Name+": "+m.Text())...)
 		case "processes":
-			if output, err = table(m.value); err != nil {
+			if output, err = table(m.Value); err != nil {
 				return err
 			}
 		default:
-			facts = append(facts, m.fact())
+			facts = append(facts, m.Fact())
 		}
 	}
 	label := "result"
@@ -120,7 +101,7 @@ func (t *transcript) result(res fantasy.ToolResultContent) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.print(label, append(append(wrap(strings.Join(facts, " ")), output...), prose...))
+	return column.Print(t.out, label, append(append(column.Wrap(strings.Join(facts, " ")), output...), prose...)...)
 }
 
 // end says what became of the processes, and fails where one is left.
@@ -141,62 +122,6 @@ func (t *transcript) end(ctx context.Context, host procmgr.Host) error {
 	}
 	_, err = fmt.Fprintf(t.out, "\n%d commands were run, each once; none of them is running.\n", len(processes))
 	return err
-}
-
-// print prints lines beside a label. The caller holds mu.
-func (t *transcript) print(label string, lines []string) error {
-	var b strings.Builder
-	for _, line := range lines {
-		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-*s%s", column, label, line), " "))
-		label = ""
-	}
-	_, err := io.WriteString(t.out, b.String())
-	return err
-}
-
-// A member is one of a JSON object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// text is a string without its quotes, and anything else as it is in JSON.
-func (m member) text() string {
-	var s string
-	if json.Unmarshal(m.value, &s) != nil {
-		return string(m.value)
-	}
-	return s
-}
-
-// fact is the member as it is told in a line with others.
-func (m member) fact() string {
-	s := m.text()
-	if strings.ContainsAny(s, " \n") {
-		s = string(m.value)
-	}
-	return m.name + "=" + strings.ReplaceAll(s, `,"`, `, "`)
-}
-
-// membersOf returns the members of a JSON object in their order.
-func membersOf(object string) ([]member, error) {
-	dec := json.NewDecoder(strings.NewReader(object))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.Join(xerrors.Errorf("%.200q is no JSON object", object), err)
-	}
-	var members []member
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: fmt.Sprint(name)}
-		if err := dec.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		members = append(members, m)
-	}
-	return members, nil
 }
 
 // shorten returns the lines of an output behind a bar: all of a short one, and
@@ -220,7 +145,7 @@ func shorten(output string) []string {
 			hidden = 0
 		}
 		for { // an empty line too
-			fits := cut(line, width-column-2)
+			fits := cut(line, width-int(column)-2)
 			kept = append(kept, "| "+fits)
 			if line = line[len(fits):]; line == "" {
 				break
@@ -246,27 +171,9 @@ func table(raw json.RawMessage) ([]string, error) {
 		if more != "" {
 			command += " ..."
 		}
-		lines = append(lines, cut(fmt.Sprintf("| %s  %-9s  %s", p.ProcessID, state, command), width-column))
+		lines = append(lines, cut(fmt.Sprintf("| %s  %-9s  %s", p.ProcessID, state, command), width-int(column)))
 	}
 	return lines, nil
-}
-
-// wrap breaks a text between words into lines that fit beside a label. A word
-// that is too long has a line of its own.
-func wrap(text string) []string {
-	var lines []string
-	var line bytes.Buffer
-	for _, word := range strings.Fields(text) {
-		if line.Len() > 0 && utf8.RuneCount(line.Bytes())+1+utf8.RuneCountInString(word) > width-column {
-			lines = append(lines, line.String())
-			line.Reset()
-		}
-		if line.Len() > 0 {
-			line.WriteByte(' ')
-		}
-		line.WriteString(word)
-	}
-	return append(lines, line.String())
 }
 
 // cut returns the first n runes of a text, all of a shorter one.

@@ -303,8 +303,14 @@ func (s *stage) agent(ctx context.Context, name, chat string) (*player, error) {
 
 // send has the agent make a call.
 func (p *player) send(tool string, arguments map[string]any) error {
-	p.stage.call(p.name, tool, arguments)
-	line, err := json.Marshal(map[string]any{"name": tool, "arguments": arguments})
+	raw, err := json.Marshal(arguments)
+	if err != nil {
+		return err
+	}
+	if err := p.stage.call(p.name, tool, raw); err != nil {
+		return err
+	}
+	line, err := json.Marshal(map[string]any{"name": tool, "arguments": json.RawMessage(raw)})
 	if err != nil {
 		return err
 	}

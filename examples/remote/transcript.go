@@ -1,16 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
 )
 
 const (
-	width  = 80 // runes of a line
-	column = 9  // where the text beside a label begins
+	width                  = dialogue.Width
+	column dialogue.Column = 9
 )
 
 // A result is what the show reads of what a model reads.
@@ -36,23 +37,10 @@ type transcript struct {
 }
 
 // call prints a tool call, with a command as a person would type it.
-func (t *transcript) call(who, tool string, arguments map[string]any) {
-	head := tool
-	var command []string
-	var names []string
-	for name := range arguments {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if name == "command" {
-			command = strings.Split(fmt.Sprint(arguments[name]), "\n")
-			command[0] = "$ " + command[0]
-			continue
-		}
-		head += fmt.Sprintf(" %s=%v", name, arguments[name])
-	}
-	t.print(who, append(wrap(head), strings.Join(command, "\n> "))...)
+func (t *transcript) call(who, tool string, arguments json.RawMessage) error {
+	lines, err := column.Call(tool, arguments)
+	t.print(who, lines...)
+	return err
 }
 
 // answer prints a result: how the process stands, its output behind bars, and
@@ -74,10 +62,10 @@ func (t *transcript) answer(res result) {
 		lines = append(lines, fmt.Sprintf("| %s %s: %.40s", p.ID, p.State, command))
 	}
 	if res.Error != "" {
-		lines = append(lines, wrap("error: "+res.Error)...)
+		lines = append(lines, column.Wrap("error: "+res.Error)...)
 	}
 	if res.Note != "" {
-		lines = append(lines, wrap("note: "+res.Note)...)
+		lines = append(lines, column.Wrap("note: "+res.Note)...)
 	}
 	t.print("", lines...)
 }
@@ -85,32 +73,9 @@ func (t *transcript) answer(res result) {
 // space prints an empty line.
 func (t *transcript) space() { t.print("", "\n") }
 
-// print prints texts beside a label, each on a line, or on several.
+// print prints texts beside a label, until that has failed once.
 func (t *transcript) print(label string, texts ...string) {
-	for _, text := range texts {
-		for line := range strings.Lines(text) {
-			if t.err == nil {
-				line = fmt.Sprintf("%-*s%s", column, label, line)
-				_, t.err = fmt.Fprintln(t.out, strings.TrimRight(line, " \n"))
-			}
-			label = ""
-		}
+	if t.err == nil {
+		t.err = column.Print(t.out, label, texts...)
 	}
-}
-
-// wrap breaks a text between words into lines that fit beside a label.
-func wrap(text string) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width-column {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }
