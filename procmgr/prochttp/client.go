@@ -267,7 +267,7 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 		wait:    signalTime - answerTime,
 		key:     newKey(),
 	})
-	return m.c.seen.explain(m.chat, id, answer, err)
+	return m.explain(id, answer, err)
 }
 
 // errMixedUp is the error of an answer that is for somebody else.

@@ -83,6 +83,28 @@ func (m *manager) isOf(p procmgr.Process, id string) bool {
 	return p.ID == id && (!m.isChat || p.ChatID == m.chat)
 }
 
+// explain adds to "not found" that the server has been restarted since the
+// process was started on it. answer is the one that says so.
+func (m *manager) explain(id string, answer *answer, err error) error {
+	if answer != nil && errors.Is(err, procmgr.ErrNotFound) && m.c.seen.elsewhere(m.chat, id, answer.instance) {
+		return restartedError{}
+	}
+	return err
+}
+
+// A restartedError is the error of a process that was sent to a server which is
+// another one by now. The process is not found, and it is unknown whether its
+// command has run.
+type restartedError struct{}
+
+func (restartedError) Error() string {
+	return "the server was restarted since this process was started, and what has become of it is not known: " + procmgr.ErrNotFound.Error()
+}
+
+func (restartedError) Is(target error) bool {
+	return target == procmgr.ErrNotFound || target == procmgr.ErrUnknown
+}
+
 // A lostError is an attempt that got no answer.
 type lostError struct {
 	cause   error

@@ -1,11 +1,6 @@
 package prochttp
 
-import (
-	"errors"
-	"sync"
-
-	"github.com/toolproc/toolproc/procmgr"
-)
+import "sync"
 
 // maxSent is how many process IDs a client remembers: as many as a Local has
 // tombstones.
@@ -93,29 +88,10 @@ func (s *instances) answered(instance string) {
 	s.current = instance
 }
 
-// explain adds to "not found" that the server has been restarted since the
-// process was started on it. answer is the one that says so.
-func (s *instances) explain(chat, id string, answer *answer, err error) error {
-	if answer == nil || !errors.Is(err, procmgr.ErrNotFound) {
-		return err
-	}
+// elsewhere reports whether an ID was sent to another server than this one.
+func (s *instances) elsewhere(chat, id, instance string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if to, ok := s.asked[processKey{chat, id}]; ok && to.instance != answer.instance {
-		return restartedError{}
-	}
-	return err
-}
-
-// A restartedError is the error of a process that was sent to a server which is
-// another one by now. The process is not found, and it is unknown whether its
-// command has run.
-type restartedError struct{}
-
-func (restartedError) Error() string {
-	return "the server was restarted since this process was started, and what has become of it is not known: " + procmgr.ErrNotFound.Error()
-}
-
-func (restartedError) Is(target error) bool {
-	return target == procmgr.ErrNotFound || target == procmgr.ErrUnknown
+	to, ok := s.asked[processKey{chat, id}]
+	return ok && to.instance != instance
 }

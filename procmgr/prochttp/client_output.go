@@ -46,7 +46,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 			if answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id) {
 				last = *answer.failure.Result
 			}
-			return last, m.c.seen.explain(m.chat, id, answer, err)
+			return last, m.explain(id, answer, err)
 		}
 		out, err := answer.output(m, id)
 		if err != nil {
