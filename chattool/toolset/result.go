@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -31,12 +30,12 @@ type report struct {
 }
 
 // describe reports how a process stands and what it has printed.
-func (s *Set) describe(out procmgr.Output) report {
+func (s *Set) describe(out procmgr.Output) report { return s.describeFrom(out, 0) }
+
+// describeFrom is describe for an output that was asked for from an offset on.
+func (s *Set) describeFrom(out procmgr.Output, from int64) report {
 	p := out.Process
-	text := out.Text
-	if !s.opts.KeepRepeats {
-		text = fold(text, out.Truncated != nil)
-	}
+	text, truncated := s.shown(out, from)
 	r := report{
 		Success:        !failed(p),
 		Output:         &text,
@@ -45,16 +44,16 @@ func (s *Set) describe(out procmgr.Output) report {
 		State:          p.State,
 		WallDurationMS: wallDuration(p),
 		Error:          cause(p),
-		Truncated:      out.Truncated,
+		Truncated:      truncated,
 	}
 	if alive(p) {
 		r.BackgroundProcessID = p.ID
 		r.NextOffset = &out.Next
 	}
-	if p.LogPath != "" && (alive(p) || out.Truncated != nil) {
+	if p.LogPath != "" && (alive(p) || truncated != nil) {
 		r.LogPath = p.LogPath
 	}
-	switch t := out.Truncated; {
+	switch t := truncated; {
 	case r.LogPath != "" && p.LogError != "":
 		r.add("The file log_path has only the beginning of the output: %s.", clip(p.LogError, maxWords))
 	case t == nil:
@@ -209,7 +208,7 @@ func panicked(p any, started string) Result {
 	return Result{IsError: true, Content: encode(r)}
 }
 
-// maxWords bounds what is quoted of an error, in bytes.
+// maxWords bounds what is quoted of an error, in bytes of the result.
 const maxWords = 2000
 
 // words returns what an error says to a model. The package, the call, the process
@@ -235,15 +234,13 @@ var bare = map[string]string{
 	context.DeadlineExceeded.Error(): "the process manager took too long",
 }
 
-// clip shortens s to n bytes at the end of a rune, and marks where it did.
+// clip shortens s so that it takes at most n bytes in a result, at the end of a
+// rune, and marks where it did.
 func clip(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= n {
+	if len(s) <= n/maxCost || encodedLen(s) <= n {
 		return s
 	}
-	n -= len("…")
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	short, _ := prefix(s, n-len("…"))
+	return s[:short] + "…"
 }

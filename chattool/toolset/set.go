@@ -46,7 +46,10 @@ type Options struct {
 	// found", "address in use") is told as failed; 200 ms. Negative: not at
 	// all.
 	BackgroundWait time.Duration
-	// Limit bounds the output in a result; see [headtail.Limits].
+	// Limit bounds the output in a result; see [headtail.Limits]. Its Bytes
+	// count what the output takes there, as JSON without the quotes: a line
+	// end is two bytes and a NUL six. The manager is asked for as many bytes
+	// of plain text, and what does not fit goes from the middle.
 	Limit headtail.Limits
 	// KeepRepeats leaves runs of identical lines in a result as they are. By
 	// default such a run becomes the line once and a count of the others,

@@ -1,0 +1,83 @@
+package toolset
+
+import "unicode/utf8"
+
+// maxCost is the most that one byte of a text takes in a result.
+const maxCost = len(`\u0000`)
+
+// encodedLen returns how many bytes a text takes in a result: in JSON a line
+// end is two bytes, and a NUL six.
+func encodedLen(text string) int {
+	n := 0
+	for i := 0; i < len(text); {
+		size, cost := firstRune(text[i:])
+		i += size
+		n += cost
+	}
+	return n
+}
+
+// firstRune returns the size of the first rune of a text that is not empty, and
+// how many bytes it takes as encode writes it.
+func firstRune(text string) (size, cost int) {
+	if c := text[0]; c < utf8.RuneSelf {
+		return 1, asciiCost(c)
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	return size, runeCost(r, size)
+}
+
+// lastRune is firstRune for the last rune.
+func lastRune(text string) (size, cost int) {
+	if c := text[len(text)-1]; c < utf8.RuneSelf {
+		return 1, asciiCost(c)
+	}
+	r, size := utf8.DecodeLastRuneInString(text)
+	return size, runeCost(r, size)
+}
+
+func asciiCost(c byte) int {
+	switch {
+	case c == '"', c == '\\', '\b' <= c && c <= '\r' && c != '\v':
+		return len(`\n`)
+	case c < ' ':
+		return len(`\u0000`)
+	}
+	return 1
+}
+
+func runeCost(r rune, size int) int {
+	// The line ends of Unicode are escaped for JavaScript. A byte that is no
+	// UTF-8 becomes an escaped U+FFFD.
+	if r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
+		return len(`\u2028`)
+	}
+	return size
+}
+
+// prefix returns the length of the longest beginning of a text, in whole runes,
+// that takes at most room bytes, and what it takes.
+func prefix(text string, room int) (n, cost int) {
+	for n < len(text) {
+		size, more := firstRune(text[n:])
+		if cost+more > room {
+			break
+		}
+		n, cost = n+size, cost+more
+	}
+	return n, cost
+}
+
+// suffix returns where the longest end of a text, in whole runes, begins that
+// takes at most room bytes, and what it takes.
+func suffix(text string, room int) (at, cost int) {
+	at = len(text)
+	for at > 0 {
+		size, more := lastRune(text[:at])
+		if cost+more > room {
+			break
+		}
+		at, cost = at-size, cost+more
+	}
+	return at, cost
+}

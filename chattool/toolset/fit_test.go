@@ -1,0 +1,218 @@
+package toolset_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// envelope is what a result may have beside its output: numbers, states and a
+// note.
+const envelope = 1 << 10
+
+// printed is a process that has printed data, as a manager tells of it that
+// keeps so much and has a limit.
+func printed(t testing.TB, data []byte, keep int, limit headtail.Limits) procmgr.Output {
+	t.Helper()
+	b := headtail.New(keep/2, max(keep-keep/2, utf8.UTFMax)) // the last rune is always kept
+	_, _ = b.Write(data)                                     // never fails
+	require.NoError(t, b.Close())
+	snap := b.Snapshot(0)
+	out := exited("p1", 0, "")
+	out.Text, out.Truncated = snap.Text(limit)
+	out.Next = snap.Total
+	return out
+}
+
+var markerForm = regexp.MustCompile(`\.\.\. \[omitted (\d+) bytes\] \.\.\.`)
+
+// fits checks what a model reads of output.
+func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
+	t.Helper()
+	opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}, KeepRepeats: true, ReadFileTool: "-"}
+	for _, keep := range []bool{true, false} {
+		opts.KeepRepeats = keep
+		res := toolset.New(toolset.Static(&fake{start: answerStart(out)}), opts).
+			Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+		require.LessOrEqual(t, len(res.Content), limit+envelope)
+		var got struct {
+			Output    string
+			Truncated *headtail.Truncation
+		}
+		require.NoError(t, json.Unmarshal([]byte(res.Content), &got))
+		require.True(t, utf8.ValidString(res.Content))
+		var encoded bytes.Buffer
+		enc := json.NewEncoder(&encoded)
+		enc.SetEscapeHTML(false)
+		require.NoError(t, enc.Encode(got.Output))
+		require.LessOrEqual(t, encoded.Len()-len("\"\"\n"), limit)
+
+		last, _ := utf8.DecodeLastRune(data)
+		if len(data) > 0 && (keep || last != '\n') { // a folded run of lines ends with its count
+			require.True(t, strings.HasSuffix(got.Output, string(last)), "the last bytes are gone: %q", got.Output[max(0, len(got.Output)-20):])
+		}
+		tr := got.Truncated
+		if tr == nil {
+			require.Equal(t, out.Truncated, tr)
+			continue
+		}
+		require.Equal(t, tr.OriginalBytes, tr.RetainedBytes+tr.OmittedBytes)
+		if bytes.Contains(data, []byte("omitted")) || bytes.Contains(data, []byte("\uFFFD")) {
+			continue // what looks like the manager's own cannot be told from it
+		}
+		require.EqualValues(t, len(data), tr.OriginalBytes)
+		gaps := strings.Count(got.Output, "\n\n... [omitted ")
+		require.LessOrEqual(t, gaps, 1, "it was cut twice")
+		sum := int64(0)
+		for _, marker := range markerForm.FindAllStringSubmatch(got.Output, -1) {
+			n, err := strconv.ParseInt(marker[1], 10, 64)
+			require.NoError(t, err)
+			sum += n
+		}
+		if gaps > 0 {
+			require.Equal(t, tr.OmittedBytes, sum)
+		}
+		if keep && tr.TruncatedLines == 0 {
+			// What is left is the beginning and the end of what was printed.
+			begin, end, _ := strings.Cut(got.Output, "\n\n... [omitted ")
+			if gaps == 0 {
+				begin, end = "", got.Output
+			} else {
+				_, end, _ = strings.Cut(end, "] ...\n\n")
+			}
+			whole := strings.Map(func(r rune) rune { return r }, string(data)) // each invalid byte becomes U+FFFD
+			require.True(t, strings.HasPrefix(whole, begin))
+			require.True(t, strings.HasSuffix(whole, end))
+		}
+	}
+}
+
+func TestEncodedLimit(t *testing.T) {
+	t.Parallel()
+	const limit = headtail.DefaultTextLimit
+	long := strings.Repeat("0123456789", 1000) + "\n"
+	for name, data := range map[string]string{
+		"NULs":                                 strings.Repeat("\x00", limit),
+		"many NULs":                            strings.Repeat("\x00", 1<<20),
+		"line ends":                            strings.Repeat("\n", limit),
+		"quotes":                               strings.Repeat(`"`, limit-1),
+		"a line of quotes and more":            strings.Repeat(`"`, limit) + strings.Repeat("plain text\n", 9000),
+		"text that fits":                       strings.Repeat("plain text\n", 100),
+		"text that fits but for its line ends": strings.Repeat("text "+strings.Repeat("x", 10)+"\n", limit/16),
+		"text":                                 strings.Repeat("plain text\n", 9000) + "the end",
+		"long lines":                           strings.Repeat(long, 20),
+		"long lines of controls":               strings.Repeat("\x01"+long+strings.Repeat("\x02", 3000)+"\n", 20),
+		"no UTF-8":                             strings.Repeat("\xff\x00", limit),
+		"no UTF-8, just over":                  strings.Repeat("\xff", limit/3) + strings.Repeat("\x00", 10),
+		"wide":                                 strings.Repeat("日本\u2028", limit/9),
+		"only the beginning expands":           strings.Repeat("\x00", 20000) + strings.Repeat("plain text\n", 9000),
+		"only the end expands":                 strings.Repeat("plain text\n", 9000) + strings.Repeat("\x00", 20000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, keep := range []int{limit, 4 << 20} {
+				out := printed(t, []byte(data), keep, headtail.Limits{})
+				fits(t, []byte(data), out, limit)
+			}
+		})
+	}
+}
+
+// Whatever is printed, and however much of it is kept.
+func TestEncodedLimitOfAnything(t *testing.T) {
+	t.Parallel()
+	pieces := []string{"\x00", "a", "\n", "\"", "日", "\xff", "\u2028", "word ", "0123456789012345678901234567890123456789", "\n\n", "... ", "[", "\r"}
+	for i := range 1500 {
+		r := rand.New(rand.NewPCG(uint64(i), 7))
+		some := pieces[r.IntN(len(pieces)):] // some are more frequent
+		var b bytes.Buffer
+		for range 1 + r.IntN(300) {
+			if r.IntN(3) == 0 {
+				b.WriteString(some[r.IntN(len(some))])
+			} else {
+				b.WriteString(pieces[r.IntN(len(pieces))])
+			}
+		}
+		size := 8 + r.IntN(1500)
+		keep := 1 << 20
+		if r.IntN(2) == 0 {
+			keep = r.IntN(3000)
+		}
+		fits(t, b.Bytes(), printed(t, b.Bytes(), keep, headtail.Limits{Bytes: size, Line: 64 * r.IntN(3)}), size)
+	}
+}
+
+// A manager that keeps to no limit does not make a model read all of it.
+func TestEncodedLimitOfACarelessManager(t *testing.T) {
+	t.Parallel()
+	for _, data := range []string{strings.Repeat("\x00", 1<<20), strings.Repeat("line\n", 1<<18) + "the end"} {
+		fits(t, []byte(data), printed(t, []byte(data), 4<<20, headtail.Limits{Bytes: -1, Line: -1}), 1<<10)
+	}
+}
+
+// What folds to something short is not cut before it.
+func TestFoldedBeforeItIsCut(t *testing.T) {
+	t.Parallel()
+	data := strings.Repeat("y\n", headtail.DefaultTextLimit/2)
+	_, got := call(t, &fake{start: answerStart(printed(t, []byte(data), 1<<20, headtail.Limits{}))}, nil, "execute", `{"command":"x"}`)
+	require.Equal(t, "y\n... [the line above 16383 times more] ...\n", got["output"])
+	require.NotContains(t, got, "truncated")
+}
+
+// A binary whose end matters, and a text whose middle is gone already, are cut
+// at the one place.
+func TestOneCut(t *testing.T) {
+	t.Parallel()
+	data := strings.Repeat("begin \x00\x01\x02\n\n", 3000) + strings.Repeat("\nend of it\n", 3000)
+	_, got := call(t, &fake{start: answerStart(printed(t, []byte(data), 1<<20, headtail.Limits{}))}, nil, "execute", `{"command":"x"}`)
+	text := got["output"].(string)
+	require.Equal(t, 1, strings.Count(text, "[omitted "))
+	require.Regexp(t, `^begin \x00\x01\x02\n`, text)
+	require.True(t, strings.HasSuffix(text, "\nend of it\n"))
+	told := got["truncated"].(map[string]any)
+	require.EqualValues(t, len(data), told["original_bytes"])
+	require.Contains(t, text, "[omitted "+strconv.Itoa(int(told["omitted_bytes"].(float64)))+" bytes]")
+}
+
+// From an offset on, bytes that are no UTF-8 count as what they are.
+func TestEncodedLimitFromAnOffset(t *testing.T) {
+	t.Parallel()
+	data := []byte("skipped" + strings.Repeat("\xff\x00", 8000))
+	b := headtail.New(1<<20, 0)
+	_, err := io.WriteString(b, string(data))
+	require.NoError(t, err)
+	out := exited("p1", 0, "")
+	out.Text, out.Truncated = b.Snapshot(7).Text(headtail.Limits{Bytes: -1})
+	require.Nil(t, out.Truncated)
+	out.Next = int64(len(data))
+	_, got := call(t, &fake{output: answerOutput(out)}, nil, "process_output", `{"process_id":"p1","since":7}`)
+	require.EqualValues(t, len(data)-7, got["truncated"].(map[string]any)["original_bytes"])
+}
+
+func FuzzEncodedLimit(f *testing.F) {
+	for _, seed := range []string{
+		"", "x", "a\nb\n", strings.Repeat("\x00", 100), strings.Repeat("日\xff\"\\\n", 60), strings.Repeat("x", 300) + "\n\n... [omitted 80 bytes] ...\n\n",
+		strings.Repeat("line of text\n", 40) + strings.Repeat("\u2028", 30) + "\x1b[0m",
+	} {
+		f.Add([]byte(seed), uint16(200), uint16(100), uint8(1))
+		f.Add([]byte(seed), uint16(60), uint16(70), uint8(9))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, keep, limit uint16, times uint8) {
+		data = bytes.Repeat(data, int(times%16)+1)
+		size := max(int(limit), 8) // an escape takes six
+		fits(t, data, printed(t, data, int(keep), headtail.Limits{Bytes: size}), size)
+		fits(t, data, printed(t, data, 1<<20, headtail.Limits{Bytes: size, Line: 64}), size)
+	})
+}
