@@ -39,7 +39,7 @@ func TestBadArguments(t *testing.T) {
 		{"camel case", "execute", `{"command":"ls","runInBackground":true}`, `it is called "run_in_background"`},
 		{"cwd", "execute", `{"command":"ls","cwd":"/"}`, `it is called "workdir"`},
 		{"unknown", "execute", `{"command":"ls","zz":1}`, `there is no argument "zz"; this tool takes command,`},
-		{"no arguments at all", "process_list", `{"all":true}`, `there is no argument "all"; this tool takes none`},
+		{"no arguments at all", "process_list", `{"all":true}`, `there is no argument "all"; this tool takes offset`},
 		{"command as a list", "execute", `{"command":["ls","-l"]}`, `the argument "command": got an array, want a string`},
 		{"command as a number", "execute", `{"command":1}`, `the argument "command": got a number, want a string`},
 		{"flag", "execute", `{"command":"ls","run_in_background":"maybe"}`, `the argument "run_in_background": got "maybe", want true or false`},

@@ -29,7 +29,7 @@ const outputDescription = `Read what a process has printed and whether it has en
 	`Reading consumes nothing: pass the last result's next_offset as since to get only what is new. ` +
 	`state is running, exited, or detached (the shell has ended, processes that it started live on); exit_code is there once it is known.`
 
-const listDescription = `List the processes, running ones first, with their ids, commands, states and exit codes. ` +
+const listDescription = `List the processes with their ids, commands, states and exit codes: all that still live, then those that have ended, background ones first. ` +
 	`Use it to find a process_id, or to see what still runs.`
 
 const signalDescription = `End or interrupt a process and everything that it has started, and return its state. ` +
@@ -55,7 +55,9 @@ type outputArgs struct {
 	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line of the output read matches this regular expression (RE2), such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
 }
 
-type listArgs struct{}
+type listArgs struct {
+	Offset offset `json:"offset,omitempty" description:"Leave out this many processes: next_offset of an earlier list, for those that it has omitted. Default 0." alias:"since,from,start,skip,next_offset"`
+}
 
 type signalArgs struct {
 	ProcessID processID  `json:"process_id" description:"The background_process_id that execute returned, or one from process_list." alias:"id,pid,process,shell_id,bash_id,background_process_id"`

@@ -39,7 +39,13 @@
 //
 // execute leaves next_offset out once nothing lives, and log_path is there only
 // where the process lives or output is truncated. process_signal returns the
-// same object without output, process_list returns {"processes":[…],"omitted":n}.
+// same object without output. What output takes in the JSON is at most
+// Options.Limit.Bytes, and its last bytes are the last that were printed.
+//
+// process_list returns {"processes":[…],"omitted":n}: all that live, then those
+// that have ended, background ones first, and of equals the newest first. It has
+// 20 of them, or more where more live, and then 5 that have ended beside those.
+// If there are others, next_offset is what to pass as offset for them.
 //
 // success is false where the exit code is not 0, and for a foreground command
 // that has not ended within its timeout, since what the model asked for has not

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,17 +12,24 @@ import (
 )
 
 const (
-	// maxListed is how many processes a list has at most.
+	// maxListed is how many processes a list has at most, unless more live.
 	maxListed = 20
+	// minEnded is how many it has beside those that live, however many they
+	// are: what has just ended is what a model looks for.
+	minEnded = 5
 	// maxListedCommand is how much of a command it shows, in bytes: enough to
-	// tell commands apart, and too little for a heredoc.
+	// tell commands apart, and too little for a heredoc. Where the list gets
+	// too long, it is less, down to minListedCommand.
 	maxListedCommand = 200
+	minListedCommand = 24
 )
 
 // A listing is what a model reads about all of its processes.
 type listing struct {
-	Processes []listed `json:"processes"` // never null
-	Omitted   int      `json:"omitted"`   // how many more there are
+	Processes  []listed `json:"processes"`             // never null
+	Omitted    int      `json:"omitted"`               // how many more there are behind these
+	NextOffset int      `json:"next_offset,omitempty"` // what to pass as offset for them
+	Note       string   `json:"note,omitempty"`
 }
 
 type listed struct {
@@ -36,7 +44,7 @@ type listed struct {
 	WallDurationMS *int64        `json:"wall_duration_ms,omitempty"`
 }
 
-// list lists the processes: what runs first, and of equals the newest first.
+// list lists the processes: all that live, then what has ended.
 func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	var args listArgs
 	if err := decode(c.Arguments, &args); err != nil {
@@ -55,41 +63,76 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try once more, and tell the user if it stays so", words(err))
 	}
+	return Result{Content: s.page(processes, int64(args.Offset))}
+}
+
+// page lists processes from an offset on, in an order that shows first what
+// matters to a model: what lives, then background processes that have ended, and
+// of equals the newest. All that lives is there, since nothing else would tell
+// of it; foreground commands have been told about by their own results.
+func (s *Set) page(processes []procmgr.Process, offset int64) string {
 	// Those that started in the same instant keep the manager's order, which
 	// is oldest first.
 	processes = slices.Clone(processes)
 	slices.Reverse(processes)
 	slices.SortStableFunc(processes, func(a, b procmgr.Process) int {
-		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), b.StartedAt.Compare(a.StartedAt))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.StartedAt.Compare(a.StartedAt))
 	})
-	l := listing{Processes: []listed{}}
-	for _, p := range processes[:min(len(processes), maxListed)] {
-		entry := listed{
-			ProcessID:      p.ID,
-			Command:        clip(p.Command, maxListedCommand),
-			WorkDir:        p.WorkDir,
-			State:          p.State,
-			ExitCode:       p.ExitCode,
-			Signal:         p.Signal,
-			Background:     p.Background,
-			WallDurationMS: wallDuration(p),
-		}
-		if !p.StartedAt.IsZero() {
-			entry.StartedAt = p.StartedAt.Format(time.RFC3339)
-		}
-		l.Processes = append(l.Processes, entry)
+	at := int(min(offset, int64(len(processes))))
+	rest := processes[at:]
+	living := 0
+	for living < len(rest) && rest[living].State != procmgr.Exited {
+		living++
 	}
-	l.Omitted = len(processes) - len(l.Processes)
-	return Result{Content: encode(l)}
+	shown := min(max(maxListed, living+minEnded), len(rest))
+	l := listing{Omitted: len(rest) - shown}
+	if l.Omitted > 0 {
+		l.NextOffset = at + shown
+	}
+	if at > 0 && len(rest) == 0 {
+		l.Note = fmt.Sprintf("There are only %d processes.", len(processes))
+	}
+	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
+		l.Processes = make([]listed, 0, shown)
+		for _, p := range rest[:shown] {
+			l.Processes = append(l.Processes, entryOf(p, most))
+		}
+		if text := encode(l); len(text) <= s.limit() || most == minListedCommand {
+			return text
+		}
+	}
 }
 
-// rank orders states by how much they matter to a model.
-func rank(s procmgr.State) int {
-	switch s {
-	case procmgr.Running:
+// entryOf is a process in a list, with so many bytes of its command. The
+// directory goes where the command has to be cut short.
+func entryOf(p procmgr.Process, most int) listed {
+	entry := listed{
+		ProcessID:      p.ID,
+		Command:        clip(p.Command, most),
+		State:          p.State,
+		ExitCode:       p.ExitCode,
+		Signal:         p.Signal,
+		Background:     p.Background,
+		WallDurationMS: wallDuration(p),
+	}
+	if most == maxListedCommand {
+		entry.WorkDir = p.WorkDir
+	}
+	if !p.StartedAt.IsZero() {
+		entry.StartedAt = p.StartedAt.Format(time.RFC3339)
+	}
+	return entry
+}
+
+// rank orders processes by how much they matter to a model.
+func rank(p procmgr.Process) int {
+	switch {
+	case p.State == procmgr.Running:
 		return 0
-	case procmgr.Exited:
+	case p.State != procmgr.Exited:
+		return 1
+	case p.Background:
 		return 2
 	}
-	return 1
+	return 3
 }

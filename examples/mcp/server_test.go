@@ -107,7 +107,7 @@ func TestBadArguments(t *testing.T) {
 		{"a type", "execute", args{"command": 1}, "got a number, want a string"},
 		{"no such process", "process_output", args{"process_id": "nope"}, "there is no process"},
 		{"no such signal", "process_signal", args{"process_id": "nope", "signal": "HUP"}, "want terminate, kill or interrupt"},
-		{"too many", "process_list", args{"all": true}, "takes none"},
+		{"too many", "process_list", args{"all": true}, "takes offset"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			res, isError := c.call(t, test.tool, test.arguments)

@@ -1,0 +1,145 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A list of processes, as a model reads it.
+type listed struct {
+	Processes []struct {
+		ProcessID string        `json:"process_id"`
+		State     procmgr.State `json:"state"`
+		Command   string        `json:"command"`
+	} `json:"processes"`
+	Omitted    int    `json:"omitted"`
+	NextOffset int    `json:"next_offset"`
+	Note       string `json:"note"`
+}
+
+func (l listed) ids() (ids []string) {
+	for _, p := range l.Processes {
+		ids = append(ids, p.ProcessID)
+	}
+	return ids
+}
+
+// history is the processes that a test makes, one second after the other.
+type history []procmgr.Process
+
+func (h *history) add(n int, state procmgr.State, background bool) *history {
+	for range n {
+		p := running(fmt.Sprintf("%c%d", state[0], len(*h)), "").Process
+		p.Command = "make " + strings.Repeat("x", 300)
+		p.State, p.Background = state, background
+		p.StartedAt = began.Add(time.Duration(len(*h)) * time.Second)
+		*h = append(*h, p)
+	}
+	return h
+}
+
+// list asks for a page; offset is "" for none.
+func (h *history) list(t *testing.T, opts *toolset.Options, offset string) (l listed, size int) {
+	t.Helper()
+	m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return *h, nil }}
+	arguments := "{}"
+	if offset != "" {
+		arguments = `{"offset":` + offset + `}`
+	}
+	res, _ := call(t, m, opts, "process_list", arguments)
+	require.False(t, res.IsError, res.Content)
+	require.NoError(t, json.Unmarshal([]byte(res.Content), &l))
+	return l, len(res.Content)
+}
+
+// Nothing that lives is left out, however much there is, and nothing that has
+// ended pushes a background process out of sight.
+func TestListHasAllThatLives(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		history *history
+		first   []string // ids that the first page begins with
+		shown   int
+	}{
+		{"as many as usual", new(history).add(8, procmgr.Exited, false).add(12, procmgr.Running, true), []string{"r19", "r18"}, 20},
+		{"30 run", new(history).add(30, procmgr.Running, true), []string{"r29", "r28"}, 30},
+		{"64 run, some have ended", new(history).add(10, procmgr.Exited, true).add(64, procmgr.Running, false), []string{"r73"}, 69},
+		{"what is detached lives", new(history).add(25, procmgr.Detached, false).add(30, procmgr.Exited, false), []string{"d24"}, 30},
+		{"a state that nobody could tell", new(history).add(1, "?", false).add(30, procmgr.Exited, false), []string{"?0"}, 20},
+		{"a background job and 21 short commands", new(history).add(1, procmgr.Exited, true).add(21, procmgr.Exited, false), []string{"e0", "e21"}, 20},
+		{"background jobs behind what lives", new(history).add(2, procmgr.Exited, true).add(21, procmgr.Exited, false).add(1, procmgr.Running, false), []string{"r23", "e1", "e0", "e22"}, 20},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.name == "a state that nobody could tell" {
+				(*tt.history)[0].State = ""
+			}
+			page, _ := tt.history.list(t, nil, "")
+			require.Len(t, page.Processes, tt.shown)
+			require.Equal(t, tt.first, page.ids()[:len(tt.first)])
+			for i, p := range *tt.history {
+				if p.State != procmgr.Exited {
+					require.Contains(t, page.ids(), p.ID, i)
+				}
+			}
+			// The rest is to be had, each process once.
+			all, omitted := page.ids(), page.Omitted
+			require.Equal(t, len(*tt.history)-tt.shown, omitted)
+			for page.Omitted > 0 {
+				require.Equal(t, len(all), page.NextOffset)
+				page, _ = tt.history.list(t, nil, fmt.Sprint(page.NextOffset))
+				require.NotEmpty(t, page.Processes)
+				all = append(all, page.ids()...)
+			}
+			require.Zero(t, page.NextOffset)
+			var want []string
+			for _, p := range *tt.history {
+				want = append(want, p.ID)
+			}
+			require.ElementsMatch(t, want, all)
+		})
+	}
+}
+
+func TestListOffset(t *testing.T) {
+	t.Parallel()
+	h := new(history).add(45, procmgr.Exited, false)
+	page, _ := h.list(t, nil, `"40"`)
+	require.Equal(t, []string{"e4", "e3", "e2", "e1", "e0"}, page.ids())
+	page, _ = h.list(t, nil, "45")
+	require.Empty(t, page.Processes)
+	require.Equal(t, "There are only 45 processes.", page.Note)
+	page, _ = h.list(t, nil, "9007199254740993")
+	require.Empty(t, page.Processes)
+
+	m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return *h, nil }}
+	res, _ := call(t, m, nil, "process_list", `{"offset":-1}`)
+	require.True(t, res.IsError)
+	res, _ = call(t, m, nil, "process_list", `{"next_offset":20}`)
+	require.Contains(t, res.Content, `it is called \"offset\"`)
+}
+
+// A list keeps to the limit of a result by the length of its commands, and not
+// by leaving out what lives.
+func TestListIsBounded(t *testing.T) {
+	t.Parallel()
+	h := new(history).add(200, procmgr.Running, true)
+	for i := range *h {
+		(*h)[i].Command = strings.Repeat("\x00", 1000)
+		(*h)[i].WorkDir = "/" + strings.Repeat("d", 1000)
+	}
+	page, size := h.list(t, nil, "")
+	require.Len(t, page.Processes, 200)
+	require.LessOrEqual(t, size, headtail.DefaultTextLimit)
+	require.NotEmpty(t, page.Processes[0].Command)
+}
