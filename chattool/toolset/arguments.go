@@ -18,6 +18,11 @@ import (
 // from costing memory.
 const maxArguments = 4 << 20
 
+// described is an argument that many models have learned to send along: what a
+// call is for, in words. It changes nothing that is run, so a call does not fail
+// for it. Each other argument that a tool does not have is refused.
+const described = "description"
+
 // An argument is a pointer to a field of an arguments struct. decode sets it
 // from what the model sent, which is never null. What it leaves alone keeps
 // the value that the struct came with. Its error says what was expected.
@@ -34,6 +39,7 @@ func decode(raw json.RawMessage, arguments any) error {
 	if err != nil {
 		return err
 	}
+	delete(members, described)
 	into := reflect.ValueOf(arguments).Elem()
 	// A misspelled name comes before what is missing: it is the cause.
 	if err := unknown(members, into.Type()); err != nil {

@@ -105,13 +105,17 @@
 //
 // # Arguments
 //
-// Durations may be "30s", "1m30s", "30", 30 or 1.5, the last three in seconds;
-// "" and null are the default. A number over 3,600 is refused, since 120000 is
-// meant as milliseconds. Booleans and offsets may come as strings, signals as
+// Durations may be "30s", "1m30s", "10 minutes", "1 hour and 5 min", "30", 30 or
+// 1.5, the last three in seconds; "" and null are the default. A number over 600
+// without a unit is refused with both of its readings, since 1000 may be meant as
+// milliseconds. Booleans and offsets may come as strings, signals as
 // SIGTERM or 15, the arguments of a call as a JSON string that holds the
 // object, and none at all as "" or null. An argument that a tool does not have
 // is refused and never ignored: dropping a misspelled one would run something
-// else than was asked for.
+// else than was asked for. The one exception is description, by which many models
+// say what a call is for. A workdir may begin with ~, see
+// [procmgr.StartRequest]. A since beyond the end reads nothing, and the note
+// says where the output ends.
 //
 // # The trailing &
 //

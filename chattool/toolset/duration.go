@@ -6,14 +6,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/xerrors"
 )
 
-// maxSeconds is the largest number that is taken as seconds where no unit is
-// given. Models that are used to milliseconds write 120000 for two minutes;
-// nobody writes more than an hour in bare seconds.
-const maxSeconds = 3600
+// maxSeconds is the largest number without a unit that is taken for seconds.
+// Models that are used to milliseconds write 1000 for a second and 120000 for two
+// minutes, and few write more than ten minutes in seconds.
+const maxSeconds = 600
+
+// mostSeconds is what a time.Duration holds.
+const mostSeconds = float64(math.MaxInt64 / int64(time.Second))
+
+// unitSeconds are the units that people write, in seconds.
+var unitSeconds = map[string]float64{
+	"ms": 0.001, "msec": 0.001, "msecs": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
+	"s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+	"m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+	"h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
+}
 
 // duration is how long to wait; "" leaves it alone.
 type duration time.Duration
@@ -34,7 +46,8 @@ func (d *duration) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// parseDuration reads a Go duration or a number of seconds.
+// parseDuration reads a Go duration, one as people write it ("10 minutes", "1 hr,
+// 5 min."), or a number of seconds.
 func parseDuration(value string) (time.Duration, error) {
 	if strings.Trim(value, "0123456789.eE+-") == "" {
 		if seconds, err := strconv.ParseFloat(value, 64); err == nil || math.IsInf(seconds, 0) {
@@ -42,31 +55,72 @@ func parseDuration(value string) (time.Duration, error) {
 		}
 	}
 	d, err := time.ParseDuration(value)
-	switch {
-	case err != nil:
-		return 0, xerrors.Errorf(`got %.60q, want a duration such as "30s" or "1m30s"`, value)
-	case d < 0:
+	if err != nil {
+		amount, minus := strings.CutPrefix(value, "-")
+		seconds, ok := inSeconds(strings.ToLower(amount))
+		switch {
+		case !ok:
+			return 0, xerrors.Errorf(`got %.60q, want a duration such as "30s" or "1m30s"`, value)
+		case minus:
+			return 0, negative(value)
+		case seconds >= mostSeconds:
+			return 0, tooLong(value)
+		}
+		d = fromFloat(seconds)
+	}
+	if d < 0 {
 		return 0, negative(value)
 	}
 	return d, nil
 }
 
+// inSeconds reads amounts with their units, one after the other.
+func inSeconds(value string) (total float64, ok bool) {
+	letter := func(r rune) bool { return 'a' <= r && r <= 'z' }
+	for value != "" {
+		number := value[:len(value)-len(strings.TrimLeft(value, "0123456789."))]
+		n, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return 0, false
+		}
+		value = strings.TrimLeftFunc(value[len(number):], unicode.IsSpace)
+		unit := value[:len(value)-len(strings.TrimLeftFunc(value, letter))]
+		each, known := unitSeconds[unit]
+		if !known {
+			return 0, false
+		}
+		total += n * each
+		value = strings.TrimPrefix(value[len(unit):], ".")
+		value = strings.TrimLeftFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+		value = strings.TrimPrefix(value, "and ")
+	}
+	return total, true
+}
+
 // fromSeconds takes a number without a unit for seconds, unless it looks like
 // milliseconds.
 func fromSeconds(value string, seconds float64) (time.Duration, error) {
-	const most = float64(math.MaxInt64 / int64(time.Second))
 	switch {
 	case seconds < 0:
 		return 0, negative(value)
 	case seconds <= maxSeconds:
-		return time.Duration(math.Round(seconds * float64(time.Second))), nil
-	case seconds >= most:
-		return 0, xerrors.Errorf(`got %.60s, which is too long; want a duration such as "30s" or "1m30s"`, value)
+		return fromFloat(seconds), nil
+	case seconds >= mostSeconds:
+		return 0, tooLong(value)
 	}
 	asMilliseconds := time.Duration(seconds * float64(time.Millisecond))
 	asSeconds := time.Duration(seconds * float64(time.Second))
 	return 0, xerrors.Errorf("got %.60s without a unit: milliseconds would be %q, seconds would be %q; write the one that is meant",
 		value, spell(asMilliseconds), spell(asSeconds))
+}
+
+// fromFloat returns a duration of so many seconds, which it can hold.
+func fromFloat(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds * float64(time.Second)))
+}
+
+func tooLong(value string) error {
+	return xerrors.Errorf(`got %.60s, which is too long; want a duration such as "30s" or "1m30s"`, value)
 }
 
 func negative(value string) error {

@@ -57,6 +57,13 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return rep.result(&snapshot)
 	}
 	rep := s.read(out, req.From, clamped)
+	switch since := int64(args.Since); {
+	case since <= out.Next:
+	case alive(out.Process):
+		rep.add("since %d lies beyond the end: the output ends at %d so far.", since, out.Next)
+	default:
+		rep.add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
+	}
 	switch {
 	case req.Until == "":
 	case out.Matched:

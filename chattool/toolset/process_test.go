@@ -19,6 +19,8 @@ func TestProcessOutput(t *testing.T) {
 	t.Parallel()
 	matched := running("p1", "listening")
 	matched.Matched = true
+	later := running("p1", "x")
+	later.Next = 13
 	gone := exited("p1", 0, "")
 	gone.Truncated = &headtail.Truncation{OriginalBytes: 5, OmittedBytes: 5, Strategy: "head_tail"}
 	for _, tt := range []struct {
@@ -31,7 +33,10 @@ func TestProcessOutput(t *testing.T) {
 		{name: "defaults", out: exited("p1", 0, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}, success: true},
 		{name: "failed", out: exited("p1", 2, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}},
 		{name: "snapshot", arguments: `,"wait_timeout":"0s"`, out: running("p1", "x"), success: true, lives: true},
-		{name: "from an offset", arguments: `,"wait_timeout":"0s","since":12`, out: running("p1", "x"), req: procmgr.OutputRequest{From: 12}, success: true, lives: true},
+		{name: "from an offset", arguments: `,"wait_timeout":"0s","since":12`, out: later, req: procmgr.OutputRequest{From: 12}, success: true, lives: true},
+		{name: "from the end", arguments: `,"wait_timeout":"0s","since":13`, out: later, req: procmgr.OutputRequest{From: 13}, success: true, lives: true},
+		{name: "from beyond the end", arguments: `,"wait_timeout":"0s","since":14`, out: later, req: procmgr.OutputRequest{From: 14}, success: true, lives: true, note: "since 14 lies beyond the end: the output ends at 13 so far."},
+		{name: "from beyond the end of all", arguments: `,"wait_timeout":"0s","since":99`, out: exited("p1", 0, "x"), req: procmgr.OutputRequest{From: 99}, success: true, note: "since 99 lies beyond the end: the output ends at 1."},
 		{name: "clamped", arguments: `,"wait_timeout":"9h"`, out: running("p1", "x"), req: procmgr.OutputRequest{Wait: 4 * time.Hour}, success: true, lives: true, note: "wait_timeout was cut from 9h"},
 		{name: "detached", out: detached("p1", 0, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}, success: true, lives: true, note: "processes that it started live on"},
 		{name: "detached and failed", out: detached("p1", 1, "x"), req: procmgr.OutputRequest{Wait: 10 * time.Second}, lives: true, note: "live on"},
