@@ -29,6 +29,7 @@
 //	exit_code              absent while it is not known
 //	signal                 such as "SIGKILL", where one ended the shell
 //	state                  running, detached or exited
+//	workdir                where it runs, if the chat was not told so last
 //	wall_duration_ms       from the start to the end, or until now
 //	error                  what went wrong, in words
 //	truncated              what output leaves out, absent where nothing
@@ -36,6 +37,11 @@
 //	background_process_id  the ID, while the process lives or may live
 //	next_offset            what to pass as since to read on
 //	log_path               a file with all of the output, where the manager keeps one
+//
+// workdir is in the first result of a chat, and in each one of a process that runs
+// elsewhere than the last one that was told, so that a model knows where it is. If
+// the manager has passed over the directory that it was set up with, the note says
+// so beside it. A manager without chats is taken for one chat.
 //
 // execute leaves next_offset out once nothing lives, and log_path is there only
 // where the process lives or output is truncated. process_signal returns the

@@ -109,6 +109,7 @@ func unfinished(out procmgr.Output, err error) bool {
 func (r *run) started(out procmgr.Output, trouble string) Result {
 	p := out.Process
 	rep := r.set.describe(out)
+	rep.place(&r.set.places, r.m, out)
 	if out.Attached {
 		rep.add("This process was started by an earlier call with the same id; nothing was run again.")
 	}

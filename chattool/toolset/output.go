@@ -48,7 +48,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 			rep.add("The process may well live. Try again, and tell the user if it stays so.")
 			return Result{IsError: true, Content: encode(rep)}
 		}
-		rep := s.read(snapshot, req.From, "")
+		rep := s.read(m, snapshot, req.From, "")
 		if alive(snapshot.Process) {
 			rep.Success = false
 			rep.Error = "waiting failed: " + words(err)
@@ -56,7 +56,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		}
 		return rep.result(&snapshot)
 	}
-	rep := s.read(out, req.From, clamped)
+	rep := s.read(m, out, req.From, clamped)
 	switch since := int64(args.Since); {
 	case since <= out.Next:
 	case alive(out.Process):
@@ -80,8 +80,9 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 }
 
 // read reports on a process that was asked for by its ID, from an offset on.
-func (s *Set) read(out procmgr.Output, from int64, clamped string) report {
+func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
 	rep := s.describeFrom(out, from)
+	rep.place(&s.places, m, out)
 	rep.NextOffset = &out.Next
 	rep.add(clamped)
 	if out.Process.State == procmgr.Detached {

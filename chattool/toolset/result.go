@@ -20,6 +20,7 @@ type report struct {
 	ExitCode            *int                 `json:"exit_code,omitempty"`
 	Signal              string               `json:"signal,omitempty"`
 	State               procmgr.State        `json:"state,omitempty"`
+	WorkDir             string               `json:"workdir,omitempty"`
 	WallDurationMS      *int64               `json:"wall_duration_ms,omitempty"`
 	Error               string               `json:"error,omitempty"`
 	Truncated           *headtail.Truncation `json:"truncated,omitempty"`

@@ -122,6 +122,7 @@ type Set struct {
 	managers Resolver
 	opts     Options
 	tools    []tool // in the order of Definitions; never changed
+	places   places
 }
 
 // A tool is one tool of a Set.

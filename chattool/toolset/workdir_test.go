@@ -1,0 +1,139 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// placed is a manager whose processes run where the request says, else in /home.
+func placed(chat, passedOver string) *fake {
+	at := func(id, dir string) procmgr.Output {
+		out := exited(id, 0, "")
+		out.Process.ChatID, out.Process.WorkDir = chat, dir
+		if dir == "" {
+			out.Process.WorkDir, out.PassedOver = "/home", passedOver
+		}
+		return out
+	}
+	return &fake{
+		start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+			return at(req.ID, req.WorkDir), nil
+		},
+		output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+			return at(id, map[string]string{"elsewhere": "/srv"}[id]), nil
+		},
+	}
+}
+
+// A step is a call, and the workdir that its result has to name; "" for none.
+type step struct{ tool, arguments, want string }
+
+// walk makes calls one after the other.
+func walk(t *testing.T, set *toolset.Set, ctx context.Context, steps ...step) {
+	t.Helper()
+	for i, s := range steps {
+		got := contents(t, set.Call(ctx, toolset.Call{Name: s.tool, Arguments: json.RawMessage(s.arguments)}))
+		dir, _ := got["workdir"].(string)
+		require.Equal(t, s.want, dir, "call %d: %s %s", i, s.tool, s.arguments)
+	}
+}
+
+// A model is told where it is: in the first result, and whenever that changes.
+func TestWorkDirIsTold(t *testing.T) {
+	t.Parallel()
+	for _, chat := range []string{"", "chat-1"} {
+		t.Run("chat "+chat, func(t *testing.T) {
+			t.Parallel()
+			walk(t, toolset.New(toolset.Static(placed(chat, "")), nil), t.Context(),
+				step{"process_list", `{}`, ""},
+				step{"execute", `{"command":"x"}`, "/home"},
+				step{"execute", `{"command":"x"}`, ""},
+				step{"process_output", `{"process_id":"a"}`, ""},
+				step{"execute", `{"command":"x","workdir":"/home"}`, ""},
+				step{"execute", `{"command":"x","workdir":"/tmp"}`, "/tmp"},
+				step{"execute", `{"command":"x","workdir":"/tmp","run_in_background":true}`, ""},
+				step{"process_output", `{"process_id":"elsewhere"}`, "/srv"},
+				step{"process_signal", `{"process_id":"a","signal":"kill"}`, ""},
+				step{"execute", `{"command":"x"}`, "/home"},
+				step{"execute", `{"command":" "}`, ""},
+				step{"execute", `{"command":"x"}`, ""},
+			)
+		})
+	}
+	t.Run("the first result is of process_output", func(t *testing.T) {
+		t.Parallel()
+		walk(t, toolset.New(toolset.Static(placed("chat-1", "")), nil), t.Context(),
+			step{"process_output", `{"process_id":"a"}`, "/home"},
+			step{"execute", `{"command":"x"}`, ""},
+		)
+	})
+	t.Run("no directory known", func(t *testing.T) {
+		t.Parallel()
+		walk(t, toolset.New(toolset.Static(&fake{}), nil), t.Context(), step{"execute", `{"command":"x"}`, ""})
+	})
+}
+
+// odd is a Manager that is no key of a map.
+type odd struct {
+	procmgr.Manager
+	_ []int
+}
+
+// Each chat is told for itself; a chat is known by its ID, since its manager may
+// be made anew for each call.
+func TestWorkDirIsToldToEachChat(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+		return ctx.Value(key{}).(func() procmgr.Manager)(), nil
+	}, nil)
+	in := func(manager func() procmgr.Manager) context.Context {
+		return context.WithValue(t.Context(), key{}, manager)
+	}
+	a := in(func() procmgr.Manager { return placed("a", "") })
+	b := in(func() procmgr.Manager { return placed("b", "") })
+	one, two := placed("", ""), placed("", "")
+	told, known := step{"execute", `{"command":"x"}`, "/home"}, step{"execute", `{"command":"x"}`, ""}
+	walk(t, set, a, told, known)
+	walk(t, set, b, told, known)
+	walk(t, set, in(func() procmgr.Manager { return one }), told, known)
+	walk(t, set, in(func() procmgr.Manager { return two }), told, known)
+	walk(t, set, in(func() procmgr.Manager { return odd{Manager: one} }), told, known)
+	walk(t, set, a, known)
+
+	// Beyond a bound all are told once more, and nothing grows.
+	for i := range 2000 {
+		walk(t, set, in(func() procmgr.Manager { return placed(fmt.Sprint("chat ", i), "") }), told)
+	}
+	walk(t, set, a, told, known)
+}
+
+// A directory that was passed over is said beside the one that was taken.
+func TestPassedOverIsTold(t *testing.T) {
+	t.Parallel()
+	const why = "no such directory: /srv/app"
+	const note = "The working directory is /home: the one that was set up cannot be used (" + why + ")."
+	m := placed("a", why)
+	set := toolset.New(toolset.Static(m), nil)
+	for i, tt := range []struct{ arguments, workdir, note string }{
+		{`{"command":"x"}`, "/home", note},
+		{`{"command":"x"}`, "", ""},
+		{`{"command":"x","workdir":"/home"}`, "", ""},
+		{`{"command":"x"}`, "", ""},
+		{`{"command":"x","workdir":"/tmp"}`, "/tmp", ""},
+		{`{"command":"x"}`, "/home", note},
+	} {
+		got := contents(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(tt.arguments)}))
+		dir, _ := got["workdir"].(string)
+		said, _ := got["note"].(string)
+		require.Equal(t, tt.workdir, dir, "call %d", i)
+		require.Equal(t, tt.note, said, "call %d", i)
+	}
+}
