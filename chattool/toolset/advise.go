@@ -17,7 +17,7 @@ func (s *Set) advise(rep *report, a advice.Result) {
 	if ms := wallDuration(p); ms != nil {
 		a.Ran = time.Duration(*ms) * time.Millisecond
 	}
-	a.Tools = advice.Tools{Execute: toolExecute, Output: toolOutput}
+	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output}
 	if s.opts.ReadFileTool != noTool {
 		a.Tools.ReadFile = s.opts.ReadFileTool
 	}

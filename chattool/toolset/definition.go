@@ -21,8 +21,8 @@ type Definition struct {
 const executeDescription = `Run a shell command (sh -c) and return its output and exit code. ` +
 	`Each call is a new shell: cd and variables do not carry over, use workdir. ` +
 	`There is no terminal and stdin is empty, so use flags such as -y instead of prompts. ` +
-	`A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with process_output and process_signal; do not run it again. ` +
-	`Set run_in_background for servers, watchers and long jobs, and wait for them with the wait_for of process_output, not with sleep.`
+	`A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with {process_output} and {process_signal}; do not run it again. ` +
+	`Set run_in_background for servers, watchers and long jobs, and wait for them with the wait_for of {process_output}, not with sleep.`
 
 const outputDescription = `Read what a process has printed and whether it has ended. ` +
 	`Waits until it ends, until wait_for matches, or until wait_timeout is over; the process runs on. ` +
@@ -34,7 +34,7 @@ const listDescription = `List the processes with their ids, commands, states and
 
 const signalDescription = `End or interrupt a process and everything that it has started, and return its state. ` +
 	`Use terminate first, and kill if the process still runs afterwards. ` +
-	`What it has printed can still be read with process_output.`
+	`What it has printed can still be read with {process_output}.`
 
 // The arguments of the tools. Each field's type is an [argument]; a name
 // without omitempty is required. The tags: description is for the model, with
@@ -49,7 +49,7 @@ type executeArgs struct {
 }
 
 type outputArgs struct {
-	ProcessID   processID `json:"process_id" description:"The background_process_id that execute returned, or one from process_list." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	ProcessID   processID `json:"process_id" description:"The background_process_id that {execute} returned, or one from {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
 	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait, such as \"30s\"; default {default}, at most {max}. \"0s\" returns at once with what there is." alias:"timeout,wait,timeout_ms,timeout_seconds"`
 	Since       offset    `json:"since,omitempty" description:"Only read output from this byte offset on: next_offset of an earlier result. Default 0, the beginning." alias:"offset,from,start,next_offset"`
 	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line of the output read matches this regular expression (RE2), such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
@@ -60,13 +60,17 @@ type listArgs struct {
 }
 
 type signalArgs struct {
-	ProcessID processID  `json:"process_id" description:"The background_process_id that execute returned, or one from process_list." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	ProcessID processID  `json:"process_id" description:"The background_process_id that {execute} returned, or one from {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
 	Signal    signalName `json:"signal" description:"terminate asks it to end (SIGTERM), interrupt is Ctrl-C (SIGINT), kill ends it for certain (SIGKILL)." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
 }
 
-// fill puts the Set's own times into a description.
+// fill puts the Set's own names and times into a description.
 func (s *Set) fill(description string) string {
 	return strings.NewReplacer(
+		"{execute}", s.names.execute,
+		"{process_output}", s.names.output,
+		"{process_list}", s.names.list,
+		"{process_signal}", s.names.signal,
 		"{default}", spell(s.opts.DefaultTimeout),
 		"{max}", spell(s.opts.MaxTimeout),
 	).Replace(description)

@@ -9,7 +9,8 @@
 //
 // The processes belong to a [procmgr.Manager], which a [Resolver] names at
 // every call, so that one Set serves every chat and every machine. For
-// charm.land/fantasy, package chattool wraps this one.
+// charm.land/fantasy, package chattool wraps this one. A host whose interface
+// knows the tools by other names sets Options.Names.
 //
 // # What a model can rely on
 //

@@ -49,9 +49,24 @@ func failures(call string) []error {
 // Whatever a manager answers, a model reads no word that is for programs.
 func TestErrorsAreForAModel(t *testing.T) {
 	t.Parallel()
+	eachFailure(t, nil, func(_, content string) { requirePlain(t, content, "p1") })
+}
+
+// eachFailure makes every call that a manager or a resolver can fail, canceled and
+// not, and shows what the model reads. names is for Options.Names.
+func eachFailure(t *testing.T, names map[string]string, show func(tool, content string)) {
 	var current *fake
-	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return current, nil }, fixed())
-	check := func(m *fake, canceled bool, tool, arguments string) {
+	opts := fixed()
+	opts.Names = names
+	ask := func(set *toolset.Set, ctx context.Context, tool, arguments string) {
+		called := tool
+		if name, ok := names[tool]; ok {
+			called = name
+		}
+		show(tool, set.Call(ctx, toolset.Call{Name: called, Arguments: json.RawMessage(arguments)}).Content)
+	}
+	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return current, nil }, opts)
+	call := func(m *fake, canceled bool, tool, arguments string) {
 		current = m
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -66,7 +81,7 @@ func TestErrorsAreForAModel(t *testing.T) {
 				return output(ctx, id, req)
 			}
 		}
-		requirePlain(t, set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Content, "p1")
+		ask(set, ctx, tool, arguments)
 	}
 	begun := []procmgr.Output{{}, {Process: procmgr.Process{ID: "p1"}}, running("p1", "so far"), exited("p1", 1, "")}
 	for _, output := range failures("output") {
@@ -82,17 +97,17 @@ func TestErrorsAreForAModel(t *testing.T) {
 			for _, canceled := range []bool{false, true} {
 				for _, start := range failures("start") {
 					for _, out := range begun {
-						check(m(start, nil, out), canceled, "execute", `{"command":"x"}`)
-						check(m(start, nil, out), canceled, "execute", `{"command":"x","run_in_background":true}`)
+						call(m(start, nil, out), canceled, "execute", `{"command":"x"}`)
+						call(m(start, nil, out), canceled, "execute", `{"command":"x","run_in_background":true}`)
 					}
 				}
 				for _, signal := range failures("signal") {
-					check(m(nil, signal, running("p1", "")), canceled, "execute", `{"command":"x"}`)
-					check(m(nil, signal, running("p1", "")), canceled, "process_signal", `{"process_id":"p1","signal":"terminate"}`)
-					check(m(nil, signal, running("p1", "")), canceled, "process_signal", `{"process_id":"p1","signal":"kill"}`)
+					call(m(nil, signal, running("p1", "")), canceled, "execute", `{"command":"x"}`)
+					call(m(nil, signal, running("p1", "")), canceled, "process_signal", `{"process_id":"p1","signal":"terminate"}`)
+					call(m(nil, signal, running("p1", "")), canceled, "process_signal", `{"process_id":"p1","signal":"kill"}`)
 				}
-				check(m(nil, nil, found), canceled, "process_output", `{"process_id":"p1","wait_for":"x"}`)
-				check(m(nil, nil, found), canceled, "process_list", `{}`)
+				call(m(nil, nil, found), canceled, "process_output", `{"process_id":"p1","wait_for":"x"}`)
+				call(m(nil, nil, found), canceled, "process_list", `{}`)
 			}
 		}
 	}
@@ -103,8 +118,7 @@ func TestErrorsAreForAModel(t *testing.T) {
 			"process_list":   `{}`,
 			"process_signal": `{"process_id":"p1","signal":"kill"}`,
 		} {
-			set := toolset.New(func(context.Context) (procmgr.Manager, error) { return nil, err }, nil)
-			requirePlain(t, set.Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Content, "p1")
+			ask(toolset.New(func(context.Context) (procmgr.Manager, error) { return nil, err }, opts), t.Context(), tool, arguments)
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 	args := executeArgs{Timeout: duration(s.opts.DefaultTimeout)}
 	if err := decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", toolExecute, words(err))
+		return refuse("%s: %s", s.names.execute, words(err))
 	}
 	if strings.TrimSpace(string(args.Command)) == "" {
-		return refuse(`%s: the argument "command" is empty`, toolExecute)
+		return refuse(`%s: the argument "command" is empty`, s.names.execute)
 	}
 	if ctx.Err() != nil {
 		return s.canceled(ctx, "nothing was started", nil, "")
@@ -121,16 +121,16 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 	case trouble != "" && !r.req.Background && alive(p) && p.State != procmgr.Detached:
 		rep.Success = false
 		rep.Error = trouble
-		rep.add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, toolOutput, p.ID)
+		rep.add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, r.set.names.output, p.ID)
 	case p.State == procmgr.Detached:
 		rep.add(`The shell has ended, but processes that it started in the background live on, as process %s. %s reads what they print, %s ends them.`,
-			p.ID, toolOutput, toolSignal)
+			p.ID, r.set.names.output, r.set.names.signal)
 	case p.State == procmgr.Exited && r.req.Background:
 		rep.add("The command has already ended.")
 	case p.State == procmgr.Exited:
 	case r.req.Background:
 		rep.add(`Runs in the background as process %s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, toolOutput, p.ID, out.Next, toolSignal)
+			p.ID, r.set.names.output, p.ID, out.Next, r.set.names.signal)
 	default:
 		rep.Success = false
 		rep.Error = "still running after " + spell(r.req.Wait) + ", the timeout; nothing was killed"
@@ -138,7 +138,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 			rep.Error = "still running when the call ran out of time; nothing was killed"
 		}
 		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
-			toolOutput, p.ID, out.Next, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), toolSignal, p.ID)
+			r.set.names.output, p.ID, out.Next, spell(min(max(2*r.req.Wait, time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal, p.ID)
 	}
 	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
 	return rep.result(&out)
@@ -156,13 +156,13 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result 
 		rep.Success = false
 		rep.Error = "the command was started, but its output could not be read: " + words(err)
 		rep.BackgroundProcessID = r.req.ID
-		rep.add(`Do not run it again: ask with %s {"process_id":%q} first.`, toolOutput, r.req.ID)
+		rep.add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.set.names.output, r.req.ID)
 		return Result{IsError: true, Content: encode(rep), Output: &out}
 	}
 	rep := report{
 		Error:               "it is unknown whether the command ran: " + words(err),
 		BackgroundProcessID: r.req.ID,
 	}
-	rep.add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", toolList, r.req.ID)
+	rep.add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.set.names.list, r.req.ID)
 	return Result{IsError: true, Content: encode(rep)}
 }

@@ -100,7 +100,7 @@ func (p *processID) decode(raw json.RawMessage) error {
 		return xerrors.Errorf(`got %s, want a process id as a string`, kind(raw))
 	}
 	if value == "" {
-		return xerrors.Errorf("it is empty; take the background_process_id that execute returned, or an id from %s", toolList)
+		return xerrors.New("it is empty; take the background_process_id of an earlier result, or an id from the list of processes")
 	}
 	if len(value) > 64 {
 		return xerrors.Errorf("got %d bytes, a process id has at most 64", len(value))

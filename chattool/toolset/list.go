@@ -48,7 +48,7 @@ type listed struct {
 func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	var args listArgs
 	if err := decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", toolList, words(err))
+		return refuse("%s: %s", s.names.list, words(err))
 	}
 	m, res, ok := s.manager(ctx)
 	if !ok {

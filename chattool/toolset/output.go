@@ -13,7 +13,7 @@ import (
 func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	args := outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}
 	if err := decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", toolOutput, words(err))
+		return refuse("%s: %s", s.names.output, words(err))
 	}
 	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
@@ -31,9 +31,9 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return s.canceled(ctx, "process "+id+" was left alone", &out, "")
 	case err == nil:
 	case errors.Is(err, procmgr.ErrNotFound):
-		return notFound(id, err)
+		return s.notFound(id, err)
 	case errors.Is(err, procmgr.ErrInvalid):
-		return refuse("%s: %s", toolOutput, words(err))
+		return refuse("%s: %s", s.names.output, words(err))
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("read", err)
 	case ctx.Err() != nil:
@@ -86,16 +86,16 @@ func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 	rep.NextOffset = &out.Next
 	rep.add(clamped)
 	if out.Process.State == procmgr.Detached {
-		rep.add("The shell has ended; processes that it started live on, and %s ends them.", toolSignal)
+		rep.add("The shell has ended; processes that it started live on, and %s ends them.", s.names.signal)
 	}
 	return rep
 }
 
 // notFound is the result of asking for a process that the manager does not know.
 // err is unknown too if the process was there.
-func notFound(id string, err error) Result {
+func (s *Set) notFound(id string, err error) Result {
 	if errors.Is(err, procmgr.ErrUnknown) {
 		return refuse("process %s is out of sight: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
 	}
-	return refuse("there is no process %s; %s shows those that there are", id, toolList)
+	return refuse("there is no process %s; %s shows those that there are", id, s.names.list)
 }

@@ -44,7 +44,7 @@ func (s *Set) describeFrom(out procmgr.Output, from int64) report {
 		Signal:         p.Signal,
 		State:          p.State,
 		WallDurationMS: wallDuration(p),
-		Error:          cause(p),
+		Error:          s.cause(p),
 		Truncated:      truncated,
 	}
 	if alive(p) {
@@ -133,7 +133,7 @@ func failed(p procmgr.Process) bool {
 }
 
 // cause says in words why a process failed, where its exit code does not.
-func cause(p procmgr.Process) string {
+func (s *Set) cause(p procmgr.Process) string {
 	if !failed(p) {
 		return ""
 	}
@@ -151,7 +151,7 @@ func cause(p procmgr.Process) string {
 		}
 		return "ended by " + signal
 	case procmgr.CauseRequest:
-		return "ended on request, by " + toolSignal + " or because its call was stopped"
+		return "ended on request, by " + s.names.signal + " or because its call was stopped"
 	case procmgr.CauseShutdown:
 		return "ended because the process manager was closed"
 	case procmgr.CauseLost:
@@ -201,10 +201,10 @@ func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id 
 
 // panicked is the result of a call that panicked. started is the process that
 // it may have started, or "".
-func panicked(p any, started string) Result {
+func (s *Set) panicked(p any, started string) Result {
 	r := report{Error: "the tool failed unexpectedly: " + clip(fmt.Sprint(p), maxWords), BackgroundProcessID: started}
 	if started != "" {
-		r.add("The command may have started as process %s: check with %s before running it again.", started, toolOutput)
+		r.add("The command may have started as process %s: check with %s before running it again.", started, s.names.output)
 	}
 	return Result{IsError: true, Content: encode(r)}
 }

@@ -12,14 +12,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// The tools, by the names that a model calls them by.
-const (
-	toolExecute = "execute"
-	toolOutput  = "process_output"
-	toolList    = "process_list"
-	toolSignal  = "process_signal"
-)
-
 // A Resolver names the manager that a call goes to. It is asked at every call,
 // with the call's context, so that a chat or a machine may be chosen by what
 // the context carries. An error, or a nil Manager, becomes a tool error that
@@ -59,6 +51,14 @@ type Options struct {
 	// named in a note after a command that only prints files; "read_file". "-"
 	// is for a host that has none, and no note.
 	ReadFileTool string
+	// Names are what the model knows the tools by, from the names of this
+	// package to the host's, such as {"execute": "bash"}; a tool that is not
+	// in it keeps its name. Definitions, the descriptions, and all that a
+	// result says have the host's names, and Call takes no others. An unknown
+	// key, an empty name and one name for two tools are mistakes of the host's:
+	// then the tools keep their own names, and every call is refused with an
+	// error that says what is wrong. The map is copied.
+	Names map[string]string
 	// ProcessID chooses the ID of the process that a call of execute starts:
 	// 1 to 64 characters of A-Z a-z 0-9 _ -. A host that replays calls
 	// returns the same ID for the same call, and the command runs once. It has
@@ -121,6 +121,8 @@ type Result struct {
 type Set struct {
 	managers Resolver
 	opts     Options
+	names    names
+	mistake  error  // in Options.Names: every call is refused
 	tools    []tool // in the order of Definitions; never changed
 	places   places
 }
@@ -135,6 +137,8 @@ type tool struct {
 // may be nil, and is copied.
 func New(managers Resolver, opts *Options) *Set {
 	s := &Set{managers: managers, opts: opts.withDefaults()}
+	s.names, s.mistake = ownNames.rename(s.opts.Names)
+	s.opts.Names = nil
 	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *string) Result) {
 		s.tools = append(s.tools, tool{run: run, def: Definition{
 			Name:        name,
@@ -145,16 +149,16 @@ func New(managers Resolver, opts *Options) *Set {
 	}
 	// Only what reads may run beside other calls: two commands of one step
 	// may depend on their order, and so may a signal.
-	define(toolExecute, executeDescription, executeArgs{}, false, s.execute)
-	define(toolOutput, outputDescription, outputArgs{}, true, s.output)
-	define(toolList, listDescription, listArgs{}, true, s.list)
-	define(toolSignal, signalDescription, signalArgs{}, false, s.signal)
+	define(s.names.execute, executeDescription, executeArgs{}, false, s.execute)
+	define(s.names.output, outputDescription, outputArgs{}, true, s.output)
+	define(s.names.list, listDescription, listArgs{}, true, s.list)
+	define(s.names.signal, signalDescription, signalArgs{}, false, s.signal)
 	return s
 }
 
 // Definitions returns the tools for a model's provider: execute,
-// process_output, process_list and process_signal, in this order. They are the
-// same at every call.
+// process_output, process_list and process_signal, in this order and by their
+// names in Options.Names. They are the same at every call.
 func (s *Set) Definitions() []Definition {
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
@@ -173,19 +177,18 @@ func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 	var started string
 	defer func() {
 		if p := recover(); p != nil {
-			res = panicked(p, started)
+			res = s.panicked(p, started)
 		}
 	}()
+	if s.mistake != nil {
+		return refuse("the tools are not set up as they should be, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake))
+	}
 	for _, t := range s.tools {
 		if t.def.Name == c.Name {
 			return t.run(ctx, c, &started)
 		}
 	}
-	names := make([]string, len(s.tools))
-	for i, t := range s.tools {
-		names[i] = t.def.Name
-	}
-	return refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(names, ", "))
+	return refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", "))
 }
 
 // manager asks the resolver. Where ok is false, the Result says why.

@@ -11,7 +11,7 @@ import (
 func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	var args signalArgs
 	if err := decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", toolSignal, words(err))
+		return refuse("%s: %s", s.names.signal, words(err))
 	}
 	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)
 	if ctx.Err() != nil {
@@ -36,11 +36,11 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 		}
 		return rep.result(&out)
 	case errors.Is(err, procmgr.ErrNotFound):
-		return notFound(id, err)
+		return s.notFound(id, err)
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("sent", err)
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict):
-		return refuse("%s: %s", toolSignal, words(err))
+		return refuse("%s: %s", s.names.signal, words(err))
 	case ctx.Err() != nil:
 		return s.canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
 	default:
@@ -53,7 +53,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 		if alive(out.Process) {
 			rep.Success = false
 			rep.Error = words(err)
-			rep.add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, toolOutput, id)
+			rep.add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, s.names.output, id)
 		}
 		return rep.result(&out)
 	}

@@ -198,7 +198,7 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result
 		BackgroundProcessID: r.req.ID,
 	}
 	rep.add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said that there is no such process, also when it is asked a second time.`,
-		r.req.ID, toolOutput, r.req.ID)
+		r.req.ID, r.set.names.output, r.req.ID)
 	return rep.result(nil)
 }
 

@@ -1,0 +1,43 @@
+package toolset
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/xerrors"
+)
+
+// names are what a model knows the tools by.
+type names struct{ execute, output, list, signal string }
+
+// ownNames are this package's, and the keys of Options.Names.
+var ownNames = names{execute: "execute", output: "process_output", list: "process_list", signal: "process_signal"}
+
+// all returns the names in the order of Definitions.
+func (n names) all() []string { return []string{n.execute, n.output, n.list, n.signal} }
+
+// rename returns the names with those of a host in their place. Its error says
+// what cannot be.
+func (n names) rename(to map[string]string) (names, error) {
+	renamed := n
+	for _, own := range slices.Sorted(maps.Keys(to)) {
+		place := map[string]*string{
+			n.execute: &renamed.execute, n.output: &renamed.output, n.list: &renamed.list, n.signal: &renamed.signal,
+		}[own]
+		switch {
+		case place == nil:
+			return n, xerrors.Errorf("it has %.60q, and the tools are %s", own, strings.Join(n.all(), ", "))
+		case to[own] == "":
+			return n, xerrors.Errorf("it has no name for %s", own)
+		}
+		*place = to[own]
+	}
+	all := renamed.all()
+	for i, name := range all {
+		if slices.Contains(all[:i], name) {
+			return n, xerrors.Errorf("it calls two tools %.60q", name)
+		}
+	}
+	return renamed, nil
+}
