@@ -60,12 +60,17 @@ type Options struct {
 	// error that says what is wrong. The map is copied.
 	Names map[string]string
 	// ProcessID chooses the ID of the process that a call of execute starts:
-	// 1 to 64 characters of A-Z a-z 0-9 _ -. A host that replays calls
-	// returns the same ID for the same call, and the command runs once. It has
-	// to be new for each other call of the chat: a provider's Call.ID often is
-	// not, since some count from 0 in each answer, while the place of a call
-	// in the conversation is. Where it is nil or returns "", each call gets a
-	// new one. It must be safe for concurrent use.
+	// 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that replays
+	// calls, after a crash or a lost answer: if it returns the same ID for a
+	// call that is made again, the call gets the process of the first time and
+	// runs nothing. If it is nil or returns "", each call gets a new ID, and
+	// one that is made twice runs twice, whatever its Call.ID is.
+	//
+	// The ID has to be new for each other call of the chat, or that call gets
+	// an error and does not run. A provider's Call.ID often is not, since some
+	// providers count from 0 in each answer. The place of a call in the
+	// conversation is: the number of the message and that of the call in it.
+	// ProcessID must be safe for concurrent use.
 	ProcessID func(ctx context.Context, c Call) string
 }
 
@@ -96,8 +101,8 @@ func (o *Options) withDefaults() Options {
 
 // A Call is one tool call of a model.
 type Call struct {
-	// ID is the provider's ID of the call. The tools do nothing with it
-	// themselves; it is for Options.ProcessID.
+	// ID is the provider's ID of the call. The tools do not look at it, and
+	// two calls with the same one run twice: it is for Options.ProcessID.
 	ID string
 	// Name is the tool's.
 	Name string

@@ -1,0 +1,53 @@
+//go:build linux || darwin || freebsd
+
+package toolset_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A host that replays calls names each by its place in the conversation. What the
+// provider calls it will not do: here both answers begin with call_0.
+func ExampleOptions_processID() {
+	dir, err := os.MkdirTemp("", "once")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close()
+
+	type placeKey struct{}
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
+		ProcessID: func(ctx context.Context, _ toolset.Call) string {
+			place, _ := ctx.Value(placeKey{}).(string)
+			return place
+		},
+	})
+	carryOut := func(place string) {
+		ctx := context.WithValue(context.Background(), placeKey{}, place)
+		res := set.Call(ctx, toolset.Call{
+			ID:        "call_0",
+			Name:      "execute",
+			Arguments: []byte(`{"command":"echo run >>log; grep -c run log"}`),
+		})
+		fmt.Printf("%s: runs so far: %s\n", place, strings.TrimSpace(res.Output.Text))
+	}
+	carryOut("message-3-call-0")
+	carryOut("message-3-call-0") // once more, since the result was lost
+	carryOut("message-5-call-0")
+	// Output:
+	// message-3-call-0: runs so far: 1
+	// message-3-call-0: runs so far: 1
+	// message-5-call-0: runs so far: 2
+}
