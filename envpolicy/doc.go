@@ -15,19 +15,37 @@
 // of their names (see [SecretNames]) and by values that are plainly secret
 // whatever they are called:
 //
-//   - a private key in PEM or OpenPGP armor;
-//   - a URL with a password in it, as in postgres://user:password@host/db, and
-//     a connection string with a password field; not in a proxy variable, which
-//     commands need in order to reach the network at all;
-//   - a webhook URL of Slack or Discord, which lets whoever has it post;
-//   - an Authorization header or a bearer token;
+//   - a private key in PEM or OpenPGP armor, also in base64, or in PuTTY's format;
+//   - 32 bytes as 0x and 64 hexadecimal digits, the key of an account of Ethereum,
+//     but only if the last word of the name is KEY, KEYS, PK, SK, PRIV, PRIVATE or
+//     SEED, since hashes look the same; not PUBLIC_KEY, PUB_KEY and CACHE_KEY;
+//   - a URL with a password in it, as in postgres://user:password@host/db; a data
+//     source name as user:password@tcp(host)/db; a connection string, an option
+//     or JSON with a password field; a line of a .netrc, an .npmrc or a nix.conf with one. Not
+//     in a proxy variable, which commands need in order to reach the network at all;
+//   - a URL that is a secret as a whole, since whoever has it may post or read: a
+//     webhook, as of Slack, Discord or Teams, or one that is signed;
+//   - an Authorization header, a bearer token, a cookie, and a header whose name is
+//     that of a secret, as X-Api-Key is;
 //   - a token with a well-known prefix, as GitHub's, Anthropic's, OpenAI's or
 //     AWS's keys have, and a JSON Web Token. The value must be the token and
-//     nothing else, and must look random: sk-learn is no key.
+//     nothing else but quotes, white space and a user's name, or a list of tokens
+//     by commas, and must look random: sk-learn is no key.
+//
+// What stands for a secret is none: $TOKEN, <token>, ***.
 //
 // Both are guesses. A secret under a harmless name and in no known form stays,
 // and now and then something harmless goes; [Policy.Exclude] and [Policy.Allow]
 // are for those, and [Report] names what went.
+//
+// # Git's settings
+//
+// Git takes settings from GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0
+// and so on, and fails if one of them is missing. If half of a pair is withheld,
+// as an Authorization header is, its place is taken by a setting that means
+// nothing, toolproc.withheld, and all others keep theirs. GIT_CONFIG_PARAMETERS,
+// by which git hands on what it got with -c, is withheld as a whole if there is a
+// secret in it.
 //
 // # What it does not protect against
 //

@@ -25,6 +25,7 @@ type variable struct {
 	nameLen  int    // of the name in entry; a setter may spell it otherwise
 	fate     fate
 	present  bool
+	filled   bool // withheld, and its place is taken by what means nothing
 }
 
 func (v *variable) value() string { return v.entry[v.nameLen+1:] }
@@ -96,7 +97,7 @@ func (e *environ) put(entry string, nameLen int) {
 		e.vars = append(e.vars, variable{name: name})
 	}
 	v := &e.vars[i]
-	v.entry, v.nameLen, v.present = entry, nameLen, true
+	v.entry, v.nameLen, v.present, v.filled = entry, nameLen, true, false
 }
 
 func (e *environ) putEntry(entry string) {
@@ -137,7 +138,7 @@ func (e *environ) result() ([]string, Report) {
 			env = append(env, v.entry)
 		}
 		switch {
-		case v.fate == withheld && !v.present:
+		case v.fate == withheld && (v.filled || !v.present):
 			report.Withheld = append(report.Withheld, v.name)
 		case v.fate == inherited && v.present && v.value() != v.original[len(v.name)+1:]:
 			report.Overridden = append(report.Overridden, v.name)

@@ -1,5 +1,7 @@
 package envpolicy
 
+import "strings"
+
 // Match is the pattern matcher.
 var Match = match
 
@@ -16,13 +18,35 @@ func (p Policy) ApplyOn(goos string, base []string, request map[string]string) (
 
 // HarmlessNames returns the patterns of the names that stay although one of
 // SecretNames matches.
-func HarmlessNames() []string { return append([]string(nil), harmlessNames...) }
+func HarmlessNames() []string {
+	patterns := append([]string(nil), harmlessNames...)
+	for word := range harmlessEnds {
+		patterns = append(patterns, "*_"+word)
+	}
+	return patterns
+}
 
-// SecretWords returns the words that SecretNames is made of.
+// SecretWords returns the words that SecretNames is made of, as they are listed.
 func SecretWords() []string {
 	var words []string
-	for w := range secretWords {
-		words = append(words, w)
+	for _, list := range secretLists {
+		words = append(words, strings.Fields(list)...)
 	}
 	return words
+}
+
+// A TokenForm is how the tokens of one service look.
+type TokenForm struct {
+	Prefix string
+	Length int  // of what follows the prefix, at least
+	Random bool // what follows must look random
+}
+
+// TokenForms returns all of them.
+func TokenForms() []TokenForm {
+	var forms []TokenForm
+	for _, f := range tokenForms {
+		forms = append(forms, TokenForm{f.prefix, f.length, f.random})
+	}
+	return forms
 }

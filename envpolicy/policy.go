@@ -79,11 +79,13 @@ func (i Inherit) String() string {
 type Report struct {
 	// Withheld are the names that were dropped as secrets or by Exclude, and
 	// that nothing has set since. A failing command may have wanted them. What
-	// Inherit, IncludeOnly or Unset alone removed is not among them.
+	// Inherit, IncludeOnly or Unset alone removed is not among them. A setting
+	// of git's is among them although something else has taken its place.
 	Withheld []string
 
 	// Overridden are the inherited names that have another value now, by
-	// NonInteractive, by Set or by the request.
+	// NonInteractive, by Set or by the request, or since they are half of one of
+	// git's settings of which the other half was withheld.
 	Overridden []string
 }
 
@@ -112,10 +114,15 @@ func (p Policy) Apply(base []string, request map[string]string) (env []string, r
 func (p *Policy) apply(goos string, base []string, request map[string]string) ([]string, Report) {
 	e := newEnviron(goos, base, len(nonInteractive)+len(p.Set)+len(request))
 	core := coreNames(goos)
+	broken := false // among git's settings may be half of one
 	for i := range e.vars {
 		v := &e.vars[i]
 		v.fate = p.judge(core, v.name, v.value())
 		v.present = v.fate == inherited
+		broken = broken || v.fate == withheld && isGitConfig(v.name)
+	}
+	if broken {
+		e.fillGitConfig()
 	}
 	if !p.Interactive {
 		for _, entry := range nonInteractive {
@@ -142,7 +149,7 @@ func (p *Policy) judge(core []string, name, value string) fate {
 		return dropped
 	}
 	// Allow is asked last: it has something to say about few variables.
-	unwanted := !p.KeepSecrets && (secretName(name) || secretValue(name, value)) || matchAny(p.Exclude, name)
+	unwanted := !p.KeepSecrets && secret(name, value) || matchAny(p.Exclude, name)
 	if unwanted && !matchAny(p.Allow, name) {
 		return withheld
 	}

@@ -1,182 +1,85 @@
 package envpolicy
 
 import (
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
-// A place is where in a name a word makes it a secret's.
-type place uint8
-
-const (
-	anywhere place = iota + 1
-	atEnd          // since elsewhere it has other meanings: JWT_ISSUER, PASS_COUNT
-)
-
-// secretWords has the words, and pairs of words, that make a name a secret's.
-// Most kinds of key are no secret (PUBLIC_KEY, GPG_KEY, CACHE_KEY), and PWD is a
-// directory for many, so KEY and PWD are here only with the word before them.
-// TOKENS is what models are billed by.
-var secretWords = map[string]place{
-	"APIKEY":        anywhere,
-	"APIKEYS":       anywhere,
-	"APISECRET":     anywhere,
-	"APITOKEN":      anywhere,
-	"ACCESSKEY":     anywhere,
-	"ACCESSTOKEN":   anywhere,
-	"AUTHKEY":       anywhere,
-	"AUTHTOKEN":     anywhere,
-	"CLIENTSECRET":  anywhere,
-	"CREDENTIAL":    anywhere,
-	"CREDENTIALS":   anywhere,
-	"CREDS":         anywhere,
-	"MNEMONIC":      anywhere,
-	"PASSPHRASE":    anywhere,
-	"PASSPHRASES":   anywhere,
-	"PASSWD":        anywhere,
-	"PASSWORD":      anywhere,
-	"PASSWORDS":     anywhere,
-	"PRIVATEKEY":    anywhere,
-	"SECRET":        anywhere,
-	"SECRETKEY":     anywhere,
-	"SECRETS":       anywhere,
-	"TOKEN":         anywhere,
-	"DBPASSWORD":    anywhere,
-	"MONGOPASSWORD": anywhere, // these four are what libpq and hosting platforms call them
-	"MYSQLPASSWORD": anywhere,
-	"PGPASSWORD":    anywhere,
-	"REDISPASSWORD": anywhere,
-
-	"AUTHORIZATION": atEnd,
-	"COOKIE":        atEnd,
-	"DBPASS":        atEnd,
-	"JWT":           atEnd,
-	"KEYPASS":       atEnd,
-	"PASS":          atEnd,
-	"PAT":           atEnd, // a personal access token
-	"PSK":           atEnd,
-	"SSHPASS":       atEnd,
-
-	"ACCESS_KEY":      anywhere,
-	"ACCESS_KEYS":     anywhere,
-	"ACCOUNT_KEY":     anywhere,
-	"ADMIN_KEY":       anywhere,
-	"ANTHROPIC_KEY":   anywhere,
-	"API_KEY":         anywhere,
-	"API_KEYS":        anywhere,
-	"APPLICATION_KEY": anywhere,
-	"APP_KEY":         anywhere,
-	"AUTH_KEY":        anywhere,
-	"AWS_KEY":         anywhere,
-	"AZURE_KEY":       anywhere,
-	"COOKIE_KEY":      anywhere,
-	"DECRYPTION_KEY":  anywhere,
-	"DEPLOY_KEY":      anywhere,
-	"ENCRYPTION_KEY":  anywhere,
-	"ENCRYPTION_KEYS": anywhere,
-	"FERNET_KEY":      anywhere,
-	"GEMINI_KEY":      anywhere,
-	"HMAC_KEY":        anywhere,
-	"JWT_KEY":         anywhere,
-	"KAGGLE_KEY":      anywhere,
-	"LICENSE_KEY":     anywhere,
-	"MASTER_KEY":      anywhere,
-	"OPENAI_KEY":      anywhere,
-	"PRIVATE_KEY":     anywhere,
-	"PRIVATE_KEYS":    anywhere,
-	"ROLE_KEY":        anywhere, // SUPABASE_SERVICE_ROLE_KEY
-	"ROOT_KEY":        anywhere,
-	"SERVICE_KEY":     anywhere,
-	"SESSION_KEY":     anywhere,
-	"SIGNING_KEY":     anywhere,
-	"SIGNING_KEYS":    anywhere,
-	"STORAGE_KEY":     anywhere,
-	"STRIPE_KEY":      anywhere,
-	"WEBHOOK_KEY":     anywhere,
-
-	"ADMIN_PWD": atEnd,
-	"DB_PWD":    atEnd,
-	"FTP_PWD":   atEnd,
-	"LDAP_PWD":  atEnd,
-	"MAIL_PWD":  atEnd,
-	"MYSQL_PWD": atEnd,
-	"REDIS_PWD": atEnd,
-	"SMTP_PWD":  atEnd,
-	"USER_PWD":  atEnd,
-
-	"BASIC_AUTH":    atEnd,
-	"COMPOSER_AUTH": atEnd,
-	"DOCKER_AUTH":   anywhere, // DOCKER_AUTH_CONFIG
-	"NPM_AUTH":      atEnd,
-	"REGISTRY_AUTH": atEnd,
-	"_AUTH":         atEnd, // npm_config__auth: an empty word and AUTH
-
-	"CUSTOM_HEADERS":  atEnd, // headers are where a key is sent: OTEL_EXPORTER_OTLP_HEADERS
-	"LOGS_HEADERS":    atEnd,
-	"METRICS_HEADERS": atEnd,
-	"OTLP_HEADERS":    atEnd,
-	"TRACES_HEADERS":  atEnd,
-
-	"CONNECTION_STRING": atEnd,
-	"RECOVERY_PHRASE":   atEnd,
-	"SEED_PHRASE":       atEnd,
-}
-
-// harmlessNames has patterns of names that stay in spite of a word in them: they
-// say where a secret is, how to get it, or what it is like.
-var harmlessNames = []string{
-	"*_FILE", "*_PATH", "*_DIR", "*_FD", "*_SOCK",
-	"*_URI", "*_URL", "*_ENDPOINT", "*_ARN", "*_NAME",
-	"*_COMMAND", "*_CMD", "*_HELPER", "*_PROVIDER",
-	"*_COUNT", "*_LENGTH", "*_LIMIT", "*_MAX", "*_MIN", "*_SIZE", "*_BUDGET",
-	"*_EXPIRATION", "*_EXPIRY", "*_LIFETIME", "*_TIMEOUT", "*_TTL",
-	"*_ALGORITHM", "*_ENABLED", "*_POLICY", "*_REQUIRED", "*_TYPE", "*_VERSION",
-	"*_PROXY",
-
-	// What is public about a pair of which the other half is the secret. Not so
-	// ACCESS_KEY_ID: AWS's is useless alone, but scanners of logs and of commits
-	// raise an alarm over it, and nothing works with half of the pair.
-	"*API_KEY_ID", "*ENCRYPTION_KEY_ID", "*MASTER_KEY_ID", "*PRIVATE_KEY_ID", "*SIGNING_KEY_ID",
-	"*TOKEN_ID",
-
-	"CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE", // paths, as *_FILE is
-	"GOOGLE_APPLICATION_CREDENTIALS",
-	"PASSWORD_STORE_*", // settings of pass; PASSWORD_STORE_KEY is the ID of a public key
-}
-
 // SecretNames returns the patterns of the names that are withheld by default,
 // sorted. For each of a list of words there are four of them, such as TOKEN,
-// TOKEN_*, *_TOKEN and *_TOKEN_*, or only the first and the third where a word
+// TOKEN_*, *_TOKEN and *_TOKEN_*, or only the first and the third if a word
 // means a secret at the end alone, such as PAT. So OPENAI_API_KEY, GITHUB_TOKEN
 // and GH_PAT go, and MAX_TOKENS, TOKENIZERS_PARALLELISM and KEYBOARD_LAYOUT
-// stay: words count, parts of them do not. When a name is compared with these
-// patterns, - and . in it count as _, so that spring.datasource.password goes.
+// stay: words count, parts of them do not.
+//
+// Before a name is compared with these patterns, - and . in it become _, several
+// of those become one, and a number at its end goes: spring.datasource.password,
+// Jwt__Key, API_KEY2 and GH_PAT_2 are withheld. A name in which the case changes
+// is compared a second time with its words taken apart, so that openaiApiKey is
+// OPENAI_API_KEY as well, and openAIKey OPEN_AI_KEY.
 //
 // Some names stay although a pattern matches:
 //
-//   - those that end in _FILE, _PATH, _DIR, _FD or _SOCK, and the variables
-//     GOOGLE_APPLICATION_CREDENTIALS and CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE,
-//     since they say where a secret is and not what it is; likewise _URL, _URI,
-//     _ENDPOINT, _ARN, _NAME, _COMMAND, _CMD, _HELPER and _PROVIDER;
-//   - those that end in what a secret is like: _COUNT, _LENGTH, _LIMIT, _MAX,
-//     _MIN, _SIZE, _BUDGET, _EXPIRATION, _EXPIRY, _LIFETIME, _TIMEOUT, _TTL,
-//     _ALGORITHM, _ENABLED, _POLICY, _REQUIRED, _TYPE and _VERSION;
-//   - those that end in API_KEY_ID, ENCRYPTION_KEY_ID, MASTER_KEY_ID,
+//   - those that say where a secret is and not what it is: they end in _FILE,
+//     _FILENAME, _FILEPATH, _PATH, _DIR, _DIRECTORY, _FOLDER, _LOCATION, _FD,
+//     _SOCK, _SOCKET, _URL, _URI, _ENDPOINT, _HOST, _PORT, _ARN, _NAME,
+//     _USERNAME, _REGION, _ADDRESS, _COMMAND, _CMD, _HELPER, _PROVIDER,
+//     _PROVIDERS, _BACKEND, _MANAGER, _NAMESPACE, _SOURCE, _STORE or _ENV_VAR, or
+//     are GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE
+//     or NSS_WRAPPER_PASSWD;
+//   - those that say what a secret is like: they end in _COUNT, _LEN, _LENGTH,
+//     _LIMIT, _MAX, _MIN, _SIZE, _BUDGET, _AGE, _EXPIRATION, _EXPIRES, _EXPIRES_IN,
+//     _EXPIRY, _LIFETIME, _TIMEOUT, _TTL, _MS, _SECONDS, _MINUTES, _HOURS, _DAYS,
+//     _ALGORITHM, _AUDIENCE, _DISABLED, _ENABLED, _FORMAT, _ISSUER, _ISSUER_ID,
+//     _METHOD, _MODE, _POLICY, _PREFIX, _REQUIRED, _SCOPE, _SCOPES, _SYMBOL,
+//     _TYPE or _VERSION, or say whether to ask for one (_ASK_PASS,
+//     _ASK_VAULT_PASS);
+//   - those that have the name of a header or of a cookie: they end in
+//     COOKIE_HEADER, KEY_HEADER, SECRET_HEADER, TOKEN_HEADER, CSRF_COOKIE or
+//     XSRF_COOKIE;
+//   - those that end in API_KEY_ID, ENCRYPTION_KEY_ID, KEY_KEY_ID, MASTER_KEY_ID,
 //     PRIVATE_KEY_ID, SIGNING_KEY_ID or TOKEN_ID, which are public; but
 //     AWS_ACCESS_KEY_ID goes, with the key that it belongs to;
-//   - PASSWORD_STORE_*, the settings of pass, and *_PROXY.
+//   - those whose values go to every browser: NEXT_PUBLIC_*, NUXT_PUBLIC_*,
+//     EXPO_PUBLIC_*, BUN_PUBLIC_*, NX_PUBLIC_*, PLASMO_PUBLIC_*, PUBLIC_*,
+//     REACT_APP_*, VUE_APP_*, NG_APP_*, VITE_*, GATSBY_*, STORYBOOK_*,
+//     *PUBLISHABLE_KEY, *ANON_KEY and *PUSHER_APP_KEY;
+//   - *_PROXY; PASSWORD_STORE_*, the settings of pass; the directories OLD_PWD,
+//     ORIG_PWD, ORIGINAL_PWD, INIT_PWD, HOST_PWD and SAVED_PWD; the cookies by
+//     which Jenkins finds its processes (JENKINS_NODE_COOKIE,
+//     JENKINS_SERVER_COOKIE, HUDSON_COOKIE, HUDSON_SERVER_COOKIE) and
+//     XDG_SESSION_COOKIE; *BOS_TOKEN, *EOS_TOKEN, *PAD_TOKEN and *STOP_TOKEN, which
+//     models know; *TOKEN_BUCKET_*, APPLICATIONINSIGHTS_CONNECTION_STRING,
+//     AZURE_TOKEN_CREDENTIALS, GCM_CREDENTIAL_CACHE_OPTIONS and
+//     STARSHIP_SESSION_KEY.
 //
-// Their values are looked at like any other, so DATABASE_PASSWORD_URL goes if
-// there is a password in it.
+// Whatever its name, a variable stays if the value shows that it is no secret:
+//
+//   - it is empty, or a yes or a no: true, false, yes, no, on, off;
+//   - it is a key that its service gives out for web pages: pk_live_…, pk_test_…,
+//     sb_publishable_…, or Mapbox' pk.…;
+//   - it is an absolute path, and the only words of a secret in the name are
+//     CREDENTIAL, CREDENTIALS, CREDS, PRIVATE_KEY, PRIVATEKEY, DEPLOY_KEY or *_PWD;
+//     MYSQL_PWD, DB_PWD and a few more are patterns of their own, and go;
+//   - it is 0x and 40 hexadecimal digits, the address of a contract, and the only
+//     such word is TOKEN.
+//
+// The values of the names that stay are looked at like any other, so
+// DATABASE_PASSWORD_URL goes if there is a password in it. In those that go to
+// every browser, a JSON Web Token and a key of Google's stay, since browsers are
+// given such; any other secret there is a mistake, and goes.
 //
 // The slice is the caller's to change; that changes nothing for [Policy.Apply].
 func SecretNames() []string {
 	patterns := make([]string, 0, 4*len(secretWords))
-	for _, word := range slices.Sorted(maps.Keys(secretWords)) {
-		patterns = append(patterns, word, "*_"+word)
-		if secretWords[word] == anywhere {
+	for word, where := range secretWords {
+		patterns = append(patterns, "*_"+word)
+		if where != directory {
+			patterns = append(patterns, word)
+		}
+		if where&(anywhere|contract|located) != 0 {
 			patterns = append(patterns, word+"_*", "*_"+word+"_*")
 		}
 	}
@@ -184,23 +87,138 @@ func SecretNames() []string {
 	return patterns
 }
 
-// secretName reports whether name is withheld by default. It is what SecretNames
-// and harmlessNames say together, but looks up each word and each pair of words
-// in place of matching hundreds of patterns.
-func secretName(name string) bool {
-	var buf [64]byte
-	folded := buf[:0]
+// allSecretNames are SecretNames for who does not change them.
+var allSecretNames = sync.OnceValue(SecretNames)
+
+// secretName reports whether name is withheld by default, whatever its value.
+// It is what SecretNames and harmlessNames say together.
+func secretName(name string) bool { return secretPlaces(name) != 0 }
+
+// secret reports whether a variable is withheld by default.
+func secret(name, value string) bool {
+	places := secretPlaces(name)
+	return places != 0 && !disproves(value, places) || secretValue(name, value)
+}
+
+// disproves reports whether a value shows that it is no secret, although the name
+// has words of the given kinds.
+func disproves(value string, places place) bool {
+	switch {
+	case len(value) <= len("false") && slices.Contains(answers, strings.ToLower(value)):
+		return true
+	case isPublishable(value):
+		return true
+	case places == contract:
+		return isAddress(value)
+	case places&^(located|directory) == 0:
+		return isAbsolute(value)
+	}
+	return false
+}
+
+// secretPlaces returns the kinds of the words that make name a secret's, or 0.
+func secretPlaces(name string) place {
+	var plainBuf, splitBuf [64]byte
+	plain, cased, ascii := fold(plainBuf[:0], name, false)
+	places := placesIn(plain, ascii)
+	var split []byte
+	if cased {
+		split, _, _ = fold(splitBuf[:0], name, true)
+		places |= placesIn(split, ascii)
+	}
+	if places == 0 || harmless(plain, ascii) || cased && harmless(split, ascii) {
+		return 0
+	}
+	return places
+}
+
+// harmless reports whether a folded name stays in spite of a word in it.
+func harmless(folded []byte, ascii bool) bool {
+	name := string(folded)
+	if !ascii {
+		for word := range harmlessEnds {
+			if match("*_"+word, name) {
+				return true
+			}
+		}
+		return matchAny(harmlessNames, name)
+	}
+	if i := strings.LastIndexByte(name, '_'); i >= 0 && harmlessEnds[name[i+1:]] != 0 {
+		return true
+	}
+	for _, pattern := range harmlessNames {
+		if matchFolded(pattern, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchFolded is match for a name of ASCII in upper case, and a pattern that is
+// such a name with a * in front of it or behind it.
+func matchFolded(pattern, name string) bool {
+	rest, front := strings.CutPrefix(pattern, "*")
+	rest, behind := strings.CutSuffix(rest, "*")
+	switch {
+	case front && behind:
+		return strings.Contains(name, rest)
+	case front:
+		return strings.HasSuffix(name, rest)
+	case behind:
+		return strings.HasPrefix(name, rest)
+	}
+	return name == rest
+}
+
+// fold appends name to dst as it is compared with SecretNames: in upper case, with
+// one _ in place of all - . and _ on end, and without a number at its end. If split
+// is set, _ also parts words where the case changes: fooBar, FOOBar. cased reports
+// whether it changes anywhere, and ascii whether name is ASCII; what is not stays
+// as it is.
+func fold(dst []byte, name string, split bool) (folded []byte, cased, ascii bool) {
+	ascii = true
 	for i := range len(name) {
 		c := name[i]
 		switch {
 		case c >= utf8.RuneSelf:
-			return secretNameUnicode(name)
-		case 'a' <= c && c <= 'z':
+			ascii = false
+		case isLower(c):
 			c -= 'a' - 'A'
 		case c == '-' || c == '.':
 			c = '_'
+		case isUpper(c) && i > 0 && (isLower(name[i-1]) || isDigit(name[i-1]) ||
+			isUpper(name[i-1]) && i+1 < len(name) && isLower(name[i+1])):
+			cased = true
+			if split {
+				dst = append(dst, '_')
+			}
 		}
-		folded = append(folded, c)
+		if c == '_' && len(dst) > 0 && dst[len(dst)-1] == '_' {
+			continue
+		}
+		dst = append(dst, c)
+	}
+	n := len(dst)
+	for n > 0 && isDigit(dst[n-1]) {
+		n--
+	}
+	if n < len(dst) && n > 0 && dst[n-1] == '_' {
+		n--
+	}
+	return dst[:n], cased, ascii
+}
+
+// placesIn returns the kinds of all secret words in a folded name. It looks up
+// each word and each pair of words, in place of matching hundreds of patterns.
+func placesIn(folded []byte, ascii bool) (places place) {
+	if !ascii {
+		// Case is not a matter of one bit there: some characters beyond ASCII,
+		// such as U+212A, the sign for kelvin, are a letter of ASCII in another
+		// case. Such names are rare.
+		if matchAny(allSecretNames(), string(folded)) {
+			return anywhere
+		}
+		return 0
 	}
 	start, previous := 0, -1 // of the word, and of the one before it
 	for i := 0; i <= len(folded); i++ {
@@ -208,28 +226,53 @@ func secretName(name string) bool {
 			continue
 		}
 		last := i == len(folded)
-		if isSecretWord(folded[start:i], last) || previous >= 0 && isSecretWord(folded[previous:i], last) {
-			return !matchAny(harmlessNames, string(folded))
+		places |= placeOf(folded[start:i], start, last)
+		if previous >= 0 {
+			places |= placeOf(folded[previous:i], previous, last)
 		}
 		previous, start = start, i+1
 	}
-	return false
+	return places
 }
 
-func isSecretWord(word []byte, last bool) bool {
+// placeOf returns the kind of a word that begins at an index of a name, or 0.
+func placeOf(word []byte, start int, last bool) place {
 	where := secretWords[string(word)]
-	return where == anywhere || where == atEnd && last
+	if where == atEnd && !last || where == directory && (!last || start == 0) {
+		return 0
+	}
+	return where
 }
 
-// secretNameUnicode is secretName for the rare name that is not ASCII, where
-// case is not a matter of one bit: some characters beyond ASCII, such as U+212A,
-// the sign for kelvin, are a letter of ASCII in another case.
-func secretNameUnicode(name string) bool {
-	name = strings.Map(func(r rune) rune {
-		if r == '-' || r == '.' {
-			return '_'
-		}
-		return r
-	}, name)
-	return matchAny(SecretNames(), name) && !matchAny(harmlessNames, name)
+// answers are values that answer a question, and one that says nothing.
+var answers = []string{"", "true", "false", "yes", "no", "on", "off"}
+
+// isAbsolute reports whether a value is an absolute path and not a password that
+// begins like one.
+func isAbsolute(value string) bool {
+	rest, ok := strings.CutPrefix(value, "/")
+	if !ok && len(value) >= 3 && isLetter(value[0]) && value[1] == ':' {
+		rest, ok = value[3:], value[2] == '\\' || value[2] == '/'
+	}
+	return ok && !strings.ContainsAny(rest, "!\"#$%&'*+;<=>?[]^`{|}")
 }
+
+// isPublishable reports whether a value is a key that a service gives out for web
+// pages: Stripe and Clerk, Supabase, Mapbox.
+func isPublishable(value string) bool {
+	_, ok := cutAny(value, "pk_live_", "pk_test_", "sb_publishable_", "pk.eyJ")
+	return ok
+}
+
+// isAddress reports whether a value is the address of an account or a contract of
+// Ethereum and its kin: 20 bytes, which are public.
+func isAddress(value string) bool {
+	hex, ok := strings.CutPrefix(value, "0x")
+	return ok && len(hex) == 40 && all(hex, isHex)
+}
+
+func isLower(c byte) bool  { return 'a' <= c && c <= 'z' }
+func isUpper(c byte) bool  { return 'A' <= c && c <= 'Z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { return isLower(c | 0x20) }
+func isHex(c byte) bool    { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

@@ -1,17 +1,23 @@
 package envpolicy
 
-import "strings"
+import (
+	"encoding/base64"
+	"strings"
+)
 
 // secretValue reports whether the value of a variable is plainly a secret. The
-// name matters only for proxies: commands need those to reach the network, and
-// the password in one is for that alone.
+// name matters for proxies, since commands need those to reach the network and the
+// password in one is for that alone; for what goes to every browser; and for what
+// is a key only if it is called one.
 func secretValue(name, value string) bool {
-	if len(value) < len("s://u:p@") { // the shortest of them all
+	if len(value) < len("u:p@/d") { // the shortest of them all
 		return false
 	}
-	return isToken(value) ||
+	return isToken(value) && !(isForBrowsers(value) && matchAny(publicNames, name)) ||
+		isHexKey(value) && isKeyName(name) ||
 		hasPrivateKey(value) ||
 		hasPassword(value) && !isProxy(name) ||
+		hasAuthorization(value) ||
 		isHeader(value) ||
 		isWebhook(value)
 }
@@ -20,15 +26,48 @@ func isProxy(name string) bool {
 	return match("*_PROXY", name) || match("PROXY", name)
 }
 
+// isHexKey reports whether value is 32 bytes in hexadecimal digits after 0x, or a
+// list of such, parted by commas: the private key of an account of Ethereum or its
+// kin. Hashes of blocks and of transactions look the same, and so do addresses
+// elsewhere.
+func isHexKey(value string) bool {
+	const size = len("0x") + 64
+	if len(value) < size || value[:2] != "0x" || len(value) > size && value[size] != ',' {
+		return false
+	}
+	return all(value[2:size], isHex)
+}
+
+// isKeyName reports whether a name says that its value is a key, and not that it
+// is public or the hash of one: WALLET_KEY, OWNER_PK, but not KEY_HASH.
+func isKeyName(name string) bool {
+	var buf [64]byte
+	folded, _, _ := fold(buf[:0], name, true)
+	words := strings.Split(string(folded), "_")
+	switch last := len(words) - 1; words[last] {
+	case "PK", "SK", "PRIV", "PRIVATE", "SEED":
+		return true
+	case "KEY", "KEYS":
+		return last == 0 || words[last-1] != "PUBLIC" && words[last-1] != "PUB" && words[last-1] != "CACHE"
+	}
+	return false
+}
+
 // hasPrivateKey reports whether there is a private key in value, in PEM (RFC
 // 7468), as OpenSSH writes it, or in OpenPGP armor (RFC 9580). It may be inside
-// JSON, as a service account's is.
+// JSON, as a service account's is, or in base64 as a whole, as CI systems want
+// what has several lines.
 func hasPrivateKey(value string) bool {
 	const begin, end = "-----BEGIN ", "-----"
+	if strings.HasPrefix(value, "LS0tLS1CRUdJTi") { // begin in base64
+		head := make([]byte, 48) // the longest label is that of OpenPGP
+		n, _ := base64.StdEncoding.Decode(head, []byte(value[:min(len(value)&^3, 64)]))
+		value = string(head[:n])
+	}
 	for {
 		_, after, ok := strings.Cut(value, begin)
 		if !ok {
-			return false
+			return strings.HasPrefix(value, "PuTTY-User-Key-File-")
 		}
 		label, rest, ok := strings.Cut(after, end)
 		if !ok {
@@ -41,78 +80,70 @@ func hasPrivateKey(value string) bool {
 	}
 }
 
-// hasPassword reports whether there is a URL with a password in value, or a
-// password field as connection strings have it. There may be several URLs, as
-// in GOPROXY or PIP_EXTRA_INDEX_URL, and one inside another scheme, as JDBC's.
-func hasPassword(value string) bool {
-	for rest := value; ; {
-		_, after, ok := strings.Cut(rest, "://")
-		if !ok {
-			break
+// hasAuthorization reports whether there is an Authorization header in value, or
+// the same as a field of JSON or of a configuration. In the midst of something
+// else, it counts only with one of the common schemes.
+func hasAuthorization(value string) bool {
+	const name = "authorization"
+	for end := 0; ; {
+		// Nearly no value has this, so these two are all that runs.
+		i := strings.Index(value[end:], name[1:])
+		if j := strings.Index(value[end:], "UTHORIZATION"); i < 0 || 0 <= j && j < i {
+			i = j
 		}
-		authority := after
-		if i := strings.IndexAny(after, "/?# \t\r\n\"'<>\\"); i >= 0 {
-			authority = after[:i]
-		}
-		// The last @: people forget to escape the one in their password.
-		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-			user, password, _ := strings.Cut(authority[:i], ":")
-			if password != "" || isToken(user) {
-				return true
-			}
-		}
-		rest = after
-	}
-	return hasPasswordField(value)
-}
-
-// passwordFields are what a password is called in the connection strings of
-// databases (libpq, ODBC, ADO.NET, JDBC) and of Azure, and in the query of a URL.
-var passwordFields = []string{
-	"password", "passwd", "pwd", "accountkey", "sharedaccesskey", "sig", "access_token", "api_key", "apikey",
-}
-
-// hasPasswordField reports whether value consists of several fields key=value
-// with a password among them. Fields are parted by semicolons, spaces or
-// ampersands, and those after a URL begin with its question mark. A password
-// that begins like a quotation or a reference is one of a script, which has it
-// from elsewhere.
-func hasPasswordField(value string) bool {
-	if !strings.ContainsAny(value, "; &?") {
-		return false
-	}
-	for end := 0; ; end++ {
-		i := strings.IndexByte(value[end:], '=')
-		if i < 0 || end+i+1 == len(value) {
+		if i < 0 {
 			return false
 		}
-		end += i
-		for _, key := range passwordFields {
-			begin := end - len(key)
-			if begin < 0 || begin > 0 && !partsFields(value[begin-1]) || !strings.EqualFold(value[begin:end], key) {
-				continue
-			}
-			if next := value[end+1]; !partsFields(next) && strings.IndexByte("$\"'`{<*", next) < 0 {
-				return true
-			}
+		begin := end + i - 1
+		end += i + len(name) - 1
+		if begin >= 0 && value[begin]|0x20 == 'a' && isCredential(value[end:], begin == 0) {
+			return true
 		}
 	}
 }
 
-func partsFields(c byte) bool { return c == ';' || c == ' ' || c == '&' || c == '?' }
-
-// isHeader reports whether value is what an HTTP client sends to say who it is.
-func isHeader(value string) bool {
-	if rest, ok := cutPrefixFold(value, "authorization:"); ok {
-		return strings.TrimSpace(rest) != ""
+// isCredential reports whether what follows the name of a header is a credential.
+func isCredential(rest string, whole bool) bool {
+	rest = strings.TrimLeft(rest, "\"'\\ ")
+	if rest == "" || rest[0] != ':' && rest[0] != '=' {
+		return false
 	}
+	rest = strings.TrimLeft(rest[1:], "\"'\\ ")
+	scheme, credential, ok := strings.Cut(rest, " ")
+	if !ok {
+		return whole && rest != "" && !isReference(rest[0])
+	}
+	if !whole {
+		switch strings.ToLower(scheme) {
+		case "basic", "bearer", "digest", "token":
+		default:
+			return false
+		}
+	}
+	return credential != "" && !isReference(credential[0])
+}
+
+// isHeader reports whether value is a header of HTTP with a secret in it, or the
+// value of an Authorization header.
+func isHeader(value string) bool {
 	for _, scheme := range []string{"bearer ", "basic "} {
 		if rest, ok := cutPrefixFold(value, scheme); ok {
 			// Neither "basic configuration" nor "bearer of 10 bad news".
 			return len(rest) >= 12 && strings.IndexByte(rest, ' ') < 0 && strings.ContainsAny(rest, "0123456789=")
 		}
 	}
-	return false
+	i := strings.IndexByte(value, ':')
+	if i < 0 || i > 40 {
+		return false
+	}
+	name, rest := value[:i], strings.TrimLeft(value[i+1:], " ")
+	if rest == "" || isReference(rest[0]) || !all(name, func(c byte) bool { return isLetter(c) || isDigit(c) || c == '-' }) {
+		return false
+	}
+	if strings.EqualFold(name, "cookie") || strings.EqualFold(name, "set-cookie") {
+		return strings.IndexByte(rest, '=') > 0
+	}
+	return strings.IndexByte(name, '-') > 0 && strings.IndexByte(rest, ' ') < 0 && secretName(name)
 }
 
 func cutPrefixFold(s, prefix string) (string, bool) {
@@ -122,17 +153,30 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
+// webhooks are how URLs begin that let anyone post who knows them.
+var webhooks = []string{
+	"https://canary.discord.com/api/webhooks/",
+	"https://discord.com/api/webhooks/",
+	"https://discordapp.com/api/webhooks/",
+	"https://ptb.discord.com/api/webhooks/",
+	"https://hooks.slack.com/services/",
+	"https://hooks.slack.com/triggers/",
+	"https://hooks.slack.com/workflows/",
+	"https://hooks.zapier.com/hooks/catch/",
+	"https://api.telegram.org/bot",
+}
+
 // isWebhook reports whether value is a URL that lets anyone post who knows it.
 func isWebhook(value string) bool {
-	for _, prefix := range []string{
-		"https://hooks.slack.com/services/",
-		"https://hooks.slack.com/workflows/",
-		"https://discord.com/api/webhooks/",
-		"https://discordapp.com/api/webhooks/",
-	} {
+	if !strings.HasPrefix(value, "https://") {
+		return false
+	}
+	for _, prefix := range webhooks {
 		if len(value) > len(prefix) && strings.HasPrefix(value, prefix) {
 			return true
 		}
 	}
-	return false
+	// Teams has a host for each organisation.
+	host, path, _ := strings.Cut(value[len("https://"):], "/")
+	return strings.HasSuffix(host, ".webhook.office.com") && strings.HasPrefix(path, "webhookb2/")
 }

@@ -2,135 +2,136 @@ package envpolicy
 
 import "strings"
 
-// A tokenForm is how the tokens of one service look.
-type tokenForm struct {
-	prefix string
-	length int  // of what follows the prefix, at least; in bytes
-	random bool // what follows must look random, since other words begin like this
-}
-
-// tokenForms has the prefixes that services give their secret tokens so that
-// scanners find them, from what those services document. Lengths are those of
-// the shortest tokens in use, or somewhat less where they vary.
-var tokenForms = []tokenForm{
-	{"AGE-SECRET-KEY-1", 58, false}, // age
-	{"ATATT3", 60, false},           // Atlassian
-	{"CCIPAT_", 30, false},          // CircleCI
-	{"EAAC", 100, true},             // Meta
-	{"GOCSPX-", 28, false},          // a client secret of Google
-	{"HRKU-", 36, false},            // Heroku
-	{"NRAK-", 27, false},            // New Relic
-	{"PMAK-", 40, false},            // Postman
-	{"bkua_", 40, true},             // Buildkite
-	{"dapi", 32, true},              // Databricks
-	{"dckr_pat_", 20, false},        // Docker
-	{"doo_v1_", 64, false},          // DigitalOcean
-	{"dop_v1_", 64, false},          // DigitalOcean
-	{"dor_v1_", 64, false},          // DigitalOcean
-	{"dp.", 40, true},               // Doppler
-	{"figd_", 40, false},            // Figma
-	{"gho_", 36, false},             // GitHub
-	{"ghp_", 36, false},             // GitHub
-	{"ghr_", 36, false},             // GitHub
-	{"ghs_", 36, false},             // GitHub
-	{"ghu_", 36, false},             // GitHub
-	{"github_pat_", 22, false},      // GitHub
-	{"glc_", 40, true},              // Grafana
-	{"glcbt-", 20, false},           // GitLab
-	{"gldt-", 20, false},            // GitLab
-	{"glpat-", 20, false},           // GitLab
-	{"glptt-", 20, false},           // GitLab
-	{"glrt-", 20, false},            // GitLab
-	{"glsa_", 40, true},             // Grafana
-	{"gsk_", 40, true},              // Groq
-	{"hf_", 30, true},               // Hugging Face
-	{"hvb.", 24, true},              // Vault
-	{"hvs.", 24, true},              // Vault
-	{"lin_api_", 32, true},          // Linear
-	{"nfp_", 32, true},              // Netlify
-	{"npm_", 36, true},              // npm
-	{"ntn_", 40, true},              // Notion
-	{"nvapi-", 60, true},            // NVIDIA
-	{"pplx-", 40, true},             // Perplexity
-	{"pscale_pw_", 32, false},       // PlanetScale
-	{"pscale_tkn_", 32, false},      // PlanetScale
-	{"pul-", 40, true},              // Pulumi
-	{"pypi-", 50, true},             // PyPI
-	{"r8_", 37, true},               // Replicate
-	{"rk_live_", 20, true},          // Stripe
-	{"rk_test_", 20, true},          // Stripe
-	{"rubygems_", 48, true},         // RubyGems
-	{"sb_secret_", 20, false},       // Supabase
-	{"sbp_", 40, true},              // Supabase
-	{"shpat_", 32, false},           // Shopify
-	{"shpca_", 32, false},           // Shopify
-	{"shppa_", 32, false},           // Shopify
-	{"shpss_", 32, false},           // Shopify
-	{"sk-", 20, true},               // OpenAI, DeepSeek and others
-	{"sk-ant-", 20, false},          // Anthropic
-	{"sk-or-v1-", 20, false},        // OpenRouter
-	{"sk-proj-", 20, false},         // OpenAI
-	{"sk-svcacct-", 20, false},      // OpenAI
-	{"sk_live_", 20, true},          // Stripe
-	{"sk_test_", 20, true},          // Stripe
-	{"sntrys_", 40, false},          // Sentry
-	{"sntryu_", 40, false},          // Sentry
-	{"sq0csp-", 40, false},          // Square
-	{"tskey-", 20, true},            // Tailscale
-	{"tvly-", 20, true},             // Tavily
-	{"whsec_", 24, true},            // Stripe, Svix
-	{"xai-", 60, true},              // xAI
-	{"xapp-", 40, false},            // Slack
-	{"xoxa-", 20, false},            // Slack
-	{"xoxb-", 20, false},            // Slack
-	{"xoxe-", 20, false},            // Slack
-	{"xoxe.xoxb-", 20, false},       // Slack
-	{"xoxe.xoxp-", 20, false},       // Slack
-	{"xoxo-", 20, false},            // Slack
-	{"xoxp-", 20, false},            // Slack
-	{"xoxr-", 20, false},            // Slack
-	{"xoxs-", 20, false},            // Slack
-	{"ya29.", 40, false},            // an access token of Google
-}
-
 // maxToken bounds what is looked at as a token. JSON Web Tokens with many claims
 // are the longest; an HTTP header cannot be much longer.
 const maxToken = 16 << 10
 
-// isToken reports whether the whole of value is a token of a known form.
+// isToken reports whether the whole of value is a token of a known form; quotes
+// and white space around it, as they are left of a file that was read carelessly,
+// do not count. It may have a user's name before it or behind it, as in
+// x-access-token:TOKEN, and be the first of several, parted by commas.
 func isToken(value string) bool {
-	if len(value) < 20 || len(value) > maxToken || !all(value, tokenByte) {
+	if len(value) < 20 || len(value) > maxToken {
 		return false
 	}
-	if isJWT(value) {
+	if !tokenByte(value[0]) || !tokenByte(value[len(value)-1]) {
+		value = strings.Trim(value, "\"' \t\r\n")
+	}
+	if isBareToken(value) || isSlashToken(value) {
 		return true
 	}
-	switch {
-	case strings.HasPrefix(value, "AKIA"), strings.HasPrefix(value, "ASIA"): // AWS
-		return len(value) == 20 && all(value, upperByte)
-	case strings.HasPrefix(value, "AIza"): // Google
-		return len(value) == 39
-	case strings.HasPrefix(value, "SG."): // SendGrid
-		return len(value) == 69 && value[25] == '.'
+	i := strings.IndexAny(value, ":,/ ")
+	if i < 0 || value[i] == '/' || value[i] == ' ' {
+		return false
+	}
+	before, after := value[:i], value[i+1:]
+	return isBareToken(before) || value[i] == ':' && (isBareToken(after) || isTelegram(before, after))
+}
+
+// isBareToken is isToken for a token with nothing else beside it.
+func isBareToken(value string) bool {
+	if len(value) < 20 || !all(value, tokenByte) {
+		return false
+	}
+	switch value[0] {
+	case 'A':
+		switch {
+		case strings.HasPrefix(value, "AKIA"), strings.HasPrefix(value, "ASIA"): // AWS
+			return len(value) == 20 && all(value, upperByte)
+		case isGoogleKey(value):
+			return true
+		}
+	case 'S':
+		if strings.HasPrefix(value, "SG.") { // SendGrid
+			return len(value) == 69 && value[25] == '.'
+		}
+	case 'e':
+		if isJWT(value) {
+			return true
+		}
+	case 'p':
+		if strings.HasPrefix(value, "pat") && len(value) == 82 && value[17] == '.' { // Airtable
+			return all(value[18:], isHex)
+		}
+	case 'a', 's':
+		if rest, ok := cutAny(value, "sdk-", "api-"); ok && isUUID(rest) { // LaunchDarkly
+			return true
+		}
 	}
 	for _, f := range tokenForms {
+		if value[0] != f.prefix[0] {
+			continue
+		}
 		if rest, ok := strings.CutPrefix(value, f.prefix); ok && len(rest) >= f.length && (!f.random || looksRandom(rest)) {
 			return true
 		}
 	}
+	switch {
+	case len(value) == 40 && value[4:6] == "Q~": // a client secret of Entra ID
+		return isDigit(value[3]) && looksRandom(value[6:])
+	case len(value) == 84 && value[76:80] == "AZDO": // Azure DevOps
+		return looksRandom(value)
+	}
+	i := strings.Index(value, ".atlasv1.") // HCP Terraform
+	return i == 14 && len(value) >= 80
+}
+
+// isSlashToken reports whether value is a token that has bytes in it which others
+// have not: those of base64, and a space.
+func isSlashToken(value string) bool {
+	switch value[0] {
+	case '1': // a refresh token of Google
+		rest, ok := strings.CutPrefix(value, "1//0")
+		return ok && len(rest) >= 60 && all(rest, tokenByte)
+	case 'A': // a key of Bedrock that lasts
+		rest, ok := strings.CutPrefix(value, "ABSK")
+		return ok && len(rest) >= 100 && all(rest, base64Byte)
+	case 'b': // a key of Bedrock for some hours
+		rest, ok := strings.CutPrefix(value, "bedrock-api-key-")
+		return ok && len(rest) >= 100 && all(rest, base64Byte)
+	case 'F': // Fly.io
+		rest, ok := cutAny(value, "FlyV1 fm1", "FlyV1 fm2", "FlyV1 fo1")
+		return ok && len(rest) >= 40
+	case 'f':
+		rest, ok := cutAny(value, "fm1a_", "fm1r_", "fm2_")
+		first, _, _ := strings.Cut(rest, ",")
+		return ok && len(first) >= 100 && all(first, base64Byte)
+	}
 	return false
 }
 
+// isTelegram reports whether id:key is the token of a bot.
+func isTelegram(id, key string) bool {
+	return 8 <= len(id) && len(id) <= 10 && all(id, isDigit) && len(key) == 35 && all(key, tokenByte)
+}
+
+// isForBrowsers reports whether value is of a form that web pages have as well:
+// there, a JSON Web Token says that a visitor is nobody, and a key of Google is
+// bound to the page's address.
+func isForBrowsers(value string) bool { return isJWT(value) || isGoogleKey(value) }
+
+func isGoogleKey(value string) bool { return len(value) == 39 && strings.HasPrefix(value, "AIza") }
+
 // isJWT reports whether value has the form of a JSON Web Token (RFC 7519), or of
 // another signed one (RFC 7515): three parts in base64url, of which the first is
-// an object, and so begins with {" or the like.
+// an object, and so begins with {" or the like. An encrypted one (RFC 7516) has
+// five.
 func isJWT(value string) bool {
-	if !strings.HasPrefix(value, "eyJ") || strings.Count(value, ".") != 2 {
+	if !strings.HasPrefix(value, "eyJ") || strings.IndexByte(value, '=') >= 0 {
+		return false
+	}
+	if dots := strings.Count(value, "."); dots != 2 && dots != 4 {
 		return false
 	}
 	header, rest, _ := strings.Cut(value, ".")
-	payload, signature, _ := strings.Cut(rest, ".")
-	return len(header) >= 16 && len(payload) >= 2 && len(signature) >= 16 && strings.IndexByte(value, '=') < 0
+	payload := rest[:strings.LastIndexByte(rest, '.')]
+	signature := rest[len(payload)+1:]
+	return len(header) >= 16 && len(payload) >= 2 && len(signature) >= 16
+}
+
+func isUUID(s string) bool {
+	return len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' &&
+		all(s, func(c byte) bool { return isHex(c) || c == '-' })
 }
 
 // looksRandom reports whether there are 12 letters and digits on end in s, some
@@ -140,9 +141,9 @@ func looksRandom(s string) bool {
 	run, letters, digits := 0, 0, 0
 	for i := range len(s) {
 		switch c := s[i]; {
-		case '0' <= c && c <= '9':
+		case isDigit(c):
 			digits++
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
+		case isLetter(c):
 			letters++
 		default:
 			run, letters, digits = 0, 0, 0
@@ -164,16 +165,26 @@ func all(s string, f func(byte) bool) bool {
 	return true
 }
 
+// cutAny returns s without the first of the prefixes that it has.
+func cutAny(s string, prefixes ...string) (rest string, ok bool) {
+	for _, p := range prefixes {
+		if rest, ok = strings.CutPrefix(s, p); ok {
+			return rest, true
+		}
+	}
+	return s, false
+}
+
 // tokenByte reports whether c can be part of a token as RFC 6750 has it, but for
-// the slash: no form above has one, and most values that are none do.
+// the slash: most forms have none, and most values that are no token do.
 func tokenByte(c byte) bool {
 	switch c {
 	case '-', '.', '_', '~', '+', '=':
 		return true
 	}
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+	return isLetter(c) || isDigit(c)
 }
 
-func upperByte(c byte) bool {
-	return 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
+func base64Byte(c byte) bool { return c == '/' || tokenByte(c) }
+
+func upperByte(c byte) bool { return isUpper(c) || isDigit(c) }

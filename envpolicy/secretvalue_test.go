@@ -1,7 +1,7 @@
 package envpolicy_test
 
 import (
-	"math/rand/v2"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
@@ -10,101 +10,6 @@ import (
 
 	"github.com/toolproc/toolproc/envpolicy"
 )
-
-var secretNames = strings.Fields(`
-	OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_API_KEY OPENAI_KEY AZURE_OPENAI_API_KEY APIKEY API_KEY API_KEYS MY_APIKEY
-	OPENAI_API_KEY_2 API_KEY_PROD openai_api_key Api_Key
-	GITHUB_TOKEN GH_TOKEN GITHUB_TOKEN_2 TOKEN token NPM_TOKEN SLACK_BOT_TOKEN HF_TOKEN VAULT_TOKEN KUBE_TOKEN
-	TWILIO_AUTH_TOKEN SENTRY_AUTH_TOKEN NETLIFY_AUTH_TOKEN TF_TOKEN_app_terraform_io AWS_BEARER_TOKEN_BEDROCK
-	ACTIONS_ID_TOKEN_REQUEST_TOKEN CI_JOB_TOKEN NGROK_AUTHTOKEN TS_AUTHKEY
-	GH_PAT AZURE_DEVOPS_EXT_PAT PAT
-	DB_PASSWORD PASSWORD PASSWD PGPASSWORD REDIS_PASSWORD MYSQL_PWD DB_PWD DATABASE_PASS DB_PASS SSHPASS PASS
-	GPG_PASSPHRASE BORG_PASSPHRASE PASSPHRASE TF_VAR_db_password POSTGRES_PASSWORD_TEST
-	AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID ALIBABA_CLOUD_ACCESS_KEY_ID ARM_ACCESS_KEY
-	SECRET CLIENT_SECRET AZURE_CLIENT_SECRET JWT_SECRET SECRET_KEY_BASE DJANGO_SECRET_KEY STRIPE_SECRET_KEY
-	STRIPE_SECRET_KEY_LIVE VAULT_SECRET_ID SECRETS
-	PRIVATE_KEY SSH_PRIVATE_KEY ENCRYPTION_KEY SIGNING_KEY MASTER_KEY RAILS_MASTER_KEY AIRFLOW__CORE__FERNET_KEY
-	APP_KEY DD_APP_KEY B2_APPLICATION_KEY SUPABASE_SERVICE_ROLE_KEY AZURE_STORAGE_ACCOUNT_KEY
-	GOOGLE_CREDENTIALS MY_CREDENTIALS CREDENTIALS AWS_CREDS CI_JOB_JWT RELEASE_COOKIE
-	DOCKER_AUTH_CONFIG COMPOSER_AUTH npm_config__auth npm_config_//registry.npmjs.org/:_authToken
-	OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS AZURE_STORAGE_CONNECTION_STRING
-	spring.datasource.password my-api-key
-	PASSWORD_ÄLTER
-`)
-
-var harmlessNames = strings.Fields(`
-	PATH HOME PWD OLDPWD INIT_CWD ORIGINAL_PWD USER SHELL TERM COLORTERM LANG LC_ALL TZ EDITOR
-	KEYBOARD_LAYOUT KEYMAP KEY_REPEAT MONKEY LESSKEY HOTKEY KEY PUBLIC_KEY SSH_PUBLIC_KEY GPG_KEY CACHE_KEY SSH_KEY
-	MAX_TOKENS TOKENS CLAUDE_CODE_MAX_OUTPUT_TOKENS TOKENIZERS_PARALLELISM TOKENIZER TOKEN_LIMIT TOKEN_COUNT TOKEN_TTL
-	TOKEN_URL TOKEN_BUDGET
-	GPG_KEY_ID KEY_ID KMS_KEY_ID APP_STORE_CONNECT_API_KEY_ID SIGNING_KEY_ID MODAL_TOKEN_ID
-	SSH_AUTH_SOCK SSH_AGENT_PID SSH_ASKPASS GIT_ASKPASS GPG_TTY XAUTHORITY DBUS_SESSION_BUS_ADDRESS
-	HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy no_proxy npm_config_proxy GOPROXY
-	AWS_SHARED_CREDENTIALS_FILE GOOGLE_APPLICATION_CREDENTIALS POSTGRES_PASSWORD_FILE SECRET_PATH SECRETS_DIR
-	AWS_WEB_IDENTITY_TOKEN_FILE ACTIONS_ID_TOKEN_REQUEST_URL AWS_CONTAINER_CREDENTIALS_RELATIVE_URI PGPASSFILE
-	RESTIC_PASSWORD_COMMAND BORG_PASSPHRASE_FD SECRET_NAME PASSWORD_MIN_LENGTH PASSWORD_STORE_KEY PASSWORD_STORE_DIR
-	CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE
-	PASSTHROUGH PASS_COUNT PASSENGER COMPASS BYPASS AUTHOR GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL SECRETARY
-	JWT_ISSUER JWT_ALGORITHM PATTERN PATCH PATIENCE SPAT COOKIE_DOMAIN
-	XDG_SESSION_ID XDG_RUNTIME_DIR SESSION_MANAGER CARGO_HOME GOPRIVATE GOAUTH GOFLAGS CREDENTIALED
-	_ __ = é SCHLÜSSEL TOKENÜ
-`)
-
-func TestSecretName(t *testing.T) {
-	for _, name := range secretNames {
-		require.True(t, envpolicy.SecretName(name), "%s must go", name)
-	}
-	require.True(t, envpolicy.SecretName("TO\u212aEN"), "the sign for kelvin is a K in another case")
-	for _, name := range harmlessNames {
-		require.False(t, envpolicy.SecretName(name), "%s must stay", name)
-	}
-}
-
-// Fetched once: the fuzz targets ask the oracle about every name.
-var defaultPatterns, defaultExceptions = envpolicy.SecretNames(), envpolicy.HarmlessNames()
-
-// secretNameOracle is the rule as the docs state it: patterns, and exceptions.
-func secretNameOracle(name string) bool {
-	name = strings.NewReplacer("-", "_", ".", "_").Replace(name)
-	matches := func(pattern string) bool { return envpolicy.Match(pattern, name) }
-	return slices.ContainsFunc(defaultPatterns, matches) && !slices.ContainsFunc(defaultExceptions, matches)
-}
-
-// SecretNames is for people to read, the lookup by words is what runs: they must
-// not differ.
-func TestSecretNameIsSecretNames(t *testing.T) {
-	words := envpolicy.SecretWords()
-	for _, p := range envpolicy.HarmlessNames() {
-		words = append(words, strings.Trim(p, "*_"))
-	}
-	words = append(words, "", "A", "KEY", "PWD", "AUTH", "ID", "ACCESS", "API", "_", "é", "to\u212aen")
-	slices.Sort(words)
-	check := func(name string) {
-		require.Equal(t, secretNameOracle(name), envpolicy.SecretName(name), "%q", name)
-	}
-	for _, w := range words {
-		for _, name := range []string{w, "X" + w, w + "X", "X_" + w, w + "_X", "X_" + w + "_X", "_" + w, w + "_", strings.ToLower(w)} {
-			check(name)
-		}
-	}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 5_000 {
-		name := words[rnd.IntN(len(words))]
-		for range rnd.IntN(4) {
-			name += []string{"_", "_", "_", "-", ".", ""}[rnd.IntN(6)] + words[rnd.IntN(len(words))]
-		}
-		check(name)
-	}
-}
-
-func FuzzSecretName(f *testing.F) {
-	for _, name := range append(slices.Clone(secretNames), harmlessNames...) {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		require.Equal(t, secretNameOracle(name), envpolicy.SecretName(name), "%q", name)
-	})
-}
 
 // random returns n characters that look random and are not, so that no scanner
 // takes this file for a leak.
@@ -164,6 +69,48 @@ var secretValues = map[string]string{
 	"stripe":              "sk_live_" + random(24),
 	"stripe restricted":   "rk_live_" + random(24),
 	"jwt":                 "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0." + random(43),
+	"jwe":                 "eyJhbGciOiJSU0EtT0FFUCJ9." + random(43) + "." + random(16) + "." + random(16) + "." + random(22),
+
+	"pem in base64":         base64.StdEncoding.EncodeToString([]byte("-----BEGIN " + "OPENSSH PRIVATE KEY-----\nb3B")),
+	"pgp in base64":         base64.StdEncoding.EncodeToString([]byte("-----BEGIN " + "PGP PRIVATE KEY BLOCK-----\n\nlQ")),
+	"putty":                 "PuTTY-User-Key-File-" + "3: ssh-ed25519",
+	"dsn, go":               "u:p@tcp(h:3306)/db",
+	"dsn, go, ipv6":         "u:p@tcp6([::1]:3306)/",
+	"dsn, go, a socket":     "u:p@unix(/run/mysql.sock)/db?x=y",
+	"dsn, go, cloud":        "u:p@cloudsql(project:region:instance)/db",
+	"dsn, go, no address":   "u:p@/db",
+	"dsn, oracle":           "u/p@//h:1521/s",
+	"an option":             "mysql -h h --password=hunter2",
+	"json":                  `{"host":"h","password":"p"}`,
+	"json, with spaces":     `[ {"dbPassword" : "p", "clientSecret": "s"} ]`,
+	"docker's login":        `{"auths":{"h":{"auth":"dTpw"}}}`,
+	"npmrc":                 "registry=https://r.example\n//r.example/:_authToken=x",
+	"netrc":                 "machine h login u password p",
+	"netrc, lines":          "machine h\nlogin u\npassword p",
+	"header in json":        `{"headers":{"Authorization":"Bearer ` + random(8) + `"}}`,
+	"header in options":     "-H 'authorization: token " + random(8) + "'",
+	"headers in both cases": "AUTHORIZATION: basic dTpw; see authorization: none",
+	"second header":         "Accept: */*\nAUTHORIZATION: basic dTpw",
+	"header of a key":       "X-Api-Key: " + random(8),
+	"header of a cookie":    "Cookie: sid=x",
+	"quoted token":          `"ghp_` + random(36) + `"`,
+	"token and newline":     "ghp_" + random(36) + "\n",
+	"user and token":        "u:ghp_" + random(36),
+	"token and nothing":     "ghp_" + random(36) + ":x-oauth-basic",
+	"several tokens":        "ghp_" + random(36) + ",ghp_" + random(36),
+	"aws bedrock":           "ABSK" + random(60) + "/" + random(60) + "=",
+	"aws bedrock, short":    "bedrock-api-key-" + random(60) + "/" + random(60),
+	"google refresh":        "1//0" + random(99),
+	"fly":                   "FlyV1 fm2_" + random(60) + "/" + random(60) + ",fo1_" + random(40),
+	"fly, bare":             "fm2_" + random(60) + "/" + random(60) + "," + random(40),
+	"entra":                 "abc8Q~" + random(34),
+	"azure devops":          random(76) + "AZDO" + random(4),
+	"terraform":             random(14) + ".atlasv1." + random(67),
+	"airtable":              "pat" + random(14) + "." + strings.Repeat("a1", 32),
+	"launchdarkly":          "sdk-123e4567-e89b-12d3-a456-" + strings.Repeat("4266", 3),
+	"telegram":              "123456789:" + random(35),
+	"telegram webhook":      "https://api.telegram.org/bot123456789:" + random(35) + "/sendMessage",
+	"teams webhook":         "https://x.webhook.office.com/webhookb2/1",
 }
 
 var harmlessValues = map[string]string{
@@ -205,6 +152,48 @@ var harmlessValues = map[string]string{
 	"two dots":              "eyJ.a.b, which is no token at all",
 	"slack":                 "https://hooks.slack.com/",
 	"jwt header":            "eyJhbGciOiJIUzI1NiJ9",
+
+	"certificate in base64": base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMII")),
+	"begin in base64":       "LS0tLS1CRUdJTi",
+	"dsn, no password":      "u@tcp(h:3306)/db",
+	"dsn, empty password":   "u:@tcp(h:3306)/db",
+	"dsn, no address":       "u:p@h",
+	"dsn, no database":      "u:p@/",
+	"an alias":              "a:b@/c d",
+	"scp, with a port":      "u@h:22/a",
+	"an image":              "r.example:5000/a@sha256:0123456789abcdef",
+	"a scope":               "@a/b@1.2.3",
+	"an action":             "actions/checkout@v4",
+	"a package":             "npm:a/b@//",
+	"an option, reference":  "mysql --password=$PASSWORD -h h",
+	"an option, alone":      "--password=hunter2",
+	"another option":        "x --reset-password=1",
+	"json, nothing":         `{"a":1,"password":null,"token":"","secret":{"type":"string"}}`,
+	"json, references":      `{"password":"${PASSWORD}","token":"***","apiKey":"<key>"}`,
+	"json, about secrets":   `{"tokenUrl":"https://h/t","apiKeyHeader":"x","maxTokens":"1","publicKey":"x"}`,
+	"json, cut":             `{"password":`,
+	"npmrc, reference":      "//r.example/:_authToken=${NPM_TOKEN}",
+	"npmrc, setting":        "//r.example/:_other=1 /:_",
+	"netrc, no password":    "machine h login u",
+	"names of headers":      "Authorization, Content-Type",
+	"an empty header":       "Authorization: ",
+	"header, reference":     "Authorization: Bearer $TOKEN",
+	"about headers":         "send authorization: when asked",
+	"another header":        "X-Request-Id: 1",
+	"a header of words":     "X-Api-Key: the key goes here",
+	"a function of bash":    "() { local sig=9; kill -$sig; }",
+	"a list of paths":       "/a:/b:/c/ghp_x:/d/e/f/g/h/i/j/k",
+	"a list of words":       "sk-learn,numpy,scikit-image,pandas",
+	"words and a colon":     "sk-learn-experiments:latest-version",
+	"hash with 0x":          "0x" + strings.Repeat("a1", 32),
+	"address":               "0x" + strings.Repeat("a1", 20),
+	"fly's words":           "FlyV1 is a scheme for tokens, and this is a text about it",
+	"one slash too many":    "1//0 is how a token begins",
+	"bedrock's words":       "ABSK is how a token begins",
+	"uuid after words":      "app-123e4567-e89b-12d3-a456-426614174000",
+	"a time":                "12345678:2026-01-01T00:00:00.000000+00:00",
+	"a host of teams":       "https://x.webhook.office.com/",
+	"a host of telegram":    "https://api.telegram.org/",
 }
 
 func TestSecretValue(t *testing.T) {
@@ -225,4 +214,28 @@ func TestSecretValueOfProxy(t *testing.T) {
 		require.True(t, envpolicy.SecretValue(name, value), name)
 	}
 	require.True(t, envpolicy.SecretValue("HTTP_PROXY", "ghp_"+random(36)), "any other secret goes")
+}
+
+// Each form of a token goes from its length on, and what begins like one of those
+// that are told by their looks alone stays if a person has written it.
+func TestTokenForms(t *testing.T) {
+	seen := map[string]bool{}
+	for _, form := range envpolicy.TokenForms() {
+		require.False(t, seen[form.Prefix], "%s is there twice", form.Prefix)
+		seen[form.Prefix] = true
+
+		length := max(form.Length, 20-len(form.Prefix))
+		require.True(t, envpolicy.SecretValue("X", form.Prefix+random(length)), "%s must go", form.Prefix)
+		if !form.Random {
+			continue
+		}
+		words := strings.Repeat("of-many_words-and-1-", 8)
+		require.False(t, envpolicy.SecretValue("X", form.Prefix+words), "%s and words must stay", form.Prefix)
+		other := slices.ContainsFunc(envpolicy.TokenForms(), func(f envpolicy.TokenForm) bool {
+			return f.Prefix != form.Prefix && strings.HasPrefix(form.Prefix, f.Prefix)
+		})
+		if !other {
+			require.False(t, envpolicy.SecretValue("X", form.Prefix+random(form.Length-1)), "%s and too little must stay", form.Prefix)
+		}
+	}
 }
