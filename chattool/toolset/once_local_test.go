@@ -46,7 +46,7 @@ func TestProcessIDIsTheKey(t *testing.T) {
 	require.Equal(t, "1\n", got["output"])
 	res, got := run(byCall, "m1-c0", count)
 	require.Equal(t, "1\n", got["output"], "the same call again")
-	require.True(t, res.Output.Process.Attached)
+	require.True(t, res.Output.Attached)
 	require.Contains(t, got["note"], "nothing was run again")
 	_, got = run(byCall, "m1-c1", count)
 	require.Equal(t, "2\n", got["output"], "another call")
