@@ -132,7 +132,7 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 		return procmgr.Output{}, err // it is every attempt's, and an earlier call's too
 	case !s.call.mayHaveArrived && answer != nil && !errors.Is(err, procmgr.ErrRefused):
 		return procmgr.Output{}, err // the server knows nothing of an earlier call either
-	case !s.call.mayHaveArrived, ctx.Err() != nil:
+	case !s.call.mayHaveArrived && answer != nil, ctx.Err() != nil:
 		return s.begun(), err // an earlier call may have started it, or an earlier attempt
 	case answer != nil:
 		// It says nothing of the attempt before it.
