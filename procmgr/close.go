@@ -4,9 +4,10 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // Close ends every process: it terminates all of them, waits Options.StopGrace,
@@ -76,8 +77,8 @@ func (l *Local) shutdown() error {
 // end terminates, waits, and kills; it returns what survived.
 func (l *Local) end(ctx context.Context, running []*record) (survived []survivor) {
 	if l.opts.StopGrace > 0 && len(running) > 0 {
-		_, _ = l.system.Signal(treesOf(running), syscall.SIGTERM) // what refuses is killed, or named
-		running, _ = awaitExits(ctx, running, l.opts.StopGrace)   // ctx has no end
+		_, _ = l.system.Signal(treesOf(running), osproc.SIGTERM) // what refuses is killed, or named
+		running, _ = awaitExits(ctx, running, l.opts.StopGrace)  // ctx has no end
 	}
 	if len(running) > 0 {
 		survived, _ = l.kill(ctx, running)

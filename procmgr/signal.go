@@ -6,24 +6,25 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // killTime is how long Kill repeats itself.
 const killTime = 5 * time.Second
 
 // number is the system's signal.
-func (s Signal) number() syscall.Signal {
+func (s Signal) number() osproc.Signal {
 	switch s {
 	case Terminate:
-		return syscall.SIGTERM
+		return osproc.SIGTERM
 	case Interrupt:
-		return syscall.SIGINT
+		return osproc.SIGINT
 	}
-	return syscall.SIGKILL
+	return osproc.SIGKILL
 }
 
 // signal is Signal in one chat.
@@ -105,7 +106,7 @@ func (s survivor) String() string {
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	over := time.Now().Add(killTime)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		live, _ := l.system.Signal(treesOf(rs), syscall.SIGKILL) // what refuses is named below
+		live, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // what refuses is named below
 		var err error
 		if rs, err = awaitExits(ctx, rs, pause); err != nil || len(rs) == 0 {
 			return nil, err

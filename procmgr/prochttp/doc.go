@@ -42,7 +42,7 @@
 //
 // # Platforms
 //
-// Handler and client run everywhere; ListenUnix needs a Unix. To test against
-// them, serve a Local with [net/http/httptest] and run the suite of
+// Handler and client run everywhere; ListenUnix needs a Unix with flock. To test
+// against them, serve a Local with [net/http/httptest] and run the suite of
 // [github.com/toolproc/toolproc/procmgr/proctest].
 package prochttp

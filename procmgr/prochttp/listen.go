@@ -16,7 +16,8 @@ import (
 // another user than this one and root. Paths have at most
 // some 100 bytes on all systems. Closing the listener removes the socket.
 //
-// On systems other than Unix it returns [errors.ErrUnsupported].
+// On systems other than Unix, and on Solaris and AIX, which have no flock, it
+// returns [errors.ErrUnsupported].
 func ListenUnix(path string) (net.Listener, error) {
 	l, err := listenUnix(path)
 	if err != nil {

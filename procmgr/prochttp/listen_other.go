@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix || aix || (solaris && !illumos)
 
 package prochttp
 
@@ -7,5 +7,6 @@ import (
 	"net"
 )
 
-// listenUnix: the mode of a socket means nothing here.
+// listenUnix: the mode of a socket means nothing here, or a directory cannot be
+// locked.
 func listenUnix(string) (net.Listener, error) { return nil, errors.ErrUnsupported }

@@ -139,7 +139,7 @@ func limitFits(c *check) {
 	m := c.chat("a")
 	const text = "0123456789\n"
 	id := c.run(m, "echo 0123456789").Process.ID
-	for _, limit := range []headtail.Limits{{}, {Bytes: len(text)}, {Bytes: len(text), Line: 1}, {Bytes: 1 << 40, Line: 1 << 40}} {
+	for _, limit := range []headtail.Limits{{}, {Bytes: len(text)}, {Bytes: len(text), Line: 1}, {Bytes: 1 << 30, Line: 1 << 30}} {
 		out := c.read(m, id, procmgr.OutputRequest{Limit: limit})
 		c.text(out, text)
 		if out.Truncated != nil {

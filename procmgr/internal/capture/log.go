@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"golang.org/x/xerrors"
 
@@ -281,13 +280,11 @@ func (g *log) reopen(info fs.FileInfo) *os.File {
 
 // cause says what the system says, without the name of a file.
 func cause(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		err = path.Err
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
 	}
-	var number syscall.Errno
-	if errors.As(err, &number) {
-		return number.Error()
-	}
-	return err.Error()
 }

@@ -1,17 +1,16 @@
 package osproc
 
 import (
-	"syscall"
 	"time"
 )
 
 // An Exit is how a leader ended.
 type Exit struct {
 	code   int
-	Signal syscall.Signal // 0: it exited by itself
-	Usage  *Usage         // nil where the system does not tell
-	Lost   bool           // something else reaped it
-	OOM    bool           // the out-of-memory killer is the likely reason
+	Signal Signal // 0: it exited by itself
+	Usage  *Usage // nil where the system does not tell
+	Lost   bool   // something else reaped it
+	OOM    bool   // the out-of-memory killer is the likely reason
 }
 
 // Usage is what the leader, and the children that it waited for, have used.
@@ -23,7 +22,7 @@ type Usage struct {
 // killed reports whether SIGKILL ended the leader, or a child of it whose death
 // it passed on as its own exit code.
 func (e Exit) killed() bool {
-	return !e.Lost && (e.Signal == syscall.SIGKILL || e.Signal == 0 && e.code == 128+int(syscall.SIGKILL))
+	return !e.Lost && (e.Signal == SIGKILL || e.Signal == 0 && e.code == 128+int(SIGKILL))
 }
 
 // Code is what a shell would say: 128+n where signal n ended it. It is nil

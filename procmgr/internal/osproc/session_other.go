@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
-	"syscall"
 
 	"golang.org/x/xerrors"
 )
@@ -54,8 +53,8 @@ func fork(*Command, string, string, *os.File, *cgroups, bool) (*session, *pipe, 
 	return nil, nil, checkPlatform()
 }
 
-func deliver([]*session, *leaders, syscall.Signal) (map[*session][]int, error) { return nil, nil }
+func deliver([]*session, *leaders, Signal) (map[*session][]int, error) { return nil, nil }
 
-func signalName(s syscall.Signal) string { return s.String() }
+func signalName(s Signal) string { return s.String() }
 
 func hasPidfds() bool { return false }

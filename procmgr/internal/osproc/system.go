@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"syscall"
 )
 
 // Config says how a System runs commands.
@@ -88,7 +87,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 // Signal sends a signal to everything that belongs to some trees. It returns
 // the processes of each that it found alive, and an error where the system
 // forbade to signal one. On Windows any signal ends them.
-func (s *System) Signal(trees []*Tree, sig syscall.Signal) (live map[*Tree][]int, err error) {
+func (s *System) Signal(trees []*Tree, sig Signal) (live map[*Tree][]int, err error) {
 	found, err := deliver(sessionsOf(trees), &s.leaders, sig)
 	live = make(map[*Tree][]int, len(found))
 	for _, t := range trees {

@@ -1,0 +1,15 @@
+//go:build !plan9
+
+package osproc
+
+import "syscall"
+
+// A Signal is a signal as the system knows it.
+type Signal = syscall.Signal
+
+// The signals that end a tree.
+const (
+	SIGTERM = syscall.SIGTERM
+	SIGINT  = syscall.SIGINT
+	SIGKILL = syscall.SIGKILL
+)
