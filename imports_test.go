@@ -48,6 +48,10 @@ var arrows = []arrow{
 		why: "the landing page has no code",
 	},
 	{
+		dir: "internal/testenv",
+		why: "any test may need what a machine lacks, and says so in the same way; only tests import it",
+	},
+	{
 		dir: "headtail",
 		why: "whoever wants to bound some output takes this package and nothing with it",
 	},
@@ -82,21 +86,21 @@ var arrows = []arrow{
 		dir:     "procmgr/internal/osproc",
 		module:  []string{"procmgr/internal/owndir", "procmgr/internal/sentinel"},
 		outside: []string{sys, xerrors},
-		tests:   []string{"procmgr/internal/leftover"},
+		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
 	},
 	{
 		dir:     "procmgr",
 		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", sys},
+		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; how output is kept and how a system runs commands stand below it, what serves it or tests it is above it",
 	},
 	{
 		dir:     "procmgr/prochttp",
 		module:  []string{"procmgr", "headtail"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/proctest"},
+		tests:   []string{"procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough",
 	},
 	{
@@ -107,11 +111,13 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "chattool/toolset/internal/script",
+		tests:   []string{"internal/testenv"},
 		outside: []string{shell},
 		why:     "it reads what a command says, and nothing of how commands run or what a model is told",
 	},
 	{
 		dir:     "chattool/toolset/internal/advice",
+		tests:   []string{"internal/testenv"},
 		module:  []string{"chattool/toolset/internal/script", "procmgr"},
 		outside: []string{shell},
 		why:     "a note is made of a command and of what came of it; how calls are made and results are written is the toolset's business",
@@ -120,7 +126,7 @@ var arrows = []arrow{
 		dir:     "chattool/toolset",
 		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/advice", "procmgr", "headtail"},
 		outside: []string{jsonschema, shell, xerrors},
-		tests:   []string{"procmgr/prochttp"},
+		tests:   []string{"procmgr/prochttp", "internal/testenv"},
 		why:     "a loop of one's own has no use for fantasy: a program that links it grows from 3 MB to 12 MB",
 	},
 	{

@@ -1,13 +1,13 @@
 package procmgr_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -40,9 +40,11 @@ func TestDetached(t *testing.T) {
 				if tt.escapes || strings.Contains(tt.script, "nohup") {
 					needs(t, "sessions")
 				}
-				bash, err := exec.LookPath(tt.shell)
-				require.NoError(t, err)
-				l := newLocal(t, &procmgr.Options{Shell: []string{bash, "-c"}})
+				testenv.Programs(t, tt.shell)
+				if tt.escapes {
+					testenv.Programs(t, "setsid")
+				}
+				l := newLocal(t, &procmgr.Options{Shell: []string{tt.shell, "-c"}})
 				child := "exec sleep 1000"
 				if redirected {
 					child += " >/dev/null 2>&1"
@@ -54,6 +56,7 @@ func TestDetached(t *testing.T) {
 					// Neither in the session nor at the pipe: it is found soon
 					// after, by its cookie.
 					eventually(t, "it is found", func() bool {
+						var err error
 						out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
 						require.NoError(t, err)
 						return out.Process.State == procmgr.Detached

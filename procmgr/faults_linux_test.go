@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -289,9 +290,9 @@ func TestWrappers(t *testing.T) {
 		shows   string // a command that tells that the wrapper is at work
 		want    string
 	}{
-		{"nice", []string{"nice", "-n", "5"}, "nice", "5\n"},
-		{"choom", []string{"choom", "-n", "500", "--"}, "cat /proc/self/oom_score_adj", "500\n"},
-		{"both", []string{"nice", "-n", "10", "choom", "-n", "500", "--"}, "nice; cat /proc/self/oom_score_adj", "10\n500\n"},
+		{"nice", []string{"nice", "-n", "19"}, "nice", "19\n"},
+		{"choom", []string{"choom", "-n", "1000", "--"}, "cat /proc/self/oom_score_adj", "1000\n"},
+		{"both", []string{"nice", "-n", "19", "choom", "-n", "1000", "--"}, "nice; cat /proc/self/oom_score_adj", "19\n1000\n"},
 		{"another user", []string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}, "id -u; id -G", "65534\n65534\n"},
 		{"no new privileges", []string{"setpriv", "--no-new-privs"}, "grep NoNewPrivs /proc/self/status", "NoNewPrivs:\t1\n"},
 		{"less memory", []string{"prlimit", "--as=1073741824"}, "ulimit -v", "1048576\n"},
@@ -300,8 +301,12 @@ func TestWrappers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := exec.LookPath(tt.wrapper[0]); err != nil {
-				t.Skip("not installed, nor needed:", err)
+			testenv.Programs(t, tt.wrapper[0])
+			switch tt.name {
+			case "another user":
+				testenv.Root(t)
+			case "a sandbox":
+				sandboxes(t, tt.wrapper...)
 			}
 			l := newLocal(t, &procmgr.Options{
 				Shell:   append(tt.wrapper, "sh", "-c"),

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
@@ -118,6 +119,7 @@ func TestNoDescriptorToLook(t *testing.T) {
 		"with the pipe":        "sleep 1000 & echo $!",
 	} {
 		t.Run(name, func(t *testing.T) {
+			testenv.Programs(t, "bash")
 			l := newLocal(t, &procmgr.Options{Shell: []string{"bash", "-c"}})
 			fifo := filepath.Join(t.TempDir(), "go")
 			require.NoError(t, unix.Mkfifo(fifo, 0o600))
@@ -179,9 +181,7 @@ func TestNoDescriptorToKill(t *testing.T) {
 // works once others have ended.
 func TestNoProcessLeft(t *testing.T) {
 	if !inProgram(t) {
-		if os.Getuid() != 0 {
-			t.Skip("only root can become another user")
-		}
+		testenv.Root(t)
 		runProgram(t, program(t))
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
@@ -18,10 +19,7 @@ import (
 func TestLogOnAFullDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "small")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skip("only root can mount a small disk: ", err)
-	}
-	t.Cleanup(func() { require.NoError(t, unix.Unmount(dir, 0)) })
+	testenv.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=64k")
 	l := newLocal(t, &procmgr.Options{LogDir: dir})
 	out := run(t, l, "seq 100000; exit 3")
 	require.Equal(t, 3, *out.Process.ExitCode)

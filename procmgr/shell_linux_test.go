@@ -4,14 +4,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -59,13 +60,11 @@ const asNobody = "setpriv --reuid=65534 --regid=65534 --clear-groups --"
 // A program that sets something up and then becomes the shell changes nothing
 // in what the manager tells and reaches.
 func TestShellWrappers(t *testing.T) {
-	priority, err := unix.Getpriority(unix.PRIO_PROCESS, 0) // 20 minus the niceness
-	require.NoError(t, err)
-	nicer := strconv.Itoa(min(20-priority+10, 19))
 	for _, tt := range []struct{ name, wrapper, shows, text string }{
-		{"niceness", "nice -n 10", "nice", nicer + "\n"},
-		{"OOM score", "choom -n 500 --", "cat /proc/self/oom_score_adj", "500\n"},
-		{"both", "nice -n 10 choom -n 500 --", "nice; cat /proc/self/oom_score_adj", nicer + "\n500\n"},
+		// The highest there are: an ordinary user can raise what it has, and no more.
+		{"niceness", "nice -n 19", "nice", "19\n"},
+		{"OOM score", "choom -n 1000 --", "cat /proc/self/oom_score_adj", "1000\n"},
+		{"both", "nice -n 19 choom -n 1000 --", "nice; cat /proc/self/oom_score_adj", "19\n1000\n"},
 		{"another user", asNobody, "id -u; id -g; id -G", "65534\n65534\n65534\n"},
 		{"address space", "prlimit --as=2000000000 --", "ulimit -v", "1953125\n"},
 		{"data", "prlimit --data=1000000000 --", "ulimit -d", "976562\n"},
@@ -74,8 +73,10 @@ func TestShellWrappers(t *testing.T) {
 		{"time", "timeout 600", "echo on time", "on time\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := exec.LookPath(strings.Fields(tt.wrapper)[0])
-			require.NoError(t, err, "coreutils and util-linux have it")
+			testenv.Programs(t, strings.Fields(tt.wrapper)[0], "setsid")
+			if tt.wrapper == asNobody {
+				testenv.Root(t)
+			}
 			l := in(t, tt.wrapper)
 			require.Equal(t, tt.text, run(t, l, tt.shows).Text)
 			checkExits(t, l)
@@ -153,15 +154,26 @@ func TestShellMissing(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Shell: []string{"toolproc-no-such", "-c"}})
 	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	for _, wrapper := range []string{"nice -n 10", "choom -n 500 --", "prlimit --cpu=60 --", asNobody} {
-		l := in(t, wrapper+" toolproc-no-such")
-		out := run(t, l, "true")
-		require.Equal(t, 127, *out.Process.ExitCode, wrapper)
-		require.Contains(t, out.Text, "toolproc-no-such", wrapper)
+	for _, wrapper := range []string{"nice -n 10", "choom -n 1000 --", "prlimit --cpu=60 --", asNobody} {
+		t.Run(wrapper, func(t *testing.T) {
+			testenv.Programs(t, strings.Fields(wrapper)[0])
+			if wrapper == asNobody {
+				testenv.Root(t)
+			}
+			// A directory that the user cannot enter would make it "Permission
+			// denied", with another exit code.
+			out, err := in(t, wrapper+" toolproc-no-such").Start(t.Context(), procmgr.StartRequest{
+				Command: "true", Env: map[string]string{"PATH": "/"}, Wait: long,
+			})
+			require.NoError(t, err)
+			require.Equal(t, 127, *out.Process.ExitCode)
+			require.Contains(t, out.Text, "toolproc-no-such")
+		})
 	}
 }
 
 func TestShellLimits(t *testing.T) {
+	testenv.Programs(t, "prlimit")
 	t.Run("address space", func(t *testing.T) {
 		// tail keeps in memory what it will print.
 		out := run(t, in(t, "prlimit --as=200000000 --"), "head -c 400000000 /dev/zero | tail -c 300000000 >/dev/null")
@@ -185,6 +197,8 @@ func TestShellLimits(t *testing.T) {
 		require.False(t, out.Process.OOM)
 	})
 	t.Run("processes", func(t *testing.T) {
+		testenv.Root(t)
+		testenv.Programs(t, "setpriv")
 		// A user that nobody else is: the limit counts all that a user runs.
 		l := in(t, "prlimit --nproc=1 -- setpriv --reuid=3999990001 --regid=65534 --clear-groups --")
 		out := run(t, l, "echo one; /bin/true; echo two")
@@ -194,10 +208,12 @@ func TestShellLimits(t *testing.T) {
 		require.Equal(t, "fine\n", run(t, l, "exec /bin/echo fine").Text)
 	})
 	t.Run("processes, as root", func(t *testing.T) {
+		testenv.Root(t)
 		out := run(t, in(t, "prlimit --nproc=1 --"), "/bin/true; echo $?")
 		require.Equal(t, "0\n", out.Text, "root is exempt")
 	})
 	t.Run("time", func(t *testing.T) {
+		testenv.Programs(t, "timeout")
 		sleep, marker := markedSleep()
 		l := in(t, "timeout 0.2")
 		out := ended(t, l, run(t, l, sleep+" & "+sleep).Process.ID)
@@ -209,6 +225,8 @@ func TestShellLimits(t *testing.T) {
 // Another user can neither read the host's environment nor signal it, and is
 // still within its reach.
 func TestShellAnotherUser(t *testing.T) {
+	testenv.Root(t)
+	testenv.Programs(t, "setpriv", "setsid")
 	l := in(t, asNobody)
 	out := run(t, l, "cat /proc/$PPID/environ; kill -0 $PPID || echo refused")
 	require.Equal(t, 2, strings.Count(strings.ToLower(out.Text), "permission denied")+strings.Count(out.Text, "not permitted"), out.Text)
@@ -226,12 +244,19 @@ func TestShellAnotherUser(t *testing.T) {
 	})
 }
 
+// sandboxes ends a test if bwrap is not there, or may not make a sandbox: not
+// every system lets an ordinary user make namespaces.
+func sandboxes(t testing.TB, sandbox ...string) {
+	t.Helper()
+	if out, err := exec.Command(sandbox[0], slices.Concat(sandbox[1:], []string{"--unshare-pid", "true"})...).CombinedOutput(); err != nil {
+		testenv.Lacks(t, "bwrap", "%v\n%s", err, out)
+	}
+}
+
 // In a sandbox the leader is bwrap, which stays as the shell's parent.
 func TestShellBubblewrap(t *testing.T) {
 	const sandbox = "bwrap --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp"
-	if out, err := exec.Command("bwrap", append(strings.Fields(sandbox), "--unshare-pid", "true")[1:]...).CombinedOutput(); err != nil {
-		t.Skipf("bwrap is not there or may not make namespaces here: %v\n%s", err, out)
-	}
+	sandboxes(t, strings.Fields(sandbox)...)
 	for _, tt := range []struct {
 		name, wrapper string
 		ownPIDs       bool // a pid namespace

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -19,8 +20,8 @@ func TestKillForkStorm(t *testing.T) {
 	l := newLocal(t, nil)
 	marker := "toolproc-storm-" + procmgr.NewID()
 	out := begin(t, l, `
-		storm() { while :; do sh -c 'sleep 0.05; exec sleep 1000' `+marker+` & sleep 0.005; done; }
-		storm & storm & (setsid sh -c 'while :; do sleep 1000 & sleep 0.005; done' `+marker+` &)
+		storm() { for i in $(seq 500); do sh -c 'sleep 0.05; exec sleep 1000' `+marker+` & sleep 0.005; done; }
+		storm & storm & (setsid sh -c 'for i in $(seq 500); do sleep 1000 & sleep 0.005; done' `+marker+` &)
 		sleep 0.1; echo ready; wait`)
 	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 	require.Empty(t, marked(marker))
@@ -69,9 +70,7 @@ func TestLost(t *testing.T) {
 // kernel's counters tell.
 func TestOOM(t *testing.T) {
 	if !inProgram(t) {
-		if os.Getuid() != 0 {
-			t.Skip("only root can put other counters into the place of the kernel's")
-		}
+		testenv.Root(t)
 		cmd := program(t)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 		runProgram(t, cmd)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -58,6 +59,7 @@ func TestSignalReachesAll(t *testing.T) {
 	needs(t, "sessions and process groups")
 	for _, leader := range []string{"wait", "exit 0"} {
 		t.Run(leader, func(t *testing.T) {
+			testenv.Programs(t, "bash", "setsid")
 			l := newLocal(t, &procmgr.Options{Shell: []string{"bash", "-c"}})
 			child := `sh -c 'echo $$; exec sleep 1000' &`
 			quiet := `sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' &`

@@ -44,8 +44,16 @@ func TestStartEnds(t *testing.T) {
 			if strings.Contains(tt.command, "kill ") || strings.Contains(tt.command, "tty") {
 				needs(t, "signals, and no terminals")
 			}
-			out := run(t, l, tt.command)
-			if strings.HasPrefix(tt.name, "leading") {
+			req := procmgr.StartRequest{Command: tt.command, Wait: long}
+			leading := strings.HasPrefix(tt.name, "leading")
+			if leading {
+				// If the user's PATH has a directory that the user cannot enter,
+				// a shell says "Permission denied" instead.
+				req.Env = map[string]string{"PATH": t.TempDir()}
+			}
+			out, err := l.Start(t.Context(), req)
+			require.NoError(t, err)
+			if leading {
 				require.Contains(t, out.Text, "not found", "it was taken for an option")
 			} else {
 				require.Equal(t, tt.text, out.Text)
@@ -135,8 +143,8 @@ func TestStartLongestCommand(t *testing.T) {
 func TestStartShell(t *testing.T) {
 	t.Run("wrapped", func(t *testing.T) {
 		needs(t, "nice")
-		l := newLocal(t, &procmgr.Options{Shell: []string{"nice", "-n", "7", "sh", "-c"}})
-		require.Equal(t, "7\n", run(t, l, "nice").Text)
+		l := newLocal(t, &procmgr.Options{Shell: []string{"nice", "-n", "19", "sh", "-c"}})
+		require.Equal(t, "19\n", run(t, l, "nice").Text)
 	})
 	t.Run("missing", func(t *testing.T) {
 		l := newLocal(t, &procmgr.Options{Shell: []string{"no-such-shell", "-c"}})

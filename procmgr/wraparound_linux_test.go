@@ -18,12 +18,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // pidMax is how many process numbers there are where they are few. The kernel
 // gives those below 300 only once.
 const pidMax = 460
+
+// lastPID is the file by which the next process number of a pid namespace can be
+// chosen, if the kernel has CONFIG_CHECKPOINT_RESTORE.
+const lastPID = "/proc/sys/kernel/ns_last_pid"
 
 // Where the kernel gives every number out again and again, what is started,
 // signalled and killed is still what was meant, and strangers are left alone.
@@ -36,13 +41,16 @@ func TestNumbersAreGivenAgain(t *testing.T) {
 	}
 	if !inProgram(t) {
 		t.Parallel()
+		if _, err := os.Stat(lastPID); err != nil && !numbersAreFew(t) {
+			testenv.Lacks(t, "kernel", "it is older than 6.14, and without CONFIG_CHECKPOINT_RESTORE")
+		}
 		cmd := program(t)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		err := cmd.Run()
 		if errors.Is(err, unix.EPERM) {
-			t.Skip("a pid namespace takes a right that this user lacks")
+			testenv.Lacks(t, "namespaces", "this user may not make a pid namespace: %v", err)
 		}
 		require.NoError(t, err, "in a program of its own:\n%s", &out)
 		require.Equal(t, 2, strings.Count(out.String(), "--- PASS: "+t.Name()), "PID 1 and its child:\n%s", &out)
@@ -54,15 +62,11 @@ func TestNumbersAreGivenAgain(t *testing.T) {
 	var rewinding sync.WaitGroup
 	if !numbersAreFew(t) {
 		// The next number can be chosen instead, in this namespace alone.
-		const last = "/proc/sys/kernel/ns_last_pid"
-		if _, err := os.Stat(last); err != nil {
-			t.Skip("a kernel before 6.14, and without CONFIG_CHECKPOINT_RESTORE")
-		}
 		rewinding.Go(func() {
 			for rewind := time.NewTicker(time.Millisecond); ; {
 				select {
 				case <-rewind.C:
-					assert.NoError(t, os.WriteFile(last, []byte("299"), 0))
+					assert.NoError(t, os.WriteFile(lastPID, []byte("299"), 0))
 				case <-done:
 					return
 				}

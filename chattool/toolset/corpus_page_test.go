@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // The page that tells of the corpus, what is measured in it, and its plot.
@@ -31,7 +33,7 @@ var updateDocs = flag.Bool("update-docs", false, "write the measured part of doc
 func checkPage(t *testing.T, all []measurement) {
 	// Others have another idea of what a binary file is, and of expressions.
 	if version, _ := exec.Command("grep", "--version").Output(); !strings.Contains(string(version), "GNU grep") {
-		t.Skip("the page was measured with GNU grep")
+		testenv.Lacks(t, "grep", "the page was measured with GNU grep")
 	}
 	slices.SortStableFunc(all, func(a, b measurement) int {
 		return cmp.Compare(len(b.raw), len(a.raw))

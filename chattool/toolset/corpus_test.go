@@ -203,7 +203,7 @@ func (p player) play(name string) string {
 // blocks as large as a pipe's, and exits with its code.
 func TestCorpusChild(t *testing.T) {
 	if os.Getenv("TOOLSET_CORPUS") != "play" {
-		t.Skip("for TestCorpus alone")
+		return // go test runs it, and not TestCorpus
 	}
 	r := load(t, os.Args[len(os.Args)-1])
 	for block := range slices.Chunk(r.raw, 64<<10) {

@@ -82,7 +82,7 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a string, n int, b string, m int, rest string, cut bool) {
 		text := strings.Repeat(a, min(max(n, 0), 100)) + strings.Repeat(b, min(max(m, 0), 100)) + rest
 		if strings.Contains(strings.ReplaceAll(text, "omitted", ""), " more] ...") {
-			t.Skip("it has a marker of its own")
+			return // it has a marker of its own
 		}
 		got := toolset.Fold(text, cut)
 		if unfold(got) != text {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,22 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // The official TypeScript client, over stdio and over streamable HTTP. The test
-// needs node and npm, and the network where it runs for the first time. Where
-// they are missing it is skipped, and fails with MCP_NEED_NODE set, as in CI.
+// needs bash, node and npm, and the network when it runs for the first time.
 func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"bash", "node", "npm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("MCP_NEED_NODE") != "" {
-				t.Fatalf("there is no %s, and MCP_NEED_NODE is set", name)
-			}
-			t.Skipf("there is no %s to run the TypeScript client with", name)
-		}
-	}
+	testenv.Programs(t, "bash", "node", "npm")
 	dir := t.TempDir()
 	url, token, _ := startHTTP(t, dir)
 	// Its Close ends npm, node and what they have started, whatever happens.

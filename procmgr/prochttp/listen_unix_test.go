@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
@@ -72,9 +73,7 @@ func TestUnixSocketIsPrivate(t *testing.T) {
 
 // Another user is turned away by the system.
 func TestUnixSocketOfAnotherUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can become somebody else")
-	}
+	testenv.Root(t)
 	// The directories of the test are closed to others already; this one is not.
 	dir, err := os.MkdirTemp("/tmp", "toolproc") //nolint:usetesting // others must be able to enter it
 	require.NoError(t, err)
@@ -178,9 +177,7 @@ func TestUnixSocketInTheWay(t *testing.T) {
 
 // A directory of another user is one that others can write to, sticky or not.
 func TestUnixSocketInAnothersDirectory(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can give a directory away")
-	}
+	testenv.Root(t)
 	for _, mode := range []fs.FileMode{0o700, 0o777 | os.ModeSticky} {
 		dir := t.TempDir()
 		require.NoError(t, os.Chmod(dir, mode))

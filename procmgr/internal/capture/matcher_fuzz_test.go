@@ -33,11 +33,11 @@ func untilMatches(re *regexp.Regexp, parts ...[]byte) bool {
 func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail int, from int64, before int) {
 	re, err := regexp.Compile(pattern)
 	if err != nil || pattern == "" || pattern == "." {
-		t.Skip()
+		return
 	}
 	m, err := capture.NewMatcher(pattern)
 	if err != nil {
-		t.Skip() // too long, or too many instructions
+		return // too long, or too many instructions
 	}
 	s := newStream(capture.Options{Head: head, Tail: tail, Raw: true})
 	buf := headtail.New(head, tail) // fuzzed where it lives
@@ -89,7 +89,7 @@ func FuzzUntil(f *testing.F) {
 	f.Add([]byte("\r\r\n"), []byte{1, 1}, "\\r$", uint16(4), uint16(4), uint16(0), uint8(0))
 	f.Fuzz(func(t *testing.T, stream, cuts []byte, pattern string, head, tail, from uint16, before uint8) {
 		if len(stream) > 64<<10 || len(cuts) > 200 {
-			t.Skip()
+			return
 		}
 		checkUntil(t, stream, cuts, pattern, int(head), int(tail), int64(from), int(before))
 	})

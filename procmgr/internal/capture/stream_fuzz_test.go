@@ -24,7 +24,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("\x01\r\x01\x1b[2J\x01"), []byte{1, 1, 1, 1})
 	f.Fuzz(func(t *testing.T, input, cuts []byte) {
 		if len(input) > 2000 || len(cuts) > 200 {
-			t.Skip()
+			return
 		}
 		var writes [][]byte
 		for _, n := range cuts {

@@ -1,12 +1,16 @@
 package advice_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -70,24 +74,34 @@ func TestExitCodeIsSaidOnce(t *testing.T) {
 func TestExitCodeAgainstShells(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"dash", "bash"} {
-		path, err := exec.LookPath(shell)
-		if err != nil {
-			continue
-		}
-		for _, tt := range []struct{ script, want string }{
-			{"no-such-program", ""},
-			{"no-such-program 2>/dev/null", "exit_code 127 usually"},
-			{"./no-such-program", ""},
-			{"/", "exit_code 126 usually"},
-			{"sh -c 'kill -9 $$'; exit $?", "ended by signal 9, SIGKILL"},
-			{"sh -c 'kill -15 $$'; exit $?", "ended by signal 15, SIGTERM"},
-			{"timeout 0.01 sleep 10", "exit_code 124 is how timeout"},
-			{"timeout -s KILL 0.01 sleep 10; exit $?", "ended by signal 9, SIGKILL"},
-		} {
-			cmd := exec.Command(path, "-c", tt.script)
-			out, _ := cmd.CombinedOutput()
-			note := noteOn(tt.script, cmd.ProcessState.ExitCode(), string(out))
-			require.True(t, strings.Contains(note, tt.want) && (tt.want == "") == (note == ""), "%s: %s: %q, %s", shell, tt.script, note, out)
-		}
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			testenv.Programs(t, shell, "sh", "timeout", "sleep")
+			// If PATH has a directory that the user cannot enter, dash says of what
+			// is not there: "Permission denied".
+			var dirs []string
+			for _, name := range []string{"sh", "timeout", "sleep"} {
+				path, err := exec.LookPath(name)
+				require.NoError(t, err)
+				dirs = append(dirs, filepath.Dir(path))
+			}
+			path := "PATH=" + strings.Join(dirs, string(os.PathListSeparator))
+			for _, tt := range []struct{ script, want string }{
+				{"no-such-program", ""},
+				{"no-such-program 2>/dev/null", "exit_code 127 usually"},
+				{"./no-such-program", ""},
+				{"/", "exit_code 126 usually"},
+				{"sh -c 'kill -9 $$'; exit $?", "ended by signal 9, SIGKILL"},
+				{"sh -c 'kill -15 $$'; exit $?", "ended by signal 15, SIGTERM"},
+				{"timeout 0.01 sleep 10", "exit_code 124 is how timeout"},
+				{"timeout -s KILL 0.01 sleep 10; exit $?", "ended by signal 9, SIGKILL"},
+			} {
+				cmd := exec.Command(shell, "-c", tt.script)
+				cmd.Env = append(os.Environ(), path)
+				out, _ := cmd.CombinedOutput()
+				note := noteOn(tt.script, cmd.ProcessState.ExitCode(), string(out))
+				require.True(t, strings.Contains(note, tt.want) && (tt.want == "") == (note == ""), "%s: %s: %q, %s", shell, tt.script, note, out)
+			}
+		})
 	}
 }

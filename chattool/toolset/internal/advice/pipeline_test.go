@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -171,14 +172,11 @@ func TestPipelineAgainstShells(t *testing.T) {
 	bin := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "probe"), []byte("#!/bin/sh\necho probe\nexit $PROBE\n"), 0o700)) //nolint:gosec // a program
 	for _, shell := range []string{"dash", "bash"} {
-		path, err := exec.LookPath(shell)
-		if err != nil {
-			continue
-		}
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
+			testenv.Programs(t, shell)
 			run := func(script, probe string) (code int, output string) {
-				cmd := exec.Command(path, "-c", script)
+				cmd := exec.Command(shell, "-c", script)
 				cmd.Dir = t.TempDir()
 				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "PROBE="+probe)
 				out, err := cmd.CombinedOutput()

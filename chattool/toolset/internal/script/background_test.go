@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // A promotion is a script and what becomes of it. The scripts are harmless, so
@@ -135,18 +136,12 @@ func TestPromote(t *testing.T) {
 // background.
 func TestPromoteAgainstShells(t *testing.T) {
 	t.Parallel()
-	shells := map[string]bool{} // by whether they are bash
 	for _, shell := range []string{"sh", "dash", "bash"} {
-		path, err := exec.LookPath(shell)
-		if err != nil {
-			continue
-		}
-		version, _ := exec.Command(path, "-c", "echo $BASH_VERSION").Output()
-		shells[path] = len(version) > 1
-	}
-	for shell, bash := range shells {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
+			testenv.Programs(t, shell)
+			version, _ := exec.Command(shell, "-c", "echo $BASH_VERSION").Output()
+			bash := len(version) > 1 // sh may be bash
 			run := func(command string) (output, background string) {
 				cmd := exec.Command(shell, "-c", command+"\n"+`printf 'pid:%s' "$!" >&2`)
 				cmd.Dir = t.TempDir()

@@ -1,0 +1,20 @@
+package testenv
+
+import (
+	"syscall"
+	"testing"
+)
+
+// Mount mounts something for the rest of a test, and ends the test if its user
+// may not. The arguments are those of mount(2).
+func Mount(t testing.TB, source, dir, kind string, flags uintptr, data string) {
+	t.Helper()
+	if err := syscall.Mount(source, dir, kind, flags, data); err != nil {
+		Lacks(t, "mount", "mount %s on %s: %v", source, dir, err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Errorf("unmount %s: %v: something in it is still open", dir, err)
+		}
+	})
+}

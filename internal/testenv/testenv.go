@@ -1,0 +1,57 @@
+// Package testenv is for tests that need more than Go and a shell: the rights of
+// root, a cgroup, a program. If the machine lacks it, such a test is skipped and
+// says why.
+//
+// A test that is always skipped tests nothing, and nobody notices. So the
+// environment variable TOOLPROC_NEEDS names what a machine is meant to have,
+// separated by spaces, as in "root cgroup bwrap"; "all" means everything. If a
+// test lacks one of these, it fails. CI sets it.
+package testenv
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Variable is the environment variable that names what must not be lacking.
+const Variable = "TOOLPROC_NEEDS"
+
+// Lacks ends a test because the machine lacks what it needs. The format and its
+// arguments say why. The test is skipped, or fails if Variable names the need.
+func Lacks(t testing.TB, need, format string, args ...any) {
+	t.Helper()
+	reason := fmt.Sprintf(format, args...)
+	if wanted(need, os.Getenv(Variable)) {
+		t.Fatalf("it needs %s, which %s says is here: %s", need, Variable, reason)
+	}
+	t.Skipf("it needs %s: %s", need, reason)
+}
+
+// wanted reports whether a list of needs has one of them.
+func wanted(need, list string) bool {
+	all := strings.Fields(list)
+	return slices.Contains(all, need) || slices.Contains(all, "all")
+}
+
+// Root ends a test that does what only root may, unless root runs it.
+func Root(t testing.TB) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		Lacks(t, "root", "only root can do this")
+	}
+}
+
+// Programs ends a test unless all of some programs are on PATH. A need is named
+// like its program.
+func Programs(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			Lacks(t, name, "%v", err)
+		}
+	}
+}
