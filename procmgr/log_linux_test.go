@@ -39,17 +39,6 @@ func TestLogOnAFullDisk(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// Others must not be able to put something into the logs' place.
-func TestLogDirOfOthers(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o777))
-	_, err := procmgr.NewLocal(&procmgr.Options{LogDir: dir})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	require.ErrorContains(t, err, "others can write to it, make it 0700")
-	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
-	newLocal(t, &procmgr.Options{LogDir: dir})
-}
-
 // What a command has put into the place of its log is not read, and holds nobody
 // up.
 func TestLogThatWasReplaced(t *testing.T) {
@@ -77,18 +66,6 @@ func TestLogThatWasReplaced(t *testing.T) {
 			require.False(t, out.Matched)
 		})
 	}
-}
-
-// Nor does what stands in the place of an abandoned directory.
-func TestLogDirWithAFIFO(t *testing.T) {
-	dir := t.TempDir()
-	fifo := filepath.Join(dir, "toolproc-logs-x")
-	require.NoError(t, unix.Mkfifo(fifo, 0o600))
-	done := notWaitedFor(t, fifo)
-	newLocal(t, &procmgr.Options{LogDir: dir})
-	done()
-	_, err := os.Lstat(fifo)
-	require.NoError(t, err)
 }
 
 // notWaitedFor returns a function that fails the test if somebody has waited for

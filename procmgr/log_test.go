@@ -1,12 +1,9 @@
 package procmgr_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -321,57 +318,4 @@ func TestLogDirThatCannotServe(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err := procmgr.NewLocal(&procmgr.Options{LogDir: file})
 	require.ErrorContains(t, err, "procmgr: new local: log directory: ")
-}
-
-// What a Local left that was killed is removed by the next one; a living one's
-// is not, nor what is kept, nor what somebody else has there.
-func TestLogsOfADeadHost(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("nothing tells a dead Local's logs from a living one's here")
-	}
-	living, dir := logged(t, procmgr.Options{})
-	out := run(t, living, "echo living")
-	for _, name := range []string{"toolproc-logs-dead", "toolproc-kept-dead", "other"} {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "1.log"), []byte("x"), 0o600))
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "toolproc-logs-file"), nil, 0o600))
-	var logged bytes.Buffer
-	newLocal(t, &procmgr.Options{LogDir: dir, Logger: slog.New(slog.NewJSONHandler(&logged, nil))})
-	require.NoDirExists(t, filepath.Join(dir, "toolproc-logs-dead"))
-	require.FileExists(t, filepath.Join(dir, "toolproc-kept-dead", "1.log"))
-	require.FileExists(t, filepath.Join(dir, "other", "1.log"))
-	require.FileExists(t, filepath.Join(dir, "toolproc-logs-file"))
-	require.FileExists(t, out.Process.LogPath)
-	require.Contains(t, logged.String(), "logs of a dead host removed")
-}
-
-// Many Locals in one directory do not take each other's for abandoned.
-func TestLogDirShared(t *testing.T) {
-	dir := t.TempDir()
-	done := make(chan error)
-	const locals = 16
-	for range locals {
-		go func() {
-			l, err := procmgr.NewLocal(&procmgr.Options{LogDir: dir})
-			if err != nil {
-				done <- err
-				return
-			}
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo x", Wait: long})
-			if err == nil && (out.Process.LogError != "" || out.Process.LogPath == "") {
-				err = fmt.Errorf("%+v", out)
-			}
-			if err == nil {
-				_, err = os.Stat(out.Process.LogPath)
-			}
-			done <- errors.Join(err, l.Close())
-		}()
-	}
-	for range locals {
-		require.NoError(t, <-done)
-	}
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, left)
 }

@@ -1,7 +1,6 @@
 package procmgr_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,32 +14,6 @@ func TestPlainText(t *testing.T) {
 	require.Equal(t, "ok\nget 1%\nget 100%\nend\n", run(t, newLocal(t, nil), command).Text)
 	raw := run(t, newLocal(t, &procmgr.Options{RawOutput: true}), command)
 	require.Equal(t, "\033[1;32mok\033[0m\r\nget 1%\rget 50%\rget 100%\n\033]0;title\007end\n", raw.Text)
-}
-
-// What was held back is not lost where much comes at once behind it.
-func TestHeldBackBeforeMuch(t *testing.T) {
-	much := strings.Repeat("x", 5000)
-	tests := []struct{ name, held, then, want string }{
-		{"a progress line", "a\rb", much, "a\nb" + much},
-		{"a sequence that is none", "a\033]0;b", "\n" + much, "a\033]0;b\n" + much},
-		{"an ESC alone", "a\033", "ä" + much, "a\033ä" + much},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, nil)
-			k := startTalker(t, l)
-			k.say(t, tt.held)
-			out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: 6, Until: "a|b", Wait: long})
-			require.NoError(t, err)
-			require.True(t, out.Matched)
-			k.say(t, tt.then)
-			require.NoError(t, k.to.Close())
-			ended(t, l, k.id)
-			out, err = l.Output(t.Context(), k.id, procmgr.OutputRequest{From: 6})
-			require.NoError(t, err)
-			require.Equal(t, tt.want, out.Text)
-		})
-	}
 }
 
 // A progress line and a prompt can be seen, and waited for, while the line goes

@@ -2,10 +2,8 @@ package procmgr_test
 
 import (
 	"context"
-	"encoding/hex"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
@@ -40,12 +37,6 @@ func TestPlayed(*testing.T) {
 	case "exit":
 		code, _ := strconv.ParseUint(rest, 10, 32)
 		windows.ExitProcess(uint32(code))
-	case "print":
-		fmt.Print(rest)
-		fmt.Fprint(os.Stderr, "!")
-	case "stdin":
-		n, err := io.Copy(io.Discard, os.Stdin)
-		fmt.Print(n, " ", err)
 	case "env":
 		for _, kv := range os.Environ() {
 			fmt.Println(kv)
@@ -72,8 +63,6 @@ func TestPlayed(*testing.T) {
 		}
 		out, _ = l.Output(context.Background(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
 		fmt.Print(out.Text)
-	default: // whatever it is, byte by byte
-		fmt.Print(hex.EncodeToString([]byte(flag.Arg(0))))
 	}
 	os.Exit(0)
 }
@@ -197,40 +186,6 @@ func TestHostDies(t *testing.T) {
 	}
 }
 
-func TestPlayedExits(t *testing.T) {
-	l := newLocal(t, &procmgr.Options{Shell: self(t)})
-	require.Equal(t, "a\nb!", run(t, l, "print a\nb").Text, "both streams, in order")
-	require.Equal(t, "0 <nil>", run(t, l, "stdin").Text, "stdin is empty")
-	for _, code := range []int{0, 3, 137, 255, 256, 0xC0000005, 0xFFFFFFFF} {
-		out := run(t, l, "exit "+strconv.Itoa(code))
-		require.Equal(t, code, *out.Process.ExitCode)
-		require.Empty(t, out.Process.Signal, "nobody has ended it")
-		require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-		require.NotZero(t, out.Process.Usage)
-	}
-}
-
-// A program gets its command as it was given.
-func TestQuoting(t *testing.T) {
-	l := newLocal(t, &procmgr.Options{Shell: self(t)})
-	for _, command := range []string{
-		`x`, `"`, `""`, `\`, `\\`, `\"`, `\\"`, `a\`, `a b\`, `a b\\`, `"a b"`, `'a b'`, `%PATH%`, `a^b&c|d<e>f`, "a\nb\tc", `C:\dir\"x y"\`,
-		"é€😀", `$HOME`, `*`, `-x`, `--help`, `@file`, `~`,
-	} {
-		text, err := hex.DecodeString(run(t, l, command).Text)
-		require.NoError(t, err)
-		require.Equal(t, command, strings.TrimPrefix(string(text), " "))
-	}
-}
-
-// cmd takes its command apart by rules of its own.
-func TestShellCmd(t *testing.T) {
-	l := newLocal(t, &procmgr.Options{Shell: []string{"cmd", "/d", "/s", "/c"}})
-	out := run(t, l, `echo "a b" "c"&exit 3`)
-	require.Equal(t, "\"a b\" \"c\"\n", out.Text)
-	require.Equal(t, 3, *out.Process.ExitCode)
-}
-
 // Its names differ in more than case, or they are one name.
 func TestEnvFoldsNames(t *testing.T) {
 	t.Setenv("Mixed_Case", "host")
@@ -258,42 +213,6 @@ func TestEnvFoldsNames(t *testing.T) {
 	require.NotEmpty(t, all["SYSTEMROOT"], "hardly a program starts without it")
 }
 
-func TestShellIsFound(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", filepath.Join(dir, "cmd"))
-	l := newLocal(t, nil)
-	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	require.ErrorContains(t, err, `the shell "sh" is not there`)
-	require.ErrorContains(t, err, "install Git for Windows or MSYS2 and put the directory of its sh.exe on PATH, or set Options.Shell")
-
-	program, err := os.ReadFile(self(t)[0])
-	require.NoError(t, err)
-	for _, name := range []string{`cmd\git.exe`, `bin\sh.exe`} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), program, 0o700))
-	}
-	out := run(t, l, "true") // that it takes no -c is another matter
-	require.Contains(t, out.Text, "flag provided but not defined: -c", "the sh that comes with git")
-}
-
-func TestLongestCommandLine(t *testing.T) {
-	shell := self(t)
-	l := newLocal(t, &procmgr.Options{Shell: shell})
-	const longest = 1<<15 - 2
-	rest := longest - len(shell[0]) - len(" "+shell[1]+" ")
-	text, err := hex.DecodeString(run(t, l, strings.Repeat("x", rest)).Text)
-	if err != nil || len(text) != rest { // the window keeps 32 KiB
-		out := run(t, l, strings.Repeat("x", rest))
-		require.EqualValues(t, 2*rest, out.Next)
-	}
-	for _, n := range []int{rest + 1, 100_000} {
-		_, err = l.Start(t.Context(), procmgr.StartRequest{Command: strings.Repeat("x", n)})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.ErrorContains(t, err, "script file and run that")
-	}
-}
-
 // The paths that a shell prints are directories.
 func TestDirectoryOfADrive(t *testing.T) {
 	dir := t.TempDir()
@@ -304,40 +223,6 @@ func TestDirectoryOfADrive(t *testing.T) {
 		require.NoError(t, err, name)
 		require.True(t, strings.EqualFold(dir, filepath.Clean(out.Process.WorkDir)), "%s is taken for %s", name, out.Process.WorkDir)
 	}
-}
-
-// Nothing is inherited but the three streams.
-func TestInheritsNothingElse(t *testing.T) {
-	var r, w windows.Handle
-	require.NoError(t, windows.CreatePipe(&r, &w, nil, 0))
-	defer windows.CloseHandle(r) //nolint:errcheck // nothing was written
-	require.NoError(t, windows.SetHandleInformation(w, windows.HANDLE_FLAG_INHERIT, windows.HANDLE_FLAG_INHERIT))
-	l := newLocal(t, &procmgr.Options{Shell: self(t)})
-	begin(t, l, "tree 1")
-	require.NoError(t, windows.CloseHandle(w))
-	var n uint32
-	err := windows.ReadFile(r, make([]byte, 1), &n, nil)
-	require.ErrorIs(t, err, windows.ERROR_BROKEN_PIPE, "nobody holds the other end")
-}
-
-var getProcessHandleCount = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetProcessHandleCount")
-
-// A process that has ended holds no handle.
-func TestHandlesAreClosed(t *testing.T) {
-	l := newLocal(t, &procmgr.Options{Shell: self(t)})
-	count := func() int {
-		for range 10 {
-			run(t, l, "exit 0")
-		}
-		var n uint32
-		ok, _, err := getProcessHandleCount.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&n)))
-		require.NotZero(t, ok, err)
-		return int(n)
-	}
-	count() // threads of Go's own come first
-	before := count()
-	count()
-	require.Less(t, count(), before+15, "20 commands")
 }
 
 // A process that waits takes no time.

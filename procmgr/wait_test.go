@@ -38,47 +38,6 @@ func (k *talker) say(t *testing.T, text string) {
 	require.NoError(t, err)
 }
 
-func TestUntil(t *testing.T) {
-	tests := []struct {
-		name, says, until string
-		from              int64
-		want              bool
-	}{
-		{"already there", "listening on 80\n", "listening", 6, true},
-		{"anchors are a line's", "a\nlistening\nb\n", "^listening$", 0, true},
-		{"no match over lines", "listen\ning\n", "listening", 0, false},
-		{"the unfinished line", "password: ", "password: $", 0, true},
-		{"before From", "", "ready", 6, false},
-		{"From in mid-line", "", "^ady$", 2, true},
-		{"carriage return at the line's end", "done\r\n", "done$", 0, true},
-		{"an empty line", "\n", "^$", 6, true},
-		{"any new output", "\n", ".", 6, true},
-		{"no new output", "", ".", 6, false},
-		{"the first 4 KiB of a line", strings.Repeat("x", 4093) + "yes", "yes", 6, true},
-		{"and no more", strings.Repeat("x", 4094) + "yes", "yes", 6, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLocal(t, nil)
-			k := startTalker(t, l)
-			k.say(t, tt.says)
-			wait := long
-			if !tt.want {
-				wait = 50 * time.Millisecond
-			}
-			out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: tt.from, Until: tt.until, Wait: wait})
-			require.NoError(t, err)
-			require.Equal(t, tt.want, out.Matched)
-			require.Equal(t, procmgr.Running, out.Process.State)
-			if tt.want {
-				out, err := l.Output(t.Context(), k.id, procmgr.OutputRequest{From: tt.from, Until: tt.until})
-				require.NoError(t, err)
-				require.True(t, out.Matched, "without a wait as well")
-			}
-		})
-	}
-}
-
 // Nothing is missed that falls out of the window between two looks.
 func TestUntilSeesWhatIsDropped(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Head: 100, Tail: 100})
@@ -113,24 +72,6 @@ func TestUntilEndsWithTheProcess(t *testing.T) {
 	require.False(t, out.Matched)
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	require.Equal(t, "ready\nlast words", out.Text)
-}
-
-func TestUntilRefuses(t *testing.T) {
-	l := newLocal(t, nil)
-	id := run(t, l, "true").Process.ID
-	for name, pattern := range map[string]string{
-		"no expression":         "(",
-		"backreference":         `(a)\1`,
-		"too long":              strings.Repeat("x", 257),
-		"too many instructions": "(a{30}){40}",
-		"too large a repeat":    "a{1001}",
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: pattern})
-			require.ErrorIs(t, err, procmgr.ErrInvalid)
-			require.ErrorContains(t, err, "the pattern")
-		})
-	}
 }
 
 // Pages join without overlap or loss, whatever the moment of the read.

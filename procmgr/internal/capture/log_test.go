@@ -1,7 +1,11 @@
 package capture_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,6 +17,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
 // What falls out of the window while a wait begins is looked for in the log, also
@@ -82,4 +87,70 @@ func TestReadWhileTheLogEnds(t *testing.T) {
 		readers.Wait()
 		require.True(t, s.RetireLog())
 	}
+}
+
+// What a Local left that was killed is removed by the next one; a living one's
+// is not, nor what is kept, nor what somebody else has there.
+func TestLogsOfADeadHost(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing tells a dead Local's logs from a living one's here")
+	}
+	dir := t.TempDir()
+	living := newStream(capture.Options{})
+	living.LogTo(openLogs(t, capture.LogOptions{Dir: dir}))
+	defer living.End()
+	for _, name := range []string{"toolproc-logs-dead", "toolproc-kept-dead", "other"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "1.log"), []byte("x"), 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "toolproc-logs-file"), nil, 0o600))
+	var logged bytes.Buffer
+	openLogs(t, capture.LogOptions{Dir: dir, Logger: slog.New(slog.NewJSONHandler(&logged, nil))})
+	require.NoDirExists(t, filepath.Join(dir, "toolproc-logs-dead"))
+	require.FileExists(t, filepath.Join(dir, "toolproc-kept-dead", "1.log"))
+	require.FileExists(t, filepath.Join(dir, "other", "1.log"))
+	require.FileExists(t, filepath.Join(dir, "toolproc-logs-file"))
+	path, _ := living.Log()
+	require.FileExists(t, path)
+	require.Contains(t, logged.String(), "logs of a dead host removed")
+}
+
+// Many Locals in one directory do not take each other's for abandoned.
+func TestLogDirShared(t *testing.T) {
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			logs, err := capture.OpenLogs(capture.LogOptions{Dir: dir, Max: 100, MaxAll: 100, Logger: slog.New(slog.DiscardHandler)})
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer logs.Close()
+			s := newStream(capture.Options{})
+			s.LogTo(logs)
+			s.Add([]byte("x"))
+			s.End()
+			path, failed := s.Log()
+			assert.Empty(t, failed)
+			assert.FileExists(t, path)
+		})
+	}
+	all.Wait()
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// Others must not be able to put something into the logs' place.
+func TestLogDirOfOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the mode says nothing here")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o777))
+	_, err := capture.OpenLogs(capture.LogOptions{Dir: dir})
+	require.ErrorIs(t, err, sentinel.ErrInvalid)
+	require.ErrorContains(t, err, "others can write to it, make it 0700")
+	require.NoError(t, os.Chmod(dir, 0o777|os.ModeSticky))
+	openLogs(t, capture.LogOptions{Dir: dir})
 }

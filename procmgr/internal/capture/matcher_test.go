@@ -1,0 +1,94 @@
+package capture_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+// matcher compiles a pattern.
+func matcher(t testing.TB, pattern string) *capture.Matcher {
+	t.Helper()
+	m, err := capture.NewMatcher(pattern)
+	require.NoError(t, err)
+	return m
+}
+
+func TestUntil(t *testing.T) {
+	tests := []struct {
+		name, says, until string
+		from              int64
+		want              bool
+	}{
+		{"already there", "listening on 80\n", "listening", 6, true},
+		{"anchors are a line's", "a\nlistening\nb\n", "^listening$", 0, true},
+		{"no match over lines", "listen\ning\n", "listening", 0, false},
+		{"the unfinished line", "password: ", "password: $", 0, true},
+		{"before From", "", "ready", 6, false},
+		{"From in mid-line", "", "^ady$", 2, true},
+		{"carriage return at the line's end", "done\r\n", "done$", 0, true},
+		{"an empty line", "\n", "^$", 6, true},
+		{"any new output", "\n", ".", 6, true},
+		{"no new output", "", ".", 6, false},
+		{"the first 4 KiB of a line", strings.Repeat("x", 4093) + "yes", "yes", 6, true},
+		{"and no more", strings.Repeat("x", 4094) + "yes", "yes", 6, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStream(capture.Options{Head: 1 << 20})
+			s.Add([]byte("ready\n"))
+			m := matcher(t, tt.until)
+			require.NoError(t, s.Watch(t.Context(), m, tt.from))
+			s.Add([]byte(tt.says))
+			require.Equal(t, tt.want, matched(m), "watched before it is said")
+			require.Equal(t, tt.want, s.Read(tt.from, noLimit, m).Matched)
+
+			m = matcher(t, tt.until)
+			require.NoError(t, s.Watch(t.Context(), m, tt.from))
+			require.Equal(t, tt.want, matched(m), "and after")
+			require.Equal(t, tt.want, s.Read(tt.from, noLimit, m).Matched)
+		})
+	}
+}
+
+func TestUntilRefuses(t *testing.T) {
+	for name, pattern := range map[string]string{
+		"no expression":         "(",
+		"backreference":         `(a)\1`,
+		"too long":              strings.Repeat("x", 257),
+		"too many instructions": "(a{30}){40}",
+		"too large a repeat":    "a{1001}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := capture.NewMatcher(pattern)
+			require.ErrorIs(t, err, sentinel.ErrInvalid)
+			require.ErrorContains(t, err, "the pattern")
+		})
+	}
+}
+
+// What was held back is not lost where much comes at once behind it.
+func TestHeldBackBeforeMuch(t *testing.T) {
+	much := strings.Repeat("x", 5000)
+	tests := []struct{ name, held, then, want string }{
+		{"a progress line", "a\rb", much, "a\nb" + much},
+		{"a sequence that is none", "a\033]0;b", "\n" + much, "a\033]0;b\n" + much},
+		{"an ESC alone", "a\033", "ä" + much, "a\033ä" + much},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStream(capture.Options{Head: 1 << 20})
+			m := matcher(t, "a|b")
+			require.NoError(t, s.Watch(t.Context(), m, 0))
+			s.Add([]byte(tt.held))
+			require.True(t, matched(m))
+			s.Add([]byte(tt.then))
+			s.End()
+			require.Equal(t, tt.want, s.Read(0, noLimit, nil).Text)
+		})
+	}
+}
