@@ -60,8 +60,9 @@ var arrows = []arrow{
 		why: "whoever wants plain text takes this package and nothing with it",
 	},
 	{
-		dir: "envpolicy",
-		why: "a policy is for any program that starts children, however it starts them",
+		dir:   "envpolicy",
+		tests: []string{"internal/testenv"},
+		why:   "a policy is for any program that starts children, however it starts them",
 	},
 	{
 		dir: "procmgr/internal/sentinel",

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // What is withheld of git's settings leaves git at work, with all others.
@@ -115,7 +116,6 @@ func TestGitConfig(t *testing.T) {
 			withheld: []string{"GIT_CONFIG_VALUE_00"},
 		},
 	}
-	git, err := exec.LookPath("git")
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			env, report := tt.policy.ApplyOn("linux", tt.base, tt.request)
@@ -125,7 +125,7 @@ func TestGitConfig(t *testing.T) {
 				require.False(t, tt.policy.Allow == nil && strings.Contains(entry, header), "%q", entry)
 			}
 			testenv.Programs(t, "git")
-			cmd := exec.Command(git, "config", "--list")
+			cmd := exec.Command("git", "config", "--list")
 			cmd.Dir = t.TempDir() // with no settings of its own, nor does git find others
 			cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+cmd.Dir, "GIT_CONFIG_NOSYSTEM=1")
 			var stderr strings.Builder

@@ -28,9 +28,6 @@ type Metrics struct {
 	// Waited is called for each wait that was not over at once, with how long
 	// it took.
 	Waited func(took time.Duration)
-	// WokeUp is called where a wait ended by a change of state or a match,
-	// with how long after it the waiter went on.
-	WokeUp func(latency time.Duration)
 }
 
 // The methods call a function where there is one; m may be nil.
@@ -85,16 +82,8 @@ func (m *Metrics) omitted(out Output) {
 	}
 }
 
-// waited is called when a wait that began at a time is over; woke is when what
-// it waited for happened, or zero.
-func (m *Metrics) waited(began, woke time.Time) {
-	if m == nil {
-		return
-	}
-	if m.Waited != nil {
-		m.Waited(time.Since(began))
-	}
-	if m.WokeUp != nil && !woke.IsZero() {
-		m.WokeUp(time.Since(woke))
+func (m *Metrics) waited(took time.Duration) {
+	if m != nil && m.Waited != nil {
+		m.Waited(took)
 	}
 }

@@ -19,7 +19,7 @@ type gauges struct {
 	limited                   int
 	exits                     map[procmgr.Cause]int
 	printed, omitted          int64
-	waits, wakes              []time.Duration
+	waits                     []time.Duration
 }
 
 func (g *gauges) metrics() *procmgr.Metrics {
@@ -49,7 +49,6 @@ func (g *gauges) metrics() *procmgr.Metrics {
 		Output:  func(n int) { locked(func() { g.printed += int64(n) }) },
 		Omitted: func(n int64) { locked(func() { g.omitted += n }) },
 		Waited:  func(d time.Duration) { locked(func() { g.waits = append(g.waits, d) }) },
-		WokeUp:  func(d time.Duration) { locked(func() { g.wakes = append(g.wakes, d) }) },
 	}
 }
 
@@ -91,9 +90,4 @@ func TestMetrics(t *testing.T) {
 	require.Equal(t, omitted, g.omitted)
 	require.GreaterOrEqual(t, len(g.waits), 2)
 	require.GreaterOrEqual(t, g.waits[0], 50*time.Millisecond)
-	require.NotEmpty(t, g.wakes)
-	for _, d := range g.wakes {
-		require.GreaterOrEqual(t, d, time.Duration(0))
-		require.Less(t, d, long)
-	}
 }

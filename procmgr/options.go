@@ -22,7 +22,10 @@ const (
 	defaultMaxLogs           = 1 << 30
 )
 
-// Options configures a [Local]. The zero value of every field is its default.
+// Options configures a [Local]. The zero value of every field is its default. A
+// negative number or duration is none of what the field names: no limit, no
+// grace, no head.
+//
 // Hooks may be called from several goroutines at once; a hook that panics is
 // logged and passed over.
 type Options struct {
@@ -63,7 +66,7 @@ type Options struct {
 
 	// Head and Tail are the bytes of output that are kept from the beginning
 	// and from the end of a process's output; 0 is headtail.DefaultHead and
-	// headtail.DefaultTail, negative keeps none.
+	// headtail.DefaultTail.
 	Head, Tail int
 
 	// RawOutput keeps output as it was printed. Otherwise escape sequences go,
@@ -84,29 +87,28 @@ type Options struct {
 	// KeepLogs leaves the files where they are; whoever sets it removes them.
 	KeepLogs bool
 	// MaxLog bounds one log (64 MiB by default) and MaxLogs all of them (1 GiB
-	// by default), in bytes; negative is no bound. Beyond MaxLogs the oldest
+	// by default), in bytes. Beyond MaxLogs the oldest
 	// log of a process that has exited goes, unless KeepLogs is set.
 	MaxLog, MaxLogs int64
 
 	// Retain is how long the record and the output of a process that has
-	// exited are kept: 1 h by default; negative is for ever, as far as
-	// OutputMemory allows.
+	// exited are kept, as far as OutputMemory allows: 1 h by default.
 	Retain time.Duration
 	// OutputMemory bounds the output kept in memory, in bytes, of all
 	// processes together: where it is exceeded, the oldest of those that have
-	// exited go. 64 MiB by default; negative is no bound. What still runs is
+	// exited go. 64 MiB by default. What still runs is
 	// never dropped: it is bounded by MaxRunning times Head and Tail. The
 	// commands' own length counts too, and beyond 16,384 records the oldest
 	// go whatever they take.
 	OutputMemory int64
 	// MaxRunningPerChat and MaxRunning bound the processes that have not
-	// exited, of one chat (64 by default) and in all (1,024 by default);
-	// negative is no bound. What the host itself starts is in no chat. Beyond it Start is [ErrLimit]. What has exited
-	// never counts.
+	// exited, of one chat (64 by default) and in all (1,024 by default). What
+	// the host itself starts is in no chat. Beyond it Start is [ErrLimit]. What
+	// has exited never counts.
 	MaxRunningPerChat, MaxRunning int
 
 	// StopGrace is how long Close waits between terminating what runs and
-	// killing it: 5 s by default; negative kills at once.
+	// killing it: 5 s by default.
 	StopGrace time.Duration
 
 	// OnStart is called before the Start that began the process returns, and

@@ -27,7 +27,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	} else if err != nil {
 		return Output{}, err
 	}
-	state, _, _ := r.state()
+	state, _ := r.state()
 	from := min(max(req.From, 0), r.out.Visible()) // beyond the end is the end as it is now
 	if m != nil {
 		if err := r.out.Watch(ctx, m, from); err != nil {
@@ -72,33 +72,26 @@ func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) O
 // wait returns once the process is no longer in the given state or has exited,
 // m has matched, or d is over; an error is ctx's.
 func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher) error {
-	if state, _, _ := r.state(); d <= 0 || state != in || state == Exited {
+	if state, _ := r.state(); d <= 0 || state != in || state == Exited {
 		return nil
 	}
 	began := time.Now()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	woke, err := r.until(ctx, in, timer.C, m)
-	r.opts.Metrics.waited(began, woke)
-	return err
-}
-
-// until is wait with a timer. woke is when that happened which ended it; zero
-// where it was the timer or ctx.
-func (r *record) until(ctx context.Context, in State, over <-chan time.Time, m *capture.Matcher) (woke time.Time, err error) {
+	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
 	for {
-		state, turned, changed := r.state()
+		state, changed := r.state()
 		if state != in || state == Exited {
-			return turned, nil
+			return nil
 		}
 		select {
 		case <-changed:
 		case <-m.Matched():
-			return m.At(), nil
-		case <-over:
-			return time.Time{}, nil
+			return nil
+		case <-timer.C:
+			return nil
 		case <-ctx.Done():
-			return time.Time{}, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }

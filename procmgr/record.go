@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -33,8 +32,7 @@ type record struct {
 	// changes.
 	mu      sync.Mutex
 	process Process
-	turned  time.Time // when process.State last changed
-	asked   Cause     // CauseRequest or CauseShutdown: who asked for the end first
+	asked   Cause // CauseRequest or CauseShutdown: who asked for the end first
 	changed chan struct{}
 
 	// Guarded by the Local's mu.
@@ -70,17 +68,15 @@ func (p Process) clone() Process {
 // caller holds mu.
 func (r *record) turn(to State) {
 	r.process.State = to
-	r.turned = time.Now()
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// state returns the state, since when it is that, and what is closed when it
-// changes.
-func (r *record) state() (state State, turned time.Time, changed <-chan struct{}) {
+// state returns the state, and a channel that is closed when it changes.
+func (r *record) state() (state State, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.process.State, r.turned, r.changed
+	return r.process.State, r.changed
 }
 
 // started waits for the start. failed is true, and the error says why, where

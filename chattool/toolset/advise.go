@@ -6,9 +6,6 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 )
 
-// noTool is a ReadFileTool that there is not.
-const noTool = "-"
-
 // advise adds the notes on a command to its report. The caller says which
 // command it is, what it printed and how it was called.
 func (s *Set) advise(rep *report, a advice.Result) {
@@ -18,7 +15,7 @@ func (s *Set) advise(rep *report, a advice.Result) {
 		a.Ran = time.Duration(*ms) * time.Millisecond
 	}
 	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output}
-	if s.opts.ReadFileTool != noTool {
+	if !s.opts.NoReadFileTool {
 		a.Tools.ReadFile = s.opts.ReadFileTool
 	}
 	for _, note := range advice.Notes(a) {

@@ -141,7 +141,7 @@ func TestReadFileTool(t *testing.T) {
 		require.NotContains(t, res.Content, "view")
 		require.IsType(t, procmgr.StartRequest{}, m.starts[0])
 	}
-	_, got = call(t, &fake{}, &toolset.Options{ReadFileTool: "-"}, "execute", `{"command":"sed -n 1,20p go.mod"}`)
+	_, got = call(t, &fake{}, &toolset.Options{NoReadFileTool: true}, "execute", `{"command":"sed -n 1,20p go.mod"}`)
 	require.NotContains(t, got, "note", "a host without such a tool names none")
 }
 

@@ -43,14 +43,14 @@ const signalDescription = `End or interrupt a process and everything that it has
 
 type executeArgs struct {
 	Command         text     `json:"command" description:"The command, as for sh -c. May be a script of several lines." alias:"cmd,script,code,shell,bash,input"`
-	Timeout         duration `json:"timeout,omitempty" description:"How long to wait for the command, such as \"30s\" or \"5m\"; default {default}, at most {max}. For the foreground only." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
+	Timeout         duration `json:"timeout,omitempty" description:"How long to wait for the command, such as \"30s\" or \"5m\"; default {default}{max}. For the foreground only." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
 	WorkDir         text     `json:"workdir,omitempty" description:"The directory to run in; default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
 	RunInBackground flag     `json:"run_in_background,omitempty" description:"Start the command and return at once with its background_process_id. No trailing & is needed." alias:"background,is_background,detach,async"`
 }
 
 type outputArgs struct {
 	ProcessID   processID `json:"process_id" description:"The background_process_id that {execute} returned, or one from {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
-	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait, such as \"30s\"; default {default}, at most {max}. \"0s\" returns at once with what there is." alias:"timeout,wait,timeout_ms,timeout_seconds"`
+	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait, such as \"30s\"; default {default}{max}. \"0s\" returns at once with what there is." alias:"timeout,wait,timeout_ms,timeout_seconds"`
 	Since       offset    `json:"since,omitempty" description:"Only read output from this byte offset on: next_offset of an earlier result. Default 0, the beginning." alias:"offset,from,start,next_offset"`
 	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line of the output read matches this regular expression (RE2), such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
 }
@@ -64,6 +64,14 @@ type signalArgs struct {
 	Signal    signalName `json:"signal" description:"terminate asks it to end (SIGTERM), interrupt is Ctrl-C (SIGINT), kill ends it for certain (SIGKILL)." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
 }
 
+// longest says in a description how long a wait may be.
+func (s *Set) longest() string {
+	if s.opts.MaxTimeout == noLimit {
+		return ""
+	}
+	return ", at most " + spell(s.opts.MaxTimeout)
+}
+
 // fill puts the Set's own names and times into a description.
 func (s *Set) fill(description string) string {
 	return strings.NewReplacer(
@@ -72,7 +80,7 @@ func (s *Set) fill(description string) string {
 		"{process_list}", s.names.list,
 		"{process_signal}", s.names.signal,
 		"{default}", spell(s.opts.DefaultTimeout),
-		"{max}", spell(s.opts.MaxTimeout),
+		"{max}", s.longest(),
 	).Replace(description)
 }
 

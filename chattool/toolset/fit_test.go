@@ -41,7 +41,7 @@ var markerForm = regexp.MustCompile(`\.\.\. \[omitted (\d+) bytes\] \.\.\.`)
 // fits checks what a model reads of output.
 func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
 	t.Helper()
-	opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}, KeepRepeats: true, ReadFileTool: "-"}
+	opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}, KeepRepeats: true, NoReadFileTool: true}
 	for _, keep := range []bool{true, false} {
 		opts.KeepRepeats = keep
 		res := toolset.New(toolset.Static(&fake{start: answerStart(out)}), opts).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,19 +25,18 @@ func Static(m procmgr.Manager) Resolver {
 	return func(context.Context) (procmgr.Manager, error) { return m, nil }
 }
 
-// Options is what a Set may be told. The zero value is the default; a
-// duration of zero or less is its default too, except where it says otherwise.
+// Options configures a [Set]. The zero value of every field is its default. A
+// negative duration is none of what the field names: no wait, no limit.
 type Options struct {
 	// DefaultTimeout is how long execute and process_output wait where the
-	// model names no time; 10 s.
+	// model names no time: 10 s by default.
 	DefaultTimeout time.Duration
-	// MaxTimeout is the longest wait; 4 h. A longer one, the default
-	// included, is cut to it, and the note says so.
+	// MaxTimeout is the longest wait: 4 h by default. A longer one, the
+	// default included, is cut to it, and the note says so.
 	MaxTimeout time.Duration
 	// BackgroundWait is how long execute watches a command that it has
 	// started in the background, so that one that fails at once ("command not
-	// found", "address in use") is told as failed; 200 ms. Negative: not at
-	// all.
+	// found", "address in use") is told as failed: 200 ms by default.
 	BackgroundWait time.Duration
 	// Limit bounds the output in a result; see [headtail.Limits]. Its Bytes
 	// count what the output takes there, as JSON without the quotes: a line
@@ -47,10 +47,12 @@ type Options struct {
 	// default such a run becomes the line once and a count of the others,
 	// where that is shorter.
 	KeepRepeats bool
-	// ReadFileTool is the tool that a model should rather read files with,
-	// named in a note after a command that only prints files; "read_file". "-"
-	// is for a host that has none, and no note.
+	// ReadFileTool is the host's tool for reading files: "read_file" by
+	// default. If a command only prints files, a note names it.
 	ReadFileTool string
+	// NoReadFileTool says that the host has no such tool. Then there is no
+	// note.
+	NoReadFileTool bool
 	// Names are what the model knows the tools by, from the names of this
 	// package to the host's, such as {"execute": "bash"}; a tool that is not
 	// in it keeps its name. Definitions, the descriptions, and all that a
@@ -80,23 +82,27 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		opts = *o
 	}
-	if opts.DefaultTimeout <= 0 {
-		opts.DefaultTimeout = 10 * time.Second
-	}
-	if opts.MaxTimeout <= 0 {
-		opts.MaxTimeout = 4 * time.Hour
-	}
-	opts.DefaultTimeout = min(opts.DefaultTimeout, opts.MaxTimeout)
-	switch {
-	case opts.BackgroundWait == 0:
-		opts.BackgroundWait = 200 * time.Millisecond
-	case opts.BackgroundWait < 0:
-		opts.BackgroundWait = 0
-	}
+	opts.MaxTimeout = wait(opts.MaxTimeout, 4*time.Hour, noLimit)
+	opts.DefaultTimeout = min(wait(opts.DefaultTimeout, 10*time.Second, 0), opts.MaxTimeout)
+	opts.BackgroundWait = wait(opts.BackgroundWait, 200*time.Millisecond, 0)
 	if opts.ReadFileTool == "" {
 		opts.ReadFileTool = "read_file"
 	}
 	return opts
+}
+
+// noLimit is the MaxTimeout of a Set that has none.
+const noLimit time.Duration = math.MaxInt64
+
+// wait returns d, the default for 0, or none for a negative one.
+func wait(d, byDefault, none time.Duration) time.Duration {
+	switch {
+	case d == 0:
+		return byDefault
+	case d < 0:
+		return none
+	}
+	return d
 }
 
 // A Call is one tool call of a model.

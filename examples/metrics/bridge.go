@@ -35,7 +35,6 @@ func newMetrics(meter metric.Meter) (*procmgr.Metrics, error) {
 	omitted := count("toolproc.output.omitted", "By", "Bytes that answers have left out")
 	ran := seconds("toolproc.process.duration", "How long processes ran, by what ended them")
 	waited := seconds("toolproc.wait.duration", "How long callers waited")
-	woke := seconds("toolproc.wait.latency", "From what a caller waited for to its going on")
 	running, err := meter.Int64UpDownCounter("toolproc.process.running", metric.WithUnit("{process}"),
 		metric.WithDescription("Processes that have not exited"))
 	if failed = errors.Join(failed, err); failed != nil {
@@ -53,7 +52,6 @@ func newMetrics(meter metric.Meter) (*procmgr.Metrics, error) {
 		Output:  func(bytes int) { output.Add(ctx, int64(bytes)) },
 		Omitted: func(bytes int64) { omitted.Add(ctx, bytes) },
 		Waited:  func(d time.Duration) { waited.Record(ctx, d.Seconds()) },
-		WokeUp:  func(d time.Duration) { woke.Record(ctx, d.Seconds()) },
 	}, nil
 }
 

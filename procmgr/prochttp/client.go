@@ -42,7 +42,7 @@ type ClientOptions struct {
 	// own, which leaves TLS and a unix URL to it.
 	Transport http.RoundTripper
 	// Retry is for how long a call that gets no answer is tried again: 10 s
-	// by default; negative tries once. The context of the call ends it too.
+	// by default; a negative one is no retry. The context of the call ends it too.
 	Retry time.Duration
 	// Logger gets a line for each attempt that failed; nil logs nothing.
 	Logger *slog.Logger

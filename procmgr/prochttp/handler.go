@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -53,10 +54,12 @@ type HandlerOptions struct {
 	// page can have its own name point to this machine.
 	Hosts []string
 
-	// MaxBody bounds a request's body in bytes: 1 MiB by default.
+	// MaxBody bounds a request's body in bytes: 1 MiB by default; a negative
+	// number is no limit.
 	MaxBody int64
 	// MaxWaiters bounds the calls that wait at a time, each of which holds a
-	// connection and some 30 KiB: 4,096 by default; negative is no bound.
+	// connection and some 30 KiB: 4,096 by default; a negative number is no
+	// limit.
 	MaxWaiters int
 
 	// Context ends when the server is about to: waits are then answered at
@@ -107,8 +110,11 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 	if err := o.check(); err != nil {
 		return nil, xerrors.Errorf("prochttp: new handler: %w", err)
 	}
-	if o.MaxBody <= 0 {
+	switch {
+	case o.MaxBody == 0:
 		o.MaxBody = defaultMaxBody
+	case o.MaxBody < 0:
+		o.MaxBody = math.MaxInt64
 	}
 	if o.MaxWaiters == 0 {
 		o.MaxWaiters = defaultMaxWaiters

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
-	"time"
 
 	"golang.org/x/xerrors"
 
@@ -26,7 +25,6 @@ type Matcher struct {
 	line    []byte // the unfinished line, at most maxLine bytes
 	shown   []byte // what was held back when the matcher began
 	done    bool
-	at      time.Time // of the match; set before matched is closed
 	matched chan struct{}
 }
 
@@ -67,9 +65,6 @@ func (m *Matcher) Matched() <-chan struct{} {
 	}
 	return m.matched
 }
-
-// At is when that was. It is to be asked after Matched is closed.
-func (m *Matcher) At() time.Time { return m.at }
 
 // begin feeds what is already there.
 func (m *Matcher) begin(s headtail.Snapshot) {
@@ -148,6 +143,5 @@ func (m *Matcher) peek(pending []byte) {
 func (m *Matcher) match() {
 	m.done = true
 	m.line = nil
-	m.at = time.Now()
 	close(m.matched)
 }
