@@ -14,6 +14,12 @@ import (
 // kills what is left, and waits for the end, StopGrace and 5 s at the most. Its
 // error names what survived. A second Close returns what the first did.
 //
+// A deferred Close is not enough, except on Windows. Each command has a session
+// of its own, so a terminal's Ctrl-C does not reach it, and at SIGINT, SIGTERM
+// and SIGHUP a Go program by default ends without its deferred calls. With
+// [os/signal.NotifyContext] the signal ends a context instead, and the program
+// returns and calls Close. os.Exit and log.Fatal skip deferred calls too.
+//
 // From then on Start is [ErrClosed]; what is kept in memory of what the
 // processes have printed can still be read. Logs are gone, unless
 // Options.KeepLogs is set.

@@ -19,10 +19,10 @@
 // # The end of the program
 //
 // Close ends every process. On Windows so does whatever ends the program.
-// Elsewhere a program that dies without Close, by a panic, os.Exit or SIGKILL,
-// leaves its processes running: they can still work, but a write to stdout or
-// stderr fails, which ends most of them by SIGPIPE. Whoever must not leave any
-// behind has a choice:
+// Elsewhere a program that dies without Close, by a panic, os.Exit, SIGKILL, or
+// by Ctrl-C if it does not handle that (see [Local.Close]), leaves its processes
+// running: they can still work, but a write to stdout or stderr fails, which ends
+// most of them by SIGPIPE. Whoever must not leave any behind has a choice:
 //
 //   - Options.Cgroup: the next NewLocal with the same directory ends what the
 //     dead program left, before it starts anything.

@@ -24,6 +24,10 @@ import (
 
 // Local runs processes on this machine. It is a [Host], safe for concurrent
 // use.
+//
+// A program that uses one calls Close before it ends, and handles the signals
+// that would end it otherwise: Ctrl-C in its terminal reaches the program and
+// none of its commands. See Close.
 type Local struct {
 	opts   Options
 	system *osproc.System

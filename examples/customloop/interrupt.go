@@ -23,7 +23,7 @@ type interrupter struct {
 // that nothing is left running.
 func (i *interrupter) watch() (unwatch func()) {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for s := range signals {

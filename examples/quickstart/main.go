@@ -37,8 +37,10 @@ func main() {
 
 // quickstart returns the exit code.
 func quickstart() int {
-	// SIGPIPE too: "quickstart | head" is to clean up as well.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+	// Commands do not get the terminal's Ctrl-C, and by default it would end this
+	// program without its deferred Close. So do the end of the terminal (SIGHUP),
+	// and of the reader in "quickstart | head" (SIGPIPE).
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	if err := run(ctx, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "\nquickstart:", err)

@@ -38,7 +38,7 @@ func show(args []string, out io.Writer) (err error) {
 		return err
 	}
 	// SIGPIPE too: "remote | head" is to clean up as well.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 
 	dir, err := os.MkdirTemp("", "remote-")
