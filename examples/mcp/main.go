@@ -76,10 +76,15 @@ func run(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// SIGPIPE too: by default a write to a client that is gone ends the program
-	// on the spot, and leaves its processes behind.
-	ctx, stop := signal.NotifyContext(context.Background(),
-		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	// Unless they are handled, these signals end the program on the spot, without
+	// the deferred Close, and leave its processes behind.
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	if *listen == "" {
+		signals = append(signals, syscall.SIGPIPE) // the only client is gone
+	} else {
+		signal.Ignore(syscall.SIGPIPE) // one of many is: the write fails, and no more
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -207,6 +209,63 @@ func TestHTTPSignaled(t *testing.T) {
 	require.Equal(t, "exited", res.State)
 	for _, pid := range pids {
 		require.False(t, alive(pid))
+	}
+}
+
+// A client whose connection breaks while the server writes to it ends no other
+// client's session.
+func TestHTTPClientGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, token, _ := startHTTP(t, dir)
+	c := overHTTP(t, url, token, nil)
+	started, isError := c.call(t, "execute", args{"command": "exec sleep 1000", "run_in_background": true})
+	require.False(t, isError)
+
+	_, session, leave := request(t, url, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
+		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"gone","version":"1"}}}`)
+	require.NotEmpty(t, session)
+	leave()
+	// The server writes the end of a stream when it has seen that its client is
+	// gone. As long as it has not, the session's next stream is refused.
+	for streams, began := 0, time.Now(); streams < 10; {
+		require.Less(t, time.Since(began), long)
+		status, _, leave := request(t, url, token, session, "")
+		leave()
+		if status == http.StatusOK {
+			streams++
+		}
+	}
+	list, isError := c.call(t, "process_list", args{})
+	require.False(t, isError)
+	require.Equal(t, started.ID, list.Processes[0].ID)
+	require.Equal(t, "running", list.Processes[0].State)
+}
+
+// request sends a request, a GET if there is no body, on a connection of its
+// own, and reads the header of the answer. leave breaks the connection.
+func request(t *testing.T, url, token, session, body string) (status int, newSession string, leave func()) {
+	t.Helper()
+	method := http.MethodPost
+	if body == "" {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Content-Type", "application/json")
+	if session != "" {
+		req.Header.Set("Mcp-Session-Id", session)
+	}
+	conn, err := net.Dial("tcp", req.URL.Host)
+	require.NoError(t, err)
+	require.NoError(t, req.Write(conn))
+	res, err := http.ReadResponse(bufio.NewReader(conn), req) //nolint:bodyclose // leave closes the connection
+	require.NoError(t, err)
+	return res.StatusCode, res.Header.Get("Mcp-Session-Id"), func() {
+		_ = conn.(*net.TCPConn).SetLinger(0) // a reset, so that the next write fails
+		conn.Close()
 	}
 }
 
