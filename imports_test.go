@@ -143,6 +143,11 @@ var arrows = []arrow{
 		why:     "it prints what the examples show, whoever has said it",
 	},
 	{
+		dir:   "internal/readme",
+		tests: []string{"headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp"},
+		why:   "it has tests alone, of what the documentation has readers copy; those programs import what they like",
+	},
+	{
 		dir: "examples/...",
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",

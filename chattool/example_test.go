@@ -2,53 +2,177 @@ package chattool_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"charm.land/fantasy"
+
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 func ExampleAll() {
-	// A manager that runs nothing; procmgr.NewLocal runs commands here.
-	managers := toolset.Static(&fake{text: "hello\n"})
-	tools := chattool.All(managers, nil)
-	agent := fantasy.NewAgent(&scripted{}, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(chattool.NoRepair))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
 
+	tools := chattool.All(toolset.Static(manager.Chat("chat-1")), nil)
 	for _, tool := range tools {
 		fmt.Println(tool.Info().Name)
 	}
-	fmt.Println(agent != nil)
+	// An agent gets them by fantasy.WithTools(tools...), and runs one like this.
+	response, err := tools[0].Run(ctx, fantasy.ToolCall{ID: "1", Name: "execute", Input: `{"command":"exit 3"}`})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	var result struct {
+		ExitCode int `json:"exit_code"`
+	}
+	if err := json.Unmarshal([]byte(response.Content), &result); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println("exit code", result.ExitCode)
 	// Output:
 	// execute
 	// process_output
 	// process_list
 	// process_signal
-	// true
-}
-
-// run makes one call, as an agent would.
-func run(tool fantasy.AgentTool, input string) {
-	response, err := tool.Run(context.Background(), fantasy.ToolCall{ID: "1", Name: tool.Info().Name, Input: input})
-	fmt.Println(response.Content, err)
+	// exit code 3
 }
 
 func ExampleExecute() {
-	run(chattool.Execute(toolset.Static(&fake{text: "hello\n"}), nil), `{"command":"echo hello"}`)
-	// Output: {"success":true,"output":"hello\n","exit_code":0,"state":"exited"} <nil>
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	tool := chattool.Execute(toolset.Static(manager.Chat("chat-1")), nil)
+	response, err := tool.Run(ctx, fantasy.ToolCall{ID: "1", Name: "execute", Input: `{"command":"echo hello"}`})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	var result struct {
+		Success bool
+		State   string
+		Output  string
+	}
+	if err := json.Unmarshal([]byte(response.Content), &result); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Printf("%v %s %q\n", result.Success, result.State, result.Output)
+	// Output: true exited "hello\n"
 }
 
 func ExampleProcessOutput() {
-	run(chattool.ProcessOutput(toolset.Static(&fake{exit: 1, text: "no\n"}), nil), `{"process_id":"abc"}`)
-	// Output: {"success":false,"output":"no\n","exit_code":1,"state":"exited","next_offset":0} <nil>
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	chat := manager.Chat("chat-1")
+	if _, err := chat.Start(ctx, procmgr.StartRequest{ID: "server", Command: "echo listening; exec sleep 1000"}); err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+
+	tool := chattool.ProcessOutput(toolset.Static(chat), nil)
+	response, err := tool.Run(ctx, fantasy.ToolCall{ID: "1", Name: "process_output", Input: `{"process_id":"server","wait_for":"listening","wait_timeout":"1m"}`})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	var result struct {
+		State  string
+		Output string
+	}
+	if err := json.Unmarshal([]byte(response.Content), &result); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Printf("%s %q\n", result.State, result.Output)
+	// Output: running "listening\n"
 }
 
 func ExampleProcessList() {
-	run(chattool.ProcessList(toolset.Static(&fake{}), nil), `{}`)
-	// Output: {"processes":[],"omitted":0} <nil>
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	chat := manager.Chat("chat-1")
+	if _, err := chat.Start(ctx, procmgr.StartRequest{ID: "server", Command: "echo listening; exec sleep 1000"}); err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+
+	tool := chattool.ProcessList(toolset.Static(chat), nil)
+	response, err := tool.Run(ctx, fantasy.ToolCall{ID: "1", Name: "process_list", Input: `{}`})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	var result struct {
+		Processes []struct {
+			ID    string `json:"process_id"`
+			State string
+		}
+	}
+	if err := json.Unmarshal([]byte(response.Content), &result); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(result.Processes)
+	// Output: [{server running}]
 }
 
 func ExampleProcessSignal() {
-	run(chattool.ProcessSignal(toolset.Static(&fake{}), nil), `{"process_id":"abc","signal":"terminate"}`)
-	// Output: {"success":true,"exit_code":0,"state":"exited","note":"Process abc has ended, as it was asked to."} <nil>
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	chat := manager.Chat("chat-1")
+	if _, err := chat.Start(ctx, procmgr.StartRequest{ID: "server", Command: "echo listening; exec sleep 1000"}); err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+
+	tool := chattool.ProcessSignal(toolset.Static(chat), nil)
+	response, err := tool.Run(ctx, fantasy.ToolCall{ID: "1", Name: "process_signal", Input: `{"process_id":"server","signal":"terminate"}`})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	var result struct {
+		State  string
+		Signal string
+	}
+	if err := json.Unmarshal([]byte(response.Content), &result); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(result.State, result.Signal)
+	// Output: exited SIGTERM
 }

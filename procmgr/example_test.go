@@ -5,29 +5,31 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 func ExampleNewLocal() {
+	// Ctrl-C ends ctx and not the program, so that Close is called.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	manager, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() {
-		if err := manager.Close(); err != nil { // ends what still runs
-			log.Print(err)
-		}
-	}()
+	defer manager.Close() // ends what still runs
 
-	out, err := manager.Start(context.Background(), procmgr.StartRequest{
+	out, err := manager.Start(ctx, procmgr.StartRequest{
 		Command: "echo hello; exit 3",
 		Wait:    10 * time.Second,
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip Close
+		return
 	}
 	fmt.Print(out.Text)
 	fmt.Println(out.Process.State, *out.Process.ExitCode)
@@ -38,17 +40,19 @@ func ExampleNewLocal() {
 
 // Two chats share a Local and see nothing of each other.
 func ExampleLocal_Chat() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	manager, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = manager.Close() }()
-	ctx := context.Background()
+	defer manager.Close() // ends what still runs
 	alice, bob := manager.Chat("alice"), manager.Chat("bob")
 
 	out, err := alice.Start(ctx, procmgr.StartRequest{ID: "build", Command: "make >/dev/null 2>&1; echo built", Wait: 10 * time.Second})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip Close
+		return
 	}
 	fmt.Print(out.Text)
 	_, err = bob.Output(ctx, "build", procmgr.OutputRequest{})
@@ -60,28 +64,33 @@ func ExampleLocal_Chat() {
 
 // A server is started, waited for until it is ready, and ended.
 func ExampleLocal_Output() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	manager, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = manager.Close() }()
-	ctx := context.Background()
+	defer manager.Close() // ends what still runs
 
 	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "sleep 0.1; echo listening on 8080; exec sleep 1000"})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip Close
+		return
 	}
 	out, err = manager.Output(ctx, out.Process.ID, procmgr.OutputRequest{Until: "listening on", Wait: 10 * time.Second})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	fmt.Println(out.Matched, out.Process.State)
 	if err := manager.Signal(ctx, out.Process.ID, procmgr.Kill); err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	out, err = manager.Output(ctx, out.Process.ID, procmgr.OutputRequest{From: out.Next})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	fmt.Println(out.Process.State, out.Process.Signal, out.Process.EndedBy)
 	// Output:
@@ -91,26 +100,30 @@ func ExampleLocal_Output() {
 
 // With a log directory, what the window drops is in a file.
 func ExampleOptions_logDir() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	defer os.RemoveAll(dir)
 	manager, err := procmgr.NewLocal(&procmgr.Options{LogDir: dir})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip the deferred calls
+		return
 	}
-	defer func() { _ = manager.Close() }()
-	ctx := context.Background()
+	defer manager.Close() // ends what still runs
 
 	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "seq 100000; echo oops; seq 100000", Wait: time.Minute})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	fmt.Println(out.Truncated.OriginalBytes, "bytes, of which the text has", len(out.Text)>>10, "KiB")
 	found, err := manager.Start(ctx, procmgr.StartRequest{Command: "grep -n oops '" + out.Process.LogPath + "'", Wait: time.Minute})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	fmt.Print(found.Text)
 	// Output:
@@ -120,16 +133,19 @@ func ExampleOptions_logDir() {
 
 // An ID that the caller chose runs once, however often it is sent.
 func ExampleNewID() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	manager, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = manager.Close() }()
+	defer manager.Close() // ends what still runs
 	req := procmgr.StartRequest{ID: procmgr.NewID(), Command: "echo migrated", Wait: time.Minute}
 	for range 2 {
-		out, err := manager.Start(context.Background(), req)
+		out, err := manager.Start(ctx, req)
 		if err != nil {
-			log.Fatal(err)
+			log.Print(err) // log.Fatal would skip Close
+			return
 		}
 		fmt.Printf("%q attached=%v\n", out.Text, out.Attached)
 	}
@@ -140,6 +156,8 @@ func ExampleNewID() {
 
 // What happens can be counted.
 func ExampleMetrics() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	var started, running atomic.Int64
 	manager, err := procmgr.NewLocal(&procmgr.Options{Metrics: &procmgr.Metrics{
 		Started: func() { started.Add(1) },
@@ -148,14 +166,17 @@ func ExampleMetrics() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer manager.Close() // a second Close does nothing
 	for range 3 {
-		if _, err := manager.Start(context.Background(), procmgr.StartRequest{Command: "sleep 1000"}); err != nil {
-			log.Fatal(err)
+		if _, err := manager.Start(ctx, procmgr.StartRequest{Command: "sleep 1000"}); err != nil {
+			log.Print(err) // log.Fatal would skip Close
+			return
 		}
 	}
 	fmt.Println(started.Load(), "started,", running.Load(), "running")
 	if err := manager.Close(); err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	fmt.Println(started.Load(), "started,", running.Load(), "running")
 	// Output:

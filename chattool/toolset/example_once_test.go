@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
@@ -16,6 +18,8 @@ import (
 // A host that replays calls names each by its place in the conversation. What the
 // provider calls it will not do: here both answers begin with call_0.
 func ExampleOptions_processID() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	dir, err := os.MkdirTemp("", "once")
 	if err != nil {
 		log.Fatal(err)
@@ -23,9 +27,10 @@ func ExampleOptions_processID() {
 	defer os.RemoveAll(dir)
 	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip the deferred calls
+		return
 	}
-	defer manager.Close()
+	defer manager.Close() // ends what still runs
 
 	type placeKey struct{}
 	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
@@ -35,12 +40,15 @@ func ExampleOptions_processID() {
 		},
 	})
 	carryOut := func(place string) {
-		ctx := context.WithValue(context.Background(), placeKey{}, place)
-		res := set.Call(ctx, toolset.Call{
+		res := set.Call(context.WithValue(ctx, placeKey{}, place), toolset.Call{
 			ID:        "call_0",
 			Name:      "execute",
 			Arguments: []byte(`{"command":"echo run >>log; grep -c run log"}`),
 		})
+		if res.Output == nil {
+			log.Print(res.Content)
+			return
+		}
 		fmt.Printf("%s: runs so far: %s\n", place, strings.TrimSpace(res.Output.Text))
 	}
 	carryOut("message-3-call-0")

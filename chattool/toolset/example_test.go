@@ -4,46 +4,115 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 func ExampleNew() {
-	// A manager that runs nothing; procmgr.NewLocal runs commands here.
-	manager := &fake{start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-		return exited(req.ID, 0, "hello\n"), nil
-	}}
-	set := toolset.New(toolset.Static(manager), nil)
+	// Ctrl-C ends ctx and not the program, so that Close is called.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
 
 	// Definitions go to the model's provider. What the model calls comes back.
 	for _, def := range set.Definitions() {
 		fmt.Println(def.Name)
 	}
-	res := set.Call(context.Background(), toolset.Call{
+	res := set.Call(ctx, toolset.Call{
 		Name:      "execute",
-		Arguments: json.RawMessage(`{"command":"echo hello"}`),
+		Arguments: json.RawMessage(`{"command":"echo hello; exit 3"}`),
 	})
-	fmt.Println(res.Content)
+	// Content is for the model. Output is for a user interface, and nil if there
+	// is no process.
+	if res.Output == nil {
+		log.Print(res.Content) // log.Fatal would skip Close
+		return
+	}
+	fmt.Println(json.Valid([]byte(res.Content)), res.IsError)
+	fmt.Printf("%q, exit code %d\n", res.Output.Text, *res.Output.Process.ExitCode)
 	// Output:
 	// execute
 	// process_output
 	// process_list
 	// process_signal
-	// {"success":true,"output":"hello\n","exit_code":0,"state":"exited","wall_duration_ms":1500}
+	// true false
+	// "hello\n", exit code 3
 }
 
 func ExampleStatic() {
-	resolver := toolset.Static(&fake{})
-	manager, err := resolver(context.Background())
-	fmt.Println(manager != nil, err)
-	// Output: true <nil>
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	// Every call of this set is for one chat.
+	set := toolset.New(toolset.Static(manager.Chat("alice")), nil)
+	res := set.Call(ctx, toolset.Call{
+		Name:      "execute",
+		Arguments: json.RawMessage(`{"command":"echo hello"}`),
+	})
+	if res.Output == nil {
+		log.Print(res.Content) // log.Fatal would skip Close
+		return
+	}
+	fmt.Printf("%s: %q\n", res.Output.Process.ChatID, res.Output.Text)
+	// Output: alice: "hello\n"
+}
+
+// One set of tools serves every chat, if the context of a call says which one
+// it is for.
+func ExampleResolver() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	type chatKey struct{}
+	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+		id, _ := ctx.Value(chatKey{}).(string)
+		return manager.Chat(id), nil // without an ID it refuses every call
+	}, nil)
+
+	res := set.Call(context.WithValue(ctx, chatKey{}, "alice"), toolset.Call{
+		Name:      "execute",
+		Arguments: json.RawMessage(`{"command":"echo hello"}`),
+	})
+	if res.Output == nil {
+		log.Print(res.Content) // log.Fatal would skip Close
+		return
+	}
+	fmt.Printf("%s: %q\n", res.Output.Process.ChatID, res.Output.Text)
+	// Output: alice: "hello\n"
 }
 
 // A mistake in the arguments is told to the model, and runs nothing.
 func ExampleSet_Call_mistake() {
-	set := toolset.New(toolset.Static(&fake{}), nil)
-	res := set.Call(context.Background(), toolset.Call{
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	res := set.Call(ctx, toolset.Call{
 		Name:      "execute",
 		Arguments: json.RawMessage(`{"cmd":"echo hello"}`),
 	})

@@ -4,9 +4,9 @@
 // Manager, work there as they do here, and a client of a handler of a client is
 // a Host like any other.
 //
-//	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: token})
+//	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: token, Hosts: []string{"build.example"}})
 //	…
-//	client, err := prochttp.NewClient("https://build:8443", &prochttp.ClientOptions{Token: token})
+//	client, err := prochttp.NewClient("https://build.example:8443", &prochttp.ClientOptions{Token: token})
 //	tools := toolset.New(toolset.Static(client.Chat(chatID)), nil)
 //
 // # What the network must not change

@@ -7,7 +7,10 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -16,15 +19,23 @@ import (
 
 // A process on another machine is used like one on this.
 func Example() {
+	// Ctrl-C ends ctx and not the program, so that Close is called.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
 	// There: a daemon serves its processes.
 	local, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer local.Close()
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "of-the-agent"})
+	defer local.Close() // ends what still runs
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{
+		Token: "of-the-agent",
+		Hosts: []string{"build.example"}, // what clients call this machine, unless by its address
+	})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip Close
+		return
 	}
 	server := httptest.NewServer(handler) // a real one uses TLS
 	defer server.Close()
@@ -32,15 +43,17 @@ func Example() {
 	// Here: a client is a procmgr.Host.
 	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "of-the-agent"})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	defer client.Close()
-	out, err := client.Chat("chat-1").Start(context.Background(), procmgr.StartRequest{
+	out, err := client.Chat("chat-1").Start(ctx, procmgr.StartRequest{
 		Command: "echo hello; exit 3",
 		Wait:    time.Minute,
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	fmt.Print(out.Text)
 	fmt.Println(out.Process.State, *out.Process.ExitCode)
@@ -51,11 +64,13 @@ func Example() {
 
 // Authorize binds each caller to its own chats.
 func ExampleNewHandler() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	local, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer local.Close()
+	defer local.Close() // ends what still runs
 	chats := map[string][]string{"alice": {"a-1", "a-2"}, "bob": {"b-1"}}
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{
 		Authorize: func(r *http.Request) (prochttp.Scope, error) {
@@ -67,21 +82,23 @@ func ExampleNewHandler() {
 		},
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip Close
+		return
 	}
 	server := httptest.NewServer(handler)
 	defer server.Close()
 
 	bob, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Header: http.Header{"X-User": {"bob"}}})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	defer bob.Close()
-	_, err = bob.Chat("b-1").List(context.Background())
+	_, err = bob.Chat("b-1").List(ctx)
 	fmt.Println(err)
-	_, err = bob.Chat("a-1").List(context.Background())
+	_, err = bob.Chat("a-1").List(ctx)
 	fmt.Println(err)
-	_, err = bob.List(context.Background())
+	_, err = bob.List(ctx)
 	fmt.Println(err)
 	// Output:
 	// <nil>
@@ -91,28 +108,33 @@ func ExampleNewHandler() {
 
 // A start whose answer is lost is found again by its ID.
 func ExampleNewClient() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	local, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer local.Close()
+	defer local.Close() // ends what still runs
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip Close
+		return
 	}
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	client, err := prochttp.NewClient(server.URL, nil)
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	defer client.Close()
 
 	req := procmgr.StartRequest{ID: "migration-7", Command: "echo migrated", Wait: time.Minute}
 	for range 2 {
-		out, err := client.Start(context.Background(), req)
+		out, err := client.Start(ctx, req)
 		if err != nil {
-			log.Fatal(err)
+			log.Print(err)
+			return
 		}
 		fmt.Printf("%q attached=%v\n", out.Text, out.Attached)
 	}

@@ -8,7 +8,9 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -17,6 +19,8 @@ import (
 
 // A socket that only this user can open needs no token.
 func ExampleListenUnix() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		log.Fatal(err)
@@ -25,16 +29,19 @@ func ExampleListenUnix() {
 	path := filepath.Join(dir, "toolproc.sock")
 	listener, err := prochttp.ListenUnix(path)
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err) // log.Fatal would skip the deferred calls
+		return
 	}
 	local, err := procmgr.NewLocal(nil)
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
-	defer local.Close()
+	defer local.Close() // ends what still runs
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
@@ -42,12 +49,14 @@ func ExampleListenUnix() {
 
 	client, err := prochttp.NewClient("unix://"+path, nil)
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	defer client.Close()
-	out, err := client.Start(context.Background(), procmgr.StartRequest{Command: "echo hello", Wait: time.Minute})
+	out, err := client.Start(ctx, procmgr.StartRequest{Command: "echo hello", Wait: time.Minute})
 	if err != nil {
-		log.Fatal(err)
+		log.Print(err)
+		return
 	}
 	fmt.Print(out.Text)
 	// Output:

@@ -1,0 +1,130 @@
+//go:build unix
+
+package readme_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An Example is read on pkg.go.dev and copied from there, where nothing of
+// another file of the package is to be seen. So each is a program by itself,
+// and one that ends what it has started. The tests of its package run it.
+func TestExamples(t *testing.T) {
+	module := newUserModule(t)
+	found := 0
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == ".git") {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		require.NoError(t, err)
+		for _, example := range doc.Examples(file) {
+			found++
+			where := fmt.Sprintf("%s: Example%s", name, example.Name)
+			require.NotNil(t, example.Play, "%s uses what is in another file", where)
+			require.NotEmpty(t, example.Output, "%s has no // Output:, and never runs", where)
+			if problem := leavesProcesses(example.Play); problem != "" {
+				t.Errorf("%s: %s", where, problem)
+			}
+			var source bytes.Buffer
+			require.NoError(t, format.Node(&source, fset, example.Play))
+			module.write(t, fmt.Sprintf("%s_%d/main.go", file.Name.Name, found), source.String())
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotZero(t, found)
+	module.run(t, "go", "vet", "./...")
+}
+
+// leavesProcesses says how a program that uses a Local may end without its
+// Close, or nothing.
+func leavesProcesses(program *ast.File) string {
+	var local, notify, closes token.Pos
+	problem := ""
+	ast.Inspect(program, func(n ast.Node) bool {
+		if d, ok := n.(*ast.DeferStmt); ok && local.IsValid() && !closes.IsValid() {
+			if s, ok := d.Call.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Close" {
+				closes = d.Pos()
+			}
+		}
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch selector(call.Fun) {
+		case "procmgr.NewLocal":
+			local = call.Pos()
+		case "signal.NotifyContext":
+			notify = call.Pos()
+		case "log.Fatal", "log.Fatalf", "log.Fatalln", "os.Exit":
+			if closes.IsValid() {
+				problem = "log.Fatal and os.Exit skip the deferred Close"
+			}
+		}
+		return true
+	})
+	switch {
+	case !local.IsValid():
+		return ""
+	case !closes.IsValid():
+		return "its Local has no deferred Close"
+	case !notify.IsValid() || notify > local:
+		return "without signal.NotifyContext before NewLocal, Ctrl-C leaves its processes running"
+	}
+	return problem
+}
+
+// selector returns "x.y" for that expression.
+func selector(e ast.Expr) string {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	x, ok := s.X.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return x.Name + "." + s.Sel.Name
+}
+
+func TestLeavesProcesses(t *testing.T) {
+	const begin = `ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt); defer stop()
+		m, err := procmgr.NewLocal(nil); if err != nil { log.Fatal(err) }; defer m.Close(); `
+	for _, test := range []struct{ name, body, want string }{
+		{"good", begin + `if err != nil { log.Print(err); return }`, ""},
+		{"no Local", `log.Fatal(1)`, ""},
+		{"no signals", `m, _ := procmgr.NewLocal(nil); defer m.Close()`, "Ctrl-C"},
+		{"signals too late", `m, _ := procmgr.NewLocal(nil); defer m.Close(); signal.NotifyContext(nil)`, "Ctrl-C"},
+		{"no Close", `signal.NotifyContext(nil); procmgr.NewLocal(nil)`, "no deferred Close"},
+		{"log.Fatal", begin + `if err != nil { log.Fatal(err) }`, "skip"},
+		{"os.Exit", begin + `os.Exit(1)`, "skip"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			file, err := parser.ParseFile(token.NewFileSet(), "main.go", "package main\nfunc main() {"+test.body+"}", 0)
+			require.NoError(t, err)
+			problem := leavesProcesses(file)
+			require.Equal(t, test.want == "", problem == "", problem)
+			require.Contains(t, problem, test.want)
+		})
+	}
+}
