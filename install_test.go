@@ -1,3 +1,5 @@
+//go:build install
+
 package toolproc_test
 
 import (
@@ -21,13 +23,11 @@ import (
 
 // TestInstall installs every example as a user does, by "go install PATH@latest"
 // in a directory that is not the repository, from a proxy that has this tree as
-// the newest version of each module. Then it runs what it has installed. The
-// agent's dependencies take a minute to compile, so .ci/run does this in a step of
-// its own.
+// the newest version of each module. Then it runs what it has installed.
+//
+// The dependencies of the examples take minutes to compile, so this test needs a
+// build tag: bash .ci/run install.
 func TestInstall(t *testing.T) {
-	if os.Getenv("TOOLPROC_INSTALL") == "" {
-		t.Skip("it compiles every example's dependencies: TOOLPROC_INSTALL=1 or bash .ci/run install")
-	}
 	proxy := t.TempDir()
 	var modules []string // directories
 	for _, name := range files(t, ".mod") {
