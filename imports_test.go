@@ -144,7 +144,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:   "internal/readme",
-		tests: []string{"headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp"},
+		tests: []string{"internal/testenv", "headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp"},
 		why:   "it has tests alone, of what the documentation has readers copy; those programs import what they like",
 	},
 	{

@@ -1,0 +1,235 @@
+//go:build unix
+
+package readme_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// long is a wait that a test reaches only if something is wrong.
+const long = time.Minute
+
+// imports are the packages that a fragment may use without importing them.
+var imports = map[string]string{
+	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "httptest": "net/http/httptest",
+	"log": "log", "os": "os", "filepath": "path/filepath", "sha256": "crypto/sha256", "signal": "os/signal",
+	"strings": "strings", "syscall": "syscall", "time": "time",
+	"procmgr": library + "/procmgr", "prochttp": library + "/procmgr/prochttp",
+}
+
+// compile makes programs of all Go blocks, and builds them together.
+func (p *pages) compile(t *testing.T, of map[block]rule) {
+	t.Helper()
+	module := newUserModule(t)
+	for b, r := range of {
+		if b.language != "go" {
+			continue
+		}
+		variants := map[string]map[string]string{r.has: nil}
+		maps.Copy(variants, r.variants)
+		for variant, more := range variants {
+			changed := r
+			changed.instead = maps.Clone(r.instead)
+			if changed.instead == nil {
+				changed.instead = make(map[string]string)
+			}
+			maps.Copy(changed.instead, more)
+			source, err := complete(b, changed)
+			require.NoError(t, err)
+			name := fmt.Sprintf("block%d", len(p.programs))
+			module.write(t, name+"/main.go", source)
+			for file, content := range r.files {
+				module.write(t, name+"/"+file, content)
+			}
+			p.programs[variant] = filepath.Join(module.dir, "bin", name)
+		}
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(module.dir, "bin"), 0o755))
+	module.run(t, "go", "build", "-o", "bin/", "./...")
+}
+
+// complete returns the program of a Go block:
+//
+//   - "// ..." stands for a look at err, as on every page.
+//   - What rule.instead names is replaced. Each has to be there.
+//   - A block that is no whole file stands in rule.program, and the packages
+//     that it uses are imported.
+//
+// The compiler's errors name the page and its line.
+func complete(b block, r rule) (string, error) {
+	text := strings.ReplaceAll(b.text, "\n// ...\n", "\nif err != nil { log.Fatal(err) }\n")
+	for _, from := range slices.Sorted(maps.Keys(r.instead)) {
+		if !strings.Contains(text, from) {
+			return "", fmt.Errorf("%s: the rule replaces %q, which is not there", b, from)
+		}
+		text = strings.ReplaceAll(text, from, r.instead[from])
+	}
+	from := fmt.Sprintf("//line %s:%d\n", b.page, b.line)
+	if strings.HasPrefix(text, "package main\n") {
+		if r.program != "" {
+			return "", fmt.Errorf("%s: it is a whole program, and the rule has another one around it", b)
+		}
+		return from + text, nil
+	}
+	before, after, found := strings.Cut(r.program, "BLOCK\n")
+	if !found {
+		return "", fmt.Errorf("%s: it is no whole program, and the rule has none to put it into", b)
+	}
+	body := before + from + text + "//line rule.go:1\n" + after
+	file, err := parser.ParseFile(token.NewFileSet(), "", "package main\n"+body, 0)
+	if err != nil {
+		return "", err
+	}
+	used := make(map[string]bool)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && imports[x.Name] != "" && slices.Contains(file.Unresolved, x) {
+				used[imports[x.Name]] = true
+			}
+		}
+		return true
+	})
+	source := "package main\n"
+	for _, path := range slices.Sorted(maps.Keys(used)) {
+		source += fmt.Sprintf("import %q\n", path)
+	}
+	return source + body, nil
+}
+
+// A program is one that runs, in a directory that is its home as well.
+type program struct {
+	*exec.Cmd
+	dir      string
+	out, err output
+	ended    bool
+}
+
+// An output can be read while it is written.
+type output struct {
+	mu  sync.Mutex // guards all
+	all bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all.String()
+}
+
+// start starts a program in dir, with variables of its own. It ends with the
+// test, in which case it fails.
+func start(t *testing.T, dir string, env []string, name string, args ...string) *program {
+	t.Helper()
+	p := &program{Cmd: exec.CommandContext(t.Context(), name, args...), dir: dir}
+	p.Dir, p.WaitDelay = dir, long
+	p.Env = append(os.Environ(), append([]string{"HOME=" + dir, "TMPDIR=" + dir}, env...)...)
+	p.Stdout, p.Stderr = &p.out, &p.err
+	require.NoError(t, p.Start())
+	t.Cleanup(func() {
+		if !p.ended {
+			_ = p.Process.Kill()
+			_ = p.Wait()
+		}
+	})
+	return p
+}
+
+// awaitOutput waits until a program has printed something.
+func awaitOutput(t *testing.T, p *program, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(p.out.String()+p.err.String(), text) },
+		long, 5*time.Millisecond, "it does not print %q", text)
+}
+
+// end waits for the program's end and returns its exit code; one that a signal
+// has ended fails.
+func (p *program) end(t *testing.T) int {
+	t.Helper()
+	timer := time.AfterFunc(long, func() { _ = p.Process.Kill() })
+	defer timer.Stop()
+	err := p.Wait()
+	p.ended = true
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	requireNothingRuns(t, p.dir)
+	status := p.ProcessState.Sys().(syscall.WaitStatus)
+	require.False(t, status.Signaled(), "it was ended by %v, and so without its deferred calls\n%s%s", status.Signal(), &p.out, &p.err)
+	return p.ProcessState.ExitCode()
+}
+
+// requireNothingRuns fails if a process runs whose TMPDIR is dir, and ends it.
+// Only Linux tells of processes.
+func requireNothingRuns(t *testing.T, dir string) {
+	t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, name := range environs {
+		environ, _ := os.ReadFile(name) // it may have gone
+		if !bytes.Contains(environ, []byte("TMPDIR="+dir+"\x00")) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		require.NoError(t, err)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		t.Errorf("process %d is left", pid)
+	}
+}
+
+// A reporter is a FIFO by which a command tells its process ID.
+type reporter struct{ *os.File }
+
+func newReporter(t *testing.T, dir string) reporter {
+	t.Helper()
+	name := filepath.Join(dir, "pid")
+	require.NoError(t, syscall.Mkfifo(name, 0o600))
+	f, err := os.OpenFile(name, os.O_RDWR, 0) // for both, so that nobody waits for the other side
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return reporter{f}
+}
+
+// command is one that tells its ID and runs on.
+func (r reporter) command() string { return "echo $$ > '" + r.Name() + "'; exec sleep 1000" }
+
+// pid waits for the command's ID.
+func (r reporter) pid(t *testing.T) int {
+	t.Helper()
+	require.NoError(t, r.SetReadDeadline(time.Now().Add(long)))
+	var pid int
+	_, err := fmt.Fscan(r, &pid)
+	require.NoError(t, err, "no command was started")
+	require.NoError(t, syscall.Kill(pid, 0), "it runs")
+	return pid
+}
+
+// requireGone fails if a process is there.
+func requireGone(t *testing.T, pid int) {
+	t.Helper()
+	require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "the command lives on, without its program")
+}

@@ -1,0 +1,229 @@
+//go:build unix
+
+package readme_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	agentBlock  = "fantasy.NewAgent"
+	loopBlock   = "func ask("
+	daemonBlock = "prochttp.NewHandler"
+	clientBlock = "prochttp.NewClient"
+	keysBlock   = "examples/remote keys"
+
+	loopAsItStands = "the loop as it stands"
+	hostless       = "the daemon without Hosts"
+)
+
+var readmeRules = []rule{
+	{page: "README.md", language: "console", has: "go run ./examples/quickstart", run: stepsOfCI},
+	{page: "README.md", has: "model   [...]", run: quickstartTranscript},
+	{page: "README.md", language: "go", has: agentBlock, run: agent},
+	{
+		page: "README.md", language: "go", has: loopBlock, run: loop,
+		files: map[string]string{"script.go": scriptedAsk},
+		instead: map[string]string{
+			`return Message{}, errors.New("ask your provider here")`: `return script(ctx, messages, tools, errors.New("the script is over"))`,
+		},
+		variants: map[string]map[string]string{
+			loopAsItStands: {`return Message{}, errors.New("ask your provider here")`: `return Message{}, errors.New("ask your provider here")`},
+		},
+	},
+	{
+		page: "README.md", language: "go", has: daemonBlock, run: daemon,
+		instead: map[string]string{`":8443"`: `os.Getenv("ADDRESS")`},
+		variants: map[string]map[string]string{
+			hostless: {`Hosts:   []string{"build.example"}, // a request for any other name is refused`: ``},
+		},
+	},
+	{page: "README.md", language: "go", has: clientBlock, run: client},
+	{page: "README.md", language: "console", has: keysBlock, run: keys},
+}
+
+// stepsOfCI holds commands that take long against the steps of .ci/run.
+func stepsOfCI(t *testing.T, _ *pages, b block) {
+	for _, command := range commands(t, b) {
+		command, _, _ = strings.Cut(command, " #")
+		require.Contains(t, read(t, ".ci/run"), `]="`+strings.TrimSpace(command)+`"`+"\n", "no step of .ci/run runs it")
+	}
+}
+
+// commands returns what a reader types, which stands behind "$ ".
+func commands(t *testing.T, b block) []string {
+	t.Helper()
+	var all []string
+	for line := range strings.Lines(b.text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			all = append(all, strings.TrimSpace(command))
+		}
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// quickstartTranscript holds an excerpt against the transcript that quickstart's
+// own test keeps: it has everything but what "[...]" stands for.
+func quickstartTranscript(t *testing.T, _ *pages, b block) {
+	plain := func(text string) string {
+		for _, variable := range []string{`<process \d+>`, `\b[a-z2-7]{10}\b`} {
+			text = regexp.MustCompile(variable).ReplaceAllStringFunc(text, func(id string) string {
+				if id[0] == '<' || strings.ContainsAny(id, "234567") {
+					return "ID"
+				}
+				return id // a word
+			})
+		}
+		text = regexp.MustCompile(`127\.0\.0\.1:(\d+|<port>)`).ReplaceAllString(text, "HOST")
+		return strings.Join(strings.Fields(text), " ")
+	}
+	rest := plain(read(t, "examples/quickstart/testdata/transcript.txt"))
+	for _, part := range strings.Split(plain(b.text), "[...]") {
+		part = strings.TrimSpace(part)
+		_, after, found := strings.Cut(rest, part)
+		require.True(t, found, "quickstart does not print %q, or not there", part)
+		rest = after
+	}
+}
+
+// agent runs the agent with a scripted endpoint for its model.
+func agent(t *testing.T, p *pages, _ block) {
+	run := func(t *testing.T, dir, command string) *program {
+		url := endpoint(t, command)
+		return start(t, dir, []string{"OPENAI_API_KEY=the-key", "OPENAI_BASE_URL=" + url}, p.programs[agentBlock])
+	}
+	t.Run("answers", func(t *testing.T) {
+		program := run(t, t.TempDir(), "echo it runs")
+		require.Zero(t, program.end(t), &program.err)
+		require.Regexp(t, `^The tool says: .*"output":"it runs\\n".*\n$`, program.out.String())
+	})
+	interrupted(t, run)
+}
+
+// interrupted sends each signal that ends a program to one that has a command
+// running. The signal is for that process alone, which is all that Ctrl-C in a
+// terminal reaches: the command must be gone nevertheless.
+func interrupted(t *testing.T, run func(t *testing.T, dir, command string) *program) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			reporter := newReporter(t, dir)
+			program := run(t, dir, reporter.command())
+			pid := reporter.pid(t)
+			require.NoError(t, program.Process.Signal(sig))
+			require.Equal(t, 1, program.end(t))
+			require.Contains(t, program.err.String(), "context canceled")
+			requireGone(t, pid)
+		})
+	}
+}
+
+// endpoint serves chat completions as OpenAI has them. Its model has execute run
+// a command, and then repeats what the tool says.
+func endpoint(t *testing.T, command string) (url string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			Messages []struct {
+				Role    string
+				Content any
+			}
+			Tools []struct{ Function struct{ Name string } }
+		}
+		body, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(body, &req); err != nil || r.URL.Path != "/chat/completions" ||
+			r.Header.Get("Authorization") != "Bearer the-key" || len(req.Messages) == 0 || len(req.Tools) != 4 {
+			http.Error(w, fmt.Sprintf("unexpected request %s: %v\n%s", r.URL, err, body), http.StatusBadRequest)
+			return
+		}
+		message := map[string]any{"role": "assistant", "content": "I run it.", "tool_calls": []any{map[string]any{
+			"id": "call_0", "type": "function",
+			"function": map[string]any{"name": req.Tools[0].Function.Name, "arguments": encode(map[string]any{"command": command, "timeout": "10m"})},
+		}}}
+		finish := "tool_calls"
+		if last := req.Messages[len(req.Messages)-1]; last.Role == "tool" {
+			message, finish = map[string]any{"role": "assistant", "content": fmt.Sprint("The tool says: ", last.Content)}, "stop"
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, encode(map[string]any{
+			"id": "1", "object": "chat.completion", "created": 1, "model": "script",
+			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
+			"usage":   map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+		}))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of maps and strings
+	}
+	return string(text)
+}
+
+// scriptedAsk is the provider of the loop: its model does what that of endpoint
+// does.
+const scriptedAsk = `package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+)
+
+func script(ctx context.Context, messages []Message, tools []Tool, over error) (Message, error) {
+	if err := ctx.Err(); err != nil {
+		return Message{}, err
+	}
+	switch last := messages[len(messages)-1]; {
+	case last.Role == "tool" && last.CallID == "call_0" && !last.IsError:
+		return Message{Role: "assistant", Content: "The tool says: " + last.Content}, nil
+	case last.Role == "user" && len(tools) == 4 && json.Valid(tools[0].Schema):
+		arguments, err := json.Marshal(map[string]string{"command": os.Getenv("COMMAND"), "timeout": "10m"})
+		return Message{Role: "assistant", Calls: []Call{{ID: "call_0", Name: tools[0].Name, Arguments: arguments}}}, err
+	}
+	return Message{}, over
+}
+`
+
+// loop runs the loop with a scripted provider, and as it stands, without one.
+func loop(t *testing.T, p *pages, _ block) {
+	run := func(t *testing.T, dir, command string) *program {
+		return start(t, dir, []string{"COMMAND=" + command}, p.programs[loopBlock])
+	}
+	t.Run("answers", func(t *testing.T) {
+		program := run(t, t.TempDir(), "echo it runs")
+		require.Zero(t, program.end(t), &program.err)
+		require.Regexp(t, `^The tool says: .*"output":"it runs\\n".*\n$`, program.out.String())
+	})
+	t.Run("as it stands", func(t *testing.T) {
+		program := start(t, t.TempDir(), nil, p.programs[loopAsItStands])
+		require.Equal(t, 1, program.end(t))
+		require.Contains(t, program.err.String(), "ask your provider here")
+	})
+	interrupted(t, run)
+}
+
+// keys runs the command that makes a token and a certificate.
+func keys(t *testing.T, p *pages, _ block) {
+	dir := makeKeys(t, p)
+	for _, name := range []string{"token", "cert.pem", "key.pem"} {
+		info, err := os.Stat(dir + "/keys/" + name)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode())
+	}
+}

@@ -1,0 +1,212 @@
+//go:build unix
+
+package readme_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// makeKeys runs the README's command for keys, and returns the directory where
+// it has made them.
+func makeKeys(t *testing.T, p *pages) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	made := commands(t, p.blocks[keysBlock])
+	require.Len(t, made, 1)
+	require.Contains(t, made[0], " -dir keys ")
+	shell(t, root, strings.Replace(made[0], " -dir keys ", " -dir '"+dir+"/keys' ", 1))
+	return dir
+}
+
+// shell runs a command as a reader does.
+func shell(t *testing.T, dir, command string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", command, out)
+}
+
+// serve starts a server that finds its address in ADDRESS, and waits until it
+// listens.
+func serve(t *testing.T, dir, name string) (p *program, address string) {
+	t.Helper()
+	address = freeAddress(t)
+	p = start(t, dir, []string{"ADDRESS=" + address}, name)
+	awaitListener(t, p, address)
+	return p, address
+}
+
+// freeAddress returns an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer free.Close()
+	return free.Addr().String()
+}
+
+// awaitListener waits until a program listens.
+func awaitListener(t *testing.T, p *program, address string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}, long, 5*time.Millisecond, "it does not listen\n%s", &p.err)
+}
+
+// known returns a transport for which a name leads to an address, with
+// the certificate of a directory of keys.
+func known(t *testing.T, dir, address string) *http.Transport {
+	t.Helper()
+	cert, err := os.ReadFile(filepath.Join(dir, "keys", "cert.pem"))
+	require.NoError(t, err)
+	roots := x509.NewCertPool()
+	require.True(t, roots.AppendCertsFromPEM(cert))
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots},
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, network, address)
+		},
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// tokenIn returns the token of a directory of keys.
+func tokenIn(t *testing.T, dir string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "keys", "token"))
+	require.NoError(t, err)
+	return strings.TrimSpace(string(content))
+}
+
+// daemon starts the daemon and uses it from here. The client of the page is the
+// next block's.
+func daemon(t *testing.T, p *pages, _ block) {
+	t.Run("interrupted", func(t *testing.T) {
+		dir := makeKeys(t, p)
+		program, address := serve(t, dir, p.programs[daemonBlock])
+		client, err := prochttp.NewClient("https://build.example:8443", &prochttp.ClientOptions{
+			Token: tokenIn(t, dir), Transport: known(t, dir, address),
+		})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, client.Close()) })
+		endServer(t, program, client, syscall.SIGINT)
+	})
+	// What the page leaves out is what has the daemon refuse its own client.
+	t.Run("without Hosts", func(t *testing.T) {
+		dir := makeKeys(t, p)
+		_, address := serve(t, dir, p.programs[hostless])
+		says := runClient(t, p, dir, address)
+		require.Contains(t, says, `"success":false`)
+		require.Contains(t, says, "HandlerOptions.Hosts")
+	})
+}
+
+// endServer sends a signal to a server while its client waits for a command.
+// The client is answered, and the command ends with the server.
+func endServer(t *testing.T, server *program, client *prochttp.Client, sig syscall.Signal) {
+	t.Helper()
+	chat := client.Chat("chat-1")
+	out, err := chat.Start(t.Context(), procmgr.StartRequest{Command: "echo hello", Wait: long})
+	require.NoError(t, err, &server.err)
+	require.Equal(t, "hello\n", out.Text)
+
+	reporter := newReporter(t, server.dir)
+	answered := make(chan procmgr.Output, 1)
+	go func() { // ends with the wait, at the latest with the test
+		out, _ := chat.Start(t.Context(), procmgr.StartRequest{Command: reporter.command(), Wait: long})
+		answered <- out
+	}()
+	pid := reporter.pid(t)
+	require.NoError(t, server.Process.Signal(sig))
+	require.Equal(t, procmgr.Running, (<-answered).Process.State)
+	require.Zero(t, server.end(t), &server.err)
+	requireGone(t, pid)
+}
+
+// client runs the client against the daemon.
+func client(t *testing.T, p *pages, _ block) {
+	dir := makeKeys(t, p)
+	_, address := serve(t, dir, p.programs[daemonBlock])
+	var result struct {
+		Success bool
+		Output  string
+	}
+	says := runClient(t, p, dir, address)
+	require.NoError(t, json.Unmarshal([]byte(says), &result), says)
+	require.True(t, result.Success, says)
+	name, err := os.Hostname()
+	require.NoError(t, err)
+	require.Equal(t, name+"\n", result.Output)
+}
+
+// runClient runs the page's client as it stands, with the two files that it gets.
+// A proxy leads it to the daemon when it asks for the name that the page has.
+func runClient(t *testing.T, p *pages, dir, address string) (says string) {
+	t.Helper()
+	proxy := httptest.NewServer(tunnel("build.example:8443", address))
+	defer proxy.Close()
+	here := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(here, "keys"), 0o700))
+	for _, name := range []string{"token", "cert.pem"} {
+		require.NoError(t, os.Link(filepath.Join(dir, "keys", name), filepath.Join(here, "keys", name)))
+	}
+	program := start(t, here, []string{"HTTPS_PROXY=" + proxy.URL, "NO_PROXY=", "no_proxy="}, p.programs[clientBlock])
+	require.Zero(t, program.end(t), &program.err)
+	return program.out.String()
+}
+
+// tunnel is a proxy that knows one name.
+func tunnel(name, address string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect || r.Host != name {
+			http.Error(w, "unknown: "+r.Host, http.StatusNotFound)
+			return
+		}
+		there, err := net.Dial("tcp", address)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer there.Close()
+		here, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer here.Close()
+		_, _ = io.WriteString(here, "HTTP/1.1 200 OK\r\n\r\n")
+		done := make(chan bool, 2)
+		for _, way := range [][2]net.Conn{{here, there}, {there, here}} {
+			go func() { // ends with either connection, both of which this function closes
+				_, _ = io.Copy(way[0], way[1])
+				done <- true
+			}()
+		}
+		<-done
+	})
+}
