@@ -26,23 +26,24 @@ const (
 // negative number or duration is none of what the field names: no limit, no
 // grace, no head.
 //
-// Hooks may be called from several goroutines at once; a hook that panics is
-// logged and passed over.
+// Hooks may be called from several goroutines at once. If a hook panics, the
+// panic is logged and the hook is passed over.
 type Options struct {
-	// Env says which of the host's variables a child gets. The zero value
+	// Env decides which of the host's variables a command gets. The zero value
 	// passes all but secrets.
 	Env envpolicy.Policy
-	// UpdateEnv gets what Env let through, as NAME=value, and returns what
-	// the child gets; what it adds is not withheld. The request's variables
-	// come after it. Where it fails, the error is logged and what Env let
-	// through is used.
+	// UpdateEnv gets the variables that Env let through, as NAME=value, and
+	// returns those that the command gets. A variable that it adds is not
+	// withheld. The variables of the request come after it. If it fails, the
+	// error is logged and the variables that Env let through are used.
 	UpdateEnv func(env []string) ([]string, error)
-	// WorkDir returns the directory for requests that name none, asked at each
-	// start. A relative one is resolved against this program's current
-	// directory, a ~ as in [StartRequest]. If WorkDir is nil or returns "",
-	// commands run in the program's current directory at that time, and if that
-	// has been removed, in the home. A directory that cannot be used is passed
-	// over for the next of these; a log line and Output.PassedOver say so.
+	// WorkDir returns the directory for requests that name none. It is called
+	// at each start. A relative path is resolved against this program's
+	// current directory, and a ~ as in [StartRequest]. If WorkDir is nil or
+	// returns "", commands run in the program's current directory at that
+	// time. If that has been removed, they run in the home. A directory that
+	// cannot be used is passed over for the next one in this order; a log line
+	// and Output.PassedOver say so.
 	WorkDir func() string
 	// Shell stands in front of the command: the default is "sh", "-c". On
 	// Windows that is the sh on PATH, or the one that comes with the git there;
@@ -54,79 +55,80 @@ type Options struct {
 
 	// Cgroup is a directory of a cgroup v2 file system that is delegated to
 	// this program's user, "" for none. Each process then runs in a cgroup of
-	// its own below it, which nothing that it starts can leave without the
-	// right to move processes: so all of it is known, and Kill ends all of
-	// it, whatever became of its session and its environment. It costs some
-	// 5 % of a short command, and more with controllers. A directory that cannot serve is an error of
-	// NewLocal that says why.
+	// its own below that directory. No member can leave the cgroup without the
+	// right to move processes. So all members are known, and Kill ends all of
+	// them, even those that left their session or wiped their environment. It
+	// costs some 5 % of a short command, and more with controllers. If the
+	// directory cannot be used, NewLocal returns an error that says why.
 	//
-	// NewLocal also ends what an earlier Local in the same directory left
-	// behind when its program was killed. Linux 5.14.
+	// NewLocal also ends the processes that an earlier Local in the same
+	// directory left behind when its program was killed. Linux 5.14.
 	Cgroup string
 
-	// Head and Tail are the bytes of output that are kept from the beginning
-	// and from the end of a process's output; 0 is headtail.DefaultHead and
+	// Head and Tail are how many bytes are kept of the beginning and of the
+	// end of a process's output; 0 is headtail.DefaultHead and
 	// headtail.DefaultTail.
 	Head, Tail int
 
-	// RawOutput keeps output as it was printed. Otherwise escape sequences go,
-	// and of a line that is drawn again and again its first and its newest
-	// state stay, see package plaintext. Offsets count what is kept.
+	// RawOutput keeps output as it was printed. Otherwise escape sequences are
+	// removed, and a line that is drawn again and again keeps its first and
+	// its newest state, see package plaintext. Offsets count the bytes that
+	// are kept.
 	RawOutput bool
 
-	// LogDir is a directory in which each process's output is written to a
-	// file as well, "" for none: a model can search there for what the window
-	// has dropped, and Output reads what it lacks from there. The files, mode
-	// 0600, are in a directory of the Local's own, mode 0700, and go with
-	// their records, or with Close. What a Local left that was killed is
-	// removed by the next one, on Unix. The directory is made where it does
-	// not exist; one that others can write to is [ErrInvalid], unless it is
-	// sticky. A log that cannot be written, as on a full disk, ends; its
-	// process goes on, and Process.LogError says so.
+	// LogDir is a directory for logs, "" for none. The whole output of each
+	// process is then written to a file as well. A model can search that file
+	// for output that the window has dropped, and Output reads dropped output
+	// from it. The files have mode 0600 and are in a directory of the Local's
+	// own with mode 0700. A file is removed with its record, and all of them
+	// by Close. On Unix, the next Local removes the files of a program that
+	// was killed. LogDir is made if it does not exist. If others can write to
+	// it and it is not sticky, the error is [ErrInvalid]. If a log cannot be
+	// written, as on a full disk, it ends there: its process goes on, and
+	// Process.LogError says why.
 	LogDir string
-	// KeepLogs leaves the files where they are; whoever sets it removes them.
+	// KeepLogs leaves the files where they are. The host removes them.
 	KeepLogs bool
-	// MaxLog bounds one log (64 MiB by default) and MaxLogs all of them (1 GiB
-	// by default), in bytes. Beyond MaxLogs the oldest
-	// log of a process that has exited goes, unless KeepLogs is set.
+	// MaxLog is the limit of one log (64 MiB by default) and MaxLogs that of
+	// all logs together (1 GiB by default), in bytes. To stay below MaxLogs,
+	// the oldest log of an exited process is removed, unless KeepLogs is set.
 	MaxLog, MaxLogs int64
 
-	// Retain is how long the record and the output of a process that has
-	// exited are kept, as far as OutputMemory allows: 1 h by default.
+	// Retain is how long the record and the output of a process are kept after
+	// its exit, as far as OutputMemory allows: 1 h by default.
 	Retain time.Duration
-	// OutputMemory bounds the output kept in memory, in bytes, of all
-	// processes together: where it is exceeded, the oldest of those that have
-	// exited go. 64 MiB by default. What still runs is
-	// never dropped: it is bounded by MaxRunning times Head and Tail. The
-	// commands' own length counts too, and beyond 16,384 records the oldest
-	// go whatever they take.
+	// OutputMemory is the limit of the output that is kept in memory, in bytes
+	// of all processes together: 64 MiB by default. If it is exceeded, the
+	// oldest records of exited processes are dropped. The output of a process
+	// that still runs is never dropped; its limits are MaxRunning, Head and
+	// Tail. The lengths of the commands count too. Beyond 16,384 records the
+	// oldest are dropped, however small they are.
 	OutputMemory int64
-	// MaxRunningPerChat and MaxRunning bound the processes that have not
-	// exited, of one chat (64 by default) and in all (1,024 by default). What
-	// the host itself starts is in no chat. Beyond it Start is [ErrLimit]. What
-	// has exited never counts.
+	// MaxRunningPerChat and MaxRunning are the limits of the processes that
+	// have not exited: those of one chat (64 by default), and all of them
+	// (1,024 by default). Beyond a limit, Start is [ErrLimit]. Processes that
+	// the host itself starts are in no chat. Exited processes never count.
 	MaxRunningPerChat, MaxRunning int
 
-	// StopGrace is how long Close waits between terminating what runs and
-	// killing it: 5 s by default.
+	// StopGrace is how long Close waits after Terminate before it kills: 5 s
+	// by default.
 	StopGrace time.Duration
 
 	// OnStart is called before the Start that began the process returns, and
 	// before OnExit. OnExit is called once, when a process has exited. Close
-	// waits for both, so that neither may call it.
+	// waits for both, so neither of them may call Close.
 	OnStart, OnExit func(Process)
 
-	// Metrics is told what happens, for counters and histograms; nil for
-	// nothing.
+	// Metrics is told of events, for counters and histograms; nil for none.
 	Metrics *Metrics
-	// Logger gets the life of each process, with process_id and chat_id on
-	// every line, and never a command, its output or an environment value.
-	// nil logs nothing.
+	// Logger gets lines about the life of each process. Every line has
+	// process_id and chat_id. No line has a command, its output or the value
+	// of an environment variable. nil logs nothing.
 	Logger *slog.Logger
 }
 
-// withDefaults returns a copy in which every field has its real value: what is
-// negative, and so has no bound, is the largest number.
+// withDefaults returns a copy in which every field has its real value. No limit
+// is the largest number.
 func (o *Options) withDefaults() Options {
 	var c Options
 	if o != nil {

@@ -7,50 +7,50 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// A State is where a process stands in its life.
+// A State is the stage of its life that a process has reached.
 type State string
 
 const (
-	// Running: the command's shell lives.
+	// Running: the leader, the command's shell, lives.
 	Running State = "running"
-	// Detached: the shell has exited, its exit code is known, and processes
-	// that it started live on. Their output is still collected.
+	// Detached: the leader has exited and its exit code is known, and other
+	// members of the process live on. Their output is still collected.
 	Detached State = "detached"
 	// Exited: nothing is left.
 	Exited State = "exited"
 )
 
-// A Cause is why a process ended.
+// A Cause tells why a process ended.
 type Cause string
 
 const (
-	// CauseExit: it exited by itself.
+	// CauseExit: the leader exited by itself.
 	CauseExit Cause = "exit"
-	// CauseSignal: a signal that did not come through this manager.
+	// CauseSignal: a signal ended it that did not come from this manager.
 	CauseSignal Cause = "signal"
 	// CauseRequest: Signal was called.
 	CauseRequest Cause = "request"
 	// CauseShutdown: the manager was closed.
 	CauseShutdown Cause = "shutdown"
-	// CauseLost: something else in the program reaped it, so that its exit
-	// code cannot be known.
+	// CauseLost: another part of the program reaped the leader, so that its
+	// exit code cannot be known.
 	CauseLost Cause = "lost"
 )
 
-// A Signal is what [Manager].Signal sends.
+// A Signal is a signal that [Manager].Signal can send.
 type Signal string
 
 const (
-	// Terminate asks everything that belongs to the process to end: SIGTERM.
-	// On Windows, which has no way to ask, it ends it, and so does Interrupt.
+	// Terminate asks all members of the process to end: SIGTERM. Windows has
+	// no way to ask: there Terminate and Interrupt end all members at once.
 	Terminate Signal = "terminate"
 	// Interrupt is what Ctrl-C sends: SIGINT.
 	Interrupt Signal = "interrupt"
-	// Kill ends it, and repeats until nothing is left: SIGKILL.
+	// Kill ends all members, and repeats until nothing is left: SIGKILL.
 	Kill Signal = "kill"
 )
 
-// check says what is wrong with a signal.
+// check returns an error if the signal is unknown.
 func (s Signal) check() error {
 	switch s {
 	case Terminate, Interrupt, Kill:
@@ -59,39 +59,40 @@ func (s Signal) check() error {
 	return xerrors.Errorf("unknown signal %.40q, use terminate, interrupt or kill: %w", string(s), ErrInvalid)
 }
 
-// A Process is a snapshot of one process. In JSON the fields that are empty are
-// left out, and times are RFC 3339.
+// A Process is a snapshot of one process. In JSON, empty fields are left out and
+// times are RFC 3339.
 type Process struct {
 	ID         string `json:"id"`
 	ChatID     string `json:"chat_id,omitempty"` // "" for one that the host itself started
 	Command    string `json:"command"`
-	WorkDir    string `json:"work_dir,omitempty"` // where it really runs, absolute
+	WorkDir    string `json:"work_dir,omitempty"` // the directory in which it runs, absolute
 	Background bool   `json:"background,omitempty"`
-	PID        int    `json:"pid,omitempty"` // of the shell; also its process group and session
+	PID        int    `json:"pid,omitempty"` // of the leader; also of its process group and session
 	State      State  `json:"state"`
-	ExitCode   *int   `json:"exit_code,omitempty"` // of the shell; nil until it is known; 128+n where signal n ended it
-	Signal     string `json:"signal,omitempty"`    // such as "SIGKILL", where a signal ended the shell
-	EndedBy    Cause  `json:"ended_by,omitempty"`  // "" while the shell runs
-	// OOM is set where SIGKILL ended the shell or what it waited for, nobody
-	// here had asked for it, and the kernel's counters show its out-of-memory
-	// killer at work at that time: most likely it did. Linux only.
+	ExitCode   *int   `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
+	Signal     string `json:"signal,omitempty"`    // such as "SIGKILL", if a signal ended the leader
+	EndedBy    Cause  `json:"ended_by,omitempty"`  // "" while the leader runs
+	// OOM reports that most likely the kernel's out-of-memory killer ended the
+	// process. It is set if SIGKILL ended the leader, or a child for which the
+	// leader waited, if no caller had asked for that, and if the kernel's
+	// counters show the killer at work at that time. Linux only.
 	OOM       bool      `json:"oom,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	ExitedAt  time.Time `json:"exited_at,omitzero"` // when State became Exited; zero before
-	Usage     Usage     `json:"usage,omitzero"`     // zero until the shell has exited, and if the system does not tell
-	// LogPath is the file that has the whole output; "" where there is none.
+	Usage     Usage     `json:"usage,omitzero"`     // zero until the leader has exited, and if the system does not tell
+	// LogPath is the file with the whole output, "" if there is none.
 	LogPath string `json:"log_path,omitempty"`
-	// LogError says why the file has only the beginning of the output, such as
-	// a full disk; "" where it has all.
+	// LogError says why the file has only the beginning of the output, for
+	// example because the disk was full. It is "" if the file has all of it.
 	LogError string `json:"log_error,omitempty"`
 }
 
-// Usage is what the shell, and the children that it waited for, have used. In
-// JSON its times are strings such as "1.5s".
+// Usage counts the CPU time and the memory that the leader used, together with
+// the children for which it waited. In JSON its times are strings such as "1.5s".
 type Usage struct {
 	User, System time.Duration // CPU time
-	// MaxRSS is the peak memory of the largest single process in bytes. It is
-	// 0 where the system does not tell: Linux tells only what exceeds the peak
+	// MaxRSS is the peak memory of the largest single member, in bytes. It is
+	// 0 if the system does not tell. Linux tells a peak only if it exceeds that
 	// of the program that runs the manager, see wait4(2). Windows tells the
 	// memory that was committed.
 	MaxRSS int64

@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// Reason returns what an error of a [Manager] says to a person or a model: why
-// the call failed and what to do, without the words that are for programs. Those
-// are the package, the call and the process ID in front, and the sentinel at the
-// end. What a caller has put around the error stays. Reason of nil is "".
+// Reason returns the part of a [Manager]'s error that is for a person or a model:
+// why the call failed and what to do. It leaves out the words that are for
+// programs: the package, the call and the process ID in front, and the sentinel
+// at the end. Words that a caller has put around the error stay. Reason of nil is
+// "".
 //
 //	procmgr: start "x": no such directory: /y; name one that exists and can be entered: invalid request
 //	no such directory: /y; name one that exists and can be entered
 //
-// An error of another Manager says it by a method Reason() string, or has the
-// form of the first line. An error that is nothing but a sentinel keeps its text.
+// The error of another Manager has a method Reason() string, or has the form of
+// the first line. An error that is nothing but a sentinel keeps its text.
 func Reason(err error) string {
 	if err == nil {
 		return ""
@@ -39,10 +40,10 @@ func Reason(err error) string {
 	return text
 }
 
-// callForm is what stands in front of the reason.
+// callForm matches the words in front of the reason.
 var callForm = regexp.MustCompile(`^[a-z]\w*: (start|output|list|signal)( "([^"\\]|\\.)*")?: `)
 
-// A callError says which call on which process failed.
+// A callError names the call that failed, and its process.
 type callError struct {
 	call string // such as `procmgr: start "x"`
 	err  error
