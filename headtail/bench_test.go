@@ -11,9 +11,9 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// compare measures a and base in turns within one run, so that both meet the
-// same machine in the same mood, and reports how many times base's median a's
-// is.
+// compare runs a and base in turns within one benchmark, so that both meet the
+// machine in the same state. It reports the median time of a, divided by that
+// of base.
 func compare(b *testing.B, unit string, a, base func()) {
 	times := func(n int, f func()) time.Duration {
 		start := time.Now()
@@ -22,8 +22,8 @@ func compare(b *testing.B, unit string, a, base func()) {
 		}
 		return time.Since(start)
 	}
-	// A turn is long beside the clock's grain, and short beside what disturbs
-	// a machine.
+	// A turn is long compared with the clock's resolution, and short compared
+	// with a disturbance of the machine.
 	n := 1
 	for times(n, base) < 100*time.Microsecond {
 		n *= 2
@@ -40,7 +40,7 @@ func compare(b *testing.B, unit string, a, base func()) {
 	b.ReportMetric(median(ours)/median(floor), unit)
 	b.ReportMetric(median(ours)/float64(n), "ns/call")
 	b.ReportMetric(testing.AllocsPerRun(10, a), "allocs/call")
-	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
+	b.ReportMetric(0, "ns/op") // a time for both together would mean nothing
 }
 
 func BenchmarkWrite(b *testing.B) {

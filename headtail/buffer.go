@@ -11,35 +11,36 @@ const (
 	DefaultTail = 16 << 10 // bytes kept from the end
 )
 
-// minGrow is the least that a slice grows to, in bytes. Most commands say a
-// line or two; those shall cost one small allocation.
+// minGrow is the smallest size that a slice grows to, in bytes. Most commands
+// print a line or two, and one small allocation should be enough for those.
 const minGrow = 512
 
-// A Buffer keeps the first and the last bytes of what is written to it, and
-// counts the rest. Make one with [New]; the zero Buffer keeps nothing and
-// counts.
+// A Buffer keeps the first and the last bytes that are written to it, and
+// counts the bytes between them. Make one with [New]. The zero Buffer keeps no
+// bytes and only counts.
 //
 // A Buffer is safe for concurrent use. It must not be copied after its first
 // use.
 type Buffer struct {
-	mu       sync.Mutex // guards all below
-	headSize int        // what head may grow to
+	mu       sync.Mutex // guards all fields below
+	headSize int        // head never grows beyond this size
 	head     []byte     // the stream's first bytes
-	tail     ring       // the last of those behind head
+	tail     ring       // the last bytes after head
 	total    int64      // bytes ever written
 	closed   bool
 
-	// last holds the stream's last bytes once more, since the end of an
-	// incomplete rune has to be known even where tail is too short to hold it.
+	// last holds the stream's last bytes once more. Snapshot must see whether
+	// the stream ends in an incomplete rune, even if tail is too short to hold
+	// that rune.
 	last [utf8.UTFMax - 1]byte
 }
 
 var _ io.WriteCloser = (*Buffer)(nil)
 
-// New makes a Buffer that keeps the first head bytes of its stream, and of what
-// comes behind them the last tail bytes. Either may be 0; a negative size is
-// taken as 0. Memory is allocated as the stream comes: an empty Buffer holds
-// none, however large its sizes are.
+// New makes a Buffer that keeps the first head bytes of its stream, and the
+// last tail bytes of the rest. Either may be 0. A negative size counts as 0.
+// Memory is allocated as the stream comes: an empty Buffer has allocated none,
+// however large its sizes are.
 func New(head, tail int) *Buffer {
 	return &Buffer{
 		headSize: max(head, 0),
@@ -48,8 +49,8 @@ func New(head, tail int) *Buffer {
 }
 
 // Write takes all of p and never fails. It allocates only while the Buffer
-// grows, and of what does not fit into the head it copies no more than the tail
-// can hold. It keeps no reference to p.
+// grows. Of the bytes that do not fit into the head, it copies no more than the
+// tail can hold. It keeps no reference to p.
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,10 +72,11 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close marks the end of the stream: what looks like the first bytes of a rune
-// at its end will not be completed any more, and the next [Buffer.Snapshot]
-// includes it. Close never fails and may be called again. A write after it is
-// still taken, and nothing of it is held back.
+// Close marks the end of the stream. If the stream ends in the first bytes of a
+// rune, that rune will not be completed any more, and the next
+// [Buffer.Snapshot] includes those bytes. Close never fails and may be called
+// again. The Buffer still takes writes after Close, and holds back no byte of
+// them.
 func (b *Buffer) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,8 +84,8 @@ func (b *Buffer) Close() error {
 	return nil
 }
 
-// Total returns how many bytes were ever written, those of a rune that is still
-// incomplete included.
+// Total returns how many bytes were ever written, including the bytes of a rune
+// that is still incomplete.
 func (b *Buffer) Total() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +93,7 @@ func (b *Buffer) Total() int64 {
 }
 
 // grow returns b with room for n more bytes. It at least doubles the capacity,
-// but never exceeds size, which append would. len(b)+n must not exceed size.
+// but never beyond size, as append would. len(b)+n must not exceed size.
 func grow(b []byte, n, size int) []byte {
 	need := len(b) + n
 	if need <= cap(b) {
@@ -104,8 +106,8 @@ func grow(b []byte, n, size int) []byte {
 	return append(make([]byte, 0, c), b...)
 }
 
-// incomplete returns how many bytes at the end of b, 0 to 3, are the beginning
-// of a rune that further bytes could complete.
+// incomplete returns how many bytes at the end of b, 0 to 3, begin a rune that
+// further bytes could complete.
 func incomplete(b []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if end := b[len(b)-i:]; utf8.RuneStart(end[0]) {

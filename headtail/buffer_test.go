@@ -14,7 +14,8 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// write writes each of parts, and fails the test if Write breaks its contract.
+// write writes each of the parts, and fails the test if Write breaks its
+// contract.
 func write(t testing.TB, b *headtail.Buffer, parts ...string) {
 	t.Helper()
 	for _, p := range parts {
@@ -102,7 +103,7 @@ func TestWriteDoesNotAllocateOnceGrown(t *testing.T) {
 func TestMemoryComesWithTheStream(t *testing.T) {
 	const (
 		window = 1 << 20
-		noise  = window / 4 // what the runtime may allocate meanwhile
+		noise  = window / 4 // bytes that the runtime may allocate meanwhile
 	)
 	allocated := func(f func()) uint64 {
 		var before, after runtime.MemStats
@@ -113,8 +114,8 @@ func TestMemoryComesWithTheStream(t *testing.T) {
 	}
 	line, chunk := []byte("a line of output\n"), make([]byte, 3*window)
 	var b *headtail.Buffer
-	// What growing leaves behind for the collector counts here too, so the
-	// sums are of a geometric series.
+	// The sums include the slices that growing leaves to the garbage collector.
+	// So each sum is a geometric series.
 	require.Less(t, allocated(func() { b = headtail.New(window, window) }), uint64(noise))
 	require.Less(t, allocated(func() { _, _ = b.Write(line) }), uint64(noise))
 	require.Less(t, allocated(func() {

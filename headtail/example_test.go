@@ -29,7 +29,8 @@ func ExampleNew() {
 	// (32 of 8897 bytes)
 }
 
-// A reader that asks from Total on gets each byte once, and no rune in halves.
+// A reader that asks again from Total gets each byte once, and no rune in
+// halves.
 func ExampleBuffer_Snapshot() {
 	b := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
 	var next int64

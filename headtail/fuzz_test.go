@@ -14,10 +14,11 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// sanitized is what a text makes of a stream that fits.
+// sanitized returns the text of a stream that fits.
 func sanitized(stream []byte) string { return string([]rune(string(stream))) }
 
-// unfinished is how many bytes at the stream's end may become a rune yet.
+// unfinished returns how many bytes at the stream's end may still become a
+// rune.
 func unfinished(stream []byte) int {
 	for i := range min(len(stream), utf8.UTFMax-1) {
 		if !utf8.FullRune(stream[len(stream)-1-i:]) {
@@ -37,7 +38,7 @@ func torn(stream []byte, i int64) bool {
 	return at > i
 }
 
-// expect is the snapshot of a buffer that keeps everything.
+// expect computes the snapshot from the whole stream.
 func expect(stream []byte, head, tail int, closed bool, from int64) headtail.Snapshot {
 	end, start := len(stream), len(stream)-min(tail, len(stream))
 	if !closed {
@@ -79,8 +80,8 @@ func TestBufferOfRandomWrites(t *testing.T) {
 	}
 }
 
-// checkBuffer writes the stream in writes as long as splits says and then what
-// is left in one, and checks what is kept each time.
+// checkBuffer writes the stream in parts as long as splits says, and the rest
+// in one part. It checks the kept bytes after each write.
 func checkBuffer(t *testing.T, stream, splits []byte, head, tail int, from int64) {
 	t.Helper()
 	b := headtail.New(head, tail)
@@ -161,7 +162,7 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz\n\n"), uint8(2), uint16(5000), uint16(500), int16(20), int16(20), int16(64))
 	f.Fuzz(func(t *testing.T, stream []byte, repeat uint8, head, tail uint16, from, limit, line int16) {
 		if bytes.Contains(stream, []byte("omitted")) {
-			return // cannot be told from a marker
+			return // the test cannot tell these bytes from a marker
 		}
 		stream = bytes.Repeat(stream, repeats[int(repeat)%len(repeats)])
 		checkText(t, stream, int(head), int(tail), int64(from), headtail.Limits{Bytes: int(limit), Line: int(line)})
@@ -177,9 +178,8 @@ func TestTextOfRandomStreams(t *testing.T) {
 	}
 }
 
-// randomStream returns a stream of up to n parts. Fuzzing is slow to come up with
-// streams that have lines, runes and rubbish in a proportion that makes all the
-// cuts meet.
+// randomStream returns a stream of up to n parts. Fuzzing takes long to find
+// streams that mix lines, runes and invalid bytes so that all cuts meet.
 func randomStream(r *rand.Rand, n int) []byte {
 	parts := []string{"a", "bc", "é", "€", "😀", "\n", "\xff", "\x80", "\xe2\x82", hole, "\uFFFD"}
 	var stream []byte
@@ -193,7 +193,7 @@ func randomStream(r *rand.Rand, n int) []byte {
 	return stream
 }
 
-// hole is three invalid bytes, which the package gives a meaning of its own
+// hole is three invalid bytes. The package gives them a meaning of its own
 // while it cuts.
 const hole = "\xed\xb2\x80"
 
@@ -251,8 +251,9 @@ func checkText(t *testing.T, stream []byte, head, tail int, from int64, l headta
 	}
 }
 
-// replay walks through the stream as the text says: what stands between the
-// markers must be next in the stream, and a marker skips what it says.
+// replay walks through the stream as the text says. The bytes between two
+// markers must be next in the stream, and a marker skips as many bytes as it
+// says.
 func replay(t *testing.T, stream []byte, s headtail.Snapshot, text string, cut *headtail.Truncation) {
 	t.Helper()
 	marks := anyMarker.FindAllStringSubmatchIndex(text, -1)

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A piece is a run of text, and how much of its last line is cut behind it.
+// A piece is a run of text. If its last line is cut in the middle, cut counts
+// the bytes that are missing between this piece and the next.
 type piece struct {
 	text []byte
 	cut  int64 // bytes of the stream; 0: nothing is missing before the next piece
@@ -27,15 +28,16 @@ func sizeOf(ps []piece) int {
 	return n
 }
 
-// cutLines appends b to ps, in as many pieces as it takes to cut each line of
-// more than limit bytes in its middle. Each but the last piece has a cut, and
-// none between two cuts is empty.
+// cutLines appends b to ps, split into pieces: every line of more than limit
+// bytes is cut in its middle. Each piece but the last has a cut, and no piece
+// between two cuts is empty.
 func cutLines(ps []piece, b []byte, limit int, escaped bool) []piece {
-	start := 0 // of the line that is looked at
-	kept := 0  // start of the piece that is not appended yet
+	start := 0 // start of the current line
+	kept := 0  // start of the first piece that is not appended yet
 	for len(b)-start > limit {
-		// Whatever ends within the next limit bytes is no long line, so the
-		// lines need not be looked at one by one.
+		// A line that ends within the next limit bytes is not too long. So the
+		// loop skips to the last line end among them, and need not look at each
+		// line.
 		if i := bytes.LastIndexByte(b[start:start+limit+1], '\n'); i >= 0 {
 			start += i + 1
 			continue
@@ -53,18 +55,18 @@ func cutLines(ps []piece, b []byte, limit int, escaped bool) []piece {
 	return append(ps, piece{text: b[kept:]})
 }
 
-// A part is the beginning or the end of a list of pieces: the piece that the
-// part was cut off in, and the whole ones on the far side of it.
+// A part is the beginning or the end of a list of pieces: the piece at the
+// edge, which may be cut off, and the whole pieces on the far side of it.
 type part struct {
-	before []piece // whole, for a beginning
+	before []piece // whole pieces, if the part is a beginning
 	edge   piece
-	after  []piece // whole, for an end
+	after  []piece // whole pieces, if the part is an end
 }
 
 func (p part) size() int { return sizeOf(p.before) + p.edge.size() + sizeOf(p.after) }
 
-// covers returns how many bytes of the stream the part stands for, those that
-// its line markers count included.
+// covers returns how many bytes of the stream the part stands for. The bytes
+// that its line markers count are included.
 func (p part) covers(escaped bool) int64 {
 	n := streamLen(p.edge.text, escaped) + p.edge.cut
 	for _, ps := range [...][]piece{p.before, p.after} {
@@ -75,8 +77,8 @@ func (p part) covers(escaped bool) int64 {
 	return n
 }
 
-// takeFront returns as much of the beginning of ps as fits into room bytes,
-// with no marker at its end.
+// takeFront returns as much of the beginning of ps as fits into room bytes. The
+// part does not end with a marker.
 func takeFront(ps []piece, room int) part {
 	slack := room / 4
 	for i, p := range ps {
@@ -96,8 +98,8 @@ func takeFront(ps []piece, room int) part {
 	return part{before: ps}
 }
 
-// takeBack returns as much of the end of ps as fits into room bytes, with no
-// marker at its start.
+// takeBack returns as much of the end of ps as fits into room bytes. The part
+// does not start with a marker.
 func takeBack(ps []piece, room int) part {
 	slack := room / 4
 	for i := len(ps) - 1; i >= 0; i-- {
@@ -106,7 +108,7 @@ func takeBack(ps []piece, room int) part {
 			room -= p.size()
 			continue
 		}
-		// The marker behind the piece comes before its text, from here.
+		// Reading from the end, the piece's marker comes before its text.
 		room -= p.size() - len(p.text)
 		if room <= 0 {
 			return part{after: ps[i+1:]}
@@ -120,11 +122,11 @@ func takeBack(ps []piece, room int) part {
 	return part{after: ps}
 }
 
-// lineEndBefore returns n, or the start of the line that b[:n] ends in, where no
-// more than slack bytes are before n.
+// lineEndBefore returns n, or the start of the line that b[:n] ends in, if that
+// start is no more than slack bytes before n.
 func lineEndBefore(b []byte, n, slack int) int {
 	if n < len(b) && b[n] == '\n' {
-		return n // the line is whole, and only its end is missing
+		return n // the line is whole, and only its line feed is missing
 	}
 	from := max(n-slack-1, 0)
 	if i := bytes.LastIndexByte(b[from:n], '\n'); i >= 0 {
@@ -133,8 +135,8 @@ func lineEndBefore(b []byte, n, slack int) int {
 	return n
 }
 
-// lineStartAfter returns n, or the start of the line that follows in b, where it
-// is no more than slack bytes behind n.
+// lineStartAfter returns n, or the start of the next line in b, if that start
+// is no more than slack bytes after n.
 func lineStartAfter(b []byte, n, slack int) int {
 	if n > 0 && b[n-1] == '\n' {
 		return n

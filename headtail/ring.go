@@ -3,14 +3,14 @@ package headtail
 // A ring keeps the last size bytes that are written to it.
 type ring struct {
 	size int
-	buf  []byte // grows up to size bytes, and is a ring from then on
-	next int    // where the oldest byte is, and the next one goes, once buf is full
+	buf  []byte // grows up to size bytes, and is used as a ring from then on
+	next int    // once buf is full: the index of the oldest byte, which the next byte replaces
 }
 
 func (r *ring) write(p []byte) {
 	if len(p) >= r.size {
-		// Nothing of what was there remains, so the old bytes need not
-		// even be moved where buf has to grow.
+		// No old byte remains. So if buf has to grow, the old bytes need not be
+		// moved.
 		if r.size > 0 && len(p) > 0 {
 			r.buf = grow(r.buf[:0], r.size, r.size)[:r.size]
 			r.next = 0
@@ -32,7 +32,7 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// at returns the i-th of the bytes kept, the oldest being the 0th.
+// at returns the i-th of the kept bytes. The 0th is the oldest.
 func (r *ring) at(i int) byte {
 	if i += r.next; i >= len(r.buf) {
 		i -= len(r.buf)
@@ -40,7 +40,8 @@ func (r *ring) at(i int) byte {
 	return r.buf[i]
 }
 
-// appendTo appends the bytes kept, from the i-th up to before the j-th, to dst.
+// appendTo appends the kept bytes from the i-th up to, but without, the j-th to
+// dst.
 func (r *ring) appendTo(dst []byte, i, j int) []byte {
 	old := r.buf[r.next:] // the rest wraps around
 	if i < len(old) {

@@ -2,37 +2,38 @@ package headtail
 
 import "unicode/utf8"
 
-// A Snapshot is a copy of what a [Buffer] held at one moment, from one offset
-// of the stream on. It shares no memory with the Buffer and never changes by
-// itself.
+// A Snapshot is a copy of the bytes that a [Buffer] held at one moment, from
+// one offset of the stream on. It shares no memory with the Buffer and never
+// changes by itself.
 //
 // Always, From + len(Head) + Gap + len(Tail) == Total.
 //
-// Where nothing is missing, Gap is 0, and all bytes are in Head, however they
-// were stored: Tail is only in use where there is a gap before it. A Snapshot
-// that was put together by hand may use both; [Snapshot.Text] reads them as one
-// stream then.
+// If nothing is missing, Gap is 0 and all bytes are in Head, however the Buffer
+// stored them: Tail is used only after a gap. A Snapshot that was built by hand
+// may use both without a gap, and [Snapshot.Text] then reads them as one
+// stream.
 //
-// Where bytes are missing, no rune is torn: the first bytes of a rune at the end
-// of what was kept before the gap, and up to 3 continuation bytes at the start
-// of what was kept behind it, count into Gap.
+// If bytes are missing, no rune is split. Gap then also counts the first bytes
+// of a rune at the end of the bytes before the gap, and up to 3 continuation
+// bytes at the start of the bytes after it.
 type Snapshot struct {
-	From  int64  // the offset asked for, clamped into [0, Total]
-	Head  []byte // what is retained from From on, before the gap
-	Gap   int64  // bytes that were dropped between Head and Tail
-	Tail  []byte // what is retained after the gap
+	From  int64  // the offset that the caller asked for, clamped into [0, Total]
+	Head  []byte // the kept bytes from From on, before the gap
+	Gap   int64  // number of bytes that were dropped between Head and Tail
+	Tail  []byte // the kept bytes after the gap
 	Total int64  // the offset to ask from next
 }
 
-// Snapshot returns a copy of what is held from the stream offset from on. A
-// negative offset is taken as 0, one beyond the end as the end. If from is
-// where bytes are dropped already, Head is empty and Gap is what is missing from
-// there on. If from is within a rune of which the rest is held, that rest is
-// what comes back first: only the caller can know what it has of it.
+// Snapshot returns a copy of the kept bytes from the stream offset from on. A
+// negative offset counts as 0, and an offset beyond the end counts as the end.
+// If the byte at from was dropped, Head is empty and Gap counts the missing
+// bytes from there on. If from lies within a rune and the rest of that rune is
+// kept, the Snapshot starts with that rest: only the caller can know which
+// bytes of the rune it has.
 //
-// Until [Buffer.Close], the first bytes of a rune that may yet be completed (at
-// most 3) are left for the next Snapshot. Snapshot.Total therefore never lies
-// within a rune, and may be smaller than [Buffer.Total].
+// Until [Buffer.Close], if the stream ends in the first bytes of a rune (at
+// most 3), they are left for the next Snapshot. Snapshot.Total therefore never
+// lies within a rune, and may be smaller than [Buffer.Total].
 func (b *Buffer) Snapshot(from int64) Snapshot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,8 +60,9 @@ func (b *Buffer) Snapshot(from int64) Snapshot {
 	return s
 }
 
-// slice returns a copy of the stream's bytes from offset i up to before offset
-// j, all of which must be held; nil if there are none.
+// slice returns a copy of the stream's bytes from offset i up to, but without,
+// offset j. The Buffer must hold all of them. If there are none, slice returns
+// nil.
 func (b *Buffer) slice(i, j int64) []byte {
 	if i >= j {
 		return nil
@@ -77,8 +79,8 @@ func (b *Buffer) slice(i, j int64) []byte {
 	return p
 }
 
-// runeStart returns the offset i, which must be the tail's first, moved past
-// the continuation bytes of a rune that was cut there.
+// runeStart returns the offset i, moved past the continuation bytes of a rune
+// that was cut there. The offset i must be the first one of the tail.
 func (b *Buffer) runeStart(i, end int64) int64 {
 	for k := 0; k < utf8.UTFMax-1 && i < end && !utf8.RuneStart(b.tail.at(k)); k++ {
 		i++

@@ -6,62 +6,65 @@ import (
 )
 
 const (
-	DefaultTextLimit = 32 << 10 // bytes that Text returns at most
-	DefaultLineLimit = 2048     // bytes of one line that Text returns at most
+	DefaultTextLimit = 32 << 10 // most bytes that Text returns
+	DefaultLineLimit = 2048     // most bytes of one line that Text returns
 )
 
 const (
-	// minLine is the least that a line is cut to: what its marker can take,
-	// and enough of both its ends to recognize it.
+	// minLine is the shortest length that a line is cut to. It has room for the
+	// marker, and for enough of both ends to recognize the line.
 	minLine = 64
-	// minAround is the least that must remain for the stream itself where
-	// its middle is cut; a marker that leaves less gives way.
+	// minAround is the least room, in bytes, that a marker in the middle must
+	// leave for the stream. If it would leave less, the text has no marker.
 	minAround = 16
-	// strategy names the only way of truncating that there is, for those
-	// who read a Truncation as JSON.
+	// strategy names the only way of truncating that exists. It is there for
+	// readers of a Truncation in JSON.
 	strategy = "head_tail"
 )
 
-// Limits bounds what [Snapshot.Text] returns, in bytes of the text.
-// Of each field, 0 is the default and a negative number is no limit.
+// Limits bounds the result of [Snapshot.Text], in bytes of the text. In each
+// field, 0 means the default and a negative number means no limit.
 type Limits struct {
-	Bytes int `json:"bytes,omitempty"` // the whole text, markers included; 0: DefaultTextLimit
-	Line  int `json:"line,omitempty"`  // one line, marker included, line end not; 0: DefaultLineLimit; under 64 is 64
+	Bytes int `json:"bytes,omitempty"` // the whole text, including markers; 0: DefaultTextLimit
+	Line  int `json:"line,omitempty"`  // one line, including its marker but not its line end; 0: DefaultLineLimit; under 64 counts as 64
 }
 
-// A Truncation tells what a text leaves out, in bytes of the stream.
-// OriginalBytes == RetainedBytes + OmittedBytes; markers are counted in none.
+// A Truncation says how much a text leaves out, in bytes of the stream.
+// OriginalBytes == RetainedBytes + OmittedBytes. None of them counts the
+// markers.
 type Truncation struct {
 	OriginalBytes  int64  `json:"original_bytes"`            // Total - From of the Snapshot
-	RetainedBytes  int64  `json:"retained_bytes"`            // of those, what is in the text
-	OmittedBytes   int64  `json:"omitted_bytes"`             // of those, what is not
-	TruncatedLines int    `json:"truncated_lines,omitempty"` // lines in the text that miss their middle
+	RetainedBytes  int64  `json:"retained_bytes"`            // how many of those are in the text
+	OmittedBytes   int64  `json:"omitted_bytes"`             // how many of those are not in the text
+	TruncatedLines int    `json:"truncated_lines,omitempty"` // lines in the text whose middle is missing
 	Strategy       string `json:"strategy"`                  // "head_tail"
 }
 
-// Text returns the Snapshot as valid UTF-8 of at most l.Bytes bytes, and what
-// had to be left out for that; nil if nothing was.
+// Text returns the Snapshot as valid UTF-8 of at most l.Bytes bytes, and the
+// Truncation that says how much is left out. If nothing is left out, the
+// Truncation is nil.
 //
-// What fits comes back byte for byte, except that each invalid byte becomes
-// U+FFFD (three bytes, and they count). Long lines are left alone while there is
-// room for them. Where the Snapshot has a gap,
+// Bytes that fit come back unchanged, except that each invalid byte becomes
+// U+FFFD (three bytes, and all three count). Long lines stay whole as long as
+// there is room for them. If the Snapshot has a gap, this marker takes its
+// place (each \n is a line feed):
 //
 //	\n\n... [omitted 80 bytes] ...\n\n
 //
-// stands in its place (each \n a line feed). Where the text would exceed l.Bytes,
-// the first of these that suffices is done:
+// If the text would exceed l.Bytes, Text does the first of these that suffices:
 //
-//  1. Every line longer than l.Line is cut in its middle to at most l.Line
-//     bytes, and " ... [omitted 80 bytes] ... " stands there. The ends of a line
-//     stay, also of a last line that has not ended.
-//  2. The middle of the text is cut: around the gap if there is one, so that
-//     there is only ever one such marker, and its number is all that is
-//     missing there. Beginning and end get half of the room each, or more where
-//     the other needs less. The cut is moved outwards to a line end where that
-//     costs no more than a quarter of that side's room.
-//  3. Where that marker would leave fewer than 16 bytes for the stream, the text
-//     is the last retained bytes alone (those behind the gap, if any are), without
-//     a marker, as many whole runes as fit; only the Truncation tells then.
+//  1. It cuts every line longer than l.Line in its middle, to at most l.Line
+//     bytes, and puts " ... [omitted 80 bytes] ... " there. Both ends of the
+//     line stay, even if it is a last line that has not ended.
+//  2. It cuts the middle of the text: around the gap, if there is one. So the
+//     text has only one such marker, whose number counts all bytes that are
+//     missing there. Beginning and end get half of the room each, and one of
+//     them gets more if the other needs less. A cut moves outwards to a line
+//     end if that costs no more than a quarter of that side's room.
+//  3. If that marker would leave fewer than 16 bytes for the stream, the text
+//     is the last kept bytes alone, without a marker: as many whole runes as
+//     fit, and only from after the gap if there are bytes after it. Only the
+//     Truncation says that something is missing.
 //
 // The numbers in the markers add up to OmittedBytes, except in the third case.
 // Cuts fall between runes, and no two markers stand side by side.
@@ -90,7 +93,7 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 		return w.truncated(original)
 	}
 
-	// Arrays on the stack do for most texts, which have few long lines.
+	// Most texts have few long lines, so arrays on the stack are enough.
 	var a, z [4]piece
 	frontPieces := cutLines(a[:0], front, line, escaped)
 	backPieces := frontPieces
@@ -109,13 +112,13 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 		return w.truncated(original)
 	}
 
-	// How much will be missing is known only after the cut; that it is no
-	// more than everything bounds the length of the marker.
+	// The number of missing bytes is known only after the cut. It is no more
+	// than original, which bounds the length of the marker.
 	room := limit - gapMarker.size(original)
 	if room < minAround {
 		last := front
 		if len(back) > 0 {
-			last = back // never joined to front without a marker between
+			last = back // never joined to front without a marker between them
 		}
 		w.text(last[ceil(last, len(last)-min(limit, len(last))):])
 		return w.truncated(original)
@@ -133,7 +136,7 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 	return w.truncated(original)
 }
 
-// resolve returns the limits with the defaults put in.
+// resolve returns the limits, with each default filled in.
 func (l Limits) resolve() (limit, line int) {
 	limit, line = l.Bytes, l.Line
 	switch {

@@ -14,12 +14,12 @@ import (
 func gapMark(n int) string  { return fmt.Sprintf("\n\n... [omitted %d bytes] ...\n\n", n) }
 func lineMark(n int) string { return fmt.Sprintf(" ... [omitted %d bytes] ... ", n) }
 
-// whole is a snapshot of a stream of which nothing was dropped.
+// whole returns the snapshot of a stream of which nothing was dropped.
 func whole(stream string) headtail.Snapshot {
 	return headtail.Snapshot{Head: []byte(stream), Total: int64(len(stream))}
 }
 
-// gapped is a snapshot of a stream of which gap bytes were dropped.
+// gapped returns the snapshot of a stream of which gap bytes were dropped.
 func gapped(head string, gap int, tail string) headtail.Snapshot {
 	return headtail.Snapshot{
 		Head: []byte(head), Gap: int64(gap), Tail: []byte(tail),
@@ -170,8 +170,9 @@ func TestTextThatIsCut(t *testing.T) {
 	}
 }
 
-// What a model needs most is the last line, and losing it takes no more than a
-// full buffer and the default limits, since the marker has to fit in as well.
+// The last line is the one that a model needs most. A full buffer and the
+// default limits are enough to lose it, because the marker has to fit in as
+// well.
 func TestLastLineSurvivesTheDefaults(t *testing.T) {
 	b := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
 	write(t, b, "$ make\n")

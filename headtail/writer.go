@@ -8,16 +8,16 @@ import (
 )
 
 // hole stands for an invalid byte of the stream while a text is cut. It has the
-// shape and the length of a rune, as the U+FFFD that it becomes in the end, but
-// is a surrogate half and so never part of valid UTF-8: what was one byte of the
-// stream and what was a U+FFFD in it can still be told apart, and counted.
+// shape and the length of a rune, like the U+FFFD that replaces it in the end.
+// But it is a surrogate half, which is never part of valid UTF-8. So an invalid
+// byte can still be told apart from a U+FFFD of the stream, and be counted.
 const hole = "\xed\xb2\x80"
 
-// replacement is what a hole becomes.
+// replacement is the rune that replaces a hole in the end.
 const replacement = string(utf8.RuneError)
 
-// escape returns front and back with a hole for each invalid byte, and whether
-// there are any.
+// escape returns front and back with a hole for each invalid byte, and reports
+// whether there are any.
 func escape(front, back []byte) (f, b []byte, escaped bool) {
 	f, b = escapeOne(front), escapeOne(back)
 	return f, b, len(f)+len(b) != len(front)+len(back)
@@ -40,7 +40,7 @@ func escapeOne(b []byte) []byte {
 	return out
 }
 
-// streamLen returns how many bytes of the stream b is made of.
+// streamLen returns how many bytes of the stream b was made from.
 func streamLen(b []byte, escaped bool) int64 {
 	n := len(b)
 	if escaped {
@@ -49,7 +49,7 @@ func streamLen(b []byte, escaped bool) int64 {
 	return int64(n)
 }
 
-// A marker is what stands around the number of bytes that are missing.
+// A marker is the text around the number of missing bytes.
 type marker struct{ open, close string }
 
 var (
@@ -62,7 +62,7 @@ func (m marker) size(n int64) int {
 	return len(m.open) + len(strconv.AppendInt(digits[:0], n, 10)) + len(m.close)
 }
 
-// A writer puts a text together, and counts what of the stream went into it.
+// A writer builds a text, and counts the bytes of the stream that it contains.
 type writer struct {
 	strings.Builder
 	escaped  bool
@@ -70,7 +70,7 @@ type writer struct {
 	lines    int
 }
 
-// all returns b as a text, without going through the Builder if it can.
+// all returns b as a text. It avoids the Builder if it can.
 func (w *writer) all(b []byte) string {
 	if !w.escaped {
 		return string(b)
@@ -121,7 +121,8 @@ func (w *writer) part(p part) {
 	w.pieces(p.after)
 }
 
-// truncated returns the text, and what is missing of a stream of original bytes.
+// truncated returns the text, and the Truncation for a stream of original
+// bytes.
 func (w *writer) truncated(original int64) (string, *Truncation) {
 	return w.String(), &Truncation{
 		OriginalBytes:  original,
