@@ -11,9 +11,9 @@ import (
 	"github.com/toolproc/toolproc/headtail/plaintext"
 )
 
-// compare measures a and base in turns within one run, so that both meet the
-// same machine in the same mood, and reports how many times base's median a's
-// is, and how many of size bytes a second a takes.
+// compare runs a and base in turns within one benchmark, so that both meet the
+// machine in the same state. It reports the median time of a, divided by that
+// of base, and how many of size bytes a takes in a second.
 func compare(b *testing.B, size int, unit string, a, base func()) {
 	times := func(n int, f func()) time.Duration {
 		start := time.Now()
@@ -22,8 +22,8 @@ func compare(b *testing.B, size int, unit string, a, base func()) {
 		}
 		return time.Since(start)
 	}
-	// A turn is long beside the clock's grain, and short beside what disturbs
-	// a machine.
+	// A turn is long compared with the clock's resolution, and short compared
+	// with a disturbance of the machine.
 	n := 1
 	for times(n, base) < 100*time.Microsecond {
 		n *= 2
@@ -41,11 +41,11 @@ func compare(b *testing.B, size int, unit string, a, base func()) {
 	b.ReportMetric(median(ours)/float64(n), "ns/call")
 	b.ReportMetric(float64(size)*float64(n)/median(ours)*1e3, "MB/s")
 	b.ReportMetric(testing.AllocsPerRun(10, a), "allocs/call")
-	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
+	b.ReportMetric(0, "ns/op") // a time for both together would mean nothing
 }
 
-// BenchmarkPlain writes what has nothing to clean, beside a copy of the bytes,
-// which is the least that anyone does who keeps them.
+// BenchmarkPlain writes text that needs no cleaning. It compares the Writer
+// with a copy of the bytes, the least work for any caller that keeps them.
 func BenchmarkPlain(b *testing.B) {
 	for _, text := range []struct{ name, line string }{
 		{"lines", "a line of output, as long as most lines are in a build's log\n"},
@@ -63,7 +63,7 @@ func BenchmarkPlain(b *testing.B) {
 	}
 }
 
-// BenchmarkTerminal writes what has much to clean.
+// BenchmarkTerminal writes text that needs much cleaning.
 func BenchmarkTerminal(b *testing.B) {
 	for _, text := range []struct{ name, line string }{
 		{"colours", "\x1b[32m    ok\x1b[0m  \x1b[1mTestName\x1b[0m  \x1b[2m(0.01s)\x1b[0m in a package of some name\n"},

@@ -23,7 +23,7 @@ func FuzzWriter(f *testing.F) {
 	seeds(f, func(stream string) { f.Add(stream, uint16(0), uint16(0)) })
 	f.Add("a\r\x1b]b\x1b[31mc\n", uint16(5), uint16(4090))
 	f.Fuzz(func(t *testing.T, stream string, at, n uint16) {
-		// What is longer than the limit would not come up by itself.
+		// Fuzzing would hardly find a stream longer than the limit by itself.
 		if len(stream) > 0 {
 			i := int(at) % len(stream)
 			stream = stream[:i] + strings.Repeat(stream[i:i+1], int(n)%(limit+10)) + stream[i:]
@@ -37,7 +37,7 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(checkSplit)
 }
 
-// Fuzzing is slow to come up with streams in which all that matters meets.
+// Fuzzing takes long to find streams in which all cases meet.
 func TestRandomStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 500 {
@@ -70,7 +70,7 @@ func randomStream(r *rand.Rand) string {
 	return b.String()
 }
 
-// checkText checks the text of a stream that is written at once.
+// checkText checks the text of a stream that comes in one write.
 func checkText(t *testing.T, stream string) {
 	t.Helper()
 	text := clean(t, stream)
@@ -80,8 +80,8 @@ func checkText(t *testing.T, stream string) {
 	require.Equal(t, text, clean(t, text), "plain text has nothing that could be cleaned")
 }
 
-// checkSplit writes the stream in writes as long as splits says and then what is
-// left in one, and checks that the text so far is always that of the stream so
+// checkSplit writes the stream in parts as long as splits says, and the rest in
+// one part. After each write, the text so far must be the text of the stream so
 // far.
 func checkSplit(t *testing.T, stream string, splits []byte) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the texts below testdata anew")
 
-// TestRecordings cleans what real tools have printed to a terminal; see
+// TestRecordings cleans recordings of real tools on a terminal; see
 // testdata/record.sh.
 func TestRecordings(t *testing.T) {
 	recordings, err := filepath.Glob("testdata/*.raw")

@@ -5,34 +5,35 @@ import (
 	"slices"
 )
 
-// A line is the unfinished line: what has been written of it, and what is held
-// back of it. A state of it is what stands between two carriage returns.
+// A line is the unfinished line: the part of it that has been written, and the
+// part that is held back. A state of a line is the text between two carriage
+// returns.
 type line struct {
-	first  []byte // the state that has been written, or nothing if it is long
-	long   bool   // it is longer than limit
-	shown  bool   // it is long, or more than blank
-	held   bool   // a carriage return has come behind it
+	first  []byte // the state that has been written; empty if that state is long
+	long   bool   // the written state is longer than limit
+	shown  bool   // the written state is long, or not blank
+	held   bool   // a carriage return came after the written state
 	cur    []byte // the state that is being drawn, while held
-	newest []byte // the last one before it that was more than blank
+	newest []byte // the last state before cur that was not blank
 }
 
-// reset begins a line. The buffers stay, for the next one.
+// reset begins a new line. It keeps the buffers for that line.
 func (l *line) reset() {
 	l.first, l.cur, l.newest = l.first[:0], l.cur[:0], l.newest[:0]
 	l.long, l.shown, l.held = false, false, false
 }
 
-// write writes text of a line that is not held back. There may be newlines in
-// it.
+// write writes text of a line that is not held back. The text may contain
+// newlines.
 func (l *line) write(out *output, b []byte) {
 	l.track(b)
 	out.write(b)
 }
 
-// track takes note of text that is written: if a carriage return comes, it must
-// be known what it returns from.
+// track remembers text that is written. If a carriage return comes, the next
+// state is compared with that text.
 func (l *line) track(b []byte) {
-	b = b[max(0, len(b)-limit-1):] // enough to tell that a line is long
+	b = b[max(0, len(b)-limit-1):] // enough to see that a line is long
 	if i := lastNewline(b); i >= 0 {
 		l.reset()
 		b = b[i+1:]
@@ -54,7 +55,7 @@ func (l *line) carriageReturn() {
 	l.held = true
 }
 
-// draw takes a part of the state that is being drawn. There is no newline in it.
+// draw takes a part of the state that is being drawn. The part has no newline.
 func (l *line) draw(out *output, b []byte) {
 	switch {
 	case len(l.cur)+len(b) > limit:
@@ -66,7 +67,7 @@ func (l *line) draw(out *output, b []byte) {
 		l.reset()
 		l.long, l.shown = true, true
 	case !l.shown && !blank(b):
-		// Nothing has been seen before it, so there is nothing to wait for.
+		// No state has been shown before, so there is nothing to hold back for.
 		out.write(l.cur)
 		out.write(b)
 		l.first, l.cur = append(l.cur, b...), l.first[:0]
@@ -90,16 +91,16 @@ func (l *line) newline(out *output) {
 	l.reset()
 }
 
-// adds reports whether a state has to be written besides the first.
+// adds reports whether a state has to be written in addition to the first.
 func (l *line) adds(last []byte) bool {
 	return len(last) > 0 && !bytes.Equal(last, l.first)
 }
 
-// rest returns what newline would write, but for the newline itself, if seq came
-// before it as text.
+// rest returns the text that newline would write, without the newline itself,
+// if seq came before that newline as text.
 func (l *line) rest(seq []byte) []byte {
 	if !l.held {
-		return slices.Concat(seq) // nil, where seq is empty
+		return slices.Concat(seq) // nil if seq is empty
 	}
 	last := slices.Concat(l.cur, seq)
 	if blank(last) {
@@ -116,10 +117,11 @@ func (l *line) rest(seq []byte) []byte {
 
 var newline = []byte{'\n'}
 
-// blank reports whether b shows nothing: all of it is spaces and control
-// characters. Tools erase a line with spaces, Windows ends one with more than
-// one carriage return, and in UTF-16 a NUL comes behind each. An ESC is no blank
-// here: it is only there where it is text, and nothing may be joined to it.
+// blank reports whether b shows nothing, because all of it is spaces and
+// control characters. Tools erase a line with spaces, Windows ends a line with
+// more than one carriage return, and in UTF-16 a NUL comes after each. An ESC
+// is not blank here: an ESC that gets here is text, and no byte may be joined
+// to it.
 func blank(b []byte) bool {
 	for _, c := range b {
 		if c > ' ' && c != 0x7f || c == esc {
@@ -129,8 +131,8 @@ func blank(b []byte) bool {
 	return true
 }
 
-// lastNewline returns the index of the last newline, or -1. Looking for it
-// backwards goes byte by byte, which takes too long where there is none near.
+// lastNewline returns the index of the last newline, or -1. LastIndexByte goes
+// byte by byte, which takes too long if no newline is near the end.
 func lastNewline(b []byte) int {
 	const near = 64
 	for len(b) > near && bytes.IndexByte(b[len(b)-near:], '\n') < 0 {

@@ -10,13 +10,13 @@ import (
 	"github.com/toolproc/toolproc/headtail/plaintext"
 )
 
-// limit is what the package's documentation says.
+// limit is the limit that the package documents.
 const limit = 4096
 
-// Each kind of sequence but for its last byte, which is what comes next.
+// kinds matches each kind of sequence without its last byte, which comes next.
 var kinds = regexp.MustCompile(`^\x1b(?:(\[[ -?]*)|(\][^\x07\x18\x1a\x1b\r\n]*)|([PX^_][^\x18\x1a\x1b\r\n]*)|([ -/]*))`)
 
-// oracle is the text of a whole stream, made the plainest way.
+// oracle returns the text of a whole stream, computed in the simplest way.
 func oracle(stream string) string {
 	var b strings.Builder
 	for stream != "" {
@@ -80,7 +80,8 @@ func isBlank(state string) bool {
 	return len(state) <= limit && strings.IndexFunc(state, func(r rune) bool { return r > ' ' && r != 0x7f || r == 0x1b }) < 0
 }
 
-// clean is the text of what is written in parts, checked at each of them.
+// clean returns the text of a stream that comes in parts. It checks the text
+// after each part.
 func clean(t testing.TB, parts ...string) string {
 	t.Helper()
 	var out strings.Builder
@@ -91,7 +92,7 @@ func clean(t testing.TB, parts ...string) string {
 		require.NoError(t, err)
 		require.Equal(t, len(part), n)
 		require.Equal(t, part, string(p), "what is written belongs to the caller")
-		clear(p) // nothing refers to it
+		clear(p) // the Writer must not refer to it any more
 	}
 	text := out.String() + string(w.Pending())
 	require.NoError(t, w.Flush())

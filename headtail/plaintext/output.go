@@ -5,19 +5,20 @@ import (
 	"sync"
 )
 
-// gatherSize is how many bytes are gathered for one write, where the text comes
-// in small parts.
+// gatherSize is how many bytes are gathered for one write if the text comes in
+// small parts.
 const gatherSize = 4 << 10
 
-// gathers lends buffers for the time of one Write: idle Writers hold none.
+// gathers lends a buffer for the time of one Write: idle Writers hold none.
 var gathers = sync.Pool{New: func() any { return new([gatherSize]byte) }}
 
-// An output gathers small parts to larger writes, and passes large ones through.
+// An output gathers small parts into larger writes, and passes large parts
+// through.
 type output struct {
 	w      io.Writer
-	err    error // the first that w returned; nothing is written after it
+	err    error // the first error of w; nothing is written after it
 	lent   *[gatherSize]byte
-	gather []byte // lies in lent
+	gather []byte // a slice of lent
 }
 
 func (o *output) open() {
@@ -25,7 +26,7 @@ func (o *output) open() {
 	o.gather = o.lent[:0]
 }
 
-// close writes what is gathered.
+// close writes the gathered bytes.
 func (o *output) close() {
 	o.flush()
 	gathers.Put(o.lent)

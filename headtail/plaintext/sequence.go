@@ -1,19 +1,19 @@
 package plaintext
 
 // limit is how many bytes of a sequence, and of one state of a line, are held
-// back at most. Titles, links and progress lines are far shorter; what is longer
-// is an image or no terminal output at all.
+// back at most. Titles, links and progress lines are far shorter. Anything
+// longer is an image, or no terminal output at all.
 const limit = 4 << 10
 
-// The control characters that sequences begin and end with.
+// These control characters begin or end a sequence.
 const (
-	bel = 0x07 // ends an OSC, as xterm has it
+	bel = 0x07 // ends an OSC, as in xterm
 	can = 0x18 // cancels a sequence
 	sub = 0x1a // cancels a sequence
 	esc = 0x1b // begins a sequence, and ends one that is open
 )
 
-// A state says what kind of sequence is open, by ECMA-48's names.
+// A state says which kind of sequence is open. The names are those of ECMA-48.
 type state uint8
 
 const (
@@ -25,33 +25,33 @@ const (
 	str                       // DCS, SOS, PM or APC: ESC P, ESC X, ESC ^, ESC _
 )
 
-// A verdict says what has become of a sequence.
+// A verdict says how a sequence has ended, or that it has not.
 type verdict uint8
 
 const (
 	unended  verdict = iota // the rest of it may come with the next write
-	isText                  // it is none
+	isText                  // it is no sequence
 	isGone                  // it has ended, and leaves nothing
-	isReturn                // it has ended, and is another way to write a \r
+	isReturn                // it has ended, and stands for a \r
 )
 
-// A sequence is the escape sequence that is open, if one is.
+// A sequence is the escape sequence that is open, if there is one.
 type sequence struct {
 	state  state
-	buf    []byte // what earlier writes brought of it
+	buf    []byte // the part of it that came with earlier writes
 	params int    // parameter and intermediate bytes of a CSI
-	last   byte   // the last of those
+	last   byte   // the last of these bytes
 }
 
 func (s *sequence) reset() { *s = sequence{buf: s.buf[:0]} }
 
-// scan reads from p what belongs to the sequence that is open; where none is, p
-// begins one. It returns how many bytes of p those are, and the verdict on the
+// scan reads the bytes of p that belong to the open sequence. If none is open,
+// p begins one. It returns the number of these bytes, and the verdict on the
 // whole sequence.
 //
-// There is no state for ST, which ends strings: it is ESC \, whose ESC ends the
-// string as it ends anything, and which is itself a sequence that goes. So a
-// sequence within another cannot leave a third behind.
+// There is no state for ST, the end of a string. ST is ESC \: its ESC ends the
+// string, as an ESC ends any sequence, and then ESC \ is a sequence of its own
+// that is removed. So a sequence within another cannot leave a third behind.
 func (s *sequence) scan(p []byte) (int, verdict) {
 	most := min(len(p), limit-len(s.buf))
 	n := 0
@@ -122,7 +122,7 @@ func isIntermediate(c byte) bool { return ' ' <= c && c <= '/' }
 func isFinal(c byte) bool        { return '0' <= c && c <= '~' }
 
 // toFirstColumn reports whether a CSI that ends with c moves the cursor to the
-// first column of its line, by which Node's programs redraw lines.
+// first column of its line. Programs that run on Node redraw lines that way.
 func (s *sequence) toFirstColumn(c byte) bool {
 	return c == 'G' && (s.params == 0 || s.params == 1 && (s.last == '0' || s.last == '1'))
 }

@@ -5,11 +5,12 @@ import (
 	"io"
 )
 
-// A Writer writes the plain text of what is written to it to another writer.
-// Make one with [NewWriter].
+// A Writer takes the output of a program and writes its plain text to another
+// writer. Make one with [NewWriter].
 //
-// A Writer is not safe for concurrent use: who calls [Writer.Pending] while
-// another goroutine writes holds a lock around both. It must not be copied.
+// A Writer is not safe for concurrent use. To call [Writer.Pending] while
+// another goroutine writes, hold a lock around both. A Writer must not be
+// copied.
 type Writer struct {
 	out  output
 	seq  sequence
@@ -18,20 +19,20 @@ type Writer struct {
 
 var _ io.Writer = (*Writer)(nil)
 
-// NewWriter makes a Writer that writes plain text to w. What a stream's last
-// line or sequence leaves behind is written by [Writer.Flush] alone.
+// NewWriter makes a Writer that writes plain text to w. If a stream ends in an
+// unfinished line or sequence, only [Writer.Flush] writes the rest of it.
 func NewWriter(w io.Writer) *Writer {
 	return &Writer{out: output{w: w}}
 }
 
-// Write takes all of p, and writes on what of the text is certain by now: in few
-// and large writes, and where p holds neither an ESC nor a carriage return, and
-// nothing is held back, p itself. It keeps no reference to p.
+// Write takes all of p, and writes the part of the text that is certain by now,
+// in few and large writes. If p has neither an ESC nor a carriage return, and
+// nothing is held back, it writes p itself. It keeps no reference to p.
 //
-// Write fails only where the underlying writer does, and then returns that error
-// and 0, since bytes of the text cannot be counted as bytes of p. Text may be
-// missing from then on, and so every later Write and Flush returns that error
-// too and writes nothing.
+// Write fails only if the underlying writer fails. It then returns that error
+// and 0, because bytes of the text cannot be counted as bytes of p. Text may be
+// missing from then on, so every later Write and Flush writes nothing and
+// returns that error too.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.out.err != nil {
 		return 0, w.out.err
@@ -57,8 +58,9 @@ func (w *Writer) process(p []byte, find *finder) {
 		case w.seq.state != ground || p[i] == esc:
 			i += w.sequence(p[i:])
 		case p[i] == '\r':
-			// Holding a line back only to end it gives the same text, but a
-			// file with \r\n at each line's end shall not pay for that.
+			// If the line were held back only until the \n, the text would be
+			// the same. But then a file with \r\n at the end of each line would
+			// be slow.
 			if i++; i == len(p) || p[i] != '\n' {
 				w.line.carriageReturn()
 			}
@@ -77,8 +79,8 @@ func (w *Writer) process(p []byte, find *finder) {
 	}
 }
 
-// sequence takes from p what belongs to the sequence that is open, or that
-// begins with p, and returns how many bytes that is.
+// sequence takes the bytes of p that belong to the open sequence, or to the
+// sequence that begins with p. It returns how many bytes these are.
 func (w *Writer) sequence(p []byte) int {
 	n, found := w.seq.scan(p)
 	switch found {
@@ -100,21 +102,21 @@ func (w *Writer) sequence(p []byte) int {
 	return n
 }
 
-// Pending returns what is held back, as [Writer.Flush] would write it now: the
-// newest state of a line that is being redrawn, on a line of its own and so
-// behind a newline, and a sequence that has begun. It is nil where nothing is
-// held back, or only what will not be written.
+// Pending returns the text that is held back, as [Writer.Flush] would write it
+// now: the newest state of a line that is being redrawn, with a newline before
+// it because it stands on a line of its own, and a sequence that has begun. If
+// nothing is held back, or nothing that Flush would write, Pending returns nil.
 //
-// Pending is a preview. It comes behind all that has been written, but the next
+// Pending is a preview. It follows all text that has been written, but the next
 // write may replace it, so it is no part of the stream yet.
 func (w *Writer) Pending() []byte {
 	return w.line.rest(w.seq.buf)
 }
 
-// Flush writes what is held back, as at the end of the stream: a sequence that
-// has not ended is text, and the state that a line is in is its newest. It
-// writes no newline behind it. The Writer is then as new, and what is written to
-// it later another stream.
+// Flush ends the stream and writes the text that is held back: a sequence that
+// has not ended is text, and the current state of a line is its newest. Flush
+// writes no newline after it. The Writer is then as new, and the next write
+// begins another stream.
 func (w *Writer) Flush() error {
 	if w.out.err == nil {
 		if rest := w.Pending(); len(rest) > 0 {
@@ -126,8 +128,9 @@ func (w *Writer) Flush() error {
 	return w.out.err
 }
 
-// A finder finds the next bytes of note in p, and reads no byte twice for the
-// same: each index is that of the next one known, and len(p) where none is left.
+// A finder finds the next ESC, carriage return and newline in p. It reads no
+// byte twice for the same one: each index is that of the next one known, or
+// len(p) if none is left.
 type finder struct {
 	p           []byte
 	esc, cr, lf int

@@ -176,7 +176,7 @@ func TestPending(t *testing.T) {
 				require.Equal(t, s.out, out.String(), "after %q", s.in)
 				pending := w.Pending()
 				require.Equal(t, s.pending, string(pending), "after %q", s.in)
-				clear(pending) // a copy
+				clear(pending) // it must be a copy
 				require.Equal(t, s.pending, string(w.Pending()))
 			}
 		})
@@ -195,10 +195,10 @@ func TestFlushBeginsAnotherStream(t *testing.T) {
 	require.Equal(t, "a\nbc\x1b[31m1m\n", out.String())
 }
 
-// A failing writer takes so many writes, and then fails.
+// A failing writer takes a number of writes, and then fails.
 type failing struct {
 	writes int
-	err    error // nil: a write that is too short
+	err    error // nil: the failing write is too short
 }
 
 func (f *failing) Write(p []byte) (int, error) {
@@ -245,7 +245,7 @@ func TestErrorsStay(t *testing.T) {
 	})
 }
 
-// A counting writer knows whether it was given the caller's own bytes.
+// A counting writer records whether it was given the caller's own bytes.
 type counting struct {
 	writes, bytes int
 	last          []byte
@@ -290,12 +290,13 @@ func TestWriteDoesNotAllocate(t *testing.T) {
 		for range 3 * limit {
 			_, _ = w.Write(p)
 		}
-		// Less than one: the collector may take the borrowed buffer.
+		// Less than one, because the garbage collector may take the borrowed
+		// buffer.
 		require.Less(t, testing.AllocsPerRun(1000, func() { _, _ = w.Write(p) }), 0.5, "%q", line)
 	}
 }
 
-// What never ends is written on, and not kept.
+// A sequence or line that never ends is written, and not kept.
 func TestMemoryIsBounded(t *testing.T) {
 	const total, most = 32 << 20, 512 << 10
 	for _, tt := range []struct{ name, begin, repeat string }{
@@ -329,9 +330,9 @@ func TestMemoryIsBounded(t *testing.T) {
 				require.NoError(t, err)
 			}
 			runtime.ReadMemStats(&after)
-			// All that was ever allocated, so that what is kept is at most
-			// that. Some of it is buffers lent, which the race detector has
-			// lost at random.
+			// This counts all bytes that were ever allocated, and so no less
+			// than the kept bytes. Some of them are borrowed buffers, of which
+			// the race detector drops some at random.
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most))
 			require.LessOrEqual(t, len(w.Pending()), 2*limit+1)
 			require.NoError(t, w.Flush())

@@ -28,8 +28,8 @@ unset NO_COLOR CI GIT_PAGER PAGER PIP_FIND_LINKS
 mkdir -p "$HOME" "$demo/srv/simple/demo" "$demo/work"
 cd "$demo/work"
 
-# terminal runs a command on a terminal of 80 columns and 24 lines. A path or a
-# port that is another one each time is replaced.
+# terminal runs a command on a terminal of 80 columns and 24 lines. It replaces
+# paths and ports that differ from run to run.
 terminal() {
 	timeout 60 script -qc "stty cols 80 rows 24; $1" /dev/null </dev/null |
 		sed -e "s|$demo|/demo|g" -e "s|127\.0\.0\.1:$port|127.0.0.1:8000|g"
