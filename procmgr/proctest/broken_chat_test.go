@@ -15,7 +15,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// lists is the fault of listing something else.
+// lists is the fault of returning another list.
 func lists(f func(all []procmgr.Process) []procmgr.Process) fault {
 	return fault{list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
 		all, err := m.List(ctx)
@@ -23,7 +23,7 @@ func lists(f func(all []procmgr.Process) []procmgr.Process) fault {
 	}}
 }
 
-// someChat makes a chat ID of anything, as one that fails open does.
+// someChat makes a valid chat ID of any string, like a host that fails open.
 func someChat(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

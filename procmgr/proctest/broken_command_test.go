@@ -9,7 +9,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// before is the fault of running something in front of every command.
+// before is the fault of running a script before every command.
 func before(script string) fault {
 	return starts(func(req *procmgr.StartRequest) { req.Command = script + req.Command })
 }
@@ -55,7 +55,7 @@ var brokenCommands = []brokenHost{
 	},
 	{
 		name:  "has a terminal",
-		fault: always(before("test() { :; }\n")), // the test of the case is the shell's own
+		fault: always(before("test() { :; }\n")), // the shell now calls this function in place of its test
 		fails: []string{"command/no terminal"},
 	},
 	{
@@ -182,7 +182,7 @@ var brokenCommands = []brokenHost{
 	},
 }
 
-// emptiesEnv takes the map of a request for its own.
+// emptiesEnv takes the map of a request as its own, and empties it.
 var emptiesEnv = starts(func(req *procmgr.StartRequest) {
 	own := maps.Clone(req.Env)
 	clear(req.Env)

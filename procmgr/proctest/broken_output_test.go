@@ -250,7 +250,7 @@ func remembersLimit(*procmgr.Local) fault {
 	}
 }
 
-// sharesProcesses returns the same pointers to everyone.
+// sharesProcesses returns the same pointers to every caller.
 func sharesProcesses(*procmgr.Local) fault {
 	var mu sync.Mutex
 	codes := map[string]*int{}
@@ -267,7 +267,7 @@ func sharesProcesses(*procmgr.Local) fault {
 	})
 }
 
-// mixesUp gives each reader what the reader before was to get.
+// mixesUp gives each reader the answer that was meant for the reader before.
 func mixesUp(*procmgr.Local) fault {
 	var mu sync.Mutex
 	var last procmgr.Output

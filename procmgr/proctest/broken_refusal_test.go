@@ -9,8 +9,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// cutShort is the fault of answering with an error of one's own, and no ID,
-// when a start's time is up.
+// cutShort is the fault of returning another error, and no ID, when the time of
+// a start is up.
 func cutShort(answer error) fault {
 	return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		out, err := m.Start(ctx, req)

@@ -11,7 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// shellAlone sends a signal to the shell and to nothing that it has started.
+// shellAlone sends a signal to the shell alone.
 func shellAlone(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Signal) error {
 	out, err := m.Output(ctx, id, procmgr.OutputRequest{})
 	if err != nil {
@@ -24,7 +24,7 @@ func shellAlone(ctx context.Context, m procmgr.Manager, id string, _ procmgr.Sig
 	return shell.Signal(syscall.SIGKILL)
 }
 
-// signalled says that all of a process is gone when its shell is.
+// signalled says that the whole process is gone when its shell is gone.
 func signalled(p *procmgr.Process) {
 	if p.State == procmgr.Detached {
 		p.State = procmgr.Exited
@@ -141,7 +141,7 @@ var brokenSignals = []brokenHost{
 			},
 			signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 				if _, err := m.Output(ctx, id, procmgr.OutputRequest{}); errors.Is(err, procmgr.ErrNotFound) {
-					return err // and spends nothing
+					return err // and does not spend the ID
 				}
 				return m.Signal(ctx, id, sig)
 			},

@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// always makes the same fault for every host.
+// always gives every host the same fault.
 func always(f fault) func(*procmgr.Local) fault {
 	return func(*procmgr.Local) fault { return f }
 }

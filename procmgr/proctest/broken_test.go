@@ -13,19 +13,20 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// A brokenHost breaks a promise, and has to be found out.
+// A brokenHost breaks a promise, and some case has to find that.
 type brokenHost struct {
 	name  string
 	fault func(l *procmgr.Local) fault
-	fails []string // the cases that find it out, among others
-	// slow is set where a case finds it out by a wait that has reached its
-	// time, which is made short then.
+	fails []string // cases that find it; others may find it too
+	// slow is set if a case finds it by a wait that lasts until its time is up.
+	// The test then makes that time short.
 	slow bool
 }
 
 var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, brokenOutputs, brokenWaits, brokenSignals, brokenChats)
 
-// Every case is failed by a host that breaks its promise, and says which.
+// For every case there is a host that breaks its promise, and the failure of
+// the case states that promise.
 func TestBrokenHosts(t *testing.T) {
 	promises := proctest.Cases()
 	found := map[string]bool{}
@@ -41,7 +42,8 @@ func TestBrokenHosts(t *testing.T) {
 			t.Errorf("no broken host is found out by the case %q", name)
 		}
 	}
-	// Several at once, whatever -parallel says: most of their time is a wait.
+	// Several hosts at once, whatever -parallel says: most of their time is a
+	// wait.
 	slots := make(chan struct{}, 6)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -54,12 +56,13 @@ func TestBrokenHosts(t *testing.T) {
 	}
 }
 
-// isFound runs the cases that are to fail.
+// isFound runs the cases that must fail.
 func (broken brokenHost) isFound(t *testing.T) {
 	promises := proctest.Cases()
 	for _, name := range broken.fails {
 		var failures []string
-		// On a busy machine a host that is too fast keeps its promise by chance.
+		// On a busy machine, a host that acts too early keeps its promise by
+		// chance.
 		for try := 0; len(failures) == 0; try++ {
 			require.Less(t, try, 8, "the case %q passes", name)
 			failures = broken.run(t, name)
@@ -73,7 +76,7 @@ func (broken brokenHost) isFound(t *testing.T) {
 	}
 }
 
-// run runs one case, and returns what it found.
+// run runs one case, and returns its failures.
 func (broken brokenHost) run(t *testing.T, name string) (failures []string) {
 	longest, temp := time.Duration(0), t.TempDir()
 	if broken.slow {
@@ -82,7 +85,7 @@ func (broken brokenHost) run(t *testing.T, name string) (failures []string) {
 	l, err := procmgr.NewLocal(&procmgr.Options{
 		StopGrace: -1,
 		UpdateEnv: func(env []string) ([]string, error) {
-			// A broken host may not remove what a case has made.
+			// A broken host may fail to remove the files of a case.
 			env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
 			return append(env, "TMPDIR="+temp), nil
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// matches is the fault of taking something else for a match of Until.
+// matches is the fault of taking other output for a match of Until.
 func matches(f func(out procmgr.Output, req procmgr.OutputRequest) bool) fault {
 	return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		out, err := m.Output(ctx, id, req)
@@ -51,7 +51,7 @@ var brokenWaits = []brokenHost{
 	{
 		name:  "waits two seconds at most",
 		fault: always(reads(func(req *procmgr.OutputRequest) { req.Wait = min(req.Wait+time.Second, 2*time.Second) })),
-		fails: []string{"wait/the longest"}, // it has become negative
+		fails: []string{"wait/the longest"}, // the wait has become negative
 	},
 	{
 		name:  "sees what is new alone",

@@ -14,9 +14,9 @@ import (
 // errHung is the error of a call that does not return.
 var errHung = errors.New("the call does not return")
 
-// bounded runs one call of the host, which waits for c.long at most. It returns
-// when the call does, or gives it up: then the goroutine stays until the host
-// lets it go.
+// bounded runs one call of the host that may wait for c.long. It returns when
+// the call returns, or gives up after 3*c.long. In that case the goroutine
+// stays until the host returns.
 func (c *check) bounded(f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -26,12 +26,12 @@ func (c *check) bounded(f func() error) error {
 	case err := <-done:
 		return err
 	case <-over.C:
-		return xerrors.Errorf("it was to wait for %v at most, and after %v: %w", c.long, 3*c.long, errHung)
+		return xerrors.Errorf("it may wait for %v at most, and after %v: %w", c.long, 3*c.long, errHung)
 	}
 }
 
 func (c *check) tryStartIn(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
-	var out procmgr.Output // not touched by a call that was given up
+	var out procmgr.Output // a call that was given up does not touch it
 	err := c.bounded(func() error {
 		got, err := m.Start(ctx, req)
 		if id := got.Process.ID; id != "" || req.ID != "" {
@@ -65,30 +65,30 @@ func (c *check) start(m procmgr.Manager, req procmgr.StartRequest) procmgr.Outpu
 	return out
 }
 
-// run starts a command and waits for its end, or for it to be detached.
+// run starts a command and waits until it ends or is detached.
 func (c *check) run(m procmgr.Manager, command string) procmgr.Output {
 	c.Helper()
 	return c.runAs(m, procmgr.StartRequest{Command: command})
 }
 
-// runAs is run with more to say than the command.
+// runAs is run with a full request.
 func (c *check) runAs(m procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
 	c.Helper()
 	req.Wait = c.long
 	out := c.start(m, req)
 	if out.Process.State == procmgr.Running {
-		c.fatalf("Start of %.100q returned with the process %q still running: a wait of %v ends when the command does", req.Command, out.Process.ID, c.long)
+		c.fatalf("Start of %.100q returned while the process %q still runs: a wait of %v ends when the command ends", req.Command, out.Process.ID, c.long)
 	}
 	return out
 }
 
-// begin starts a command and waits until it has printed a line "ready".
+// begin starts a command and waits until it has printed the line "ready".
 func (c *check) begin(m procmgr.Manager, command string) procmgr.Output {
 	c.Helper()
 	return c.beginAs(m, procmgr.StartRequest{Command: command})
 }
 
-// beginAs is begin with more to say than the command.
+// beginAs is begin with a full request.
 func (c *check) beginAs(m procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
 	c.Helper()
 	req.Wait = 0
@@ -100,14 +100,14 @@ func (c *check) beginAs(m procmgr.Manager, req procmgr.StartRequest) procmgr.Out
 	return out
 }
 
-// sleeper is a process that runs until it is ended.
+// sleeper starts a process that runs until it is ended.
 func (c *check) sleeper(m procmgr.Manager) procmgr.Output {
 	c.Helper()
 	return c.begin(m, sleeps)
 }
 
-// sleeps is the command of a sleeper. It is not for ever, so that a host that
-// cannot end it is rid of it at last.
+// sleeps is the command of a sleeper. It does not sleep for ever, so that it
+// ends at last even if the host cannot end it.
 const sleeps = "echo ready; exec sleep 600"
 
 func (c *check) tryReadIn(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
@@ -137,7 +137,7 @@ func (c *check) read(m procmgr.Manager, id string, req procmgr.OutputRequest) pr
 	return out
 }
 
-// look is a read that waits for nothing.
+// look reads without a wait.
 func (c *check) look(m procmgr.Manager, id string) procmgr.Output {
 	c.Helper()
 	return c.read(m, id, procmgr.OutputRequest{})
@@ -153,7 +153,7 @@ func (c *check) ended(m procmgr.Manager, id string) procmgr.Output {
 			return out
 		}
 		if time.Since(began) >= c.long {
-			c.fatalf("the process %q is still %s after %v: it was to end", id, out.Process.State, time.Since(began))
+			c.fatalf("the process %q is still %s after %v: it had to end", id, out.Process.State, time.Since(began))
 		}
 	}
 }
@@ -196,19 +196,19 @@ func (c *check) signal(m procmgr.Manager, id string, sig procmgr.Signal) {
 	}
 }
 
-// eventually waits for something that no call waits for.
+// eventually waits for a condition that no call waits for.
 func (c *check) eventually(what string, f func() bool) {
 	c.Helper()
 	for began, pause := time.Now(), time.Millisecond; !f(); pause = min(2*pause, 50*time.Millisecond) {
 		if time.Since(began) >= c.long {
-			c.fatalf("%s has not come true in %v", what, c.long)
+			c.fatalf("after %[2]v it is not true %[1]s", what, c.long)
 		}
 		time.Sleep(pause)
 	}
 }
 
-// together calls f for 0 to n-1 at the same instant, and returns when all calls
-// have. They may not end the case.
+// together calls f with 0 to n-1 at the same instant, and returns when all
+// calls have returned. These calls may not end the case.
 func together(n int, f func(i int)) {
 	var ready, done sync.WaitGroup
 	ready.Add(n)

@@ -8,16 +8,16 @@ import (
 )
 
 var chatCases = []testCase{
-	{"odd names", "the ID of a chat is told byte for byte, and no two are the same chat", chatNames},
-	{"the same twice", "Chat with the same ID is the same chat, however often it is asked for", chatTwice},
-	{"empty", "Chat(\"\") is ErrInvalid on every call: isolation fails closed", func(c *check) { chatRefused(c, "") }},
-	{"control characters", "a chat whose ID has a control character is ErrInvalid on every call", func(c *check) {
+	{"odd names", "the ID of a chat counts byte for byte: chats with different IDs are different chats", chatNames},
+	{"the same twice", "Chat with the same ID returns the same chat, however often it is called", chatTwice},
+	{"empty", "every call of Chat(\"\") fails with ErrInvalid: isolation fails closed", func(c *check) { chatRefused(c, "") }},
+	{"control characters", "if the ID of a chat has a control character, every call fails with ErrInvalid", func(c *check) {
 		for _, r := range []string{"\n", "\r\n", "\x00", "\t", "\x7f", "\u0085"} {
 			chatRefused(c, "a"+r+"b")
 		}
 	}},
-	{"not UTF-8", "a chat whose ID is not valid UTF-8 is ErrInvalid on every call", func(c *check) { chatRefused(c, "a\xffb") }},
-	{"too long", "a chat whose ID has over 256 bytes is ErrInvalid on every call", func(c *check) {
+	{"not UTF-8", "if the ID of a chat is not valid UTF-8, every call fails with ErrInvalid", func(c *check) { chatRefused(c, "a\xffb") }},
+	{"too long", "if the ID of a chat has over 256 bytes, every call fails with ErrInvalid", func(c *check) {
 		chatRefused(c, strings.Repeat("x", 257))
 		chatRefused(c, strings.Repeat("x", 100_000))
 	}},
@@ -43,7 +43,7 @@ func chatNames(c *check) {
 			continue
 		}
 		if out.Attached {
-			c.errorf("the first process of the chat %q is one that another chat has started", name)
+			c.errorf("the first process of the chat %q is a process of another chat", name)
 		}
 		if out.Text != name || out.Process.ChatID != name {
 			c.errorf("the chat is %q; its process sees %q, and ChatID is %q", name, out.Text, out.Process.ChatID)
@@ -65,10 +65,10 @@ func chatTwice(c *check) {
 	first, second := c.chat("a"), c.chat("a")
 	out := c.begin(first, "echo "+c.mark+"; "+sleeps)
 	if again := c.look(second, out.Process.ID); again.Process.PID != out.Process.PID {
-		c.errorf("one chat, asked for twice, has two processes of one ID: PID %d and %d", out.Process.PID, again.Process.PID)
+		c.errorf("one chat, asked for twice, has two processes with one ID: PID %d and %d", out.Process.PID, again.Process.PID)
 	}
 	if all := c.list(second); len(all) != 1 || all[0].ID != out.Process.ID {
-		c.errorf("one chat, asked for twice, lists %d processes and not the one that it has started", len(all))
+		c.errorf("one chat, asked for twice, lists %d processes, and must list the one that it has started", len(all))
 	}
 	c.signal(second, out.Process.ID, procmgr.Kill)
 	if state := c.look(first, out.Process.ID).Process.State; state != procmgr.Exited {
@@ -76,7 +76,7 @@ func chatTwice(c *check) {
 	}
 }
 
-// chatRefused fails where a chat with a name that there cannot be does anything.
+// chatRefused fails if any call of a chat with an impossible ID succeeds.
 func chatRefused(c *check, name string) {
 	c.Helper()
 	file := c.dir(c.host) + "/runs"
@@ -109,7 +109,7 @@ func chatRefused(c *check, name string) {
 	for _, sig := range []procmgr.Signal{procmgr.Interrupt, procmgr.Kill} {
 		c.is(c.trySignal(m, id, sig), procmgr.ErrInvalid, "%s", called(string(sig)))
 	}
-	c.runs(c.host, id, "after a chat without a usable ID has signalled it")
+	c.runs(c.host, id, "after a chat without a usable ID has sent it signals")
 	if c.file(c.host, file) != "" {
 		c.errorf("%s ran its command", called("Start"))
 	}

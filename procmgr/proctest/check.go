@@ -12,35 +12,35 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A reporter takes the failures of a case; *testing.T is one.
+// A reporter takes the failures of a case. A *testing.T is one.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 	FailNow()
 }
 
-// A check is one run of a case against one host. Its methods may be called from
-// several goroutines; those that can end the case only from the one that it
-// runs in.
+// A check is one run of a case against one host. Several goroutines may call
+// its methods. But a method that can end the case may be called only from the
+// goroutine that the case runs in.
 //
-// A method named try… returns the host's error; its namesake without the word
-// ends the case on any.
+// A method whose name begins with try returns the error of the host. The method
+// of that name without try ends the case on any error.
 type check struct {
 	reporter
 	host    procmgr.Host
 	promise string
 	long    time.Duration
-	mark    string // is in the name of every chat, so that a host can be shared
+	mark    string // part of the name of every chat, so that cases can share a host
 	ctx     context.Context
 	cancel  context.CancelFunc
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	begun []started
 	dirs  []string // quoted
-	bad   bool     // a failure was told
+	bad   bool     // a failure was reported
 }
 
-// A started is something that a case may have started, and has to end.
+// A started is a process that a case may have started, and has to end.
 type started struct {
 	m  procmgr.Manager
 	id string
@@ -52,8 +52,8 @@ func newCheck(r reporter, host procmgr.Host, promise string, long time.Duration)
 	return c
 }
 
-// cleanUp ends what the case has started, and removes its directories. What
-// goes wrong with that is not the case's failure.
+// cleanUp ends the processes that the case has started, and removes its
+// directories. If that fails, the case does not.
 func (c *check) cleanUp() {
 	c.cancel()
 	c.mu.Lock()
@@ -69,7 +69,7 @@ func (c *check) cleanUp() {
 	}
 }
 
-// errorf tells how the promise is broken; the case goes on.
+// errorf reports how the promise is broken. The case goes on.
 func (c *check) errorf(format string, args ...any) {
 	c.Helper()
 	c.mu.Lock()
@@ -78,7 +78,7 @@ func (c *check) errorf(format string, args ...any) {
 	c.Errorf("%s\npromised: %s", fmt.Sprintf(format, args...), c.promise)
 }
 
-// failed reports whether a failure was told.
+// failed reports whether a failure was reported.
 func (c *check) failed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,15 +92,15 @@ func (c *check) fatalf(format string, args ...any) {
 	c.FailNow()
 }
 
-// is fails where an error is not the one that a call is to answer with.
+// is fails if err is not the error that the call must return.
 func (c *check) is(err, want error, format string, args ...any) {
 	c.Helper()
 	if !errors.Is(err, want) {
-		c.errorf("%s was not answered with %s, but with %s", fmt.Sprintf(format, args...), name(want), told(err))
+		c.errorf("%s had to fail with %s, and the result is %s", fmt.Sprintf(format, args...), name(want), told(err))
 	}
 }
 
-// told is an error as a message shows it.
+// told returns the words for an error in a message.
 func told(err error) string {
 	if err == nil {
 		return "success"
@@ -108,7 +108,7 @@ func told(err error) string {
 	return fmt.Sprintf("%s (%v)", name(err), err)
 }
 
-// name is what a message calls an error.
+// name returns the name of an error in a message.
 func name(err error) string {
 	for _, known := range []struct {
 		err  error
@@ -133,16 +133,16 @@ func name(err error) string {
 	return "an error that is none of procmgr's"
 }
 
-// id returns an ID that nothing has.
+// id returns an ID that no process has.
 func (c *check) id() string { return procmgr.NewID() }
 
-// chatName returns the name of a chat that is the case's own.
+// chatName returns the ID of a chat that belongs to this case alone.
 func (c *check) chatName(name string) string { return c.mark + " " + name }
 
-// chat returns a chat that is the case's own.
+// chat returns a chat that belongs to this case alone.
 func (c *check) chat(name string) procmgr.Manager { return c.host.Chat(c.chatName(name)) }
 
-// runs fails where a process does not run.
+// runs fails if a process does not run.
 func (c *check) runs(m procmgr.Manager, id, although string) {
 	c.Helper()
 	if state := c.look(m, id).Process.State; state != procmgr.Running {
@@ -150,8 +150,8 @@ func (c *check) runs(m procmgr.Manager, id, although string) {
 	}
 }
 
-// lives fails where a process ends within a moment, as one does that something
-// else has told to.
+// lives fails if a process ends within a moment, as it would if something had
+// told it to end.
 func (c *check) lives(m procmgr.Manager, id, although string) {
 	c.Helper()
 	out := c.read(m, id, procmgr.OutputRequest{Wait: 50 * time.Millisecond})
@@ -160,8 +160,7 @@ func (c *check) lives(m procmgr.Manager, id, although string) {
 	}
 }
 
-// prompt fails where something that was to end by itself took until its time
-// was up.
+// prompt fails if a wait that had to end early lasted until its time was up.
 func (c *check) prompt(began time.Time, what string) {
 	c.Helper()
 	if took := time.Since(began); took >= c.long {
@@ -169,7 +168,7 @@ func (c *check) prompt(began time.Time, what string) {
 	}
 }
 
-// code is an exit code as a message shows it.
+// code returns the words for an exit code in a message.
 func code(p procmgr.Process) string {
 	if p.ExitCode == nil {
 		return "none"
@@ -177,7 +176,7 @@ func code(p procmgr.Process) string {
 	return fmt.Sprint(*p.ExitCode)
 }
 
-// exit fails where a process has not ended in a certain way.
+// exit fails if a process has not ended in the wanted way.
 func (c *check) exit(p procmgr.Process, wantCode int, wantSignal string, wantCause procmgr.Cause) {
 	c.Helper()
 	if p.State != procmgr.Exited {
@@ -194,7 +193,7 @@ func (c *check) exit(p procmgr.Process, wantCode int, wantSignal string, wantCau
 	}
 }
 
-// text fails where an output is not what was printed.
+// text fails if an output is not the wanted text.
 func (c *check) text(out procmgr.Output, want string) {
 	c.Helper()
 	if out.Text != want {
@@ -202,7 +201,7 @@ func (c *check) text(out procmgr.Output, want string) {
 	}
 }
 
-// excerpt quotes a text, the middle of a long one left out.
+// excerpt quotes a text. It leaves out the middle of a long one.
 func excerpt(s string) string {
 	const most = 200
 	if len(s) <= most {

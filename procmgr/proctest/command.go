@@ -8,13 +8,13 @@ import (
 )
 
 var commandCases = []testCase{
-	{"exactly as given", "the shell gets the command byte for byte, and Process.Command says it so", commandAsGiven},
-	{"100 KB", "a command may be long: it is run whole", commandLong},
-	{"begins with a dash", "a command that begins with - or + is a command, and no option of the shell", commandDash},
-	{"streams in order", "stdout and stderr are one stream, in the order in which they were written", commandStreams},
-	{"stdin is empty", "stdin is empty: what reads it comes to its end at once", commandStdin},
-	{"no terminal", "a command runs in a session without a terminal, so that nothing can prompt on the host's", commandTerminal},
-	{"complete at the exit", "all that was printed before the exit is there with the exit, the last line above all", commandComplete},
+	{"exactly as given", "the shell gets the command byte for byte, and Process.Command is the same", commandAsGiven},
+	{"100 KB", "a long command runs whole", commandLong},
+	{"begins with a dash", "a command that begins with - or + is a command, and not an option of the shell", commandDash},
+	{"streams in order", "stdout and stderr are one stream, in the order in which the command wrote them", commandStreams},
+	{"stdin is empty", "stdin is empty: a command that reads it reaches the end at once", commandStdin},
+	{"no terminal", "a command runs in a session without a terminal, so that it cannot prompt on the terminal of the host", commandTerminal},
+	{"complete at the exit", "when the exit is reported, all output from before the exit is there, and above all the last line", commandComplete},
 }
 
 func commandAsGiven(c *check) {
@@ -35,16 +35,16 @@ func commandAsGiven(c *check) {
 		c.exit(out.Process, 0, "", procmgr.CauseExit)
 		for _, p := range []procmgr.Process{out.Process, c.look(m, out.Process.ID).Process} {
 			if p.Command != tt.command {
-				c.errorf("the command %q is told as %q", tt.command, p.Command)
+				c.errorf("the command was %q, and Process.Command is %q", tt.command, p.Command)
 			}
 		}
 	}
-	// What a shell makes of a backslash at the very end differs.
+	// Shells differ on a backslash at the very end.
 	const backslash = `echo end; : \`
 	out := c.run(m, backslash)
 	c.text(out, "end\n")
 	if out.Process.Command != backslash {
-		c.errorf("the command %q is told as %q", backslash, out.Process.Command)
+		c.errorf("the command was %q, and Process.Command is %q", backslash, out.Process.Command)
 	}
 }
 
@@ -55,7 +55,7 @@ func commandLong(c *check) {
 	out := c.run(m, "set -- "+word+"\necho ${#1} the end")
 	c.text(out, fmt.Sprintf("%d the end\n", n))
 	if out.Process.Command != "set -- "+word+"\necho ${#1} the end" {
-		c.errorf("a command of %d bytes is told as %s", len(out.Process.Command), excerpt(out.Process.Command))
+		c.errorf("a long command is not the same in Process.Command, which has %d bytes: %s", len(out.Process.Command), excerpt(out.Process.Command))
 	}
 }
 
@@ -67,7 +67,7 @@ func commandDash(c *check) {
 			c.errorf("%q was not run as a command: exit code %s, output %s", command, code(out.Process), excerpt(out.Text))
 		}
 		if out.Process.Command != command {
-			c.errorf("the command %q is told as %q", command, out.Process.Command)
+			c.errorf("the command was %q, and Process.Command is %q", command, out.Process.Command)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 var concurrentCases = []testCase{
-	{"many callers", "all methods are safe for concurrent use, and no caller gets another's answer", concurrentCallers},
-	{"many processes", "two dozen processes of one chat run at once, and each is itself", concurrentProcesses},
-	{"the caller's to change", "what a method returns is the caller's to keep and to change, and what it takes is left alone", concurrentOwned},
+	{"many callers", "all methods are safe for concurrent use, and no caller gets the answer of another", concurrentCallers},
+	{"many processes", "two dozen processes of one chat run at once, and each has its own output and exit code", concurrentProcesses},
+	{"the caller's to change", "callers own the values that they get and may change them, and a method does not change its arguments", concurrentOwned},
 }
 
 func concurrentCallers(c *check) {
@@ -41,7 +41,7 @@ func concurrentCallers(c *check) {
 				}
 			}
 			if err != nil || !found {
-				c.errorf("one of many Lists at once has not the process that was started before, error %v", err)
+				c.errorf("one of many Lists at once lacks the process that was started before, error %v", err)
 			}
 			if err := c.trySignal(m, id, procmgr.Kill); err != nil {
 				c.errorf("one of many Kills at once failed: %v", err)
@@ -62,8 +62,7 @@ func concurrentProcesses(c *check) {
 	pids := map[int]bool{}
 	all := make([]string, n)
 	for i := range all {
-		// All of them come to their end when the FIFO has a writer and then
-		// none.
+		// All of them end when the FIFO has had a writer and then has none.
 		p := c.start(m, procmgr.StartRequest{Command: fmt.Sprintf("cat %s; echo %d; exit %d", quote(in), i, i)}).Process
 		all[i] = p.ID
 		if p.State != procmgr.Running || pids[p.PID] {
@@ -76,7 +75,7 @@ func concurrentProcesses(c *check) {
 			c.errorf("one of %d processes that run at once is %q", n, p.State)
 		}
 	}
-	// Writers come and go until all readers have been there.
+	// Writers come and go until every reader has seen one.
 	began := time.Now()
 	c.start(m, procmgr.StartRequest{Command: "while :; do : >" + quote(in) + "; sleep 0.01; done"})
 	for i, id := range all {
@@ -95,7 +94,7 @@ func concurrentOwned(c *check) {
 	if !maps.Equal(env, map[string]string{"A": "1"}) {
 		c.errorf("Start has changed the Env of its request to %v", env)
 	}
-	env["A"] = "2" // the caller's again: the process was started with 1
+	env["A"] = "2" // the caller may change it now: the process was started with 1
 	spoil := func(p *procmgr.Process) {
 		if p.ExitCode != nil {
 			*p.ExitCode = 99
@@ -105,7 +104,7 @@ func concurrentOwned(c *check) {
 	intact := func(by string, p procmgr.Process) {
 		c.Helper()
 		if p.ID != req.ID || p.Command != req.Command || p.State != procmgr.Exited || code(p) != "3" {
-			c.errorf("a caller has changed what it was given, and %s tells of %q, %q, state %q, exit code %s", by, p.ID, p.Command, p.State, code(p))
+			c.errorf("a caller has changed the values that it got, and %s now returns %q, %q, state %q, exit code %s", by, p.ID, p.Command, p.State, code(p))
 		}
 	}
 	spoil(&first.Process)
@@ -129,5 +128,5 @@ func concurrentOwned(c *check) {
 	intact("a Start that attaches", again.Process)
 	env["A"] = "2"
 	_, err := c.tryStart(m, req)
-	c.is(err, procmgr.ErrConflict, "Start with a used ID and the map of before, changed,")
+	c.is(err, procmgr.ErrConflict, "Start with a used ID and a changed map")
 }

@@ -7,28 +7,28 @@ import (
 )
 
 var detachedCases = []testCase{
-	{"wait ends", "where the shell has exited and what it started lives on, the state is detached: a wait ends, the exit code is known, and nothing is killed", detachedWait},
-	{"without the output", "a process is detached also where what lives on holds none of its output", detachedSilent},
-	{"output is still collected", "the output of what a shell has left is still collected", detachedOutput},
-	{"wait for the rest", "a wait for what is detached ends when none of it is left", detachedExit},
-	{"output read meanwhile", "Output's wait ends also at the change from running to detached", detachedChange},
-	{"listed", "List has what is detached, as detached", detachedListed},
-	{"kill", "Kill reaches what a shell has left, and changes no exit code", func(c *check) { detachedSignal(c, procmgr.Kill) }},
-	{"terminate", "Terminate reaches what a shell has left, and changes no exit code", func(c *check) { detachedSignal(c, procmgr.Terminate) }},
-	{"exit code", "the exit code is taken when the shell exits, whatever holds its output", detachedCode},
+	{"wait ends", "if the shell exits and children of it live on, the process is detached: a wait ends, the exit code is known, and nothing is killed", detachedWait},
+	{"without the output", "a process is detached even if none of the children that live on holds its output", detachedSilent},
+	{"output is still collected", "after the shell has exited, the output of its children is still collected", detachedOutput},
+	{"wait for the rest", "a wait for a detached process ends when nothing of it is left", detachedExit},
+	{"output read meanwhile", "a wait of Output also ends when the process changes from running to detached", detachedChange},
+	{"listed", "List has detached processes, with the state detached", detachedListed},
+	{"kill", "Kill reaches the children that a shell has left behind, and changes no exit code", func(c *check) { detachedSignal(c, procmgr.Kill) }},
+	{"terminate", "Terminate reaches the children that a shell has left behind, and changes no exit code", func(c *check) { detachedSignal(c, procmgr.Terminate) }},
+	{"exit code", "the exit code is taken when the shell exits, even if children still hold its output", detachedCode},
 }
 
-// isDetached fails where a process is anything else.
+// isDetached fails if a process is not detached.
 func (c *check) isDetached(p procmgr.Process, wantCode string) {
 	c.Helper()
 	if p.State != procmgr.Detached {
-		c.errorf("the shell has exited and what it started lives on, and the state is %q, not %q", p.State, procmgr.Detached)
+		c.errorf("the shell has exited and children of it live on, and the state is %q, not %q", p.State, procmgr.Detached)
 	}
 	if code(p) != wantCode {
 		c.errorf("the shell has exited with code %s, and the exit code is %s", wantCode, code(p))
 	}
 	if !p.ExitedAt.IsZero() {
-		c.errorf("what is detached has not exited, and ExitedAt is %v", p.ExitedAt)
+		c.errorf("a detached process has not exited, and ExitedAt is %v", p.ExitedAt)
 	}
 	if p.EndedBy != procmgr.CauseExit {
 		c.errorf("the shell has exited by itself, and EndedBy is %q", p.EndedBy)
@@ -45,12 +45,12 @@ func detachedWait(c *check) {
 	} {
 		began := time.Now()
 		out := c.start(m, procmgr.StartRequest{Command: command, Wait: c.long})
-		c.prompt(began, "the shell has exited and Start waited on")
+		c.prompt(began, "the shell has exited and the wait of Start went on")
 		c.isDetached(out.Process, "3")
 		c.text(out, "left\n")
 	}
 	life.watch()
-	life.holds("what the shells had left")
+	life.holds("the children that the shells had left behind")
 }
 
 func detachedSilent(c *check) {
@@ -58,18 +58,18 @@ func detachedSilent(c *check) {
 	life := c.lifeline(m)
 	began := time.Now()
 	out := c.start(m, procmgr.StartRequest{Command: life.hold() + "sleep 600 >/dev/null 2>&1 & exit 3", Wait: c.long})
-	c.prompt(began, "the shell has exited and Start waited on")
+	c.prompt(began, "the shell has exited and the wait of Start went on")
 	c.isDetached(out.Process, "3")
 	life.watch()
-	life.holds("what the shell had left")
+	life.holds("the children that the shell had left behind")
 	c.isDetached(c.look(m, out.Process.ID).Process, "3")
 }
 
-// detachedPuppet is a puppet whose shell has exited.
+// detachedPuppet starts a puppet whose shell has exited.
 func (c *check) detachedPuppet(m procmgr.Manager, exit string) *puppet {
 	c.Helper()
 	in := c.dir(m) + "/in"
-	// The FIFO is made first, so that an order does not become a file.
+	// The FIFO is made first. Otherwise an order would make a plain file.
 	c.run(m, "mkfifo "+quote(in))
 	out := c.start(m, procmgr.StartRequest{
 		Command: "exec 3<>" + quote(in) + "\n(while IFS= read -r order <&3; do eval \"$order\"; done) &\necho left; exit " + exit,
@@ -86,7 +86,7 @@ func detachedOutput(c *check) {
 		p.tell("echo " + line)
 		out := c.read(m, p.id, procmgr.OutputRequest{From: p.end, Until: "^" + line + "$", Wait: c.long})
 		if !out.Matched || out.Process.State != procmgr.Detached {
-			c.errorf("what the shell has left printed %q, and Matched is %v, state %q, output %q", line, out.Matched, out.Process.State, out.Text)
+			c.errorf("after the shell has exited, a child of it printed %q, and Matched is %v, state %q, output %q", line, out.Matched, out.Process.State, out.Text)
 		}
 	}
 	c.text(c.look(m, p.id), "left\none\ntwo\n")
@@ -105,7 +105,7 @@ func detachedExit(c *check) {
 	if out.Process.ExitedAt.IsZero() {
 		c.errorf("nothing is left of the process, and ExitedAt is zero")
 	}
-	c.is(c.trySignal(m, p.id, procmgr.Kill), procmgr.ErrNotRunning, "kill of what was detached and has exited")
+	c.is(c.trySignal(m, p.id, procmgr.Kill), procmgr.ErrNotRunning, "kill of a process that was detached and has exited")
 }
 
 func detachedChange(c *check) {
@@ -139,17 +139,17 @@ func detachedSignal(c *check, sig procmgr.Signal) {
 	life.watch()
 	c.signal(m, id, sig)
 	c.exit(c.ended(m, id).Process, 3, "", procmgr.CauseRequest)
-	life.cut("processes that a shell had left and that " + string(sig) + " was sent to")
+	life.cut("children that a shell had left behind and that " + string(sig) + " was sent to")
 }
 
 func detachedCode(c *check) {
 	m := c.chat("a")
 	p := c.run(m, "(trap 'exit 9' TERM; while :; do sleep 0.02; done) & kill -KILL $$").Process
 	if p.State != procmgr.Detached || code(p) != "137" || p.Signal != "SIGKILL" || p.EndedBy != procmgr.CauseSignal {
-		c.errorf("a signal has ended the shell, what it started lives on, and it is %q with the exit code %s, Signal %q, EndedBy %q", p.State, code(p), p.Signal, p.EndedBy)
+		c.errorf("a signal has ended the shell, a child of it lives on, and the process is %q with the exit code %s, Signal %q, EndedBy %q", p.State, code(p), p.Signal, p.EndedBy)
 	}
 	c.signal(m, p.ID, procmgr.Kill)
 	if p := c.look(m, p.ID).Process; code(p) != "137" || p.Signal != "SIGKILL" || p.State != procmgr.Exited {
-		c.errorf("what a shell had left was killed, and the shell has the exit code %s, Signal %q, state %q", code(p), p.Signal, p.State)
+		c.errorf("the child that a shell had left behind was killed, and the process has the exit code %s, Signal %q, state %q", code(p), p.Signal, p.State)
 	}
 }

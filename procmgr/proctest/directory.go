@@ -8,12 +8,12 @@ import (
 )
 
 var directoryCases = []testCase{
-	{"by default", "a request without a directory runs in the host's default, and WorkDir says which, as an absolute path", directoryDefault},
-	{"asked for", "a request runs in the directory that it names, and WorkDir says so", directoryAsked},
-	{"relative", "a relative directory is resolved against the default", directoryRelative},
-	{"home", "a ~ that stands alone or before a slash is the home on the machine that runs the command, which is what HOME is for the command", directoryHome},
-	{"passed over", "PassedOver is there for a default directory that could not be used, and for no request that names its directory; it is the same at every read", directoryPassedOver},
-	{"missing", "a directory that cannot be used is ErrInvalid, nothing is run, and the ID is left unused", directoryMissing},
+	{"by default", "a request without a directory runs in the default directory of the host, and WorkDir names that directory as an absolute path", directoryDefault},
+	{"asked for", "a request runs in the directory that it names, and WorkDir names the same directory", directoryAsked},
+	{"relative", "a relative directory is resolved against the default directory", directoryRelative},
+	{"home", "a ~ that stands alone or before a slash is the home directory on the machine that runs the command, which is HOME for the command", directoryHome},
+	{"passed over", "PassedOver is set only if a default directory could not be used, never for a request that names its directory; every read returns the same", directoryPassedOver},
+	{"missing", "if a directory cannot be used, Start fails with ErrInvalid, runs nothing, and leaves the ID unused", directoryMissing},
 }
 
 func directoryDefault(c *check) {
@@ -36,7 +36,7 @@ func directoryAsked(c *check) {
 		out := c.runAs(m, procmgr.StartRequest{Command: "pwd -P", WorkDir: dir})
 		c.text(out, dir+"\n")
 		if out.Process.WorkDir != dir {
-			c.errorf("a command was to run in %q and WorkDir says %q", dir, out.Process.WorkDir)
+			c.errorf("a command had to run in %q, and WorkDir is %q", dir, out.Process.WorkDir)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func directoryHome(c *check) {
 		out := c.runAs(m, procmgr.StartRequest{Command: "pwd -P", WorkDir: tt.asked, Env: env})
 		c.text(out, tt.want+"\n")
 		if out.Process.WorkDir != tt.want {
-			c.errorf("a command was to run in %q of the home %q, and WorkDir says %q", tt.asked, home, out.Process.WorkDir)
+			c.errorf("a command had to run in %q of the home %q, and WorkDir is %q", tt.asked, home, out.Process.WorkDir)
 		}
 	}
 	if shells := c.run(m, `test -n "$HOME" && cd ~ && pwd -P`); shells.Text != "" {
@@ -105,7 +105,7 @@ func directoryMissing(c *check) {
 	req.WorkDir = missing
 	out, err := c.tryStart(m, req)
 	if err != nil {
-		c.fatalf("Start was refused for a missing directory, and after it was made, the same Start is answered with %q: its ID is used", err)
+		c.fatalf("Start was refused for a missing directory, and after it was made, the same Start returned %q: its ID is used", err)
 	}
 	if out.Attached || strings.TrimSuffix(out.Text, "\n") != missing {
 		c.errorf("Start was refused for a missing directory, and after it was made, the same Start returned Attached %v and %q", out.Attached, out.Text)

@@ -1,7 +1,8 @@
-// Package proctest says what a [procmgr.Host] is, as a suite of tests that any
-// implementation can run. Each case holds one promise of that interface and
-// looks at it from outside alone: what a host does and where, whether in this
-// program, behind a network or in containers, is its own affair.
+// Package proctest states the contract of a [procmgr.Host], as a suite of tests
+// that any implementation can run. Each case tests one promise of that
+// interface, and only from outside. How a host keeps a promise, and whether it
+// runs commands in this program, behind a network or in containers, does not
+// matter.
 //
 //	func TestHost(t *testing.T) {
 //		proctest.TestHost(t, func(t *testing.T) procmgr.Host {
@@ -11,64 +12,64 @@
 //		})
 //	}
 //
-// The function is called once for each case, for several at a time, so that it
-// may not use T.Setenv or T.Chdir. It may return the same host every time, and
-// that may have other users: a case takes IDs that nobody has and chats of its
-// own, and looks at nothing else.
+// The function is called once for each case, and for several cases at a time,
+// so it may not use T.Setenv or T.Chdir. It may return the same host every
+// time, and that host may have other users: a case uses new IDs and chats of
+// its own, and looks at nothing else.
 //
 // # When a case fails
 //
-// The message says what the host did and what it had promised:
+// The message says what the host did and what it has to do:
 //
 //	a second Start with the same ID and command returned a process that is not Attached
-//	promised: an ID runs once: Start with an ID that the chat has used and the same command starts nothing and returns that process, Attached
+//	promised: an ID runs once: a Start with an ID that the chat has used, and with the same command, starts nothing and returns that process, Attached
 //
-// The doc of [procmgr.Manager], [procmgr.Host], [procmgr.StartRequest] and
-// [procmgr.OutputRequest] has the promise in full. One case alone runs with
+// The docs of [procmgr.Manager], [procmgr.Host], [procmgr.StartRequest] and
+// [procmgr.OutputRequest] state the promises in full. To run one case alone:
 //
 //	go test -run 'TestHost/once/attach_while_it_runs' -v
 //
-// and one that fails now and then is found with -count 100. Begin with the
-// first group that fails, since the later ones build on it: start, command,
-// directory, environment, once, output, limit, wait, until, signal, stop,
-// detached, list, chat, isolation, concurrent. No case measures how fast a host
-// is. A failure that speaks of 30 s is one of something that did not happen, or
-// of a machine that had no time for it.
+// If a case fails only now and then, run it with -count 100. Begin with the
+// first group that fails, because the later groups build on it: start, command,
+// directory, environment, refusal, once, output, limit, wait, until, signal,
+// stop, detached, list, chat, isolation, concurrent. No case measures how fast
+// a host is. If a message mentions 30 s, something did not happen, or the
+// machine had no time for it.
 //
-// # What is assumed of the host
+// # What the suite assumes of the host
 //
-//   - Its shell is a POSIX sh, and the commands are there that one expects
-//     beside it: cat, head, kill, mkdir, mkfifo, mktemp, printf, pwd, rm, sleep,
-//     test, tr. What a case does with setsid is left out where there is none.
-//   - The commands of one host share a file system, on which /dev/null,
-//     /dev/zero, /tmp and mktemp's directory are. They need not share it, nor
-//     the numbers of their processes, with the program that runs the suite: what
-//     a command has done is asked for by another command.
-//   - Its default directory exists, and so do FIFOs, with both ends open in one
-//     process.
-//   - It keeps 16 KiB of the beginning and 16 KiB of the end of an output, or
-//     more, and as they are, save for terminal sequences and carriage returns,
-//     which no case prints.
-//   - It lets 32 processes of a chat run at once, four times that in all, and
-//     gives one host some 50 chats.
-//   - It keeps what has exited for some minutes.
+//   - The shell of the host is a POSIX sh, with the usual commands: cat, head,
+//     kill, mkdir, mkfifo, mktemp, printf, pwd, rm, sleep, test, tr. If there
+//     is no setsid, the suite leaves out the checks that need it.
+//   - The commands of one host share a file system with /dev/null, /dev/zero,
+//     /tmp and the directory of mktemp. They need not share it, or their
+//     process IDs, with the program that runs the suite: to learn the effect of
+//     a command, a case runs another command.
+//   - The default directory of the host exists. FIFOs work, even if one process
+//     holds both ends.
+//   - The host keeps 16 KiB of the beginning and 16 KiB of the end of an
+//     output, or more. It keeps them unchanged, except for terminal sequences
+//     and carriage returns, which no case prints.
+//   - The host lets 32 processes of one chat run at once and 128 in all, and
+//     allows some 50 chats.
+//   - The host keeps exited processes for some minutes.
 //
-// A case ends what it has started and removes the files that it has made, also
-// where it fails; what it starts ends within ten minutes where the host cannot
-// end it. Four cases run at once, or fewer with -parallel. On [procmgr.Local]
-// all of them take some two seconds.
+// A case ends every process that it has started and removes every file that it
+// has made, even if it fails. If the host cannot end a process, the process
+// ends within ten minutes by itself. Four cases run at once, or fewer with
+// -parallel. On [procmgr.Local] all of them take some two seconds.
 //
-// # What is not seen
+// # What the suite does not test
 //
-//   - What a host is configured to: its limits and what comes after them
-//     (ErrLimit, tombstones), which variables it lets through, its hooks, its
-//     logs, its Close and ErrClosed.
-//   - What differs by platform or needs a witness on the host: memory, threads,
-//     the out-of-memory killer, the longest command, what leaves its session and
-//     its output in one breath.
+//   - The configuration of a host: its limits and their effects (ErrLimit,
+//     tombstones), the variables that it lets through, its hooks, its logs, its
+//     Close and ErrClosed.
+//   - Effects that differ by platform or need a witness on the host: memory,
+//     threads, the out-of-memory killer, the longest command, a child that
+//     leaves its session and its output at the same moment.
 //   - Whether the host had a terminal that a command could have taken.
-//   - What no one can cause on purpose: ErrUnknown, CauseLost, an answer that
-//     was lost. Who serves a host over a network tests those.
-//   - Who may be which chat. The suite is allowed to be all of them, and the
-//     host itself.
+//   - Failures that no test can cause on purpose: ErrUnknown, CauseLost, an
+//     answer that was lost. If you serve a host over a network, test those
+//     yourself.
+//   - Access to chats. The suite may use every chat, and the host itself.
 package proctest

@@ -8,10 +8,10 @@ import (
 )
 
 var environmentCases = []testCase{
-	{"of the request", "the command gets the request's variables, byte for byte, over those of the host", environmentRequest},
-	{"of one process only", "the variables of a request are for that process alone", environmentOwn},
-	{"marks", "children see TOOLPROC=1, TOOLPROC_PROCESS_ID and, in a chat alone, TOOLPROC_CHAT_ID", environmentMarks},
-	{"marks are true", "what children see of their process and chat cannot be replaced by the request", environmentForged},
+	{"of the request", "the command gets the variables of the request byte for byte, and they win over those of the host", environmentRequest},
+	{"of one process only", "the variables of a request are for its process alone", environmentOwn},
+	{"marks", "children see TOOLPROC=1 and TOOLPROC_PROCESS_ID, and, only if they belong to a chat, TOOLPROC_CHAT_ID", environmentMarks},
+	{"marks are true", "a request cannot replace the variables that tell children their process and chat", environmentForged},
 }
 
 func environmentRequest(c *check) {

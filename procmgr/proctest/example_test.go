@@ -11,9 +11,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// A polite is a Host of one's own: it runs every command with a niceness, and
-// counts those that were asked for. It is a Manager for each chat and for the
-// host, so it wraps both.
+// A polite is a custom Host: it runs every command with a niceness, and counts
+// the commands that it was asked to run. It is a Manager for each chat and for
+// the host, so it wraps both.
 type polite struct {
 	procmgr.Manager
 	host    procmgr.Host
@@ -33,7 +33,7 @@ func (p *polite) Chat(id string) procmgr.Manager {
 	return &polite{Manager: p.host.Chat(id), host: p.host, started: p.started}
 }
 
-// A Host of one's own keeps every promise, or the suite says which it breaks.
+// A custom Host keeps every promise, or the suite says which one it breaks.
 func TestOwnHost(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
 		local, err := procmgr.NewLocal(&procmgr.Options{Shell: []string{"nice", "-n", "5", "sh", "-c"}})

@@ -25,8 +25,8 @@ func Cases() map[string]string {
 	return all
 }
 
-// RunCase runs one case and returns its failures. long takes the place of the
-// longest wait; 0 leaves it.
+// RunCase runs one case and returns its failures. longest replaces the longest
+// wait; 0 leaves the default.
 func RunCase(name string, host procmgr.Host, longest time.Duration) []string {
 	if longest == 0 {
 		longest = long

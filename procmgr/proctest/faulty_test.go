@@ -7,8 +7,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A fault says what a broken host does in place of a sound one's method; nil
-// does as the sound one does.
+// A fault replaces methods of a sound host by broken ones. A nil field leaves
+// the sound method.
 type fault struct {
 	start  func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error)
 	output func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error)
@@ -17,7 +17,7 @@ type fault struct {
 	chat   func(h procmgr.Host, id string) procmgr.Manager
 }
 
-// A manager is a sound one with a fault.
+// A manager is a sound Manager with a fault.
 type manager struct {
 	procmgr.Manager
 	fault fault
@@ -51,7 +51,7 @@ func (m manager) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 	return m.fault.signal(ctx, m.Manager, id, sig)
 }
 
-// A host is a sound one with a fault, in its chats too.
+// A host is a sound Host with a fault, which its chats have too.
 type host struct {
 	manager
 	sound procmgr.Host
@@ -66,7 +66,7 @@ func (h host) Chat(id string) procmgr.Manager {
 	return manager{h.fault.chat(h.sound, id), h.fault}
 }
 
-// tells is the fault of telling of processes what is not so.
+// tells is the fault of returning false fields of processes.
 func tells(f func(p *procmgr.Process)) fault {
 	fault := reports(func(out *procmgr.Output) { f(&out.Process) })
 	fault.list = func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
@@ -79,8 +79,8 @@ func tells(f func(p *procmgr.Process)) fault {
 	return fault
 }
 
-// reports is the fault of an answer of Start and Output about a process that is
-// not so.
+// reports is the fault of Start and Output returning a false answer about a
+// process.
 func reports(f func(out *procmgr.Output)) fault {
 	return fault{
 		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -100,7 +100,7 @@ func reports(f func(out *procmgr.Output)) fault {
 	}
 }
 
-// prints is the fault of returning an output that is not what was printed.
+// prints is the fault of returning another output than the command printed.
 func prints(f func(out *procmgr.Output, req procmgr.OutputRequest)) fault {
 	return fault{
 		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -120,8 +120,8 @@ func prints(f func(out *procmgr.Output, req procmgr.OutputRequest)) fault {
 	}
 }
 
-// starts is the fault of starting something else than what was asked for, and
-// telling of it as if it were that.
+// starts is the fault of starting another request than the caller's, and
+// reporting it as if it were the caller's.
 func starts(f func(req *procmgr.StartRequest)) fault {
 	return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 		command := req.Command
@@ -134,7 +134,7 @@ func starts(f func(req *procmgr.StartRequest)) fault {
 	}}
 }
 
-// reads is the fault of reading something else than what was asked for.
+// reads is the fault of reading with another request than the caller's.
 func reads(f func(req *procmgr.OutputRequest)) fault {
 	return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 		f(&req)
@@ -142,7 +142,7 @@ func reads(f func(req *procmgr.OutputRequest)) fault {
 	}}
 }
 
-// answers is the fault of answering with another error; nil is success.
+// answers is the fault of returning another error; nil is success.
 func answers(f func(err error) error) fault {
 	return fault{
 		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -163,17 +163,18 @@ func answers(f func(err error) error) fault {
 	}
 }
 
-// signals is the fault of sending something else than what was asked for.
+// signals is the fault of sending another signal than the caller's, or to
+// another process.
 func signals(f func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error) fault {
 	return fault{signal: f}
 }
 
-// names is the fault of taking a chat for another one.
+// names is the fault of taking one chat for another.
 func names(f func(id string) string) fault {
 	return fault{chat: func(h procmgr.Host, id string) procmgr.Manager { return h.Chat(f(id)) }}
 }
 
-// and puts two faults together, the second's methods over the first's.
+// and puts two faults together. The methods of the second win.
 func (f fault) and(g fault) fault {
 	if g.start != nil {
 		f.start = g.start

@@ -9,11 +9,11 @@ import (
 )
 
 var isolationCases = []testCase{
-	{"of other chats", "a chat sees, reads and signals only what it has started: anything of another chat is ErrNotFound", func(c *check) { isolated(c, c.chat("b")) }},
-	{"of the host", "a chat sees, reads and signals only what it has started: anything of the host itself is ErrNotFound", func(c *check) { isolated(c, c.host) }},
-	{"errors tell nothing", "a chat is answered alike for another's ID and for one that was never given", isolatedErrors},
+	{"of other chats", "a chat lists, reads and signals only its own processes: for a process of another chat, it gets ErrNotFound", func(c *check) { isolated(c, c.chat("b")) }},
+	{"of the host", "a chat lists, reads and signals only its own processes: for a process of the host itself, it gets ErrNotFound", func(c *check) { isolated(c, c.host) }},
+	{"errors tell nothing", "a chat gets the same error for the ID of another chat as for an ID that was never used", isolatedErrors},
 	{"one ID in two chats", "two chats may use the same ID, each for a process of its own", isolatedSameID},
-	{"the host is asked for both", "a Host that is asked for an ID that several chats have answers ErrConflict, and does nothing", isolatedConflict},
+	{"the host is asked for both", "if several chats have an ID, a Host that is asked for it fails with ErrConflict and does nothing", isolatedConflict},
 	{"the host sees all", "a Host reads and signals the processes of every chat", isolatedHost},
 }
 
@@ -27,7 +27,7 @@ func isolated(c *check, owner procmgr.Manager) {
 			out, err := c.tryRead(m, id, req)
 			c.is(err, procmgr.ErrNotFound, "Output of a process that the chat did not start")
 			if out.Text != "" || out.Process.Command != "" {
-				c.errorf("Output of a process that the chat did not start told of %q: %q", out.Process.Command, out.Text)
+				c.errorf("Output of a process that the chat did not start returned %q: %q", out.Process.Command, out.Text)
 			}
 		}
 		for _, sig := range []procmgr.Signal{procmgr.Interrupt, procmgr.Terminate, procmgr.Kill} {
@@ -49,8 +49,8 @@ func isolated(c *check, owner procmgr.Manager) {
 func isolatedErrors(c *check) {
 	m := c.chat("a")
 	never := c.id()
-	// Each call that could tell has an ID of its own: a stop spends what it
-	// does not find.
+	// Each call that could give a hint has an ID of its own: a stop spends an
+	// ID that it does not find.
 	theirs, ofHost := c.sleeper(c.chat("b")).Process.ID, c.run(c.host, "true").Process.ID
 	says := func(err error, id string) string {
 		if err == nil {
@@ -72,7 +72,7 @@ func isolatedErrors(c *check) {
 		want := says(tt.call(never), never)
 		for _, id := range []string{theirs, ofHost} {
 			if got := says(tt.call(id), id); got != want {
-				c.errorf("%s of an ID that was never given is answered with %q, and of another's with %q", tt.what, want, got)
+				c.errorf("%s of an ID that was never used returns %q, and of the ID of another chat %q", tt.what, want, got)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func isolatedSameID(c *check) {
 	}{
 		{a, c.chatName("a"), sleeps},
 		{b, c.chatName("b"), sleeps},
-		{c.host, "", "echo ready"}, // no Manager reaches that alone
+		{c.host, "", "echo ready"}, // no other Manager reaches this one
 	} {
 		out, err := c.tryStart(tt.m, procmgr.StartRequest{ID: id, Command: tt.command})
 		if err != nil {
@@ -107,7 +107,7 @@ func isolatedSameID(c *check) {
 	c.exit(c.look(b, id).Process, 137, "SIGKILL", procmgr.CauseRequest)
 	c.runs(a, id, "after another chat has killed its process of that ID")
 	if p := c.look(a, id).Process; p.PID != pids[0] || p.ChatID != c.chatName("a") {
-		c.errorf("a chat reads another's process of the same ID: PID %d of the chat %q", p.PID, p.ChatID)
+		c.errorf("a chat reads the process of another chat with the same ID: PID %d of the chat %q", p.PID, p.ChatID)
 	}
 }
 
@@ -118,12 +118,12 @@ func isolatedConflict(c *check) {
 		c.beginAs(m, procmgr.StartRequest{ID: id, Command: sleeps})
 	}
 	out, err := c.tryRead(c.host, id, procmgr.OutputRequest{})
-	c.is(err, procmgr.ErrConflict, "Output of an ID that two chats have, by the host,")
+	c.is(err, procmgr.ErrConflict, "Output by the host of an ID that two chats have")
 	if out.Text != "" {
-		c.errorf("Output of an ID that two chats have, by the host, returned %q", out.Text)
+		c.errorf("Output by the host of an ID that two chats have returned %q", out.Text)
 	}
 	for _, sig := range []procmgr.Signal{procmgr.Interrupt, procmgr.Terminate, procmgr.Kill} {
-		c.is(c.trySignal(c.host, id, sig), procmgr.ErrConflict, "%s of an ID that two chats have, by the host,", sig)
+		c.is(c.trySignal(c.host, id, sig), procmgr.ErrConflict, "%s by the host of an ID that two chats have", sig)
 	}
 	for _, m := range []procmgr.Manager{a, b} {
 		c.runs(m, id, "after the host was asked to signal an ID that two chats have")

@@ -9,16 +9,16 @@ import (
 )
 
 var limitCases = []testCase{
-	{"by default", "without a limit a long output is cut once: Text has at most 32 KiB, its beginning and its last bytes are there, and Truncated counts the rest", limitDefault},
-	{"as asked", "Text never has more bytes than Limit.Bytes, the markers counted, and the last bytes of the output are always in it", limitBytes},
-	{"of Start", "the Limit of a StartRequest bounds the Text of its answer alone", limitStart},
-	{"none", "a negative Limit.Bytes is none: what is kept comes back whole", limitNone},
-	{"lines", "where the text exceeds Limit.Bytes, lines over Limit.Line are cut; where it fits, none is", limitLines},
-	{"what fits is whole", "what fits comes back byte for byte, with nothing inserted and Truncated nil", limitFits},
-	{"from an offset", "Truncated counts what was printed from From on", limitFrom},
+	{"by default", "without a limit, a long output is cut once: Text has at most 32 KiB, with the beginning and the last bytes of the output, and Truncated counts the rest", limitDefault},
+	{"as asked", "Text never has more bytes than Limit.Bytes, including the markers, and always has the last bytes of the output", limitBytes},
+	{"of Start", "the Limit of a StartRequest bounds only the Text that this Start returns", limitStart},
+	{"none", "a negative Limit.Bytes is no limit: all kept output comes back whole", limitNone},
+	{"lines", "if the text exceeds Limit.Bytes, lines longer than Limit.Line are cut; if it fits, no line is cut", limitLines},
+	{"what fits is whole", "output that fits comes back byte for byte, with nothing inserted, and Truncated is nil", limitFits},
+	{"from an offset", "Truncated counts the output from From on", limitFrom},
 }
 
-// sums fails where a Truncation does not count what was printed.
+// sums fails if a Truncation does not count the output correctly.
 func (c *check) sums(out procmgr.Output, printed int64) {
 	c.Helper()
 	t := out.Truncated
@@ -57,7 +57,7 @@ func limitDefault(c *check) {
 		}
 		c.sums(out, printed)
 		if t := out.Truncated; t != nil && strings.Count(out.Text, fmt.Sprintf("[omitted %d bytes]", t.OmittedBytes)) != 1 {
-			c.errorf("%d bytes were omitted, and no marker in Text says so, or several: the text is to be cut once", t.OmittedBytes)
+			c.errorf("%d bytes were omitted, and Text must have exactly one marker that says so", t.OmittedBytes)
 		}
 	}
 }
@@ -105,8 +105,8 @@ func limitNone(c *check) {
 			c.text(out, strings.Repeat("x", n))
 		}
 	}
-	// Of a longer one the middle is not kept; both parts that are come whole,
-	// which with their marker is more than the default limit has room for.
+	// The middle of a longer output is not kept. Both kept parts come back
+	// whole, and with their marker they are longer than the default limit.
 	id := c.run(m, "head -c 100000 /dev/zero | tr '\\0' x").Process.ID
 	byDefault := c.look(m, id)
 	none := c.read(m, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1, Line: -1}})
@@ -123,10 +123,10 @@ func limitLines(c *check) {
 	cut := c.read(m, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1000, Line: 200}})
 	c.sums(cut, printed)
 	if t := cut.Truncated; t != nil && t.TruncatedLines != 1 {
-		c.errorf("a line of 3000 bytes in a text that has to be cut is over the limit of 200, and TruncatedLines is %d", t.TruncatedLines)
+		c.errorf("the text had to be cut, a line of 3000 bytes is over the limit of 200, and TruncatedLines is %d", t.TruncatedLines)
 	}
 	if len(cut.Text) > 1000 || !strings.HasPrefix(cut.Text, "the beginning\nx") || !strings.HasSuffix(cut.Text, "x\nthe end\n") || strings.Count(cut.Text, "x") > 200 {
-		c.errorf("the line was to be cut in its middle to 200 bytes, the rest left whole: %d bytes, %s", len(cut.Text), excerpt(cut.Text))
+		c.errorf("the line had to be cut in its middle to 200 bytes, and the rest left whole: %d bytes, %s", len(cut.Text), excerpt(cut.Text))
 	}
 	fits := c.read(m, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 10000, Line: 200}})
 	c.text(fits, "the beginning\n"+strings.Repeat("x", 3000)+"\nthe end\n")
@@ -159,7 +159,8 @@ func limitFrom(c *check) {
 			c.errorf("from %d on the text of at most 100 bytes is %s", from, excerpt(out.Text))
 		}
 	}
-	// Where From lies in the middle, which is not kept, its bytes count as well.
+	// If From lies in the middle, which is not kept, the bytes there count as
+	// well.
 	long := c.run(m, "head -c 100000 /dev/zero | tr '\\0' x; echo the end").Process.ID
 	for _, from := range []int64{20_000, 50_000} {
 		out := c.read(m, long, procmgr.OutputRequest{From: from})

@@ -7,10 +7,10 @@ import (
 )
 
 var listCases = []testCase{
-	{"order and states", "List has what runs and what has ended, in the order in which they were started", listOrder},
+	{"order and states", "List has all processes, running or exited, in the order in which they were started", listOrder},
 	{"empty", "List of a chat that has started nothing is empty, and no error", listEmpty},
-	{"attached once", "a process is listed once, however often its Start was repeated", listOnce},
-	{"the host's", "a Host's List has the processes of every chat and its own, each with its chat", listHost},
+	{"attached once", "List has a process once, however often its Start was repeated", listOnce},
+	{"the host's", "List of a Host has the processes of every chat and its own, each with its chat", listHost},
 }
 
 func ids(all []procmgr.Process) []string {
@@ -31,7 +31,7 @@ func listOrder(c *check) {
 		}
 		req := procmgr.StartRequest{Command: command}
 		if i%2 == 0 {
-			req.ID = c.id() // no order of IDs is that of the starts
+			req.ID = c.id() // the order of the IDs is not the order of the starts
 		}
 		if command == "exit 3" {
 			req.Wait = c.long
@@ -102,7 +102,7 @@ func listHost(c *check) {
 	for _, p := range c.list(c.host) {
 		chat, ours := want[p.ID]
 		if !ours {
-			continue // of another user of the same host
+			continue // a process of another user of the host
 		}
 		got = append(got, p.ID)
 		if p.ChatID != chat {

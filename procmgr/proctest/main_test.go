@@ -14,12 +14,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// TestMain fails the run where goroutines, children or directories are left
-// behind by it.
+// TestMain fails the run if it leaves goroutines, children or directories
+// behind.
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	// What the cases make on the host is made here.
+	// The cases make their directories here.
 	temp, err := os.MkdirTemp("", "proctest")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,7 +40,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// leftBehind waits a moment for what is on its way out.
+// leftBehind gives processes and goroutines that are ending a moment to end.
 func leftBehind(temp string) (left string) {
 	for range 200 {
 		left = goroutines()
@@ -70,7 +70,7 @@ func goroutines() string {
 	return strings.Join(ours, "\n\n")
 }
 
-// children returns the children of this program, as Linux tells them.
+// children returns the children of this program, as Linux lists them.
 func children() []string {
 	files, _ := filepath.Glob("/proc/self/task/*/children")
 	var all []string
@@ -81,7 +81,7 @@ func children() []string {
 	return all
 }
 
-// newLocal returns a Local that the test closes, and that must end clean.
+// newLocal returns a Local that the test closes. Its Close must not fail.
 func newLocal(t testing.TB, opts *procmgr.Options) *procmgr.Local {
 	t.Helper()
 	l, err := procmgr.NewLocal(opts)

@@ -8,18 +8,19 @@ import (
 )
 
 var onceCases = []testCase{
-	{"attach while it runs", "an ID runs once: Start with an ID that the chat has used and the same command starts nothing and returns that process, Attached", onceRunning},
-	{"attach after the exit", "an ID runs once: also after its process has exited, the same Start returns that process, Attached", onceExited},
-	{"attach waits", "a Start that attaches waits and reads like the one that began the process", onceWaits},
-	{"labels do not count", "Command, WorkDir and Env make a request the same; Background, Wait and Limit do not count", onceLabels},
-	{"eight at the same instant", "an ID runs once, also where several callers start it at the same instant", onceEight},
-	{"conflict while it runs", "Start with a used ID and anything different is ErrConflict, and runs nothing", onceConflict},
-	{"conflict after the exit", "Start with a used ID and anything different is ErrConflict, also after the exit", onceConflictExited},
+	{"attach while it runs", "an ID runs once: a Start with an ID that the chat has used, and with the same command, starts nothing and returns that process, Attached", onceRunning},
+	{"attach after the exit", "an ID runs once: even after its process has exited, the same Start returns that process, Attached", onceExited},
+	{"attach waits", "a Start that attaches waits and returns output like the Start that began the process", onceWaits},
+	{"labels do not count", "requests with the same Command, WorkDir and Env are the same; Background, Wait and Limit do not count", onceLabels},
+	{"eight at the same instant", "an ID runs once, even if several callers start it at the same instant", onceEight},
+	{"conflict while it runs", "Start with a used ID and any difference fails with ErrConflict, and runs nothing", onceConflict},
+	{"conflict after the exit", "Start with a used ID and any difference fails with ErrConflict, even after the exit", onceConflictExited},
 	{"another ID runs again", "the same command with another ID, or with none, is another process", onceAnother},
-	{"of the host itself", "an ID runs once, also where no chat but the host itself uses it", onceHost},
+	{"of the host itself", "an ID runs once, even if the host itself uses it and no chat does", onceHost},
 }
 
-// counted is a request whose runs leave a line each in a file on the host.
+// counted returns a request, and a function that counts its runs by a file on
+// the host.
 func (c *check) counted(m procmgr.Manager, then string) (req procmgr.StartRequest, runs func() int) {
 	c.Helper()
 	file := c.dir(m) + "/runs"
@@ -35,7 +36,7 @@ func (c *check) counted(m procmgr.Manager, then string) (req procmgr.StartReques
 	}
 }
 
-// attaches repeats a Start, and fails where that did not find the process.
+// attaches repeats a Start, and fails if that did not find the process.
 func (c *check) attaches(m procmgr.Manager, req procmgr.StartRequest, first procmgr.Process) procmgr.Output {
 	c.Helper()
 	out, err := c.tryStart(m, req)
@@ -82,7 +83,7 @@ func onceExited(c *check) {
 	for range 3 {
 		began := time.Now()
 		out := c.attaches(m, req, first.Process)
-		c.prompt(began, "Start waited for a process that had exited")
+		c.prompt(began, "the process had exited and the wait of Start went on")
 		c.exit(out.Process, 3, "", procmgr.CauseExit)
 		c.text(out, "done\n")
 	}
@@ -95,7 +96,7 @@ func onceWaits(c *check) {
 	req := procmgr.StartRequest{ID: c.id(), Command: puppetCommand(in)}
 	p := c.puppetAt(m, in, req)
 	told := make(chan error, 1)
-	go func() { told <- p.tryTell("echo on; exit 4") }() // waited for below
+	go func() { told <- p.tryTell("echo on; exit 4") }() // the receive below waits for it
 	req.Wait = c.long
 	began := time.Now()
 	out, err := c.tryStart(m, req)
@@ -103,9 +104,9 @@ func onceWaits(c *check) {
 		c.fatalf("Start failed: %v", err)
 	}
 	if err != nil {
-		c.fatalf("Start of a process that runs failed: %v", err)
+		c.fatalf("a Start that attaches to a running process failed: %v", err)
 	}
-	c.prompt(began, "Start of a process that runs waited on after its end")
+	c.prompt(began, "the process has ended and the wait of a Start that attached went on")
 	c.text(out, "ready\non\n")
 	c.exit(out.Process, 4, "", procmgr.CauseExit)
 }
@@ -155,7 +156,7 @@ func onceEight(c *check) {
 	}
 }
 
-// conflicts repeats a Start with a change, each in its turn.
+// conflicts repeats a Start several times, each time with one change.
 func (c *check) conflicts(m procmgr.Manager, base procmgr.StartRequest) {
 	c.Helper()
 	for _, tt := range []struct {

@@ -10,16 +10,16 @@ import (
 )
 
 var outputCases = []testCase{
-	{"pages", "pages that are joined by From and Next neither overlap nor lose a byte", outputPages},
-	{"next lies between runes", "Next never lies within a rune: the rest of one that has not ended is for the next read", outputRunes},
-	{"from", "From is an offset in bytes: 0 is the beginning, one beyond the end is taken for the end", outputFrom},
-	{"bytes survive", "what is valid UTF-8 comes through byte for byte", outputBytes},
-	{"invalid bytes", "each invalid byte becomes U+FFFD, and Next counts the bytes that were printed", outputInvalid},
+	{"pages", "pages that are joined by From and Next do not overlap and lose no byte", outputPages},
+	{"next lies between runes", "Next never lies within a rune: if the output ends in an incomplete rune, the next read returns it", outputRunes},
+	{"from", "From is an offset in bytes: 0 is the beginning, and an offset beyond the end counts as the end", outputFrom},
+	{"bytes survive", "valid UTF-8 comes through byte for byte", outputBytes},
+	{"invalid bytes", "each invalid byte becomes U+FFFD, and Next counts the bytes that the command printed", outputInvalid},
 	{"reading consumes nothing", "reading consumes nothing: every reader sees all of the output", outputConsumes},
-	{"after the exit", "the output of what has exited stays, and nothing comes after it", outputStays},
-	{"while it runs", "Output without a wait returns at once with what has been printed so far", outputNow},
-	{"nothing printed", "what printed nothing has an empty output of which nothing is missing", outputEmpty},
-	{"unknown process", "Output of an ID that was never given is ErrNotFound, however odd the ID", outputUnknown},
+	{"after the exit", "the output of an exited process stays, and no output follows it", outputStays},
+	{"while it runs", "Output without a wait returns at once, with all output so far", outputNow},
+	{"nothing printed", "if a command prints nothing, its output is empty and nothing is missing", outputEmpty},
+	{"unknown process", "Output of an ID that was never used fails with ErrNotFound, however odd the ID is", outputUnknown},
 }
 
 func outputPages(c *check) {
@@ -27,12 +27,12 @@ func outputPages(c *check) {
 	m := c.chat("a")
 	p := c.puppet(m)
 	text, next := "", p.end
-	// page reads one, and fails where there is nothing new.
+	// page reads one page, and fails if it has nothing new.
 	page := func() {
 		c.Helper()
 		out := c.read(m, p.id, procmgr.OutputRequest{From: next, Until: ".", Wait: c.long})
 		if out.Truncated != nil {
-			c.fatalf("a page leaves out some of what was printed, which is little: %+v", *out.Truncated)
+			c.fatalf("a page leaves out some of the output, although there is little: %+v", *out.Truncated)
 		}
 		if !out.Matched || out.Text == "" {
 			c.fatalf("%d bytes have been read, and the next page from %d on has nothing new: %s", len(text), next, excerpt(out.Text))
@@ -50,7 +50,7 @@ func outputPages(c *check) {
 			page()
 		}
 	}
-	// And read while it is printed, at whatever moment.
+	// Now read while the lines are printed, at whatever moment.
 	p.tell(fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf 'line %%d \303\244\342\202\254\n' $i; i=$((i+1)); done`, lines))
 	for i := range lines {
 		want += fmt.Sprintf("line %d ä€\n", i)
@@ -78,14 +78,14 @@ func outputRunes(c *check) {
 	if out.Text != "a" || out.Next != p.end+1 {
 		c.errorf("\"a\" and half of a rune were printed, and the output is %q, Next %d bytes further", out.Text, out.Next-p.end)
 	}
-	// By the time of the answer the half has been printed, too.
+	// At the time of the answer, the half has been printed too.
 	p.tell("mkdir " + quote(p.in+".done"))
 	c.eventually("that the puppet has printed half of a rune", func() bool {
 		return c.run(m, "test -d "+quote(p.in+".done")+" && echo done").Text != ""
 	})
 	out = c.look(m, p.id)
 	if next := out.Next - p.end; next != 1 || strings.ContainsRune(out.Text, utf8.RuneError) {
-		c.errorf("half of a rune was printed, and Next lies %d bytes behind the whole one, output %q", next-1, out.Text)
+		c.errorf("half of a rune was printed, and Next lies %d bytes after the last whole rune, output %q", next-1, out.Text)
 	}
 	p.tell(`printf '\244z'`)
 	out = c.read(m, p.id, procmgr.OutputRequest{From: p.end + 1, Until: "z", Wait: c.long})
@@ -106,7 +106,7 @@ func outputFrom(c *check) {
 			c.errorf("10 bytes were printed, and from %d on they are %q, Next %d, Truncated %+v", tt.from, out.Text, out.Next, out.Truncated)
 		}
 	}
-	// The contract leaves open whether there is something before the beginning.
+	// The contract does not say what a negative From means.
 	if out, err := c.tryRead(m, id, procmgr.OutputRequest{From: -5}); err == nil {
 		c.text(out, "0123456789")
 	} else {
@@ -120,8 +120,8 @@ func outputBytes(c *check) {
 		{"NUL", `a\000b`, "a\x00b"},
 		{"control characters", `\001\002\003\007\011\016\037\177`, "\x01\x02\x03\x07\t\x0e\x1f\x7f"},
 		{"line and paragraph separators", `\342\200\250\342\200\251`, "\u2028\u2029"},
-		{"what HTML escapes", `<a href="x">&amp;</a>`, `<a href="x">&amp;</a>`},
-		{"what JSON escapes", `"\134\057\134u0041"`, `"\/\u0041"`},
+		{"characters that HTML escapes", `<a href="x">&amp;</a>`, `<a href="x">&amp;</a>`},
+		{"characters that JSON escapes", `"\134\057\134u0041"`, `"\/\u0041"`},
 		{"emoji", `\360\237\230\200\360\237\221\251\342\200\215\360\237\222\273`, "😀👩\u200d💻"},
 		{"a byte order mark", `\357\273\277x\357\273\277`, "\ufeffx\ufeff"},
 		{"noncharacters", `\357\277\276\357\277\277\364\217\277\277`, "\ufffe\uffff\U0010ffff"},
@@ -191,7 +191,7 @@ func outputStays(c *check) {
 		c.exit(out.Process, 3, "", procmgr.CauseExit)
 		after := c.read(m, first.Process.ID, procmgr.OutputRequest{From: out.Next})
 		if after.Text != "" || after.Next != out.Next {
-			c.errorf("a process has exited, and from its output's end at %d on there are %q, Next %d", out.Next, after.Text, after.Next)
+			c.errorf("a process has exited, and after the end of its output at %d comes %q, Next %d", out.Next, after.Text, after.Next)
 		}
 	}
 }
@@ -227,9 +227,9 @@ func outputUnknown(c *check) {
 	m := c.chat("a")
 	c.run(m, "true")
 	_, err := c.tryRead(m, c.id(), procmgr.OutputRequest{})
-	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never given")
+	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never used")
 	_, err = c.tryRead(m, c.id(), procmgr.OutputRequest{Wait: c.long, Until: "x"})
-	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never given")
+	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never used")
 	for _, id := range []string{"", "list", "start", "a/b", "..", "a?from=1", "a%2fb", "#", "a b", "\x00", "ä", strings.Repeat("x", 65)} {
 		out, err := c.tryRead(m, id, procmgr.OutputRequest{})
 		if err == nil {

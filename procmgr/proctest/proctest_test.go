@@ -14,7 +14,7 @@ func TestLocal(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return newLocal(t, nil) })
 }
 
-// A host may be one for all cases, and have other users.
+// One host may serve all cases, and have other users.
 func TestSharedHost(t *testing.T) {
 	l := newLocal(t, nil)
 	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "another-user", Command: "exec sleep 1000"})
@@ -31,7 +31,7 @@ func TestSharedHost(t *testing.T) {
 	}
 }
 
-// A promise ends a failure's message.
+// The message of a failure ends with a promise.
 func TestPromises(t *testing.T) {
 	for name, promise := range proctest.Cases() {
 		require.NotEmpty(t, promise, name)

@@ -6,8 +6,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// dir makes a directory on the host, which goes with the case. The path has no
-// symbolic link in it.
+// dir makes a directory on the host, and the end of the case removes it. Its
+// path has no symbolic link.
 func (c *check) dir(m procmgr.Manager) string {
 	c.Helper()
 	out := c.run(m, `cd "$(mktemp -d)" && pwd -P`)
@@ -21,33 +21,33 @@ func (c *check) dir(m procmgr.Manager) string {
 	return dir
 }
 
-// quote makes one word of a path that dir returned, or one below it.
+// quote makes one shell word of a path from dir, or of a path below it.
 func quote(path string) string { return "'" + path + "'" }
 
-// file reads a file on the host, "" where there is none.
+// file reads a file on the host. If there is none, it returns "".
 func (c *check) file(m procmgr.Manager, name string) string {
 	c.Helper()
 	return c.run(m, "cat "+quote(name)+" 2>/dev/null || :").Text
 }
 
-// A puppet is a process that does what it is told, at the moment it is told.
+// A puppet is a process that runs the orders it gets, as soon as it gets them.
 type puppet struct {
 	c   *check
 	m   procmgr.Manager
 	id  string
-	in  string // the FIFO that it takes orders from
-	end int64  // offset of its output's end, when it was ready
+	in  string // the FIFO of its orders
+	end int64  // offset of the end of its output when it was ready
 }
 
-// puppet starts one in a chat of its own or with others.
+// puppet starts a puppet in a chat or on the host.
 func (c *check) puppet(m procmgr.Manager) *puppet {
 	c.Helper()
 	in := c.dir(m) + "/in"
 	return c.puppetAt(m, in, procmgr.StartRequest{Command: puppetCommand(in)})
 }
 
-// puppetCommand is what a puppet runs. It holds both ends of its FIFO, so that
-// it never reads an end of file.
+// puppetCommand returns the command of a puppet. The puppet holds both ends of
+// its FIFO, so that it never reads an end of file.
 func puppetCommand(in string) string {
 	return "mkfifo " + quote(in) + " && exec 3<>" + quote(in) + " && echo ready\n" +
 		`while IFS= read -r order <&3; do eval "$order"; done`
@@ -63,7 +63,7 @@ func (c *check) puppetAt(m procmgr.Manager, in string, req procmgr.StartRequest)
 }
 
 // tell has the puppet run a line of shell. It returns once the order is in the
-// puppet's FIFO; where the puppet has ended, the order is lost.
+// puppet's FIFO. If the puppet has ended, the order is lost.
 func (p *puppet) tell(order string) {
 	p.c.Helper()
 	if err := p.tryTell(order); err != nil {
@@ -80,8 +80,8 @@ func (p *puppet) tryTell(order string) error {
 	return err
 }
 
-// A lifeline tells when processes have ended, without knowing their PIDs: they
-// hold a FIFO open, and a reader comes to its end when the last of them is gone.
+// A lifeline shows when processes have ended, without their PIDs: they hold a
+// FIFO open, and a reader of that FIFO ends when the last of them is gone.
 type lifeline struct {
 	c    *check
 	m    procmgr.Manager
@@ -99,19 +99,19 @@ func (c *check) lifeline(m procmgr.Manager) *lifeline {
 	return l
 }
 
-// hold is what a script begins with whose processes are to be watched. Its
-// children inherit the line.
+// hold returns the beginning of a script whose processes are to be watched. Its
+// children inherit the FIFO.
 func (l *lifeline) hold() string { return "exec 9<>" + quote(l.fifo) + "; " }
 
-// watch begins to read. The processes must hold the line by then.
+// watch begins to read. By then, the processes must hold the FIFO.
 func (l *lifeline) watch() {
 	l.c.Helper()
-	// The reader holds the line itself until it has opened it, which waits for
-	// somebody who does.
+	// To open a FIFO for reading waits for a writer. So the reader holds the
+	// FIFO itself until it has opened it.
 	l.id = l.c.begin(l.m, "exec 7<>"+quote(l.fifo)+" 8<"+quote(l.fifo)+" 7>&-; echo ready; exec cat <&8").Process.ID
 }
 
-// cut waits until all that held the line have ended.
+// cut waits until all processes that held the FIFO have ended.
 func (l *lifeline) cut(what string) {
 	l.c.Helper()
 	out := l.c.read(l.m, l.id, procmgr.OutputRequest{Wait: l.c.long})
@@ -120,7 +120,7 @@ func (l *lifeline) cut(what string) {
 	}
 }
 
-// holds fails where nothing holds the line any more.
+// holds fails if no process holds the FIFO any more.
 func (l *lifeline) holds(what string) {
 	l.c.Helper()
 	l.c.runs(l.m, l.id, "because "+what+" have ended")

@@ -11,12 +11,12 @@ import (
 )
 
 var refusalCases = []testCase{
-	{"cut short", "an error of Start that has no ID and is not ErrUnknown says that nothing was started, and that nothing will be", refusalCutShort},
-	{"conflict", "a Start that is ErrConflict starts nothing and returns no ID: the process of that ID is another's", refusalConflict},
+	{"cut short", "if Start returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", refusalCutShort},
+	{"conflict", "a Start that fails with ErrConflict starts nothing and returns no ID: the process of that ID belongs to another request", refusalConflict},
 }
 
-// refusalCutShort cuts starts off at every moment of their way, and compares
-// what their errors say with the marks that the commands have left.
+// refusalCutShort cuts starts short after various times, and compares their
+// errors with the marks that the commands have left.
 func refusalCutShort(c *check) {
 	m := c.chat("a")
 	marks := c.dir(m) + "/marks"
@@ -39,7 +39,7 @@ func refusalCutShort(c *check) {
 		})
 		cancel()
 		switch {
-		case err == nil: // it is for other cases to find that odd
+		case err == nil: // other cases look for that
 		case out.Process.ID == "" && !errors.Is(err, procmgr.ErrUnknown):
 			refused = append(refused, id)
 		case out.Process.ID != "" && out.Process.ID != id:
@@ -48,7 +48,7 @@ func refusalCutShort(c *check) {
 	}
 	for _, id := range refused {
 		if _, err := c.tryRead(m, id, procmgr.OutputRequest{}); !errors.Is(err, procmgr.ErrNotFound) {
-			c.errorf("Start of %q returned an error without an ID, as if nothing was started, and Output of it is answered with %s", id, told(err))
+			c.errorf("Start of %q returned an error without an ID, as if nothing was started, and Output of it returns %s", id, told(err))
 		}
 	}
 	for ran := range strings.Lines(c.file(m, marks)) {

@@ -8,18 +8,18 @@ import (
 )
 
 var signalCases = []testCase{
-	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; what they end was EndedBy a request", signalEnds},
-	{"a handler's exit code", "where a command handles a signal and exits, its exit code counts, and it was EndedBy a request", signalHandled},
-	{"kill returns when nothing is left", "Kill returns once nothing is left, whatever the processes ignore", signalKill},
-	{"kill ends what is stopped", "Kill ends what is stopped", signalStopped},
-	{"terminate reaches the whole tree", "Terminate goes to everything that the process has started", func(c *check) { signalTree(c, procmgr.Terminate) }},
-	{"interrupt reaches the whole tree", "Interrupt goes to everything that the process has started", func(c *check) { signalTree(c, procmgr.Interrupt) }},
-	{"kill reaches the whole tree", "Kill ends everything that the process has started, what ignores the other signals too", signalKillTree},
-	{"what has left the session", "a signal reaches also what has left the session of its process", signalEscaped},
-	{"after the exit", "a signal for what has ended is ErrNotRunning", signalExited},
-	{"unknown process", "a signal for an ID that was never given is ErrNotFound", signalUnknown},
-	{"refuses", "what is none of the three signals is ErrInvalid, and reaches nothing", signalRefuses},
-	{"by several at once", "of several Kills at the same instant each returns once nothing is left, and a wait ends with the process", signalSeveral},
+	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; if they end a process, EndedBy is request", signalEnds},
+	{"a handler's exit code", "if a command handles a signal and exits, its exit code counts, and EndedBy is request", signalHandled},
+	{"kill returns when nothing is left", "Kill returns once nothing of the process is left, whatever signals it ignores", signalKill},
+	{"kill ends what is stopped", "Kill ends a stopped process", signalStopped},
+	{"terminate reaches the whole tree", "Terminate reaches the shell and everything that it has started", func(c *check) { signalTree(c, procmgr.Terminate) }},
+	{"interrupt reaches the whole tree", "Interrupt reaches the shell and everything that it has started", func(c *check) { signalTree(c, procmgr.Interrupt) }},
+	{"kill reaches the whole tree", "Kill ends the shell and everything that it has started, even if it ignores the other signals", signalKillTree},
+	{"what has left the session", "a signal also reaches children that have left the session of their process", signalEscaped},
+	{"after the exit", "a signal to an exited process fails with ErrNotRunning", signalExited},
+	{"unknown process", "a signal to an ID that was never used fails with ErrNotFound", signalUnknown},
+	{"refuses", "any signal but these three fails with ErrInvalid, and reaches nothing", signalRefuses},
+	{"by several at once", "if several Kills come at the same instant, each returns once nothing of the process is left, and a wait ends with the process", signalSeveral},
 	{"hits no other", "a signal reaches its own process and no other", signalOthers},
 }
 
@@ -52,7 +52,7 @@ func signalHandled(c *check) {
 	}
 }
 
-// stubborn runs on whatever Terminate and Interrupt say.
+// stubborn is a command that ignores Terminate and Interrupt.
 const stubborn = "trap '' TERM INT; echo ready; while :; do sleep 0.02; done"
 
 func signalKill(c *check) {
@@ -75,9 +75,9 @@ func signalStopped(c *check) {
 }
 
 // tree is a command with children and a grandchild, some of which hold none of
-// its output. All of them are there when it says that it is ready: each hears
-// of the one before. A shell without job control has what it starts in the
-// background ignore SIGINT, so that this is a pipeline in the foreground.
+// its output. Each reports to the next, so all of them run when it prints
+// "ready". A shell without job control lets its background commands ignore
+// SIGINT, so this is a pipeline in the foreground.
 const tree = `sh -c 'echo up; exec sleep 600' |
 sh -c 'sh -c "read -r up; echo up; exec sleep 600 >/dev/null 2>&1"; :' |
 sh -c 'read -r up; echo ready >&2; exec sleep 600 >/dev/null 2>&1'`
@@ -103,7 +103,7 @@ func signalKillTree(c *check) {
 	life.watch()
 	c.signal(m, id, procmgr.Kill)
 	if state := c.look(m, id).Process.State; state != procmgr.Exited {
-		c.errorf("Kill has returned and its process is %q", state)
+		c.errorf("Kill has returned, and its process is %q", state)
 	}
 	life.cut("children of a process whose Kill had returned")
 }
@@ -115,7 +115,8 @@ func signalEscaped(c *check) {
 	}
 	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
 		life := c.lifeline(m)
-		// What left holds the output of its process, so that this knows of it.
+		// The child that leaves the session holds the output of its process, so
+		// that the host can find it.
 		id := c.begin(m, life.hold()+"setsid sh -c 'echo ready; exec sleep 600' & wait; sleep 600").Process.ID
 		life.watch()
 		c.signal(m, id, sig)
@@ -144,7 +145,7 @@ func signalUnknown(c *check) {
 	c.run(m, "true")
 	for _, by := range []procmgr.Manager{m, c.host} {
 		for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Interrupt, procmgr.Kill} {
-			c.is(c.trySignal(by, c.id(), sig), procmgr.ErrNotFound, "%s of an ID that was never given", sig)
+			c.is(c.trySignal(by, c.id(), sig), procmgr.ErrNotFound, "%s of an ID that was never used", sig)
 		}
 	}
 	for _, id := range []string{"", "a/b", "..", "a b", "a%2fb", "ä", "\x00"} {
@@ -161,7 +162,7 @@ func signalRefuses(c *check) {
 	for _, sig := range []procmgr.Signal{"", "SIGTERM", "TERMINATE", "term", "hangup", "9", "kill ", "-9"} {
 		c.is(c.trySignal(m, id, sig), procmgr.ErrInvalid, "the signal %q", string(sig))
 	}
-	c.runs(m, id, "after a signal that there is not")
+	c.runs(m, id, "after a signal that does not exist")
 	c.signal(m, id, procmgr.Kill)
 	c.exit(c.look(m, id).Process, 137, "SIGKILL", procmgr.CauseRequest)
 }
@@ -173,7 +174,7 @@ func signalSeveral(c *check) {
 	answers := c.reading(c.ctx, m, id, procmgr.OutputRequest{Wait: c.long})
 	together(4, func(int) {
 		if err := c.trySignal(m, id, procmgr.Kill); err != nil && !errors.Is(err, procmgr.ErrNotRunning) {
-			c.errorf("one of several Kills at once ended with %s", told(err))
+			c.errorf("one of several Kills at once returned %s", told(err))
 		}
 		out, err := c.tryRead(m, id, procmgr.OutputRequest{})
 		if err != nil || out.Process.State != procmgr.Exited {

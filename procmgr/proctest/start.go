@@ -11,20 +11,20 @@ import (
 )
 
 var startCases = []testCase{
-	{"exit code", "Start waits for the end, and returns the shell's exit code and all that the command printed", startExitCode},
-	{"death by a signal", "a shell that signal n ended has the exit code 128+n, Signal says which, and EndedBy is signal", startSignalDeath},
-	{"a child's death by a signal", "the exit code is the shell's own: where a signal ended a child of it, the shell has exited", startChildDeath},
-	{"returns once started", "with Wait 0 Start returns once the process has started, and says that it runs", startNoWait},
-	{"wait ends at the time", "Start waits as long as the request says and kills nothing when the time is up", startWaitTime},
+	{"exit code", "Start waits for the end, and returns the exit code of the shell and all the output of the command", startExitCode},
+	{"death by a signal", "if signal n ends the shell, the exit code is 128+n, Signal names it, and EndedBy is signal", startSignalDeath},
+	{"a child's death by a signal", "the exit code is that of the shell: if a signal ends only a child of it, the shell has exited by itself", startChildDeath},
+	{"returns once started", "with Wait 0, Start returns once the process has started, and says that it runs", startNoWait},
+	{"wait ends at the time", "Start waits as long as the request says, and kills nothing when the time is up", startWaitTime},
 	{"wait ends at the exit", "Start's wait ends when the command does", startWaitExit},
 	{"outlives its context", "the process outlives the call that started it: ctx bounds the call alone", startOutlives},
-	{"context ends during the wait", "a ctx that ends bounds the call: Start returns its error and the ID of the process, which lives on", startCanceled},
-	{"deadline during the wait", "a ctx that ends bounds the call: Start returns its error and the ID of the process, which lives on", startDeadline},
-	{"context ended before", "Start returns the error of a ctx that has ended; where it returns no ID, nothing was run and the ID is unused", startEndedContext},
+	{"context ends during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", startCanceled},
+	{"deadline during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", startDeadline},
+	{"context ended before", "Start returns the error of a ctx that has ended; if it returns no ID, it ran nothing and the ID is unused", startEndedContext},
 	{"refuses", "a request that can never work is ErrInvalid, starts nothing and returns no ID", startRefuses},
 	{"IDs of the host", "an ID that the host makes has 1 to 64 characters of A-Z a-z 0-9 _ -, and no other process has it", startMadeIDs},
-	{"IDs of the caller", "any 1 to 64 characters of A-Z a-z 0-9 _ - are an ID, whatever word they make", startChosenIDs},
-	{"fields", "what is told of a process is the same wherever it is told, and fits its state", startFields},
+	{"IDs of the caller", "any 1 to 64 characters of A-Z a-z 0-9 _ - are an ID, whatever word they form", startChosenIDs},
+	{"fields", "Start, Output and List say the same of a process, and it fits the state of the process", startFields},
 	{"background is a label", "Background changes nothing but the label", startBackground},
 }
 
@@ -47,7 +47,7 @@ func startExitCode(c *check) {
 			c.errorf("%q printed %d bytes and Next is %d", tt.command, len(tt.text), out.Next)
 		}
 		if out.Truncated != nil {
-			c.errorf("nothing is missing of what %q printed and Truncated is %+v", tt.command, *out.Truncated)
+			c.errorf("Text has all the output of %q, and Truncated is %+v", tt.command, *out.Truncated)
 		}
 		if out.Attached {
 			c.errorf("Start ran %q and says that it attached to another process", tt.command)
@@ -93,7 +93,7 @@ func startNoWait(c *check) {
 		c.errorf("a command that has just started is %q, not %q", p.State, procmgr.Running)
 	}
 	if p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero() {
-		c.errorf("Start has returned and does not say what it started: ID %q, PID %d, StartedAt %v", p.ID, p.PID, p.StartedAt)
+		c.errorf("Start has returned and does not identify the process: ID %q, PID %d, StartedAt %v", p.ID, p.PID, p.StartedAt)
 	}
 	if p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "" {
 		c.errorf("a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
@@ -106,11 +106,11 @@ func startWaitTime(c *check) {
 	began := time.Now()
 	out := c.start(m, procmgr.StartRequest{Command: "exec sleep 600", Wait: wait})
 	if took := time.Since(began); took < wait {
-		c.errorf("Start with a wait of %v on a command that runs on returned after %v", wait, took)
+		c.errorf("Start with a wait of %v for a command that runs on returned after %v", wait, took)
 	}
 	c.prompt(began, "Start's wait did not end at its time")
 	if out.Process.State != procmgr.Running {
-		c.errorf("the command is %q when the wait is over: it was to run on", out.Process.State)
+		c.errorf("the command is %q when the wait is over, and had to run on", out.Process.State)
 	}
 	c.lives(m, out.Process.ID, "after the wait of its Start was over")
 }
@@ -118,7 +118,7 @@ func startWaitTime(c *check) {
 func startWaitExit(c *check) {
 	began := time.Now()
 	out := c.start(c.chat("a"), procmgr.StartRequest{Command: "echo done; exit 4", Wait: c.long})
-	c.prompt(began, "Start waited on after the command's end")
+	c.prompt(began, "the command has ended and the wait of Start went on")
 	c.exit(out.Process, 4, "", procmgr.CauseExit)
 	c.text(out, "done\n")
 }
@@ -135,7 +135,7 @@ func startOutlives(c *check) {
 	id := out.Process.ID
 	out = c.read(m, id, procmgr.OutputRequest{Until: "^ready$", Wait: c.long})
 	if !out.Matched {
-		c.fatalf("the context of the call that started it has ended, and so has the process: state %s, exit code %s", out.Process.State, code(out.Process))
+		c.fatalf("the ctx of its Start has ended, and with it the process: state %s, exit code %s", out.Process.State, code(out.Process))
 	}
 	c.lives(m, id, "after the ctx of its Start had ended")
 	p := &puppet{c: c, m: m, id: id, in: in}
@@ -152,8 +152,8 @@ func startCanceled(c *check) {
 }
 
 func startDeadline(c *check) {
-	// Where the start itself takes longer, the process may not have begun, and
-	// another attempt gets more time.
+	// If the start itself takes longer than d, the process may not have begun.
+	// So another attempt gets more time.
 	for d := 200 * time.Millisecond; ; d *= 4 {
 		ctx, cancel := context.WithTimeout(c.ctx, d)
 		ok := startBounded(ctx, c, func() {}, context.DeadlineExceeded)
@@ -164,14 +164,14 @@ func startDeadline(c *check) {
 	}
 }
 
-// startBounded starts a command without an end and waits for it with ctx, which
-// stop ends once it runs. It reports whether it ran by then.
+// startBounded starts a command without an end and waits for it with ctx. Once
+// the command runs, stop ends ctx. It reports whether the command ran by then.
 func startBounded(ctx context.Context, c *check, stop func(), want error) bool {
 	c.Helper()
 	m := c.chat(c.id())
 	answers := make(chan answer, 1)
 	began := time.Now()
-	go func() { // waited for below
+	go func() { // the receive below waits for it
 		out, err := c.tryStartIn(ctx, m, procmgr.StartRequest{Command: "exec sleep 600", Wait: c.long})
 		answers <- answer{out, err}
 	}()
@@ -185,7 +185,7 @@ func startBounded(ctx context.Context, c *check, stop func(), want error) bool {
 	if !ran && a.out.Process.ID == "" && errors.Is(a.err, want) {
 		return false
 	}
-	c.prompt(began, "the ctx of Start has ended and Start waited on")
+	c.prompt(began, "the ctx of Start has ended and the wait went on")
 	c.is(a.err, want, "Start whose ctx ended during its wait")
 	if a.out.Process.ID == "" {
 		c.errorf("Start whose ctx ended during its wait returned no ID for the process that it had begun")
@@ -284,7 +284,7 @@ func startFields(c *check) {
 	}{{"Start", first}, {"Output", read}, {"List", all[0]}} {
 		p := told.p
 		if p.ID != req.ID || p.Command != req.Command || !p.Background || p.ChatID != c.chatName("a") {
-			c.errorf("%s tells of another process than the one that was started: %+v", told.by, p)
+			c.errorf("%s returned another process than the one that was started: %+v", told.by, p)
 		}
 		c.exit(p, 3, "", procmgr.CauseExit)
 		if p.PID != first.PID || p.WorkDir != first.WorkDir {
@@ -295,14 +295,14 @@ func startFields(c *check) {
 		}
 		switch {
 		case p.ExitedAt.IsZero():
-			c.errorf("%s does not say when a process that has exited did", told.by)
+			c.errorf("%s does not say when the process exited", told.by)
 		case p.ExitedAt.Before(p.StartedAt):
 			c.errorf("%s says that it exited at %v, before it started at %v", told.by, p.ExitedAt, p.StartedAt)
 		case !first.ExitedAt.IsZero() && !p.ExitedAt.Equal(first.ExitedAt):
 			c.errorf("%s says that it exited at %v, and Start said %v", told.by, p.ExitedAt, first.ExitedAt)
 		}
 		if u := p.Usage; u.User < 0 || u.System < 0 || u.MaxRSS < 0 {
-			c.errorf("%s says that less than nothing was used: %+v", told.by, u)
+			c.errorf("%s says that the process used less than nothing: %+v", told.by, u)
 		}
 	}
 }

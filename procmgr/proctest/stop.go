@@ -7,12 +7,12 @@ import (
 )
 
 var stopCases = []testCase{
-	{"terminate before the start", "Terminate of an ID that the chat has not used is ErrNotFound and spends it: a Start that arrives later is ErrConflict and runs nothing", func(c *check) { stopSpends(c, c.chat("a"), procmgr.Terminate) }},
-	{"kill before the start", "Kill of an ID that the chat has not used is ErrNotFound and spends it: a Start that arrives later is ErrConflict and runs nothing", func(c *check) { stopSpends(c, c.chat("a"), procmgr.Kill) }},
-	{"of the host itself", "a stop of an ID that nobody has used spends it, also where the host itself is asked", func(c *check) { stopSpends(c, c.host, procmgr.Terminate) }},
-	{"interrupt before the start", "Interrupt of an ID that the chat has not used is ErrNotFound, and leaves it unused", stopInterrupt},
+	{"terminate before the start", "Terminate of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check) { stopSpends(c, c.chat("a"), procmgr.Terminate) }},
+	{"kill before the start", "Kill of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check) { stopSpends(c, c.chat("a"), procmgr.Kill) }},
+	{"of the host itself", "a stop of an unused ID spends the ID, even if the host itself is asked", func(c *check) { stopSpends(c, c.host, procmgr.Terminate) }},
+	{"interrupt before the start", "Interrupt of an ID that the chat has not used fails with ErrNotFound, and leaves the ID unused", stopInterrupt},
 	{"one chat's alone", "a stop spends an ID in its own chat and in no other", stopOwnChat},
-	{"in a race", "a stop cannot be overtaken by the start that it was meant for: when both have returned, nothing runs", stopRace},
+	{"in a race", "the start that a stop is meant for cannot overtake it: when both have returned, nothing runs", stopRace},
 }
 
 func stopSpends(c *check, m procmgr.Manager, sig procmgr.Signal) {
@@ -32,7 +32,7 @@ func stopSpends(c *check, m procmgr.Manager, sig procmgr.Signal) {
 		c.errorf("Start with an ID that %s had spent ran its command", sig)
 	}
 	_, err := c.tryRead(m, req.ID, procmgr.OutputRequest{})
-	c.is(err, procmgr.ErrNotFound, "Output of an ID that was spent and never a process")
+	c.is(err, procmgr.ErrNotFound, "Output of an ID that was spent and never had a process")
 }
 
 func stopInterrupt(c *check) {
@@ -41,7 +41,7 @@ func stopInterrupt(c *check) {
 	req.Wait = c.long
 	c.is(c.trySignal(m, req.ID, procmgr.Interrupt), procmgr.ErrNotFound, "interrupt of an ID that was never used")
 	if _, err := c.tryStart(m, req); err != nil {
-		c.errorf("Start with an ID that only an interrupt had named failed: %v", err)
+		c.errorf("Start with an ID that was only interrupted before failed: %v", err)
 	}
 	c.ranOnce(runs(), "interrupt, then Start")
 }
@@ -82,7 +82,7 @@ func stopRace(c *check) {
 				c.errorf("Start and Kill of one ID at the same instant succeeded, and the process is %q, ended by %q", p.State, p.EndedBy)
 			}
 		default:
-			c.errorf("Start and Kill of one ID at the same instant ended with %s and %s: either the process is killed, or the Start is a conflict and the Kill finds nothing",
+			c.errorf("Start and Kill of one ID at the same instant returned %s and %s: either the process is killed, or the Start is a conflict and the Kill finds no process",
 				told(startErr), told(stopErr))
 		}
 	}
@@ -94,7 +94,7 @@ func stopRace(c *check) {
 	if c.failed() {
 		return
 	}
-	// Nobody else may hold the line.
+	// No other process may hold the FIFO.
 	holder := c.begin(m, life.hold()+sleeps).Process.ID
 	life.watch()
 	c.signal(m, holder, procmgr.Kill)

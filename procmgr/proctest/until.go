@@ -9,22 +9,22 @@ import (
 )
 
 var untilCases = []testCase{
-	{"what is there already", "Until returns at once where output from From on matches already, without a wait as well", untilThere},
-	{"what arrives later", "Until returns as soon as a line matches that arrives during the wait", untilLater},
-	{"line by line", "Until is matched line by line, its anchors are a line's, and no match goes over lines", untilLines},
+	{"what is there already", "Until returns at once if output from From on already matches, even without a wait", untilThere},
+	{"what arrives later", "Until returns as soon as a line that arrives during the wait matches", untilLater},
+	{"line by line", "Until matches line by line: ^ and $ are the ends of a line, and no match spans two lines", untilLines},
 	{"the unfinished line", "Until sees the unfinished last line: a prompt has no newline", untilUnfinished},
-	{"any new output", "Until \".\" is any new output, an empty line included, and nothing that was there before From", untilAny},
-	{"beyond the end", "where From lies beyond the end, Until sees what is printed from the call on", untilBeyond},
-	{"before From", "Until does not see what stands before From", untilBefore},
-	{"first 4 KiB of a line", "Until sees each line's first 4 KiB, and no more of it", untilLongLine},
+	{"any new output", "Until \".\" matches any new output, even an empty line, and no output before From", untilAny},
+	{"beyond the end", "if From lies beyond the end, Until sees the output from the call on", untilBeyond},
+	{"before From", "Until does not see the output before From", untilBefore},
+	{"first 4 KiB of a line", "Until sees the first 4 KiB of each line, and no more", untilLongLine},
 	{"ends with the process", "a wait with Until ends with the process, and says whether the last output matched", untilEnds},
-	{"what is dropped meanwhile", "Until sees every line that arrives during the wait, also one that falls out of what is kept", untilFlood},
+	{"what is dropped meanwhile", "Until sees every line that arrives during the wait, even if the host then drops the line from the output it keeps", untilFlood},
 	{"several at once", "each wait has an Until of its own", untilSeveral},
-	{"refuses", "a pattern that is no RE2 expression, that has over 256 bytes, or that compiles to over 1,000 instructions is ErrInvalid", untilRefuses},
+	{"refuses", "Until fails with ErrInvalid if the pattern is no RE2 expression, has over 256 bytes, or compiles to over 1,000 instructions", untilRefuses},
 }
 
-// untils reads with each pattern, and fails where it does not match as it is
-// to. It waits for what is to match alone.
+// untils reads with each pattern, and fails if the result is not the wanted
+// one. It waits only for a pattern that must match.
 func (c *check) untils(m procmgr.Manager, id string, tests []untilTest) {
 	c.Helper()
 	for _, tt := range tests {
@@ -34,7 +34,7 @@ func (c *check) untils(m procmgr.Manager, id string, tests []untilTest) {
 		}
 		began := time.Now()
 		out := c.read(m, id, req)
-		c.prompt(began, fmt.Sprintf("Until %q from %d on has its match in what was printed, and waited on", tt.pattern, tt.from))
+		c.prompt(began, fmt.Sprintf("Until %q from %d on matches output that was already there, and the wait went on", tt.pattern, tt.from))
 		if out.Matched != tt.want {
 			c.errorf("Until %q from %d on: Matched is %v, not %v; output %s", tt.pattern, tt.from, out.Matched, tt.want, excerpt(out.Text))
 		}
@@ -57,7 +57,7 @@ func untilThere(c *check) {
 		}
 		out := c.read(m, id, procmgr.OutputRequest{Until: "^listening"})
 		if !out.Matched {
-			c.errorf("without a wait, what was printed matches and Matched is false; state %q", out.Process.State)
+			c.errorf("the output already matches Until, and without a wait Matched is false; state %q", out.Process.State)
 		}
 		c.text(out, "listening on 80\nready\n")
 	}
@@ -116,7 +116,7 @@ func untilAny(c *check) {
 	answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: p.end, Until: ".", Wait: c.long})
 	p.tell("echo")
 	out := c.of(answers)
-	c.prompt(began, "an empty line was printed, and Until \".\" waited on")
+	c.prompt(began, "an empty line was printed, and the wait for Until \".\" went on")
 	if !out.Matched || out.Text != "\n" {
 		c.errorf("an empty line was printed, and Until \".\" returned %q, Matched %v", out.Text, out.Matched)
 	}
@@ -124,11 +124,12 @@ func untilAny(c *check) {
 
 func untilBeyond(c *check) {
 	m := c.chat("a")
-	// It goes on printing, for a wait that begins late has only what comes then.
+	// It goes on printing, because a wait that begins late sees only later
+	// lines.
 	p := c.begin(m, "echo ready; while sleep 0.05; do echo needle; done").Process
 	out := c.read(m, p.ID, procmgr.OutputRequest{From: 1 << 40, Until: "^needle$", Wait: c.long})
 	if !out.Matched || !strings.HasPrefix(out.Text, "needle\n") {
-		c.errorf("a line was printed after a call with a From beyond the end, and its Until returned %q, Matched %v", out.Text, out.Matched)
+		c.errorf("From lay beyond the end, a line was printed after the call, and Until returned %q, Matched %v", out.Text, out.Matched)
 	}
 }
 
@@ -144,7 +145,7 @@ func untilBefore(c *check) {
 	out = c.of(answers)
 	c.prompt(began, "a line has matched Until and the wait went on")
 	if !out.Matched || out.Text != "another needle\n" {
-		c.errorf("Until was to find the needle behind From, and returned %q, Matched %v", out.Text, out.Matched)
+		c.errorf("Until had to find the needle after From, and returned %q, Matched %v", out.Text, out.Matched)
 	}
 }
 
@@ -179,8 +180,8 @@ func untilEnds(c *check) {
 
 func untilFlood(c *check) {
 	m := c.chat("a")
-	// No call tells when a wait of another has begun. So the line may be gone
-	// before it has, and then it gets more time in another attempt.
+	// No call tells when the wait of another call has begun. So the line may be
+	// gone before the wait begins, and then another attempt gets more time.
 	for d := 20 * time.Millisecond; ; d *= 3 {
 		p := c.puppet(m)
 		answers := c.reading(c.ctx, m, p.id, procmgr.OutputRequest{From: p.end, Until: "^needle$", Wait: c.long})
@@ -192,7 +193,7 @@ func untilFlood(c *check) {
 			return
 		}
 		if d >= time.Second || d >= c.long {
-			c.errorf("a line matched Until during the wait and was followed by more than is kept, and Matched is false; state %q", out.Process.State)
+			c.errorf("a line matched Until during the wait, more output followed than the host keeps, and Matched is false; state %q", out.Process.State)
 			return
 		}
 	}
@@ -210,7 +211,7 @@ func untilSeveral(c *check) {
 		p.tell(fmt.Sprintf("echo line %d", i))
 		out := c.of(answers)
 		if want := fmt.Sprintf("line %d\n", i); !out.Matched || !strings.HasSuffix(out.Text, want) {
-			c.errorf("of several waits the one for %q returned %q, Matched %v", want, out.Text, out.Matched)
+			c.errorf("one of several waits, the one for %q, returned %q, Matched %v", want, out.Text, out.Matched)
 		}
 	}
 	c.prompt(began, "lines have matched Until and their waits went on")
@@ -235,6 +236,6 @@ func untilRefuses(c *check) {
 		}
 	}
 	if out := c.read(m, running, procmgr.OutputRequest{Until: "ready|" + strings.Repeat("x", 250), Wait: c.long}); !out.Matched {
-		c.errorf("a pattern of 256 bytes matches what was printed, and Matched is false")
+		c.errorf("a pattern of 256 bytes matches the output, and Matched is false")
 	}
 }

@@ -9,32 +9,32 @@ import (
 )
 
 var waitCases = []testCase{
-	{"ends at the exit", "a wait ends as soon as the process changes its state", waitExit},
-	{"ends at the time", "a wait returns at the latest when its time is up, and ends nothing but itself", waitTime},
-	{"the longest", "a wait may be as long as a Duration can be", waitLongest},
-	{"after the exit", "a wait for what has exited ends at once", waitAfterExit},
-	{"many at once", "a change of the state ends the waits of all that wait", waitMany},
-	{"context ends", "a ctx that ends bounds the call: a wait returns its error, and the process lives on", waitCanceled},
-	{"context ended before", "a wait with a ctx that has ended returns its error at once", waitEndedContext},
+	{"ends at the exit", "a wait ends as soon as the state of the process changes", waitExit},
+	{"ends at the time", "a wait returns when its time is up at the latest, and does not end the process", waitTime},
+	{"the longest", "a wait may be as long as the longest time.Duration", waitLongest},
+	{"after the exit", "a wait for an exited process ends at once", waitAfterExit},
+	{"many at once", "a change of the state ends all waits for the process", waitMany},
+	{"context ends", "ctx bounds the call: if it ends, a wait returns its error, and the process lives on", waitCanceled},
+	{"context ended before", "a wait with a ctx that has already ended returns its error at once", waitEndedContext},
 }
 
-// An answer is what a call in another goroutine has returned.
+// An answer is the result of a call in another goroutine.
 type answer struct {
 	out procmgr.Output
 	err error
 }
 
-// reading is a read in another goroutine, which sends its answer.
+// reading reads in another goroutine, and sends the answer.
 func (c *check) reading(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) <-chan answer {
 	answers := make(chan answer, 1)
-	go func() { // waited for by who receives
+	go func() { // the receiver of the answer waits for it
 		out, err := c.tryReadIn(ctx, m, id, req)
 		answers <- answer{out, err}
 	}()
 	return answers
 }
 
-// of is the Output of an answer without an error.
+// of returns the Output of an answer, which must have no error.
 func (c *check) of(answers <-chan answer) procmgr.Output {
 	c.Helper()
 	a := <-answers
@@ -55,7 +55,7 @@ func waitExit(c *check) {
 	c.exit(out.Process, 7, "", procmgr.CauseExit)
 	c.text(out, "ready\nlast words\n")
 	if out.Matched {
-		c.errorf("a wait without Until says that it matched")
+		c.errorf("a wait had no Until, and Matched is true")
 	}
 }
 
@@ -71,7 +71,7 @@ func waitTime(c *check) {
 		}
 		c.prompt(began, "a wait did not end at its time")
 		if out.Matched {
-			c.errorf("the time of a wait with Until %q was up, and it says that it matched", until)
+			c.errorf("the time of a wait with Until %q was up, and Matched is true", until)
 		}
 		c.text(out, "ready\n")
 		c.lives(m, id, "after the time of a wait was up")
@@ -131,7 +131,7 @@ func waitMany(c *check) {
 	for _, answers := range all {
 		c.exit(c.of(answers).Process, 2, "", procmgr.CauseExit)
 	}
-	c.prompt(began, "the process has exited and some of those that wait for it waited on")
+	c.prompt(began, "the process has exited and some of the waits for it went on")
 }
 
 func waitCanceled(c *check) {
@@ -141,18 +141,18 @@ func waitCanceled(c *check) {
 		ctx, cancel := context.WithCancel(c.ctx)
 		began := time.Now()
 		answers := c.reading(ctx, m, p.id, procmgr.OutputRequest{Wait: c.long, Until: until})
-		c.look(m, p.id) // takes as long as the wait to begin, more or less
+		c.look(m, p.id) // takes about as long as the wait takes to begin
 		cancel()
 		a := <-answers
 		c.is(a.err, context.Canceled, "a wait with Until %q whose ctx ended", until)
-		c.prompt(began, "the ctx of a wait has ended and it went on")
+		c.prompt(began, "the ctx of a wait has ended and the wait went on")
 
 		ctx, cancel = context.WithTimeout(c.ctx, 30*time.Millisecond)
 		began = time.Now()
 		_, err := c.tryReadIn(ctx, m, p.id, procmgr.OutputRequest{Wait: c.long, Until: until})
 		cancel()
 		c.is(err, context.DeadlineExceeded, "a wait with Until %q whose ctx had a deadline", until)
-		c.prompt(began, "the deadline of a wait's ctx has passed and it went on")
+		c.prompt(began, "the deadline of a wait's ctx has passed and the wait went on")
 	}
 	p.tell("echo alive; exit 3")
 	out := c.ended(m, p.id)
