@@ -8,9 +8,10 @@ import (
 	"syscall"
 )
 
-// An interrupter makes Ctrl-C stop the commands that run, of which the model is
-// told, and end the loop where none runs, or where they are being stopped
-// already. It is safe for concurrent use.
+// An interrupter handles Ctrl-C. If commands run, Ctrl-C stops them, and the
+// model reads about it. If no command runs, or if the commands are already
+// being stopped, Ctrl-C ends the loop. An interrupter is safe for concurrent
+// use.
 type interrupter struct {
 	end context.CancelFunc // ends the loop
 
@@ -18,9 +19,9 @@ type interrupter struct {
 	stop context.CancelFunc
 }
 
-// watch interrupts on signals until the returned function is called, which
-// waits for the goroutine. Whatever else would end the program ends the loop, so
-// that nothing is left running.
+// watch handles signals until the returned function is called. That function
+// waits for the goroutine. Every other signal that would end the program ends
+// the loop, so that nothing is left running.
 func (i *interrupter) watch() (unwatch func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
@@ -52,8 +53,8 @@ func (i *interrupter) interrupt() {
 	i.stop = nil
 }
 
-// commands returns a context for the commands of one answer, and what to call
-// when they are done.
+// commands returns a context for the commands of one answer, and a function to
+// call when they are done.
 func (i *interrupter) commands(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	i.set(cancel)

@@ -22,28 +22,28 @@ import (
 
 const (
 	maxTries  = 5        // requests for one answer
-	maxAnswer = 32 << 20 // bytes of one
+	maxAnswer = 32 << 20 // bytes of one answer
 	maxQuoted = 500      // bytes of an error that are shown
 )
 
-// A loop has a model work: it asks the model, carries out the calls in its
-// answer, sends the results and asks again, until an answer calls nothing.
+// A loop lets a model work. It asks the model, carries out the calls in the
+// answer, sends the results and asks again, until an answer has no call.
 type loop struct {
-	url, key, model string       // where the model is, such as http://127.0.0.1:8080/v1
+	url, key, model string       // the endpoint, such as http://127.0.0.1:8080/v1, and its model
 	client          *http.Client // nil is http.DefaultClient
 	firstPause      time.Duration
 	maxTurns        int
 
 	tools     *toolset.Set
-	functions []function      // the tools as the endpoint wants them
-	parallel  map[string]bool // by a tool's name, whether its calls may run beside others
+	functions []function      // the tools in the form of the endpoint
+	parallel  map[string]bool // for each tool: whether its calls may run beside other calls
 	stop      *interrupter
 	show      *transcript
 
 	messages []any // the conversation; it only grows
 }
 
-// The parts of a chat completion that a loop needs.
+// These types are the parts of a chat completion that a loop needs.
 type (
 	function struct {
 		Type     string `json:"type"`
@@ -62,25 +62,26 @@ type (
 		ID       string `json:"id"`
 		Function struct {
 			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"` // a string with JSON in it, from some servers the object itself
+			Arguments json.RawMessage `json:"arguments"` // a string that contains JSON; some servers send the object itself
 		} `json:"function"`
 	}
 	answer struct {
 		finish string
 		words  string
 		calls  []call
-		// raw is the message as it came, and goes back like that: what else is
-		// in it, such as signatures of thoughts, some endpoints insist on.
+		// raw is the message as it came, and goes back unchanged. It may have
+		// more fields, such as signatures of thoughts, and some endpoints
+		// insist on them.
 		raw json.RawMessage
 	}
 )
 
 // newLoop returns a loop whose commands run on a manager. The caller fills in
-// where the model is.
+// the endpoint.
 func newLoop(manager procmgr.Manager, stop *interrupter, show *transcript) *loop {
 	l := &loop{firstPause: time.Second, maxTurns: 50, parallel: make(map[string]bool), stop: stop, show: show}
 	l.tools = toolset.New(toolset.Static(manager), &toolset.Options{
-		// A process has the ID of its call, see carryOut.
+		// The ID of a process is the ID of its call; see carryOut.
 		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
 	})
 	for _, def := range l.tools.Definitions() {
@@ -92,7 +93,7 @@ func newLoop(manager procmgr.Manager, stop *interrupter, show *transcript) *loop
 	return l
 }
 
-// run works on a prompt until the model has nothing more to call.
+// run works on a prompt until an answer of the model has no call.
 func (l *loop) run(ctx context.Context, prompt string) error {
 	l.messages = append(l.messages, message{Role: "user", Content: prompt})
 	for range l.maxTurns {
@@ -116,24 +117,25 @@ func (l *loop) run(ctx context.Context, prompt string) error {
 	return xerrors.Errorf("the model has not come to an end in %d turns", l.maxTurns)
 }
 
-// carryOut makes the calls of the answer at a place in the conversation, and
-// returns their results in the same order. Those that only read run beside the
-// others; the others run one after the other, since they may depend on it.
+// carryOut carries out the calls of an answer and returns their results in the
+// same order. Calls that only read run beside the others. The others run one
+// after the other, because a call may depend on the call before it.
 //
-// The place makes the IDs of the calls, and so of the processes: whoever carries
-// out the same answer again, since it has lost the results, gets the processes
-// of the first time and runs nothing twice. The endpoint's own IDs will not do.
-// Some endpoints number the calls of each answer from 0 again.
+// The ID of a call, and so of its process, is made from the answer's place in
+// the conversation. If a loop has lost the results and carries out the same
+// answer again, it gets the processes of the first time and runs nothing twice.
+// The IDs of the endpoint will not do: some endpoints number the calls of each
+// answer from 0.
 func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
 	ctx, done := l.stop.commands(ctx)
 	defer done()
 	results := make([]message, len(a.calls))
-	var beside sync.WaitGroup // of this call; it waits for all
+	var beside sync.WaitGroup // the goroutines of this call; Wait below waits for all
 	for i, c := range a.calls {
 		l.show.call(c)
 		results[i] = message{Role: "tool", ToolCallID: c.ID}
 		if a.finish == "length" || a.finish == "content_filter" {
-			// A command that was cut is another command.
+			// Half of a command is another command.
 			results[i].Content = `{"success":false,"error":"not carried out, since your answer was cut off before its end; call again, with less at once"}`
 			continue
 		}
@@ -157,9 +159,9 @@ func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
 	return results
 }
 
-// ask sends the conversation and returns the model's answer to it. Where that
-// fails it tries again: nothing runs in here, and the results of what has run
-// are in the conversation, so that no command runs twice.
+// ask sends the conversation and returns the model's answer. If a request
+// fails, it tries again. No command runs twice: ask runs none, and the results
+// of earlier commands are in the conversation.
 func (l *loop) ask(ctx context.Context) (answer, error) {
 	body, err := json.Marshal(map[string]any{"model": l.model, "messages": l.messages, "tools": l.functions})
 	if err != nil {
@@ -183,10 +185,10 @@ func (l *loop) ask(ctx context.Context) (answer, error) {
 	}
 }
 
-// A passingError is one that may be gone at the next try.
+// A passingError is an error that may be gone at the next try.
 type passingError struct {
 	error
-	after time.Duration // what the endpoint asks to wait
+	after time.Duration // how long the endpoint asks to wait
 }
 
 func (e *passingError) Unwrap() error { return e.error }
@@ -213,7 +215,7 @@ func (l *loop) post(ctx context.Context, body []byte) (answer, error) {
 	if res.StatusCode != http.StatusOK {
 		err = xerrors.Errorf("the endpoint answered %s: %.*s", res.Status, maxQuoted, bytes.TrimSpace(data))
 		if res.StatusCode == http.StatusRequestTimeout || res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 {
-			seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 where it has none, or a date
+			seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 if the header is missing or a date
 			err = &passingError{error: err, after: time.Duration(seconds) * time.Second}
 		}
 		return answer{}, err

@@ -1,17 +1,19 @@
-// Command customloop is an agent without a framework: net/http, and the tools
-// of package toolset. It works with any endpoint for chat completions as OpenAI
-// has them, hosted or on your own machine.
+// Command customloop is an agent without a framework: it needs only net/http
+// and the tools of package toolset. It works with any endpoint that offers chat
+// completions like those of OpenAI, hosted or on your own machine.
 //
 //	go run ./examples/customloop
 //	go run ./examples/customloop -base-url http://127.0.0.1:8080/v1 -model qwen3 'Do the tests pass?'
 //
 // Without -base-url it starts an endpoint of its own, where a script plays the
-// model; that one is overloaded once, so that the loop has to ask again. The key
-// for a real endpoint is taken from OPENAI_API_KEY. Commands do not get it: by
-// default a manager withholds from their environment what looks like a secret.
+// model. That endpoint is overloaded once, so that the loop has to ask again.
+// The key for a real endpoint comes from OPENAI_API_KEY. Commands do not get
+// the key: by default, a manager withholds variables that look like secrets
+// from them.
 //
-// Ctrl-C stops the commands that run, and the model is told; where none runs, or
-// at the second time, it ends the program, and everything that it has started.
+// Ctrl-C stops the commands that run, and the model reads about it. If no
+// command runs, or at the second Ctrl-C, it ends the program and everything
+// that the program has started.
 //
 // The loop to copy is in loop.go, with interrupt.go for Ctrl-C.
 package main
@@ -30,7 +32,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// system is what a real model is told first.
+// system is the first message to a real model.
 const system = "You work for a developer, in a directory of theirs, by running commands. " +
 	"Do what you are asked for, see that it works, and report in a few sentences."
 
@@ -86,7 +88,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	})
 }
 
-// play has the script work on its task. Whatever comes of it, no file is left.
+// play lets the script work on its task. No file is left, even if it fails.
 func play(ctx context.Context, stop *interrupter, show *transcript) (err error) {
 	dir, err := os.MkdirTemp("", "customloop-")
 	if err != nil {

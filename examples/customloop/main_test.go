@@ -25,10 +25,10 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
 
-// long is a wait that a test reaches only where something is wrong.
+// long is a wait that ends earlier, unless something is wrong.
 const long = 30 * time.Second
 
-// TestMain has the test binary be the program, where a test starts it as such.
+// TestMain lets the test binary play the program, if a test starts it as such.
 func TestMain(m *testing.M) {
 	if os.Getenv("CUSTOMLOOP_CHILD") != "" {
 		main()
@@ -55,14 +55,14 @@ func TestTranscript(t *testing.T) {
 	require.Equal(t, string(want), out.String(), "go test -update writes %s anew", golden)
 }
 
-// oneRun is a model that runs one command, of which each run leaves a line.
+// oneRun is a model that runs one command. Each run of it leaves a line.
 var oneRun = []scene{
 	{says: "I run it.", calls: []scripted{execute("echo run >> ledger", `"exit_code":0`)}},
 	{says: "It has run."},
 }
 
-// Whatever becomes of the requests, the command runs once, and the model gets
-// its result once.
+// However the requests fail, the command runs once, and the model gets its
+// result once.
 func TestRetry(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -94,7 +94,7 @@ func TestRetry(t *testing.T) {
 			fail: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "1000")
 				_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"call_0","type":"func`)
-				_ = http.NewResponseController(w).Flush() // it can, being net/http's own
+				_ = http.NewResponseController(w).Flush() // the ResponseWriter of net/http can flush
 				panic(http.ErrAbortHandler)
 			},
 			want: "unexpected EOF",
@@ -120,7 +120,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// What will not get better by itself is told at once.
+// The loop reports an error at once if another try cannot help.
 func TestNoRetry(t *testing.T) {
 	for _, test := range []struct {
 		name, body, want string
@@ -144,8 +144,8 @@ func TestNoRetry(t *testing.T) {
 	}
 }
 
-// A loop that has lost the results of an answer carries it out again, and runs
-// nothing twice. The same command of another answer does run.
+// A loop that has lost the results of an answer carries it out again and runs
+// nothing twice. The same command in another answer does run.
 func TestReplay(t *testing.T) {
 	s := newStage(t, nil)
 	a := answer{finish: "tool_calls", calls: []call{newCall(t, "execute", map[string]any{"command": "echo run >> ledger; echo done"})}}
@@ -160,7 +160,7 @@ func TestReplay(t *testing.T) {
 	require.Equal(t, "run\nrun\n", s.read(t, "ledger"))
 }
 
-// A command of an answer that was cut may be half of a command.
+// If an answer was cut, its command may be half of a command.
 func TestCutAnswer(t *testing.T) {
 	s := newStage(t, nil)
 	results := s.loop.carryOut(t.Context(), 1, answer{
@@ -171,7 +171,7 @@ func TestCutAnswer(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(s.dir, "ledger"))
 }
 
-// Arguments come as a string, and from some servers as an object.
+// Arguments come as a string. Some servers send an object.
 func TestArguments(t *testing.T) {
 	s := newStage(t, nil)
 	for _, arguments := range []string{`"{\"command\":\"echo good\"}"`, `{"command":"echo good"}`} {
@@ -184,8 +184,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A call that only reads runs beside one that comes after it, and the results
-// are in the order of the calls all the same.
+// A call that only reads runs beside a call after it. The results still have
+// the order of the calls.
 func TestParallel(t *testing.T) {
 	s := newStage(t, nil)
 	started := s.loop.carryOut(t.Context(), 1, answer{calls: []call{newCall(t, "execute", map[string]any{
@@ -207,7 +207,7 @@ func TestMaxTurns(t *testing.T) {
 	require.ErrorContains(t, s.loop.run(t.Context(), "Go on."), "not come to an end in 2 turns")
 }
 
-// stopped is a model that is told that its command was stopped.
+// stopped is a model that reads that its command was stopped.
 var stopped = []scene{
 	{says: "I wait.", calls: []scripted{{
 		tool:      "execute",
@@ -230,8 +230,8 @@ func TestInterruptCommand(t *testing.T) {
 	requireNothingRuns(t, tmp)
 }
 
-// Ctrl-C ends the loop where no command runs, and with it what is in the
-// background.
+// If no command runs, Ctrl-C ends the loop, and with it the background
+// processes.
 func TestInterruptLoop(t *testing.T) {
 	tmp := scratch(t)
 	asked := make(chan struct{})
@@ -247,7 +247,7 @@ func TestInterruptLoop(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		if bytes.Contains(body, []byte(`"role":"tool"`)) {
 			once.Do(func() { close(asked) })
-			<-release // a model that thinks for long
+			<-release // a model that takes long to answer
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -347,7 +347,7 @@ func newCall(t *testing.T, tool string, arguments map[string]any) call {
 	return c
 }
 
-// program starts this program in a directory, with an endpoint's model.
+// program starts this program in a directory, with the model of an endpoint.
 func program(t *testing.T, dir, endpoint string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-base-url", endpoint+"/v1", "-model", "any", "Go on.")
@@ -360,7 +360,7 @@ func program(t *testing.T, dir, endpoint string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-// waitFor waits for a file.
+// waitFor waits until a file exists.
 func waitFor(t *testing.T, name string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -369,7 +369,7 @@ func waitFor(t *testing.T, name string) {
 	}, long, 5*time.Millisecond, name)
 }
 
-// scratch has temporary files made in a directory of the test's own.
+// scratch gives the test a directory of its own for temporary files.
 func scratch(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -380,8 +380,8 @@ func scratch(t *testing.T) string {
 	return tmp
 }
 
-// requireNothingLeft fails where a file is left in tmp, or a process whose
-// temporary directory that is.
+// requireNothingLeft fails if a file is left in tmp, or a process that uses tmp
+// for its temporary files.
 func requireNothingLeft(t *testing.T, tmp string) {
 	t.Helper()
 	left, err := os.ReadDir(tmp)
@@ -390,13 +390,14 @@ func requireNothingLeft(t *testing.T, tmp string) {
 	requireNothingRuns(t, tmp)
 }
 
-// requireNothingRuns looks for processes. Only Linux tells of them.
+// requireNothingRuns fails if a process uses tmp. Only Linux shows the
+// processes.
 func requireNothingRuns(t *testing.T, tmp string) {
 	t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, name := range environs {
-		environ, _ := os.ReadFile(name) // it may have gone
+		environ, _ := os.ReadFile(name) // the process may have ended
 		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
 	}
 }

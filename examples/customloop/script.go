@@ -13,16 +13,17 @@ import (
 )
 
 // A script plays a model behind an endpoint for chat completions. Like a real
-// one it remembers nothing: what it knows is in the request.
+// model it remembers nothing: it knows only the request.
 type script struct {
 	scenes []scene
 	busyAt int // the answer before which it is overloaded once; 0: never
 
 	mu   sync.Mutex // guards busy
-	busy bool       // it has been overloaded
+	busy bool       // it has been overloaded once
 }
 
-// A scene is one answer of the model, and what its calls should come to.
+// A scene is one answer of the model, with the results that its calls must
+// have.
 type scene struct {
 	says  string
 	calls []scripted
@@ -31,7 +32,7 @@ type scene struct {
 type scripted struct {
 	tool      string
 	arguments map[string]any // "SERVER" is the ID of the last background process
-	result    string         // what has to be in the result
+	result    string         // a text that the result must contain
 }
 
 // start serves the script on loopback, until the returned function is called.
@@ -66,7 +67,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	var results []string // those of the last answer
+	var results []string // the results of the last answer
 	turn, server := 0, ""
 	for _, m := range req.Messages {
 		switch m.Role {
@@ -93,7 +94,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply(w, s.scenes[turn], server)
 }
 
-// overloaded reports whether to refuse an answer this once.
+// overloaded reports whether to refuse this answer, which it does once.
 func (s *script) overloaded(turn int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +103,8 @@ func (s *script) overloaded(turn int) bool {
 	return refuse
 }
 
-// check says what is wrong with the results of the answer before, or with the
-// tools that the model is given.
+// check returns an error if the results of the last answer are wrong, or if the
+// model lacks a tool.
 func (s *script) check(turn int, results []string, tools []function) error {
 	if turn >= len(s.scenes) {
 		return errors.New("the script is over")
@@ -144,7 +145,7 @@ func reply(w http.ResponseWriter, sc scene, server string) {
 			return
 		}
 		calls = append(calls, map[string]any{
-			"id":   fmt.Sprintf("call_%d", i), // from 0 in each answer, as some servers do
+			"id":   fmt.Sprintf("call_%d", i), // from 0 in each answer, as with some servers
 			"type": "function",
 			"function": map[string]any{
 				"name":      c.tool,
@@ -169,5 +170,5 @@ func refuse(w http.ResponseWriter, status int, err error) {
 func send(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who has gone asks again
+	_ = json.NewEncoder(w).Encode(v) // a client that has gone asks again
 }

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 )
 
-// The task that the script works on.
+// task is the task of the script.
 const task = "Our greeter's test fails. Mend it, and show that the server greets as well. Leave nothing running."
 
-// project is what the task is about.
+// project holds the files of the task.
 var project = map[string]string{
 	"greet.sh": `echo "Hello, $2!"
 `,
@@ -40,7 +40,7 @@ func writeProject(dir string) error {
 	return nil
 }
 
-// scenes is how the script works on the task.
+// scenes are the steps of the script.
 var scenes = []scene{
 	{
 		says:  "First the test, to see how it fails.",
@@ -98,7 +98,7 @@ var scenes = []scene{
 	{says: "Done: greet.sh took its second argument instead of the first. The test passes, the server greets, and nothing is left running."},
 }
 
-// execute is a command in the foreground.
+// execute returns a command in the foreground.
 func execute(command, result string) scripted {
 	return scripted{tool: "execute", arguments: map[string]any{"command": command}, result: result}
 }

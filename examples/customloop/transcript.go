@@ -14,16 +14,16 @@ import (
 const (
 	width                  = dialogue.Width
 	column dialogue.Column = 8
-	ends                   = 6 // lines of a long output that are shown of its beginning and of its end
+	ends                   = 6 // lines that are shown of the beginning and of the end of a long output
 )
 
-// A transcript prints a conversation. It leaves out the middle of a long output,
-// which the model reads.
+// A transcript prints a conversation. It leaves out the middle of a long
+// output, which the model does read.
 type transcript struct{ out io.Writer }
 
 func (t *transcript) user(text string) { t.print("user", column.Wrap(text)...) }
 
-// words prints what the model says.
+// words prints the words of the model.
 func (t *transcript) words(text string) {
 	t.print("", "\n")
 	for paragraph := range strings.Lines(text) {
@@ -45,8 +45,8 @@ func (t *transcript) call(c call) {
 	t.print("call", lines...)
 }
 
-// result prints what the model reads: how the process stands, its output behind
-// bars, and the words of the tool.
+// result prints a result as the model reads it: the state of the process, its
+// output after bars, and the messages of the tool.
 func (t *transcript) result(content string) {
 	var res struct {
 		Output    string `json:"output"`
@@ -93,14 +93,13 @@ func (t *transcript) result(content string) {
 	t.print("result", lines...)
 }
 
-// retry prints why the model is asked once more, and when.
+// retry prints why the model is asked again, and when.
 func (t *transcript) retry(err error, wait time.Duration) {
 	told := fmt.Sprintf("(%v; asking once more in %v, nothing is run again)", err, wait)
 	t.print("", append([]string{"\n"}, column.Wrap(told)...)...)
 }
 
-// print prints texts beside a label. Whoever cannot be written to is told by
-// SIGPIPE.
+// print prints texts beside a label. If a write fails, SIGPIPE ends the loop.
 func (t *transcript) print(label string, texts ...string) {
 	_ = column.Print(t.out, label, texts...)
 }

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// helloName is the name under which this program is the web server, and its
-// client, of the project that the model makes.
+// helloName is the second name of this program. Under that name it is the web
+// server of the project that the model makes, and the client of that server.
 const helloName = "hello"
 
 const (
-	// warmUp is how long the server takes until it listens: longer than
+	// warmUp is how long the server takes until it listens. That is longer than
 	// execute watches a command that it has started in the background.
 	warmUp = 800 * time.Millisecond
-	// reportTime is how long the server takes for its report: longer than the
-	// model at first waits for it.
+	// reportTime is how long the server takes for its report. That is longer
+	// than the model waits for the report at first.
 	reportTime = 2500 * time.Millisecond
 	logLines   = 40_000
 )
@@ -68,7 +68,7 @@ func routes() http.Handler {
 	})
 	mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintln(w, "report: counting")
-		_ = http.NewResponseController(w).Flush() // it can, being net/http's own
+		_ = http.NewResponseController(w).Flush() // the ResponseWriter of net/http can flush
 		time.Sleep(reportTime)
 		_, _ = fmt.Fprintln(w, "report: 1 page, all of it good")
 	})
@@ -78,7 +78,7 @@ func routes() http.Handler {
 	})
 }
 
-// get prints what a URL has as it comes.
+// get prints the body of a URL as it arrives.
 func get(url string) error {
 	res, err := http.Get(url)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Command quickstart shows what a model does with the tools of toolproc. It is
-// a real agent of charm.land/fantasy with the four tools, on processes of this
-// machine; only the language model is played by a script, so that no key and no
-// server is needed. It prints what is said, called and answered, and fails
-// where anything comes out otherwise than expected.
+// Command quickstart shows how a model uses the tools of toolproc. It runs a
+// real agent of charm.land/fantasy with the four tools, and the processes run
+// on this machine. Only the language model is a script, so that you need no key
+// and no server. The program prints each message, call and result, and fails if
+// a result is not the expected one.
 //
 //	go run ./examples/quickstart
 package main
@@ -37,9 +37,9 @@ func main() {
 
 // quickstart returns the exit code.
 func quickstart() int {
-	// Commands do not get the terminal's Ctrl-C, and by default it would end this
-	// program without its deferred Close. So do the end of the terminal (SIGHUP),
-	// and of the reader in "quickstart | head" (SIGPIPE).
+	// Commands do not get the Ctrl-C of the terminal. By default, Ctrl-C would end
+	// this program without its deferred Close. So would the end of the terminal
+	// (SIGHUP), and of the reader in "quickstart | head" (SIGPIPE).
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 	if err := run(ctx, os.Stdout); err != nil {
@@ -49,8 +49,8 @@ func quickstart() int {
 	return 0
 }
 
-// run plays the whole conversation. Whatever comes of it, nothing runs and no
-// file is left when it returns.
+// run plays the whole conversation. When it returns, nothing runs and no file
+// is left, even if it fails.
 func run(ctx context.Context, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "quickstart-")
 	if err != nil {
@@ -62,7 +62,7 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, manager.Close()) }() // before dir goes
+	defer func() { err = errors.Join(err, manager.Close()) }() // before dir is removed
 
 	if err := installHello(dir); err != nil {
 		return err
@@ -88,8 +88,9 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	return t.end(ctx, manager)
 }
 
-// installHello puts the program that the model works with into a directory: it
-// is this one under another name, which is all that any machine is sure to have.
+// installHello puts the program that the model works with into a directory. It
+// is this program under another name, because no other program is sure to exist
+// on every machine.
 func installHello(dir string) error {
 	self, err := os.Executable()
 	if err != nil {

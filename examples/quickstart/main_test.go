@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
 
-// TestMain has the test binary play the program that the model works with.
+// TestMain lets the test binary play the program that the model works with.
 func TestMain(m *testing.M) {
 	if isHello() {
 		os.Exit(hello(os.Args[1:]))
@@ -45,7 +45,7 @@ func TestTranscript(t *testing.T) {
 	require.Equal(t, string(want), got, "go test -update writes %s anew", golden)
 }
 
-// Whoever presses Ctrl-C while the server runs leaves nothing behind.
+// Ctrl-C while the server runs leaves nothing behind.
 func TestStopped(t *testing.T) {
 	tmp := scratch(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -62,7 +62,7 @@ func TestStopped(t *testing.T) {
 	requireNothingLeft(t, tmp)
 }
 
-// The run fails where a result is not what the script has it be.
+// The run fails if a result is not the one that the script expects.
 func TestUnexpected(t *testing.T) {
 	for _, test := range []struct {
 		name, content, want string
@@ -85,7 +85,7 @@ func TestUnexpected(t *testing.T) {
 	}
 }
 
-// Generate and Stream say the same.
+// Generate and Stream give the same answers.
 func TestModel(t *testing.T) {
 	m := &model{scenes: script}
 	call := fantasy.Call{Tools: []fantasy.Tool{fantasy.FunctionTool{Name: "execute"}}}
@@ -112,7 +112,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// scratch has temporary files made in a directory of the test's own.
+// scratch gives the test a directory of its own for temporary files.
 func scratch(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -123,8 +123,8 @@ func scratch(t *testing.T) string {
 	return tmp
 }
 
-// requireNothingLeft fails where a file is left in tmp, or a process whose
-// temporary directory that is. Only Linux tells of processes.
+// requireNothingLeft fails if a file is left in tmp, or a process that uses tmp
+// for its temporary files. Only Linux shows the processes.
 func requireNothingLeft(t *testing.T, tmp string) {
 	t.Helper()
 	left, err := os.ReadDir(tmp)
@@ -133,7 +133,7 @@ func requireNothingLeft(t *testing.T, tmp string) {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, name := range environs {
-		environ, _ := os.ReadFile(name) // it may have gone
+		environ, _ := os.ReadFile(name) // the process may have ended
 		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
 	}
 }
@@ -143,7 +143,7 @@ var (
 	processID = regexp.MustCompile(`(?:process_id=|\| )([a-z2-7]{10})\b`)
 )
 
-// steady puts placeholders where a transcript differs from one run to the next.
+// steady replaces the parts of a transcript that differ from run to run.
 func steady(transcript string) string {
 	known := make(map[string]bool)
 	for _, found := range processID.FindAllStringSubmatch(transcript, -1) {

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// A model plays a language model by a script. It keeps nothing between two
-// calls: like a real one, it knows what is in the prompt.
+// A model plays a language model from a script. It keeps nothing between two
+// calls: like a real model, it knows only the prompt.
 type model struct{ scenes []scene }
 
 var _ fantasy.LanguageModel = (*model)(nil)
 
-// A turn is what the model answers: words, and a call of a tool unless it is
+// A turn is the answer of the model: words, and a tool call unless the model is
 // done.
 type turn struct {
 	words string
 	call  *fantasy.ToolCallContent
 }
 
-// next works out what comes after a prompt.
+// next computes the answer to a prompt.
 func (m *model) next(ctx context.Context, call fantasy.Call) (turn, error) {
 	if err := ctx.Err(); err != nil {
 		return turn{}, err
@@ -85,7 +85,7 @@ func resultsIn(prompt fantasy.Prompt) ([]result, error) {
 	return results, nil
 }
 
-// textOf returns what a model reads of a tool result.
+// textOf returns the text of a tool result that a model reads.
 func textOf(content fantasy.ToolResultOutputContent) (text string, isError bool) {
 	if failed, ok := fantasy.AsToolResultOutputType[fantasy.ToolResultOutputContentError](content); ok {
 		return failed.Error.Error(), true
@@ -103,7 +103,7 @@ func has(tools []fantasy.Tool, name string) bool {
 	return false
 }
 
-// encode writes JSON as a model would, with & and > as they are.
+// encode writes JSON as a model would, with & and > unescaped.
 func encode(v any) (string, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -112,7 +112,7 @@ func encode(v any) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// finish says why a turn ends: an agent goes on where tools are called.
+// finish returns why a turn ends. An agent goes on after a tool call.
 func (t turn) finish() fantasy.FinishReason {
 	if t.call != nil {
 		return fantasy.FinishReasonToolCalls
@@ -120,7 +120,7 @@ func (t turn) finish() fantasy.FinishReason {
 	return fantasy.FinishReasonStop
 }
 
-// Generate answers in one piece.
+// Generate returns the answer in one piece.
 func (m *model) Generate(ctx context.Context, call fantasy.Call) (*fantasy.Response, error) {
 	next, err := m.next(ctx, call)
 	if err != nil {
@@ -136,7 +136,7 @@ func (m *model) Generate(ctx context.Context, call fantasy.Call) (*fantasy.Respo
 	return response, nil
 }
 
-// Stream answers word by word.
+// Stream returns the answer word by word.
 func (m *model) Stream(ctx context.Context, call fantasy.Call) (fantasy.StreamResponse, error) {
 	next, err := m.next(ctx, call)
 	if err != nil {
@@ -172,18 +172,18 @@ func (m *model) Stream(ctx context.Context, call fantasy.Call) (fantasy.StreamRe
 
 var errNoObjects = errors.New("the script has no objects")
 
-// GenerateObject fails: an agent does not call it.
+// GenerateObject fails. An agent does not call it.
 func (m *model) GenerateObject(context.Context, fantasy.ObjectCall) (*fantasy.ObjectResponse, error) {
 	return nil, errNoObjects
 }
 
-// StreamObject fails: an agent does not call it.
+// StreamObject fails. An agent does not call it.
 func (m *model) StreamObject(context.Context, fantasy.ObjectCall) (fantasy.ObjectStreamResponse, error) {
 	return nil, errNoObjects
 }
 
-// Provider names who offers the model.
+// Provider returns the name of the model's provider.
 func (m *model) Provider() string { return "quickstart" }
 
-// Model names the model.
+// Model returns the name of the model.
 func (m *model) Model() string { return "script" }

@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// A result is what the model reads: the JSON object of any of the tools.
+// A result is the JSON object that the model reads, from any of the tools.
 type result struct {
 	Success             bool                 `json:"success"`
 	Output              string               `json:"output"`
@@ -22,10 +22,10 @@ type result struct {
 	NextOffset          int64                `json:"next_offset"`
 	Processes           []listed             `json:"processes"`
 
-	isError bool // the tool could not do what it was asked to
+	isError bool // the tool could not carry out the call
 }
 
-// listed is a process in the result of process_list.
+// listed is a process in a result of process_list.
 type listed struct {
 	ProcessID string `json:"process_id"`
 	Command   string `json:"command"`
@@ -33,7 +33,7 @@ type listed struct {
 	ExitCode  *int   `json:"exit_code"`
 }
 
-// exited says what is wrong unless a command has ended with an exit code.
+// exited returns an error unless a command has exited with the code.
 func (r result) exited(code int) error {
 	if r.isError || r.State != "exited" || r.ExitCode == nil || *r.ExitCode != code {
 		return xerrors.Errorf("want exit code %d, got %s", code, r.tell())
@@ -41,7 +41,7 @@ func (r result) exited(code int) error {
 	return nil
 }
 
-// lives says what is wrong unless a process runs whose ID is known.
+// lives returns an error unless a process runs and its ID is known.
 func (r result) lives() error {
 	if r.isError || r.State != "running" || r.BackgroundProcessID == "" {
 		return xerrors.Errorf("want a process that runs, got %s", r.tell())
@@ -49,7 +49,7 @@ func (r result) lives() error {
 	return nil
 }
 
-// prints says what is wrong unless the output contains a text.
+// prints returns an error unless the output contains the text.
 func (r result) prints(text string) error {
 	if !strings.Contains(r.Output, text) {
 		return xerrors.Errorf("want the output %q, got %s", text, r.tell())
@@ -65,19 +65,19 @@ func (r result) tell() string {
 	return fmt.Sprintf("state %q, exit code %s, error %q, output %.500q", r.State, code, r.Error, r.Output)
 }
 
-// memory is what the model has learned from the results so far.
+// memory is the knowledge of the model from the results so far.
 type memory struct {
-	failure  string // what the test said
+	failure  string // the output of the test
 	server   string // process ID
-	heard    int64  // how much of the server's output has been read
+	heard    int64  // offset up to which the server's output has been read
 	address  string
-	logBytes int64  // of the log, and
-	logShown int64  // how many of them were in the result
+	logBytes int64  // length of the log
+	logShown int64  // how many of these bytes were in the result
 	report   string // process ID
-	reported int64  // how much of the report has been read
+	reported int64  // offset up to which the report has been read
 }
 
-// arguments are those of a call, of whichever tool.
+// arguments are the arguments of a call, of any tool.
 type arguments struct {
 	Command     string `json:"command,omitempty"`
 	Timeout     string `json:"timeout,omitempty"`
@@ -88,8 +88,8 @@ type arguments struct {
 	Signal      string `json:"signal,omitempty"`
 }
 
-// A scene is one step of the model: what it says and asks for, and what it
-// learns from the result. An error says what the result should have been.
+// A scene is one step of the model: its words, its call, and how it reads the
+// result. reads returns an error if the result is not the expected one.
 type scene struct {
 	says  func(m *memory) string
 	tool  string
@@ -245,10 +245,11 @@ EOF`),
 	},
 }
 
-// words are the same whatever the model knows.
+// words returns words that do not depend on the memory.
 func words(s string) func(*memory) string { return func(*memory) string { return s } }
 
-// command has the arguments of execute for a command that is always the same.
+// command returns the arguments of execute for a command that does not depend
+// on the memory.
 func command(line string) func(*memory) arguments {
 	return func(*memory) arguments { return arguments{Command: line} }
 }

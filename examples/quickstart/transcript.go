@@ -20,13 +20,13 @@ const (
 	column dialogue.Column = 8
 )
 
-// A transcript prints a conversation as it goes on. What it leaves out of a
-// result is how long a command took, and the middle of a long output.
+// A transcript prints a conversation as it goes on. Of a result it leaves out
+// the duration and the directory of a command, and the middle of a long output.
 type transcript struct {
-	mu    sync.Mutex // guards what follows: tools may report from goroutines of the agent's
+	mu    sync.Mutex // guards the fields below: the agent may report from several goroutines
 	out   io.Writer
-	words strings.Builder // what the model has said of its turn
-	runs  int             // calls of execute
+	words strings.Builder // the words of the model in its current turn
+	runs  int             // number of calls of execute
 }
 
 func newTranscript(out io.Writer) *transcript { return &transcript{out: out} }
@@ -34,10 +34,10 @@ func newTranscript(out io.Writer) *transcript { return &transcript{out: out} }
 func (t *transcript) user(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_ = column.Print(t.out, "user", column.Wrap(text)...) // whoever cannot be written to is told at the model's first word
+	_ = column.Print(t.out, "user", column.Wrap(text)...) // if the write fails, so does that of the model's first words
 }
 
-// text takes words of the model's.
+// text takes words of the model.
 func (t *transcript) text(s string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *transcript) text(s string) error {
 	return nil
 }
 
-// endText prints what the model has said.
+// endText prints the words of the model.
 func (t *transcript) endText() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +58,7 @@ func (t *transcript) endText() error {
 }
 
 // call prints a tool call: a command as a person would type it, and the other
-// arguments behind the tool's name.
+// arguments after the name of the tool.
 func (t *transcript) call(call fantasy.ToolCallContent) error {
 	lines, err := column.Call(call.ToolName, json.RawMessage(call.Input))
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *transcript) call(call fantasy.ToolCallContent) error {
 	return column.Print(t.out, "call", lines...)
 }
 
-// result prints what the model reads of a tool result.
+// result prints a tool result as the model reads it.
 func (t *transcript) result(res fantasy.ToolResultContent) error {
 	content, isError := textOf(res.Result)
 	members, err := dialogue.Members(json.RawMessage(content))
@@ -82,7 +82,7 @@ func (t *transcript) result(res fantasy.ToolResultContent) error {
 	var facts, output, prose []string
 	for _, m := range members {
 		switch m.Name {
-		case "wall_duration_ms", "workdir": // others at each run
+		case "wall_duration_ms", "workdir": // different in each run
 		case "output":
 			output = shorten(m.Text())
 		case "error", "note":
@@ -104,7 +104,7 @@ func (t *transcript) result(res fantasy.ToolResultContent) error {
 	return column.Print(t.out, label, append(append(column.Wrap(strings.Join(facts, " ")), output...), prose...)...)
 }
 
-// end says what became of the processes, and fails where one is left.
+// end prints how many commands ran, and fails if a process is left.
 func (t *transcript) end(ctx context.Context, host procmgr.Host) error {
 	processes, err := host.List(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func (t *transcript) end(ctx context.Context, host procmgr.Host) error {
 	return err
 }
 
-// shorten returns the lines of an output behind a bar: all of a short one, and
-// the ends of a long one with the mark of what the tool itself left out.
+// shorten returns the lines of an output, each after a bar. Of a long output it
+// returns both ends, and the marker of the bytes that the tool itself left out.
 func shorten(output string) []string {
 	const all, ends = 8, 2
 	lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
@@ -144,7 +144,7 @@ func shorten(output string) []string {
 			kept = append(kept, fmt.Sprintf("  (%d lines that the model read)", hidden))
 			hidden = 0
 		}
-		for { // an empty line too
+		for { // an empty line prints as well
 			fits := cut(line, width-int(column)-2)
 			kept = append(kept, "| "+fits)
 			if line = line[len(fits):]; line == "" {
@@ -155,7 +155,7 @@ func shorten(output string) []string {
 	return kept
 }
 
-// table has a line for each process of a list.
+// table returns a line for each process of a list.
 func table(raw json.RawMessage) ([]string, error) {
 	var processes []listed
 	if err := json.Unmarshal(raw, &processes); err != nil {
@@ -176,7 +176,7 @@ func table(raw json.RawMessage) ([]string, error) {
 	return lines, nil
 }
 
-// cut returns the first n runes of a text, all of a shorter one.
+// cut returns the first n runes of a text, or the whole text if it is shorter.
 func cut(text string, n int) string {
 	for i := range text {
 		if n == 0 {

@@ -1,5 +1,5 @@
-// Package dialogue prints a conversation as the examples show it: who speaks, and
-// beside that what is said, called and answered.
+// Package dialogue prints a conversation for the examples: the speaker, and
+// beside it the message, the call or the result.
 package dialogue
 
 import (
@@ -17,7 +17,7 @@ import (
 // Width is the length of a line in runes.
 const Width = 80
 
-// A Column is where the text beside a label begins, in runes from the left.
+// A Column is the position of the text beside a label, in runes from the left.
 type Column int
 
 // Print prints texts beside a label, each on a line of its own, or on several.
@@ -34,7 +34,7 @@ func (c Column) Print(out io.Writer, label string, texts ...string) error {
 }
 
 // Wrap breaks a text between words into lines that fit beside a label. A word
-// that is too long has a line of its own.
+// that is too long gets a line of its own.
 func (c Column) Wrap(text string) []string {
 	var lines []string
 	line := ""
@@ -51,8 +51,9 @@ func (c Column) Wrap(text string) []string {
 	return append(lines, line)
 }
 
-// Call returns the lines of a tool call: the tool's name with the arguments, and
-// a command as a person would type it. The arguments are a JSON object, or null.
+// Call returns the lines of a tool call: the name of the tool with the
+// arguments, and a command as a person would type it. The arguments are a JSON
+// object, or null.
 func (c Column) Call(tool string, arguments json.RawMessage) ([]string, error) {
 	members, err := Members(arguments)
 	if err != nil {
@@ -69,13 +70,13 @@ func (c Column) Call(tool string, arguments json.RawMessage) ([]string, error) {
 	return append(c.Wrap(tool), command), nil
 }
 
-// A Member is one of a JSON object.
+// A Member is a member of a JSON object.
 type Member struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// Members returns the members of a JSON object in their order, none of null.
+// Members returns the members of a JSON object in their order. null has none.
 func Members(object json.RawMessage) ([]Member, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	open, err := dec.Token()
@@ -100,7 +101,7 @@ func Members(object json.RawMessage) ([]Member, error) {
 	return members, nil
 }
 
-// Text is a string without its quotes, and anything else as it is in JSON.
+// Text returns a string without its quotes, and any other value as its JSON.
 func (m Member) Text() string {
 	var s string
 	if json.Unmarshal(m.Value, &s) != nil {
@@ -109,7 +110,7 @@ func (m Member) Text() string {
 	return s
 }
 
-// Fact is the member as it is told in a line with others.
+// Fact returns the member in the form for a line with other members.
 func (m Member) Fact() string {
 	s := m.Text()
 	if strings.ContainsAny(s, " \n") {
