@@ -8,21 +8,22 @@ import (
 	"syscall"
 )
 
-// An interrupter makes Ctrl-C stop the commands that run, of which the model is
-// told, and end the agent where none runs, or where they are being stopped
-// already. It is safe for concurrent use.
+// An interrupter handles Ctrl-C. If commands run, Ctrl-C stops them, and the
+// model reads about it. If no command runs, or if the commands are already
+// being stopped, Ctrl-C ends the agent. An interrupter is safe for concurrent
+// use.
 type interrupter struct {
 	end context.CancelFunc // ends the agent
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	running map[int]context.CancelFunc
 	last    int  // key in running
-	stopped bool // what the model has called in this step is to be stopped
+	stopped bool // the calls of this step are to be stopped
 }
 
-// watch interrupts on signals until the returned function is called, which
-// waits for the goroutine. Whatever else would end the program ends the agent,
-// so that nothing is left running.
+// watch handles signals until the returned function is called. That function
+// waits for the goroutine. Every other signal that would end the program ends
+// the agent, so that nothing is left running.
 func (i *interrupter) watch() (unwatch func()) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
@@ -63,9 +64,9 @@ func (i *interrupter) step() {
 	i.stopped = false
 }
 
-// command returns a context for one call of the step, and what to call when it
-// is done. A call that comes after others of its step were stopped is stopped
-// too: it was to follow them.
+// command returns a context for one call of the step, and a function to call
+// when the call is done. If earlier calls of the step were stopped, this call
+// is stopped too: it was to follow them.
 func (i *interrupter) command(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	i.mu.Lock()

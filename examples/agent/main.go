@@ -1,20 +1,21 @@
-// Command agent is an agent for the terminal: charm.land/fantasy with its
-// providers, and the tools of package chattool. It shows what the model says as
-// it comes, and the newest line of what a command prints while it runs.
+// Command agent is an agent for the terminal, made of charm.land/fantasy with
+// its providers and the tools of package chattool. It shows the words of the
+// model as they come. While a command runs, it shows the newest line of its
+// output.
 //
 //	cd examples/agent
 //	go run . -provider anthropic -model claude-sonnet-4-5 'Do the tests pass?'
 //	go run . -provider openai -model gpt-5
 //	go run . -provider openaicompat -base-url http://127.0.0.1:8080/v1 -model qwen3
 //
-// Without a prompt as its argument it reads prompts from stdin, a line each. The
-// key is taken from OPENAI_API_KEY or ANTHROPIC_API_KEY; commands do not get it,
-// since a manager by default withholds from their environment what looks like a
-// secret.
+// Without a prompt as its argument it reads prompts from stdin, one in each
+// line. The key comes from OPENAI_API_KEY or ANTHROPIC_API_KEY. Commands do not
+// get the key: by default, a manager withholds variables that look like secrets
+// from them.
 //
-// Ctrl-C stops the commands that run, and the model is told; where none runs, or
-// at the second time, it ends the agent. What is still in the background ends
-// with the agent.
+// Ctrl-C stops the commands that run, and the model reads about it. If no
+// command runs, or at the second Ctrl-C, it ends the agent. Processes that
+// still run in the background end with the agent.
 package main
 
 import (
@@ -80,14 +81,14 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	}
 	for prompt := range lines(ctx, in, show) {
 		if err := s.turn(ctx, prompt); err != nil && ctx.Err() == nil {
-			// What was done so far is kept, so that nothing has to be run again.
+			// The results so far are kept, so that no command has to run again.
 			show.note("%v\nNothing is lost: Enter goes on from here.", err)
 		}
 	}
 	return nil
 }
 
-// newModel returns a model of one of fantasy's providers.
+// newModel returns a model of one of the providers of fantasy.
 func newModel(ctx context.Context, provider, baseURL, name string) (fantasy.LanguageModel, error) {
 	if name == "" {
 		return nil, errors.New("-model is missing")
@@ -123,9 +124,8 @@ func newModel(ctx context.Context, provider, baseURL, name string) (fantasy.Lang
 	return from.LanguageModel(ctx, name)
 }
 
-// lines asks for prompts and yields them, until the input or ctx ends. The
-// goroutine that reads stays with a line that nobody types, to the program's
-// end.
+// lines asks for prompts and yields them, until the input or ctx ends. If
+// nobody types a line, the goroutine that reads stays until the program ends.
 func lines(ctx context.Context, in io.Reader, show *screen) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		typed := make(chan string)

@@ -21,24 +21,24 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/*.json anew")
 
-// long is a wait that a test reaches only where something is wrong.
+// long is a wait that ends earlier, unless something is wrong.
 const long = 30 * time.Second
 
-// TestMain has the test binary be the program, where a test starts it as such.
+// TestMain lets the test binary play the program, if a test starts it as such.
 func TestMain(m *testing.M) {
 	if os.Getenv("AGENT_CHILD") != "" {
 		main()
 		os.Exit(0)
 	}
-	// What runs in parallel here waits, for fantasy to ask again, and not for a
-	// processor.
+	// The parallel tests here wait until fantasy asks again. They do not
+	// compete for processors.
 	if err := flag.Set("test.parallel", "64"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// A call's output is to be seen while it runs.
+// The output of a call can be seen while the call runs.
 func TestLive(t *testing.T) {
 	for _, test := range []struct {
 		name, command, live string
@@ -68,8 +68,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// The output of a process that runs in the background is to be seen while the
-// model waits for it: what is new, and nothing that it has read before.
+// The output of a background process can be seen while the model waits for it:
+// the new output, and nothing that the model has read before.
 func TestLiveOutput(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, openAI, func(results []string) reply {
@@ -94,7 +94,7 @@ func TestLiveOutput(t *testing.T) {
 	require.Contains(t, waiting, "= process_output: exited")
 }
 
-// What a model says cannot steer the terminal.
+// The words of a model cannot control the terminal.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, openAI, func([]string) reply { return reply{words: "red\x1b[31m\x1b]0;title\a\r\tand\nmore"} })
@@ -112,7 +112,7 @@ func TestMaxSteps(t *testing.T) {
 	require.Contains(t, s.out.String(), "Paused after -max-steps")
 }
 
-// waits is a model whose command waits, and that reports what has become of it.
+// waits is a model whose command waits. It reports the result of that command.
 func waits(results []string) reply {
 	switch len(results) {
 	case 0:
@@ -123,8 +123,8 @@ func waits(results []string) reply {
 	return reply{words: "I am told that " + results[1][strings.Index(results[1], "the call was"):]}
 }
 
-// Ctrl-C first stops the command, of which the model is told, and the agent goes
-// on; what is in the background is listed at the end, and ended.
+// Ctrl-C first stops the command, the model reads about it, and the agent goes
+// on. Background processes are listed at the end, and ended.
 func TestInterruptCommand(t *testing.T) {
 	dir := scratch(t)
 	for _, a := range apis {
@@ -169,8 +169,8 @@ func TestInterruptTwice(t *testing.T) {
 	requireNothingRuns(t, dir)
 }
 
-// While the commands of a step are being stopped, those that it has yet to begin
-// are stopped too, and a second Ctrl-C ends the agent.
+// While the commands of a step are being stopped, calls of the step that have
+// not begun are stopped too, and a second Ctrl-C ends the agent.
 func TestInterruptStep(t *testing.T) {
 	t.Parallel()
 	ended := false
@@ -193,7 +193,8 @@ func TestInterruptStep(t *testing.T) {
 	done()
 }
 
-// A prompt is a line; a turn that failed goes on with an empty one.
+// Each line is a prompt. After a failed turn, an empty line goes on with that
+// turn.
 func TestPrompts(t *testing.T) {
 	t.Chdir(scratch(t))
 	t.Setenv("OPENAI_API_KEY", "sk-test")
@@ -210,15 +211,15 @@ func TestPrompts(t *testing.T) {
 		return n == 2
 	}
 	in, typed := io.Pipe()
-	defer func() { _ = in.Close() }() // nobody writes any more
+	defer func() { _ = in.Close() }() // nobody writes to it any more
 	out := new(recorder)
 	out.on("Enter goes on", func() {
-		go func() { // the pipe's end waits for it
+		go func() { // the end of the pipe waits for it
 			_, _ = io.WriteString(typed, "\n")
 			_ = typed.Close() // always nil
 		}()
 	})
-	go func() { _, _ = io.WriteString(typed, "What is the key?\n") }() // read at once
+	go func() { _, _ = io.WriteString(typed, "What is the key?\n") }() // it is read at once
 	args := []string{"-provider", "openai", "-model", "m", "-base-url", s.URL}
 	require.NoError(t, run(args, in, newScreen(out, false)), out)
 	require.Contains(t, out.String(), "not today")
@@ -282,10 +283,11 @@ func (s stage) write(t *testing.T, name string) {
 	}
 }
 
-// A recorder records what is written, and calls functions at the first sight of
-// a text. It is safe for concurrent use.
+// A recorder records the text that is written to it. When a text appears for
+// the first time, it calls the function for that text. It is safe for
+// concurrent use.
 type recorder struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	all   bytes.Buffer
 	hooks map[string]func()
 }
@@ -318,7 +320,7 @@ func (r *recorder) on(text string, hook func()) {
 	r.hooks[text] = hook
 }
 
-// program starts this program in a directory, with a provider's model.
+// program starts this program in a directory, with the model of a provider.
 func program(t *testing.T, dir string, s *server) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0],
@@ -332,7 +334,7 @@ func program(t *testing.T, dir string, s *server) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-// waitFor waits for a file.
+// waitFor waits until a file exists.
 func waitFor(t *testing.T, name string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -341,7 +343,7 @@ func waitFor(t *testing.T, name string) {
 	}, long, 5*time.Millisecond, name)
 }
 
-// scratch has temporary files made in a directory of the test's own.
+// scratch gives the test a directory of its own for temporary files.
 func scratch(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -352,14 +354,14 @@ func scratch(t *testing.T) string {
 	return tmp
 }
 
-// requireNothingRuns fails where a process is left whose temporary directory is
-// tmp. Only Linux tells of them.
+// requireNothingRuns fails if a process is left that uses tmp for its temporary
+// files. Only Linux shows the processes.
 func requireNothingRuns(t *testing.T, tmp string) {
 	t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, name := range environs {
-		environ, _ := os.ReadFile(name) // it may have gone
+		environ, _ := os.ReadFile(name) // the process may have ended
 		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
 	}
 }

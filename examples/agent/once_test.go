@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oneRun is a model that runs one command, of which each run leaves a line, and
-// that calls again until it has been run.
+// oneRun is a model that runs one command, and calls it again until it has run.
+// Each run of the command leaves a line.
 func oneRun(results []string) reply {
 	if slices.ContainsFunc(results, func(r string) bool { return strings.Contains(r, `"success":true`) }) {
 		return reply{words: "It has run."}
@@ -19,8 +19,8 @@ func oneRun(results []string) reply {
 	return reply{words: "I run it.", tool: "execute", arguments: map[string]any{"command": theCommand}}
 }
 
-// theCommand prints once more behind its middle, so that half of it is no
-// mistake of syntax.
+// theCommand prints a second time after its middle, so that half of it is also
+// correct syntax.
 const theCommand = "echo run >> ledger; echo this is the end of the command"
 
 // status answers with an HTTP error.
@@ -32,11 +32,11 @@ func status(code int) failure {
 	}
 }
 
-// A failure is what becomes of a request.
+// A failure is the way in which a request fails.
 type failure func(s *server, w http.ResponseWriter, r reply)
 
-// Whatever becomes of the requests, the command runs once and whole, the model
-// gets its result, and the turn comes to its end.
+// However the requests fail, the command runs once and whole, the model gets
+// its result, and the turn ends.
 func TestOnce(t *testing.T) {
 	broken := func(upTo func(events []string, half, whole int) []string, end func(http.ResponseWriter)) failure {
 		return func(s *server, w http.ResponseWriter, r reply) {
@@ -49,7 +49,7 @@ func TestOnce(t *testing.T) {
 	whole := func(events []string, _, whole int) []string { return events[:whole] }
 	nearly := func(events []string, _, _ int) []string { return events[:len(events)-1] }
 	cleanly := func(http.ResponseWriter) {}
-	const first, second = 1, 2 // which request fails: the second one comes after the command has run
+	const first, second = 1, 2 // the request that fails; the second one comes after the command has run
 
 	for _, test := range []struct {
 		name    string
@@ -91,7 +91,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Where fantasy gives up, what was done is not lost: the next turn goes on.
+// If fantasy gives up, no result is lost: the next turn goes on.
 func TestGivenUp(t *testing.T) {
 	for _, a := range apis {
 		t.Run(a.provider, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestGivenUp(t *testing.T) {
 }
 
 // requireOnce fails unless the command has run once and whole, and the model
-// knows.
+// knows that.
 func (s stage) requireOnce(t *testing.T) {
 	t.Helper()
 	require.Contains(t, s.out.String(), "It has run.")

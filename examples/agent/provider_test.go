@@ -14,20 +14,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reply is what a model answers: words, or a call of a tool.
+// A reply is an answer of a model: words, or a tool call.
 type reply struct {
 	words     string
 	tool      string
 	arguments map[string]any
 }
 
-// An api is how a provider's answers and requests look on the wire.
+// An api is the form of a provider's answers and requests on the wire.
 type api struct {
-	provider string // as -provider has it
+	provider string // the name for -provider
 	path     string
-	// events are the server-sent events of a streamed reply. Those of a call
-	// bring its arguments in two halves; half and whole say how many events
-	// there are up to the first and up to the second.
+	// events are the server-sent events of a streamed reply. A call has its
+	// arguments in two halves: half is how many events there are up to the
+	// first half, and whole up to the second.
 	events func(id string, r reply) (events []string, half, whole int)
 	// results are the tool results of a request.
 	results func(t *testing.T, body []byte) []string
@@ -43,7 +43,7 @@ var (
 	apis = []api{openAI, openAICompat, anthropicAPI}
 )
 
-// openAIEvents are those of POST /chat/completions with stream and
+// openAIEvents returns the events of POST /chat/completions with stream and
 // stream_options.include_usage.
 func openAIEvents(id string, r reply) (events []string, half, whole int) {
 	chunk := func(choices string, usage string) {
@@ -94,7 +94,7 @@ func openAIResults(t *testing.T, body []byte) []string {
 	return results
 }
 
-// anthropicEvents are those of POST /v1/messages with stream.
+// anthropicEvents returns the events of POST /v1/messages with stream.
 func anthropicEvents(id string, r reply) (events []string, half, whole int) {
 	event := func(name, data string) {
 		events = append(events, fmt.Sprintf("event: %s\ndata: %s\n\n", name, data))
@@ -161,7 +161,7 @@ func anthropicResults(t *testing.T, body []byte) []string {
 func encode(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // maps of strings
+		panic(err) // v is made of maps and strings
 	}
 	return string(data)
 }
@@ -171,10 +171,10 @@ type server struct {
 	*httptest.Server
 	api api
 	t   *testing.T
-	// answer is the model: what it says to the results of the tools so far.
+	// answer is the model: it returns the reply to the tool results so far.
 	answer func(results []string) reply
-	// fail may answer a request, counted from 1, in its own way; it reports
-	// whether it has.
+	// fail may answer a request itself, and reports whether it has. Requests
+	// count from 1.
 	fail func(n int, s *server, w http.ResponseWriter, r reply) bool
 
 	mu       sync.Mutex // guards requests
@@ -207,7 +207,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	stream(w, events)
 }
 
-// request returns the body of a request, counted from 1; -1 is the last one.
+// request returns the body of a request. Requests count from 1, and -1 is the
+// last.
 func (s *server) request(n int) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,12 +228,12 @@ func (s *server) asked() int {
 func stream(w http.ResponseWriter, events []string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, event := range events {
-		_, _ = io.WriteString(w, event)           // who has gone
-		_ = http.NewResponseController(w).Flush() // needs nothing more
+		_, _ = io.WriteString(w, event)           // the client may have gone
+		_ = http.NewResponseController(w).Flush() // a flush that fails changes nothing
 	}
 }
 
-// reset breaks a connection off, as a load balancer does that is restarted.
+// reset breaks a connection, as a load balancer does when it restarts.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

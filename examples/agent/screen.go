@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	width = 79 // runes of a live line: one that wraps cannot be drawn again
-	ends  = 5  // lines of a long output that are shown of its beginning and of its end
+	width = 79 // runes of a live line: a line that wraps cannot be drawn again
+	ends  = 5  // lines that are shown of the beginning and of the end of a long output
 )
 
-// A screen shows a session: on a terminal with one line that is drawn again and
-// again, elsewhere line by line. It is safe for concurrent use.
+// A screen shows a session. On a terminal it has one line that it draws again
+// and again. Elsewhere it prints line by line. It is safe for concurrent use.
 type screen struct {
 	tty bool
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	out    io.Writer
 	inText bool // the model is in the middle of a line
-	drawn  bool // the live line is there
+	drawn  bool // the live line is on the screen
 }
 
 func newScreen(out io.Writer, tty bool) *screen { return &screen{out: out, tty: tty} }
@@ -41,7 +41,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// pace is how long to wait between two live lines.
+// pace returns how long to wait between two live lines.
 func (s *screen) pace() time.Duration {
 	if s.tty {
 		return 100 * time.Millisecond
@@ -64,7 +64,7 @@ func (s *screen) live(line string) {
 	s.drawn = s.tty
 }
 
-// text shows words of the model's as they come.
+// text shows words of the model as they come.
 func (s *screen) text(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *screen) text(words string) {
 	s.inText = true
 }
 
-// endText ends the line that the model is in.
+// endText ends the current line of the model.
 func (s *screen) endText() { s.print("") }
 
 // call shows a call, with a command as a person would type it.
@@ -106,7 +106,7 @@ func (s *screen) call(call fantasy.ToolCall) {
 	s.print("\n" + head + "\n" + command)
 }
 
-// result shows what came of a call. The model reads more of it.
+// result shows the result of a call. The model reads more of it.
 func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 	var res struct {
 		Output   string  `json:"output"`
@@ -154,12 +154,12 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 	s.print(b.String() + "\n")
 }
 
-// note shows what is no part of the conversation.
+// note shows a text that is no part of the conversation.
 func (s *screen) note(format string, args ...any) {
 	s.print("\n(" + plain(fmt.Sprintf(format, args...)) + ")\n")
 }
 
-// ask shows that a prompt can be typed.
+// ask shows that the user can type a prompt.
 func (s *screen) ask() {
 	if s.tty {
 		s.print("\n> ")
@@ -186,7 +186,7 @@ func (s *screen) print(text string) {
 	s.newLine(text)
 }
 
-// newLine writes a text that begins a line. The caller holds mu.
+// newLine writes a text at the start of a line. The caller holds mu.
 func (s *screen) newLine(text string) {
 	if s.inText {
 		text = "\n" + text
@@ -195,8 +195,8 @@ func (s *screen) newLine(text string) {
 	s.write(text)
 }
 
-// write writes where the live line was. The caller holds mu. Who cannot be
-// written to has gone, and SIGPIPE says so.
+// write writes over the live line. The caller holds mu. If the reader of the
+// output has gone, SIGPIPE says so.
 func (s *screen) write(text string) {
 	if s.drawn {
 		text = "\r\x1b[K" + text
@@ -205,7 +205,8 @@ func (s *screen) write(text string) {
 	_, _ = io.WriteString(s.out, text)
 }
 
-// plain takes out what would have a terminal do something else than show it.
+// plain removes the characters that would make a terminal do more than show
+// text.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -21,7 +21,7 @@ type session struct {
 	stop    *interrupter
 	show    *screen
 	history []fantasy.Message
-	// maxRetries is how often fantasy asks again; nil is its default.
+	// maxRetries is how often fantasy asks again. nil means fantasy's default.
 	maxRetries *int
 }
 
@@ -44,12 +44,13 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, stop *inte
 	}
 }
 
-// turn has the model work until it has nothing more to call. With no prompt it
-// goes on where the last turn was broken off.
+// turn lets the model work until an answer has no call. Without a prompt it
+// goes on where the last turn broke off.
 //
-// fantasy asks again by itself where a provider fails, before it runs anything
-// of that answer. Where it gives up it drops the turn, and so the results of what
-// has run; the history keeps them, step by step, so that no command is run again.
+// If a provider fails, fantasy asks again by itself, before it runs any call of
+// that answer. If fantasy gives up, it drops the turn and with it the results
+// of the commands that have run. But the history keeps these results step by
+// step, so no command runs again.
 func (s *session) turn(ctx context.Context, prompt string) error {
 	if prompt != "" {
 		s.history = append(s.history, fantasy.NewUserMessage(prompt))
@@ -64,7 +65,7 @@ func (s *session) turn(ctx context.Context, prompt string) error {
 		OnTextDelta: func(_, text string) error { s.show.text(text); return nil },
 		OnTextEnd:   func(string) error { s.show.endText(); return nil },
 		OnToolCall: func(call fantasy.ToolCallContent) error {
-			if call.Invalid { // it reaches no tool
+			if call.Invalid { // the call reaches no tool
 				s.show.note("the call of %s was refused: %v", call.ToolName, call.ValidationError)
 			}
 			return nil
@@ -74,15 +75,16 @@ func (s *session) turn(ctx context.Context, prompt string) error {
 			return nil
 		},
 		OnRetry: func(err *fantasy.ProviderError, delay time.Duration) {
-			if err == nil { // what failed was the network
+			if err == nil { // the network failed
 				s.show.note("the connection broke; asking once more in %v", delay)
 				return
 			}
 			s.show.note("%v; asking once more in %v", err, delay)
 		},
-		// An answer that was cut may end within a command, and fantasy would
-		// close its quotes and run it: half of a command is another command.
-		// Unrepaired, the model is told that its call was no JSON.
+		// If an answer was cut, it may end within a command. fantasy would
+		// close the quotes and run that command, but half of a command is
+		// another command. Without the repair, the model reads that its call
+		// was no JSON.
 		RepairToolCall: chattool.NoRepair,
 	})
 	if ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
-// The tools reach each provider as toolset has made them.
+// The tools reach each provider as toolset has defined them.
 func TestTools(t *testing.T) {
 	for _, a := range apis {
 		t.Run(a.provider, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestTools(t *testing.T) {
 			var got bytes.Buffer
 			require.NoError(t, json.Indent(&got, req.Tools, "", "\t"))
 			got.WriteByte('\n')
-			golden := filepath.Join("testdata", "tools-openai.json") // openaicompat's too
+			golden := filepath.Join("testdata", "tools-openai.json") // openaicompat has the same
 			if a.provider == "anthropic" {
 				golden = filepath.Join("testdata", "tools-anthropic.json")
 			}
@@ -42,22 +42,23 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// A schema is what is compared of the schema of a tool's arguments.
-// additionalProperties is not: fantasy has no place for it.
+// A schema holds the parts of a tool's schema that the test compares. It leaves
+// out additionalProperties, because fantasy has no place for it.
 type schema struct {
 	Type       string         `json:"type"`
 	Properties map[string]any `json:"properties"`
 	Required   []string       `json:"required"`
 }
 
-// requireDefinitions compares tools as a provider gets them with toolset's own.
+// requireDefinitions compares the tools that a provider gets with those of
+// toolset.
 func requireDefinitions(t *testing.T, tools json.RawMessage) {
 	t.Helper()
 	type described struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
-		Parameters  schema `json:"parameters"`   // OpenAI's
-		InputSchema schema `json:"input_schema"` // Anthropic's
+		Parameters  schema `json:"parameters"`   // of OpenAI
+		InputSchema schema `json:"input_schema"` // of Anthropic
 	}
 	var sent []struct {
 		described

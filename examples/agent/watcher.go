@@ -16,15 +16,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A watcher shows what the tools do. It is safe for concurrent use.
+// A watcher shows the calls and results of the tools. It is safe for concurrent
+// use.
 type watcher struct {
 	manager procmgr.Manager
 	stop    *interrupter
 	show    *screen
 }
 
-// A watched tool shows its calls, their results, and in between the newest line
-// of the process that the call waits for. Ctrl-C stops it.
+// A watched tool shows its calls and their results. Between the two it shows
+// the newest line of the process that the call waits for. Ctrl-C stops the
+// call.
 type watched struct {
 	fantasy.AgentTool
 	*watcher
@@ -32,15 +34,15 @@ type watched struct {
 
 type idKey struct{}
 
-// processID is the ID that Run has chosen for the process of a call. A call's
-// own ID would not do: providers that send none are given the same ones in each
-// answer, and a process ID runs once.
+// processID returns the ID that Run has chosen for the process of a call. The
+// ID of the call would not do: if a provider sends no IDs, fantasy gives the
+// calls of each answer the same ones, and a process ID runs once.
 func processID(ctx context.Context, _ toolset.Call) string {
 	id, _ := ctx.Value(idKey{}).(string)
 	return id
 }
 
-// Run makes a call. It waits for the goroutine that shows the output.
+// Run carries out a call. It waits for the goroutine that shows the output.
 func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 	w.show.call(call)
 	ctx, done := w.stop.command(ctx)
@@ -51,7 +53,7 @@ func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolRe
 		ProcessID string `json:"process_id"`
 	}
 	if json.Unmarshal([]byte(call.Input), &arguments) == nil && arguments.ProcessID != "" {
-		id, from = arguments.ProcessID, math.MaxInt64 // from here on
+		id, from = arguments.ProcessID, math.MaxInt64 // from the end of the output on
 	}
 	tailing, end := context.WithCancel(ctx)
 	var tail sync.WaitGroup
@@ -63,10 +65,10 @@ func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolRe
 	return response, err
 }
 
-// tail shows the newest line that a process prints, until ctx or the process
+// tail shows the newest line of a process's output, until ctx or the process
 // ends.
 func (w *watcher) tail(ctx context.Context, id string, from int64) {
-	line, shown := "", "" // what has been read of the newest line
+	line, shown := "", "" // the newest line as read so far
 	wait := time.Duration(0)
 	for {
 		select {
@@ -77,12 +79,12 @@ func (w *watcher) tail(ctx context.Context, id string, from int64) {
 		out, err := w.manager.Output(ctx, id, procmgr.OutputRequest{
 			From:  from,
 			Wait:  wait,
-			Until: ".", // anything
+			Until: ".", // any output
 			Limit: headtail.Limits{Bytes: 4 << 10},
 		})
 		switch {
 		case errors.Is(err, procmgr.ErrNotFound):
-			continue // not started yet, or not a process at all
+			continue // not started yet, or no process at all
 		case err != nil || ctx.Err() != nil:
 			return
 		}
@@ -90,8 +92,8 @@ func (w *watcher) tail(ctx context.Context, id string, from int64) {
 			w.show.live(newest)
 			shown = newest
 		}
-		// Of a line that is drawn again and again Text has the newest state,
-		// beyond Next: it has no place in the output yet.
+		// If a line is drawn again and again, Text has its newest state after
+		// Next: that state has no place in the output yet.
 		read := out.Text
 		if n := out.Next - from; out.Truncated == nil && n >= 0 && n < int64(len(read)) {
 			read = read[:n]
@@ -106,7 +108,7 @@ func (w *watcher) tail(ctx context.Context, id string, from int64) {
 	}
 }
 
-// lastLine returns the last line of a text that has something in it.
+// lastLine returns the last line of a text that is not blank.
 func lastLine(text string) string {
 	text = strings.TrimRight(text, " \t\n")
 	return text[strings.LastIndexByte(text, '\n')+1:]

@@ -11,18 +11,19 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// newMetrics makes the instruments of a Local on an OpenTelemetry meter. What
-// the provider behind the meter does not collect costs next to nothing.
+// newMetrics makes the instruments of a Local on an OpenTelemetry meter. If the
+// provider of the meter does not collect an instrument, it costs next to
+// nothing.
 func newMetrics(meter metric.Meter) (*procmgr.Metrics, error) {
 	var failed error
-	ctx := context.Background() // nothing here belongs to a span
+	ctx := context.Background() // no measurement belongs to a span
 	count := func(name, unit, description string) metric.Int64Counter {
 		c, err := meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(description))
 		failed = errors.Join(failed, err)
 		return c
 	}
-	// Seconds, as OpenTelemetry has durations; the bounds reach from what a
-	// wake-up takes to what a build takes.
+	// Seconds are the unit of OpenTelemetry for durations. The bounds reach
+	// from the time of a wake-up to the time of a build.
 	seconds := func(name, description string) metric.Float64Histogram {
 		h, err := meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(description),
 			metric.WithExplicitBucketBoundaries(0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 600, 3600))
@@ -55,7 +56,7 @@ func newMetrics(meter metric.Meter) (*procmgr.Metrics, error) {
 	}, nil
 }
 
-// reason returns one of few words for an error: an attribute must not have as
+// reason returns one of a few words for an error. An attribute must not have as
 // many values as there are commands.
 func reason(err error) string {
 	switch {

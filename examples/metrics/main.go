@@ -1,8 +1,8 @@
-// Command metrics runs a few commands and prints what OpenTelemetry has counted
-// of them.
+// Command metrics runs a few commands and prints the measurements of
+// OpenTelemetry for them.
 //
-// The bridge is newMetrics: hand it a meter of your own provider, and what it
-// returns to procmgr.Options.
+// The bridge is newMetrics: give it a meter of your own provider, and put its
+// result into procmgr.Options.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	// A program of yours has a provider with an exporter instead.
+	// In your program, the provider has an exporter instead.
 	reader := sdk.NewManualReader()
 	provider := sdk.NewMeterProvider(sdk.WithReader(reader))
 	metrics, err := newMetrics(provider.Meter("github.com/toolproc/toolproc"))
@@ -63,7 +63,8 @@ func run(ctx context.Context) error {
 	return err
 }
 
-// collect prints each point of each instrument, histograms as how often.
+// collect prints each point of each instrument. Of a histogram it prints the
+// count.
 func collect(ctx context.Context, reader sdk.Reader) (string, error) {
 	var all metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &all); err != nil {

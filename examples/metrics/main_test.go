@@ -14,7 +14,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// Every instrument gets what a Local tells of.
+// Every instrument gets the measurements of a Local.
 func TestBridge(t *testing.T) {
 	reader := sdk.NewManualReader()
 	metrics, err := newMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
@@ -42,7 +42,7 @@ func TestBridge(t *testing.T) {
 		"toolproc.process.starts 2",
 		"toolproc.wait.duration 1 times",
 	}
-	// A caller may hear of an exit a moment before the metrics do.
+	// A caller may see an exit a moment before the metrics do.
 	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		got, err := collect(context.Background(), reader)
 		require.NoError(t, err)

@@ -19,9 +19,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// agent stands for a program that talks to a model. It reads the calls that the
-// model makes, a JSON object each, and answers each with a line, which is what
-// the model reads.
+// agent stands for a program that talks to a model. It reads the calls of the
+// model, each of them a JSON object, and answers each with a line, which the
+// model reads.
 func agent(args []string, in io.Reader, out io.Writer) error {
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	var (
@@ -40,7 +40,7 @@ func agent(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }() // nothing is lost with its idle connections
+	defer func() { _ = client.Close() }() // Close closes idle connections, and an error there loses nothing
 
 	tools := toolset.New(toolset.Static(client.Chat(*chat)), nil)
 	for calls := json.NewDecoder(in); ; {
@@ -64,15 +64,16 @@ func agent(args []string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// carryOut makes one call. Ctrl-C stops it, and a foreground command with it. An
-// agent that is killed stops nothing: its command is there for the next one.
+// carryOut carries out one call. Ctrl-C stops the call, and a foreground
+// command with it. If an agent is killed, it stops nothing: the next agent
+// finds its command.
 func carryOut(tools *toolset.Set, call toolset.Call) (toolset.Result, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return tools.Call(ctx, call), context.Cause(ctx)
 }
 
-// connect returns a client of the daemon at a URL.
+// connect returns a client for the daemon at a URL.
 func connect(url, tokenFile, ca string) (*prochttp.Client, error) {
 	var (
 		opts prochttp.ClientOptions

@@ -21,15 +21,15 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// The files that keys makes.
+// keys makes these files.
 const (
 	tokenName = "token"
 	certName  = "cert.pem"
 	keyName   = "key.pem"
 )
 
-// keys makes a token, and a certificate that signs itself: who trusts it trusts
-// this one server and nobody else's.
+// keys makes a token, and a certificate that signs itself: a client that trusts
+// this certificate trusts this server and no other.
 func keys(args []string) error {
 	flags := flag.NewFlagSet("keys", flag.ContinueOnError)
 	dir := flags.String("dir", "keys", "`directory` to write token, cert.pem and key.pem to")
@@ -88,7 +88,8 @@ func writeKeys(dir string, hosts []string) error {
 	return nil
 }
 
-// writeNew writes a file that is not there yet, and that only its user can read.
+// writeNew writes a file that does not exist yet, and that only its user can
+// read.
 func writeNew(name string, content []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -101,8 +102,8 @@ func writeNew(name string, content []byte) error {
 	return f.Close()
 }
 
-// readToken reads a token. One that others can read is refused, since nobody can
-// tell who has it by now.
+// readToken reads a token. If others can read the file, it refuses the token,
+// because anybody may have it by now.
 func readToken(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {

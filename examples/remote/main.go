@@ -1,24 +1,25 @@
-// Command remote runs a model's commands on another machine: a daemon there
-// serves them, and the agent here has the same four tools as ever.
+// Command remote runs the commands of a model on another machine. A daemon
+// there runs the commands, and the agent here has the usual four tools.
 //
 //	go run ./examples/remote          # shows both on this machine, over TLS
 //	go run ./examples/remote -unix    # the same over a unix socket
 //
-// The show kills its agent in the middle of a command, and the next one goes on
-// with it. To try the parts by themselves:
+// The show kills its agent in the middle of a command, and the next agent goes
+// on with that command. To try the parts by themselves:
 //
 //	remote keys  -dir keys
 //	remote serve -listen 127.0.0.1:8443 -token-file keys/token -cert keys/cert.pem -key keys/key.pem
 //	remote agent -url https://127.0.0.1:8443 -token-file keys/token -ca keys/cert.pem -chat chat-1
 //
-// and then type {"name":"execute","arguments":{"command":"hostname"}}. Over a
-// socket that only its user can open, neither token nor certificate is needed:
+// and then type {"name":"execute","arguments":{"command":"hostname"}}. A unix
+// socket that only its user can open needs neither token nor certificate:
 //
 //	remote serve -unix keys/socket
 //	remote agent -url unix://$PWD/keys/socket -chat chat-1
 //
-// The token is in a file, since everybody on a machine can read the arguments of
-// a program. docs/security.md says what it protects from, and what it does not.
+// The token is in a file, because everybody on a machine can read the arguments
+// of a program. docs/security.md says what the token protects from, and what it
+// does not protect from.
 package main
 
 import (
@@ -61,7 +62,7 @@ func remote(args []string) int {
 	}
 }
 
-// parse reads the flags of a role, which takes nothing else.
+// parse reads the flags of a role. A role takes no other arguments.
 func parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -23,10 +23,10 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
 
-// long is a wait that a test reaches only where something is wrong.
+// long is a wait that ends earlier, unless something is wrong.
 const long = 30 * time.Second
 
-// TestMain has the test binary be the program, in all of its roles.
+// TestMain lets the test binary play the program, in all of its roles.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
@@ -67,7 +67,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// Whoever stops the show in its midst leaves nothing behind.
+// If the show is stopped in the middle, it leaves nothing behind.
 func TestShowStopped(t *testing.T) {
 	tmp := scratch(t)
 	cmd := program(t, "show")
@@ -85,7 +85,7 @@ func TestShowStopped(t *testing.T) {
 	requireNothingLeft(t, tmp)
 }
 
-// A daemon that is told to stop answers a call that waits, and leaves nothing behind.
+// A daemon that is stopped answers the waiting call, and leaves nothing behind.
 func TestDaemonStopped(t *testing.T) {
 	for _, name := range []string{"TLS", "unix"} {
 		t.Run(name, func(t *testing.T) {
@@ -93,15 +93,15 @@ func TestDaemonStopped(t *testing.T) {
 			d := startDaemon(t, name == "unix")
 			client, err := connect(d.url, d.token, d.cert)
 			require.NoError(t, err)
-			defer func() { _ = client.Close() }() // nothing is lost with its idle connections
+			defer func() { _ = client.Close() }() // Close closes idle connections, and an error there loses nothing
 
-			const wait = time.Hour // of several requests
+			const wait = time.Hour // longer than one request
 			type answer struct {
 				out procmgr.Output
 				err error
 			}
 			answers := make(chan answer, 1)
-			go func() { // received from below
+			go func() { // the receive below waits for it
 				out, err := client.Chat("a").Start(t.Context(), procmgr.StartRequest{
 					Command: "touch one; exec sleep 1000",
 					Wait:    wait,
@@ -121,7 +121,7 @@ func TestDaemonStopped(t *testing.T) {
 	}
 }
 
-// An agent that is told to stop takes its foreground command with it.
+// An agent that is stopped stops its foreground command too.
 func TestAgentStopped(t *testing.T) {
 	scratch(t)
 	d := startDaemon(t, false)
@@ -138,7 +138,7 @@ func TestAgentStopped(t *testing.T) {
 
 	client, err := connect(d.url, d.token, d.cert)
 	require.NoError(t, err)
-	defer func() { _ = client.Close() }() // nothing is lost with its idle connections
+	defer func() { _ = client.Close() }() // Close closes idle connections, and an error there loses nothing
 	all, err := client.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
@@ -146,8 +146,8 @@ func TestAgentStopped(t *testing.T) {
 	require.Equal(t, procmgr.CauseRequest, all[0].EndedBy)
 }
 
-// Who has not the token is not let in, and who has not the certificate does not
-// send it.
+// A client without the token is not let in. A client that does not trust the
+// certificate does not send its token.
 func TestStrangers(t *testing.T) {
 	scratch(t)
 	d := startDaemon(t, false)
@@ -180,12 +180,12 @@ func TestServeClosedByDefault(t *testing.T) {
 	require.ErrorIs(t, writeKeys(dir, nil), os.ErrExist, "keys are not overwritten")
 }
 
-// A daemon is one of a test, with what its clients need.
+// A daemon is a daemon of one test, with the values that its clients need.
 type daemon struct {
 	*actor
 	*stage
-	dir         string // where commands run
-	token, cert string // files, "" for a unix socket
+	dir         string // the directory of the commands
+	token, cert string // files; "" for a unix socket
 }
 
 // startDaemon starts a daemon that the test ends.
@@ -193,7 +193,7 @@ func startDaemon(t *testing.T, unix bool) daemon {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "d") //nolint:usetesting // the path of a socket must be short
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // it is gone already where nothing was left
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // already gone if nothing was left
 	d := daemon{dir: dir, stage: &stage{transcript: transcript{out: io.Discard}, log: os.Stderr}}
 	if !testing.Verbose() {
 		d.log, err = os.Open(os.DevNull)
@@ -209,7 +209,7 @@ func startDaemon(t *testing.T, unix bool) daemon {
 		args = append(args, "-listen", "127.0.0.1:0", "-token-file", d.token, "-cert", d.cert, "-key", filepath.Join(dir, keyName))
 		d.credentials = []string{"-token-file", d.token, "-ca", d.cert}
 	}
-	d.actor, err = d.start(context.Background(), args...) // t.Context ends before its end
+	d.actor, err = d.start(context.Background(), args...) // t.Context ends before the daemon does
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.terminate()) })
 	line, err := d.line()
@@ -218,7 +218,7 @@ func startDaemon(t *testing.T, unix bool) daemon {
 	return d
 }
 
-// program is this program in a role.
+// program returns a command that runs this program in a role.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -228,7 +228,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, self, args...)
 }
 
-// waitFor waits until there is a file.
+// waitFor waits until a file exists.
 func waitFor(t *testing.T, pattern string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -237,7 +237,7 @@ func waitFor(t *testing.T, pattern string) {
 	}, long, 5*time.Millisecond, pattern)
 }
 
-// scratch has temporary files made in a directory of the test's own.
+// scratch gives the test a directory of its own for temporary files.
 func scratch(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -245,13 +245,13 @@ func scratch(t *testing.T) string {
 	}
 	tmp, err := os.MkdirTemp("", "") //nolint:usetesting // the path of a socket in it must be short
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(tmp) }) // it is gone already where nothing was left
+	t.Cleanup(func() { _ = os.RemoveAll(tmp) }) // already gone if nothing was left
 	t.Setenv("TMPDIR", tmp)
 	return tmp
 }
 
-// requireNothingLeft fails where a file is left in tmp, or a process whose
-// temporary directory that is. Only Linux tells of processes.
+// requireNothingLeft fails if a file is left in tmp, or a process that uses tmp
+// for its temporary files. Only Linux shows the processes.
 func requireNothingLeft(t *testing.T, tmp string) {
 	t.Helper()
 	left, err := os.ReadDir(tmp)
@@ -260,7 +260,7 @@ func requireNothingLeft(t *testing.T, tmp string) {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, name := range environs {
-		environ, _ := os.ReadFile(name) // it may have gone
+		environ, _ := os.ReadFile(name) // the process may have ended
 		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
 	}
 }
@@ -270,7 +270,7 @@ var (
 	processID = regexp.MustCompile(`(?:process_id=|process |\| )([a-z2-7]{10})\b`)
 )
 
-// steady puts placeholders where a transcript differs from one run to the next.
+// steady replaces the parts of a transcript that differ from run to run.
 func steady(transcript string) string {
 	known := make(map[string]bool)
 	for _, found := range processID.FindAllStringSubmatch(transcript, -1) {

@@ -21,8 +21,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// serve is the daemon: it runs commands for whoever has the token, or can open
-// the socket, until a signal ends it. Nothing that it has started outlives it.
+// serve is the daemon. Until a signal ends it, it runs commands for every
+// client that has the token or can open the socket. No process that it has
+// started outlives it.
 func serve(args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	var (
@@ -40,13 +41,13 @@ func serve(args []string, out io.Writer) (err error) {
 	defer stop()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 
-	opts := prochttp.HandlerOptions{Context: ctx, Logger: log} // waits are answered when ctx ends
+	opts := prochttp.HandlerOptions{Context: ctx, Logger: log} // when ctx ends, the waits are answered
 	server := &http.Server{
-		// The handler sets the deadlines of a request's body and of its answer
-		// itself, since some wait for minutes.
+		// The handler itself sets the deadlines of the body of a request and of
+		// the answer, because some answers wait for minutes.
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10, // the handler's own limit is lower, and says so in its own words
+		MaxHeaderBytes:    64 << 10, // the limit of the handler is lower, and its error says so
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	if *tokenFile != "" {
@@ -55,22 +56,23 @@ func serve(args []string, out io.Writer) (err error) {
 		}
 	}
 	if *unix != "" {
-		opts.Insecure = opts.Token == "" // the socket lets in its user alone
+		opts.Insecure = opts.Token == "" // only the user of the socket can connect
 	} else {
-		// Without TLS, who can listen in has the token.
+		// Without TLS, anybody who listens in on the network gets the token.
 		pair, err := tls.LoadX509KeyPair(*cert, *key)
 		if err != nil {
 			return xerrors.Errorf("TLS needs -cert and -key: %w", err)
 		}
 		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
-		opts.Hosts = pair.Leaf.DNSNames // under any other name a web page may have sent the request here
+		opts.Hosts = pair.Leaf.DNSNames // under any other name, the request may come from a web page
 	}
 
 	local, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return *dir }, Logger: log})
 	if err != nil {
 		return err
 	}
-	// Last, so that nobody starts anything any more. It ends what still runs.
+	// Last, so that no call starts a process afterwards. It ends the processes
+	// that still run.
 	defer func() { err = errors.Join(err, local.Close()) }()
 	if server.Handler, err = prochttp.NewHandler(local, &opts); err != nil {
 		return err
@@ -106,7 +108,7 @@ func serve(args []string, out io.Writer) (err error) {
 		return err
 	case <-ctx.Done():
 	}
-	// Every wait has been answered by now, or is about to be.
+	// By now, every wait has been answered or is about to be.
 	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return errors.Join(server.Shutdown(grace), server.Close())

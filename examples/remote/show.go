@@ -20,8 +20,8 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// migration is what must not run twice: every run adds to the ledger. It waits
-// for an approval, so that there is a middle to be killed in.
+// migration must not run twice: every run adds to the ledger. It waits for an
+// approval, so that the agent can be killed in the middle of it.
 const migration = `echo 'users: migrated, waiting for approval'
 echo users >> ledger
 until [ -e approved ]; do sleep 0.05; done
@@ -29,15 +29,15 @@ echo orders >> ledger
 echo 'orders: migrated, 2 rows are left over'
 exit 3`
 
-// show plays a daemon and its agents, each a process of its own as in earnest.
-// Whatever comes of it, nothing runs and no file is left when it returns.
+// show plays a daemon and its agents, each in a process of its own as in real
+// use. When it returns, nothing runs and no file is left, even if it fails.
 func show(args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("show", flag.ContinueOnError)
 	overUnix := flags.Bool("unix", false, "use a unix socket instead of TCP with TLS")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	// SIGPIPE too: "remote | head" is to clean up as well.
+	// SIGPIPE too, so that "remote | head" also cleans up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	defer stop()
 
@@ -72,20 +72,20 @@ func show(args []string, out io.Writer) (err error) {
 	case ctx.Err() != nil:
 		return xerrors.Errorf("stopped before the end: %w", ctx.Err())
 	case err != nil:
-		said, _ := os.ReadFile(logName) // it is there to help
+		said, _ := os.ReadFile(logName) // the log only helps; without it the error is still reported
 		fmt.Fprintf(os.Stderr, "The log of the daemon and the agents:\n%s", said)
 	}
 	return err
 }
 
-// A stage is what the parts of the show have in common.
+// A stage holds the values that the parts of the show share.
 type stage struct {
 	transcript
-	work        string   // where commands run
-	log         *os.File // what the actors write to stderr
-	url         string   // of the daemon
+	work        string   // the directory of the commands
+	log         *os.File // the stderr of the actors
+	url         string   // URL of the daemon
 	credentials []string // flags of an agent
-	process     string   // ID of the migration's
+	process     string   // process ID of the migration
 }
 
 // play runs the daemon, and the agents one after the other.
@@ -131,7 +131,7 @@ func (s *stage) first(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = a.kill() }() // it may have been before
+	defer func() { _ = a.kill() }() // it may have been killed before
 	if err := a.send("execute", map[string]any{"command": migration, "timeout": "10m"}); err != nil {
 		return err
 	}
@@ -183,7 +183,8 @@ func (s *stage) second(ctx context.Context) (err error) {
 	return err
 }
 
-// third belongs to another chat. It knows the process's ID, and that is no use.
+// third belongs to another chat. It knows the ID of the process, but cannot use
+// it.
 func (s *stage) third(ctx context.Context) (err error) {
 	a, err := s.agent(ctx, "agent 3", "other")
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *stage) third(ctx context.Context) (err error) {
 	return err
 }
 
-// await waits for a file.
+// await waits until a file exists.
 func await(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -221,7 +222,8 @@ type actor struct {
 	ended bool
 }
 
-// start starts this program in a role. It is told to stop when the show is.
+// start starts this program in a role. When the show is stopped, it is stopped
+// too.
 func (s *stage) start(ctx context.Context, args ...string) (*actor, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -229,7 +231,7 @@ func (s *stage) start(ctx context.Context, args ...string) (*actor, error) {
 	}
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 30 * time.Second // more than the daemon takes
+	cmd.WaitDelay = 30 * time.Second // longer than the daemon needs
 	cmd.Stderr = s.log
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -245,7 +247,7 @@ func (s *stage) start(ctx context.Context, args ...string) (*actor, error) {
 	return &actor{cmd: cmd, in: in, out: bufio.NewReader(out)}, nil
 }
 
-// line reads a line that the actor prints.
+// line reads a line of the actor's output.
 func (a *actor) line() (string, error) {
 	line, err := a.out.ReadString('\n')
 	if errors.Is(err, io.EOF) {
@@ -254,26 +256,26 @@ func (a *actor) line() (string, error) {
 	return strings.TrimSuffix(line, "\n"), err
 }
 
-// end has an actor stop that reads its input, and waits for it. Where it has
-// ended, it does nothing, as do terminate and kill.
+// end stops an actor that reads its input, and waits for it. If the actor has
+// already ended, end does nothing. The same holds for terminate and kill.
 func (a *actor) end() error {
 	if a.ended {
 		return nil
 	}
 	a.ended = true
-	_ = a.in.Close() // it may have gone by itself
+	_ = a.in.Close() // the actor may have ended by itself
 	return a.cmd.Wait()
 }
 
-// terminate has an actor stop by a signal.
+// terminate stops an actor by a signal.
 func (a *actor) terminate() error {
 	if !a.ended {
-		_ = a.cmd.Cancel() // it may have gone by itself
+		_ = a.cmd.Cancel() // the actor may have ended by itself
 	}
 	return a.end()
 }
 
-// kill ends an actor as a crash does: it can clean up nothing.
+// kill ends an actor as a crash does: the actor cannot clean up.
 func (a *actor) kill() error {
 	if a.ended {
 		return nil
@@ -301,7 +303,7 @@ func (s *stage) agent(ctx context.Context, name, chat string) (*player, error) {
 	return &player{actor: a, name: name, stage: s}, err
 }
 
-// send has the agent make a call.
+// send lets the agent make a call.
 func (p *player) send(tool string, arguments map[string]any) error {
 	raw, err := json.Marshal(arguments)
 	if err != nil {
@@ -318,7 +320,7 @@ func (p *player) send(tool string, arguments map[string]any) error {
 	return err
 }
 
-// call has the agent make a call and waits for the answer.
+// call lets the agent make a call, and waits for the answer.
 func (p *player) call(tool string, arguments map[string]any) (result, error) {
 	var res result
 	if err := p.send(tool, arguments); err != nil {

@@ -14,7 +14,7 @@ const (
 	column dialogue.Column = 9
 )
 
-// A result is what the show reads of what a model reads.
+// A result holds the fields of a tool result that the show reads.
 type result struct {
 	Success   bool   `json:"success"`
 	Output    string `json:"output"`
@@ -27,13 +27,13 @@ type result struct {
 		ID      string `json:"process_id"`
 		State   string `json:"state"`
 		Command string `json:"command"`
-	} `json:"processes"` // of a list
+	} `json:"processes"` // of a list of processes
 }
 
-// A transcript prints what happens.
+// A transcript prints the events of the show.
 type transcript struct {
 	out io.Writer
-	err error // of the first write that failed
+	err error // the first error of a write
 }
 
 // call prints a tool call, with a command as a person would type it.
@@ -43,8 +43,8 @@ func (t *transcript) call(who, tool string, arguments json.RawMessage) error {
 	return err
 }
 
-// answer prints a result: how the process stands, its output behind bars, and
-// the words of the tool.
+// answer prints a result: the state of the process, its output after bars, and
+// the messages of the tool.
 func (t *transcript) answer(res result) {
 	var lines []string
 	if res.State != "" {
@@ -73,7 +73,7 @@ func (t *transcript) answer(res result) {
 // space prints an empty line.
 func (t *transcript) space() { t.print("", "\n") }
 
-// print prints texts beside a label, until that has failed once.
+// print prints texts beside a label, until a write fails.
 func (t *transcript) print(label string, texts ...string) {
 	if t.err == nil {
 		t.err = column.Print(t.out, label, texts...)
