@@ -22,8 +22,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// serveHTTP serves sessions on /mcp until ctx ends. An address without a host is
-// this machine's own: whoever wants other machines to connect has to say so.
+// serveHTTP serves sessions on /mcp until ctx ends. An address without a host
+// means this machine alone: to let other machines connect, name a host.
 func serveHTTP(ctx context.Context, s *server, local *procmgr.Local, address, token string, idle time.Duration) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -39,7 +39,7 @@ func serveHTTP(ctx context.Context, s *server, local *procmgr.Local, address, to
 	httpServer := &http.Server{
 		Handler:           newHandler(s, host, token, idle),
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute, // of connections; no WriteTimeout: answers are streams
+		IdleTimeout:       2 * time.Minute, // of connections; no WriteTimeout, because answers are streams
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- httpServer.Serve(listener) }() // Close ends it
@@ -50,8 +50,8 @@ func serveHTTP(ctx context.Context, s *server, local *procmgr.Local, address, to
 		return err
 	case <-ctx.Done():
 	}
-	// First the processes: each wait ends with its own, and is answered. What
-	// is left then are streams that wait for nothing.
+	// First the processes: each wait ends with its process, and is answered.
+	// The streams that are left then wait for nothing.
 	_ = local.Close() // the caller's Close returns the same error
 	grace, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
@@ -59,7 +59,7 @@ func serveHTTP(ctx context.Context, s *server, local *procmgr.Local, address, to
 	return httpServer.Close()
 }
 
-// newHandler serves /mcp to whoever has the token. Nothing here allows another
+// newHandler serves /mcp to clients that have the token. It allows no other
 // origin, so a browser could not even read an answer.
 func newHandler(s *server, host, token string, idle time.Duration) http.Handler {
 	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp },
@@ -80,17 +80,17 @@ func newHandler(s *server, host, token string, idle time.Duration) http.Handler 
 			return nil, auth.ErrInvalidToken
 		}
 		return &auth.TokenInfo{}, nil
-	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}) // it lives as long as the program
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true}) // the token lives as long as the program
 
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", authorized(endable))
 	return refuseBrowsers(host, mux)
 }
 
-// refuseBrowsers refuses what a web page may have sent: a request with an
-// origin, or, where the page has its own name point to this machine (DNS
-// rebinding), one that is for another host than this. The token keeps such a
-// page out as well, but it should not even learn what is here.
+// refuseBrowsers refuses requests that a web page may have sent. Such a request
+// has an origin. Or it is for another host than this one, if the page lets its
+// own name point to this machine (DNS rebinding). The token keeps such a page
+// out as well, but the page should not even learn which server this is.
 func refuseBrowsers(own string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := (&url.URL{Host: r.Host}).Hostname()
@@ -106,9 +106,9 @@ func refuseBrowsers(own string, next http.Handler) http.Handler {
 	})
 }
 
-// tokenFrom reads the token from a file that nobody else can read, or makes one
-// and prints it. It is never an argument or a variable, since commands could
-// read those.
+// tokenFrom reads the token from a file that nobody else can read, or makes a
+// token and prints it. The token is never an argument or a variable, because
+// commands could read those.
 func tokenFrom(name string) (string, error) {
 	if name == "" {
 		token := rand.Text() // 128 random bits or more

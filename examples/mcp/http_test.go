@@ -17,12 +17,13 @@ import (
 const (
 	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	execute    = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":{"command":"touch one"}}}`
-	// stateless is a call of the protocol that has no sessions.
+	// stateless is a call in the version of the protocol that has no sessions.
 	stateless = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute","arguments":{"command":"touch one"},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 )
 
-// Who has no token, or is a web page, or has no session, gets nothing done.
+// A client without a token, a web page, or a client without a session can do
+// nothing.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	local, dir := newLocal(t)
@@ -98,7 +99,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 
-	// A call that comes before the session's initialize.
+	// This call comes before the initialize of the session.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(execute))
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")
@@ -116,7 +117,7 @@ func TestRefused(t *testing.T) {
 	require.Empty(t, all)
 }
 
-// A server that listens on a certain host is known under its name too.
+// A server that listens on a named host also accepts requests under that name.
 func TestOwnAddress(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -145,8 +146,8 @@ func (r *recorder) Header() http.Header         { return make(http.Header) }
 func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 
-// A connection that breaks while a call waits loses neither the command nor its
-// result, and nothing runs twice.
+// If a connection breaks while a call waits, the command and its result are not
+// lost, and nothing runs twice.
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
 	local, dir := newLocal(t)
@@ -172,8 +173,7 @@ func TestConnectionLost(t *testing.T) {
 	require.Equal(t, "ran\n", string(runs))
 }
 
-// A cutter breaks off the answer to the next call of a tool after its first
-// event.
+// A cutter cuts off the answer to the next tool call after its first event.
 type cutter struct {
 	via   http.RoundTripper
 	armed atomic.Bool

@@ -1,12 +1,12 @@
-// Command mcp gives toolproc's four tools to any client of the Model Context
-// Protocol, over stdio or over streamable HTTP.
+// Command mcp gives the four tools of toolproc to any client of the Model
+// Context Protocol, over stdio or over streamable HTTP.
 //
 //	mcp                         # started by a client, which talks to it over stdio
 //	mcp -http :8080             # a server for several clients on this machine
 //
-// Each MCP session is a chat of its own: it sees the processes that it has
-// started and no others, and they end with it. README.md says how to add it to
-// a client.
+// Each MCP session is a chat of its own. It sees only the processes that it has
+// started, and they end with it. README.md says how to add the server to a
+// client.
 package main
 
 import (
@@ -30,13 +30,13 @@ import (
 )
 
 // maxWait is the longest wait of a call by default. Many clients give up on a
-// call after a minute and cancel it, which stops its command; a wait that is
-// over before that loses nothing, and the result says how to go on.
+// call after a minute and cancel it, which stops its command. A wait that ends
+// earlier loses nothing, and the result says how to go on.
 const maxWait = 50 * time.Second
 
-// stopGrace is what processes get between terminate and kill where their
-// session or this program ends. Clients close stdin, send SIGTERM 2 s later and
-// SIGKILL after 2 s more, and nothing can be cleaned up after that.
+// stopGrace is the time between terminate and kill if a session or this program
+// ends. Clients close stdin, send SIGTERM 2 s later and SIGKILL after 2 s more.
+// After that, this program cannot clean up.
 const stopGrace = time.Second
 
 func main() { os.Exit(start(os.Args[1:])) }
@@ -52,9 +52,9 @@ func start(args []string) int {
 	}
 }
 
-// run serves until the client is gone or a signal comes. Nothing that was
-// started outlives it. Stdout is the protocol's: what is for people goes to
-// stderr.
+// run serves until the client is gone or a signal comes. No process that it has
+// started outlives it. Stdout belongs to the protocol, so messages for people
+// go to stderr.
 func run(args []string) (err error) {
 	flags := flag.NewFlagSet("mcp", flag.ContinueOnError)
 	var (
@@ -76,13 +76,13 @@ func run(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Unless they are handled, these signals end the program on the spot, without
-	// the deferred Close, and leave its processes behind.
+	// If nobody handles these signals, they end the program at once, without the
+	// deferred Close, and leave its processes behind.
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	if *listen == "" {
 		signals = append(signals, syscall.SIGPIPE) // the only client is gone
 	} else {
-		signal.Ignore(syscall.SIGPIPE) // one of many is: the write fails, and no more
+		signal.Ignore(syscall.SIGPIPE) // one of several clients is gone: only the write to it fails
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
@@ -98,7 +98,7 @@ func run(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, local.Close()) }() // ends what still runs
+	defer func() { err = errors.Join(err, local.Close()) }() // ends the processes that still run
 
 	if *listen == "" {
 		return serveStdio(ctx, newServer(local, stdioChat, *wait, log))
@@ -110,8 +110,9 @@ func run(args []string) (err error) {
 	return serveHTTP(ctx, newServer(local, httpChat, *wait, log), local, *listen, token, *idle)
 }
 
-// directory returns an absolute path. A directory that is not there is an
-// error at once: procmgr would run commands elsewhere, and tell each model so.
+// directory returns an absolute path. If the directory does not exist, it
+// returns an error at once: procmgr would run commands elsewhere, and tell each
+// model so.
 func directory(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -128,7 +129,7 @@ func directory(name string) (string, error) {
 }
 
 // serveStdio serves the one client that has started this program, until that
-// closes stdin.
+// client closes stdin.
 func serveStdio(ctx context.Context, s *server) error {
 	ctx, gone := context.WithCancel(ctx)
 	defer gone()
@@ -142,13 +143,14 @@ func serveStdio(ctx context.Context, s *server) error {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
-		// Neither session.Close nor session.Wait: they wait for the calls that
-		// run, and those for their processes, which Local.Close ends.
+		// Do not call session.Close or session.Wait here. They wait for the
+		// running calls, and those wait for their processes, which only
+		// Local.Close ends.
 		return nil
 	}
 }
 
-// An input tells at once when its client is gone.
+// An input calls gone as soon as its client is gone.
 type input struct {
 	*os.File
 	gone func()

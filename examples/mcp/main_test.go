@@ -25,20 +25,20 @@ import (
 )
 
 const (
-	// long is a wait that a test reaches only where something is wrong.
+	// long is a wait that ends earlier, unless something is wrong.
 	long = 30 * time.Second
-	// programName is the name under which the test binary is the program.
+	// programName is the name under which the test binary plays the program.
 	programName = "toolproc-mcp"
 	testToken   = "a-token-for-tests-alone"
 )
 
-// TestMain has the test binary be the program, where a test starts it as such,
-// and fails the run where a process is left behind by it.
+// TestMain lets the test binary play the program, if a test starts it as such.
+// It fails the run if a process is left behind.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == programName {
 		main()
 	}
-	_ = os.Setenv("MCP_TESTS", strconv.Itoa(os.Getpid())) // all that is started inherits it
+	_ = os.Setenv("MCP_TESTS", strconv.Itoa(os.Getpid())) // every process of the run inherits it
 	code := m.Run()
 	if left := leftBehind("MCP_TESTS=" + os.Getenv("MCP_TESTS")); len(left) > 0 {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", left)
@@ -47,14 +47,15 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leftBehind returns the processes that have an environment variable, where the
-// system tells. It waits a moment for those on their way out.
+// leftBehind returns the processes that have an environment variable, if the
+// system shows them. It gives processes that are ending a moment to end.
 func leftBehind(variable string) (pids []string) {
 	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
 		pids = nil
 		files, _ := filepath.Glob("/proc/[0-9]*/environ")
 		for _, file := range files {
-			// This process is not among them: /proc shows what it began with.
+			// This process is not among them: /proc shows the environment of
+			// its start.
 			environ, _ := os.ReadFile(file)
 			if slices.Contains(strings.Split(string(environ), "\x00"), variable) {
 				pids = append(pids, filepath.Base(filepath.Dir(file)))
@@ -81,14 +82,14 @@ func newLocal(t *testing.T) (local *procmgr.Local, dir string) {
 	return local, dir
 }
 
-// quiet is for what a test expects to go wrong.
+// quiet drops the log lines of errors that a test expects.
 var quiet = slog.New(slog.DiscardHandler)
 
-// A client is an MCP client, and the progress that it was told of.
+// A client is an MCP client, with the progress notifications that it got.
 type client struct {
 	*mcp.ClientSession
-	// leave ends the session from the client's side, and does not wait for its
-	// calls, as Close does.
+	// leave ends the session on the side of the client. Unlike Close, it does
+	// not wait for the calls.
 	leave func()
 
 	mu       sync.Mutex // guards progress
@@ -121,11 +122,12 @@ func connect(t *testing.T, transport mcp.Transport) *client {
 	var err error
 	c.ClientSession, err = m.Connect(t.Context(), transport, nil)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() }) // it is closed already where that was the point
+	t.Cleanup(func() { _ = c.Close() }) // it may be closed already
 	return c
 }
 
-// inMemory connects a client in this process, which stands for one over stdio.
+// inMemory connects a client in this process. It stands for a client over
+// stdio.
 func inMemory(t *testing.T, s *server) *client {
 	t.Helper()
 	there, here := net.Pipe()
@@ -168,7 +170,7 @@ func overHTTP(t *testing.T, url, token string, via http.RoundTripper) *client {
 	return c
 }
 
-// bearer sends a token along.
+// bearer adds a token to each request.
 type bearer struct {
 	token string
 	via   http.RoundTripper
@@ -180,7 +182,7 @@ func (b bearer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return b.via.RoundTrip(req)
 }
 
-// A result is what the tests look at of a tool's result.
+// A result holds the fields of a tool's result that the tests look at.
 type result struct {
 	Success   bool   `json:"success"`
 	Output    string `json:"output"`
@@ -215,7 +217,7 @@ func read(t *testing.T, answer *mcp.CallToolResult) (res result, isError bool) {
 	return res, answer.IsError
 }
 
-// waitFor waits until there is a file.
+// waitFor waits until a file exists.
 func waitFor(t *testing.T, name string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -224,7 +226,8 @@ func waitFor(t *testing.T, name string) {
 	}, long, 5*time.Millisecond, name)
 }
 
-// waitForEnd waits until none of a manager's processes lives, and returns them.
+// waitForEnd waits until no process of a manager lives, and returns all of
+// them.
 func waitForEnd(t *testing.T, m procmgr.Manager) []procmgr.Process {
 	t.Helper()
 	var all []procmgr.Process

@@ -21,15 +21,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// program is this program, run in dir.
+// program returns a command that runs this program in dir.
 func program(t *testing.T, dir string, arguments ...string) *exec.Cmd {
 	t.Helper()
-	newLocal(t) // skips where nothing can be run
+	newLocal(t) // skips the test if no command can run
 	name := filepath.Join(t.TempDir(), programName)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(self, name))
-	ctx, cancel := context.WithTimeout(context.Background(), 4*long) // t.Context ends before its end
+	ctx, cancel := context.WithTimeout(context.Background(), 4*long) // t.Context ends before the program does
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave its commands behind
@@ -37,7 +37,7 @@ func program(t *testing.T, dir string, arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// pid waits until a command has written its number to a file.
+// pid waits until a command has written its PID to a file.
 func pid(t *testing.T, name string) int {
 	t.Helper()
 	waitFor(t, name)
@@ -48,8 +48,8 @@ func pid(t *testing.T, name string) int {
 	return n
 }
 
-// alive reports whether a process runs. One that has ended, but whom the
-// machine's first process has not collected yet, does not.
+// alive reports whether a process runs. A process that has ended does not run,
+// even if the first process of the machine has not collected it yet.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {
@@ -60,16 +60,16 @@ func alive(pid int) bool {
 	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
 
-// commands leave running what is hard to end: one that ignores SIGTERM, one
-// whose shell is gone, and one that a call waits for.
+// commands leave processes that are hard to end: one ignores SIGTERM, the shell
+// of one is gone, and a call waits for one.
 var commands = map[string]args{
 	"stubborn":   {"command": "trap '' TERM; echo $$ > s && mv s stubborn; while :; do sleep 1; done", "run_in_background": true},
 	"left":       {"command": "sh -c 'echo $$ > l && mv l left; exec sleep 1000' &", "run_in_background": true},
 	"foreground": {"command": "trap '' TERM; echo $$ > f && mv f foreground; while :; do sleep 1; done", "timeout": "1h"},
 }
 
-// startCommands has a client start commands, and returns their numbers and a channel
-// that gets what comes of the one in the foreground.
+// startCommands lets a client start the commands. It returns their PIDs, and a
+// channel that gets the result of the foreground command.
 func startCommands(t *testing.T, c *client, dir string) ([]int, <-chan *mcp.CallToolResult) {
 	t.Helper()
 	var pids []int
@@ -89,11 +89,12 @@ func startCommands(t *testing.T, c *client, dir string) ([]int, <-chan *mcp.Call
 	return pids, answered
 }
 
-// patience is what clients have: some close stdin, wait that long, send SIGTERM,
-// wait once more and send SIGKILL.
+// patience is how long clients wait: some close stdin, wait that long, send
+// SIGTERM, wait as long again and send SIGKILL.
 const patience = 2 * time.Second
 
-// Nothing is left when a client closes stdin, and before it loses patience.
+// When a client closes stdin, nothing is left, before the client loses
+// patience.
 func TestStdioClosed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -124,7 +125,7 @@ func TestStdioClosed(t *testing.T) {
 	}
 }
 
-// The same for a signal, and where nobody reads any more what is written.
+// The same holds for a signal, and if nobody reads the output any more.
 func TestStdioSignaled(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
@@ -158,12 +159,12 @@ func TestStdioSignaled(t *testing.T) {
 	}
 }
 
-// unclosed leaves closing to the test.
+// unclosed ignores Close: the test closes the pipe itself.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// startHTTP starts a server over HTTP, which terminate ends.
+// startHTTP starts a server over HTTP. terminate ends it.
 func startHTTP(t *testing.T, dir string) (url, token string, terminate func()) {
 	t.Helper()
 	cmd := program(t, t.TempDir(), "-http", ":0", "-workdir", dir)
@@ -194,7 +195,7 @@ func startHTTP(t *testing.T, dir string) (url, token string, terminate func()) {
 	return url, token, terminate
 }
 
-// A server that is told to stop answers a call that waits, and leaves nothing.
+// A server that is stopped answers a waiting call, and leaves nothing behind.
 func TestHTTPSignaled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

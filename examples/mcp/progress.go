@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// progressInterval is the least time between two notifications of a call.
+	// progressInterval is the shortest time between two notifications of a
+	// call.
 	progressInterval = 250 * time.Millisecond
-	// progressSilence is the most: many clients give up on a call after a
-	// minute without a word.
+	// progressSilence is the longest time between two notifications: many
+	// clients give up on a call after a minute of silence.
 	progressSilence = 10 * time.Second
 	// progressLine bounds the line that a notification shows, in bytes.
 	progressLine = 400
 )
 
-// reportProgress tells a client that asks for it what the process of a call
-// prints, while the call waits. What it returns ends that, and returns when it
-// has ended.
+// reportProgress sends the output of a call's process to a client that has
+// asked for it, while the call waits. The returned function stops that, and
+// returns when it has stopped.
 func reportProgress(ctx context.Context, req *mcp.CallToolRequest, m procmgr.Manager, c toolset.Call) (stop func()) {
 	token, id := req.Params.GetProgressToken(), processOf(c)
 	if token == nil || id == "" {
@@ -35,8 +36,9 @@ func reportProgress(ctx context.Context, req *mcp.CallToolRequest, m procmgr.Man
 	watching, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	notify := func(seconds float64, line string) {
-		// With ctx and not watching: a notification that is on its way is
-		// not cut off. One that does not arrive is no loss.
+		// It uses ctx and not watching, so that stop does not cut off a
+		// notification on its way. A notification that does not arrive is no
+		// loss.
 		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: token,
 			Progress:      seconds,
@@ -53,7 +55,7 @@ func reportProgress(ctx context.Context, req *mcp.CallToolRequest, m procmgr.Man
 	}
 }
 
-// processOf returns the process that a call waits for, or "".
+// processOf returns the ID of the process that a call waits for, or "".
 func processOf(c toolset.Call) string {
 	switch c.Name {
 	case "execute":
@@ -62,21 +64,21 @@ func processOf(c toolset.Call) string {
 		var arguments struct {
 			ProcessID string `json:"process_id"`
 		}
-		_ = json.Unmarshal(c.Arguments, &arguments) // the tool itself says what is wrong
+		_ = json.Unmarshal(c.Arguments, &arguments) // the tool itself reports an error
 		return arguments.ProcessID
 	}
 	return ""
 }
 
-// watch calls notify with the seconds that have passed and the newest line,
-// whenever the process has printed something, until ctx or the process ends.
+// watch calls notify whenever the process has printed something, with the
+// seconds since the begin and the newest line, until ctx or the process ends.
 // It waits for output and does not poll.
 func watch(ctx context.Context, m procmgr.Manager, id string, notify func(seconds float64, line string)) {
 	began := time.Now()
 	last, lastAt := "", began
 	req := procmgr.OutputRequest{Wait: progressSilence, Until: ".", Limit: headtail.Limits{Bytes: progressLine}}
 	for {
-		// First of all: most commands end before this, and cost nothing here.
+		// This comes first: most commands end before it, and cost nothing here.
 		select {
 		case <-ctx.Done():
 			return
@@ -87,7 +89,7 @@ func watch(ctx context.Context, m procmgr.Manager, id string, notify func(second
 		case errors.Is(err, procmgr.ErrNotFound):
 			continue // it has not started yet
 		case err != nil, ctx.Err() != nil, out.Process.State == procmgr.Exited:
-			return // the result says the rest
+			return // the result has the rest
 		}
 		req.From = out.Next
 		line := newestLine(out.Text)
@@ -95,7 +97,7 @@ func watch(ctx context.Context, m procmgr.Manager, id string, notify func(second
 			line = last
 		}
 		if line == last && time.Since(lastAt) < progressSilence {
-			continue // as of a line that is drawn again and has no offset yet
+			continue // as with a line that is drawn again and has no offset yet
 		}
 		last, lastAt = line, time.Now()
 		// The protocol wants a number that grows with every notification.

@@ -14,8 +14,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A client that asks for it is told of each newest line while it waits, of
-// nothing more often than it can show, and of nothing after the result.
+// A client that has asked for progress gets each newest line while it waits. It
+// gets no more lines than it can show, and none after the result.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	for _, test := range transports {
@@ -31,7 +31,7 @@ func TestProgress(t *testing.T) {
 			params.SetProgressToken("first")
 			answer, err := c.CallTool(t.Context(), params)
 			require.NoError(t, err)
-			require.NoError(t, c.Ping(t.Context(), nil)) // whatever came before this has arrived
+			require.NoError(t, c.Ping(t.Context(), nil)) // all earlier notifications have arrived now
 			res, _ := read(t, answer)
 			require.Equal(t, "running", res.State)
 			first := requireProgress(t, c.told(), "first")
@@ -70,7 +70,7 @@ func TestProgressRate(t *testing.T) {
 	require.LessOrEqual(t, len(lines), int(2*time.Second/progressInterval))
 }
 
-// requireProgress checks notifications for what holds of all, and returns their
+// requireProgress checks the rules for all notifications, and returns their
 // lines.
 func requireProgress(t *testing.T, told []progress, token any) []string {
 	t.Helper()
@@ -85,13 +85,13 @@ func requireProgress(t *testing.T, told []progress, token any) []string {
 	return lines
 }
 
-// A fake is a manager of one process that prints by the clock.
+// A fake is a manager of one process whose output depends on the time.
 type fake struct {
 	procmgr.Manager
 	starts time.Time
 	ends   time.Time
-	prints func(since time.Duration) string // all that was printed by then
-	held   bool                             // it is held back, and has no offset
+	prints func(since time.Duration) string // all output up to that time
+	held   bool                             // the output is held back, and has no offset
 }
 
 func (f *fake) Output(ctx context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {

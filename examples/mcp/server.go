@@ -16,8 +16,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// instructions tell a model how the tools belong together. What each of them
-// does is in its own description.
+// instructions tell a model how the tools belong together. The description of
+// each tool says what it does.
 const instructions = `These tools run shell commands and keep track of every process that they start. ` +
 	`execute waits for a command up to its timeout; one that takes longer is not killed but goes on in the background, and the result has its background_process_id: ` +
 	`never run it again, follow it with process_output and end it with process_signal. ` +
@@ -25,8 +25,8 @@ const instructions = `These tools run shell commands and keep track of every pro
 	`process_list shows what this session has started, in case an id is lost. ` +
 	`All processes end with the session.`
 
-// annotations are hints for the client, which may ask its user before a
-// destructive tool and run a read-only one without.
+// annotations are hints for the client. It may ask its user before a
+// destructive tool, and run a read-only tool without asking.
 var annotations = map[string]*mcp.ToolAnnotations{
 	"execute":        {Title: "Run a command", DestructiveHint: new(true), OpenWorldHint: new(true)},
 	"process_output": {Title: "Read a process's output", ReadOnlyHint: true, OpenWorldHint: new(false)},
@@ -34,7 +34,7 @@ var annotations = map[string]*mcp.ToolAnnotations{
 	"process_signal": {Title: "End a process", DestructiveHint: new(true), OpenWorldHint: new(false)},
 }
 
-// A server gives each of its MCP sessions the tools, in a chat of its own.
+// A server gives the tools to each of its MCP sessions, in a chat of its own.
 type server struct {
 	mcp    *mcp.Server
 	host   procmgr.Host
@@ -46,18 +46,18 @@ type server struct {
 	chats map[*mcp.ServerSession]*chat
 }
 
-// A chat is what a session can reach.
+// A chat is the Manager of a session.
 type chat struct {
 	procmgr.Manager
-	ending context.Context // ends when the session is about to
+	ending context.Context // ends shortly before the session does
 	end    context.CancelFunc
 }
 
-// chatKey is where a call's context carries its chat.
+// chatKey is the key of the chat in the context of a call.
 type chatKey struct{}
 
 // newServer returns a server whose sessions run their commands on host. chatID
-// names the chat of a session; see stdioChat and httpChat. No call waits for
+// returns the ID of a session's chat; see stdioChat and httpChat. No call waits
 // longer than maxWait.
 func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait time.Duration, log *slog.Logger) *server {
 	s := &server{host: host, chatID: chatID, log: log, chats: make(map[*mcp.ServerSession]*chat)}
@@ -68,9 +68,10 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 	})
 	s.tools = toolset.New(resolve, &toolset.Options{
 		MaxTimeout: maxWait,
-		// Chosen before the command is started, so that progress knows it.
+		// The ID is known before the command starts, so that progress can use
+		// it.
 		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
-		// What the client's tool is called nobody here knows.
+		// The name of the client's tool is not known here.
 		ReadFileTool: "file reading",
 	})
 	for _, def := range s.tools.Definitions() {
@@ -84,7 +85,7 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 	return s
 }
 
-// resolve finds the chat that call has put into the context.
+// resolve returns the chat that call has put into the context.
 func resolve(ctx context.Context) (procmgr.Manager, error) {
 	chat, ok := ctx.Value(chatKey{}).(*chat)
 	if !ok {
@@ -93,9 +94,9 @@ func resolve(ctx context.Context) (procmgr.Manager, error) {
 	return chat, nil
 }
 
-// call carries out one call of a tool. It returns no error: whatever happens,
-// the model gets a result to read. When the client cancels the call, the SDK
-// ends ctx, and the toolset stops a foreground command.
+// call carries out one tool call. It returns no error: in every case the model
+// gets a result to read. If the client cancels the call, the SDK ends ctx, and
+// the toolset stops a foreground command.
 func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	chat := s.chatOf(req.Session)
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, chatKey{}, chat))
@@ -105,21 +106,21 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	c := toolset.Call{ID: procmgr.NewID(), Name: req.Params.Name, Arguments: req.Params.Arguments}
 	stop := reportProgress(ctx, req, chat, c)
 	res := s.tools.Call(ctx, c)
-	stop() // nothing may come after the result
+	stop() // no notification may come after the result
 	return &mcp.CallToolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: res.Content}},
 		IsError: res.IsError,
 	}, nil
 }
 
-// stdioChat names the only chat that there is over stdio, where sessions have
-// no ID.
+// stdioChat returns the ID of the only chat over stdio, where sessions have no
+// ID.
 func stdioChat(string) string { return "stdio" }
 
-// httpChat derives a chat's ID from the session ID that the SDK has made of 128
-// random bits. It is a hash, since commands find their chat's ID in their
-// environment, and are not to learn that of the session. A session without one
-// gets no chat: a Manager refuses every call for the chat "".
+// httpChat makes the ID of a chat from the ID of its session, which the SDK has
+// made of 128 random bits. The chat ID is a hash: commands see it in their
+// environment, and must not learn the session ID. A session without an ID gets
+// no chat: a Manager refuses every call for the chat "".
 func httpChat(sessionID string) string {
 	if sessionID == "" {
 		return ""
@@ -129,8 +130,8 @@ func httpChat(sessionID string) string {
 }
 
 // chatOf returns the chat of a session. The first call for a session also
-// starts the goroutine that cleans up after it; it ends with the session, and
-// where that is the end of the program, Local.Close does its work.
+// starts the goroutine that cleans up after the session, and that ends with it.
+// If the session ends because the program ends, Local.Close does its work.
 func (s *server) chatOf(session *mcp.ServerSession) *chat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +145,7 @@ func (s *server) chatOf(session *mcp.ServerSession) *chat {
 	return c
 }
 
-// cleanUp ends the processes of a session when it has ended: nobody can reach
+// cleanUp ends the processes of a session that has ended: no client can reach
 // them any more.
 func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
 	_ = session.Wait() // until the last call has returned; how the session ended does not matter
@@ -157,8 +158,8 @@ func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
 	delete(s.chats, session)
 }
 
-// endSession prepares the end of the session with an ID. The SDK waits for the
-// calls that run before it closes a session; this makes them return.
+// endSession prepares the end of the session with the ID. The SDK waits for the
+// running calls before it closes a session, and endSession makes them return.
 func (s *server) endSession(id string) {
 	for session := range s.mcp.Sessions() {
 		if session.ID() == id {
@@ -167,8 +168,8 @@ func (s *server) endSession(id string) {
 	}
 }
 
-// endAll ends all processes of a chat at once, in at most grace and the 5 s
-// that Kill may take.
+// endAll ends all processes of a chat at once. It takes at most grace and the 5
+// s that Kill may take.
 func endAll(m procmgr.Manager, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace+6*time.Second)
 	defer cancel()
@@ -187,12 +188,12 @@ func endAll(m procmgr.Manager, grace time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// end terminates a process, and kills it where that was not enough.
+// end terminates a process, and kills it if that was not enough.
 func end(ctx context.Context, m procmgr.Manager, id string, grace time.Duration) error {
 	if err := m.Signal(ctx, id, procmgr.Terminate); err == nil {
 		waiting, cancel := context.WithTimeout(ctx, grace)
 		defer cancel()
-		// A wait ends as soon as the shell does, and others may be left then.
+		// A wait ends as soon as the shell does, but children may be left.
 		for {
 			out, err := m.Output(waiting, id, procmgr.OutputRequest{From: math.MaxInt64, Wait: grace})
 			if err != nil || out.Process.State == procmgr.Exited {

@@ -14,7 +14,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// transports are the ways to a server.
+// transports are the ways to connect to a server.
 var transports = []struct {
 	name    string
 	connect func(t *testing.T, local *procmgr.Local) *client
@@ -122,7 +122,7 @@ func TestBadArguments(t *testing.T) {
 	require.Empty(t, all, "nothing was run")
 }
 
-// Who cancels a call stops its command, and no other one.
+// A client that cancels a call stops the command of that call, and no other.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, test := range transports {
@@ -135,7 +135,7 @@ func TestCancel(t *testing.T) {
 
 			ctx, cancel := context.WithCancel(t.Context())
 			canceled := make(chan error, 1)
-			go func() { // received from below
+			go func() { // the receive below waits for it
 				_, err := c.CallTool(ctx, &mcp.CallToolParams{
 					Name:      "execute",
 					Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"},
@@ -170,7 +170,7 @@ func TestMaxWait(t *testing.T) {
 	require.Equal(t, "running", res.State)
 }
 
-// What a session has started ends with it, and what waits for it too.
+// When a session ends, its processes and its waiting calls end too.
 func TestSessionEnds(t *testing.T) {
 	t.Parallel()
 	for _, test := range transports {
@@ -204,7 +204,7 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// A client over HTTP that is gone without a word is missed at some time.
+// If a client over HTTP goes away silently, its session ends after a time.
 func TestIdleSession(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
@@ -217,8 +217,8 @@ func TestIdleSession(t *testing.T) {
 	require.Len(t, waitForEnd(t, local), 2)
 }
 
-// Sessions over HTTP neither see nor reach each other's processes, and the end
-// of one leaves the other alone.
+// Sessions over HTTP do not see or reach each other's processes. The end of one
+// session leaves the other alone.
 func TestTwoSessions(t *testing.T) {
 	t.Parallel()
 	local, _ := newLocal(t)
@@ -256,14 +256,14 @@ func TestTwoSessions(t *testing.T) {
 	require.Equal(t, "running", res.State)
 }
 
-// A session that has no ID shares no chat with others: it gets none.
+// A session without an ID gets no chat, so it shares none with another session.
 func TestSessionWithoutID(t *testing.T) {
 	t.Parallel()
 	require.NotEqual(t, httpChat("a"), httpChat("b"))
 	require.NotContains(t, httpChat(strings.Repeat("a", 26)), "aaaa")
 
 	local, dir := newLocal(t)
-	c := inMemory(t, newServer(local, httpChat, maxWait, quiet)) // in memory there are no IDs
+	c := inMemory(t, newServer(local, httpChat, maxWait, quiet)) // sessions in memory have no IDs
 	res, isError := c.call(t, "execute", args{"command": "touch one"})
 	require.True(t, isError)
 	require.Contains(t, res.Error, "nothing was started")

@@ -15,14 +15,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// The official TypeScript client, over stdio and over streamable HTTP. The test
-// needs bash, node and npm, and the network when it runs for the first time.
+// The official TypeScript client works over stdio and over streamable HTTP. The
+// test needs bash, node and npm, and on its first run the network.
 func TestTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	testenv.Programs(t, "bash", "node", "npm")
 	dir := t.TempDir()
 	url, token, _ := startHTTP(t, dir)
-	// Its Close ends npm, node and what they have started, whatever happens.
+	// Its Close ends npm, node and their children, whatever happens.
 	client, err := directory(filepath.Join("testdata", "client"))
 	require.NoError(t, err)
 	local, err := procmgr.NewLocal(&procmgr.Options{
@@ -38,7 +38,7 @@ func TestTypeScriptClient(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			out, err := local.Start(t.Context(), procmgr.StartRequest{
 				Command: "exec bash run.sh '" + strings.Join(append([]string{kind}, target...), "' '") + "'",
-				Wait:    4 * long, // an installation is part of it
+				Wait:    4 * long, // this includes an installation
 			})
 			require.NoError(t, err)
 			t.Log(out.Text)
@@ -51,7 +51,8 @@ func TestTypeScriptClient(t *testing.T) {
 	}
 }
 
-// The lock file leads nowhere but to the registry that npm is set up with.
+// The lock file names no other source than the registry that npm is configured
+// for.
 func TestLockFile(t *testing.T) {
 	t.Parallel()
 	lock, err := os.ReadFile(filepath.Join("testdata", "client", "package-lock.json"))

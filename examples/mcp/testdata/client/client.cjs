@@ -1,5 +1,5 @@
-// The checks of TestTypeScriptClient: what a client that is not written in Go
-// sees of the server.
+// The checks of TestTypeScriptClient: how the server looks to a client that is
+// not written in Go.
 //
 //   node client.cjs stdio PROGRAM
 //   node client.cjs http URL TOKEN
@@ -28,8 +28,8 @@ function newTransport() {
   });
 }
 
-// fetchOrCut is fetch, and where cut is set, it breaks off the answer to the
-// next call of a tool after its first part.
+// fetchOrCut is fetch. If cut is set, it cuts off the answer to the next tool
+// call after its first part.
 let cut = false;
 async function fetchOrCut(url, init) {
   const res = await fetch(url, init);
@@ -48,12 +48,13 @@ async function fetchOrCut(url, init) {
   return new Response(body, res);
 }
 
-// lateAnswer is that to a canceled call, which the SDK of the server sends all
-// the same, and which this client no longer knows.
+// lateAnswer is the error for the answer to a canceled call. The SDK of the
+// server sends that answer all the same, and this client does not know the call
+// any more.
 const lateAnswer = /unknown message ID.*SIGTERM/;
 
-// connect returns a client. What else it finds wrong with the server's messages
-// is in its errors.
+// connect returns a client. Its errors are other faults that it finds in the
+// messages of the server.
 async function connect() {
   const client = new Client({ name: "typescript", version: "1" });
   client.errors = [];
@@ -72,7 +73,7 @@ async function connect() {
   return client;
 }
 
-// call returns the JSON object that a tool answers with.
+// call returns the JSON object of a tool's answer.
 async function call(client, name, args, options) {
   const res = await client.callTool({ name, arguments: args }, CallToolResultSchema, options);
   assert.equal(res.content.length, 1);
@@ -80,7 +81,7 @@ async function call(client, name, args, options) {
   return { isError: res.isError === true, ...JSON.parse(res.content[0].text) };
 }
 
-// until waits for something to hold.
+// until waits until a condition holds.
 async function until(what, holds) {
   for (let i = 0; i < 1000; i++) {
     if (await holds()) {
@@ -127,7 +128,7 @@ const checks = {
     assert.match(res.error, /it is called "command"/);
   },
 
-  // The client would give up after 1.5 s, were it not told of progress.
+  // Without progress, the client would give up after 1.5 s.
   async progress(client) {
     const told = [];
     let over = false;
@@ -221,5 +222,5 @@ main()
   })
   .finally(() => {
     fs.rmSync(dir, { recursive: true, force: true });
-    process.exit(); // whatever is still connected
+    process.exit(); // a connection may still be open
   });

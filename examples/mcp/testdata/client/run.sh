@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs client.cjs, with the official TypeScript client that package-lock.json
-# names. It is installed once, into a cache and not into the checkout.
+# names. The client is installed once, into a cache and not into the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
