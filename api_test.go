@@ -19,10 +19,10 @@ import (
 
 var updateAPI = flag.Bool("update", false, "rewrite the files of the exported API")
 
-// TestAPI holds what each package exports to a file in testdata/api, so that a
-// change of it is seen where the change is read, and can be told in
-// CHANGELOG.md. After such a change: go test -run TestAPI -update .
-// An internal package is nobody's to import.
+// TestAPI compares the exported API of each package with a file in
+// testdata/api. So a reviewer sees each change of the API, and CHANGELOG.md can
+// report it. After such a change, run: go test -run TestAPI -update . Internal
+// packages are left out, because nobody else can import them.
 func TestAPI(t *testing.T) {
 	packages := make(map[string][]string) // the files of every platform, by directory
 	for _, name := range files(t, ".go") {
@@ -85,7 +85,7 @@ func exported(t *testing.T, names []string) string {
 		}
 	}
 	slices.Sort(all)
-	// What has a variant for each platform is there once.
+	// A declaration with a variant for each platform is there once.
 	return strings.Join(slices.Compact(all), "\n") + "\n"
 }
 

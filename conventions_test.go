@@ -19,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// go vet checks the format strings of fmt.Errorf, and does not look at those of
-// xerrors.Errorf, where a %w anywhere but at the end breaks the error silently.
+// go vet checks the format strings of fmt.Errorf, but not those of
+// xerrors.Errorf. There, a %w anywhere but at the end breaks the error
+// silently.
 func TestXerrorsFormats(t *testing.T) {
 	calls := 0
 	for _, name := range files(t, ".go") {
@@ -77,8 +78,8 @@ func TestXerrorsFormatRule(t *testing.T) {
 	}
 }
 
-// xerrorsCalls finds the calls of xerrors.Errorf, under whatever name the file
-// imports the package.
+// xerrorsCalls finds the calls of xerrors.Errorf, whatever name the file gives
+// the imported package.
 func xerrorsCalls(file *ast.File) []*ast.CallExpr {
 	local := ""
 	for _, spec := range file.Imports {
@@ -110,7 +111,7 @@ func xerrorsCalls(file *ast.File) []*ast.CallExpr {
 	return calls
 }
 
-// checkXerrorsCall says what is wrong with a call, or nothing.
+// checkXerrorsCall returns the problem of a call, or "".
 func checkXerrorsCall(call *ast.CallExpr) string {
 	if len(call.Args) == 0 {
 		return "it has no format"
@@ -158,7 +159,7 @@ func literal(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// verbsOf returns the verb of each argument that a format takes, a * among them.
+// verbsOf returns the verb of each argument of a format. A * counts as a verb.
 func verbsOf(format string) (verbs, problem string) {
 	for {
 		_, rest, found := strings.Cut(format, "%")
@@ -181,8 +182,9 @@ func verbsOf(format string) (verbs, problem string) {
 	}
 }
 
-// Links that leave the repository are not followed: a test that depends on
-// someone else's server fails for reasons that are not ours.
+// The test does not follow links that leave the repository: if it depended on
+// the server of someone else, it would fail for reasons outside of this
+// repository.
 func TestMarkdownLinks(t *testing.T) {
 	for _, name := range files(t, ".md") {
 		text := readFile(t, name)
@@ -229,7 +231,7 @@ var (
 	heading    = regexp.MustCompile(`(?m)^#{1,6} +(.*?) *#*$`)
 )
 
-// markdownLinks returns the targets of a text's links and images.
+// markdownLinks returns the targets of the links and images in a text.
 func markdownLinks(text string) []string {
 	text = inlineCode.ReplaceAllString(fence.ReplaceAllString(text, ""), "")
 	var targets []string
@@ -239,7 +241,7 @@ func markdownLinks(text string) []string {
 	return targets
 }
 
-// anchors returns the fragments that GitHub gives a text's headings.
+// anchors returns the fragments that GitHub makes from the headings of a text.
 func anchors(text string) []string {
 	var all []string
 	seen := make(map[string]int)
@@ -262,8 +264,8 @@ func anchors(text string) []string {
 	return all
 }
 
-// files returns the files of the repository with an extension, those of nested
-// modules included.
+// files returns the files of the repository with an extension, including those
+// of nested modules.
 func files(t *testing.T, extension string) []string {
 	t.Helper()
 	var names []string
@@ -287,7 +289,7 @@ func files(t *testing.T, extension string) []string {
 	return names
 }
 
-// skipped reports whether the go command too leaves out a directory.
+// skipped reports whether the go command also leaves out a directory.
 func skipped(name string) bool {
 	return name != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
 		name == "testdata" || name == "vendor" || name == "node_modules")

@@ -1,27 +1,28 @@
 // Package toolproc is the landing page of a library that lets a language model
-// run commands: it holds no code of its own.
+// run commands. The package itself has no code.
 //
 // A model gets four tools: execute, process_output, process_list and
-// process_signal. Behind them stands a process manager, and the promise is that
-// a model never loses a process, never runs one twice, never reads a wrong
+// process_signal. A process manager stands behind them. It promises that a
+// model never loses a process, never runs one twice, never reads a wrong
 // result, and never drowns in output.
 //
-// Start at the package that fits what you build:
+// Start at the package that fits your program:
 //
 //   - [github.com/toolproc/toolproc/chattool]: the tools for an agent built on
 //     charm.land/fantasy.
 //   - [github.com/toolproc/toolproc/chattool/toolset]: the same tools for any
 //     other loop: definitions, JSON schemas and one Call method.
-//   - [github.com/toolproc/toolproc/procmgr]: the process manager alone, and the
-//     interface to implement for a manager of your own.
+//   - [github.com/toolproc/toolproc/procmgr]: the process manager alone, and
+//     the interface to implement for a manager of your own.
 //   - [github.com/toolproc/toolproc/procmgr/prochttp]: processes on another
-//     machine, by HTTP or a unix socket.
-//   - [github.com/toolproc/toolproc/procmgr/proctest]: the suite for a manager of
-//     your own.
+//     machine, over HTTP or a unix socket.
+//   - [github.com/toolproc/toolproc/procmgr/proctest]: the test suite for a
+//     manager of your own.
 //   - [github.com/toolproc/toolproc/headtail]: the beginning and the end of a
-//     byte stream in bounded memory; its package plaintext takes out what is for
-//     terminals alone.
-//   - [github.com/toolproc/toolproc/envpolicy]: which environment a child gets.
+//     byte stream in bounded memory. Its package plaintext removes the bytes
+//     that only a terminal understands.
+//   - [github.com/toolproc/toolproc/envpolicy]: the environment that a child
+//     gets.
 //
 // toolproc is no sandbox. A command has the rights of the user that it runs as.
 package toolproc

@@ -18,30 +18,31 @@ import (
 
 const module = "github.com/toolproc/toolproc"
 
-// The packages outside of the standard library and of this module. A name
-// stands for everything below it.
+// These are the packages outside of the standard library and this module. A
+// name stands for the package and every package below it.
 const (
 	fantasy    = "charm.land/fantasy"
 	jsonschema = "github.com/invopop/jsonschema"
 	shell      = "mvdan.cc/sh/v3/syntax"
 	sys        = "golang.org/x/sys"
 	testify    = "github.com/stretchr/testify/require"
-	assertions = "github.com/stretchr/testify/assert" // require ends the goroutine it is called in
+	assertions = "github.com/stretchr/testify/assert" // its require ends the goroutine that calls it
 	xerrors    = "golang.org/x/xerrors"
 )
 
-// An arrow says what a package may import besides the standard library. Its
-// tests may also import the package itself, testify, and what tests says.
+// An arrow lists the packages that a package may import besides the standard
+// library. Its tests may also import the package itself, testify, and the
+// packages in tests.
 type arrow struct {
 	dir     string   // "examples/..." is every package below examples
 	module  []string // packages of this module
 	outside []string // packages of other modules
-	tests   []string // packages of either, for tests alone
+	tests   []string // packages of this or other modules, for tests alone
 	why     string
 }
 
-// arrows go from the bottom up: a package may import only what stands above it
-// in this list, so that nothing points the other way.
+// arrows go from the bottom up: a package may import only packages above it in
+// this list, so that no import points the other way.
 var arrows = []arrow{
 	{
 		dir: ".",
@@ -49,15 +50,15 @@ var arrows = []arrow{
 	},
 	{
 		dir: "internal/testenv",
-		why: "any test may need what a machine lacks, and says so in the same way; only tests import it",
+		why: "a test that needs a thing that some machines lack says so in one way; only tests import it",
 	},
 	{
 		dir: "headtail",
-		why: "whoever wants to bound some output takes this package and nothing with it",
+		why: "a program that only bounds some output takes this package and nothing else",
 	},
 	{
 		dir: "headtail/plaintext",
-		why: "whoever wants plain text takes this package and nothing with it",
+		why: "a program that only wants plain text takes this package and nothing else",
 	},
 	{
 		dir:   "envpolicy",
@@ -66,11 +67,11 @@ var arrows = []arrow{
 	},
 	{
 		dir: "procmgr/internal/sentinel",
-		why: "errors are what the packages below procmgr share with it, and all that they share",
+		why: "the packages below procmgr share its errors, and share nothing else with it",
 	},
 	{
 		dir: "procmgr/internal/leftover",
-		why: "tests of every package below procmgr, and of procmgr, ask it what they have left behind",
+		why: "the tests of procmgr and of every package below it use it to find what they have left behind",
 	},
 	{
 		dir: "procmgr/internal/owndir",
@@ -81,7 +82,7 @@ var arrows = []arrow{
 		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover"},
-		why:     "it keeps what is printed, and knows no process: whoever changes how output is kept reads nothing about systems",
+		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",
 	},
 	{
 		dir:     "procmgr/internal/osproc",
@@ -95,7 +96,7 @@ var arrows = []arrow{
 		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
-		why:     "it is the contract and the bookkeeping; how output is kept and how a system runs commands stand below it, what serves it or tests it is above it",
+		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
 	{
 		dir:     "procmgr/prochttp",
@@ -108,39 +109,39 @@ var arrows = []arrow{
 		dir:     "procmgr/proctest",
 		module:  []string{"procmgr", "headtail"},
 		outside: []string{xerrors},
-		why:     "the suite tests any Host by its interface alone, and who runs it takes on nobody's assertion library",
+		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it",
 	},
 	{
 		dir:     "chattool/toolset/internal/script",
 		tests:   []string{"internal/testenv"},
 		outside: []string{shell},
-		why:     "it reads what a command says, and nothing of how commands run or what a model is told",
+		why:     "it reads the text of a command, and does not know how commands run or which notes a model reads",
 	},
 	{
 		dir:     "chattool/toolset/internal/advice",
 		tests:   []string{"internal/testenv"},
 		module:  []string{"chattool/toolset/internal/script", "procmgr"},
 		outside: []string{shell},
-		why:     "a note is made of a command and of what came of it; how calls are made and results are written is the toolset's business",
+		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",
 	},
 	{
 		dir:     "chattool/toolset",
 		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/advice", "procmgr", "headtail"},
 		outside: []string{jsonschema, shell, xerrors},
 		tests:   []string{"procmgr/prochttp", "internal/testenv"},
-		why:     "a loop of one's own has no use for fantasy: a program that links it grows from 3 MB to 12 MB",
+		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
 	},
 	{
 		dir:     "chattool",
 		module:  []string{"chattool/toolset", "procmgr", "headtail"},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"procmgr/prochttp"},
-		why:     "it only turns a toolset into fantasy's tools; schemas and shell syntax stay in toolset, where every loop gets them",
+		why:     "it only turns a toolset into tools of fantasy; schemas and shell syntax stay in toolset, where every loop gets them",
 	},
 	{
 		dir:     "examples/internal/dialogue",
 		outside: []string{xerrors},
-		why:     "it prints what the examples show, whoever has said it",
+		why:     "it prints the conversations of the examples, and knows no speaker",
 	},
 	{
 		dir:   "internal/readme",
@@ -155,7 +156,7 @@ var arrows = []arrow{
 			"chattool", "chattool/toolset", "examples/internal/dialogue",
 		},
 		outside: []string{fantasy, xerrors},
-		why:     "an example uses what a user can use; one that needs another dependency is a module of its own, so that users of the library do not get that dependency",
+		why:     "an example uses only what a user can use; an example that needs another dependency is a module of its own, so that users of the library do not get that dependency",
 	},
 }
 
@@ -234,7 +235,8 @@ func TestArrowRule(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The table holds what toolset imports itself; this holds what that brings.
+// The table lists the direct imports of toolset. This test checks the packages
+// that come with them.
 func TestToolsetLinksNoFantasy(t *testing.T) {
 	linked, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./chattool/toolset").Output()
 	require.NoError(t, err)
@@ -252,7 +254,7 @@ func arrowOf(dir string) (arrow, bool) {
 	return arrow{}, false
 }
 
-// check says why a file in dir may not import a package, or nothing.
+// check returns why a file in dir may not import a package, or "".
 func (a arrow) check(dir, imported string, inTest bool) string {
 	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") && imported != "C" {
 		return ""

@@ -21,9 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInstall installs every example as a user does, by "go install PATH@latest"
-// in a directory that is not the repository, from a proxy that has this tree as
-// the newest version of each module. Then it runs what it has installed.
+// TestInstall installs every example as a user does: with "go install
+// PATH@latest", in a directory outside of the repository, from a proxy that
+// offers this tree as the newest version of each module. Then it runs each
+// installed program.
 //
 // The dependencies of the examples take minutes to compile, so this test needs a
 // build tag: bash .ci/run install.
@@ -37,16 +38,16 @@ func TestInstall(t *testing.T) {
 		publish(t, proxy, dir)
 		fetch(t, dir)
 	}
-	// What is not of this repository comes from what this machine has. Nothing
-	// is asked for elsewhere: the names would be those of a version that is not
-	// published.
+	// Modules from outside this repository come from the cache of this machine.
+	// The test asks no other server for anything: it would ask for a version
+	// that is not published.
 	cache := strings.TrimSpace(string(output(t, nil, "go", "env", "GOMODCACHE")))
 	bin := t.TempDir()
 	env := append(os.Environ(),
 		"GOPROXY="+fileURL(proxy)+","+fileURL(filepath.Join(cache, "cache", "download"))+",off",
-		"GONOPROXY=none", "GOPRIVATE=", "GOSUMDB=off", // no server has seen this version
+		"GONOPROXY=none", "GOPRIVATE=", "GOSUMDB=off", // no server knows this version
 		"GOMODCACHE="+t.TempDir(), "GOBIN="+bin, "GOWORK=",
-		"GOFLAGS=-modcacherw -trimpath", // else nothing is found in the build cache again
+		"GOFLAGS=-modcacherw -trimpath", // otherwise nothing is found in the build cache the next time
 	)
 	for name, try := range installed {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestInstall(t *testing.T) {
 			said := &listener{want: try.says, heard: func() { in.Close() }}
 			cmd.Stdout, cmd.Stderr = said, said
 			require.NoError(t, cmd.Start())
-			_, _ = io.WriteString(in, try.in) // what reads nothing may have ended
+			_, _ = io.WriteString(in, try.in) // a program that reads nothing may have ended
 			err = cmd.Wait()
 			require.Equal(t, try.code, cmd.ProcessState.ExitCode(), "%v\n%s", err, &said.all)
 			require.Contains(t, said.all.String(), try.says)
@@ -75,8 +76,8 @@ func TestInstall(t *testing.T) {
 	require.Len(t, examples, len(installed))
 }
 
-// A listener keeps what a program prints, and tells when it has printed
-// something.
+// A listener keeps the output of a program, and calls heard when the output
+// contains the wanted text.
 type listener struct {
 	all   bytes.Buffer
 	want  string
@@ -91,8 +92,8 @@ func (l *listener) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// installed says for each example how to see that it works: what it prints. Its
-// input ends then.
+// installed says how to run each example, and which output shows that it works.
+// After that output, its input ends.
 var installed = map[string]struct {
 	args []string
 	in   string
@@ -110,8 +111,8 @@ var installed = map[string]struct {
 	},
 }
 
-// publish writes a module of the tree into a proxy, in the version that the
-// other modules of the tree want of this library.
+// publish writes a module of the tree into a proxy. The version is that of this
+// library which the other modules of the tree require.
 func publish(t *testing.T, proxy, dir string) {
 	t.Helper()
 	var mod, work modFile
@@ -167,8 +168,8 @@ func zipped(t *testing.T, dir, prefix string) string {
 	return b.String()
 }
 
-// fetch has this machine get what a module is built with, checked against its
-// go.sum, in the versions that the module by itself wants.
+// fetch downloads the dependencies of a module to this machine, checked against
+// its go.sum, in the versions that the module requires by itself.
 func fetch(t *testing.T, dir string) {
 	t.Helper()
 	alone := filepath.Join(t.TempDir(), "go.mod")

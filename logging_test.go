@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slog.TextHandler writes a value of slog.Any with %+v, which for an error of
-// xerrors is a stack trace with the paths of source files. So an error is logged
-// by its words: slog.String("error", err.Error()).
+// slog.TextHandler writes a value of slog.Any with %+v. For an error of
+// xerrors, that is a stack trace with the paths of source files. So code logs
+// the message of an error: slog.String("error", err.Error()).
 func TestErrorsAreLoggedByTheirWords(t *testing.T) {
 	logged := 0
 	for _, name := range files(t, ".go") {
@@ -60,8 +60,8 @@ func TestLoggedErrorRule(t *testing.T) {
 	}
 }
 
-// loggedError returns the function of package slog by which a call puts an error
-// into a log line. An error is known by its name.
+// loggedError returns the function of package slog with which a call logs an
+// error. It recognizes an error by its name.
 func loggedError(call *ast.CallExpr) (function string, ok bool) {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {

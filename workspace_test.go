@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A modFile is what a test reads of a go.mod, or of go.work.
+// A modFile holds the fields of a go.mod, or of go.work, that a test reads.
 type modFile struct {
 	Use     []struct{ DiskPath string } // of go.work
 	Module  struct{ Path string }
@@ -23,7 +23,7 @@ type modFile struct {
 	}
 }
 
-// version returns the version that a module wants of another one.
+// version returns the version of another module that a module requires.
 func (m modFile) version(path string) string {
 	for _, r := range m.Require {
 		if r.Path == path {
@@ -33,9 +33,9 @@ func (m modFile) version(path string) string {
 	return ""
 }
 
-// Users install an example by "go install PATH@VERSION", which refuses a module
-// that replaces others. So no go.mod has a replace, and go.work has the examples
-// of this repository use the library of this repository.
+// Users install an example with "go install PATH@VERSION", which refuses a
+// module that replaces others. So no go.mod has a replace, and go.work lets the
+// examples of this repository use the library of this repository.
 func TestWorkspace(t *testing.T) {
 	var work modFile
 	goJSON(t, &work, "work", "edit", "-json", "go.work")
@@ -60,8 +60,8 @@ func TestWorkspace(t *testing.T) {
 }
 
 // In the workspace, all modules share the highest version that one of them
-// wants. The library must nevertheless be tested with the versions of its own
-// go.mod, which are the ones that its users get.
+// requires. But the tests of the library must run with the versions of its own
+// go.mod, because its users get those.
 func TestWorkspaceVersions(t *testing.T) {
 	versions := func(workspace string) []string {
 		cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "-f",
@@ -77,7 +77,7 @@ func TestWorkspaceVersions(t *testing.T) {
 	require.Equal(t, versions("off"), versions(filepath.Join(root, "go.work")))
 }
 
-// goJSON runs a go command and decodes what it prints.
+// goJSON runs a go command and decodes its output.
 func goJSON(t *testing.T, v any, args ...string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
