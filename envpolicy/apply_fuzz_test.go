@@ -13,8 +13,8 @@ import (
 	"github.com/toolproc/toolproc/envpolicy"
 )
 
-// FuzzApply gives Apply what no operating system would, line by line, and holds
-// it to what its doc says of any environment.
+// FuzzApply gives Apply environments that no operating system would give, line
+// by line, and checks the promises of its doc.
 func FuzzApply(f *testing.F) {
 	const (
 		windows = 1 << iota
@@ -71,7 +71,7 @@ func FuzzApply(f *testing.F) {
 			require.NotContains(t, got, fold(goos, name), "twice: %q", name)
 			got[fold(goos, name)] = value
 		}
-		inherited := map[string]string{} // what base means, by its own names
+		inherited := map[string]string{} // the variables of base, by their own names
 		for _, entry := range before {
 			if name, value := split(goos, entry); name != "" && !strings.Contains(entry, "\x00") {
 				inherited[fold(goos, name)] = value
@@ -87,7 +87,8 @@ func FuzzApply(f *testing.F) {
 			}
 		}
 
-		// No secret survives that nobody allowed or asked for.
+		// No secret survives, unless the Policy allowed it or a caller asked
+		// for it.
 		given := func(name string) bool {
 			same := func(n string) bool { return fold(goos, n) == fold(goos, name) }
 			for n := range asked {
@@ -105,7 +106,7 @@ func FuzzApply(f *testing.F) {
 			require.False(t, secretOracle(name, value), "%q survived", entry)
 		}
 
-		// The report has names of base and nothing else, in order, once.
+		// The report has only names of base, sorted, each of them once.
 		for _, list := range [][]string{report.Withheld, report.Overridden} {
 			require.True(t, slices.IsSorted(list))
 			require.Len(t, slices.Compact(slices.Clone(list)), len(list))
@@ -134,8 +135,8 @@ func FuzzApply(f *testing.F) {
 
 var gitSetting = regexp.MustCompile(`(?i)^GIT_CONFIG_(?:KEY|VALUE)_([0-9]+)$`)
 
-// pairsOfGit returns how many of git's settings there are in vars before one that
-// is not whole, or -1 if git looks at none.
+// pairsOfGit returns how many whole pairs of git settings vars has before the
+// first broken pair, or -1 if git reads none.
 func pairsOfGit(goos string, vars map[string]string) int {
 	count, err := strconv.Atoi(vars[fold(goos, "GIT_CONFIG_COUNT")])
 	if err != nil {
@@ -165,7 +166,8 @@ func fold(goos, name string) string {
 	return name
 }
 
-// split returns the name and the value of an entry; a malformed one has no name.
+// split returns the name and the value of an entry. A malformed entry has no
+// name.
 func split(goos, entry string) (name, value string) {
 	i := strings.Index(entry, "=")
 	if goos == "windows" && i == 0 {

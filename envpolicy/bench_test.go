@@ -8,7 +8,8 @@ import (
 	"github.com/toolproc/toolproc/envpolicy"
 )
 
-// desktop is an environment of 60 variables as a terminal on a desktop has it.
+// desktop returns an environment of 60 variables, like that of a desktop
+// terminal.
 func desktop() []string {
 	env := strings.Split(strings.TrimSpace(`
 SHELL=/bin/bash

@@ -2,8 +2,8 @@ package envpolicy
 
 import "slices"
 
-// coreUnix is what a program on Unix needs to find its files, to speak the
-// user's language and to reach the network.
+// coreUnix has the variables that a program on Unix needs to find its files, to
+// use the user's language and to reach the network.
 var coreUnix = []string{
 	"ALL_PROXY",
 	"CURL_CA_BUNDLE",
@@ -14,7 +14,7 @@ var coreUnix = []string{
 	"LANG",
 	"LANGUAGE",
 	"LC_*",
-	"LOCALE_ARCHIVE", // where the C library is Nix's
+	"LOCALE_ARCHIVE", // for a C library of Nix
 	"LOGNAME",
 	"NIX_SSL_CERT_FILE",
 	"NODE_EXTRA_CA_CERTS",
@@ -40,7 +40,7 @@ var coreUnix = []string{
 }
 
 // coreWindows is the same for Windows. Without SystemRoot, programs cannot even
-// open a socket. HOME and what follows are for the programs of an sh.
+// open a socket. HOME and the names after it are for the programs of an sh.
 var coreWindows = []string{
 	"ALLUSERSPROFILE",
 	"APPDATA",
@@ -98,11 +98,11 @@ func coreNames(goos string) []string {
 	return coreUnix
 }
 
-// CoreNames returns the patterns of the names that [Core] inherits on a platform,
-// given as a value of [runtime.GOOS]: what programs need in order to run at all,
-// to find the user's files, and to reach the network through the host's proxy
-// and with its certificates. Windows has names of its own, all others share
-// theirs. The slice is the caller's to change.
+// CoreNames returns the patterns of the names that [Core] inherits on a
+// platform, given as a value of [runtime.GOOS]. Programs need these variables
+// to run at all, to find the user's files, and to reach the network through the
+// proxy of the host and with its certificates. Windows has names of its own,
+// and all other platforms share theirs. The caller may change the slice.
 func CoreNames(goos string) []string {
 	return slices.Clone(coreNames(goos))
 }

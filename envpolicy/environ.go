@@ -16,16 +16,16 @@ const (
 	dropped               // dropped by Inherit or IncludeOnly
 )
 
-// A variable is one name of an environment in the making. It stays in its place
-// when it is removed, since a later step may set it again.
+// A variable is one name of the new environment. If it is removed, it stays in
+// its place, because a later step may set it again.
 type variable struct {
-	name     string // as spelled in base, or by the first setter
+	name     string // as in base, or else as first set
 	entry    string // NAME=value, as it will be in the result
 	original string // the entry in base
-	nameLen  int    // of the name in entry; a setter may spell it otherwise
+	nameLen  int    // length of the name in entry, which a later step may spell differently
 	fate     fate
 	present  bool
-	filled   bool // withheld, and its place is taken by what means nothing
+	filled   bool // withheld, and a value without a meaning takes its place
 }
 
 func (v *variable) value() string { return v.entry[v.nameLen+1:] }
@@ -63,8 +63,8 @@ func newEnviron(goos string, base []string, more int) *environ {
 	return e
 }
 
-// nameLen returns the length of the name in an entry of base; if that is not
-// positive, the entry is malformed.
+// nameLen returns the length of the name in an entry of base. If the result is
+// not positive, the entry is malformed.
 func (e *environ) nameLen(entry string) int {
 	n := strings.IndexByte(entry, '=')
 	if n == 0 && e.windows {
@@ -77,8 +77,8 @@ func (e *environ) nameLen(entry string) int {
 	return n
 }
 
-// key returns what names of the same variable have in common. Windows compares
-// without regard to case; ToLower is what os/exec takes for that.
+// key returns the same string for all names of one variable. Windows compares
+// names without regard to case, and os/exec uses ToLower for that.
 func (e *environ) key(name string) string {
 	if e.windows {
 		return strings.ToLower(name)
@@ -86,7 +86,7 @@ func (e *environ) key(name string) string {
 	return name
 }
 
-// put sets a variable to entry, of which the first nameLen bytes are the name.
+// put sets a variable to entry. The first nameLen bytes of entry are the name.
 func (e *environ) put(entry string, nameLen int) {
 	name := entry[:nameLen]
 	key := e.key(name)
@@ -104,8 +104,8 @@ func (e *environ) putEntry(entry string) {
 	e.put(entry, strings.IndexByte(entry, '='))
 }
 
-// putAll sets the variables of m that can be set. It goes by name, so that where
-// two names are one variable on Windows, it is the same one that wins each time.
+// putAll sets those variables of m that can be set. It goes by name: if two
+// names are one variable on Windows, the same one wins each time.
 func (e *environ) putAll(m map[string]string) {
 	if len(m) == 0 {
 		return
@@ -125,7 +125,7 @@ func (e *environ) remove(name string) {
 	}
 }
 
-// result returns the entries that are left, and what has become of base's.
+// result returns the entries that are left, and the report about those of base.
 func (e *environ) result() ([]string, Report) {
 	slices.SortFunc(e.vars[e.nbase:], func(a, b variable) int {
 		return strings.Compare(a.entry[:a.nameLen], b.entry[:b.nameLen])

@@ -7,7 +7,7 @@ import (
 )
 
 func ExamplePolicy_Apply() {
-	base := []string{ // os.Environ(), as a rule
+	base := []string{ // usually os.Environ()
 		"PATH=/usr/bin",
 		"OPENAI_API_KEY=the host's own",
 		"DATABASE_URL=postgres://app:hunter2@db/prod",
@@ -24,13 +24,13 @@ func ExamplePolicy_Apply() {
 	// overridden: [PAGER]
 }
 
-// A host that wants its commands to use one of its keys, and to see little else.
+// This host wants its commands to use one of its keys, and to see little else.
 func ExamplePolicy() {
 	policy := envpolicy.Policy{
 		Allow:       []string{"GH_TOKEN"},
 		IncludeOnly: append(envpolicy.CoreNames("linux"), "GH_TOKEN", "GO*"),
 		Set:         map[string]string{"GOFLAGS": "-mod=readonly"},
-		Interactive: true, // for a short example: no EDITOR, PAGER and so on
+		Interactive: true, // keeps this example short: no EDITOR, PAGER and so on
 	}
 	env, report := policy.Apply([]string{
 		"HOME=/home/user",
@@ -52,8 +52,8 @@ func ExamplePolicy() {
 	// withheld: [NPM_TOKEN]
 }
 
-// The default patterns can also pick the secrets out of something else, such as
-// the settings that a person is about to share.
+// The default patterns can also find the secrets in other lists, such as
+// settings that a person is about to share.
 func ExampleSecretNames() {
 	for _, pattern := range envpolicy.SecretNames() {
 		switch pattern {

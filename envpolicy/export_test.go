@@ -5,13 +5,13 @@ import "strings"
 // Match is the pattern matcher.
 var Match = match
 
-// SecretName is the rule by which names are withheld, in its fast form.
+// SecretName is the rule that withholds names, in its fast form.
 var SecretName = secretName
 
-// SecretValue is the rule by which values are withheld.
+// SecretValue is the rule that withholds values.
 var SecretValue = secretValue
 
-// ApplyOn is Apply on a platform other than this one.
+// ApplyOn is Apply on another platform.
 func (p Policy) ApplyOn(goos string, base []string, request map[string]string) ([]string, Report) {
 	return p.apply(goos, base, request)
 }
@@ -26,7 +26,7 @@ func HarmlessNames() []string {
 	return patterns
 }
 
-// SecretWords returns the words that SecretNames is made of, as they are listed.
+// SecretWords returns the words of SecretNames, as they are listed.
 func SecretWords() []string {
 	var words []string
 	for _, list := range secretLists {
@@ -35,14 +35,14 @@ func SecretWords() []string {
 	return words
 }
 
-// A TokenForm is how the tokens of one service look.
+// A TokenForm is the form of one service's tokens.
 type TokenForm struct {
 	Prefix string
-	Length int  // of what follows the prefix, at least
-	Random bool // what follows must look random
+	Length int  // least length after the prefix
+	Random bool // the rest must look random
 }
 
-// TokenForms returns all of them.
+// TokenForms returns all token forms.
 func TokenForms() []TokenForm {
 	var forms []TokenForm
 	for _, f := range tokenForms {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 )
 
-// What is withheld of git's settings leaves git at work, with all others.
+// If git settings are withheld, git still works, with all other settings.
 func TestGitConfig(t *testing.T) {
 	header := "Authorization: Bearer " + random(20)
 	settings := func(pairs ...string) []string {

@@ -5,25 +5,26 @@ import (
 	"strings"
 )
 
-// The variables by which git gets settings: a number of pairs, and pair n.
+// These variables give settings to git: the number of pairs, and pair n.
 const (
 	gitCount = "GIT_CONFIG_COUNT"
 	gitKey   = "GIT_CONFIG_KEY_"
 	gitValue = "GIT_CONFIG_VALUE_"
 
-	// withheldKey is the setting in place of one that was withheld. Git knows
-	// none of this name and passes it over; who lists git's settings sees it.
+	// withheldKey is the setting that takes the place of a withheld one. Git
+	// does not know this name and ignores it. It appears in a list of git's
+	// settings.
 	withheldKey = "toolproc.withheld"
 )
 
-// fillGitConfig puts a setting that means nothing in the place of each one of
-// git's of which half was withheld. Every git command fails if the count promises
-// a pair that is not whole. The others keep their numbers, so that a caller who
-// sets one more can go on counting.
+// fillGitConfig puts a setting without a meaning in the place of each git
+// setting of which half was withheld. Every git command fails if the count
+// promises a pair that is not whole. The other settings keep their numbers, so
+// that a caller who adds a setting can go on counting.
 func (e *environ) fillGitConfig() {
 	count := e.inherits(gitCount)
 	if count == nil {
-		return // git looks at none of them
+		return // git reads none of them
 	}
 	n, err := strconv.Atoi(count.value())
 	if err != nil {
@@ -47,7 +48,7 @@ func (e *environ) fillGitConfig() {
 				value.fill("")
 			}
 		} else if key := e.inherits(gitKey + number); key != nil {
-			what := key.value() // tells who lists git's settings which one it was
+			what := key.value() // shows in a list of git's settings which one was withheld
 			if secretValue(v.name, what) {
 				what = ""
 			}
@@ -57,8 +58,8 @@ func (e *environ) fillGitConfig() {
 	}
 }
 
-// inherits returns the variable of base with a name, or nil unless it is passed
-// on.
+// inherits returns the variable of base with a name if it is passed on, or else
+// nil.
 func (e *environ) inherits(name string) *variable {
 	if v := e.find(name); v != nil && v.fate == inherited {
 		return v
@@ -82,13 +83,13 @@ func (e *environ) cutName(name, prefix string) (rest string, ok bool) {
 	return name[len(prefix):], true
 }
 
-// fill sets a variable of base to what stands in for its value.
+// fill gives a variable of base a substitute for its value.
 func (v *variable) fill(value string) {
 	v.entry, v.nameLen = v.name+"="+value, len(v.name)
 	v.present, v.filled = true, v.fate == withheld
 }
 
-// isGitConfig reports whether a name may be one of a pair.
+// isGitConfig reports whether a name may belong to a pair.
 func isGitConfig(name string) bool {
 	return len(name) > len(gitKey) && strings.EqualFold(name[:len("GIT_CONFIG_")], "GIT_CONFIG_")
 }

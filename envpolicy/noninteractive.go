@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// nonInteractive has the variables of NonInteractive as entries, which Apply can
-// use as they are; sorted, so that Apply has little left to sort.
+// nonInteractive has the variables of NonInteractive as entries, so that Apply
+// can use them as they are. They are sorted, so that Apply has little left to
+// sort.
 var nonInteractive = slices.Sorted(slices.Values([]string{
-	// An editor that accepts the text as it is: a commit without a message
-	// fails, a rebase takes its list unchanged. The ones of single programs are
-	// here because an inherited one would win over EDITOR.
+	// An editor that accepts the text unchanged: a commit without a message
+	// fails, and a rebase takes its list as it is. The variables of single
+	// programs are here because an inherited one would win over EDITOR.
 	"EDITOR=true",
 	"GIT_EDITOR=true",
 	"GIT_SEQUENCE_EDITOR=true",
@@ -31,16 +32,16 @@ var nonInteractive = slices.Sorted(slices.Values([]string{
 	"PSQL_PAGER=cat",
 	"SYSTEMD_PAGER=cat",
 
-	// Without a terminal, these would open a window on the desktop of whoever
-	// runs the host. A helper that fails ends the question at once. It is
-	// preferred over no helper, with which ssh asks on any terminal that it can
-	// get hold of: force makes it use the helper even then.
+	// Without a terminal, these would open a window on the desktop of the user
+	// who runs the host. A helper that fails ends the question at once. Without
+	// a helper, ssh asks on any terminal that it finds; force makes it use the
+	// helper even then.
 	"GIT_ASKPASS=false",
 	"SSH_ASKPASS=false",
 	"SSH_ASKPASS_REQUIRE=force",
 	"SUDO_ASKPASS=false",
 
-	// Questions that are asked even without a terminal.
+	// Some programs ask questions even without a terminal.
 	"COREPACK_ENABLE_DOWNLOAD_PROMPT=0",
 	"DEBIAN_FRONTEND=noninteractive",
 	"APT_LISTCHANGES_FRONTEND=none",
@@ -51,8 +52,8 @@ var nonInteractive = slices.Sorted(slices.Values([]string{
 	"POETRY_NO_INTERACTION=1",
 	"TF_INPUT=0",
 
-	// Output for reading. Python holds back what it prints to a pipe, so that a
-	// server seems to say nothing.
+	// These make output plain. Python holds back its output to a pipe, so that
+	// a server seems to print nothing.
 	"GH_NO_UPDATE_NOTIFIER=1",
 	"NO_COLOR=1",
 	"PIP_DISABLE_PIP_VERSION_CHECK=1",
@@ -61,19 +62,20 @@ var nonInteractive = slices.Sorted(slices.Values([]string{
 }))
 
 // NonInteractive returns the variables that keep a command without a terminal
-// from waiting for a person, and its output plain: editors that change nothing,
-// pagers that do not page, helpers that refuse to ask for a password, prompts
-// and colors turned off. [Policy.Apply] sets them unless [Policy.Interactive];
-// [Policy.Set] can change single ones, and [Policy.Unset] remove them.
+// from waiting for a person, and that keep its output plain: editors that
+// change nothing, pagers that do not page, helpers that refuse to ask for a
+// password, and prompts and colors turned off. [Policy.Apply] sets them unless
+// [Policy.Interactive] is true. [Policy.Set] can change single variables, and
+// [Policy.Unset] can remove them.
 //
-// A host that hands out credentials by a GIT_ASKPASS of its own sets that one
-// in Policy.Set.
+// If a host gives out credentials through a GIT_ASKPASS of its own, it sets
+// that variable in Policy.Set.
 //
-// CI is not among them. Many programs ask nothing where it is set, but it also
-// changes what builds do: warnings become errors, lock files become frozen.
-// Nor is anything that answers a question with yes.
+// CI is not among them. With CI set, many programs do not ask, but builds
+// change too: warnings become errors, and lock files become frozen. No variable
+// here answers a question with yes.
 //
-// The map is the caller's to change.
+// The caller may change the map.
 func NonInteractive() map[string]string {
 	m := make(map[string]string, len(nonInteractive))
 	for _, entry := range nonInteractive {

@@ -2,7 +2,7 @@ package envpolicy
 
 import "strings"
 
-// hasPassword reports whether there is a password in value: in a URL, in a data
+// hasPassword reports whether value contains a password: in a URL, in a data
 // source name, in a field of a connection string or of JSON, or in a line of a
 // .netrc, an .npmrc or a nix.conf.
 func hasPassword(value string) bool {
@@ -12,9 +12,9 @@ func hasPassword(value string) bool {
 	return strings.IndexByte(value, '=') >= 0 && (hasPasswordField(value) || hasPasswordLine(value))
 }
 
-// hasPasswordURL reports whether there is a URL with a password in value. There
-// may be several URLs, as in GOPROXY or PIP_EXTRA_INDEX_URL, and one inside
-// another scheme, as JDBC's.
+// hasPasswordURL reports whether value contains a URL with a password. There
+// may be several URLs, as in GOPROXY or PIP_EXTRA_INDEX_URL, and a URL may be
+// inside another scheme, as with JDBC.
 func hasPasswordURL(value string) bool {
 	for rest := value; ; {
 		_, after, ok := strings.Cut(rest, "://")
@@ -25,7 +25,7 @@ func hasPasswordURL(value string) bool {
 		if i := strings.IndexAny(after, "/?# \t\r\n\"'<>\\"); i >= 0 {
 			authority = after[:i]
 		}
-		// The last @: people forget to escape the one in their password.
+		// The last @, because people forget to escape an @ in their password.
 		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 			user, password, _ := strings.Cut(authority[:i], ":")
 			if password != "" || isToken(user) {
@@ -36,9 +36,9 @@ func hasPasswordURL(value string) bool {
 	}
 }
 
-// isDSN reports whether value is a data source name with a password, as drivers
-// for MySQL take it in Go (user:password@tcp(host)/db, user:password@/db), or
-// Oracle's tools (user/password@//host/db).
+// isDSN reports whether value is a data source name with a password, in the
+// form of Go drivers for MySQL (user:password@tcp(host)/db, user:password@/db)
+// or of Oracle's tools (user/password@//host/db).
 func isDSN(value string) bool {
 	user := 0
 	for user < len(value) && isWordByte(value[user]) {
@@ -77,15 +77,15 @@ func isWordByte(c byte) bool {
 	return isLetter(c) || isDigit(c) || c == '_' || c == '-' || c == '.' || c == '+'
 }
 
-// passwordFields are what a password is called in the connection strings of
-// databases (libpq, ODBC, ADO.NET, JDBC) and of Azure, and in the query of a URL,
-// where it may also be a signature that lets anyone in who has it.
+// passwordFields are the names of a password in the connection strings of
+// databases (libpq, ODBC, ADO.NET, JDBC) and of Azure, and in the query of a
+// URL. There it may also be a signature, which lets in anybody who has it.
 var passwordFields = []string{
 	"password", "passwd", "pwd", "accountkey", "sharedaccesskey", "sig", "access_token", "auth_token", "token",
 	"api_key", "apikey", "client_secret", "x-amz-signature", "x-goog-signature",
 }
 
-// lastOfField has the last letters of passwordFields.
+// lastOfField has the last letter of each of passwordFields.
 var lastOfField = func() (last [256]bool) {
 	for _, key := range passwordFields {
 		last[key[len(key)-1]] = true
@@ -93,12 +93,12 @@ var lastOfField = func() (last [256]bool) {
 	return last
 }()
 
-// hasPasswordField reports whether value consists of several fields key=value
-// with a password among them. Fields are parted by semicolons, spaces or
-// ampersands, and those after a URL begin with its question mark; a program's
-// options begin with --. A password that begins like a quotation or a reference
-// is one of a script, which has it from elsewhere, and so is one in a function
-// that bash has exported.
+// hasPasswordField reports whether value consists of several fields key=value,
+// and one of them is a password. Semicolons, spaces or ampersands separate
+// fields, the fields of a URL begin with its question mark, and the options of
+// a program begin with --. If a password begins like a quotation or a
+// reference, it belongs to a script that gets it from elsewhere. The same holds
+// in a function that bash has exported.
 func hasPasswordField(value string) bool {
 	if !strings.ContainsAny(value, "; &?") || strings.HasPrefix(value, "() {") {
 		return false
@@ -130,8 +130,9 @@ func hasPasswordField(value string) bool {
 
 func partsFields(c byte) bool { return c == ';' || c == ' ' || c == '&' || c == '?' }
 
-// isReference reports whether what begins with c stands for a secret and is none:
-// $TOKEN, %TOKEN%, {{token}}, <token>, ***, or a quotation with one of these.
+// isReference reports whether a text that begins with c is a placeholder for a
+// secret: $TOKEN, %TOKEN%, {{token}}, <token>, ***, or a quotation with one of
+// these.
 func isReference(c byte) bool { return strings.IndexByte("$\"'`{<*%\\", c) >= 0 }
 
 // hasPasswordJSON reports whether value is JSON in which a string has the name
@@ -160,7 +161,7 @@ func isNetrc(value string) bool {
 		(strings.Contains(value, " password ") || strings.Contains(value, "\npassword "))
 }
 
-// hasPasswordLine reports whether there is a line with a password in value as in
+// hasPasswordLine reports whether value contains a line with a password, as in
 // an .npmrc or a nix.conf.
 func hasPasswordLine(value string) bool {
 	if _, after, ok := strings.Cut(value, "access-tokens = "); ok {

@@ -15,19 +15,20 @@ func matchAny(patterns []string, name string) bool {
 	return false
 }
 
-// match reports whether pattern matches the whole of name: * is any number of
-// characters, ? is one, and anything else is itself in either case.
+// match reports whether pattern matches the whole of name: * matches any number
+// of characters, ? matches one, and any other character matches itself in
+// either case.
 //
-// On a mismatch only the latest * is tried with one character more. Earlier ones
-// need no second try: whatever they could give up, the latest can take as well.
-// So a pattern costs at most the product of both lengths, however many * it has,
-// and patterns may come from someone who means ill.
+// On a mismatch, match only lets the latest * take one more character. It need
+// not try an earlier * again: the latest * can take any character that the
+// earlier one could give up. So a pattern costs at most the product of both
+// lengths, however many * it has, and patterns may come from an attacker.
 func match(pattern, name string) bool {
 	if lastDiffers(pattern, name) {
 		return false
 	}
 	p, n := 0, 0
-	star, resume := -1, 0 // after the latest *, and where in name it was last tried
+	star, resume := -1, 0 // after the latest *, and the place in name where it was last tried
 	for n < len(name) {
 		if p < len(pattern) {
 			if pattern[p] == '*' {
@@ -58,9 +59,9 @@ func match(pattern, name string) bool {
 	return p == len(pattern)
 }
 
-// lastDiffers reports whether the last characters alone say that pattern does
-// not match. Most patterns begin with * and match few names, so that this is
-// all there is to do for most.
+// lastDiffers reports whether the last characters alone show that pattern does
+// not match. Most patterns begin with * and match few names, so for most names
+// this is the only work.
 func lastDiffers(pattern, name string) bool {
 	if pattern == "" || name == "" {
 		return false
@@ -69,8 +70,8 @@ func lastDiffers(pattern, name string) bool {
 	return p != '*' && p != '?' && p < utf8.RuneSelf && n < utf8.RuneSelf && !equalFoldASCII(p, n)
 }
 
-// decode is utf8.DecodeRuneInString of a string that is not empty, with a short
-// way for ASCII, which names are nearly always.
+// decode is utf8.DecodeRuneInString for a string that is not empty, with a fast
+// path for ASCII. Names are nearly always ASCII.
 func decode(s string) (rune, int) {
 	if s[0] < utf8.RuneSelf {
 		return rune(s[0]), 1
@@ -78,8 +79,8 @@ func decode(s string) (rune, int) {
 	return utf8.DecodeRuneInString(s)
 }
 
-// equalFold reports whether two characters are the same but for case, as
-// [strings.EqualFold] sees it.
+// equalFold reports whether two characters are the same without regard to case,
+// as [strings.EqualFold] compares them.
 func equalFold(a, b rune) bool {
 	if a < utf8.RuneSelf && b < utf8.RuneSelf {
 		return equalFoldASCII(byte(a), byte(b))

@@ -6,15 +6,16 @@ import (
 )
 
 // A Policy says which environment a child process gets. The zero value inherits
-// everything but secrets and keeps programs from waiting for a person.
+// every variable but secrets, and keeps programs from waiting for a person.
 //
-// The fields are applied in this order, each over the ones before it: Inherit,
-// secrets, Exclude, IncludeOnly, the variables of [NonInteractive] (unless
-// Interactive), Set, Unset, and last the variables of the request. So what the
-// host sets is never withheld, and a request can set anything.
+// The steps come in this order, and each works on the result of the steps
+// before it: Inherit, secrets, Exclude, IncludeOnly, the variables of
+// [NonInteractive] (unless Interactive), Set, Unset, and last the variables of
+// the request. So a variable that the host sets is never withheld, and a
+// request can set any variable.
 //
-// Apply only reads a Policy. It may be called from several goroutines at once,
-// as long as nobody changes what the fields refer to.
+// Apply only reads a Policy. Several goroutines may call it at once, as long as
+// nobody changes the slices and maps of the Policy.
 type Policy struct {
 	// Inherit is how much of the host's environment to begin with. The zero
 	// value is All.
@@ -24,24 +25,24 @@ type Policy struct {
 	// names or by their values. By default they are withheld.
 	KeepSecrets bool
 
-	// Allow has patterns of names that are kept although they look like
-	// secrets, by name or by value, or match Exclude. It brings back nothing
+	// Allow has patterns of names to keep, even if they look like secrets, by
+	// name or by value, or match Exclude. It does not bring back a variable
 	// that Inherit or IncludeOnly has dropped.
 	Allow []string
 
 	// Exclude has patterns of inherited names to drop.
 	Exclude []string
 
-	// IncludeOnly has patterns of inherited names. If there are any, what
-	// matches none of them is dropped.
+	// IncludeOnly has patterns of inherited names. If it is not empty, names
+	// that match none of its patterns are dropped.
 	IncludeOnly []string
 
-	// Set has variables that the host sets, over whatever is inherited and over
-	// those of NonInteractive.
+	// Set has variables that the host sets. They win over inherited variables
+	// and over those of NonInteractive.
 	Set map[string]string
 
-	// Unset has names, not patterns, to remove: the variable is absent then,
-	// not empty. A request may set it again.
+	// Unset has names, not patterns, of variables to remove: such a variable is
+	// then absent, not empty. A request may set it again.
 	Unset []string
 
 	// Interactive leaves prompts, pagers and editors alone: the variables of
@@ -55,7 +56,7 @@ type Inherit int
 
 const (
 	All  Inherit = iota // the whole environment
-	Core                // what CoreNames says
+	Core                // the variables of CoreNames
 	None                // nothing
 )
 
@@ -72,40 +73,40 @@ func (i Inherit) String() string {
 	return fmt.Sprintf("Inherit(%d)", int(i))
 }
 
-// A Report says what [Policy.Apply] did to inherited variables. It has names,
-// never values, so that it may be logged and shown to a model. Each list is
-// sorted, has a name once, spelled as in the host's environment, and is nil if
-// there is none.
+// A Report says what [Policy.Apply] did to inherited variables. It has names
+// and never values, so you may log it and show it to a model. Each list is
+// sorted and has each name once, spelled as in the host's environment. An empty
+// list is nil.
 type Report struct {
 	// Withheld are the names that were dropped as secrets or by Exclude, and
-	// that nothing has set since. A failing command may have wanted them. What
-	// Inherit, IncludeOnly or Unset alone removed is not among them. A setting
-	// of git's is among them although something else has taken its place.
+	// that nothing has set since. A failing command may have needed them. It
+	// does not have the names that only Inherit, IncludeOnly or Unset removed.
+	// It does have the name of a git setting that was withheld, although
+	// another setting has taken its place.
 	Withheld []string
 
-	// Overridden are the inherited names that have another value now, by
-	// NonInteractive, by Set or by the request, or since they are half of one of
-	// git's settings of which the other half was withheld.
+	// Overridden are the inherited names that have another value now: by
+	// NonInteractive, by Set, by the request, or because they are half of a git
+	// setting whose other half was withheld.
 	Overridden []string
 }
 
-// Apply returns the environment of a child, in the form that [os/exec.Cmd] takes
-// it, and a report of what has changed. Base is the host's environment, usually
-// [os.Environ]; request has the variables that were asked for with this one
-// command, and may be nil.
+// Apply returns the environment of a child, in the form of [os/exec.Cmd].Env,
+// and a report of the changes. base is the host's environment, usually
+// [os.Environ]. request has the variables for this one command, and may be nil.
 //
 // Each entry is NAME=value, and each name comes once. Variables keep the order
-// of base; those that are not in base follow, sorted by name. Where base has a
-// name several times, the last one counts, as it does in os/exec.
+// of base. Variables that are not in base follow, sorted by name. If base has a
+// name several times, the last entry counts, as in os/exec.
 //
-// What cannot be an environment variable is left out: in base, entries without
-// a = or a name, and those with a NUL byte; in Set and the request, names that
-// are empty or have a = or a NUL byte in them, and values with a NUL byte. None
-// of these is reported, so a caller who would rather fail checks beforehand.
+// Entries that cannot be environment variables are left out: in base, entries
+// without a = or a name, and entries with a NUL byte; in Set and the request,
+// names that are empty or contain a = or a NUL byte, and values with a NUL
+// byte. The report does not have them. If you want to fail instead, check them
+// before the call.
 //
-// The result is never nil, so that an empty one is not taken for "inherit
-// everything" by os/exec. It is the caller's to change: base is neither written
-// to nor kept.
+// The result is never nil, because os/exec takes nil for "inherit everything".
+// The caller may change the result: Apply neither writes to base nor keeps it.
 func (p Policy) Apply(base []string, request map[string]string) (env []string, report Report) {
 	return p.apply(runtime.GOOS, base, request)
 }
@@ -114,7 +115,7 @@ func (p Policy) Apply(base []string, request map[string]string) (env []string, r
 func (p *Policy) apply(goos string, base []string, request map[string]string) ([]string, Report) {
 	e := newEnviron(goos, base, len(nonInteractive)+len(p.Set)+len(request))
 	core := coreNames(goos)
-	broken := false // among git's settings may be half of one
+	broken := false // half of a git setting may be missing
 	for i := range e.vars {
 		v := &e.vars[i]
 		v.fate = p.judge(core, v.name, v.value())
@@ -137,7 +138,7 @@ func (p *Policy) apply(goos string, base []string, request map[string]string) ([
 	return e.result()
 }
 
-// judge says what becomes of an inherited variable.
+// judge decides the fate of an inherited variable.
 func (p *Policy) judge(core []string, name, value string) fate {
 	switch p.Inherit {
 	case All:
@@ -148,7 +149,7 @@ func (p *Policy) judge(core []string, name, value string) fate {
 	default:
 		return dropped
 	}
-	// Allow is asked last: it has something to say about few variables.
+	// Allow comes last, because it matters for few variables.
 	unwanted := !p.KeepSecrets && secret(name, value) || matchAny(p.Exclude, name)
 	if unwanted && !matchAny(p.Allow, name) {
 		return withheld

@@ -14,8 +14,8 @@ import (
 func TestApply(t *testing.T) {
 	const unix, windows = "linux", "windows"
 	type vars = map[string]string
-	// Interactive where the variables of NonInteractive are not the matter, so
-	// that the whole result can be written down.
+	// Tests that are not about NonInteractive set Interactive, so that they can
+	// state the whole result.
 	tests := []struct {
 		name       string
 		goos       string // unix if empty
@@ -247,7 +247,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// without returns NonInteractive without some of the names.
+// without returns NonInteractive without the given names.
 func without(names ...string) map[string]string {
 	m := envpolicy.NonInteractive()
 	for _, n := range names {
@@ -274,8 +274,8 @@ func TestApplyZeroPolicy(t *testing.T) {
 	require.Equal(t, envpolicy.Report{Withheld: []string{"CI_JOB_TOKEN"}, Overridden: []string{"PAGER"}}, report)
 }
 
-// The result is the caller's: what it does to it must not reach base, nor the
-// result of another call.
+// The caller owns the result: a change to it must not reach base, or the result
+// of another call.
 func TestApplySharesNothing(t *testing.T) {
 	base := make([]string, 2, 200)
 	base[0], base[1] = "A=1", "B=2"

@@ -15,8 +15,8 @@ const (
 	stays = false
 )
 
-// realVariables are variables as programs, build systems and services name and
-// fill them, and what is to become of each.
+// realVariables are variables in the form that programs, build systems and
+// services use, and the expected fate of each.
 var realVariables = []struct {
 	entry string
 	goes  bool
@@ -403,7 +403,7 @@ var realVariables = []struct {
 	{"INFURA_KEY=abc", goes, "a key of a known host"},
 }
 
-// jwt is a JSON Web Token without a meaning.
+// jwt returns a JSON Web Token without a meaning.
 func jwt() string { return "eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoiYW5vbiJ9." + random(43) }
 
 func TestRealVariables(t *testing.T) {
@@ -421,7 +421,7 @@ func TestRealVariables(t *testing.T) {
 	}
 }
 
-// One row for each variable and value, or one of them says nothing.
+// Each variable and value has one row. A second row would test nothing.
 func TestRealVariablesOnce(t *testing.T) {
 	var entries []string
 	for _, tt := range realVariables {

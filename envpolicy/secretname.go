@@ -8,70 +8,72 @@ import (
 )
 
 // SecretNames returns the patterns of the names that are withheld by default,
-// sorted. For each of a list of words there are four of them, such as TOKEN,
-// TOKEN_*, *_TOKEN and *_TOKEN_*, or only the first and the third if a word
-// means a secret at the end alone, such as PAT. So OPENAI_API_KEY, GITHUB_TOKEN
-// and GH_PAT go, and MAX_TOKENS, TOKENIZERS_PARALLELISM and KEYBOARD_LAYOUT
-// stay: words count, parts of them do not.
+// sorted. Each word of a list gives four patterns, such as TOKEN, TOKEN_*,
+// *_TOKEN and *_TOKEN_*. If a word means a secret only at the end, such as PAT,
+// it gives only the first and the third. So OPENAI_API_KEY, GITHUB_TOKEN and
+// GH_PAT go, and MAX_TOKENS, TOKENIZERS_PARALLELISM and KEYBOARD_LAYOUT stay:
+// whole words count, and parts of words do not.
 //
-// Before a name is compared with these patterns, - and . in it become _, several
-// of those become one, and a number at its end goes: spring.datasource.password,
-// Jwt__Key, API_KEY2 and GH_PAT_2 are withheld. A name in which the case changes
-// is compared a second time with its words taken apart, so that openaiApiKey is
-// OPENAI_API_KEY as well, and openAIKey OPEN_AI_KEY.
+// Before a name is compared with these patterns, - and . in it become _,
+// several _ in a row become one, and a number at its end goes:
+// spring.datasource.password, Jwt__Key, API_KEY2 and GH_PAT_2 are withheld. If
+// the case changes within a name, the name is compared a second time, with its
+// words separated: openaiApiKey is also OPENAI_API_KEY, and openAIKey is also
+// OPEN_AI_KEY.
 //
 // Some names stay although a pattern matches:
 //
-//   - those that say where a secret is and not what it is: they end in _FILE,
+//   - names that say where a secret is, and not what it is: they end in _FILE,
 //     _FILENAME, _FILEPATH, _PATH, _DIR, _DIRECTORY, _FOLDER, _LOCATION, _FD,
 //     _SOCK, _SOCKET, _URL, _URI, _ENDPOINT, _HOST, _PORT, _ARN, _NAME,
 //     _USERNAME, _REGION, _ADDRESS, _COMMAND, _CMD, _HELPER, _PROVIDER,
-//     _PROVIDERS, _BACKEND, _MANAGER, _NAMESPACE, _SOURCE, _STORE or _ENV_VAR, or
-//     are GOOGLE_APPLICATION_CREDENTIALS, CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE
-//     or NSS_WRAPPER_PASSWD;
-//   - those that say what a secret is like: they end in _COUNT, _LEN, _LENGTH,
-//     _LIMIT, _MAX, _MIN, _SIZE, _BUDGET, _AGE, _EXPIRATION, _EXPIRES, _EXPIRES_IN,
-//     _EXPIRY, _LIFETIME, _TIMEOUT, _TTL, _MS, _SECONDS, _MINUTES, _HOURS, _DAYS,
-//     _ALGORITHM, _AUDIENCE, _DISABLED, _ENABLED, _FORMAT, _ISSUER, _ISSUER_ID,
-//     _METHOD, _MODE, _POLICY, _PREFIX, _REQUIRED, _SCOPE, _SCOPES, _SYMBOL,
-//     _TYPE or _VERSION, or say whether to ask for one (_ASK_PASS,
-//     _ASK_VAULT_PASS);
-//   - those that have the name of a header or of a cookie: they end in
+//     _PROVIDERS, _BACKEND, _MANAGER, _NAMESPACE, _SOURCE, _STORE or _ENV_VAR,
+//     or are GOOGLE_APPLICATION_CREDENTIALS,
+//     CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE or NSS_WRAPPER_PASSWD;
+//   - names that describe a secret: they end in _COUNT, _LEN, _LENGTH, _LIMIT,
+//     _MAX, _MIN, _SIZE, _BUDGET, _AGE, _EXPIRATION, _EXPIRES, _EXPIRES_IN,
+//     _EXPIRY, _LIFETIME, _TIMEOUT, _TTL, _MS, _SECONDS, _MINUTES, _HOURS,
+//     _DAYS, _ALGORITHM, _AUDIENCE, _DISABLED, _ENABLED, _FORMAT, _ISSUER,
+//     _ISSUER_ID, _METHOD, _MODE, _POLICY, _PREFIX, _REQUIRED, _SCOPE, _SCOPES,
+//     _SYMBOL, _TYPE or _VERSION, or say whether to ask for a secret
+//     (_ASK_PASS, _ASK_VAULT_PASS);
+//   - names whose value is the name of a header or of a cookie: they end in
 //     COOKIE_HEADER, KEY_HEADER, SECRET_HEADER, TOKEN_HEADER, CSRF_COOKIE or
 //     XSRF_COOKIE;
-//   - those that end in API_KEY_ID, ENCRYPTION_KEY_ID, KEY_KEY_ID, MASTER_KEY_ID,
-//     PRIVATE_KEY_ID, SIGNING_KEY_ID or TOKEN_ID, which are public; but
-//     AWS_ACCESS_KEY_ID goes, with the key that it belongs to;
-//   - those whose values go to every browser: NEXT_PUBLIC_*, NUXT_PUBLIC_*,
+//   - names of public IDs: they end in API_KEY_ID, ENCRYPTION_KEY_ID,
+//     KEY_KEY_ID, MASTER_KEY_ID, PRIVATE_KEY_ID, SIGNING_KEY_ID or TOKEN_ID;
+//     but AWS_ACCESS_KEY_ID goes, with the key that it belongs to;
+//   - names whose values go to every browser: NEXT_PUBLIC_*, NUXT_PUBLIC_*,
 //     EXPO_PUBLIC_*, BUN_PUBLIC_*, NX_PUBLIC_*, PLASMO_PUBLIC_*, PUBLIC_*,
 //     REACT_APP_*, VUE_APP_*, NG_APP_*, VITE_*, GATSBY_*, STORYBOOK_*,
 //     *PUBLISHABLE_KEY, *ANON_KEY and *PUSHER_APP_KEY;
 //   - *_PROXY; PASSWORD_STORE_*, the settings of pass; the directories OLD_PWD,
-//     ORIG_PWD, ORIGINAL_PWD, INIT_PWD, HOST_PWD and SAVED_PWD; the cookies by
-//     which Jenkins finds its processes (JENKINS_NODE_COOKIE,
+//     ORIG_PWD, ORIGINAL_PWD, INIT_PWD, HOST_PWD and SAVED_PWD; the cookies
+//     with which Jenkins finds its processes (JENKINS_NODE_COOKIE,
 //     JENKINS_SERVER_COOKIE, HUDSON_COOKIE, HUDSON_SERVER_COOKIE) and
-//     XDG_SESSION_COOKIE; *BOS_TOKEN, *EOS_TOKEN, *PAD_TOKEN and *STOP_TOKEN, which
-//     models know; *TOKEN_BUCKET_*, APPLICATIONINSIGHTS_CONNECTION_STRING,
-//     AZURE_TOKEN_CREDENTIALS, GCM_CREDENTIAL_CACHE_OPTIONS and
-//     STARSHIP_SESSION_KEY.
+//     XDG_SESSION_COOKIE; *BOS_TOKEN, *EOS_TOKEN, *PAD_TOKEN and *STOP_TOKEN,
+//     the special tokens of models; *TOKEN_BUCKET_*,
+//     APPLICATIONINSIGHTS_CONNECTION_STRING, AZURE_TOKEN_CREDENTIALS,
+//     GCM_CREDENTIAL_CACHE_OPTIONS and STARSHIP_SESSION_KEY.
 //
-// Whatever its name, a variable stays if the value shows that it is no secret:
+// Under any name, a variable stays if its value shows that it is no secret:
 //
 //   - it is empty, or a yes or a no: true, false, yes, no, on, off;
-//   - it is a key that its service gives out for web pages: pk_live_…, pk_test_…,
-//     sb_publishable_…, or Mapbox' pk.…;
-//   - it is an absolute path, and the only words of a secret in the name are
-//     CREDENTIAL, CREDENTIALS, CREDS, PRIVATE_KEY, PRIVATEKEY, DEPLOY_KEY or *_PWD;
-//     MYSQL_PWD, DB_PWD and a few more are patterns of their own, and go;
-//   - it is 0x and 40 hexadecimal digits, the address of a contract, and the only
-//     such word is TOKEN.
+//   - it is a key that its service gives out for web pages: pk_live_…,
+//     pk_test_…, sb_publishable_…, or Mapbox' pk.…;
+//   - it is an absolute path, and the only secret words in the name are
+//     CREDENTIAL, CREDENTIALS, CREDS, PRIVATE_KEY, PRIVATEKEY, DEPLOY_KEY or
+//     *_PWD; MYSQL_PWD, DB_PWD and a few more are patterns of their own, and
+//     go;
+//   - it is 0x and 40 hexadecimal digits, the address of a contract, and the
+//     only secret word in the name is TOKEN.
 //
-// The values of the names that stay are looked at like any other, so
-// DATABASE_PASSWORD_URL goes if there is a password in it. In those that go to
-// every browser, a JSON Web Token and a key of Google's stay, since browsers are
-// given such; any other secret there is a mistake, and goes.
+// If a name stays, its value is still checked, so DATABASE_PASSWORD_URL goes if
+// it contains a password. In a variable that goes to every browser, a JSON Web
+// Token and a key of Google stay, because browsers get such values. Any other
+// secret there is a mistake, and goes.
 //
-// The slice is the caller's to change; that changes nothing for [Policy.Apply].
+// The caller may change the slice. That does not change [Policy.Apply].
 func SecretNames() []string {
 	patterns := make([]string, 0, 4*len(secretWords))
 	for word, where := range secretWords {
@@ -87,11 +89,11 @@ func SecretNames() []string {
 	return patterns
 }
 
-// allSecretNames are SecretNames for who does not change them.
+// allSecretNames returns SecretNames, in one slice that nobody may change.
 var allSecretNames = sync.OnceValue(SecretNames)
 
-// secretName reports whether name is withheld by default, whatever its value.
-// It is what SecretNames and harmlessNames say together.
+// secretName reports whether name is withheld by default, whatever its value
+// is. It applies SecretNames and harmlessNames together.
 func secretName(name string) bool { return secretPlaces(name) != 0 }
 
 // secret reports whether a variable is withheld by default.
@@ -100,8 +102,8 @@ func secret(name, value string) bool {
 	return places != 0 && !disproves(value, places) || secretValue(name, value)
 }
 
-// disproves reports whether a value shows that it is no secret, although the name
-// has words of the given kinds.
+// disproves reports whether a value shows that it is no secret, although the
+// name has words of the given kinds.
 func disproves(value string, places place) bool {
 	switch {
 	case len(value) <= len("false") && slices.Contains(answers, strings.ToLower(value)):
@@ -116,7 +118,7 @@ func disproves(value string, places place) bool {
 	return false
 }
 
-// secretPlaces returns the kinds of the words that make name a secret's, or 0.
+// secretPlaces returns the kinds of the words in name that mean a secret, or 0.
 func secretPlaces(name string) place {
 	var plainBuf, splitBuf [64]byte
 	plain, cased, ascii := fold(plainBuf[:0], name, false)
@@ -132,7 +134,7 @@ func secretPlaces(name string) place {
 	return places
 }
 
-// harmless reports whether a folded name stays in spite of a word in it.
+// harmless reports whether a folded name stays although it has a secret word.
 func harmless(folded []byte, ascii bool) bool {
 	name := string(folded)
 	if !ascii {
@@ -154,8 +156,8 @@ func harmless(folded []byte, ascii bool) bool {
 	return false
 }
 
-// matchFolded is match for a name of ASCII in upper case, and a pattern that is
-// such a name with a * in front of it or behind it.
+// matchFolded is match for an ASCII name in upper case, and a pattern that is
+// such a name with a * at its beginning or end.
 func matchFolded(pattern, name string) bool {
 	rest, front := strings.CutPrefix(pattern, "*")
 	rest, behind := strings.CutSuffix(rest, "*")
@@ -170,11 +172,11 @@ func matchFolded(pattern, name string) bool {
 	return name == rest
 }
 
-// fold appends name to dst as it is compared with SecretNames: in upper case, with
-// one _ in place of all - . and _ on end, and without a number at its end. If split
-// is set, _ also parts words where the case changes: fooBar, FOOBar. cased reports
-// whether it changes anywhere, and ascii whether name is ASCII; what is not stays
-// as it is.
+// fold appends name to dst in the form for SecretNames: in upper case, with one
+// _ in place of each run of - . and _, and without a number at its end. If
+// split is set, an _ also separates words where the case changes: fooBar,
+// FOOBar. cased reports whether the case changes anywhere, and ascii whether
+// name is ASCII. Other characters stay unchanged.
 func fold(dst []byte, name string, split bool) (folded []byte, cased, ascii bool) {
 	ascii = true
 	for i := range len(name) {
@@ -209,18 +211,18 @@ func fold(dst []byte, name string, split bool) (folded []byte, cased, ascii bool
 }
 
 // placesIn returns the kinds of all secret words in a folded name. It looks up
-// each word and each pair of words, in place of matching hundreds of patterns.
+// each word and each pair of words, instead of matching hundreds of patterns.
 func placesIn(folded []byte, ascii bool) (places place) {
 	if !ascii {
-		// Case is not a matter of one bit there: some characters beyond ASCII,
-		// such as U+212A, the sign for kelvin, are a letter of ASCII in another
-		// case. Such names are rare.
+		// Beyond ASCII, the case is more than one bit: some characters, such as
+		// U+212A, the kelvin sign, are an ASCII letter in another case. Such
+		// names are rare.
 		if matchAny(allSecretNames(), string(folded)) {
 			return anywhere
 		}
 		return 0
 	}
-	start, previous := 0, -1 // of the word, and of the one before it
+	start, previous := 0, -1 // of the word, and of the word before it
 	for i := 0; i <= len(folded); i++ {
 		if i < len(folded) && folded[i] != '_' {
 			continue
@@ -244,11 +246,11 @@ func placeOf(word []byte, start int, last bool) place {
 	return where
 }
 
-// answers are values that answer a question, and one that says nothing.
+// answers are values that answer a question, and the empty value.
 var answers = []string{"", "true", "false", "yes", "no", "on", "off"}
 
-// isAbsolute reports whether a value is an absolute path and not a password that
-// begins like one.
+// isAbsolute reports whether a value is an absolute path, and not a password
+// that begins like one.
 func isAbsolute(value string) bool {
 	rest, ok := strings.CutPrefix(value, "/")
 	if !ok && len(value) >= 3 && isLetter(value[0]) && value[1] == ':' {
@@ -257,15 +259,15 @@ func isAbsolute(value string) bool {
 	return ok && !strings.ContainsAny(rest, "!\"#$%&'*+;<=>?[]^`{|}")
 }
 
-// isPublishable reports whether a value is a key that a service gives out for web
-// pages: Stripe and Clerk, Supabase, Mapbox.
+// isPublishable reports whether a value is a key that a service gives out for
+// web pages: Stripe and Clerk, Supabase, Mapbox.
 func isPublishable(value string) bool {
 	_, ok := cutAny(value, "pk_live_", "pk_test_", "sb_publishable_", "pk.eyJ")
 	return ok
 }
 
-// isAddress reports whether a value is the address of an account or a contract of
-// Ethereum and its kin: 20 bytes, which are public.
+// isAddress reports whether a value is the address of an account or a contract
+// of Ethereum or a similar chain: 20 bytes, which are public.
 func isAddress(value string) bool {
 	hex, ok := strings.CutPrefix(value, "0x")
 	return ok && len(hex) == 40 && all(hex, isHex)

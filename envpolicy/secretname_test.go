@@ -61,7 +61,7 @@ func TestSecretName(t *testing.T) {
 	}
 }
 
-// Fetched once: the fuzz targets ask the oracle about every name.
+// Read only once, because the fuzz targets ask the oracle about every name.
 var defaultPatterns, defaultExceptions = envpolicy.SecretNames(), envpolicy.HarmlessNames()
 
 var (
@@ -71,8 +71,9 @@ var (
 	numberAtEnd  = regexp.MustCompile(`_?[0-9]+$`)
 )
 
-// secretNameOracle is the rule as the docs state it: patterns, and exceptions,
-// for the name as it is and with its words taken apart where the case changes.
+// secretNameOracle is the rule as the docs state it: patterns and exceptions,
+// for the name as it is, and for the name with its words separated where the
+// case changes.
 func secretNameOracle(name string) bool { return secretBy(name, defaultPatterns) }
 
 func secretBy(name string, patterns []string) bool {
@@ -119,8 +120,8 @@ func secretOracle(name, value string) bool {
 	return token && !anAddress.MatchString(value)
 }
 
-// SecretNames is for people to read, the lookup by words is what runs: they must
-// not differ.
+// People read SecretNames, but the code looks up words. The two must not
+// differ.
 func TestSecretNameIsSecretNames(t *testing.T) {
 	words := envpolicy.SecretWords()
 	for _, p := range envpolicy.HarmlessNames() {
@@ -155,8 +156,8 @@ func FuzzSecretName(f *testing.F) {
 	})
 }
 
-// What is looked up has no number at its end, since a name loses its own before it
-// is compared; and each word counts in one way.
+// No listed word has a number at its end, because a name loses its number
+// before the lookup. And each word is in one list only.
 func TestWords(t *testing.T) {
 	words := envpolicy.SecretWords()
 	for _, w := range words {

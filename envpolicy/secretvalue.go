@@ -6,11 +6,12 @@ import (
 )
 
 // secretValue reports whether the value of a variable is plainly a secret. The
-// name matters for proxies, since commands need those to reach the network and the
-// password in one is for that alone; for what goes to every browser; and for what
-// is a key only if it is called one.
+// name matters in three cases. Commands need a proxy to reach the network, and a
+// password in its URL is only for the proxy. A variable that goes to every
+// browser may have a token that browsers get. And some values are keys only if
+// the name says so.
 func secretValue(name, value string) bool {
-	if len(value) < len("u:p@/d") { // the shortest of them all
+	if len(value) < len("u:p@/d") { // the shortest secret
 		return false
 	}
 	return isToken(value) && !(isForBrowsers(value) && matchAny(publicNames, name)) ||
@@ -26,10 +27,10 @@ func isProxy(name string) bool {
 	return match("*_PROXY", name) || match("PROXY", name)
 }
 
-// isHexKey reports whether value is 32 bytes in hexadecimal digits after 0x, or a
-// list of such, parted by commas: the private key of an account of Ethereum or its
-// kin. Hashes of blocks and of transactions look the same, and so do addresses
-// elsewhere.
+// isHexKey reports whether value is 32 bytes in hexadecimal digits after 0x, or
+// a list of such values with commas: the private key of an account of Ethereum
+// or a similar chain. Hashes of blocks and of transactions look the same, and
+// so do the addresses of other chains.
 func isHexKey(value string) bool {
 	const size = len("0x") + 64
 	if len(value) < size || value[:2] != "0x" || len(value) > size && value[size] != ',' {
@@ -38,8 +39,8 @@ func isHexKey(value string) bool {
 	return all(value[2:size], isHex)
 }
 
-// isKeyName reports whether a name says that its value is a key, and not that it
-// is public or the hash of one: WALLET_KEY, OWNER_PK, but not KEY_HASH.
+// isKeyName reports whether a name says that its value is a key, and not a
+// public key or a hash of a key: WALLET_KEY, OWNER_PK, but not KEY_HASH.
 func isKeyName(name string) bool {
 	var buf [64]byte
 	folded, _, _ := fold(buf[:0], name, true)
@@ -53,10 +54,10 @@ func isKeyName(name string) bool {
 	return false
 }
 
-// hasPrivateKey reports whether there is a private key in value, in PEM (RFC
-// 7468), as OpenSSH writes it, or in OpenPGP armor (RFC 9580). It may be inside
-// JSON, as a service account's is, or in base64 as a whole, as CI systems want
-// what has several lines.
+// hasPrivateKey reports whether value contains a private key: in PEM (RFC
+// 7468), in the format of OpenSSH, or in OpenPGP armor (RFC 9580). The key may
+// be inside JSON, as for a service account. Or value may be base64 as a whole,
+// because CI systems want values of one line.
 func hasPrivateKey(value string) bool {
 	const begin, end = "-----BEGIN ", "-----"
 	if strings.HasPrefix(value, "LS0tLS1CRUdJTi") { // begin in base64
@@ -80,13 +81,14 @@ func hasPrivateKey(value string) bool {
 	}
 }
 
-// hasAuthorization reports whether there is an Authorization header in value, or
-// the same as a field of JSON or of a configuration. In the midst of something
-// else, it counts only with one of the common schemes.
+// hasAuthorization reports whether value contains an Authorization header, or
+// the same as a field of JSON or of a configuration. In the middle of other
+// text, the header counts only with one of the common schemes.
 func hasAuthorization(value string) bool {
 	const name = "authorization"
 	for end := 0; ; {
-		// Nearly no value has this, so these two are all that runs.
+		// Nearly no value has this name, so usually only these two searches
+		// run.
 		i := strings.Index(value[end:], name[1:])
 		if j := strings.Index(value[end:], "UTHORIZATION"); i < 0 || 0 <= j && j < i {
 			i = j
@@ -102,7 +104,8 @@ func hasAuthorization(value string) bool {
 	}
 }
 
-// isCredential reports whether what follows the name of a header is a credential.
+// isCredential reports whether the text after the name of a header is a
+// credential.
 func isCredential(rest string, whole bool) bool {
 	rest = strings.TrimLeft(rest, "\"'\\ ")
 	if rest == "" || rest[0] != ':' && rest[0] != '=' {
@@ -123,12 +126,13 @@ func isCredential(rest string, whole bool) bool {
 	return credential != "" && !isReference(credential[0])
 }
 
-// isHeader reports whether value is a header of HTTP with a secret in it, or the
-// value of an Authorization header.
+// isHeader reports whether value is an HTTP header that contains a secret, or
+// the value of an Authorization header.
 func isHeader(value string) bool {
 	for _, scheme := range []string{"bearer ", "basic "} {
 		if rest, ok := cutPrefixFold(value, scheme); ok {
-			// Neither "basic configuration" nor "bearer of 10 bad news".
+			// Neither "basic configuration" nor "bearer of 10 bad news" is a
+			// secret.
 			return len(rest) >= 12 && strings.IndexByte(rest, ' ') < 0 && strings.ContainsAny(rest, "0123456789=")
 		}
 	}
@@ -153,7 +157,7 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// webhooks are how URLs begin that let anyone post who knows them.
+// webhooks are the beginnings of URLs that let anybody who knows them post.
 var webhooks = []string{
 	"https://canary.discord.com/api/webhooks/",
 	"https://discord.com/api/webhooks/",
@@ -166,7 +170,7 @@ var webhooks = []string{
 	"https://api.telegram.org/bot",
 }
 
-// isWebhook reports whether value is a URL that lets anyone post who knows it.
+// isWebhook reports whether value is a URL that lets anybody who knows it post.
 func isWebhook(value string) bool {
 	if !strings.HasPrefix(value, "https://") {
 		return false

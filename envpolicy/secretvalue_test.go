@@ -11,13 +11,13 @@ import (
 	"github.com/toolproc/toolproc/envpolicy"
 )
 
-// random returns n characters that look random and are not, so that no scanner
-// takes this file for a leak.
+// random returns n characters that look random but are not. So no scanner takes
+// this file for a leak.
 func random(n int) string {
 	return strings.Repeat("a1B2c3D4e5F6", n/12+1)[:n]
 }
 
-// secretValues are put together from pieces for the same reason.
+// secretValues are built from pieces for the same reason.
 var secretValues = map[string]string{
 	"pem":                 "-----BEGIN " + "PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\n",
 	"pem rsa":             "-----BEGIN " + "RSA PRIVATE KEY-----\nMII",
@@ -216,8 +216,9 @@ func TestSecretValueOfProxy(t *testing.T) {
 	require.True(t, envpolicy.SecretValue("HTTP_PROXY", "ghp_"+random(36)), "any other secret goes")
 }
 
-// Each form of a token goes from its length on, and what begins like one of those
-// that are told by their looks alone stays if a person has written it.
+// Each form of a token goes if it has the full length. If a form must look
+// random, a value that a person has written stays, even if it begins with the
+// prefix.
 func TestTokenForms(t *testing.T) {
 	seen := map[string]bool{}
 	for _, form := range envpolicy.TokenForms() {

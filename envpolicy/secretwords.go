@@ -2,31 +2,31 @@ package envpolicy
 
 import "strings"
 
-// A place is where in a name a word makes it a secret's.
+// A place says where in a name a word means a secret.
 type place uint8
 
 const (
-	// anywhere: as one of the words.
+	// anywhere: as any of the words.
 	anywhere place = 1 << iota
-	// atEnd: as the last word, since elsewhere it has other meanings:
+	// atEnd: as the last word. Elsewhere the word has other meanings:
 	// JWT_ISSUER, PASS_COUNT.
 	atEnd
-	// located: anywhere, unless the value is an absolute path. Some programs take
-	// a key or the file that it is in.
+	// located: anywhere, unless the value is an absolute path. Some programs
+	// take either a key or the file with the key.
 	located
 	// directory: as the last word after another one, unless the value is an
-	// absolute path. For many programs PWD is nothing else.
+	// absolute path. For many programs, PWD is always a directory.
 	directory
-	// contract: anywhere, unless the value is an address on a block chain,
-	// which are what is called a token there.
+	// contract: anywhere, unless the value is an address on a block chain.
+	// There, a token has an address.
 	contract
 )
 
-// secretWords has the words, and pairs of words, that make a name a secret's.
+// secretWords has the words, and pairs of words, that mean a secret in a name.
 var secretWords = collect(secretLists)
 
-// secretLists are what secretWords is made of. TOKENS is not there, since that is
-// what models are billed by.
+// secretLists has the words of secretWords. It does not have TOKENS, because
+// models are billed by tokens.
 var secretLists = map[place]string{
 	contract:  "TOKEN",
 	directory: "PWD",
@@ -42,10 +42,11 @@ var secretLists = map[place]string{
 		ACCESS_KEYS API_KEYS ENCRYPTION_KEYS PRIVATE_KEYS SIGNING_KEYS
 		DOCKER_AUTH OP_SESSION` + pairs(keyWords, "KEY"),
 
-	// PAT is a personal access token, and CONFIG_AUTH npm's. Headers are where a
-	// key is sent; IDENTITY_HEADER is how Azure calls that of a managed identity.
-	// MEMORY_KEY is what Gradle signs with: ORG_GRADLE_PROJECT_signingInMemoryKey.
-	// OP and BW are 1Password and Bitwarden, and AOC a puzzle for December.
+	// PAT is a personal access token, and CONFIG_AUTH belongs to npm. Headers
+	// carry keys, and IDENTITY_HEADER is Azure's header for a managed identity.
+	// MEMORY_KEY is the signing key of Gradle:
+	// ORG_GRADLE_PROJECT_signingInMemoryKey. OP and BW are 1Password and
+	// Bitwarden, and AOC is a puzzle for December.
 	atEnd: `
 		AUTHORIZATION BEARER COOKIE DBPASS DBPWD JWT KEYPASS KUBETOKEN PASS PAT PSK PW SSHPASS USERPWD
 		BASIC_AUTH COMPOSER_AUTH CONFIG_AUTH HTTP_AUTH NEO4J_AUTH NPM_AUTH REDISCLI_AUTH REDIS_AUTH REGISTRY_AUTH
@@ -55,10 +56,10 @@ var secretLists = map[place]string{
 		pairs("ADMIN DB FTP LDAP MAIL MYSQL REDIS SMTP USER", "PWD"),
 }
 
-// keyWords are the words that make KEY behind them a secret: kinds of keys, and
-// those who give out one to each customer. Most kinds of key are none: PUBLIC_KEY,
-// GPG_KEY, CACHE_KEY. ROLE is that of SUPABASE_SERVICE_ROLE_KEY, and SA a service
-// account.
+// keyWords are the words before KEY with which KEY means a secret: kinds of
+// keys, and services that give a key to each customer. Most kinds of keys are
+// no secrets: PUBLIC_KEY, GPG_KEY, CACHE_KEY. ROLE is for
+// SUPABASE_SERVICE_ROLE_KEY, and SA is a service account.
 const keyWords = `
 	ACCESS ACCOUNT ADMIN AES AGE API APP APPLICATION AUTH AUTHENTICATION CIPHER CONSUMER COOKIE CRYPT CRYPTO
 	DECRYPTION DEPLOYER ENCRYPTION FERNET HMAC INGESTION INTEGRATION JWT LICENSE MANAGEMENT MASTER
@@ -81,7 +82,7 @@ const keyWords = `
 	SPARKPOST SPLUNK SQUARE STRIPE TAILSCALE TELEGRAM TENDERLY TMDB TWILIO TYPESENSE WEATHER WORKOS
 `
 
-// pairs returns the pairs of each of the words and another one.
+// pairs returns the pairs of each of the words and a second word.
 func pairs(words, second string) string {
 	var b strings.Builder
 	for w := range strings.FieldsSeq(words) {
@@ -100,8 +101,8 @@ func collect(words map[place]string) map[string]place {
 	return m
 }
 
-// harmlessEnds are the last words of names that stay in spite of another word in
-// them: they say where a secret is, how to get it, or what it is like.
+// harmlessEnds are the last words of names that stay although they have a
+// secret word: they say where a secret is, how to get it, or what it is like.
 var harmlessEnds = collect(map[place]string{atEnd: `
 	ADDRESS ARN DIR DIRECTORY ENDPOINT FD FILE FILENAME FILEPATH FOLDER HOST LOCATION NAME PATH PORT REGION
 	SOCK SOCKET URI URL USERNAME
@@ -135,25 +136,26 @@ var harmlessNames = append(strings.Fields(`
 	STARSHIP_SESSION_KEY
 `), publicNames...)
 
-// What stands there for a reason that does not show:
+// Some of these names need a reason:
 //
-//   - KEY_ID and TOKEN_ID are what is public about a pair of which the other half
-//     is the secret. Not so ACCESS_KEY_ID: AWS's is useless alone, but scanners of
-//     logs and of commits raise an alarm over it, and nothing works with half of
-//     the pair.
-//   - A header is the name of one. CSRF_COOKIE is the name of a cookie as well,
-//     and Jenkins finds the processes that it has to end by the cookies that it
-//     gave them. BOS_TOKEN and its kin are what texts for a model begin and end
-//     with.
-//   - ASK_PASS is a yes or a no: ANSIBLE_BECOME_ASK_PASS. APPLICATIONINSIGHTS has
-//     what every page that uses it sends along. AZURE_TOKEN_CREDENTIALS is a kind
-//     of credentials, and GCM_CREDENTIAL_CACHE_OPTIONS are options. The next ones
-//     are paths, as *_FILE is. PASSWORD_STORE_* are settings of pass, of which
-//     PASSWORD_STORE_KEY is the ID of a public key. STARSHIP_SESSION_KEY names a log.
+//   - KEY_ID and TOKEN_ID are the public half of a pair, and the other half is
+//     the secret. ACCESS_KEY_ID is an exception: that of AWS is useless alone,
+//     but scanners of logs and of commits raise an alarm over it, and nothing
+//     works with half of the pair.
+//   - A header variable has the name of a header, and CSRF_COOKIE has the name
+//     of a cookie. Jenkins gives its processes cookies, and by them it finds
+//     the processes that it has to end. BOS_TOKEN and similar names are the
+//     begin and the end of texts for a model.
+//   - ASK_PASS is a yes or a no: ANSIBLE_BECOME_ASK_PASS. Every page that uses
+//     APPLICATIONINSIGHTS sends its value along. AZURE_TOKEN_CREDENTIALS is a
+//     kind of credentials, and GCM_CREDENTIAL_CACHE_OPTIONS are options. The
+//     next ones are paths, like *_FILE. PASSWORD_STORE_* are settings of pass,
+//     and its PASSWORD_STORE_KEY is the ID of a public key.
+//     STARSHIP_SESSION_KEY names a log.
 
-// publicNames has patterns of names whose values go to every browser: of
-// variables that build tools compile into a web page, and of keys that are made
-// for one.
+// publicNames has patterns of names whose values go to every browser: variables
+// that build tools compile into a web page, and keys that are made for web
+// pages.
 var publicNames = strings.Fields(`
 	BUN_PUBLIC_* EXPO_PUBLIC_* GATSBY_* NEXT_PUBLIC_* NG_APP_* NUXT_PUBLIC_* NX_PUBLIC_* PLASMO_PUBLIC_* PUBLIC_*
 	REACT_APP_* STORYBOOK_* VITE_* VUE_APP_*

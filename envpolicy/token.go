@@ -2,14 +2,15 @@ package envpolicy
 
 import "strings"
 
-// maxToken bounds what is looked at as a token. JSON Web Tokens with many claims
-// are the longest; an HTTP header cannot be much longer.
+// maxToken is the longest value that is checked for a token. The longest tokens
+// are JSON Web Tokens with many claims, and an HTTP header cannot be much
+// longer.
 const maxToken = 16 << 10
 
-// isToken reports whether the whole of value is a token of a known form; quotes
-// and white space around it, as they are left of a file that was read carelessly,
-// do not count. It may have a user's name before it or behind it, as in
-// x-access-token:TOKEN, and be the first of several, parted by commas.
+// isToken reports whether the whole of value is a token of a known form. Quotes
+// and white space around it do not count: they may be left over from a file.
+// The token may have a user name before or after it, as in
+// x-access-token:TOKEN, and be the first of several with commas between them.
 func isToken(value string) bool {
 	if len(value) < 20 || len(value) > maxToken {
 		return false
@@ -76,17 +77,17 @@ func isBareToken(value string) bool {
 	return i == 14 && len(value) >= 80
 }
 
-// isSlashToken reports whether value is a token that has bytes in it which others
-// have not: those of base64, and a space.
+// isSlashToken reports whether value is a token with bytes that other tokens do
+// not have: those of base64, and a space.
 func isSlashToken(value string) bool {
 	switch value[0] {
 	case '1': // a refresh token of Google
 		rest, ok := strings.CutPrefix(value, "1//0")
 		return ok && len(rest) >= 60 && all(rest, tokenByte)
-	case 'A': // a key of Bedrock that lasts
+	case 'A': // a long-lived key of Bedrock
 		rest, ok := strings.CutPrefix(value, "ABSK")
 		return ok && len(rest) >= 100 && all(rest, base64Byte)
-	case 'b': // a key of Bedrock for some hours
+	case 'b': // a key of Bedrock that is valid for some hours
 		rest, ok := strings.CutPrefix(value, "bedrock-api-key-")
 		return ok && len(rest) >= 100 && all(rest, base64Byte)
 	case 'F': // Fly.io
@@ -105,17 +106,17 @@ func isTelegram(id, key string) bool {
 	return 8 <= len(id) && len(id) <= 10 && all(id, isDigit) && len(key) == 35 && all(key, tokenByte)
 }
 
-// isForBrowsers reports whether value is of a form that web pages have as well:
-// there, a JSON Web Token says that a visitor is nobody, and a key of Google is
-// bound to the page's address.
+// isForBrowsers reports whether value has a form that web pages have as well.
+// There, a JSON Web Token says that a visitor is anonymous, and a key of Google
+// is bound to the address of the page.
 func isForBrowsers(value string) bool { return isJWT(value) || isGoogleKey(value) }
 
 func isGoogleKey(value string) bool { return len(value) == 39 && strings.HasPrefix(value, "AIza") }
 
-// isJWT reports whether value has the form of a JSON Web Token (RFC 7519), or of
-// another signed one (RFC 7515): three parts in base64url, of which the first is
-// an object, and so begins with {" or the like. An encrypted one (RFC 7516) has
-// five.
+// isJWT reports whether value has the form of a JSON Web Token (RFC 7519), or
+// of another signed token (RFC 7515): three parts in base64url. The first part
+// is an object, so it begins with {" or the like. An encrypted token (RFC 7516)
+// has five parts.
 func isJWT(value string) bool {
 	if !strings.HasPrefix(value, "eyJ") || strings.IndexByte(value, '=') >= 0 {
 		return false
@@ -134,7 +135,7 @@ func isUUID(s string) bool {
 		all(s, func(c byte) bool { return isHex(c) || c == '-' })
 }
 
-// looksRandom reports whether there are 12 letters and digits on end in s, some
+// looksRandom reports whether s has 12 letters and digits in a row, with some
 // of each. Words that people write have hyphens between them, and no digits in
 // them: sk-learn-2024-experiments, npm_config_registry.
 func looksRandom(s string) bool {
@@ -175,8 +176,9 @@ func cutAny(s string, prefixes ...string) (rest string, ok bool) {
 	return s, false
 }
 
-// tokenByte reports whether c can be part of a token as RFC 6750 has it, but for
-// the slash: most forms have none, and most values that are no token do.
+// tokenByte reports whether c can be part of a token by RFC 6750. It excludes
+// the slash: most forms of tokens have no slash, and most other values have
+// one.
 func tokenByte(c byte) bool {
 	switch c {
 	case '-', '.', '_', '~', '+', '=':

@@ -1,15 +1,15 @@
 package envpolicy
 
-// A tokenForm is how the tokens of one service look.
+// A tokenForm is the form of one service's tokens.
 type tokenForm struct {
 	prefix string
-	length int  // of what follows the prefix, at least; in bytes
-	random bool // what follows must look random, since other words begin like this
+	length int  // least length after the prefix, in bytes
+	random bool // the rest must look random, because other words begin with this prefix
 }
 
 // tokenForms has the prefixes that services give their secret tokens so that
-// scanners find them, from what those services document. Lengths are those of
-// the shortest tokens in use, or somewhat less where they vary.
+// scanners find them. The sources are the documents of those services. A length
+// is that of the shortest tokens in use, or somewhat less if the lengths vary.
 var tokenForms = []tokenForm{
 	{"AGE-SECRET-KEY-1", 58, false},    // age
 	{"AGE-SECRET-KEY-PQ-1", 58, false}, // age
