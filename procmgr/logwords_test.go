@@ -39,7 +39,7 @@ func TestLogHasNoSourcePaths(t *testing.T) {
 				OnExit:    func(procmgr.Process) { panic(failure()) },
 			})
 			require.NoError(t, err)
-			defer l.Close()
+			defer func() { require.NoError(t, l.Close()) }()
 			run(t, l, "echo fine")
 			_, err = l.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: gone})
 			require.ErrorIs(t, err, procmgr.ErrInvalid)

@@ -99,7 +99,7 @@ func TestErrorsOfAConnectionAreForAModel(t *testing.T) {
 	server.Close()
 	local, err := procmgr.NewLocal(nil)
 	require.NoError(t, err)
-	defer local.Close()
+	defer func() { require.NoError(t, local.Close()) }()
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "secret"})
 	require.NoError(t, err)
 	closed := httptest.NewServer(handler)

@@ -24,7 +24,7 @@ func ExampleOptions_processID() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
 	if err != nil {
 		log.Print(err) // log.Fatal would skip the deferred calls

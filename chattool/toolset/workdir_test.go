@@ -36,7 +36,7 @@ func placed(chat, passedOver string) *fake {
 type step struct{ tool, arguments, want string }
 
 // walk makes calls one after the other.
-func walk(t *testing.T, set *toolset.Set, ctx context.Context, steps ...step) {
+func walk(ctx context.Context, t *testing.T, set *toolset.Set, steps ...step) {
 	t.Helper()
 	for i, s := range steps {
 		got := contents(t, set.Call(ctx, toolset.Call{Name: s.tool, Arguments: json.RawMessage(s.arguments)}))
@@ -51,7 +51,7 @@ func TestWorkDirIsTold(t *testing.T) {
 	for _, chat := range []string{"", "chat-1"} {
 		t.Run("chat "+chat, func(t *testing.T) {
 			t.Parallel()
-			walk(t, toolset.New(toolset.Static(placed(chat, "")), nil), t.Context(),
+			walk(t.Context(), t, toolset.New(toolset.Static(placed(chat, "")), nil),
 				step{"process_list", `{}`, ""},
 				step{"execute", `{"command":"x"}`, "/home"},
 				step{"execute", `{"command":"x"}`, ""},
@@ -69,14 +69,14 @@ func TestWorkDirIsTold(t *testing.T) {
 	}
 	t.Run("the first result is of process_output", func(t *testing.T) {
 		t.Parallel()
-		walk(t, toolset.New(toolset.Static(placed("chat-1", "")), nil), t.Context(),
+		walk(t.Context(), t, toolset.New(toolset.Static(placed("chat-1", "")), nil),
 			step{"process_output", `{"process_id":"a"}`, "/home"},
 			step{"execute", `{"command":"x"}`, ""},
 		)
 	})
 	t.Run("no directory known", func(t *testing.T) {
 		t.Parallel()
-		walk(t, toolset.New(toolset.Static(&fake{}), nil), t.Context(), step{"execute", `{"command":"x"}`, ""})
+		walk(t.Context(), t, toolset.New(toolset.Static(&fake{}), nil), step{"execute", `{"command":"x"}`, ""})
 	})
 }
 
@@ -101,18 +101,18 @@ func TestWorkDirIsToldToEachChat(t *testing.T) {
 	b := in(func() procmgr.Manager { return placed("b", "") })
 	one, two := placed("", ""), placed("", "")
 	told, known := step{"execute", `{"command":"x"}`, "/home"}, step{"execute", `{"command":"x"}`, ""}
-	walk(t, set, a, told, known)
-	walk(t, set, b, told, known)
-	walk(t, set, in(func() procmgr.Manager { return one }), told, known)
-	walk(t, set, in(func() procmgr.Manager { return two }), told, known)
-	walk(t, set, in(func() procmgr.Manager { return odd{Manager: one} }), told, known)
-	walk(t, set, a, known)
+	walk(a, t, set, told, known)
+	walk(b, t, set, told, known)
+	walk(in(func() procmgr.Manager { return one }), t, set, told, known)
+	walk(in(func() procmgr.Manager { return two }), t, set, told, known)
+	walk(in(func() procmgr.Manager { return odd{Manager: one} }), t, set, told, known)
+	walk(a, t, set, known)
 
 	// Beyond a bound all are told once more, and nothing grows.
 	for i := range 2000 {
-		walk(t, set, in(func() procmgr.Manager { return placed(fmt.Sprint("chat ", i), "") }), told)
+		walk(in(func() procmgr.Manager { return placed(fmt.Sprint("chat ", i), "") }), t, set, told)
 	}
-	walk(t, set, a, told, known)
+	walk(a, t, set, told, known)
 }
 
 // A directory that was passed over is said beside the one that was taken.

@@ -82,7 +82,9 @@ func run(args []string) (err error) {
 	if *listen == "" {
 		signals = append(signals, syscall.SIGPIPE) // the only client is gone
 	} else {
-		signal.Ignore(syscall.SIGPIPE) // one of several clients is gone: only the write to it fails
+		// If one of several clients is gone, only the write to it fails. With
+		// signal.Ignore, commands would ignore the signal too.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()

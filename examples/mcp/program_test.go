@@ -237,6 +237,10 @@ func TestHTTPClientGone(t *testing.T) {
 			streams++
 		}
 	}
+	// A command is ended by SIGPIPE all the same, as in "yes | head".
+	ended, isError := c.call(t, "execute", args{"command": "kill -PIPE $$; echo ignored"})
+	require.False(t, isError)
+	require.Empty(t, ended.Output)
 	list, isError := c.call(t, "process_list", args{})
 	require.False(t, isError)
 	require.Equal(t, started.ID, list.Processes[0].ID)

@@ -31,7 +31,7 @@ func TestPassedOver(t *testing.T) {
 	require.Equal(t, says, run(t, slices, "sleep 0.2").PassedOver)
 	require.Positive(t, p.count("/output"), "it was one wait in several requests")
 
-	out, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "/", Wait: long})
+	out, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: t.TempDir(), Wait: long})
 	require.NoError(t, err)
 	require.Empty(t, out.PassedOver)
 	_, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: gone})
