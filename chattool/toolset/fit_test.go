@@ -3,7 +3,6 @@ package toolset_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"math/rand/v2"
 	"regexp"
 	"strconv"
@@ -191,7 +190,7 @@ func TestEncodedLimitFromAnOffset(t *testing.T) {
 	t.Parallel()
 	data := []byte("skipped" + strings.Repeat("\xff\x00", 8000))
 	b := headtail.New(1<<20, 0)
-	_, err := io.WriteString(b, string(data))
+	_, err := b.Write(data)
 	require.NoError(t, err)
 	out := exited("p1", 0, "")
 	out.Text, out.Truncated = b.Snapshot(7).Text(headtail.Limits{Bytes: -1})
