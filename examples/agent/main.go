@@ -58,6 +58,7 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	stop := &interrupter{end: end}
+	show.gone = end
 	defer stop.watch()()
 
 	model, err := newModel(ctx, *provider, *baseURL, *name)

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -169,6 +170,45 @@ func TestInterruptTwice(t *testing.T) {
 	requireNothingRuns(t, dir)
 }
 
+// A connection that breaks while it is written to raises SIGPIPE, and the agent
+// asks again. It ends if nobody reads what it prints, as in "agent | head".
+func TestBrokenPipe(t *testing.T) {
+	t.Run("connection", func(t *testing.T) {
+		tmp := scratch(t)
+		cmd, out := program(t, tmp, newServer(t, openAI, went))
+		waitFor(t, filepath.Join(tmp, "one"))
+		require.NoError(t, cmd.Process.Signal(syscall.SIGPIPE))
+		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
+		require.NoError(t, cmd.Wait(), out)
+		require.Contains(t, out.String(), "It went.")
+		requireNothingRuns(t, tmp)
+	})
+	t.Run("output", func(t *testing.T) {
+		tmp := scratch(t)
+		cmd := command(t, tmp, newServer(t, openAI, went))
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		waitFor(t, filepath.Join(tmp, "one"))
+		require.NoError(t, out.Close())
+		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ends by itself")
+		requireNothingRuns(t, tmp)
+	})
+}
+
+// went is a model whose command waits for a file, while another one runs.
+func went(results []string) reply {
+	switch len(results) {
+	case 0:
+		return reply{words: "A server.", tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}}
+	case 1:
+		return reply{words: "I wait.", tool: "execute", arguments: map[string]any{"command": "touch one; until [ -e go ]; do sleep 0.05; done", "timeout": "10m"}}
+	}
+	return reply{words: "It went."}
+}
+
 // While the commands of a step are being stopped, calls of the step that have
 // not begun are stopped too, and a second Ctrl-C ends the agent.
 func TestInterruptStep(t *testing.T) {
@@ -323,15 +363,21 @@ func (r *recorder) on(text string, hook func()) {
 // program starts this program in a directory, with the model of a provider.
 func program(t *testing.T, dir string, s *server) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
+	cmd := command(t, dir, s)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	return cmd, &out
+}
+
+func command(t *testing.T, dir string, s *server) *exec.Cmd {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0],
 		"-provider", s.api.provider, "-base-url", s.URL, "-model", "m", "Go on.")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "AGENT_CHILD=1")
 	cmd.WaitDelay = long
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(t, cmd.Start())
-	return cmd, &out
+	return cmd
 }
 
 // waitFor waits until a file exists.

@@ -26,7 +26,8 @@ const (
 // A screen shows a session. On a terminal it has one line that it draws again
 // and again. Elsewhere it prints line by line. It is safe for concurrent use.
 type screen struct {
-	tty bool
+	tty  bool
+	gone func() // called if nobody reads the screen any more
 
 	mu     sync.Mutex // guards the fields below
 	out    io.Writer
@@ -34,7 +35,7 @@ type screen struct {
 	drawn  bool // the live line is on the screen
 }
 
-func newScreen(out io.Writer, tty bool) *screen { return &screen{out: out, tty: tty} }
+func newScreen(out io.Writer, tty bool) *screen { return &screen{out: out, tty: tty, gone: func() {}} }
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
@@ -195,14 +196,15 @@ func (s *screen) newLine(text string) {
 	s.write(text)
 }
 
-// write writes over the live line. The caller holds mu. If the reader of the
-// output has gone, SIGPIPE says so.
+// write writes over the live line. The caller holds mu.
 func (s *screen) write(text string) {
 	if s.drawn {
 		text = "\r\x1b[K" + text
 		s.drawn = false
 	}
-	_, _ = io.WriteString(s.out, text)
+	if _, err := io.WriteString(s.out, text); err != nil {
+		s.gone()
+	}
 }
 
 // plain removes the characters that would make a terminal do more than show

@@ -28,9 +28,13 @@ func (i *interrupter) watch() (unwatch func()) {
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for s := range signals {
-			if s == os.Interrupt {
+			switch s {
+			case os.Interrupt:
 				i.interrupt()
-			} else {
+			case syscall.SIGPIPE:
+				// It may come of a connection that broke, which is tried again.
+				// Whoever prints finds out by the error that nobody reads.
+			default:
 				i.end()
 			}
 		}

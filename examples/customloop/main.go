@@ -57,7 +57,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	stop := &interrupter{end: end}
 	defer stop.watch()()
 
-	show := &transcript{out: out}
+	show := &transcript{out: out, gone: end}
 	if *url == "" {
 		if flags.NArg() > 0 {
 			return errors.New("the script knows one task only; a prompt needs -base-url and -model")

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -281,6 +282,51 @@ func TestInterruptTwice(t *testing.T) {
 	done()
 }
 
+// A connection that breaks while it is written to raises SIGPIPE, and the loop
+// asks again. It ends if nobody reads what it prints, as in "customloop | head".
+func TestBrokenPipe(t *testing.T) {
+	t.Run("connection", func(t *testing.T) {
+		tmp := scratch(t)
+		cmd, out := program(t, tmp, serve(t, went))
+		waitFor(t, filepath.Join(tmp, "one"))
+		require.NoError(t, cmd.Process.Signal(syscall.SIGPIPE))
+		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
+		require.NoError(t, cmd.Wait(), out)
+		require.Contains(t, out.String(), "It went.")
+		requireNothingRuns(t, tmp)
+	})
+	t.Run("output", func(t *testing.T) {
+		tmp := scratch(t)
+		cmd := command(t, tmp, serve(t, went))
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		waitFor(t, filepath.Join(tmp, "one"))
+		require.NoError(t, out.Close())
+		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ends by itself")
+		requireNothingRuns(t, tmp)
+	})
+}
+
+// went is a model whose command waits for a file.
+var went = []scene{
+	{says: "I start one and wait.", calls: []scripted{
+		{tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}},
+		execute("touch one; until [ -e go ]; do sleep 0.05; done", `"exit_code":0`),
+	}},
+	{says: "It went."},
+}
+
+// serve serves a script until the test ends.
+func serve(t *testing.T, scenes []scene) (url string) {
+	t.Helper()
+	endpoint := httptest.NewServer(&script{scenes: scenes})
+	t.Cleanup(endpoint.Close)
+	return endpoint.URL
+}
+
 // The endpoint gets the key, and commands do not.
 func TestKey(t *testing.T) {
 	t.Chdir(scratch(t))
@@ -324,7 +370,7 @@ func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	server := httptest.NewServer(endpoint)
 	t.Cleanup(server.Close)
 	s := stage{dir: dir, out: new(bytes.Buffer)}
-	s.loop = newLoop(manager.Chat("test"), &interrupter{end: func() {}}, &transcript{out: s.out})
+	s.loop = newLoop(manager.Chat("test"), &interrupter{end: func() {}}, &transcript{out: s.out, gone: func() {}})
 	s.loop.url, s.loop.model, s.loop.client, s.loop.firstPause = server.URL+"/v1", "script", server.Client(), time.Millisecond
 	return s
 }
@@ -350,14 +396,20 @@ func newCall(t *testing.T, tool string, arguments map[string]any) call {
 // program starts this program in a directory, with the model of an endpoint.
 func program(t *testing.T, dir, endpoint string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-base-url", endpoint+"/v1", "-model", "any", "Go on.")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CUSTOMLOOP_CHILD=1")
-	cmd.WaitDelay = long
+	cmd := command(t, dir, endpoint)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	require.NoError(t, cmd.Start())
 	return cmd, &out
+}
+
+func command(t *testing.T, dir, endpoint string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-base-url", endpoint+"/v1", "-model", "any", "Go on.")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CUSTOMLOOP_CHILD=1")
+	cmd.WaitDelay = long
+	return cmd
 }
 
 // waitFor waits until a file exists.

@@ -17,9 +17,12 @@ const (
 	ends                   = 6 // lines that are shown of the beginning and of the end of a long output
 )
 
-// A transcript prints a conversation. It leaves out the middle of a long
-// output, which the model does read.
-type transcript struct{ out io.Writer }
+// A transcript prints a conversation. It leaves out the middle of a long output,
+// which the model reads.
+type transcript struct {
+	out  io.Writer
+	gone func() // called if nobody reads the transcript any more
+}
 
 func (t *transcript) user(text string) { t.print("user", column.Wrap(text)...) }
 
@@ -99,7 +102,9 @@ func (t *transcript) retry(err error, wait time.Duration) {
 	t.print("", append([]string{"\n"}, column.Wrap(told)...)...)
 }
 
-// print prints texts beside a label. If a write fails, SIGPIPE ends the loop.
+// print prints texts beside a label.
 func (t *transcript) print(label string, texts ...string) {
-	_ = column.Print(t.out, label, texts...)
+	if err := column.Print(t.out, label, texts...); err != nil {
+		t.gone()
+	}
 }
