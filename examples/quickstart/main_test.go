@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"charm.land/fantasy"
@@ -18,10 +22,14 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
 
-// TestMain lets the test binary play the program that the model works with.
+// TestMain lets the test binary play the program that the model works with, and
+// quickstart itself.
 func TestMain(m *testing.M) {
 	if isHello() {
 		os.Exit(hello(os.Args[1:]))
+	}
+	if os.Getenv("QUICKSTART_CHILD") != "" {
+		os.Exit(quickstart())
 	}
 	os.Exit(m.Run())
 }
@@ -60,6 +68,32 @@ func TestStopped(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, &out)
 	require.NotContains(t, out.String(), "none of them is running")
 	requireNothingLeft(t, tmp)
+}
+
+// A signal that is for the program alone, as a terminal's are, ends what it has
+// started all the same.
+func TestSignals(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+		t.Run(sig.String(), func(t *testing.T) {
+			tmp := scratch(t)
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), "QUICKSTART_CHILD=1")
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				if strings.Contains(lines.Text(), "./hello serve") {
+					break
+				}
+			}
+			require.NoError(t, cmd.Process.Signal(sig))
+			_, err = io.Copy(io.Discard, out)
+			require.NoError(t, err)
+			require.Error(t, cmd.Wait())
+			require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ends by itself")
+			requireNothingLeft(t, tmp)
+		})
+	}
 }
 
 // The run fails if a result is not the one that the script expects.
