@@ -106,9 +106,9 @@ type OutputRequest struct {
 	Wait time.Duration
 	// Until is an RE2 pattern: return as soon as output from From on matches
 	// it. It is matched line by line, the unfinished last line included,
-	// each line's first 4 KiB. A pattern of over 256 bytes, or one that
-	// compiles to over 1,000 instructions, is [ErrInvalid]. "." is any new
-	// output.
+	// each line's first 4 KiB. A pattern of over 256 bytes, one that compiles
+	// to over 1,000 instructions, and one that no line can match, since it
+	// wants a newline for example, is [ErrInvalid]. "." is any new output.
 	Until string
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
@@ -142,4 +142,16 @@ type Output struct {
 	Next int64 `json:"next"`
 	// Matched reports whether Until matched.
 	Matched bool `json:"matched,omitempty"`
+	// MatchedLine is the line that Until matched, as valid UTF-8 without its
+	// end: of one of over 300 bytes the part around the match, with … for what
+	// is left out. "" with "." for a pattern.
+	MatchedLine string `json:"matched_line,omitempty"`
+	// MatchedAt is the offset in the stream at which that line begins, or what
+	// was there of it to be searched: From, if it begins before that.
+	MatchedAt int64 `json:"matched_at,omitempty"`
+	// Unsearched is how many bytes of the stream from From on Until was not
+	// matched against, up to the match if there is one: what was no longer
+	// kept when the call began, and what lies beyond the first 4 KiB of its
+	// line. If it is not 0, that Matched is false says nothing about those.
+	Unsearched int64 `json:"unsearched,omitempty"`
 }

@@ -18,7 +18,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	r, past := l.find(chat, id)
 	switch {
 	case past != nil:
-		return past.output(req.From), nil
+		return past.outputUntil(req), nil
 	case r == nil:
 		return Output{}, ErrNotFound
 	}
@@ -59,13 +59,16 @@ func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) O
 	process := r.snapshot()
 	page := r.out.Read(from, limit, m)
 	return Output{
-		Process:    process,
-		Withheld:   slices.Clone(r.withheld),
-		PassedOver: r.passedOver,
-		Text:       page.Text,
-		Truncated:  page.Truncated,
-		Next:       page.Next,
-		Matched:    page.Matched,
+		Process:     process,
+		Withheld:    slices.Clone(r.withheld),
+		PassedOver:  r.passedOver,
+		Text:        page.Text,
+		Truncated:   page.Truncated,
+		Next:        page.Next,
+		Matched:     page.Matched,
+		MatchedLine: page.Found.Line,
+		MatchedAt:   page.Found.Offset,
+		Unsearched:  page.Unsearched,
 	}
 }
 

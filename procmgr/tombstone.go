@@ -33,6 +33,18 @@ func (t *tombstone) output(from int64) Output {
 	return out
 }
 
+// outputUntil is output for a request that may have a pattern: nothing is left
+// to look for it in.
+func (t *tombstone) outputUntil(req OutputRequest) Output {
+	out := t.output(req.From)
+	if gone := out.Truncated; gone != nil && req.Until == "." {
+		out.Matched = true
+	} else if gone != nil && req.Until != "" {
+		out.Unsearched = gone.OmittedBytes
+	}
+	return out
+}
+
 // tombstones remember a bounded number of IDs. Where there are too many, the
 // chat with the most loses its oldest: no chat can push out another's.
 type tombstones struct {

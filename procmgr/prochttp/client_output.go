@@ -27,35 +27,41 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		query.WaitID = newKey()
 	}
 	began := time.Now()
-	var last procmgr.Output
+	var out procmgr.Output
 	for {
 		c := &call{manager: m, id: id, method: http.MethodGet, path: processPath(id, "output")}
-		least := time.Duration(0)
-		if query.State != "" {
-			// The server holds the wait. A request without a wait would read
-			// from another end: the one that there is by now.
-			least = time.Millisecond
-		}
 		c.prepare = func() {
-			query.Wait = max(min(req.Wait-time.Since(began), m.c.slice), least)
+			left := max(req.Wait-time.Since(began), 0)
+			if query.WaitID != "" && (req.Wait > 0 || query.State != "") {
+				// The server holds the wait, and its end has to be asked for,
+				// also if its time is up by now. A request without a wait would
+				// read from another end: the one that there is by now.
+				left = max(left, time.Millisecond)
+				query.Left = left
+			}
+			query.Wait = min(left, m.c.slice)
 			c.wait = query.Wait
 			c.query = query.encode()
 		}
 		answer, err := m.c.call(ctx, c)
 		if err != nil {
 			if answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id) {
-				last = *answer.failure.Result
+				out = *answer.failure.Result
 			}
-			return last, m.explain(id, answer, err)
+			return out, m.explain(id, answer, err)
 		}
-		out, err := answer.output(m, id)
+		next, err := answer.output(m, id)
 		if err != nil {
-			return last, err
+			return out, err
 		}
+		out = next
 		changed := query.State != "" && out.Process.State != query.State
-		if !answer.waiting || changed || time.Since(began) >= req.Wait {
+		// A snapshot in the middle of a wait does not say what the pattern has
+		// seen.
+		ended := query.Left <= query.Wait || req.Until == ""
+		if !answer.waiting || changed || ended && time.Since(began) >= req.Wait {
 			return out, nil
 		}
-		last, query.State = out, out.Process.State
+		query.State = out.Process.State
 	}
 }

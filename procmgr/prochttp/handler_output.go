@@ -70,7 +70,7 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 	snapshot := query.OutputRequest
 	snapshot.Wait = 0
 	key := waitKey{q.chat, q.id, query.WaitID, snapshot}
-	held, began, err := q.h.waits.join(ctx, q.manager, key)
+	held, began, err := q.h.waits.join(ctx, q.manager, key, query.Left)
 	if err != nil {
 		return out, false, err
 	}
@@ -84,7 +84,12 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 			return out, false, err
 		}
 	}
-	timer := time.NewTimer(query.Wait)
+	slice := query.Wait
+	if query.Left > 0 && query.Left <= slice {
+		// The last one: the wait ends by itself, and knows what it has seen.
+		slice += holdTime
+	}
+	timer := time.NewTimer(slice)
 	defer timer.Stop()
 	select {
 	case <-held.done:
@@ -101,6 +106,11 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 	}
 	snapshot.From, snapshot.Until = held.from.Load(), ""
 	out, err = q.manager.Output(ctx, q.id, snapshot)
+	if err != nil || query.State == "" || out.Process.State == query.State {
+		return out, true, err
+	}
 	// A state that changed before the wait for a change began ends it too.
-	return out, query.State == "" || out.Process.State == query.State, err
+	snapshot.Until = query.Until
+	out, err = q.manager.Output(ctx, q.id, snapshot)
+	return out, false, err
 }

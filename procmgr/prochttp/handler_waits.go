@@ -45,6 +45,7 @@ type waitKey struct {
 // A heldWait is one that outlives the requests that ask for it.
 type heldWait struct {
 	cancel context.CancelFunc
+	left   time.Duration // for how long it is wanted
 	done   chan struct{} // closed once out and err are there
 	out    procmgr.Output
 	err    error
@@ -84,9 +85,9 @@ func (w *waits) take() bool {
 	return true
 }
 
-// join finds a held wait or begins it. Its goroutine ends when the wait does,
-// which leave sees to.
-func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey) (held *heldWait, began bool, err error) {
+// join finds a held wait or begins it, for as long as is left of it; 0 is not
+// known. Its goroutine ends when the wait does, which leave sees to.
+func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, left time.Duration) (held *heldWait, began bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if there := w.held[key]; there != nil {
@@ -104,7 +105,10 @@ func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey) (held 
 		return nil, false, errBusy
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	begun := &heldWait{cancel: cancel, done: make(chan struct{}), users: 1}
+	if left <= 0 || left > maxHeld {
+		left = maxHeld
+	}
+	begun := &heldWait{cancel: cancel, done: make(chan struct{}), left: left, users: 1}
 	begun.from.Store(key.request.From)
 	w.held[key] = begun
 	go begun.wait(ctx, m, key, w.log)
@@ -130,7 +134,7 @@ func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log
 		req.From = min(req.From, now.Next)
 		h.from.Store(req.From)
 	}
-	req.Wait = maxHeld
+	req.Wait = h.left
 	h.out, h.err = m.Output(ctx, key.process, req)
 }
 

@@ -54,6 +54,7 @@ func ProtocolQuery() url.Values {
 			From: 1, Wait: time.Second, Until: "x", Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
+		Left:   time.Second,
 		State:  procmgr.Running,
 	}
 	values, err := url.ParseQuery(q.encode())

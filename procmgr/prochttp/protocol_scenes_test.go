@@ -127,7 +127,8 @@ func web() procmgr.Output {
 // listening is what the server prints next.
 func listening() procmgr.Output {
 	out := web()
-	out.Text, out.Next, out.Matched = "listening on :3000\n", 40, true
+	out.Text, out.Next = "listening on :3000\n", 40
+	out.Matched, out.MatchedLine, out.MatchedAt = true, "listening on :3000", 21
 	return out
 }
 

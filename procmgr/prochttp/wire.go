@@ -135,6 +135,9 @@ type outputQuery struct {
 	// WaitID names the wait, so that the next request can go on with it;
 	// "" for one that ends with its request.
 	WaitID string
+	// Left is how long the wait is to take in all its slices from now on; 0 is
+	// not known.
+	Left time.Duration
 	// State is what the caller knows: the wait is over where it is another.
 	State procmgr.State
 }
@@ -152,6 +155,7 @@ func (q outputQuery) encode() string {
 	set("limit_bytes", q.Limit.Bytes != 0, strconv.Itoa(q.Limit.Bytes))
 	set("limit_line", q.Limit.Line != 0, strconv.Itoa(q.Limit.Line))
 	set("wait_id", q.WaitID != "", q.WaitID)
+	set("left", q.Left > 0, q.Left.String())
 	set("state", q.State != "", string(q.State))
 	return v.Encode()
 }
@@ -184,6 +188,8 @@ func parseOutputQuery(query string) (outputQuery, error) {
 			q.Limit.Line, err = strconv.Atoi(value)
 		case "wait_id":
 			q.WaitID, err = value, checkKey(value)
+		case "left":
+			q.Left, err = parseWait(value)
 		case "state":
 			q.State = procmgr.State(value)
 		default:

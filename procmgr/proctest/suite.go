@@ -40,6 +40,7 @@ var groups = []group{
 	{"limit", limitCases},
 	{"wait", waitCases},
 	{"until", untilCases},
+	{"search", searchCases},
 	{"signal", signalCases},
 	{"stop", stopCases},
 	{"detached", detachedCases},

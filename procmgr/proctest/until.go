@@ -20,7 +20,7 @@ var untilCases = []testCase{
 	{"ends with the process", "a wait with Until ends with the process, and says whether the last output matched", untilEnds},
 	{"what is dropped meanwhile", "Until sees every line that arrives during the wait, even if the host then drops the line from the output it keeps", untilFlood},
 	{"several at once", "each wait has an Until of its own", untilSeveral},
-	{"refuses", "Until fails with ErrInvalid if the pattern is no RE2 expression, has over 256 bytes, or compiles to over 1,000 instructions", untilRefuses},
+	{"refuses", "Until fails with ErrInvalid if the pattern is no RE2 expression, has over 256 bytes, compiles to over 1,000 instructions, or can match no line", untilRefuses},
 }
 
 // untils reads with each pattern, and fails if the result is not the wanted
@@ -87,7 +87,6 @@ func untilLines(c *check) {
 		{0, "^$", true},
 		{0, "listening", false},
 		{0, "(?s)alpha.beta", false},
-		{0, `n\n`, false},
 		{2, "^pha$", true},
 		{2, "^alpha$", false},
 	})
@@ -227,6 +226,9 @@ func untilRefuses(c *check) {
 		{"257 bytes", strings.Repeat("x", 257)},
 		{"too many instructions", "(a{30}){40}"},
 		{"too large a repetition", "a{1001}"},
+		{"one with a newline", `ready\n`},
+		{"two lines", "ready\nready"},
+		{"a line's end within it", "a$b"},
 	} {
 		for _, id := range []string{running, exited} {
 			began := time.Now()

@@ -3,18 +3,13 @@ package capture
 import (
 	"bytes"
 	"regexp"
-	"regexp/syntax"
-
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
 const (
-	maxPattern      = 256  // bytes of a pattern
-	maxInstructions = 1000 // instructions that a pattern may compile to
-	maxLine         = 4096 // bytes of each line that a pattern is matched against
+	maxLine  = 4096 // bytes of each line that a pattern is matched against
+	maxQuote = 300  // bytes of the matched line that are told
 )
 
 // A Matcher looks for a pattern in a stream, line by line, as it arrives. The
@@ -22,8 +17,12 @@ const (
 type Matcher struct {
 	re      *regexp.Regexp // nil: anything that can be read from from on matches
 	from    int64
+	at      int64  // offset of the next byte that it is fed
+	start   int64  // offset of the unfinished line
 	line    []byte // the unfinished line, at most maxLine bytes
 	shown   []byte // what was held back when the matcher began
+	skipped int64  // bytes that the pattern was not matched against
+	found   Found  // once it is done
 	done    bool
 	matched chan struct{}
 }
@@ -37,25 +36,9 @@ func NewMatcher(pattern string) (*Matcher, error) {
 	if pattern == "." {
 		return m, nil // documented as any new output, an empty line included
 	}
-	if len(pattern) > maxPattern {
-		return nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
-	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); escape special characters with a backslash: %w", pattern, err, sentinel.ErrInvalid)
-	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
-	}
-	if len(prog.Inst) > maxInstructions {
-		return nil, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
-			pattern, len(prog.Inst), maxInstructions, sentinel.ErrInvalid)
-	}
-	if m.re, err = regexp.Compile(pattern); err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
-	}
-	return m, nil
+	var err error
+	m.re, err = compilePattern(pattern)
+	return m, err
 }
 
 // Matched is closed at the first match; nil, so that it never is, for no matcher.
@@ -69,8 +52,11 @@ func (m *Matcher) Matched() <-chan struct{} {
 // begin feeds what is already there.
 func (m *Matcher) begin(s headtail.Snapshot) {
 	m.feed(s.Head)
-	if s.Gap > 0 {
+	if s.Gap > 0 && !m.done {
 		m.line = m.line[:0] // the bytes on both sides of a gap are no line
+		m.at += s.Gap
+		m.start = m.at
+		m.skipped += s.Gap
 	}
 	m.feed(s.Tail)
 }
@@ -83,25 +69,27 @@ func (m *Matcher) feed(p []byte) {
 	for {
 		line, rest, ended := bytes.Cut(p, []byte{'\n'})
 		full := len(m.line) == maxLine // its first bytes have been looked at
+		first := line[:min(len(line), maxLine-len(m.line))]
 		switch {
 		case full:
 		case len(m.line) == 0 && ended:
 			// A whole line in one piece needs no copy.
-			if m.re.Match(bytes.TrimSuffix(line[:min(len(line), maxLine)], []byte{'\r'})) {
-				m.match()
+			if m.matches(first, m.start) {
 				return
 			}
 		default:
-			m.line = append(m.line, line[:min(len(line), maxLine-len(m.line))]...)
-			if (ended || len(m.line) > 0) && m.re.Match(bytes.TrimSuffix(m.line, []byte{'\r'})) {
-				m.match()
+			m.line = append(m.line, first...)
+			if (ended || len(m.line) > 0) && m.matches(m.line, m.start) {
 				return
 			}
 		}
+		m.skipped += int64(len(line) - len(first))
+		m.at += int64(len(p) - len(rest))
 		if !ended {
 			return
 		}
 		m.line = m.line[:0]
+		m.start = m.at
 		p = rest
 		if len(p) == 0 {
 			return
@@ -132,12 +120,27 @@ func (m *Matcher) peek(pending []byte) {
 		return
 	}
 	line := append(bytes.Clone(m.line), pending...)
+	start := m.start
 	for part := range bytes.SplitSeq(line, []byte{'\n'}) {
-		if len(part) > 0 && m.re.Match(part[:min(len(part), maxLine)]) {
-			m.match()
+		if len(part) > 0 && m.matches(part[:min(len(part), maxLine)], start) {
 			return
 		}
+		// The lines behind the first begin within what is held back.
+		line = line[min(len(part)+1, len(line)):]
+		start = m.at + int64(len(pending)-len(line))
 	}
+}
+
+// matches reports whether the pattern matches a line that begins at an offset,
+// and then ends the search.
+func (m *Matcher) matches(line []byte, start int64) bool {
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	if !m.re.Match(line) {
+		return false
+	}
+	m.found = newFound(line, m.re.FindIndex(line), start)
+	m.match()
+	return true
 }
 
 func (m *Matcher) match() {

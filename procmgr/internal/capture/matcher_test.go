@@ -92,3 +92,17 @@ func TestHeldBackBeforeMuch(t *testing.T) {
 		})
 	}
 }
+
+// Output that is dropped while a search goes on has been searched. For a search
+// that begins later it has not.
+func TestSearchOfDroppedOutput(t *testing.T) {
+	s := newStream(capture.Options{Head: 100, Tail: 100, Raw: true})
+	first, later := matcher(t, "never"), matcher(t, "never")
+	require.NoError(t, s.Watch(t.Context(), first, 0))
+	for range 100 {
+		s.Add([]byte(strings.Repeat("hay\n", 1000)))
+	}
+	require.NoError(t, s.Watch(t.Context(), later, 0))
+	require.Zero(t, s.Read(0, noLimit, first).Unsearched)
+	require.Equal(t, int64(400_000-200), s.Read(0, noLimit, later).Unsearched)
+}

@@ -17,8 +17,11 @@ type Page struct {
 	Truncated *headtail.Truncation
 	// Next is the offset of what comes after.
 	Next int64
-	// Matched reports whether the matcher has matched.
+	// Matched reports whether the matcher has matched, and Found is the line.
 	Matched bool
+	Found   Found
+	// Unsearched is how many bytes the pattern was not matched against.
+	Unsearched int64
 }
 
 // Read returns a page, and takes a matcher back that the stream was watched
@@ -36,7 +39,11 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		snap.Total += int64(len(pending))
 	}
 	text, truncated := snap.Text(limit)
-	return Page{Text: text, Truncated: truncated, Next: next, Matched: matched}
+	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched}
+	if m != nil {
+		page.Found, page.Unsearched = m.found, m.skipped
+	}
+	return page
 }
 
 // snapshot takes one, and at the same moment a matcher back: what it has

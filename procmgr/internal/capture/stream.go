@@ -221,7 +221,8 @@ func (s *Stream) Visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 // What the window has dropped comes from the log, as far as there is one. To look
 // through that may take long; an error is ctx's, and then nothing is watched.
 func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
-	at := max(from, 0)
+	at := min(max(from, 0), s.buf.Total())
+	m.at, m.start = at, at
 	for ended := s.log == nil || m.re == nil; !s.join(m, from, at, ended); {
 		p := s.log.read(at, logChunk)
 		if len(p) == 0 {

@@ -1,0 +1,50 @@
+package capture
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A Found is the line that a pattern has matched.
+type Found struct {
+	Line   string // valid UTF-8, at most 300 bytes
+	Offset int64  // at which the line begins
+}
+
+// newFound takes a line that begins at an offset, and the place of the match in
+// it.
+func newFound(line []byte, place []int, offset int64) Found {
+	return Found{Line: QuoteAround(line, place[0], maxQuote), Offset: offset}
+}
+
+// QuoteAround returns a line as valid UTF-8 of at most most bytes. Of a longer
+// one it is the part in which the byte at an index is, with as much before it as
+// a third of the room, and … for what is left out.
+func QuoteAround(line []byte, at, most int) string {
+	const mark = "…"
+	valid := func(b []byte) string {
+		return strings.Map(func(r rune) rune { return r }, string(b)) // each invalid byte becomes U+FFFD
+	}
+	whole := valid(line)
+	if len(whole) <= most {
+		return whole
+	}
+	at = len(valid(line[:at]))
+	room := most - 2*len(mark)
+	begin := min(max(at-room/3, 0), len(whole)-room)
+	for begin < len(whole) && !utf8.RuneStart(whole[begin]) {
+		begin++
+	}
+	end := min(begin+room, len(whole))
+	for end < len(whole) && !utf8.RuneStart(whole[end]) {
+		end--
+	}
+	quote := whole[begin:end]
+	if begin > 0 {
+		quote = mark + quote
+	}
+	if end < len(whole) {
+		quote += mark
+	}
+	return quote
+}

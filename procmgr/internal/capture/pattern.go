@@ -1,0 +1,184 @@
+package capture
+
+import (
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+const (
+	maxPattern      = 256  // bytes of a pattern
+	maxInstructions = 1000 // instructions that a pattern may compile to
+)
+
+// compilePattern compiles a pattern that lines are matched against. It refuses
+// one that no line can match: a wait for it would go on until its time is up,
+// and then say that there was no match.
+func compilePattern(pattern string) (*regexp.Regexp, error) {
+	if len(pattern) > maxPattern {
+		return nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); %s: %w", pattern, err, patternAdvice(err), sentinel.ErrInvalid)
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+	}
+	switch {
+	case len(prog.Inst) > maxInstructions:
+		return nil, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
+			pattern, len(prog.Inst), maxInstructions, sentinel.ErrInvalid)
+	case canMatch(prog, false):
+	case canMatch(prog, true):
+		return nil, xerrors.Errorf("the pattern %q can never match: output is searched line by line, and no line has a newline in it; look for the text of one line, such as the last: %w",
+			pattern, sentinel.ErrInvalid)
+	default:
+		return nil, xerrors.Errorf(`the pattern %q can never match, whatever is printed; look at its ^, $ and \b, and write \^ and \$ for the characters themselves: %w`,
+			pattern, sentinel.ErrInvalid)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+	}
+	return re, nil
+}
+
+// patternAdvice says what to write instead of what RE2 does not have.
+func patternAdvice(err error) string {
+	var e *syntax.Error
+	if !errors.As(err, &e) {
+		return "look for plain text"
+	}
+	begins := func(prefixes ...string) bool {
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(e.Expr, prefix) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case begins("(?=", "(?<="):
+		return "RE2 has no look-around: write what stands before and behind as part of the pattern, as in done.*in [0-9]+ s"
+	case begins("(?!", "(?<!"):
+		return "RE2 has no look-around, and cannot say what must not be there: look for what the wanted line has and others have not"
+	case begins("(?"):
+		return "RE2 has (?:…) and (?P<name>…) for groups, and the flags (?i), (?m), (?s) and (?U)"
+	case e.Code == syntax.ErrInvalidEscape:
+		return `RE2 has no such escape, nor backreferences: it has \d \w \s \b \A \z and their capitals, and a backslash before a punctuation mark stands for the mark`
+	case e.Code == syntax.ErrInvalidRepeatOp:
+		return "RE2 has no possessive repetition, and one repetition cannot follow another: write one of * + ? *? +?"
+	case e.Code == syntax.ErrMissingRepeatArgument:
+		return `in RE2 .* is any text, and \* is a star`
+	}
+	return "escape special characters with a backslash"
+}
+
+// A side is what stands on one side of a place in a line, as far as the
+// assertions of a pattern tell them apart.
+type side int8
+
+const (
+	border  side = iota // the line's end, or its beginning
+	word                // a letter, a digit or an underscore, of ASCII
+	other               // any other character but a newline
+	newline             // which no line has
+	sides
+)
+
+// runeOf returns a rune of a side, as syntax.EmptyOpContext takes it.
+func (s side) runeOf() rune { return [sides]rune{-1, 'a', ' ', '\n'}[s] }
+
+// A spot is a place in a program, and what stands on both its sides in the line.
+type spot struct {
+	pc            uint32
+	before, after side
+}
+
+// canMatch reports whether there is a line in which a program finds a match;
+// with newlines set, whether there is one if lines could have those.
+func canMatch(prog *syntax.Prog, newlines bool) bool {
+	most := newline
+	if newlines {
+		most = sides
+	}
+	seen := make(map[spot]bool)
+	var todo []spot
+	reach := func(pc uint32, before, after side) {
+		if at := (spot{pc, before, after}); !seen[at] {
+			seen[at] = true
+			todo = append(todo, at)
+		}
+	}
+	for before := border; before < most; before++ {
+		for after := border; after < most; after++ {
+			reach(uint32(prog.Start), before, after)
+		}
+	}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch inst := &prog.Inst[at.pc]; inst.Op {
+		case syntax.InstMatch:
+			return true
+		case syntax.InstAlt, syntax.InstAltMatch:
+			reach(inst.Out, at.before, at.after)
+			reach(inst.Arg, at.before, at.after)
+		case syntax.InstCapture, syntax.InstNop:
+			reach(inst.Out, at.before, at.after)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^syntax.EmptyOpContext(at.before.runeOf(), at.after.runeOf()) == 0 {
+				reach(inst.Out, at.before, at.after)
+			}
+		case syntax.InstFail:
+		default: // one of those that take a rune
+			if !takes(inst, at.after) {
+				continue
+			}
+			for after := border; after < most; after++ {
+				reach(inst.Out, at.after, after)
+			}
+		}
+	}
+	return false
+}
+
+// takes reports whether an instruction takes some rune of a side.
+func takes(inst *syntax.Inst, s side) bool {
+	switch {
+	case s == newline:
+		return inst.MatchRune('\n')
+	case s != border && len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase == 0:
+		r := inst.Rune[0] // as most are
+		return r != '\n' && syntax.IsWordChar(r) == (s == word)
+	case s != border:
+		for r := rune(0); r < 0x80; r++ {
+			if r != '\n' && syntax.IsWordChar(r) == (s == word) && inst.MatchRune(r) {
+				return true
+			}
+		}
+		return s == other && takesBeyondASCII(inst)
+	}
+	return false
+}
+
+// takesBeyondASCII reports whether an instruction takes a rune that is not of
+// ASCII.
+func takesBeyondASCII(inst *syntax.Inst) bool {
+	switch {
+	case inst.Op == syntax.InstRuneAny || inst.Op == syntax.InstRuneAnyNotNL:
+		return true
+	case len(inst.Rune) > 1:
+		return inst.Rune[len(inst.Rune)-1] >= 0x80 // ranges, in order
+	}
+	// A single rune, perhaps with those that differ by case alone: K is also
+	// the sign of the kelvin, and s the long s.
+	return len(inst.Rune) == 1 && (inst.Rune[0] >= 0x80 || inst.MatchRune('\u212A') || inst.MatchRune('\u017F'))
+}
