@@ -80,6 +80,10 @@
 //	it has waited with sleep, where wait_for would have returned at once
 //	it has only printed files
 //
+// The note of process_output says what came of wait_for: the line that matched
+// and its offset, or how many bytes of the output were not searched. A pattern
+// that no line can match, or that is written as /x/i, is refused.
+//
 // What is said of a command is read from its syntax tree, never from its
 // characters, and nothing is said where that is not certain: of a command of
 // over 16 KiB, one that is not valid, or one in which an exit, a trap or a set

@@ -15,6 +15,9 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
 	}
+	if err := checkWaitFor(string(args.WaitFor)); err != nil {
+		return refuse("%s: %s", s.names.output, words(err))
+	}
 	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	m, res, ok := s.manager(ctx)
@@ -64,17 +67,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	default:
 		rep.add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
 	}
-	switch {
-	case req.Until == "":
-	case out.Matched:
-		rep.add("wait_for matched.")
-	case out.Process.State == procmgr.Exited:
-		rep.add("The process ended without a match for wait_for.")
-	case out.Process.State == procmgr.Detached:
-		rep.add("wait_for has not matched; the shell has ended.")
-	default:
-		rep.add("wait_for did not match within %s; the process still runs.", spell(wait))
-	}
+	rep.searched(out, req.Until, wait)
 	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command}, Reading: true})
 	return rep.result(&out)
 }

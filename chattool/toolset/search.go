@@ -1,0 +1,65 @@
+package toolset
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// slashed is a pattern as JavaScript, sed and Perl write it, with its flags.
+var slashed = regexp.MustCompile(`^/((?:[^/\\]|\\.)+)/([gimsuvxy]*)$`)
+
+// maxMatched is how much of a matched line a note has, in bytes of the result.
+const maxMatched = 400
+
+// checkWaitFor refuses a pattern that means something else than it says: in RE2
+// the slashes and the flags of /ready/i are characters to look for. Without
+// flags it may be a path.
+func checkWaitFor(pattern string) error {
+	parts := slashed.FindStringSubmatch(pattern)
+	if parts == nil || parts[2] == "" {
+		return nil
+	}
+	meant := parts[1]
+	if strings.Contains(parts[2], "i") {
+		meant = "(?i)" + meant
+	}
+	return xerrors.Errorf(`the argument "wait_for": %q has the slashes and flags of another notation, and they would be searched for; write %q, or %q if the slashes are meant`,
+		pattern, meant, "[/]"+pattern[1:])
+}
+
+// searched says what came of wait_for.
+func (r *report) searched(out procmgr.Output, pattern string, wait time.Duration) {
+	p := out.Process
+	switch {
+	case pattern == "":
+		return
+	case out.Matched && pattern != "." && (out.MatchedLine != "" || out.MatchedAt > 0):
+		r.add("wait_for matched at offset %d: %s.", out.MatchedAt, clip(strconv.Quote(out.MatchedLine), maxMatched))
+		return
+	case out.Matched:
+		r.add("wait_for matched.")
+		return
+	case p.State == procmgr.Exited:
+		r.add("The process ended without a match for wait_for.")
+	case p.State == procmgr.Detached:
+		r.add("wait_for has not matched; the shell has ended.")
+	default:
+		r.add("wait_for did not match within %s; the process still runs.", spell(wait))
+	}
+	if slashed.MatchString(pattern) {
+		r.add("The slashes of wait_for were searched for, too.")
+	}
+	if out.Unsearched <= 0 {
+		return
+	}
+	r.add("%d bytes of the output were not searched: they are no longer kept, or stand beyond the first 4 KiB of their line.", out.Unsearched)
+	if p.LogPath != "" && p.LogError == "" {
+		r.add(`They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' %s`, quote(p.LogPath))
+	}
+}

@@ -1,0 +1,88 @@
+package toolset_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// What wait_for has found is quoted, and what it has not looked at is counted.
+func TestWaitForTells(t *testing.T) {
+	t.Parallel()
+	matched := func(line string, at int64) procmgr.Output {
+		out := running("p1", line+"\n")
+		out.Matched, out.MatchedLine, out.MatchedAt = true, line, at
+		return out
+	}
+	unsearched := func(out procmgr.Output, log, ended string) procmgr.Output {
+		out.Unsearched, out.Process.LogPath, out.Process.LogError = 12345, log, ended
+		return out
+	}
+	for _, tt := range []struct {
+		name, pattern string
+		out           procmgr.Output
+		want          string
+		not           string
+	}{
+		{"a line", "on [0-9]+", matched("listening on 80", 34), `wait_for matched at offset 34: "listening on 80".`, "searched"},
+		{"at the beginning", "ready", matched("ready", 0), `wait_for matched at offset 0: "ready".`, ""},
+		{"an empty line", "^$", matched("", 6), `wait_for matched at offset 6: "".`, ""},
+		{"quotes and controls", "x", matched("\"x\"\x1b[1m\a", 6), `wait_for matched at offset 6: "\"x\"\x1b[1m\a".`, ""},
+		{"a long line", "x", matched(strings.Repeat("\x00x", 150), 6), `wait_for matched at offset 6: "\x00x`, ""},
+		{"any output", ".", matched("", 0), "wait_for matched.", "offset"},
+		{"a manager that does not tell", "x", matched("", 0), "wait_for matched.", "offset"},
+		{"not all was searched", "z", unsearched(running("p1", ""), "", ""),
+			"did not match within 10s; the process still runs. 12345 bytes of the output were not searched: they are no longer kept, or", "They are in the log"},
+		{"the log has it", "z", unsearched(exited("p1", 0, ""), "/log", ""), `They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' /log`, ""},
+		{"the log has only the beginning", "z", unsearched(exited("p1", 0, ""), "/log", "it is full"), "12345 bytes of the output were not searched", "They are in the log"},
+		{"detached", "z", unsearched(detached("p1", 0, ""), "", ""), "the shell has ended. 12345 bytes of the output", ""},
+		{"slashes", "/ready/", running("p1", "ready"), "The slashes of wait_for were searched for, too.", "bytes of the output"},
+		{"a path", "/usr/lib", running("p1", ""), "did not match within 10s", "slashes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			res, got := call(t, &fake{output: answerOutput(tt.out)}, nil, "process_output", arguments(t, "process_id", "p1", "wait_for", tt.pattern))
+			require.False(t, res.IsError)
+			require.Contains(t, got["note"], tt.want)
+			require.Less(t, len(got["note"].(string)), 600)
+			if tt.not != "" {
+				require.NotContains(t, got["note"], tt.not)
+			}
+		})
+	}
+}
+
+// A pattern in another notation is not waited for.
+func TestWaitForRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ pattern, want string }{
+		{"/ready/i", `write "(?i)ready", or "[/]ready/i" if the slashes are meant`},
+		{"/ready|listening/g", `write "ready|listening"`},
+		{`/a\/b/im`, `write "(?i)a\\/b"`},
+		{"/usr/lib/s", ""},
+		{"/ready/", ""},
+		{"/i", ""},
+		{"//i", ""},
+		{"a/b/i", ""},
+		{"/ready/index", ""},
+	} {
+		t.Run(tt.pattern, func(t *testing.T) {
+			t.Parallel()
+			m := &fake{output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+				return running(id, ""), nil
+			}}
+			res, got := call(t, m, nil, "process_output", arguments(t, "process_id", "p1", "wait_for", tt.pattern))
+			if tt.want == "" {
+				require.False(t, res.IsError)
+				return
+			}
+			require.True(t, res.IsError)
+			require.Contains(t, got["error"], tt.want)
+			require.Empty(t, m.outputs)
+		})
+	}
+}
