@@ -92,8 +92,12 @@ var arrows = []arrow{
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
 	},
 	{
+		dir: "procmgr/internal/scripts",
+		why: "which files a command runs is a matter of its text, and of no process",
+	},
+	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",

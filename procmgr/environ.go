@@ -19,8 +19,8 @@ const (
 
 // environ is what the child of one request gets, PWD apart: what the policy lets
 // through, then the host's hook, then the request, then what marks the child as
-// ours. withheld are the names that the policy kept back and the command mentions.
-func (l *Local) environ(r *record, req StartRequest) (env, withheld []string) {
+// ours. It notes in the record which names the policy kept back.
+func (l *Local) environ(r *record, req StartRequest) (env []string) {
 	own := l.allowed.get(&l.opts.Env)
 	if len(own.withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", own.withheld))
@@ -57,8 +57,11 @@ func (l *Local) environ(r *record, req StartRequest) (env, withheld []string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(all, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	}
-	withheld = slices.DeleteFunc(mentioned(own.withheld, req), has) // the hook may have added it
-	return append(all, marks...), withheld
+	r.lacks = own.withheld
+	if len(req.Env) > 0 || l.opts.UpdateEnv != nil {
+		r.lacks = slices.DeleteFunc(slices.Clone(own.withheld), has) // the request or the hook may have added it
+	}
+	return append(all, marks...)
 }
 
 // withDirectory completes an environment by PWD, which is the request's if that
@@ -94,17 +97,6 @@ func foldNames(goos string, env []string) []string {
 		}
 	}
 	return kept
-}
-
-// mentioned returns which of the names that were withheld a command mentions,
-// as whole words, and does not get from its request.
-func mentioned(withheld []string, req StartRequest) (names []string) {
-	for _, name := range withheld {
-		if _, set := req.Env[name]; !set && hasWord(req.Command, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // hasWord reports whether a name stands in a text with no letter, digit or

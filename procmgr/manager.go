@@ -121,7 +121,11 @@ type Output struct {
 	// nothing.
 	Attached bool `json:"attached,omitempty"`
 	// Withheld has the names of the variables that the command mentions and
-	// that the environment policy kept from it. It never has values.
+	// that the environment policy kept from it. It never has values. If the
+	// command has failed, or has printed a warning and plainly runs a script,
+	// the names in its output and in that script count too: ./build.sh, bash
+	// x.sh, python x.py, make, npm run x and the like. Scripts are read only
+	// if Options.Shell is a shell and nothing else.
 	Withheld []string `json:"withheld,omitempty"`
 	// PassedOver says which default directory was passed over, and why: "no
 	// such directory: /srv/app". The process runs in Process.WorkDir instead.

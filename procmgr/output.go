@@ -2,7 +2,6 @@ package procmgr
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -56,11 +55,11 @@ func (l *Local) find(chat, id string) (*record, *tombstone) {
 // process is taken before the text: where it says that it has exited, the text
 // is all there is.
 func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) Output {
-	process := r.snapshot()
+	process, withheld := r.snapshot(), r.names()
 	page := r.out.Read(from, limit, m)
 	return Output{
 		Process:     process,
-		Withheld:    slices.Clone(r.withheld),
+		Withheld:    withheld,
 		PassedOver:  r.passedOver,
 		Text:        page.Text,
 		Truncated:   page.Truncated,

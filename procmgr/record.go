@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
@@ -24,16 +25,19 @@ type record struct {
 	ready  chan struct{}
 	failed error // why nothing was started
 	tree   *osproc.Tree
-	// withheld and passedOver are for the fields of an Output of these names.
-	withheld   []string
+	lacks  []string // the variables that the policy kept from it; nobody changes them
+	// passedOver is for Output.PassedOver.
 	passedOver string
+
+	look sync.Once // lookForWithheld
 
 	// mu guards what follows. changed is closed and replaced when the state
 	// changes.
-	mu      sync.Mutex
-	process Process
-	asked   Cause // CauseRequest or CauseShutdown: who asked for the end first
-	changed chan struct{}
+	mu       sync.Mutex
+	process  Process
+	withheld []string // for Output.Withheld
+	asked    Cause    // CauseRequest or CauseShutdown: who asked for the end first
+	changed  chan struct{}
 
 	// Guarded by the Local's mu.
 	exit    *list.Element // in exits, while it is there
@@ -45,6 +49,13 @@ func (r *record) snapshot() Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.withLog(r.process.clone())
+}
+
+// names returns the names for Output.Withheld.
+func (r *record) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.withheld)
 }
 
 // withLog adds what there is to say about the log.

@@ -93,8 +93,8 @@ func (l *Local) launch(r *record, req StartRequest) error {
 
 // spawn forks. No lock is held.
 func (l *Local) spawn(r *record, req StartRequest) error {
-	env, withheld := l.environ(r, req)
-	r.withheld = withheld
+	env := l.environ(r, req)
+	r.withheld = named(r.lacks, []string{req.Command})
 	dir, err := l.directory(r, req.WorkDir, homeOf(env))
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ func (l *Local) watch(r *record, told <-chan struct{}) {
 	defer l.wg.Done()
 
 	end, at := r.tree.Follow(r.detach)
+	r.lookForWithheld(end.Code())
 	exited := l.finish(r, end, at)
 	l.afterExit(r)
 	l.opts.Metrics.exited(exited)
@@ -26,6 +27,7 @@ func (l *Local) watch(r *record, told <-chan struct{}) {
 
 // detach tells that the shell has exited and something lives on.
 func (r *record) detach(end osproc.Exit) {
+	r.lookForWithheld(end.Code())
 	r.mu.Lock()
 	r.leave(end)
 	r.turn(Detached)

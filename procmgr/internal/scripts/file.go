@@ -1,0 +1,33 @@
+package scripts
+
+import (
+	"bytes"
+	"io"
+	"os"
+)
+
+// maxText is how much of a file is read, in bytes.
+const maxText = 256 << 10
+
+// readText returns the beginning of a file, or "" if it is no regular file or is
+// not text. What is there may be anything that a command has put there, and may
+// change at any time: a FIFO or a device is never waited for.
+func readText(path string) string {
+	before, err := os.Stat(path)
+	if err != nil || !before.Mode().IsRegular() || before.Size() == 0 {
+		return "" // some files below /proc have no size, and wait for something to say
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|openNow, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !os.SameFile(before, info) {
+		return ""
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxText))
+	if err != nil || bytes.IndexByte(text, 0) >= 0 {
+		return ""
+	}
+	return string(text)
+}

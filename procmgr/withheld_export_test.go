@@ -1,0 +1,4 @@
+package procmgr
+
+// Within is for the tests.
+var Within = within
