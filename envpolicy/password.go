@@ -117,6 +117,9 @@ func hasPasswordField(value string) bool {
 				begin > 0 && !partsFields(value[begin-1]) && !strings.HasSuffix(value[:begin], " --") {
 				continue
 			}
+			if key == "token" && begin > 0 && value[begin-1] == ' ' {
+				continue // people write of tokens
+			}
 			content := value[end+1:]
 			if content[0] == '"' || content[0] == '\'' {
 				content = content[1:]

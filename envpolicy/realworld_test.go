@@ -111,6 +111,7 @@ var realVariables = []struct {
 	{"CI_REGISTRY_USER=gitlab-ci-token", stays, "a name"},
 	{"CI_REPOSITORY_URL=https://gitlab-ci-token:abc@gitlab.example/a/b.git", goes, "a password in a URL"},
 	{"CI_COMMIT_SHA=0123456789abcdef0123456789abcdef01234567", stays, "a commit"},
+	{"CI_COMMIT_MESSAGE=fix: token=abc is gone; ok", stays, "what people write"},
 	{"CI_SERVER_TLS_KEY_FILE=/builds/key", stays, "a file"},
 	{"CI_DEPLOY_PASSWORD=abc", goes, "a password"},
 
@@ -366,6 +367,7 @@ var realVariables = []struct {
 	{"NIX_CONFIG=access-tokens = github.com=abc", goes, "a line of nix.conf"},
 	{"NIX_CONFIG=experimental-features = nix-command flakes", stays, "a line of nix.conf"},
 	{"TOKEN_BUCKET_RATE=10", stays, "a limiter's"},
+	{"TOKEN_REGEX=[a-z]+", stays, "what they are like"},
 	{"TOKEN_LIFETIME_MS=1000", stays, "a time"},
 	{"EXTERNAL_SECRETS_NAMESPACE=x", stays, "a name"},
 	{"PUSHER_APP_KEY=abc", stays, "made for browsers"},
@@ -377,6 +379,7 @@ var realVariables = []struct {
 	{"HTTP_HEADER=Cookie: sid=abc", goes, "a cookie"},
 	{"SLACK_URL=https://hooks.slack.com/triggers/T0/1/x", goes, "lets anyone post"},
 	{"TEAMS_URL=https://x.webhook.office.com/webhookb2/0123", goes, "lets anyone post"},
+	{"FEED=https://example.com/feed?token=abc", goes, "lets anyone in"},
 	{"PRESIGNED=https://b.s3.amazonaws.com/k?X-Amz-Date=1&X-Amz-Signature=0123", goes, "lets anyone in"},
 	{"BOT=123456789:" + random(35), goes, "a bot of Telegram"},
 

@@ -34,8 +34,8 @@ import (
 //     _MAX, _MIN, _SIZE, _BUDGET, _AGE, _EXPIRATION, _EXPIRES, _EXPIRES_IN,
 //     _EXPIRY, _LIFETIME, _TIMEOUT, _TTL, _MS, _SECONDS, _MINUTES, _HOURS,
 //     _DAYS, _ALGORITHM, _AUDIENCE, _DISABLED, _ENABLED, _FORMAT, _ISSUER,
-//     _ISSUER_ID, _METHOD, _MODE, _POLICY, _PREFIX, _REQUIRED, _SCOPE, _SCOPES,
-//     _SYMBOL, _TYPE or _VERSION, or say whether to ask for a secret
+//     _ISSUER_ID, _METHOD, _MODE, _PATTERN, _POLICY, _PREFIX, _REGEX,
+//     _REQUIRED, _SCOPE, _SCOPES, _SYMBOL, _TYPE or _VERSION, or say whether to ask for a secret
 //     (_ASK_PASS, _ASK_VAULT_PASS);
 //   - names whose value is the name of a header or of a cookie: they end in
 //     COOKIE_HEADER, KEY_HEADER, SECRET_HEADER, TOKEN_HEADER, CSRF_COOKIE or
