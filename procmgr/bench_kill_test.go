@@ -111,7 +111,7 @@ type plainChild struct {
 func startPlain(t testing.TB, n int) []*plainChild {
 	children := make([]*plainChild, n)
 	for i := range children {
-		c := &plainChild{cmd: exec.Command("sh", "-c", sleeping), ended: make(chan struct{})}
+		c := &plainChild{cmd: exec.Command(plainShell(), "-c", sleeping), ended: make(chan struct{})}
 		c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
 		require.NoError(t, c.cmd.Start())
 		go func() { // end waits for it

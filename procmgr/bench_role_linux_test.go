@@ -30,7 +30,7 @@ func role(t testing.TB, name string, n int, report string) map[string]string {
 
 // roleCmd is roleCommand for os/exec.
 func roleCmd(variables map[string]string) *exec.Cmd {
-	cmd := exec.Command("sh", "-c", roleCommand)
+	cmd := exec.Command(plainShell(), "-c", roleCommand)
 	cmd.Env = os.Environ()
 	for name, value := range variables {
 		cmd.Env = append(cmd.Env, name+"="+value)

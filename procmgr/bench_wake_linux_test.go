@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +20,8 @@ import (
 func BenchmarkWakeUp(b *testing.B) {
 	l := newLocal(b, nil)
 	const command = "echo ready; " + sleeping
+	shell, err := exec.LookPath(plainShell())
+	require.NoError(b, err)
 	besideTimes(b, func() time.Duration {
 		p := begin(b, l, command).Process
 		return deathToReturn(b, p.PID, func() error {
@@ -29,7 +32,7 @@ func BenchmarkWakeUp(b *testing.B) {
 		r, w, err := os.Pipe()
 		require.NoError(b, err)
 		defer r.Close()
-		p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", command}, &os.ProcAttr{
+		p, err := os.StartProcess(shell, []string{plainShell(), "-c", command}, &os.ProcAttr{
 			Files: []*os.File{nil, w, w},
 			Sys:   &syscall.SysProcAttr{Setsid: true},
 		})

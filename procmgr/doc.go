@@ -14,6 +14,9 @@
 // kept for Options.Retain. After that, a small tombstone still answers with the
 // state and the exit code.
 //
+// The shell is bash if there is one, else sh. Options.Shell sets another one. The
+// function [Shell] tells which one it is.
+//
 // Every command runs in a session of its own (on Windows: with a console of its
 // own that nobody sees). It has no terminal, its stdin is empty, and its stdout
 // and stderr share one pipe.
@@ -55,8 +58,8 @@
 // it, and all members end with this program, however the program dies. Windows
 // has no signals for a job: Terminate and Interrupt end a process at once, as
 // Kill does, and show as exit codes 143 and 130. To let a program end by itself,
-// ask it in its own way. The shell is the sh of Git for Windows or of MSYS2. If
-// there is none, Start says what to install.
+// ask it in its own way. The shell is the bash of Git for Windows or of MSYS2, or
+// their sh. If there is none, Start says what to install.
 //
 // On other systems NewLocal returns an error. A Host on another machine can be
 // used there.

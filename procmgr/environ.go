@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -61,6 +62,9 @@ func (l *Local) environ(r *record, req StartRequest) (env []string) {
 	if len(req.Env) > 0 || l.opts.UpdateEnv != nil {
 		r.lacks = slices.DeleteFunc(slices.Clone(own.withheld), has) // the request or the hook may have added it
 	}
+	if l.bash {
+		all = innerShell(all)
+	}
 	return append(all, marks...)
 }
 
@@ -71,6 +75,28 @@ func withDirectory(env []string, req StartRequest, dir string) []string {
 		dir = pwd
 	}
 	return foldNames(runtime.GOOS, append(env, "PWD="+dir))
+}
+
+// innerShell returns an environment in which bash does not take itself for the
+// outermost shell of an SSH connection. That one reads ~/.bashrc, and a bash does
+// if its program was started by ssh HOST PROGRAM.
+func innerShell(env []string) []string {
+	connected, inner := false, false
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch name {
+		case "SSH_CLIENT", "SSH2_CLIENT":
+			connected = true
+		case "SHLVL":
+			level, err := strconv.Atoi(value)
+			inner = err == nil && level > 0
+		}
+	}
+	if !connected || inner {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "SHLVL=") })
+	return append(env, "SHLVL=1")
 }
 
 // foldNames keeps the last of several variables whose names Windows takes for

@@ -133,7 +133,7 @@ func TestHostKilled(t *testing.T) {
 		}
 		return sleeps == 3
 	})
-	require.Contains(t, commands(), "sh -c echo ready; sleep 1000 & wait")
+	require.Contains(t, commands(), plainShell()+" -c echo ready; sleep 1000 & wait")
 	killMarked(marker)
 	eventually(t, "all are gone", func() bool { return len(marked(marker)) == 0 })
 }

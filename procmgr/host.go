@@ -22,6 +22,8 @@ func NewLocal(opts *Options) (*Local, error) {
 		past:  newTombstones(maxTombstones),
 		exits: list.New(),
 	}
+	l.name = realShell(l.opts.Shell, osproc.LookShell)
+	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)
 	l.streams = capture.Options{
 		Head:    l.opts.Head,
 		Tail:    l.opts.Tail,

@@ -37,6 +37,8 @@ type Local struct {
 	streams capture.Options
 
 	allowed allowance
+	name    string // of the shell, "" if it cannot be told
+	bash    bool   // the shell is the default one, and bash
 
 	wg sync.WaitGroup // every record's watch and rewatch
 

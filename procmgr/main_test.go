@@ -3,8 +3,10 @@ package procmgr_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +31,14 @@ func newLocal(t testing.TB, opts *procmgr.Options) *procmgr.Local {
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l
 }
+
+// plainShell is the default shell, as a test finds it for itself.
+var plainShell = sync.OnceValue(func() string {
+	if _, err := exec.LookPath("bash"); err != nil {
+		return "sh"
+	}
+	return "bash"
+})
 
 // needs skips a test on Windows, whose shells lack something that Unix has.
 func needs(t testing.TB, what string) {

@@ -4,11 +4,13 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"time"
 
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // The defaults of [Options].
@@ -45,12 +47,19 @@ type Options struct {
 	// cannot be used is passed over for the next one in this order; a log line
 	// and Output.PassedOver say so.
 	WorkDir func() string
-	// Shell stands in front of the command: the default is "sh", "-c". On
-	// Windows that is the sh on PATH, or the one that comes with the git there;
-	// "cmd", "/d", "/s", "/c" gets the command as it is. It is the place for a
-	// niceness, another user or a sandbox:
+	// Shell stands in front of the command. The default is "bash", "-c" if
+	// NewLocal finds a bash on PATH, else "sh", "-c": models write for bash,
+	// and other shells run much of that with another result and no error. On
+	// Windows the default is the bash beside the sh on PATH, or beside the one
+	// that comes with the git there, and never the bash of WSL; "cmd", "/d",
+	// "/s", "/c" gets the command as it is. Local.Shell tells which shell it
+	// is. It is the place for a niceness, another user or a sandbox:
 	//
-	//	[]string{"nice", "-n", "10", "sh", "-c"}
+	//	[]string{"nice", "-n", "10", "bash", "-c"}
+	//
+	// The default bash reads no ~/.bashrc and no profile. It does read the
+	// file that the variable BASH_ENV names, as every bash does that runs a
+	// script; Env decides whether commands get that variable.
 	Shell []string
 
 	// Cgroup is a directory of a cgroup v2 file system that is delegated to
@@ -145,7 +154,7 @@ func (o *Options) withDefaults() Options {
 		c.Metrics = &own
 	}
 	if len(c.Shell) == 0 {
-		c.Shell = []string{"sh", "-c"}
+		c.Shell = defaultShell(runtime.GOOS, osproc.LookShell)
 	}
 	c.Head = size(c.Head, headtail.DefaultHead)
 	c.Tail = size(c.Tail, headtail.DefaultTail)

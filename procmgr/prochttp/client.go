@@ -71,6 +71,7 @@ type Client struct {
 	slice     time.Duration
 	log       *slog.Logger
 	seen      instances
+	shells    shells
 	all       manager // every chat's
 }
 

@@ -88,6 +88,13 @@ func (s *instances) answered(instance string) {
 	s.current = instance
 }
 
+// now returns the server that answered last, or "".
+func (s *instances) now() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
 // elsewhere reports whether an ID was sent to another server than this one.
 func (s *instances) elsewhere(chat, id, instance string) bool {
 	s.mu.Lock()

@@ -205,6 +205,8 @@ func (q *request) route() func() {
 		q.endpoint, method, serve = "start", http.MethodPost, q.start
 	case path == pathList:
 		q.endpoint, method, serve = "list", http.MethodGet, q.list
+	case path == pathShell:
+		q.endpoint, method, serve = "shell", http.MethodGet, q.shell
 	default:
 		id, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		id, err := url.PathUnescape(id)

@@ -91,6 +91,16 @@ func (q *request) list() {
 	q.answer(http.StatusOK, listBody{Processes: all})
 }
 
+// shell serves the name of the shell that runs the commands.
+func (q *request) shell() {
+	name, err := procmgr.Shell(q.Context(), q.manager)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		q.failWith(err, nil)
+		return
+	}
+	q.answer(http.StatusOK, shellBody{Shell: name})
+}
+
 // signal serves a signal. A request with a key is carried out once, however
 // often it is sent: a second SIGINT makes many programs give up their clean-up.
 func (q *request) signal() {

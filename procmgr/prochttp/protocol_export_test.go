@@ -38,6 +38,7 @@ func ProtocolObjects() map[string]any {
 		"Start request":     &startBody{},
 		"Signal request":    &signalBody{},
 		"List object":       &listBody{},
+		"Shell object":      &shellBody{},
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
 		"Process object":    &procmgr.Process{},

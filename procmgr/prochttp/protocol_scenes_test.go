@@ -34,6 +34,7 @@ type actor struct {
 	output func(context.Context, procmgr.OutputRequest) (procmgr.Output, error)
 	list   func() ([]procmgr.Process, error)
 	signal func(string, procmgr.Signal) error
+	shell  func() (string, error)
 }
 
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
@@ -71,6 +72,15 @@ func (a *actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
 		return procmgr.ErrUnknown
 	}
 	return prefix("signal", id, a.signal(id, sig))
+}
+
+func (a *actor) Shell(context.Context) (string, error) {
+	if a.shell == nil {
+		assert.Fail(a.t, "a question for the shell has reached the host")
+		return "", procmgr.ErrUnknown
+	}
+	name, err := a.shell()
+	return name, prefix("shell", "", err)
 }
 
 // mine puts a process into the chat that asks.
@@ -206,6 +216,9 @@ var scenes = map[string]func(testing.TB) scene{
 				return procmgr.Output{}, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
 			},
 		}}
+	},
+	"shell": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, shell: func() (string, error) { return "bash", nil }}}
 	},
 	"health":   refused,
 	"shutdown": ending,

@@ -40,6 +40,7 @@ const (
 const (
 	pathStart  = "/start"
 	pathList   = "/list"
+	pathShell  = "/shell"
 	pathHealth = "/health"
 )
 
@@ -122,6 +123,11 @@ func (b startBody) request() (procmgr.StartRequest, error) {
 // A listBody is the answer of a list.
 type listBody struct {
 	Processes []procmgr.Process `json:"processes"`
+}
+
+// A shellBody is the answer of a shell.
+type shellBody struct {
+	Shell string `json:"shell,omitempty"`
 }
 
 // A signalBody is the request of a signal.

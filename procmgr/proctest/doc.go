@@ -31,7 +31,7 @@
 //
 // If a case fails only now and then, run it with -count 100. Begin with the
 // first group that fails, because the later groups build on it: start, command,
-// directory, environment, refusal, once, output, limit, wait, until, signal,
+// shell, directory, environment, refusal, once, output, limit, wait, until, signal,
 // stop, detached, list, chat, isolation, concurrent. No case measures how fast
 // a host is. If a message mentions 30 s, something did not happen, or the
 // machine had no time for it.

@@ -14,6 +14,7 @@ type fault struct {
 	output func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error)
 	list   func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error)
 	signal func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error
+	shell  func(ctx context.Context, m procmgr.Manager) (string, error)
 	chat   func(h procmgr.Host, id string) procmgr.Manager
 }
 
@@ -49,6 +50,13 @@ func (m manager) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 		return m.Manager.Signal(ctx, id, sig)
 	}
 	return m.fault.signal(ctx, m.Manager, id, sig)
+}
+
+func (m manager) Shell(ctx context.Context) (string, error) {
+	if m.fault.shell == nil {
+		return procmgr.Shell(ctx, m.Manager)
+	}
+	return m.fault.shell(ctx, m.Manager)
 }
 
 // A host is a sound Host with a fault, which its chats have too.
@@ -187,6 +195,9 @@ func (f fault) and(g fault) fault {
 	}
 	if g.signal != nil {
 		f.signal = g.signal
+	}
+	if g.shell != nil {
+		f.shell = g.shell
 	}
 	if g.chat != nil {
 		f.chat = g.chat

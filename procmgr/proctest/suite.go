@@ -32,6 +32,7 @@ type group struct {
 var groups = []group{
 	{"start", startCases},
 	{"command", commandCases},
+	{"shell", shellCases},
 	{"directory", directoryCases},
 	{"environment", environmentCases},
 	{"refusal", refusalCases},

@@ -28,7 +28,7 @@ func (s *shellPath) find(name string) (file string, known bool, err error) {
 	if s.file != "" && s.name == name && s.path == path {
 		return s.file, true, nil
 	}
-	file, err = lookShell(name)
+	file, err = LookShell(name)
 	if err != nil {
 		return "", false, xerrors.Errorf("the shell %q is not there (%v); %s: %w", name, err, shellAdvice, sentinel.ErrInvalid)
 	}

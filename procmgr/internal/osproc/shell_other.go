@@ -7,5 +7,5 @@ import "os/exec"
 // shellAdvice is what to do where there is no shell.
 const shellAdvice = "install it or set Options.Shell"
 
-// lookShell finds a program on PATH.
-func lookShell(name string) (string, error) { return exec.LookPath(name) }
+// LookShell finds a program on PATH.
+func LookShell(name string) (string, error) { return exec.LookPath(name) }

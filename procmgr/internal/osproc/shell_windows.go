@@ -22,9 +22,9 @@ const (
 // shellAdvice is what to do where there is no shell.
 const shellAdvice = "install Git for Windows or MSYS2 and put the directory of its sh.exe on PATH, or set Options.Shell"
 
-// lookShell finds a program on PATH. Git for Windows, as it is set up by
+// LookShell finds a program on PATH. Git for Windows, as it is set up by
 // default, puts git there and not the sh that comes with it.
-func lookShell(name string) (string, error) {
+func LookShell(name string) (string, error) {
 	file, err := exec.LookPath(name)
 	if err == nil || name != "sh" && name != "bash" {
 		return file, err

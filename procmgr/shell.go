@@ -1,0 +1,194 @@
+package procmgr
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/xerrors"
+)
+
+// A ShellManager is a [Manager] that can tell which shell runs its commands. A
+// Manager need not be one; the function [Shell] takes any.
+type ShellManager interface {
+	Manager
+	// Shell returns the base name of the program that interprets the commands
+	// of Start, such as "bash", "sh" or "cmd", without ".exe". It is the same
+	// at every call, and costs little when it is asked again. A manager that
+	// cannot tell returns [errors.ErrUnsupported].
+	Shell(ctx context.Context) (string, error)
+}
+
+// Shell returns the base name of the program that interprets the commands of m,
+// such as "bash" or "sh". If m cannot tell, the error is
+// [errors.ErrUnsupported].
+//
+// A Manager that wraps another one and leaves its commands as they are should
+// have a method
+//
+//	Unwrap() Manager
+//
+// through which Shell finds the [ShellManager] inside.
+func Shell(ctx context.Context, m Manager) (string, error) {
+	for m != nil {
+		switch wrapper := m.(type) {
+		case ShellManager:
+			name, err := wrapper.Shell(ctx)
+			if err == nil && name == "" {
+				return "", errNoShell
+			}
+			return name, err
+		case interface{ Unwrap() Manager }:
+			m = wrapper.Unwrap()
+		default:
+			return "", errNoShell
+		}
+	}
+	return "", errNoShell
+}
+
+var errNoShell = xerrors.Errorf("procmgr: which shell runs the commands cannot be told: %w", errors.ErrUnsupported)
+
+var (
+	_ ShellManager = (*Local)(nil)
+	_ ShellManager = (*chat)(nil)
+)
+
+// Shell implements [ShellManager]. It names the last program in Options.Shell
+// that is known to be a shell, if nothing but options of its own comes after it:
+// "sh" in nice -n 10 sh -c. A program that is none of the usual shells is
+// [errors.ErrUnsupported].
+//
+// The name is that of Options.Shell, with two exceptions that a command can
+// tell: an sh that is bash is "bash", and one that is BusyBox is "ash". They are
+// known by the file that the name leads to, and only if Options.Shell begins
+// with it.
+func (l *Local) Shell(ctx context.Context) (string, error) {
+	return l.name, wrap("shell", "", l.tellShell(ctx))
+}
+
+func (c *chat) Shell(ctx context.Context) (string, error) {
+	if c.err != nil {
+		return "", wrap("shell", "", c.err)
+	}
+	return c.local.Shell(ctx)
+}
+
+func (l *Local) tellShell(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if l.name == "" {
+		return xerrors.Errorf("Options.Shell has no shell that is known: %w", errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// defaultShell returns the default of Options.Shell. goos is a value of
+// [runtime.GOOS], and look finds a program on PATH.
+//
+// The bash on the PATH of Windows may be that of WSL, which is another machine
+// with other files. The one beside the sh that Start would run is not.
+func defaultShell(goos string, look func(name string) (string, error)) []string {
+	name := "bash"
+	if goos == "windows" {
+		sh, err := look("sh")
+		if err != nil {
+			return []string{"sh", "-c"} // Start says what to install
+		}
+		name = filepath.Join(filepath.Dir(sh), "bash.exe")
+	}
+	if _, err := look(name); err != nil {
+		name = "sh"
+	}
+	return []string{name, "-c"}
+}
+
+// shells are the programs that are known to interpret commands.
+var shells = []string{
+	"sh", "bash", "dash", "ash", "ksh", "ksh93", "mksh", "yash", "zsh", "fish", "csh", "tcsh",
+	"cmd", "powershell", "pwsh",
+}
+
+// interpreter returns the shell among the words in front of a command, or "".
+// goos is a value of [runtime.GOOS].
+func interpreter(goos string, words []string) string {
+	for i := len(words) - 1; i >= 0; i-- {
+		name := shellName(goos, words[i])
+		if !slices.Contains(shells, name) {
+			continue
+		}
+		switch {
+		case name == "cmd", name == "powershell", name == "pwsh":
+			return name // whose options have values
+		case !onlyOptions(words[i+1:]):
+			return ""
+		case name == "sh" && i > 0 && shellName(goos, words[i-1]) == "busybox":
+			return "ash"
+		}
+		return name
+	}
+	return ""
+}
+
+// onlyOptions reports whether the words after a shell are options of that shell,
+// with their values. Anything else may be a user, a host or a script that runs
+// yet another shell.
+func onlyOptions(words []string) bool {
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
+		if len(word) < 2 || word[0] != '-' && word[0] != '+' {
+			return false
+		}
+		long := strings.HasPrefix(word, "--")
+		last := word[len(word)-1]
+		if word == "--rcfile" || word == "--init-file" || !long && (last == 'o' || last == 'O') {
+			words = words[min(1, len(words)):]
+		}
+	}
+	return true
+}
+
+// shellName returns the name by which a word may call a shell.
+func shellName(goos, word string) string {
+	if goos == "windows" {
+		word = strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(word, `\`, "/")), ".exe")
+	}
+	return word[strings.LastIndexByte(word, '/')+1:]
+}
+
+// realShell returns what an sh really is. words are those in front of a command,
+// and look finds a program on PATH.
+func realShell(words []string, look func(name string) (string, error)) string {
+	name := interpreter(runtime.GOOS, words)
+	if name != "sh" || shellName(runtime.GOOS, words[0]) != name {
+		return name
+	}
+	file, err := look(words[0])
+	if err != nil {
+		return name
+	}
+	if runtime.GOOS == "windows" {
+		// The sh of Git for Windows, of MSYS2 and of Cygwin is a copy of the
+		// bash beside it.
+		if _, err := os.Stat(filepath.Join(filepath.Dir(file), "bash.exe")); err == nil {
+			return "bash"
+		}
+		return name
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return name
+	}
+	switch filepath.Base(file) {
+	case "bash":
+		return "bash"
+	case "busybox":
+		return "ash"
+	}
+	return name
+}

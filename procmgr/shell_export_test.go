@@ -1,0 +1,4 @@
+package procmgr
+
+// DefaultShell is for the tests.
+var DefaultShell = defaultShell
