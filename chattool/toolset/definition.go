@@ -18,7 +18,10 @@ type Definition struct {
 	Parallel bool
 }
 
-const executeDescription = `Run a shell command (sh -c) and return its output and exit code. ` +
+// shellMark stands for the shell in a description until one is known.
+const shellMark = "{shell}"
+
+const executeDescription = `Run a shell command (` + shellMark + `) and return its output and exit code. ` +
 	`Each call is a new shell: cd and variables do not carry over, use workdir. ` +
 	`There is no terminal and stdin is empty, so use flags such as -y instead of prompts. ` +
 	`A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with {process_output} and {process_signal}; do not run it again. ` +
@@ -42,7 +45,7 @@ const signalDescription = `End or interrupt a process and everything that it has
 // names that models use by mistake and that are answered with the right one.
 
 type executeArgs struct {
-	Command         text     `json:"command" description:"The command, as for sh -c. May be a script of several lines." alias:"cmd,script,code,shell,bash,input"`
+	Command         text     `json:"command" description:"The command, as the shell takes it. May be a script of several lines." alias:"cmd,script,code,shell,bash,input"`
 	Timeout         duration `json:"timeout,omitempty" description:"How long to wait for the command, such as \"30s\" or \"5m\"; default {default}{max}. For the foreground only." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
 	WorkDir         text     `json:"workdir,omitempty" description:"The directory to run in; default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
 	RunInBackground flag     `json:"run_in_background,omitempty" description:"Start the command and return at once with its background_process_id. No trailing & is needed." alias:"background,is_background,detach,async"`

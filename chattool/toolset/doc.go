@@ -73,6 +73,7 @@
 // how the process stands, it says at most two things about the command, those
 // that come first here:
 //
+//	the shell is not bash, and the command was written for bash
 //	the environment policy kept a variable from it that it mentions
 //	the output ends in a question, and stdin is empty
 //	the exit code is that of a filter at the end of a pipeline; or grep's 1
@@ -84,8 +85,9 @@
 // and its offset, or how many bytes of the output were not searched. A pattern
 // that no line can match, or that is written as /x/i, is refused.
 //
-// What is said of a command is read from its syntax tree, never from its
-// characters, and nothing is said where that is not certain: of a command of
+// What is said of a command is read from its syntax tree, as its shell reads it,
+// never from its characters, and nothing is said where that is not certain: of a
+// command of
 // over 16 KiB, one that is not valid, or one in which an exit, a trap or a set
 // -o pipefail may stand between the pipeline and the exit code.
 //
@@ -135,8 +137,16 @@
 // off, as if run_in_background had been set, so that its exit code is known
 // and waiting for it works. What stands before it must be plain: a redirection
 // or a command substitution there runs something that has to be over when the
-// call returns, and leaves the command as it is. Scripts are parsed as bash,
-// up to 64 KiB and to a bounded depth.
+// call returns, and leaves the command as it is. Scripts are parsed up to 64 KiB
+// and to a bounded depth.
+//
+// # The shell
+//
+// Commands are for the shell of their manager, which [procmgr.Shell] tells, or
+// Options.Shell. The description of execute names it, and scripts are parsed in
+// its language; one that nobody can tell is taken for bash. Scripts for a shell
+// with another syntax altogether, such as fish or cmd, are not parsed: nothing is
+// promoted then, and no note is about syntax.
 //
 // # Testing
 //

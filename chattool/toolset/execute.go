@@ -35,11 +35,12 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 		Limit:      s.opts.Limit,
 	}}
 	run.req.Wait, run.clamped = s.clamp("timeout", args.Timeout)
-	run.source = &script.Source{Text: run.req.Command}
+	shell := s.shell(ctx, m)
+	run.source = &script.Source{Text: run.req.Command, Shell: shell}
 	if script.MayBackground(run.req.Command) {
 		if command, ok := run.source.Tree().Promote(run.req.Background); ok {
 			run.req.Command = command
-			run.source = &script.Source{Text: command}
+			run.source = &script.Source{Text: command, Shell: shell}
 			run.req.Background = true
 			run.promoted = true
 		}

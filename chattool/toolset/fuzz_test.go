@@ -45,7 +45,7 @@ func FuzzCall(f *testing.F) {
 		if len(m.starts) == 1 {
 			if want, ok := commandOf(arguments); ok {
 				got := m.starts[0].Command
-				promoted, ok := script.Parse(want).Promote(false)
+				promoted, ok := script.Parse(want, "").Promote(false)
 				if got != want && (!ok || got != promoted) {
 					t.Fatalf("ran %q, was asked for %q", got, want)
 				}

@@ -68,7 +68,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		rep.add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
 	}
 	rep.searched(out, req.Until, wait)
-	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command}, Reading: true})
+	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
 	return rep.result(&out)
 }
 

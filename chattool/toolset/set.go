@@ -18,6 +18,8 @@ import (
 // the context carries. An error, or a nil Manager, becomes a tool error that
 // quotes it: it should say what to do. One that is [procmgr.ErrRefused] tells
 // the model not to try again. It must be safe for concurrent use.
+//
+// [Set.Definitions] asks it as well, once, with a context that carries nothing.
 type Resolver func(ctx context.Context) (procmgr.Manager, error)
 
 // Static returns a Resolver that always names m.
@@ -61,6 +63,11 @@ type Options struct {
 	// then the tools keep their own names, and every call is refused with an
 	// error that says what is wrong. The map is copied.
 	Names map[string]string
+	// Shell is the shell that runs the commands, by its base name, such as
+	// "bash" or "sh": the description of execute names it, and commands are
+	// read as it reads them. "" asks the manager, see [procmgr.Shell]. It is
+	// for managers that cannot tell, and changes nothing in what runs.
+	Shell string
 	// ProcessID chooses the ID of the process that a call of execute starts:
 	// 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that replays
 	// calls, after a crash or a lost answer: if it returns the same ID for a
@@ -136,6 +143,7 @@ type Set struct {
 	mistake  error  // in Options.Names: every call is refused
 	tools    []tool // in the order of Definitions; never changed
 	places   places
+	shells   knownShells
 }
 
 // A tool is one tool of a Set.
@@ -169,11 +177,16 @@ func New(managers Resolver, opts *Options) *Set {
 
 // Definitions returns the tools for a model's provider: execute,
 // process_output, process_list and process_signal, in this order and by their
-// names in Options.Names. They are the same at every call.
+// names in Options.Names. They are the same at every call, with one exception:
+// the description of execute names the shell, and until a manager has told which
+// one that is, it names no certain one. The first call of Definitions asks a
+// manager, for 2 s at most, and so does each call of execute.
 func (s *Set) Definitions() []Definition {
+	shell := spellShell(s.describedShell())
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
 		defs[i] = t.def
+		defs[i].Description = strings.ReplaceAll(t.def.Description, shellMark, shell)
 		defs[i].Schema = slices.Clone(t.def.Schema)
 	}
 	return defs

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // The tools reach each provider as toolset has defined them.
@@ -17,6 +18,9 @@ func TestTools(t *testing.T) {
 	for _, a := range apis {
 		t.Run(a.provider, func(t *testing.T) {
 			s := newStage(t, a, func([]string) reply { return reply{words: "Hello."} })
+			if shell, _ := procmgr.Shell(t.Context(), s.manager); shell != "bash" {
+				t.Skip("the files name bash, and the shell here is " + shell)
+			}
 			require.NoError(t, s.session.turn(t.Context(), "Hello?"))
 			var req struct {
 				Tools json.RawMessage `json:"tools"`
@@ -37,7 +41,7 @@ func TestTools(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, string(want), got.String(), "go test -update writes %s anew", golden)
 
-			requireDefinitions(t, req.Tools)
+			requireDefinitions(t, s.manager, req.Tools)
 		})
 	}
 }
@@ -52,7 +56,7 @@ type schema struct {
 
 // requireDefinitions compares the tools that a provider gets with those of
 // toolset.
-func requireDefinitions(t *testing.T, tools json.RawMessage) {
+func requireDefinitions(t *testing.T, manager procmgr.Manager, tools json.RawMessage) {
 	t.Helper()
 	type described struct {
 		Name        string `json:"name"`
@@ -65,7 +69,7 @@ func requireDefinitions(t *testing.T, tools json.RawMessage) {
 		Function described `json:"function"`
 	}
 	require.NoError(t, json.Unmarshal(tools, &sent))
-	definitions := toolset.New(nil, nil).Definitions()
+	definitions := toolset.New(toolset.Static(manager), nil).Definitions()
 	require.Len(t, sent, len(definitions))
 	for i, def := range definitions {
 		var want schema

@@ -53,6 +53,9 @@ type chat struct {
 	end    context.CancelFunc
 }
 
+// Unwrap returns the chat's own manager.
+func (c *chat) Unwrap() procmgr.Manager { return c.Manager }
+
 // chatKey is the key of the chat in the context of a call.
 type chatKey struct{}
 
@@ -66,8 +69,12 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 		Logger:       log,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the tools never change
 	})
+	// For the description, which is asked for before there is a session. If it
+	// cannot be told, the description says so.
+	shell, _ := procmgr.Shell(context.Background(), host)
 	s.tools = toolset.New(resolve, &toolset.Options{
 		MaxTimeout: maxWait,
+		Shell:      shell,
 		// The ID is known before the command starts, so that progress can use
 		// it.
 		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },

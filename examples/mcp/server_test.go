@@ -41,6 +41,7 @@ func TestTools(t *testing.T) {
 			require.NoError(t, err)
 			defs := newServer(local, stdioChat, maxWait, quiet).tools.Definitions()
 			require.Len(t, res.Tools, len(defs))
+			require.NotContains(t, defs[0].Description, "if there is a bash", "the shell is known")
 			tools := make(map[string]*mcp.Tool)
 			for _, tool := range res.Tools {
 				tools[tool.Name] = tool

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -218,16 +219,22 @@ func FuzzAdvice(f *testing.F) {
 	for _, p := range pipelines {
 		f.Add(p.script, 0, "x\n")
 	}
+	for _, b := range bashisms {
+		f.Add(b.script, 0, "")
+	}
 	f.Add("until curl x; do sleep 1; done", 1, "")
 	f.Add("timeout 5 sh -c 'while :; do sleep 1; done'", 124, "")
 	f.Add("npm init", 137, "name: (x) ")
 	f.Add("npm init < f", 127, "ok? [y/N] ")
 	f.Fuzz(func(t *testing.T, command string, code int, output string) {
 		for _, r := range []advice.Result{exited(command, code, output), running(command, output)} {
-			for _, reading := range []bool{false, true} {
-				r.Reading = reading
-				if note := noteOf(r); len(note) > 500 {
-					t.Fatalf("%d bytes: %s", len(note), note)
+			for _, shell := range []string{"bash", "sh", "ash", "zsh"} {
+				r.Command = &script.Source{Text: command, Shell: shell}
+				for _, reading := range []bool{false, true} {
+					r.Reading = reading
+					if note := noteOf(r); len(note) > 600 {
+						t.Fatalf("%d bytes: %s", len(note), note)
+					}
 				}
 			}
 		}

@@ -66,8 +66,8 @@ func waits(stmts []*syntax.Stmt, scripts bool) bool {
 			if slept(cmd) >= longSleep {
 				return true
 			}
-			if inner := inline(cmd); scripts && inner != "" {
-				if tree := script.Parse(inner); tree != nil && waits(tree.Stmts, false) {
+			if shell, inner := inline(cmd); scripts && inner != "" {
+				if tree := script.Parse(inner, shell); tree != nil && waits(tree.Stmts, false) {
 					return true
 				}
 			}
@@ -101,10 +101,11 @@ func slept(call *syntax.CallExpr) time.Duration {
 	return time.Duration(min(total, math.MaxInt32) * float64(time.Second))
 }
 
-// inline returns the script of a sh -c, perhaps behind timeout, or "".
-func inline(call *syntax.CallExpr) string {
+// inline returns the shell and the script of a sh -c, perhaps behind timeout, or
+// "".
+func inline(call *syntax.CallExpr) (shell, text string) {
 	if len(call.Args) < 3 {
-		return ""
+		return "", ""
 	}
 	words := make([]string, len(call.Args))
 	for i, w := range call.Args {
@@ -117,12 +118,12 @@ func inline(call *syntax.CallExpr) string {
 		}
 	}
 	if len(words) < 3 || words[0] != "sh" && words[0] != "bash" && words[0] != "dash" {
-		return ""
+		return "", ""
 	}
 	if words[1] != "-c" && words[1] != "-lc" && words[1] != "-ec" {
-		return ""
+		return "", ""
 	}
-	return words[2]
+	return words[0], words[2]
 }
 
 // polls reports whether there is a sleep among the statements of a loop.

@@ -75,7 +75,8 @@ func Prepares(s *syntax.Stmt) bool {
 	case *syntax.DeclClause:
 		return cmd.Variant.Value == "export" && StillAssigns(cmd.Args)
 	case *syntax.CallExpr:
-		return len(cmd.Args) == 0 && StillAssigns(cmd.Assigns) || IsCd(cmd)
+		// To sh, export is a command like any other.
+		return StillAssigns(cmd.Assigns) && (len(cmd.Args) == 0 || Calls(cmd, "export") && StillWords(cmd.Args)) || IsCd(cmd)
 	}
 	return false
 }

@@ -105,7 +105,7 @@ func promote(command string) (string, bool) {
 	if !script.MayBackground(command) {
 		return "", false
 	}
-	return script.Parse(command).Promote(false)
+	return script.Parse(command, "").Promote(false)
 }
 
 func TestPromote(t *testing.T) {
@@ -116,7 +116,7 @@ func TestPromote(t *testing.T) {
 			got, ok := promote(tt.script)
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.want != "", ok)
-			again, ok := script.Parse(tt.script).Promote(false)
+			again, ok := script.Parse(tt.script, "").Promote(false)
 			require.Equal(t, tt.want, again, "the look before the parser must not change anything")
 			require.Equal(t, tt.want != "", ok)
 		})
@@ -155,6 +155,13 @@ func TestPromoteAgainstShells(t *testing.T) {
 				if tt.bash && !bash || tt.want == "" {
 					continue
 				}
+				name := "sh"
+				if bash {
+					name = "bash"
+				}
+				promoted, ok := script.Parse(tt.script, name).Promote(false)
+				require.True(t, ok, tt.name)
+				require.Equal(t, tt.want, promoted, tt.name)
 				before, background := run(tt.script)
 				require.NotEmpty(t, background, "%s: the shell has nothing in the background", tt.name)
 				require.NoError(t, exec.Command(shell, "-n", "-c", tt.want).Run(), tt.name)
@@ -178,8 +185,13 @@ func FuzzPromote(f *testing.F) {
 		f.Add(p.script)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
+		for _, shell := range []string{"sh", "zsh", "ksh"} {
+			if _, ok := script.Parse(command, shell).Promote(false); ok && !script.MayBackground(command) {
+				t.Fatalf("the look before the parser changes the outcome in %s", shell)
+			}
+		}
 		got, ok := promote(command)
-		again, okAgain := script.Parse(command).Promote(false)
+		again, okAgain := script.Parse(command, "").Promote(false)
 		if got != again || ok != okAgain {
 			t.Fatalf("the look before the parser changes the outcome: %q %v, without it %q %v", got, ok, again, okAgain)
 		}
@@ -198,7 +210,7 @@ func FuzzPromote(f *testing.F) {
 		if !found {
 			t.Fatalf("%q is not %q without one &", got, command)
 		}
-		if strings.Trim(got, " \t\n") == "" || script.Parse(got) == nil {
+		if strings.Trim(got, " \t\n") == "" || script.Parse(got, "") == nil {
 			t.Fatalf("%q became %q, which is no script", command, got)
 		}
 	})

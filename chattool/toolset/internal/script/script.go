@@ -32,7 +32,10 @@ type Tree struct {
 // A Source is a command that is parsed where something asks for its syntax, and
 // only once.
 type Source struct {
-	Text   string
+	Text string
+	// Shell is the base name of the shell that runs it, "" if that is not
+	// known.
+	Shell  string
 	tree   *Tree
 	parsed bool
 }
@@ -40,13 +43,16 @@ type Source struct {
 // Tree returns the command as Parse does.
 func (c *Source) Tree() *Tree {
 	if !c.parsed {
-		c.tree, c.parsed = Parse(c.Text), true
+		c.tree, c.parsed = Parse(c.Text, c.Shell), true
 	}
 	return c.tree
 }
 
-// Parse parses a command as bash, which takes in nearly all of what sh does.
-// It returns nil for one that is too long, nested too deep, or not valid.
+// Parse parses a command as a shell reads it. shell is the base name of that
+// shell; one that is not known is taken for bash, which takes in nearly all of
+// what sh does. Parse returns nil for a command that is too long, nested too
+// deep or not valid, and for a shell whose language is another one altogether,
+// such as cmd.
 //
 // The parser descends by recursion and has no limit of its own, and a stack
 // that overflows ends the whole program and cannot be recovered from. Whatever
@@ -54,11 +60,22 @@ func (c *Source) Tree() *Tree {
 // depth is bounded, for every construct of the grammar alike: at most
 // maxFrames calls, and what one chunk adds. Measured with 64 KiB of each, that
 // is 4 MiB of stack, where without the bound "(" takes 256 MiB and 6 s.
-func Parse(command string) *Tree {
+func Parse(command, shell string) *Tree {
+	variant := syntax.LangBash
+	switch shell {
+	case "sh", "dash", "ash", "yash":
+		variant = syntax.LangPOSIX
+	case "ksh", "ksh93", "mksh":
+		variant = syntax.LangMirBSDKorn
+	case "zsh":
+		variant = syntax.LangZsh
+	case "fish", "csh", "tcsh", "cmd", "powershell", "pwsh":
+		return nil
+	}
 	if len(command) > MaxScript {
 		return nil
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(&shallowReader{rest: command}, "")
+	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(&shallowReader{rest: command}, "")
 	if err != nil || len(file.Stmts) == 0 {
 		return nil
 	}

@@ -110,7 +110,7 @@ func TestParserIsBounded(t *testing.T) {
 			// The stack of a goroutine of its own starts empty.
 			go func() {
 				began := time.Now()
-				script.Parse(command).Promote(false)
+				script.Parse(command, "").Promote(false)
 				done <- time.Since(began)
 			}()
 			return <-done
@@ -140,9 +140,37 @@ func TestParserTakesOrdinaryNesting(t *testing.T) {
 			t.Parallel()
 			for _, depth := range []int{1, 10, 50} {
 				one := strings.Repeat(n[0], depth) + ":" + strings.Repeat(n[1], depth) + "\n"
-				require.NotNil(t, script.Parse(one), depth)
-				require.NotNil(t, script.Parse(strings.Repeat(one, script.MaxScript/len(one))), depth)
+				require.NotNil(t, script.Parse(one, ""), depth)
+				require.NotNil(t, script.Parse(strings.Repeat(one, script.MaxScript/len(one)), ""), depth)
 			}
+		})
+	}
+}
+
+// A command is read as its shell reads it, and not at all if that is another
+// language.
+func TestParseByShell(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, command string
+		reads         string // the shells that take it
+	}{
+		{"anything", "cd / && ls | wc -l", "bash sh dash ash ksh mksh zsh unknown"},
+		{"array", "a=(1 2)", "bash ksh mksh zsh unknown"},
+		{"both streams", "make &>log", "bash ksh mksh zsh unknown"},
+		{"case operators", "echo ${x^^}", "bash unknown"},
+		{"not valid", "echo 'a", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var reads []string
+			for _, shell := range strings.Fields("bash sh dash ash ksh mksh zsh fish csh tcsh cmd powershell pwsh unknown") {
+				if script.Parse(tt.command, shell) != nil {
+					reads = append(reads, shell)
+				}
+			}
+			require.Equal(t, tt.reads, strings.Join(reads, " "))
+			require.Equal(t, script.Parse(tt.command, "bash") != nil, script.Parse(tt.command, "") != nil)
 		})
 	}
 }

@@ -1,0 +1,116 @@
+package toolset
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"golang.org/x/xerrors"
+)
+
+// shellLimit is how long a manager may take to tell its shell. The managers of
+// this module answer from memory, or with one request.
+const shellLimit = 2 * time.Second
+
+// knownShells is what a Set knows of the shells that run its commands. They may
+// differ if a Resolver names several machines.
+type knownShells struct {
+	mu sync.Mutex // guards what follows
+	// described is the shell in the description of execute, "" until one is
+	// known. It does not change then: a description that changes costs a
+	// provider's cache.
+	described string
+	// of is the manager that was asked last, and name what it answered, "" if
+	// it cannot tell.
+	of   procmgr.Manager
+	name string
+
+	asked sync.Once // by Definitions
+}
+
+// shell returns the base name of the shell that runs the commands of m, or ""
+// if nobody can tell. Each manager is asked once, as long as calls go to the
+// same one.
+func (s *Set) shell(ctx context.Context, m procmgr.Manager) string {
+	if s.opts.Shell != "" {
+		return s.opts.Shell
+	}
+	comparable := reflect.ValueOf(m).Comparable()
+	s.shells.mu.Lock()
+	if comparable && s.shells.of == m {
+		defer s.shells.mu.Unlock()
+		return s.shells.name
+	}
+	s.shells.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(ctx, shellLimit)
+	defer cancel()
+	name, err := askShell(ctx, m)
+	if err != nil && ctx.Err() != nil {
+		return "" // the next call may have more luck
+	}
+	s.shells.mu.Lock()
+	defer s.shells.mu.Unlock()
+	if comparable {
+		s.shells.of, s.shells.name = m, name
+	}
+	if s.shells.described == "" {
+		s.shells.described = name
+	}
+	return name
+}
+
+// askShell is procmgr.Shell of a manager that may panic.
+func askShell(ctx context.Context, m procmgr.Manager) (name string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			name, err = "", xerrors.Errorf("it panicked: %w", errors.ErrUnsupported)
+		}
+	}()
+	return procmgr.Shell(ctx, m)
+}
+
+// describedShell returns the shell that the description of execute names, or ""
+// if none is known yet. The first call asks the resolver, as a call of a tool
+// would, and waits for up to shellLimit. A resolver that does not return by then
+// is left to itself: the goroutine ends when it returns.
+func (s *Set) describedShell() string {
+	if s.opts.Shell != "" {
+		return s.opts.Shell
+	}
+	s.shells.asked.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), shellLimit)
+		done := make(chan struct{})
+		go func() {
+			defer cancel()
+			defer close(done)
+			defer func() { _ = recover() }() // the resolver's; a call of a tool will tell
+			if m, _, ok := s.manager(ctx); ok {
+				s.shell(ctx, m)
+			}
+		}()
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+	})
+	s.shells.mu.Lock()
+	defer s.shells.mu.Unlock()
+	return s.shells.described
+}
+
+// spellShell names a shell as a description does.
+func spellShell(name string) string {
+	switch name {
+	case "":
+		return "bash -c if there is a bash, else sh -c"
+	case "sh", "dash", "ash":
+		return name + " -c, not bash"
+	case "cmd", "powershell", "pwsh":
+		return name
+	}
+	return name + " -c"
+}

@@ -1,0 +1,197 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// A shelled is a fake that tells its shell.
+type shelled struct {
+	*fake
+	name  string
+	err   error
+	panic bool
+	asked atomic.Int32
+}
+
+func (m *shelled) Shell(context.Context) (string, error) {
+	m.asked.Add(1)
+	if m.panic {
+		panic("ouch")
+	}
+	return m.name, m.err
+}
+
+// described is the description of execute.
+func described(set *toolset.Set) string { return set.Definitions()[0].Description }
+
+const (
+	someShell = "Run a shell command (bash -c if there is a bash, else sh -c) and return"
+	bashShell = "Run a shell command (bash -c) and return"
+	dashShell = "Run a shell command (sh -c, not bash) and return"
+)
+
+func TestDescribedShell(t *testing.T) {
+	t.Parallel()
+	told := func(name string) toolset.Resolver { return toolset.Static(&shelled{fake: &fake{}, name: name}) }
+	for _, tt := range []struct {
+		name     string
+		resolver toolset.Resolver
+		opts     *toolset.Options
+		want     string
+	}{
+		{"bash", told("bash"), nil, bashShell},
+		{"sh", told("sh"), nil, dashShell},
+		{"zsh", told("zsh"), nil, "Run a shell command (zsh -c) and"},
+		{"cmd", told("cmd"), nil, "Run a shell command (cmd) and"},
+		{"cannot tell", told(""), nil, someShell},
+		{"no ShellManager", toolset.Static(&fake{}), nil, someShell},
+		{"fails", toolset.Static(&shelled{fake: &fake{}, err: errors.New("no line")}), nil, someShell},
+		{"panics", toolset.Static(&shelled{fake: &fake{}, panic: true}), nil, someShell},
+		{"the resolver fails", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("no chat") }, nil, someShell},
+		{"the resolver panics", func(ctx context.Context) (procmgr.Manager, error) { return ctx.Value(chatKey{}).(procmgr.Manager), nil }, nil, someShell},
+		{"no manager", toolset.Static(nil), nil, someShell},
+		{"no resolver", nil, nil, someShell},
+		{"said", told("bash"), &toolset.Options{Shell: "sh"}, dashShell},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			set := toolset.New(tt.resolver, tt.opts)
+			first := described(set)
+			require.Contains(t, first, tt.want)
+			require.Equal(t, first, described(set))
+			for _, def := range set.Definitions() {
+				require.NotContains(t, def.Description+string(def.Schema), "{shell}")
+			}
+		})
+	}
+}
+
+// Managers are asked once, and what is known does not change.
+func TestShellIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	m := &shelled{fake: &fake{}, name: "bash"}
+	set := toolset.New(toolset.Static(m), nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if first := described(set); first != described(set) {
+				t.Error("two descriptions")
+			}
+		})
+	}
+	wg.Wait()
+	for range 3 {
+		set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)})
+		set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: json.RawMessage(`{"process_id":"p1"}`)})
+	}
+	require.EqualValues(t, 1, m.asked.Load())
+	require.Contains(t, described(set), bashShell)
+}
+
+// A resolver that has to know the chat learns of none from Definitions: the
+// first call tells, and the description is the same from then on.
+func TestShellOfTheFirstCall(t *testing.T) {
+	t.Parallel()
+	managers := map[any]*shelled{"a": {fake: &fake{}, name: "sh"}, "b": {fake: &fake{}, name: "bash"}}
+	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+		m, ok := managers[ctx.Value(chatKey{})]
+		if !ok {
+			return nil, errors.New("the call belongs to no chat")
+		}
+		return m, nil
+	}, nil)
+	require.Contains(t, described(set), someShell)
+	for _, chat := range []string{"a", "b", "a"} {
+		ctx := context.WithValue(t.Context(), chatKey{}, chat)
+		res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"make &>log"}`)})
+		note, _ := contents(t, res)["note"].(string)
+		require.Equal(t, chat == "a", note != "", "each machine has a shell of its own: %s", note)
+		require.Contains(t, described(set), dashShell)
+	}
+}
+
+// A server that does not answer is asked again by the next call.
+func TestShellIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &slowShell{shelled: shelled{fake: &fake{}, name: "sh"}, stopped: cancel}
+	set := toolset.New(toolset.Static(m), &toolset.Options{})
+	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"make &>log"}`)}
+	set.Call(ctx, call)
+	require.NotContains(t, set.Call(t.Context(), call).Content, "background_process_id")
+	require.Contains(t, described(set), dashShell)
+}
+
+// A slowShell answers its first question when that is given up.
+type slowShell struct {
+	shelled
+	stopped func()
+}
+
+func (m *slowShell) Shell(ctx context.Context) (string, error) {
+	if m.asked.Load() == 0 {
+		m.asked.Add(1)
+		m.stopped()
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	return m.shelled.Shell(ctx)
+}
+
+// A resolver that does not return holds nobody up for long.
+func TestShellOfAStuckResolver(t *testing.T) {
+	t.Parallel()
+	stuck := make(chan struct{})
+	returned := make(chan struct{})
+	set := toolset.New(func(context.Context) (procmgr.Manager, error) {
+		defer close(returned)
+		<-stuck
+		return &shelled{fake: &fake{}, name: "sh"}, nil
+	}, nil)
+	require.Contains(t, described(set), someShell)
+	close(stuck)
+	<-returned
+}
+
+// Commands are read as their shell reads them.
+func TestShellReadsTheCommand(t *testing.T) {
+	t.Parallel()
+	for shell, promoted := range map[string]bool{"bash": true, "": true, "sh": false, "cmd": false} {
+		m := &fake{}
+		_, got := call(t, m, &toolset.Options{Shell: shell}, "execute", `{"command":"cd /srv; serve ${b//x/y} &"}`)
+		require.Equal(t, promoted, m.starts[0].Background, shell)
+		note, _ := got["note"].(string)
+		if shell == "sh" {
+			require.Contains(t, note, "The shell is sh, not bash. In it, `${NAME/…}`")
+		} else {
+			require.NotContains(t, note, "not bash")
+		}
+	}
+}
+
+// The shell of a manager on another machine is told as well.
+func TestShellOverHTTP(t *testing.T) {
+	t.Parallel()
+	l, err := procmgr.NewLocal(&procmgr.Options{Shell: []string{"nice", "-n", "1", "sh", "-c"}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	require.Contains(t, described(toolset.New(toolset.Static(client.Chat("c")), nil)), dashShell)
+}
