@@ -123,7 +123,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "chattool/toolset/internal/advice",
-		tests:   []string{"internal/testenv"},
+		tests:   []string{"headtail", "internal/testenv"},
 		module:  []string{"chattool/toolset/internal/script", "procmgr"},
 		outside: []string{shell},
 		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",

@@ -76,7 +76,8 @@
 //	the shell is not bash, and the command was written for bash
 //	the environment policy kept a variable from it that it mentions
 //	the output ends in a question, and stdin is empty
-//	the exit code is that of a filter at the end of a pipeline; or grep's 1
+//	the exit code, or the one that && or $? in the script went by, is that of a
+//	filter at the end of a pipeline; or grep's 1
 //	the exit code is one that a shell gives: 124 of timeout, 126, 127, 128+n
 //	it has waited with sleep, where wait_for would have returned at once
 //	it has only printed files

@@ -40,6 +40,14 @@ const maxQuoted = 40
 // "go test | tail" is 0 whatever the tests say. A shell may have been told from
 // outside to have pipefail on; what is said holds there too.
 func (r Result) pipeline() string {
+	if note := r.ended(); note != "" {
+		return note
+	}
+	return r.believed()
+}
+
+// ended is pipeline for the exit code of the whole command.
+func (r Result) ended() string {
 	code, ok := r.code()
 	if !ok || code > 1 || !strings.Contains(r.Command.Text, "|") && (code == 0 || !containsAny(r.Command.Text, finders...)) {
 		return ""
@@ -58,7 +66,7 @@ func (r Result) pipeline() string {
 	if !ok {
 		return ""
 	}
-	filter, judged := script.CalledName(call), judged(tree, stages[:len(stages)-1])
+	filter, judged := script.CalledName(call), judgedIn(tree, stages[:len(stages)-1])
 	switch finder := slices.Contains(finders, filter); {
 	case !slices.Contains(filters, filter):
 		return ""
@@ -67,7 +75,13 @@ func (r Result) pipeline() string {
 	case code == 1 || judged == "" || finder && quiet(call.Args):
 		return ""
 	}
-	note := fmt.Sprintf("Without pipefail, exit_code is that of %s and does not tell whether `%s` succeeded.", filter, judged)
+	return r.hidden("exit_code", filter, judged)
+}
+
+// hidden says that a filter hides whether a command has succeeded. what is the
+// exit code that is the filter's.
+func (r Result) hidden(what, filter, judged string) string {
+	note := fmt.Sprintf("Without pipefail, %s is that of %s and does not tell whether `%s` succeeded.", what, filter, judged)
 	if slices.Contains(cutters, filter) {
 		note += fmt.Sprintf(" Leave %s out: %s itself keeps the beginning and the end of long output.", filter, r.Tools.Execute)
 	}
@@ -191,9 +205,9 @@ func mayFail(s *syntax.Stmt) bool {
 // isPipe reports whether a command is a pipeline.
 func isPipe(cmd *syntax.BinaryCmd) bool { return cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll }
 
-// judged returns the first command in stages of a pipeline whose success is
+// judgedIn returns the first command in stages of a pipeline whose success is
 // of interest, as far as a note quotes it, or "".
-func judged(tree *script.Tree, stages []*syntax.Stmt) (quoted string) {
+func judgedIn(tree *script.Tree, stages []*syntax.Stmt) (quoted string) {
 	script.Walk(stages, func(node syntax.Node) bool {
 		switch node := node.(type) {
 		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.FuncDecl:

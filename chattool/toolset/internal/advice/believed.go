@@ -1,0 +1,128 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// believed says whose exit code a script went by that has ended well: what
+// follows && in "go build | head && echo OK" runs whatever the build did, and $?
+// tells no more. A script that has failed is looked at more closely anyway.
+func (r Result) believed() string {
+	code, ok := r.code()
+	text := r.Command.Text
+	if !ok || code != 0 || !strings.Contains(text, "|") || !containsAny(text, "&&", "||", "$?", "${?") || containsAny(text, "PIPESTATUS", "pipestatus") {
+		return ""
+	}
+	tree := r.tree()
+	if tree == nil {
+		return ""
+	}
+	for i, stmt := range tree.Stmts {
+		final := i == len(tree.Stmts)-1
+		if script.Direct(stmt) {
+			if !final && reads(tree.Stmts[i+1], "?") {
+				if filter, judged := r.last(tree, stmt, false); judged != "" {
+					return r.hidden("$?", filter, judged)
+				}
+			}
+			if note := r.chained(tree, stmt, final); note != "" {
+				return note
+			}
+		}
+		if diverts(stmt) {
+			return ""
+		}
+	}
+	return ""
+}
+
+// chained looks at what stands left of && and ||. all says that the script has
+// ended well with this statement.
+func (r Result) chained(tree *script.Tree, stmt *syntax.Stmt, all bool) string {
+	for s := stmt; ; {
+		chain, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || isPipe(chain) || !script.Plain(s) {
+			return ""
+		}
+		op := chain.Op.String()
+		all = all && chain.Op == syntax.AndStmt
+		harmless := chain.Op == syntax.OrStmt && script.Calls(chain.Y.Cmd, "true", ":")
+		// To ask grep whether there is a line is what && after it is for.
+		if filter, judged := r.last(tree, chain.X, all); judged != "" && !harmless && !slices.Contains(finders, filter) {
+			return r.hidden("the exit code that "+op+" goes by", filter, judged)
+		}
+		s = chain.X
+	}
+}
+
+// last returns the filter whose exit code is that of a statement, and the
+// command in front of it whose success it hides, or "". all says that all of the
+// statement has run; otherwise nothing but cd, export and assignments may stand
+// before the pipeline, and no cd may have failed.
+func (r Result) last(tree *script.Tree, stmt *syntax.Stmt, all bool) (filter, judged string) {
+	pipeline := stmt
+	if chain, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && !isPipe(chain) {
+		prepared := script.Plain(stmt) && chain.Op == syntax.AndStmt && script.Conjuncts(chain.X, script.Prepares) &&
+			r.Output.Truncated == nil && !strings.Contains(r.Output.Text, "cd: ")
+		if !prepared && (!all || chain.Op != syntax.AndStmt) {
+			return "", ""
+		}
+		pipeline = chain.Y
+	}
+	if !script.Direct(pipeline) {
+		return "", ""
+	}
+	if timed, ok := pipeline.Cmd.(*syntax.TimeClause); ok && timed.Stmt != nil {
+		pipeline = timed.Stmt
+	}
+	stages := stagesOf(pipeline)
+	call, ok := stages[len(stages)-1].Cmd.(*syntax.CallExpr)
+	if !ok || len(stages) == 1 {
+		return "", ""
+	}
+	filter = script.CalledName(call)
+	if !slices.Contains(filters, filter) || slices.Contains(finders, filter) && quiet(call.Args) {
+		return "", ""
+	}
+	return filter, judgedIn(tree, stages[:len(stages)-1])
+}
+
+// reads reports whether a statement reads a variable before it has run anything.
+func reads(s *syntax.Stmt, name string) bool {
+	found := false
+	look := func(nodes ...syntax.Node) {
+		for _, node := range nodes {
+			syntax.Walk(node, func(node syntax.Node) bool {
+				switch node := node.(type) {
+				case *syntax.CmdSubst, *syntax.ProcSubst:
+					return false
+				case *syntax.ParamExp:
+					found = found || node.Param != nil && node.Param.Value == name
+				}
+				return !found
+			})
+		}
+	}
+	first := func(stmts []*syntax.Stmt) bool { return len(stmts) > 0 && reads(stmts[0], name) }
+	switch cmd := s.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.DeclClause, *syntax.TestClause, *syntax.ArithmCmd, *syntax.LetClause:
+		look(cmd)
+	case *syntax.BinaryCmd:
+		return reads(cmd.X, name)
+	case *syntax.TimeClause:
+		return cmd.Stmt != nil && reads(cmd.Stmt, name)
+	case *syntax.Block:
+		return first(cmd.Stmts)
+	case *syntax.Subshell:
+		return first(cmd.Stmts)
+	case *syntax.IfClause:
+		return first(cmd.Cond)
+	case *syntax.CaseClause:
+		look(cmd.Word)
+	}
+	return found
+}
