@@ -14,7 +14,7 @@ func (s *Set) advise(rep *report, a advice.Result) {
 	if ms := wallDuration(p); ms != nil {
 		a.Ran = time.Duration(*ms) * time.Millisecond
 	}
-	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output}
+	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output, Signal: s.names.signal}
 	if !s.opts.NoReadFileTool {
 		a.Tools.ReadFile = s.opts.ReadFileTool
 	}

@@ -75,6 +75,7 @@
 //
 //	the shell is not bash, and the command was written for bash
 //	the environment policy kept a variable from it that it mentions
+//	it has ended its own shell, or found it, by a pattern of pkill -f or pgrep -f
 //	the output ends in a question, and stdin is empty
 //	the exit code, or the one that && or $? in the script went by, is that of a
 //	filter at the end of a pipeline; or grep's 1

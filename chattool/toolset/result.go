@@ -146,7 +146,7 @@ func (s *Set) cause(p procmgr.Process) string {
 	}
 	switch p.EndedBy {
 	case procmgr.CauseSignal:
-		if signal == "SIGKILL" {
+		if signal == "SIGKILL" && !strings.Contains(p.Command, "kill") { // or its own command may have sent it
 			return "ended by SIGKILL, which no tool sent"
 		}
 		return "ended by " + signal

@@ -39,7 +39,7 @@ type Result struct {
 
 // Tools are the names that the model knows the tools by.
 type Tools struct {
-	Execute, Output string
+	Execute, Output, Signal string
 	// ReadFile is the tool to read files with, "" for none.
 	ReadFile string
 }
@@ -47,7 +47,7 @@ type Tools struct {
 // Notes returns the notes that hold, two at most, those that matter most first.
 func Notes(r Result) []string {
 	var notes []string
-	for _, note := range []func() string{r.bashism, r.withheld, r.prompt, r.pipeline, r.exitCode, r.waiting, r.dump} {
+	for _, note := range []func() string{r.bashism, r.withheld, r.selfKill, r.prompt, r.pipeline, r.exitCode, r.waiting, r.dump} {
 		if words := note(); words != "" {
 			notes = append(notes, words)
 		}

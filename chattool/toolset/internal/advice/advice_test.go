@@ -12,7 +12,7 @@ import (
 )
 
 // tools are as a model knows them.
-var tools = advice.Tools{Execute: "execute", Output: "process_output", ReadFile: "view"}
+var tools = advice.Tools{Execute: "execute", Output: "process_output", Signal: "process_signal", ReadFile: "view"}
 
 // exited is the result of a foreground command that has ended.
 func exited(command string, code int, output string) advice.Result {
