@@ -92,6 +92,11 @@ type shallowReader struct {
 }
 
 func (r *shallowReader) Read(p []byte) (int, error) {
+	// The end comes in a read of its own: with bytes beside it, the parser is
+	// one off in where the last word ends.
+	if r.rest == "" {
+		return 0, io.EOF
+	}
 	// Before the first chunk there was nothing to descend into. Most commands
 	// have only that one.
 	var deeper [1]uintptr
@@ -101,8 +106,5 @@ func (r *shallowReader) Read(p []byte) (int, error) {
 	r.read = true
 	n := copy(p[:min(len(p), chunk)], r.rest)
 	r.rest = r.rest[n:]
-	if r.rest == "" {
-		return n, io.EOF
-	}
 	return n, nil
 }

@@ -147,6 +147,19 @@ func TestParserTakesOrdinaryNesting(t *testing.T) {
 	}
 }
 
+// What the parser calls a word's end is its end, also at the end of the script
+// and of what it gets at a time.
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{1, 2, 100, 254, 255, 256, 257, 511, 512, 513, 2000} {
+		command := strings.Repeat("x", length)
+		for _, after := range []string{"", "\n", "; ls"} {
+			tree := script.Parse(command+after, "")
+			require.Equal(t, command, tree.Between(tree.Stmts[0].Cmd.Pos(), tree.Stmts[0].Cmd.End()), "%d, %q", length, after)
+		}
+	}
+}
+
 // A command is read as its shell reads it, and not at all if that is another
 // language.
 func TestParseByShell(t *testing.T) {
