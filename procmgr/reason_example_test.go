@@ -13,7 +13,7 @@ func ExampleReason() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = manager.Close() }()
+	defer manager.Close() // ends what still runs
 
 	_, err = manager.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: " "})
 	fmt.Println(err)

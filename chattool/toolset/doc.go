@@ -76,7 +76,8 @@
 //	the shell is not bash, and the command was written for bash
 //	the environment policy kept a variable from it that it mentions
 //	it has ended its own shell, or found it, by a pattern of pkill -f or pgrep -f
-//	the output ends in a question, and stdin is empty
+//	it has asked a question, or for a password, and stdin is empty
+//	an editor waits for a person; or nobody has edited the list of git rebase -i
 //	the exit code, or the one that && or $? in the script went by, is that of a
 //	filter at the end of a pipeline; or grep's 1
 //	the exit code is one that a shell gives: 124 of timeout, 126, 127, 128+n

@@ -47,7 +47,7 @@ type Tools struct {
 // Notes returns the notes that hold, two at most, those that matter most first.
 func Notes(r Result) []string {
 	var notes []string
-	for _, note := range []func() string{r.bashism, r.withheld, r.selfKill, r.prompt, r.pipeline, r.exitCode, r.waiting, r.dump} {
+	for _, note := range []func() string{r.bashism, r.withheld, r.selfKill, r.prompt, r.editor, r.unedited, r.pipeline, r.exitCode, r.waiting, r.dump} {
 		if words := note(); words != "" {
 			notes = append(notes, words)
 		}

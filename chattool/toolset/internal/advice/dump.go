@@ -42,7 +42,8 @@ func dumpsFiles(command *script.Source) bool {
 				return false
 			}
 			if script.IsCd(call) {
-				return true
+				to, _ := script.Literal(call.Args[len(call.Args)-1])
+				return !inKernel(to + "/")
 			}
 			dumps = true
 			return len(call.Assigns) == 0 && printsFile(call.Args)
@@ -66,7 +67,8 @@ type dumper struct {
 	// values are the options that take a value as the next word.
 	values []string
 	// never are short options, and long ones, that make it something else: a
-	// watch on a file or an edit of it.
+	// watch on a file, an edit of it, or a look at characters that cannot be
+	// seen.
 	never []string
 	// script: the first word that is no option, or the value of -e, says which
 	// lines to print.
@@ -74,7 +76,7 @@ type dumper struct {
 }
 
 var dumpers = map[string]dumper{
-	"cat":    {},
+	"cat":    {never: []string{"A", "e", "E", "t", "T", "v", "--show-all", "--show-ends", "--show-tabs", "--show-nonprinting"}},
 	"nl":     {values: []string{"-b", "-d", "-f", "-h", "-i", "-l", "-n", "-s", "-v", "-w"}},
 	"head":   {values: []string{"-n", "-c", "--lines", "--bytes"}},
 	"tail":   {values: []string{"-n", "-c", "--lines", "--bytes"}, never: []string{"f", "F", "s", "--follow", "--retry", "--pid", "--sleep-interval"}},
@@ -124,8 +126,8 @@ func printsFile(args []*syntax.Word) bool {
 				expressions = append(expressions, value)
 				words = words[1:]
 			}
-		case known && (word == "-" || strings.HasPrefix(word, "/dev/")):
-			return false // stdin
+		case known && (word == "-" || inKernel(word)):
+			return false // stdin, or no file that a tool for files knows
 		case d.script && len(expressions) == 0:
 			expressions = append(expressions, word)
 		default:
@@ -136,6 +138,12 @@ func printsFile(args []*syntax.Word) bool {
 		return false
 	}
 	return files > 0
+}
+
+// inKernel reports whether a path is of a device, or of what the kernel tells of
+// itself and of processes: those files say that they are empty.
+func inKernel(path string) bool {
+	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
 }
 
 // forbids reports whether an option makes the command something else than a

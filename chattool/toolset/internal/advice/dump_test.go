@@ -32,6 +32,8 @@ func TestDumpsFiles(t *testing.T) {
 			"concatenate f", "catalog", "echo cat f", "./cat f", "sudo cat f", "x=cat; $x f", "cd x",
 			"cat > f", "cat a > b", "cat a >> b", "cat a >&2", "cat < f", "cat f <<< x", "cat > f <<EOF\na\nEOF", "cat f <<EOF\na\nEOF", "cat f &>x", "cat f 2>err >out",
 			"cat f | grep x", "head f | wc -l", "cat f || true", "cat f; make", "make && cat f", "! cat f", "(cat f)", "cat f &", "A=1 cat f",
+			"cat /proc/cpuinfo", "cat /proc/self/status /etc/hosts", "head -n 5 /proc/meminfo", "cat /sys/class/net/lo/mtu", "cd /proc && cat version", "cd /sys/class/net; cat lo/mtu", "tail -n 3 /dev/shm/f",
+			"cat -A f", "cat -vet f", "cat -E f", "cat --show-all f", "cat -nT f",
 			"cat $(ls)", "cat `ls`", "cat <(ls)", "cat f; echo ---", "if true; then cat f; fi", "cat 'f", "f() { cat f; }",
 			"tail -f f", "tail -F f", "tail -fn 5 f", "tail -n 5 -f f", "tail --follow f", "tail --follow=name f", "tail --retry f", "tail -qf f", "less +F f", "tail -f -n 5 f",
 			"sed -i 1,5p f", "sed -n -i 1,5p f", "sed -ni 1,5p f", "sed -n --in-place 1,5p f", "sed 1,5p f", "sed s/a/b/ f", "sed -n s/a/b/p f", "sed -n /a/p f", "sed -n 1,5w f", "sed -n -f script f", "sed -n '1,5p;w x' f", `sed -n "${A}p" f`,

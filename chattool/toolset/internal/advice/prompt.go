@@ -2,6 +2,7 @@ package advice
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,8 @@ var asking = regexp.MustCompile(`(?i)(` + strings.Join([]string{
 	`\[(y/n|n/y|yes/no)[^\]]*\] ?[?:]? ?`,
 	`\((y/n|n/y|yes/no)[^)]*\) ?[?:]? ?`,
 	`\? `,
-	`\? \([^()]{1,40}\) `, // Ok to proceed? (y)
+	`\? \([^()]{1,40}\) `,                // Ok to proceed? (y)
+	`^[\w./ -]{1,40}: \([^()]{1,100}\) `, // package name: (demo)
 	`\b(password|passphrase|passcode|username|login)\b.*: ?`,
 	`^\W*(enter|type|input|choose|select|pick|provide|specify|confirm)\b.*[:?>] ?`,
 	`\bpress\b.*\b(any key|enter|return)\b[^:]*:? ?`,
@@ -32,20 +34,86 @@ var asking = regexp.MustCompile(`(?i)(` + strings.Join([]string{
 // A last line by which a program gives up on an answer.
 var unanswered = regexp.MustCompile(`(?i)(^EOFError: EOF when reading a line|[\[(]y/n[\])]:? ?abort(ed)?[.!]?)$`)
 
-// prompt says that nobody can answer, where the output ends in a question.
+// Questions that programs go on from without an answer, and without an error:
+// those of rm -i and its like, and of git add -p.
+var passedOver = regexp.MustCompile(`(?m)^(rm|mv|cp|ln): [a-z -]+ '[^\n]*'\? |^(\(\d+/\d+\) )?(Stage|Discard|Unstage|Stash|Apply) [^\n]* \[y,n,[^\]\n]*\]\? `)
+
+// A question for a password, with what its program says when there is no answer
+// on the same line.
+var noPassword = regexp.MustCompile(`(?m)^(\w+ ){0,2}[Pp]assword: ?(su: |Password change has been aborted)`)
+
+// prompt says that nobody can answer, where the command has asked a question.
 func (r Result) prompt() string {
-	if !r.Failed && (!r.Alive || r.Ran < promptPause) {
+	if r.Alive && r.Ran < promptPause {
 		return ""
 	}
+	note := r.question()
+	if note == "" || containsAny(r.Command.Text, "|", "<") && hasInput(r.tree()) {
+		return ""
+	}
+	return note
+}
+
+// question is prompt for a command that nothing feeds input to.
+func (r Result) question() string {
+	const (
+		nobody = ", and nobody can answer it: stdin is empty"
+		answer = ". Use a flag such as -y, or pipe the answer in."
+		secret = "The command has asked for a password" + nobody +
+			" and there is no terminal. Use what it takes from scripts, such as a key, a token or a file, or tell the user."
+	)
 	text, ended := strings.CutSuffix(r.Output.Text, "\n")
 	line := text[strings.LastIndexByte(text, '\n')+1:]
-	if line == "" || len(line) > maxPrompt {
+	short := line != "" && len(line) <= maxPrompt
+	switch {
+	// What only prints may print a question that it does not ask.
+	case short && !ended && asking.MatchString(line) && (r.Failed || r.Alive || !r.onlyPrints()),
+		short && r.Failed && unanswered.MatchString(line):
+		return "The last line looks like a question" + nobody + answer
+	case r.Alive:
 		return ""
+	case r.Failed && (line == "EOFError" && strings.Contains(text, "getpass.py") || containsAny(text, "assword:") && noPassword.MatchString(text)):
+		return secret
+	case strings.Contains(text, "? ") && passedOver.MatchString(r.Output.Text) && !r.onlyPrints():
+		return "The output has a question that was left unanswered" + nobody + answer
+	case strings.Contains(r.Command.Text, "read") && readsAnswer(r.tree()):
+		return "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in."
 	}
-	if asks := !ended && asking.MatchString(line) || r.Failed && unanswered.MatchString(line); !asks || containsAny(r.Command.Text, "|", "<") && hasInput(r.tree()) {
-		return ""
+	return ""
+}
+
+// onlyPrints reports whether a command may do nothing but print.
+func (r Result) onlyPrints() bool {
+	tree := r.tree()
+	return tree == nil || judgedIn(tree, tree.Stmts) == ""
+}
+
+// readsAnswer reports whether a script surely calls read: at its top, where
+// nothing but words are printed and variables set in front of it in the same
+// chain. That of a nil script does not.
+func readsAnswer(tree *script.Tree) bool {
+	if tree == nil || slices.Contains(functions(tree), "read") {
+		return false
 	}
-	return "The last line looks like a question, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
+	for _, stmt := range tree.Stmts {
+		found := false
+		script.Conjuncts(stmt, func(s *syntax.Stmt) bool {
+			switch {
+			case script.Direct(s) && script.Calls(s.Cmd, "read"):
+				found = true
+			case !prints(s) && !script.Prepares(s):
+				found = false
+			}
+			return true
+		})
+		if found {
+			return true
+		}
+		if diverts(stmt) {
+			return false
+		}
+	}
+	return false
 }
 
 // hasInput reports whether something in a script reads from elsewhere than the

@@ -30,6 +30,9 @@ func TestPrompt(t *testing.T) {
 		{"return", "Press ENTER to continue", true},
 		{"python", ">>> ", true},
 		{"database", "app=> ", true},
+		{"npm", "Press ^C at any time to quit.\npackage name: (demo) ", true},
+		{"npm, with a path", "entry point: (src/index.js) ", true},
+		{"rm -i", "rm: remove regular file 'f'? ", true},
 
 		{"nothing", "", false},
 		{"a whole line", "Do you want to continue? [Y/n] \n", false},
@@ -51,7 +54,10 @@ func TestPrompt(t *testing.T) {
 				want = question
 			}
 			require.Equal(t, want, noteOn("x", 1, tt.output), "failed")
-			require.Empty(t, noteOn("x", 0, tt.output), "succeeded")
+			require.Equal(t, want, noteOn("x", 0, tt.output), "succeeded")
+			for _, command := range []string{"cat f", "printf '%s' \"$PROMPT\"", "grep -h name f | head -1", "x '"} {
+				require.NotContains(t, noteOn(command, 0, tt.output), "question", "it only prints, or nobody knows")
+			}
 
 			r := running("x", tt.output)
 			r.Reading = true
@@ -86,6 +92,61 @@ func TestPromptWithoutAnswer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, tt.want, noteOn(tt.command, 1, tt.output) == question)
+		})
+	}
+}
+
+const (
+	leftOut   = "The output has a question that was left unanswered, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
+	secret    = "The command has asked for a password, and nobody can answer it: stdin is empty and there is no terminal. Use what it takes from scripts, such as a key, a token or a file, or tell the user."
+	readEmpty = "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in."
+)
+
+// The outputs are those of real programs.
+func TestQuestionWithinTheOutput(t *testing.T) {
+	t.Parallel()
+	const getpass = "/usr/lib/python3.11/getpass.py:91: GetPassWarning: Can not control echo on the terminal.\n" +
+		"  passwd = fallback_getpass(prompt, stream)\nWarning: Password input may be echoed.\nPassword: Traceback (most recent call last):\n" +
+		"  File \"/usr/lib/python3.11/getpass.py\", line 69, in unix_getpass\n    old = termios.tcgetattr(fd)     # a copy to save\n" +
+		"termios.error: (25, 'Inappropriate ioctl for device')\n\nDuring handling of the above exception, another exception occurred:\n\n" +
+		"  File \"/usr/lib/python3.11/getpass.py\", line 148, in _raw_input\n    raise EOFError\nEOFError\n"
+	for _, tt := range []struct {
+		name, command string
+		code          int
+		output        string
+		want          string
+	}{
+		{"su", "su -c id", 1, "Password: su: Authentication failure\n", secret},
+		{"passwd", "passwd ada", 10, "New password: Password change has been aborted.\npasswd: Authentication token manipulation error\npasswd: password unchanged\n", secret},
+		{"getpass", "python3 login.py", 1, getpass, secret},
+		{"rm -i", "rm -i a b; ls", 0, "rm: remove regular file 'a'? rm: remove regular empty file 'b'? a\nb\n", leftOut},
+		{"mv -i", "mv -i a b && echo moved", 0, "mv: overwrite 'b'? moved\n", leftOut},
+		{"git add -p", "git add -p", 0, "@@ -1,2 +1,2 @@\n a\n-b\n+c\n(1/1) Stage this hunk [y,n,q,a,d,e,?]? \n", leftOut},
+		{"git checkout -p", "git checkout -p", 0, "(1/2) Discard this hunk from worktree [y,n,q,a,d,j,J,g,/,e,?]? \n", leftOut},
+		{"read -p, of which bash shows nothing", `read -p "Continue? [y/N] " x; [ "$x" = y ] || echo aborted`, 0, "aborted\n", readEmpty},
+		{"read after words", "printf 'Name: '\nread -r name; echo; echo Hello $name", 0, "Name: \nHello \n", readEmpty},
+		{"read that fails", "cd / && echo 'Go on?' && read -r x && deploy", 1, "Go on?\n", readEmpty},
+
+		{"su that succeeded", "su -c id", 0, "Password: su: warning\n", ""},
+		{"a log with a password", "./check", 1, "login: password: sudo: 3 attempts\n", ""},
+		{"a field that is called so", "./check", 1, "Password: too short\n", ""},
+		{"another EOFError", "python3 x.py", 1, "Traceback (most recent call last):\n  File \"x.py\", line 1\nEOFError\n", ""},
+		{"a log of rm -i", "grep -v x log", 0, "rm: remove regular file 'a'? a\n", ""},
+		{"answered", "yes | rm -i a; ls", 0, "rm: remove regular file 'a'? b\n", ""},
+		{"rm -i that failed", "rm a", 1, "rm: cannot remove 'a': Is a directory\n", ""},
+		{"read from a file", "read -r x < f; echo $x", 0, "a\n", ""},
+		{"read from a pipe", "ls | { read -r x; echo $x; }; true", 0, "a\n", ""},
+		{"read in a loop", "while read -r x; do echo $x; done", 0, "", ""},
+		{"read in a branch", "if [ -t 0 ]; then read -r x; fi", 0, "", ""},
+		{"read after a test", "[ -t 0 ] && read -r x; echo on", 0, "on\n", ""},
+		{"read that is not reached", "exit 0; read x", 0, "", ""},
+		{"a read of one's own", "read() { echo hi; }; read x", 0, "hi\n", ""},
+		{"a word", "echo read this", 0, "read this\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, noteOn(tt.command, tt.code, tt.output))
+			require.Empty(t, advice.Notes(running(tt.command, tt.output)), "it may go on")
 		})
 	}
 }

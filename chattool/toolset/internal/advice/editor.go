@@ -1,0 +1,117 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// noTerminal is what vim says when it begins without a terminal.
+const noTerminal = "Vim: Warning: "
+
+// editors are programs that wait for a person at a terminal.
+var editors = []string{"vi", "vim", "vim.tiny", "vim.basic", "nvim", "view", "vimdiff", "nano", "pico", "emacs", "joe", "mcedit"}
+
+// editor says that an editor waits for somebody who is not there.
+func (r Result) editor() string {
+	if r.Alive && r.Ran < promptPause || !r.Alive && !r.Failed {
+		return ""
+	}
+	name := "vim"
+	if !strings.Contains(r.Output.Text, noTerminal) {
+		if !r.Alive || !containsAny(r.Command.Text, editors...) {
+			return ""
+		}
+		if name = editorOf(r.tree()); name == "" {
+			return ""
+		}
+	}
+	note := "The editor " + name + " waits for a person at a terminal, and there is neither."
+	if r.Alive {
+		note += " End it with " + r.Tools.Signal + "."
+	}
+	return note + " Change files with sed, a script or a here-document instead, or with a tool for files."
+}
+
+// editorOf returns the editor that a script ends with, if that was given files
+// and no options: with those, it may work by itself. Input is a reason for it to
+// wait for something else.
+func editorOf(tree *script.Tree) string {
+	if tree == nil || hasInput(tree) {
+		return ""
+	}
+	name := ""
+	script.Conjuncts(tree.Stmts[len(tree.Stmts)-1], func(s *syntax.Stmt) bool {
+		call, ok := s.Cmd.(*syntax.CallExpr)
+		if !ok || !script.Plain(s) {
+			return false
+		}
+		called := script.CalledName(call)
+		if slices.Contains(editors, called) && !slices.ContainsFunc(call.Args[1:], func(w *syntax.Word) bool {
+			return strings.HasPrefix(w.Lit(), "-") || strings.HasPrefix(w.Lit(), "+")
+		}) {
+			name = called
+		}
+		return false // the last one is looked at
+	})
+	return name
+}
+
+// unedited says that nobody has edited the list of git rebase -i: commands run
+// with true as their editor, so that it succeeds and changes nothing.
+func (r Result) unedited() string {
+	code, ok := r.code()
+	text := r.Command.Text
+	if !ok || code != 0 || !strings.Contains(text, "rebase") || containsAny(text, "EDITOR", "VISUAL", "editor") {
+		return ""
+	}
+	tree := r.tree()
+	if tree == nil {
+		return ""
+	}
+	found := false
+	script.Walk(tree.Stmts, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok && script.Calls(call, "git") {
+			found = found || rebases(call.Args[1:])
+		}
+		return !found
+	})
+	if !found {
+		return ""
+	}
+	return "Nobody has edited the list of `git rebase -i`: the editor of commands is `true`, so every commit was picked as it was." +
+		" Set GIT_SEQUENCE_EDITOR to a command that edits the file, such as \"sed -i '2s/^pick/squash/'\", or use git reset --soft, or git commit --fixup and rebase -i --autosquash."
+}
+
+// rebases reports whether the arguments of git are those of a rebase whose list
+// somebody is to edit, and nothing else does.
+func rebases(args []*syntax.Word) bool {
+	words, _ := literals(args)
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		n := 1
+		if words[0] == "-C" || words[0] == "-c" {
+			n = 2
+		}
+		words = words[min(n, len(words)):]
+	}
+	if len(words) == 0 || words[0] != "rebase" {
+		return false
+	}
+	interactive := false
+	for _, w := range words[1:] {
+		switch {
+		case w == "--interactive", w == "--edit-todo":
+			interactive = true
+		case w == "--autosquash", strings.HasPrefix(w, "--exec"), w == "--abort", w == "--continue", w == "--skip", w == "--quit":
+			return false
+		case len(w) > 1 && w[0] == '-' && w[1] != '-':
+			if strings.ContainsRune(w, 'x') {
+				return false
+			}
+			interactive = interactive || strings.ContainsRune(w, 'i')
+		}
+	}
+	return interactive
+}
