@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// slice is how long one request of a client waits: proxies cut
-	// connections that are silent for 60 s, and some for 30.
+	// slice is how long one request of a client waits. Proxies cut connections
+	// that are silent for 60 s, and some already after 30 s.
 	slice = 25 * time.Second
-	// answerTime is how much longer than its wait a request may take.
+	// answerTime is how long a request may take beyond its wait.
 	answerTime = 10 * time.Second
 	// defaultRetry is the default of ClientOptions.Retry.
 	defaultRetry = 10 * time.Second
@@ -30,57 +30,60 @@ const (
 // ClientOptions configures [NewClient]. The zero value of every field is its
 // default.
 type ClientOptions struct {
-	// Token is the bearer token that the handler wants, "" for none.
+	// Token is the bearer token that the handler wants; "" sends none.
 	Token string
 	// Header is added to every request, for a handler whose Authorize wants
-	// something else than a token.
+	// something other than a token.
 	Header http.Header
-	// TLS configures the connections of an https URL: a certificate authority
-	// of one's own, a client certificate.
+	// TLS configures the connections of an https URL, for example with your
+	// own certificate authority or a client certificate.
 	TLS *tls.Config
-	// Transport carries the requests instead of a transport of the client's
-	// own, which leaves TLS and a unix URL to it.
+	// Transport carries the requests instead of the client's own transport.
+	// TLS and the socket of a unix URL are then up to Transport.
 	Transport http.RoundTripper
-	// Retry is for how long a call that gets no answer is tried again: 10 s
-	// by default; a negative one is no retry. The context of the call ends it too.
+	// Retry is how long a call repeats its request while it gets no answer:
+	// 10 s by default; a negative number is no retry. The end of the call's
+	// context ends the retries too.
 	Retry time.Duration
-	// Logger gets a line for each attempt that failed; nil logs nothing.
+	// Logger gets a line for each failed attempt; nil logs nothing.
 	Logger *slog.Logger
 }
 
-// Client is a [procmgr.Host] whose processes run where the handler is. It is
-// safe for concurrent use.
+// Client is a [procmgr.Host] whose processes run on the machine of the handler.
+// It is safe for concurrent use.
 //
-// It asks again where an answer is lost, and nothing runs twice for that. Where
+// If an answer is lost, the client asks again, and still nothing runs twice. If
 // the server was restarted since a Start was sent, or never answers it, the
-// error is [procmgr.ErrUnknown] and the Output has the process's ID. Output and
-// Signal of a process that was started before the restart match both
-// [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. Errors match the sentinels of
-// procmgr as those of the Host behind the handler do; what the handler itself
-// turns away, for its credentials or its Host, is [procmgr.ErrRefused].
+// error is [procmgr.ErrUnknown] and the Output has the process's ID. If the
+// server was restarted since a process was started, Output and Signal of that
+// process match both [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. Errors
+// match the sentinels of procmgr as those of the Host behind the handler do. If
+// the handler itself refuses a request, for its credentials or its Host, the
+// error is [procmgr.ErrRefused].
 //
-// A wait that takes longer than 25 s takes several requests. It is one wait
-// nevertheless: what is printed between two of them is not missed.
+// A wait that takes longer than 25 s takes several requests. It is still one
+// wait: it does not miss output that is printed between two of them.
 type Client struct {
 	base      string // URL without a slash at its end
 	token     string
 	header    http.Header
 	transport http.RoundTripper
-	own       *http.Transport // transport, where it is the client's own
+	own       *http.Transport // the same as transport; nil if ClientOptions gave it
 	retry     time.Duration
 	slice     time.Duration
 	log       *slog.Logger
 	seen      instances
 	shells    shells
-	all       manager // every chat's
+	all       manager // the host's view of all chats
 }
 
 var _ procmgr.Host = (*Client)(nil)
 
 // NewClient returns a Client of the handler at a URL: http://HOST:PORT/PREFIX,
-// https://…, or unix:///PATH for a socket. It makes no connection. A URL that
-// cannot be used is [procmgr.ErrInvalid], and so is a Token that no header can
-// carry. The URL must hold no credentials, since URLs end up in logs.
+// https://…, or unix:///PATH for a socket. It makes no connection. If the URL
+// cannot be used, or no header can carry the Token, the error is
+// [procmgr.ErrInvalid]. The URL must hold no credentials, because URLs end up
+// in logs.
 func NewClient(target string, opts *ClientOptions) (*Client, error) {
 	c, err := newClient(target, opts)
 	if err != nil {
@@ -96,7 +99,7 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 	}
 	u, err := url.Parse(target)
 	if err != nil {
-		// The error of url.Parse quotes the URL, and what may be in it.
+		// The error of url.Parse quotes the URL, which may have credentials.
 		return nil, xerrors.Errorf("the URL cannot be read: %w", procmgr.ErrInvalid)
 	}
 	if strings.ContainsFunc(o.Token, unicode.IsControl) {
@@ -143,8 +146,8 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// newTransport returns a transport that holds few connections for long: idle
-// ones are what proxies cut without saying so.
+// newTransport returns a transport that keeps few idle connections, and those
+// not for long: proxies cut idle connections without telling the client.
 func newTransport(config *tls.Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -156,13 +159,13 @@ func newTransport(config *tls.Config) *http.Transport {
 		IdleConnTimeout:       20 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true,
-		// A connection that died in silence must not swallow the next attempts.
+		// A connection that died silently must not swallow the next attempts.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
 
-// Close closes the connections that no call is using. The processes go on, and
-// so may the client.
+// Close closes the idle connections of the client's own transport. The processes
+// go on, and the client can still be used.
 func (c *Client) Close() error {
 	if c.own != nil {
 		c.own.CloseIdleConnections()
@@ -170,8 +173,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Start implements [procmgr.Manager]. What the host itself starts belongs to no
-// chat.
+// Start implements [procmgr.Manager]. The process belongs to no chat.
 func (c *Client) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	return c.all.Start(ctx, req)
 }
@@ -189,19 +191,20 @@ func (c *Client) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 	return c.all.Signal(ctx, id, sig)
 }
 
-// Chat implements [procmgr.Host]. A chat's ID is as [procmgr.Local] has it.
+// Chat implements [procmgr.Host]. The rules for a chat's ID are those of
+// [procmgr.Local].
 func (c *Client) Chat(id string) procmgr.Manager {
 	return &manager{c: c, chat: id, isChat: true}
 }
 
-// A manager is a Client as the host or one of its chats sees it.
+// A manager is the view of a Client that the host or one chat has.
 type manager struct {
 	c      *Client
 	chat   string
 	isChat bool
 }
 
-// check fails closed: a chat without a name is not the host.
+// check fails if the chat has no valid ID: such a chat must not act as the host.
 func (m *manager) check() error {
 	if m.isChat {
 		return checkChat(m.chat)
@@ -271,14 +274,14 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 	return m.explain(id, answer, err)
 }
 
-// errMixedUp is the error of an answer that is for somebody else.
+// errMixedUp is the error of an answer that is meant for another caller.
 var errMixedUp = xerrors.New("the answer is about another process or chat: does something in between cache, or change the header " + headerChat + "?")
 
 // processPath returns the path of an endpoint of one process.
 func processPath(id, endpoint string) string {
 	escaped := url.PathEscape(id)
 	if strings.Trim(id, ".") == "" {
-		escaped = strings.ReplaceAll(id, ".", "%2E") // or it is a path
+		escaped = strings.ReplaceAll(id, ".", "%2E") // otherwise "." and ".." change the path
 	}
 	return "/" + escaped + "/" + endpoint
 }

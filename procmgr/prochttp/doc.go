@@ -1,8 +1,8 @@
-// Package prochttp lets processes run on another machine: [NewHandler] serves
-// any [procmgr.Host] over HTTP, and [Client] is a Host whose processes run
-// where the handler is. So the tools, and everything else that takes a
-// Manager, work there as they do here, and a client of a handler of a client is
-// a Host like any other.
+// Package prochttp runs processes on another machine. [NewHandler] serves any
+// [procmgr.Host] over HTTP. [Client] is a Host whose processes run on the
+// machine of the handler. So the tools, and everything else that takes a
+// Manager, work through a Client as they do locally. A client of a handler that
+// serves another client is a Host like any other.
 //
 //	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: token, Hosts: []string{"build.example"}})
 //	…
@@ -11,38 +11,40 @@
 //
 // # What the network must not change
 //
-// A command runs once. Every start has an ID, which the client chooses where its
-// caller does not, so that an answer that is lost can be asked for again. A start
-// says which server it is for; one that was restarted runs nothing, and the
-// error is [procmgr.ErrUnknown]. A signal has a key and is sent once.
+// A command runs once. Every start has an ID, so that the client can ask again
+// if an answer is lost. If the caller gives no ID, the client chooses one. A
+// start names the server that it is for. If that server was restarted, the new
+// one runs nothing, and the error is [procmgr.ErrUnknown]. A signal has a key
+// and is sent once.
 //
-// Output is the same, byte for byte, as the Host behind the handler gave it.
-// Errors match the same sentinels.
+// Output is the same, byte for byte, as the output of the Host behind the
+// handler. Errors match the same sentinels.
 //
-// A caller that goes away frees what it held on the server. It stops no
-// process: who wants that calls Signal with the ID that it chose, which works
-// also where the start's answer never came, and where the start itself comes
-// later.
+// A caller that goes away frees its resources on the server. It stops no
+// process. To stop a process, call Signal with the ID that the caller chose.
+// This also works if the answer to the start never came, and if the start
+// itself arrives later.
 //
 // # Security
 //
-// Whoever may call a handler runs commands. Nobody may unless the options say
-// so: a bearer token, or Authorize, whose [Scope] binds a caller to its chats,
-// or a socket of [ListenUnix]. Requests of browsers are refused. The handler
-// does no TLS by itself: http.Server does, or a proxy in front of it.
+// A caller of a handler runs commands. Nobody may call it unless the options
+// say so: by a bearer token, by Authorize, whose [Scope] binds a caller to its
+// chats, or by Insecure, for a socket of [ListenUnix]. Requests of browsers are
+// refused. The handler itself does no TLS: http.Server does it, or a proxy in
+// front of it.
 //
-// Chats are kept apart by this interface, not by the system: commands that run
+// This interface keeps chats apart, but the system does not: commands that run
 // as one user can read each other's files and environment. docs/security.md
 // says who is trusted with what.
 //
 // # The wire
 //
 // docs/protocol.md describes every request and answer, for clients in other
-// languages. It also says which limits of a reverse proxy matter.
+// languages. It also lists the limits of a reverse proxy that matter.
 //
 // # Platforms
 //
 // Handler and client run everywhere; ListenUnix needs a Unix with flock. To test
-// against them, serve a Local with [net/http/httptest] and run the suite of
-// [github.com/toolproc/toolproc/procmgr/proctest].
+// your code against them, serve a Local with [net/http/httptest] and run the
+// suite of [github.com/toolproc/toolproc/procmgr/proctest].
 package prochttp

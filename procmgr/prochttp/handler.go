@@ -26,45 +26,47 @@ const (
 )
 
 const (
-	// maxHeader bounds a request's header in bytes, whatever the server's own
-	// limit is.
+	// maxHeader is the limit of a request's header in bytes, whatever limit
+	// the server itself has.
 	maxHeader = 32 << 10
-	// deadline is how long a request may take to be read and its answer to be
-	// written, beside what it waits.
+	// deadline is how long a request may take to be read, and its answer to be
+	// written, beyond its wait.
 	deadline = 30 * time.Second
 )
 
-// HandlerOptions configures [NewHandler]. Of Authorize, Token and Insecure
-// exactly one has to be set: whoever may call the handler runs commands.
+// HandlerOptions configures [NewHandler]. Set exactly one of Authorize, Token
+// and Insecure, because a caller of the handler runs commands.
 type HandlerOptions struct {
-	// Authorize says for which chats a request may act. An error is answered
-	// with 401; its text stays here, in the log. It is asked at every
-	// request, and several at a time.
+	// Authorize returns the Scope of the caller. If it returns an error, the
+	// answer is 401; the text of the error goes to the log only. The handler
+	// calls it at every request, from several goroutines at a time.
 	Authorize func(*http.Request) (Scope, error)
-	// Token is the bearer token of a caller that is trusted with every chat
-	// and as the host. Never give it to a command. Whoever has few chats to
-	// serve, or callers that do not trust each other, sets Authorize.
+	// Token is the bearer token of a caller that may act for every chat and as
+	// the host. Never give it to a command. Set Authorize instead if a caller
+	// needs only few chats, or if callers do not trust each other.
 	Token string
-	// Insecure lets everybody in who can reach the handler. It is for a
-	// socket of [ListenUnix], and for middleware that has already decided.
+	// Insecure lets in every caller that can reach the handler. It is for a
+	// socket of [ListenUnix], and for middleware that has already checked the
+	// caller.
 	Insecure bool
 
 	// Hosts are the names, without port, that a request's Host may have
-	// besides "localhost" and IP addresses. Anything else is refused: a web
-	// page can have its own name point to this machine.
+	// besides "localhost" and IP addresses. Any other Host is refused, because
+	// a web page can let its own name point to this machine.
 	Hosts []string
 
-	// MaxBody bounds a request's body in bytes: 1 MiB by default; a negative
-	// number is no limit.
+	// MaxBody is the limit of a request's body in bytes: 1 MiB by default; a
+	// negative number is no limit.
 	MaxBody int64
-	// MaxWaiters bounds the calls that wait at a time, each of which holds a
-	// connection and some 30 KiB: 4,096 by default; a negative number is no
-	// limit.
+	// MaxWaiters is the limit of calls that wait at a time: 4,096 by default;
+	// a negative number is no limit. Each of them holds a connection and some
+	// 30 KiB.
 	MaxWaiters int
 
-	// Context ends when the server is about to: waits are then answered at
-	// once with what there is, and nothing is started any more. nil never
-	// ends. http.Server.Shutdown returns soon after it has ended.
+	// Context tells the handler, when it ends, that the server is about to
+	// end. The handler then answers waits at once with the output so far, and
+	// starts nothing any more. http.Server.Shutdown returns soon after
+	// that. nil is a context that never ends.
 	Context context.Context
 	// Logger gets one line for each request, with chat_id and process_id; nil
 	// logs nothing. No line has a command, its output, a credential or a
@@ -72,9 +74,9 @@ type HandlerOptions struct {
 	Logger *slog.Logger
 }
 
-// A Scope is what a caller may do.
+// A Scope says what a caller may do.
 type Scope struct {
-	// Chats reports whether the caller may act for a chat; nil is for none.
+	// Chats reports whether the caller may act for a chat; nil allows none.
 	Chats func(chatID string) bool
 	// Host lets the caller act as the host itself, without a chat: it sees
 	// and ends the processes of all chats.
@@ -85,7 +87,7 @@ type Scope struct {
 type handler struct {
 	host     procmgr.Host
 	opts     HandlerOptions
-	token    [sha256.Size]byte // of opts.Token
+	token    [sha256.Size]byte // hash of opts.Token
 	instance string
 	deadline time.Duration
 	log      *slog.Logger
@@ -93,15 +95,15 @@ type handler struct {
 	signals  signals
 }
 
-// NewHandler returns a handler that serves h to [Client]. It fails where the
+// NewHandler returns a handler that serves h to [Client]. It fails if the
 // options do not say who may use it, or contradict each other.
 //
 // Its endpoints are at the root of its URL; [http.StripPrefix] moves them. It
-// sets the deadlines of its connections itself, so that a server's ReadTimeout
-// and WriteTimeout can be short; middleware that wraps the ResponseWriter needs
-// an Unwrap method for that, see [http.ResponseController]. The handler is done
-// with every request when it returns, except for waits that a client means to
-// go on with, which end 2 s later where it does not.
+// sets the deadlines of its connections itself, so a server's ReadTimeout and
+// WriteTimeout can be short. For that, middleware that wraps the ResponseWriter
+// needs an Unwrap method, see [http.ResponseController]. When the handler
+// returns, it is done with the request. Only a wait that the client may
+// continue goes on; it ends 2 s later if the client does not continue it.
 func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 	var o HandlerOptions
 	if opts != nil {
@@ -156,7 +158,7 @@ func (o HandlerOptions) check() error {
 	return nil
 }
 
-// A request is one request on its way through the handler.
+// A request is one HTTP request in the handler.
 type request struct {
 	*http.Request
 	h        *handler
@@ -164,7 +166,7 @@ type request struct {
 	chat     string
 	endpoint string
 	manager  procmgr.Manager
-	id       string // of the process, where the request is about one
+	id       string // of the process, if the request is about one
 
 	status int
 	code   code
@@ -193,7 +195,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// route returns what serves a request's endpoint, or answers it.
+// route returns the function that serves a request's endpoint. If there is
+// none, it answers the request and returns nil.
 func (q *request) route() func() {
 	path := q.URL.EscapedPath()
 	var method string
@@ -232,8 +235,8 @@ func (q *request) route() func() {
 	return serve
 }
 
-// health answers whoever asks that the server is there. A start's client learns
-// from it which instance it talks to.
+// health answers that the server is there. A client that starts a command
+// learns the instance of the server from it.
 func (q *request) health() {
 	if q.h.opts.Context.Err() != nil {
 		q.fail(failure{Code: codeClosed, Detail: "the server is shutting down"})
@@ -244,7 +247,8 @@ func (q *request) health() {
 	}{"ok"})
 }
 
-// mayHaveBegun is what may be told of a process whose start went wrong.
+// mayHaveBegun returns the little that is known of a process whose start went
+// wrong, or nil if the request is no start with an ID.
 func (q *request) mayHaveBegun() *procmgr.Output {
 	if q.endpoint != "start" || q.id == "" {
 		return nil
@@ -253,8 +257,9 @@ func (q *request) mayHaveBegun() *procmgr.Output {
 }
 
 // extend gives the connection time for a wait and for the answer after it. The
-// read deadline matters too: when it passes, net/http takes the caller for gone.
-// A ResponseWriter that hides its connection keeps the server's own deadlines.
+// read deadline matters too: when it passes, net/http assumes that the caller
+// is gone. If a ResponseWriter hides its connection, the server's own deadlines
+// stay.
 func (q *request) extend(wait time.Duration) {
 	until := time.Now().Add(wait + q.h.deadline)
 	c := http.NewResponseController(q.w)
@@ -265,7 +270,7 @@ func (q *request) extend(wait time.Duration) {
 // fail answers with an error.
 func (q *request) fail(f failure) {
 	if q.status != 0 {
-		return // a panic after the answer
+		return // the handler panicked after the answer
 	}
 	status, message := f.Code.status()
 	f.Message = message
@@ -290,7 +295,7 @@ func (q *request) failWith(err error, result *procmgr.Output) {
 	q.fail(f)
 }
 
-// answer writes a whole answer.
+// answer writes a complete answer.
 func (q *request) answer(status int, body any) {
 	data, err := encode(body)
 	if err != nil {
@@ -302,10 +307,10 @@ func (q *request) answer(status int, body any) {
 	header.Set("Content-Length", strconv.Itoa(len(data)))
 	q.extend(0)
 	q.w.WriteHeader(status)
-	_, _ = q.w.Write(data) // the caller asks again
+	_, _ = q.w.Write(data) // a caller that gets no answer asks again
 }
 
-// logTo writes the access log.
+// logTo writes the line of the request to the log.
 func (q *request) logTo(log *slog.Logger, took time.Duration) {
 	const gone = 499 // a caller that went away
 	status, level := q.status, slog.LevelInfo
@@ -336,5 +341,5 @@ func (q *request) logTo(log *slog.Logger, took time.Duration) {
 	log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// clip bounds what a caller chose, for a log.
+// clip limits the length of a caller's text in a log.
 func clip(s string) string { return s[:min(len(s), maxChat)] }
