@@ -24,22 +24,22 @@ import (
 )
 
 const (
-	// firstPause is the pause after a first failure, about; it doubles up to
-	// lastPause.
+	// firstPause is about the length of the pause after the first failure.
+	// Each later pause is twice as long, up to lastPause.
 	firstPause = 50 * time.Millisecond
 	lastPause  = 2 * time.Second
-	// progress is how long an attempt must have been going for its end to be
-	// the doing of a proxy that cuts what is silent.
+	// progress is the shortest time after which the end of an attempt counts
+	// as the cut of a proxy that ends silent connections.
 	progress = 3 * time.Second
-	// maxAnswer bounds an answer in bytes.
+	// maxAnswer is the limit of an answer in bytes.
 	maxAnswer = 256 << 20
-	// askFirst is the length of a body in bytes over which the server is asked
-	// whether it wants it: a connection that it closes while the body is being
-	// written loses the answer.
+	// askFirst is a length in bytes. Before the client sends a longer body, it
+	// asks the server whether it wants that body: if the server closes a
+	// connection while the client writes the body, the answer is lost.
 	askFirst = 256 << 10
 )
 
-// A call is one call of a Manager on its way to the server.
+// A call is one call of a Manager that goes to the server.
 type call struct {
 	manager  *manager
 	id       string
@@ -48,22 +48,22 @@ type call struct {
 	query    string
 	body     []byte
 	wait     time.Duration // how long the server may wait before it answers
-	instance string        // which server is meant; "": any
+	instance string        // the instance of the server that is meant; "": any
 	key      string        // of a signal
-	prepare  func()        // called before each attempt, to wait for less than before it; nil: nothing
+	prepare  func()        // called before each attempt, to wait only for the time that is left; nil: not called
 
-	// mayHaveArrived is set once an attempt without an answer may have
-	// reached the server.
+	// mayHaveArrived is set once an attempt got no answer but may have reached
+	// the server.
 	mayHaveArrived bool
 }
 
-// An answer is what the server said.
+// An answer is the server's answer to a call.
 type answer struct {
 	status   int
 	instance string
 	waiting  bool
 	body     []byte
-	failure  failure // of an error
+	failure  failure // set if the answer is an error
 }
 
 // output reads an answer that is an Output.
@@ -78,13 +78,13 @@ func (a *answer) output(m *manager, id string) (procmgr.Output, error) {
 	return out, nil
 }
 
-// isOf reports whether a process is the one that was asked for.
+// isOf reports whether p is the process with an ID, in the manager's chat.
 func (m *manager) isOf(p procmgr.Process, id string) bool {
 	return p.ID == id && (!m.isChat || p.ChatID == m.chat)
 }
 
-// explain adds to "not found" that the server has been restarted since the
-// process was started on it. answer is the one that says so.
+// explain replaces "not found" by restartedError if the answer comes from
+// another server than the one to which the process was sent.
 func (m *manager) explain(id string, answer *answer, err error) error {
 	if answer != nil && errors.Is(err, procmgr.ErrNotFound) && m.c.seen.elsewhere(m.chat, id, answer.instance) {
 		return restartedError{}
@@ -92,9 +92,9 @@ func (m *manager) explain(id string, answer *answer, err error) error {
 	return err
 }
 
-// A restartedError is the error of a process that was sent to a server which is
-// another one by now. The process is not found, and it is unknown whether its
-// command has run.
+// A restartedError is the error of a process whose server was replaced by
+// another one. The new server does not have the process, and it is unknown
+// whether its command has run.
 type restartedError struct{}
 
 func (restartedError) Error() string {
@@ -109,16 +109,17 @@ func (restartedError) Is(target error) bool {
 type lostError struct {
 	cause   error
 	sent    bool // the server may have seen it
-	absent  bool // what is in between says that it reached no server
+	absent  bool // a proxy says that the attempt reached no server
 	timeout bool // the attempt took too long
-	final   bool // the next one would fare no better
+	final   bool // a repeat would fail in the same way
 }
 
 func (e *lostError) Error() string { return "the server cannot be reached: " + e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
-// call sends a request until it is answered. An error of the server comes with
-// the answer; an error without an answer is the connection's or ctx's.
+// call sends a request until it is answered. If the server answers with an
+// error, call returns the answer too; an error without an answer comes from the
+// connection or from ctx.
 func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 	giveUp := time.Now().Add(c.retry)
 	pause := firstPause
@@ -137,8 +138,8 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 		case errors.As(err, &lost):
 			what.mayHaveArrived = what.mayHaveArrived || lost.sent
 			if lost.timeout && c.own != nil {
-				// The connection has died in silence, and most likely so have
-				// those that lie idle beside it.
+				// The connection has died silently, and most likely the idle
+				// connections beside it have died too.
 				c.own.CloseIdleConnections()
 			}
 		case err != nil:
@@ -155,8 +156,8 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 		took := time.Since(began)
 		if lost != nil && lost.sent && !lost.timeout && !lost.absent &&
 			what.prepare != nil && what.wait > 0 && took >= progress {
-			// A wait was cut; the server is there. What is left of the wait
-			// bounds how often.
+			// A proxy cut the wait; the server is there. This can happen
+			// only until the time of the wait is used up.
 			giveUp, pause = time.Now().Add(c.retry), firstPause
 		}
 		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
@@ -182,7 +183,7 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 	}
 }
 
-// permanent reports whether trying again cannot help.
+// permanent reports whether a repeat cannot help.
 func permanent(err error) bool {
 	var (
 		lost      *lostError
@@ -199,10 +200,11 @@ func permanent(err error) bool {
 		errors.As(err, &verify) || errors.As(err, &plain)
 }
 
-// errLate is why an attempt is given up.
+// errLate is the cause of an attempt that ended because its time was up.
 var errLate = xerrors.New("no answer in time")
 
-// attempt sends a request once. A *lostError may be tried again.
+// attempt sends a request once. If it returns a *lostError, the caller may try
+// again.
 func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, what.wait+answerTime, errLate)
 	defer cancel()
@@ -216,8 +218,8 @@ func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
 		return nil, err
 	}
 	lose := func(cause error) *lostError {
-		// A transport that is not the client's own may tell nothing of its
-		// connections: it is taken to have sent what it was given.
+		// A transport that is not the client's own may not report its
+		// connections. The client then assumes that it has sent the request.
 		sent := got.Load() || c.own == nil && !asked.Load()
 		lost := &lostError{cause: cause, sent: sent, timeout: errors.Is(context.Cause(ctx), errLate)}
 		if lost.timeout {
@@ -229,7 +231,7 @@ func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
 	if err != nil {
 		var outer *url.Error
 		if errors.As(err, &outer) {
-			err = outer.Err // what it adds is the URL
+			err = outer.Err // url.Error adds only the URL
 		}
 		return nil, lose(err)
 	}
@@ -262,8 +264,8 @@ func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
 	return a, nil
 }
 
-// stranger is the error of an answer that no handler gave, or that something in
-// between has changed.
+// stranger returns the error of an answer that does not come from a handler, or
+// that something between client and handler has changed.
 func (c *Client) stranger(a *answer, lose func(error) *lostError) error {
 	status := strconv.Itoa(a.status) + " " + http.StatusText(a.status)
 	switch {
@@ -272,7 +274,7 @@ func (c *Client) stranger(a *answer, lose func(error) *lostError) error {
 		lost.absent = a.status == http.StatusBadGateway || a.status == http.StatusServiceUnavailable
 		return lost
 	case a.status < 300:
-		// A handler may stand behind what drops its headers.
+		// A handler may have answered, and a proxy may have dropped its headers.
 		lost := lose(xerrors.Errorf("the answer has no header %s: is the URL right, and does everything in between pass headers on?", headerInstance))
 		lost.final = true
 		return lost
@@ -282,7 +284,7 @@ func (c *Client) stranger(a *answer, lose func(error) *lostError) error {
 	return xerrors.Errorf("something answered %s that is no toolproc server: is the URL right?", status)
 }
 
-// request makes a request of a call.
+// request makes the HTTP request of a call.
 func (c *Client) request(ctx context.Context, what *call) (*http.Request, error) {
 	target := c.base + what.path
 	if what.query != "" {

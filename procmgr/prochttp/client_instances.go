@@ -2,15 +2,15 @@ package prochttp
 
 import "sync"
 
-// maxSent is how many process IDs a client remembers: as many as a Local has
-// tombstones.
+// maxSent is the number of process IDs that a client remembers. It is the
+// number of tombstones that a Local keeps.
 const maxSent = 16384
 
-// instances remember which server each process ID was sent to. A server that
-// was restarted knows none of them, and would run a command again.
+// instances remembers to which server each process ID was sent. A server that
+// was restarted knows none of the IDs, and would run a command again.
 type instances struct {
-	mu      sync.Mutex // guards what follows
-	current string     // the one that answered last
+	mu      sync.Mutex // guards the fields below
+	current string     // the instance that answered last
 	asked   map[processKey]sentTo
 	order   []processKey // a ring, once it is full
 	next    int
@@ -18,15 +18,16 @@ type instances struct {
 
 type processKey struct{ chat, id string }
 
-// sentTo is where an ID was sent.
+// sentTo says to which server an ID was sent.
 type sentTo struct {
 	instance string
 	place    int  // in order
-	shared   bool // by more than one call: none of them knows what the others did
+	shared   bool // several calls sent the ID: none of them knows what the others did
 }
 
-// claim returns where an ID was sent, or remembers that it goes to the server
-// that answered last. The instance is "" where none has answered yet.
+// claim returns the server to which an ID was sent. If the ID is new, claim
+// remembers that it goes to the server that answered last. The instance is "" if
+// no server has answered yet.
 func (s *instances) claim(chat, id string) (instance string, asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +47,7 @@ func (s *instances) claim(chat, id string) (instance string, asked bool) {
 	if len(s.order) < maxSent {
 		s.order = append(s.order, key)
 	} else {
-		// One that was forgotten, and sent again, has a newer place.
+		// If the oldest ID was forgotten and sent again, it has a newer place.
 		if oldest := s.order[s.next]; s.asked[oldest].place == s.next && oldest != key {
 			delete(s.asked, oldest)
 		}
@@ -56,8 +57,8 @@ func (s *instances) claim(chat, id string) (instance string, asked bool) {
 	return s.current, false
 }
 
-// move remembers that an ID goes to another server after all. It reports false
-// where another call may have sent it to the first one.
+// move remembers that an ID goes to another server. It reports false if another
+// call may have sent the ID to the first server.
 func (s *instances) move(chat, id, instance string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +72,8 @@ func (s *instances) move(chat, id, instance string) bool {
 	return true
 }
 
-// forget forgets an ID under which nothing was sent, or nothing ran, unless
-// another call may have sent it.
+// forget forgets an ID that was not sent, or under which nothing ran. It does
+// nothing if another call may have sent the ID.
 func (s *instances) forget(chat, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +82,7 @@ func (s *instances) forget(chat, id string) {
 	}
 }
 
-// answered remembers who answered.
+// answered remembers the instance that answered last.
 func (s *instances) answered(instance string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

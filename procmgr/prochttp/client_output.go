@@ -10,8 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// output reads what a process has printed. It waits in slices. state is what
-// the caller knows of the process, or "".
+// output reads the output of a process. It waits in slices. state is the last
+// state of the process that the caller has seen, or "".
 func (m *manager) output(ctx context.Context, id string, req procmgr.OutputRequest, state procmgr.State) (procmgr.Output, error) {
 	if err := m.check(); err != nil {
 		return procmgr.Output{}, err
@@ -33,9 +33,9 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		c.prepare = func() {
 			left := max(req.Wait-time.Since(began), 0)
 			if query.WaitID != "" && (req.Wait > 0 || query.State != "") {
-				// The server holds the wait, and its end has to be asked for,
-				// also if its time is up by now. A request without a wait would
-				// read from another end: the one that there is by now.
+				// The server holds the wait, and this asks for its end, even if
+				// the time is up by now. A request without a wait would not use
+				// it: a From beyond the end would then mean the end by now.
 				left = max(left, time.Millisecond)
 				query.Left = left
 			}

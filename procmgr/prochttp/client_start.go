@@ -11,20 +11,20 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// maxRestarts is how many servers in a row may turn out to be new ones.
+// maxRestarts is how many servers in a row a start may meet that are new ones.
 const maxRestarts = 5
 
-// A starting is a start on its way.
+// A starting is a start that the client is sending.
 type starting struct {
 	*manager
 	req   procmgr.StartRequest // with an ID
 	until time.Time            // the end of its wait
 	call  *call
-	asked bool // the ID was sent before, by another call
+	asked bool // another call has sent the ID before
 }
 
-// start starts a command under an ID, its caller's or one of its own, so that
-// it can ask again for an answer that was lost.
+// start starts a command. If the caller gives no ID, start chooses one, so that
+// it can ask again if an answer is lost.
 func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return procmgr.Output{}, err
@@ -46,12 +46,12 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	}
 	out, err := s.wait(ctx, answer)
 	if own {
-		out.Attached = false // an attempt of this call is no other call
+		out.Attached = false // it has found only an attempt of this call
 	}
 	return out, err
 }
 
-// newStarting makes the call of a start, and finds out which server it is for.
+// newStarting makes the call of a start, and finds the server that it is for.
 func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*starting, error) {
 	s := &starting{manager: m, req: req, until: time.Now().Add(req.Wait)}
 	body, err := newStartBody(req)
@@ -75,13 +75,13 @@ func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*s
 	return s, nil
 }
 
-// instanceFor returns which server a start is meant for. asked reports that the
-// ID was sent before.
+// instanceFor returns the server that a start is meant for. asked reports
+// whether the ID was sent before.
 func (c *Client) instanceFor(ctx context.Context, chat, id string) (instance string, asked bool, err error) {
 	if instance, asked = c.seen.claim(chat, id); instance != "" {
 		return instance, asked, nil
 	}
-	// The first call of all: a start that names nobody could run twice.
+	// No server has answered yet: a start without an instance could run twice.
 	if _, err := c.call(ctx, &call{manager: &c.all, method: http.MethodGet, path: pathHealth}); err != nil {
 		return "", false, err
 	}
@@ -89,12 +89,12 @@ func (c *Client) instanceFor(ctx context.Context, chat, id string) (instance str
 	return instance, asked, nil
 }
 
-// errTurns is the error of a start that meets a new server each time.
+// errTurns is the error of a start that meets a new server at each attempt.
 var errTurns = xerrors.Errorf("each of %d servers in a row was another one, and nothing was started: do several take turns behind one URL?", maxRestarts)
 
-// send sends a start until it is answered. It moves on to a new server as long
-// as nothing can have run under the ID, neither there nor where the client
-// believed to be.
+// send sends a start until it is answered. It moves on to a new server only
+// while nothing can have run under the ID, neither on the new server nor on the
+// one that the client meant.
 func (s *starting) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
 		answer, err := s.c.call(ctx, s.call)
@@ -107,13 +107,14 @@ func (s *starting) send(ctx context.Context) (*answer, error) {
 	return nil, errTurns
 }
 
-// begun is what is known of a process that may have begun.
+// begun returns an Output for a process that may have begun, with its ID and
+// its chat.
 func (s *starting) begun() procmgr.Output {
 	return procmgr.Output{Process: procmgr.Process{ID: s.req.ID, ChatID: s.chat}}
 }
 
-// failed returns what is known of a start that ended with an error: the Output
-// has an ID if the command may have begun. answer is nil if there was none.
+// failed returns the Output and the error of a start that failed. The Output has
+// an ID if the command may have begun. answer is nil if no answer came.
 func (s *starting) failed(ctx context.Context, answer *answer, err error) (procmgr.Output, error) {
 	switch {
 	case answer != nil && answer.failure.Code == codeRestarted:
@@ -129,20 +130,20 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 		s.c.seen.forget(s.chat, s.req.ID)
 		return procmgr.Output{}, err
 	case errors.Is(err, procmgr.ErrConflict):
-		return procmgr.Output{}, err // it is every attempt's, and an earlier call's too
+		return procmgr.Output{}, err // it holds for every attempt, and for an earlier call too
 	case !s.call.mayHaveArrived && answer != nil && !errors.Is(err, procmgr.ErrRefused):
-		return procmgr.Output{}, err // the server knows nothing of an earlier call either
+		return procmgr.Output{}, err // the server does not know of an earlier call either
 	case !s.call.mayHaveArrived && answer != nil, ctx.Err() != nil:
-		return s.begun(), err // an earlier call may have started it, or an earlier attempt
+		return s.begun(), err // an earlier call or attempt may have started it
 	case answer != nil:
-		// It says nothing of the attempt before it.
+		// The answer says nothing about the attempt before it.
 		_, message := answer.failure.Code.status()
 		return s.begun(), xerrors.Errorf("an attempt got no answer, and the next one this: %s: %w", message, procmgr.ErrUnknown)
 	}
 	return s.begun(), unknown(err)
 }
 
-// wait reads the answer of a start, and waits for what is left of its time.
+// wait reads the answer of a start, and waits for the rest of its time.
 func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, error) {
 	out, err := answer.output(s.manager, s.req.ID)
 	if err != nil {
@@ -158,7 +159,7 @@ func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, er
 	}
 	more.Attached = out.Attached
 	if errors.Is(err, procmgr.ErrNotFound) {
-		err = unknown(err) // it was there
+		err = unknown(err) // the process was there before
 	}
 	return more, err
 }

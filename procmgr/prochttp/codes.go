@@ -13,8 +13,9 @@ import (
 // A code names the reason of an error on the wire.
 type code string
 
-// The codes that stand for an error of a Host, in the order in which an error
-// that matches several is looked up; then those of the handler alone.
+// The first codes stand for an error of a Host. If an error matches several of
+// them, the first one counts. The codes below the empty line are the handler's
+// own.
 const (
 	codeUnknown    code = "unknown"
 	codeClosed     code = "closed"
@@ -42,7 +43,7 @@ const (
 var codes = []struct {
 	code     code
 	status   int
-	sentinel error // what a Client's error matches; nil: none
+	sentinel error // the error that a Client's error matches; nil: none
 	message  string
 }{
 	{codeUnknown, http.StatusInternalServerError, procmgr.ErrUnknown, ""},
@@ -66,7 +67,7 @@ var codes = []struct {
 	{codeInternal, http.StatusInternalServerError, nil, "the call failed"},
 }
 
-// status returns the HTTP status of a code, and what its message says.
+// status returns the HTTP status and the message of a code.
 func (c code) status() (status int, message string) {
 	for _, row := range codes {
 		if row.code == c {
@@ -93,7 +94,7 @@ func (c code) sentinel() error {
 func codeOf(err error) code {
 	for _, row := range codes {
 		if row.sentinel != nil && errors.Is(err, row.sentinel) {
-			return row.code // a Host's own code comes before the handler's
+			return row.code // the codes of a Host come before those of the handler
 		}
 	}
 	return codeInternal
@@ -101,16 +102,16 @@ func codeOf(err error) code {
 
 // A failure is the body of every answer that is an error.
 type failure struct {
-	Message string `json:"message"`          // what the code means, always the same words
+	Message string `json:"message"`          // the meaning of the code, always in the same words
 	Detail  string `json:"detail,omitempty"` // what happened, and what to do about it
 	Code    code   `json:"code"`
-	// Result is set where a process may have begun all the same: what is
-	// known of it.
+	// Result is set if a process may have begun although the call failed. It
+	// has everything that is known of the process.
 	Result *procmgr.Output `json:"result,omitempty"`
 }
 
-// failureOf describes an error of a Host. The detail leaves out what the other
-// side says again: the call, and the sentinel.
+// failureOf describes an error of a Host. The detail leaves out the call and the
+// sentinel, because the client adds both itself.
 func failureOf(err error) failure {
 	c := codeOf(err)
 	_, message := c.status()
@@ -121,8 +122,8 @@ func failureOf(err error) failure {
 	return failure{Message: message, Detail: detail, Code: c}
 }
 
-// err is the failure as an error, in words and as the sentinel that it stands
-// for.
+// err returns the failure as an error: its text, and the sentinel that its code
+// stands for.
 func (f failure) err() error {
 	text, sentinel := f.Detail, f.Code.sentinel()
 	if _, message := f.Code.status(); text == "" && (sentinel == nil || message != sentinel.Error()) {
@@ -146,10 +147,10 @@ type callError struct {
 func (e *callError) Error() string { return e.call + ": " + e.err.Error() }
 func (e *callError) Unwrap() error { return e.err }
 
-// Reason is for [procmgr.Reason].
+// Reason returns the error without the call, for [procmgr.Reason].
 func (e *callError) Reason() string { return procmgr.Reason(e.err) }
 
-// wrap says which call on which process failed.
+// wrap adds to an error which call on which process failed.
 func wrap(verb, id string, err error) error {
 	if err == nil {
 		return nil
@@ -161,7 +162,7 @@ func wrap(verb, id string, err error) error {
 	return &callError{call: call, err: err}
 }
 
-// unknown is the error of a start that may have happened.
+// unknown makes the error of a start that may have happened.
 func unknown(err error) error {
 	if errors.Is(err, procmgr.ErrUnknown) {
 		return err

@@ -18,8 +18,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// admit reports whether a request may be served, or answers it. Nothing of its
-// body has been read.
+// admit reports whether a request may be served. If not, it answers the request.
+// It does not read the body.
 func (q *request) admit() bool {
 	if q.endpoint == "health" {
 		return true
@@ -58,7 +58,7 @@ func (q *request) admit() bool {
 	return true
 }
 
-// headerSize returns about how many bytes a header has.
+// headerSize returns the approximate size of a header in bytes.
 func headerSize(h http.Header) int {
 	n := 0
 	for name, values := range h {
@@ -69,9 +69,9 @@ func headerSize(h http.Header) int {
 	return n
 }
 
-// foreign says why a request looks like a browser's, or nothing. A page of any
-// site can make its visitor's browser send requests to this machine: it then
-// tells where they come from, or addresses them to the site's own name.
+// foreign returns why a request looks like a browser's, or "". A page of any
+// site can make its visitor's browser send requests to this machine. The browser
+// then says where they come from, or uses the site's own name as Host.
 func (q *request) foreign() string {
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
 		if _, ok := q.Header[name]; ok {
@@ -93,7 +93,7 @@ func (q *request) foreign() string {
 // errToken is the error of a caller without the token.
 var errToken = xerrors.New("the bearer token is missing or wrong")
 
-// scope says what a caller may do.
+// scope returns what a caller may do.
 func (h *handler) scope(r *http.Request) (Scope, error) {
 	if h.opts.Authorize != nil {
 		return h.opts.Authorize(r)
@@ -107,7 +107,7 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 		return Scope{}, errToken
 	}
 	scheme, token, _ := strings.Cut(given[0], " ")
-	// Hashed, so that not even the length shows in how long it takes.
+	// The tokens are hashed, so that the time does not even tell their length.
 	sum := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
 		return Scope{}, errToken
@@ -115,7 +115,8 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 	return everything, nil
 }
 
-// body reads a request's JSON body into v, or answers the request.
+// body reads a request's JSON body into v. It reports false if it has answered
+// the request with an error.
 func (q *request) body(v any) bool {
 	if media, _, err := mime.ParseMediaType(q.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		q.fail(failure{Code: codeMediaType})
@@ -126,7 +127,7 @@ func (q *request) body(v any) bool {
 		err  error
 		long *http.MaxBytesError
 	)
-	// What says that it is too long is not read at all.
+	// A body is not read at all if its Content-Length is too long.
 	if q.ContentLength <= q.h.opts.MaxBody {
 		data, err = io.ReadAll(http.MaxBytesReader(q.w, q.Body, q.h.opts.MaxBody))
 	}

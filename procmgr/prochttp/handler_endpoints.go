@@ -10,8 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// start serves a start: the command, a bounded wait and the output so far in
-// one round trip.
+// start serves a start: the command, a limited wait and the output so far in one
+// round trip.
 func (q *request) start() {
 	var body startBody
 	if !q.body(&body) {
@@ -57,7 +57,7 @@ func (q *request) start() {
 			now.Attached = out.Attached
 			out, err = now, nil
 		} else {
-			err = unknown(err) // behind a client it may be on its way
+			err = unknown(err) // if the host is a client, the start may still be on its way
 		}
 	}
 	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && q.h.opts.Context.Err() == nil {
@@ -101,8 +101,8 @@ func (q *request) shell() {
 	q.answer(http.StatusOK, shellBody{Shell: name})
 }
 
-// signal serves a signal. A request with a key is carried out once, however
-// often it is sent: a second SIGINT makes many programs give up their clean-up.
+// signal serves a signal. It sends the signals of all requests with the same key
+// only once: a second SIGINT makes many programs give up their clean-up.
 func (q *request) signal() {
 	var body signalBody
 	if !q.body(&body) {
@@ -125,7 +125,8 @@ func (q *request) signal() {
 	q.answer(http.StatusOK, struct{}{})
 }
 
-// finish answers with an output, or with an error and what is known besides.
+// finish answers with an output. If there is an error, it answers with the
+// error and the output that came with it.
 func (q *request) finish(out procmgr.Output, err error) {
 	if p := out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !q.mine(p) {
 		return
@@ -140,8 +141,8 @@ func (q *request) finish(out procmgr.Output, err error) {
 	}
 }
 
-// mine reports whether a process belongs to the request's chat. A Host that
-// mixes chats up has its answer thrown away.
+// mine reports whether a process belongs to the request's chat. If a Host mixes
+// up chats, mine replaces its answer by an error.
 func (q *request) mine(p procmgr.Process) bool {
 	if q.chat == "" || p.ChatID == q.chat {
 		return true

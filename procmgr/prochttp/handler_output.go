@@ -27,13 +27,13 @@ func (q *request) output() {
 }
 
 // wait serves an output that may wait. waiting reports whether the time of the
-// request was up before the wait's own end.
+// request was up before the end of the wait.
 func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err error) {
 	snapshot := query.OutputRequest
 	snapshot.Wait = 0
 	if query.Wait == 0 || query.WaitID == "" && q.h.opts.Context.Err() != nil {
-		// A pattern needs no wait to match what is there already. A wait with
-		// a name may have matched what is there no more.
+		// A pattern needs no wait to match output that is there already. A wait
+		// with a name may have matched output that has been dropped since.
 		out, err = q.manager.Output(q.Context(), q.id, snapshot)
 		return out, false, err
 	}
@@ -57,15 +57,16 @@ func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err
 		out, waiting, err = q.heldOutput(ctx, &query)
 	}
 	if err != nil && q.h.opts.Context.Err() != nil && q.Context().Err() == nil {
-		waiting = false // the server is about to end: that is all there will be
+		waiting = false // the server is about to end, so the client cannot continue the wait
 		snapshot.From = query.From
 		out, err = q.manager.Output(q.Context(), q.id, snapshot)
 	}
 	return out, waiting, err
 }
 
-// heldOutput waits in a wait that outlives the request, its own or that of an
-// earlier request with the same name. query gets the offset of that one.
+// heldOutput waits in a wait that outlives the request: a new one, or the wait
+// of an earlier request with the same name. It sets query.From to the offset
+// from which that wait reads.
 func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procmgr.Output, waiting bool, err error) {
 	snapshot := query.OutputRequest
 	snapshot.Wait = 0
@@ -77,8 +78,8 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 	defer q.h.waits.leave(key, held)
 	defer func() { query.From = held.from.Load() }()
 	if began && query.State != "" {
-		// The state that the caller knows may have changed before the wait
-		// for a change began.
+		// The state may have changed after the caller saw it and before this
+		// wait began.
 		out, err := q.manager.Output(ctx, q.id, snapshot)
 		if err != nil || out.Matched || out.Process.State != query.State {
 			return out, false, err
@@ -97,7 +98,7 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 	case <-timer.C:
 	}
 	select {
-	case <-held.done: // before all else that may have come to pass by now
+	case <-held.done: // comes first, even if the time is up or ctx has ended by now
 		return held.out, false, held.err
 	default:
 	}
@@ -109,7 +110,7 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 	if err != nil || query.State == "" || out.Process.State == query.State {
 		return out, true, err
 	}
-	// A state that changed before the wait for a change began ends it too.
+	// If the state changed before the wait began, this ends the wait too.
 	snapshot.Until = query.Until
 	out, err = q.manager.Output(ctx, q.id, snapshot)
 	return out, false, err

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxSignals is how many answers of signals are remembered.
+	// maxSignals is how many answers to signals the handler remembers.
 	maxSignals = 4096
-	// signalMemory is how long each is remembered: longer than a client asks
-	// again.
+	// signalMemory is how long it remembers each answer. This is longer than a
+	// client repeats a request.
 	signalMemory = 5 * time.Minute
 )
 
-// signals remember what signals with a key were answered.
+// signals remembers the answers to signals that have a key.
 type signals struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	calls map[signalKey]*signalCall
 	order []*signalCall // oldest first
 }
@@ -34,13 +34,13 @@ type signalKey struct {
 type signalCall struct {
 	key   signalKey
 	began time.Time
-	done  chan struct{} // closed once err is there
+	done  chan struct{} // closed once err is set
 	err   error
 }
 
-// once sends a signal, or waits for the answer of the same one. The sending
-// does not end with the request that it came with: a caller whose connection
-// was cut asks again for its answer.
+// once sends a signal, or waits for the answer to the same signal. The sending
+// goes on when the request ends, because a caller whose connection was cut asks
+// again for the answer.
 func (s *signals) once(ctx context.Context, key signalKey, send func(context.Context) error) error {
 	if key.key == "" {
 		return send(ctx)
@@ -50,7 +50,7 @@ func (s *signals) once(ctx context.Context, key signalKey, send func(context.Con
 		defer close(call.done)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalTime)
 		defer cancel()
-		call.err = errPanicked // where send panics
+		call.err = errPanicked // in case send panics
 		call.err = send(ctx)
 		return call.err
 	}
@@ -80,5 +80,5 @@ func (s *signals) join(key signalKey) (call *signalCall, mine bool) {
 	return call, true
 }
 
-// errPanicked is what those who asked again are told of a host that panicked.
+// errPanicked is the answer to a repeated request if the host panicked.
 var errPanicked = xerrors.New("the host panicked")

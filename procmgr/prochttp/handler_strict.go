@@ -16,10 +16,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// decodeStrict reads one JSON object and refuses whatever encoding/json would
-// guess at: a command must not run otherwise than its caller wrote it. These are
-// fields that v lacks, or that come twice or in other letters, and text that is
-// no Unicode, which would be changed.
+// decodeStrict reads one JSON object. It refuses everything that encoding/json
+// would guess, because a command must not run otherwise than its caller wrote
+// it. It refuses fields that v does not have, names that come twice or in
+// another case, and text that is not Unicode, which encoding/json would change.
 func decodeStrict(data []byte, v any) error {
 	err := checkUnicode(data)
 	if err == nil {
@@ -40,9 +40,10 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-// checkNames holds the names of an object's fields to those of a struct, letter
-// by letter and each at most once, and so on in the objects within it. In a map
-// of strings every name is right, once, and null is no string.
+// checkNames compares the names of an object's fields with those of a struct,
+// letter by letter. Each name may come only once. The same holds for the objects
+// inside it. In a map of strings, every name is allowed once, but null is no
+// string.
 func checkNames(data []byte, t reflect.Type) error {
 	isMap := t.Kind() == reflect.Map
 	fields := make(map[string]reflect.Type)
@@ -84,8 +85,8 @@ func checkNames(data []byte, t reflect.Type) error {
 	return nil
 }
 
-// checkUnicode refuses what is not UTF-8, and escapes of half a character, which
-// some languages write for bytes that are not.
+// checkUnicode refuses data that is not UTF-8. It also refuses escapes of half a
+// character, because some languages write them for bytes that are not UTF-8.
 func checkUnicode(data []byte) error {
 	if !utf8.Valid(data) {
 		return xerrors.New("it is not UTF-8")
@@ -111,8 +112,8 @@ func checkUnicode(data []byte) error {
 	return nil
 }
 
-// escaped returns the code unit of the escape that data begins with, 0 where it
-// begins with none.
+// escaped returns the code unit of the \u escape at the beginning of data, or 0
+// if there is none.
 func escaped(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0

@@ -15,48 +15,49 @@ import (
 )
 
 const (
-	// holdTime is how long a wait outlives a request that named it, for the
-	// next one: a round trip, or a connection that was cut.
+	// holdTime is how long a wait goes on after a request that named it, until
+	// the next request comes. That is enough for a round trip, or for a client
+	// to notice that its connection was cut.
 	holdTime = 2 * time.Second
-	// maxHeld is how long a wait may be gone on with.
+	// maxHeld is the longest time of a wait over all its requests.
 	maxHeld = 24 * time.Hour
 )
 
-// waits are the calls that wait, and the waits that are held between two
-// requests. A client waits in slices, since proxies cut what is silent for
-// long; were each slice a wait of its own, what is printed between two of them,
-// and dropped at once, would be matched by none.
+// waits counts the calls that wait, and has the waits that are held between two
+// requests. A client waits in slices, because proxies cut connections that are
+// silent for long. If each slice were a wait of its own, none would match output
+// that is printed between two slices and dropped at once.
 type waits struct {
-	max int // calls that wait; negative: no bound
+	max int // the limit of calls that wait; negative: no limit
 	log *slog.Logger
 
-	mu   sync.Mutex // guards what follows
-	n    int        // requests that wait, and waits that are held for none
+	mu   sync.Mutex // guards the fields below
+	n    int        // requests that wait, and held waits without a request
 	held map[waitKey]*heldWait
 }
 
-// A waitKey names a held wait. What it waits for is part of its name, so that
-// two that differ never share an answer.
+// A waitKey names a held wait. The request is part of the name, so that two
+// different requests never share an answer.
 type waitKey struct {
 	chat, process, name string
 	request             procmgr.OutputRequest // without Wait
 }
 
-// A heldWait is one that outlives the requests that ask for it.
+// A heldWait is a wait that outlives the requests that ask for it.
 type heldWait struct {
 	cancel context.CancelFunc
-	left   time.Duration // for how long it is wanted
-	done   chan struct{} // closed once out and err are there
+	left   time.Duration // the longest time that it takes
+	done   chan struct{} // closed once out and err are set
 	out    procmgr.Output
 	err    error
-	from   atomic.Int64 // where it reads from: an offset beyond the end is the end as it was when it began
+	from   atomic.Int64 // the offset to read from; one beyond the end becomes the end at the time when the wait began
 
-	// What follows is guarded by waits.mu.
+	// waits.mu guards the fields below.
 	users  int         // requests that are waiting for it
-	expiry *time.Timer // ends it, where there are none
+	expiry *time.Timer // ends it; set if there are none
 }
 
-// errBusy is the error of a wait for which there is no room.
+// errBusy is the error of a call that wants to wait when there is no room.
 var errBusy = xerrors.New("end a call that waits, or ask without waiting")
 
 // enter takes a place for a call that waits; release gives it back.
@@ -76,7 +77,8 @@ func (w *waits) enter(waits bool) (release func(), ok bool) {
 	}, true
 }
 
-// take counts one more. The caller holds mu.
+// take counts one more call that waits, or reports that there is no room. The
+// caller holds mu.
 func (w *waits) take() bool {
 	if w.max >= 0 && w.n >= w.max {
 		return false
@@ -85,8 +87,9 @@ func (w *waits) take() bool {
 	return true
 }
 
-// join finds a held wait or begins it, for as long as is left of it; 0 is not
-// known. Its goroutine ends when the wait does, which leave sees to.
+// join finds a held wait or begins it, for at most the time that is left of it; 0
+// is not known. The goroutine of a held wait ends with
+// the wait; leave ends the wait when no request wants it any more.
 func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, left time.Duration) (held *heldWait, began bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +118,7 @@ func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, left t
 	return begun, true, nil
 }
 
-// wait is the wait itself.
+// wait waits, and sets out and err.
 func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log *slog.Logger) {
 	defer close(h.done)
 	defer func() {
@@ -138,8 +141,8 @@ func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log
 	h.out, h.err = m.Output(ctx, key.process, req)
 }
 
-// leave ends a request's part in a held wait; the last one to leave gives it
-// holdTime.
+// leave ends a request's use of a held wait. After the last request has left,
+// the wait ends in holdTime, unless another request comes.
 func (w *waits) leave(key waitKey, held *heldWait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -153,7 +156,7 @@ func (w *waits) leave(key waitKey, held *heldWait) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if held.expiry != timer {
-			return // somebody came back
+			return // another request has come
 		}
 		held.cancel()
 		delete(w.held, key)

@@ -7,6 +7,6 @@ import (
 	"net"
 )
 
-// listenUnix: the mode of a socket means nothing here, or a directory cannot be
-// locked.
+// listenUnix fails: on these systems the mode of a socket means nothing, or a
+// directory cannot be locked.
 func listenUnix(string) (net.Listener, error) { return nil, errors.ErrUnsupported }

@@ -18,9 +18,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// listenUnix makes the socket in a directory that nobody else can enter, and
-// then moves it to where it is wanted: no umask is changed, which is the whole
-// program's, and the socket is never there with a mode that lets others in.
+// listenUnix makes the socket in a directory that no other user can enter, and
+// then moves it to its path. So the socket never has a mode that lets others
+// in. A umask would do the same, but it belongs to the whole program.
 func listenUnix(path string) (net.Listener, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -38,7 +38,8 @@ func listenUnix(path string) (net.Listener, error) {
 	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most {
 		return nil, xerrors.Errorf("the path has %d bytes, a socket's has at most %d: %w", len(path), most, procmgr.ErrInvalid)
 	}
-	// A short name: the path of a socket may be no longer, even if it is moved.
+	// The name is short, because the path of a socket is limited even if the
+	// socket is moved later.
 	private := filepath.Join(dir, "."+rand.Text()[:6])
 	if most := len(syscall.RawSockaddrUnix{}.Path) - 1 - len("/s"); len(private) > most {
 		return nil, xerrors.Errorf("the directory's path has %d bytes, that of a socket's has at most %d: %w",
@@ -53,7 +54,7 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // it would remove the name that it was made under
+	l.SetUnlinkOnClose(false) // it would remove the first name of the socket
 	if err := os.Chmod(made, 0o600); err != nil {
 		l.Close()
 		return nil, err
@@ -69,9 +70,9 @@ func listenUnix(path string) (net.Listener, error) {
 	return &unixListener{UnixListener: l, path: path, info: info}, nil
 }
 
-// lockDir locks a directory for as long as a socket is made in it, so that two
-// that start at once do not take each other's for stale. It refuses a directory
-// in which others can put something else into the socket's place.
+// lockDir locks a directory while a socket is made in it. Otherwise two servers
+// that start at once could each believe that the other's socket is stale. It
+// refuses a directory in which others can replace the socket.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -93,14 +94,15 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// trusted reports whether a directory is this user's or root's.
+// trusted reports whether a directory belongs to this user or to root.
 func trusted(dir fs.FileInfo) bool {
 	stat, ok := dir.Sys().(*syscall.Stat_t)
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
 }
 
-// lockTime is how long a lock is waited for: another server holds it for
-// moments, and whoever may read the directory can hold it for ever.
+// lockTime is how long listenUnix waits for a lock. Another server holds the
+// lock only for moments, but any user that can read the directory can hold it
+// for ever.
 const lockTime = 5 * time.Second
 
 func lock(f *os.File) error {
@@ -117,8 +119,8 @@ func lock(f *os.File) error {
 	}
 }
 
-// removeStale removes a socket that a server left behind when it was killed.
-// Anything else that is there stays.
+// removeStale removes a socket that a killed server left behind. It leaves
+// anything else in place.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -148,12 +150,12 @@ type unixListener struct {
 	close sync.Once
 }
 
-// Close implements [net.Listener]. A socket that another server has put in the
-// place of this one's stays.
+// Close implements [net.Listener]. It does not remove a socket that another
+// server has put at the same path.
 func (l *unixListener) Close() error {
 	l.close.Do(func() {
 		if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.info) {
-			_ = os.Remove(l.path) // the next server removes it otherwise
+			_ = os.Remove(l.path) // if it stays, the next server removes it
 		}
 	})
 	return l.UnixListener.Close()

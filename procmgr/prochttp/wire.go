@@ -22,21 +22,21 @@ import (
 
 // The headers of the protocol.
 const (
-	// headerChat carries the chat's ID, percent-encoded: a header cannot have
-	// every character that an ID can, and loses spaces at its ends.
+	// headerChat has the chat's ID, percent-encoded: an ID can have characters
+	// that a header cannot have, and a header loses spaces at its ends.
 	headerChat = "Toolproc-Chat-Id"
-	// headerInstance is on every answer, and on a start: which handler is
-	// meant. Another one knows nothing of the process IDs that were used.
+	// headerInstance is on every answer. On a start it names the handler that
+	// is meant: another handler does not know the process IDs that were used.
 	headerInstance = "Toolproc-Instance"
-	// headerWaiting is on the answer of a wait that can be gone on with: its
-	// time was up before it ended.
+	// headerWaiting is on an answer if the time of the request was up before
+	// its wait ended. The client can continue the wait.
 	headerWaiting = "Toolproc-Waiting"
-	// headerKey is on a signal: the handler that has seen the key gives the
-	// answer that it gave then.
+	// headerKey is on a signal. If the handler has seen the key before, it
+	// gives the same answer as before.
 	headerKey = "Idempotency-Key"
 )
 
-// The endpoints. A process ID is never one of them: theirs are two segments.
+// The endpoints. None of them is the path of a process, which has two segments.
 const (
 	pathStart  = "/start"
 	pathList   = "/list"
@@ -47,14 +47,14 @@ const (
 // maxSlice is the longest wait of one request.
 const maxSlice = 5 * time.Minute
 
-// signalTime is how long a signal may take: a kill gives up after 5 s.
+// signalTime is how long a signal may take. A kill gives up after 5 s.
 const signalTime = 15 * time.Second
 
-// maxChat is the longest ID of a chat in bytes, as procmgr has it.
+// maxChat is the longest ID of a chat in bytes, the same as in procmgr.
 const maxChat = 256
 
-// maxPath is the longest process ID or pattern in bytes that is worth sending:
-// none is as long as that.
+// maxPath is the limit of a process ID or a pattern in bytes. The client does
+// not send a longer one, because no valid one is that long.
 const maxPath = 1024
 
 // maxKey is the longest key of a wait or of a signal, in bytes.
@@ -81,7 +81,7 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 		Background: req.Background,
 		Limit:      req.Limit,
 	}
-	// JSON would change the bytes, and so what is run.
+	// JSON would change the bytes, and so the command.
 	texts := []struct{ what, text string }{
 		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir},
 	}
@@ -97,7 +97,7 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 	return body, nil
 }
 
-// encode writes the body of an attempt that waits for so long.
+// encode writes the body of an attempt that waits for a time.
 func (b startBody) encode(wait time.Duration) []byte {
 	if wait > 0 {
 		b.Wait = wait.String()
@@ -120,7 +120,7 @@ func (b startBody) request() (procmgr.StartRequest, error) {
 	return req, err
 }
 
-// A listBody is the answer of a list.
+// A listBody is the answer to a list.
 type listBody struct {
 	Processes []procmgr.Process `json:"processes"`
 }
@@ -138,13 +138,14 @@ type signalBody struct {
 // An outputQuery is the query of an output.
 type outputQuery struct {
 	procmgr.OutputRequest
-	// WaitID names the wait, so that the next request can go on with it;
-	// "" for one that ends with its request.
+	// WaitID names the wait, so that the next request can continue it; "" if
+	// the wait ends with its request.
 	WaitID string
-	// Left is how long the wait is to take in all its slices from now on; 0 is
-	// not known.
+	// Left is how long the wait takes in all its slices from now on; 0 is not
+	// known.
 	Left time.Duration
-	// State is what the caller knows: the wait is over where it is another.
+	// State is the last state that the caller has seen. The wait ends at once
+	// if the process has another state.
 	State procmgr.State
 }
 
@@ -166,8 +167,8 @@ func (q outputQuery) encode() string {
 	return v.Encode()
 }
 
-// parseOutputQuery refuses what it does not know: a misspelled "until" would be
-// a wait for something else.
+// parseOutputQuery refuses a parameter that it does not know: with a misspelled
+// "until", the request would wait for something else.
 func parseOutputQuery(query string) (outputQuery, error) {
 	var q outputQuery
 	values, err := url.ParseQuery(query)
@@ -208,7 +209,7 @@ func parseOutputQuery(query string) (outputQuery, error) {
 	return q, nil
 }
 
-// parseWait reads a duration such as "10s". A negative one is none.
+// parseWait reads a duration such as "10s". A negative duration is no wait.
 func parseWait(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -220,7 +221,7 @@ func parseWait(text string) (time.Duration, error) {
 	return max(d, 0), nil
 }
 
-// checkKey says what is wrong with a key that a client made up.
+// checkKey returns the error of a key that is not valid, or nil.
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool {
 		return r <= ' ' || r > '~'
@@ -233,7 +234,7 @@ func checkKey(key string) error {
 // newKey returns a random name of 26 characters.
 func newKey() string { return rand.Text() }
 
-// checkChat says what is wrong with the ID of a chat.
+// checkChat returns the error of a chat's ID that is not valid, or nil.
 func checkChat(id string) error {
 	switch {
 	case id == "":
@@ -262,8 +263,9 @@ func encodeChat(id string) string {
 	return b.String()
 }
 
-// decodeChat returns the chat that a request is for. ok is false where it names
-// none at all; one that it names badly is an error and never "no chat".
+// decodeChat returns the chat that a request is for. ok is false if the request
+// has no chat header. A header that is not valid is an error and never "no
+// chat".
 func decodeChat(h http.Header) (id string, ok bool, err error) {
 	values := h.Values(headerChat)
 	switch {
@@ -289,8 +291,8 @@ func decodeChat(h http.Header) (id string, ok bool, err error) {
 	return id, true, nil
 }
 
-// encode writes a body. What a process has printed is not for a web page, so
-// nothing is escaped for one.
+// encode writes a body. It escapes nothing for HTML, because the output of a
+// process is not for a web page.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
