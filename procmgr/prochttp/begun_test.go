@@ -14,8 +14,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// A call that cannot have reached the server says nothing of an earlier one with
-// the same ID, which may have.
+// A call that cannot have reached the server says nothing about an earlier call
+// with the same ID, which may have reached it.
 func TestRepeatedStartOfAServerThatIsGone(t *testing.T) {
 	server := httptest.NewServer(newHandler(t, newLocal(t, nil), nil))
 	defer server.Close()
@@ -37,8 +37,8 @@ func TestRepeatedStartOfAServerThatIsGone(t *testing.T) {
 	require.Empty(t, out.Process.ID, "nothing can have begun")
 }
 
-// The same ID for another command is another's, also where the first attempt
-// got no answer.
+// The same ID for another command is a conflict, even if the first attempt got
+// no answer.
 func TestConflictAfterALostAnswer(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, nil)
@@ -50,8 +50,8 @@ func TestConflictAfterALostAnswer(t *testing.T) {
 	require.Empty(t, out.Process.ID)
 }
 
-// A refusal is one at the far end of a chain, in the words of whoever refuses,
-// and asked for once.
+// A refusal goes through a chain in the words of the server that refuses, and
+// the client asks only once.
 func TestRefusedInAChain(t *testing.T) {
 	starts := 0
 	host := &actor{t: t, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
@@ -67,8 +67,8 @@ func TestRefusedInAChain(t *testing.T) {
 	require.Equal(t, 1, starts)
 }
 
-// Whom the door turns away is refused, here and behind a server whose own
-// credentials are wrong.
+// A request with wrong credentials is refused, here and behind a server whose
+// own credentials are wrong.
 func TestTurnedAwayAtTheDoor(t *testing.T) {
 	url := serve(t, newHandler(t, newLocal(t, nil), nil))
 	for name, header := range map[string]http.Header{

@@ -15,10 +15,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// waiters is how many callers wait at once.
+// waiters is how many callers wait at the same time.
 const waiters = 1000
 
-// Many callers that wait for the same line, over HTTP/1.1, where each holds a
+// Many callers wait for the same line: over HTTP/1.1, where each holds a
 // connection, over HTTP/2, where they share a few, and in this process.
 func BenchmarkWaiters(b *testing.B) {
 	for _, bench := range []struct {
@@ -37,12 +37,13 @@ func BenchmarkWaiters(b *testing.B) {
 				b.ReportMetric(each/1024, "KiB/waiter")
 				b.ReportMetric(float64(last.Microseconds())/1000, "ms-last")
 			}
-			b.ReportMetric(0, "ns/op") // mostly what prepares it
+			b.ReportMetric(0, "ns/op") // it is mostly the time of the preparation
 		})
 	}
 }
 
-// All of many callers get what they waited for, and leave nothing behind.
+// Each of many callers gets the line that it waits for, and leaves nothing
+// behind.
 func TestManyWaiters(t *testing.T) {
 	for name, host := range map[string]func(testing.TB, procmgr.Host) procmgr.Host{
 		"http1": func(t testing.TB, local procmgr.Host) procmgr.Host {
@@ -57,9 +58,9 @@ func TestManyWaiters(t *testing.T) {
 	}
 }
 
-// wakeMany has many callers wait for a line, prints it, and returns the bytes of
-// memory that each of them took, client and server together, and how long after
-// the line the last one returned.
+// wakeMany lets many callers wait for a line, and prints it. It returns the bytes
+// of memory that each caller took, client and server together, and how long
+// after the line the last caller returned.
 func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (each float64, last time.Duration) {
 	t.Helper()
 	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))

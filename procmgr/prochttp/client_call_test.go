@@ -19,8 +19,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// A start that a proxy cuts again and again takes no longer than it was to wait:
-// what is left of the wait is what the next attempt asks for.
+// A proxy that cuts a start again and again does not make its wait longer: the
+// next attempt asks for the rest of the wait.
 func TestStartIsCutAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	for _, idle := range []time.Duration{300 * time.Millisecond, prochttp.Progress + 200*time.Millisecond} {
@@ -37,7 +37,8 @@ func TestStartIsCutAgainAndAgain(t *testing.T) {
 	}
 }
 
-// A proxy that is slow to say that it reaches no server is not asked for ever.
+// The client does not ask a slow proxy for ever if it says that it reaches no
+// server.
 func TestSlowBadGateway(t *testing.T) {
 	t.Parallel()
 	for name, wait := range map[string]time.Duration{"no wait": 0, "a wait": time.Hour} {
@@ -59,8 +60,8 @@ func TestSlowBadGateway(t *testing.T) {
 	}
 }
 
-// The same for a connection that is slow to fail, under a call that waits for
-// nothing.
+// The same holds for a connection that is slow to fail, under a call without a
+// wait.
 func TestSlowCut(t *testing.T) {
 	t.Parallel()
 	cut := newCutter(t, serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -73,8 +74,8 @@ func TestSlowCut(t *testing.T) {
 	require.ErrorContains(t, err, "the server cannot be reached")
 }
 
-// Connections that have died in silence, all at once as when a router forgets
-// them, cost a call one attempt and not one each.
+// Connections may die silently, all at once, as when a router forgets them. They
+// cost a call one attempt together, not one attempt each.
 func TestConnectionsDieInSilence(t *testing.T) {
 	t.Parallel()
 	local := newLocal(t, nil)
@@ -99,8 +100,9 @@ func TestConnectionsDieInSilence(t *testing.T) {
 	require.Equal(t, idle+1, r.count())
 }
 
-// A transport that tells nothing of its connections is taken to have sent what
-// it was given: a restart after a lost answer runs nothing again.
+// If a transport does not report its connections, the client assumes that it has
+// sent the request: a restart after a lost answer does not run the command
+// again.
 func TestTransportWithoutTrace(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	other := serve(t, newHandler(t, newLocal(t, nil), nil))
@@ -122,15 +124,15 @@ func TestTransportWithoutTrace(t *testing.T) {
 	require.Equal(t, 1, ran())
 }
 
-// untraced hides a request's trace from a transport, as one that is not of
-// net/http does.
+// untraced hides the trace of a request from a transport, like a transport that
+// is not from net/http.
 type untraced struct{ http.RoundTripper }
 
 func (u untraced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return u.RoundTripper.RoundTrip(r.WithContext(context.Background()))
 }
 
-// An answer to a repeated start says nothing of the attempt before it.
+// An answer to a repeated start says nothing about the attempt before it.
 func TestClosedAfterALostAnswer(t *testing.T) {
 	ctx, shutDown := context.WithCancel(t.Context())
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: ctx})))
@@ -152,8 +154,8 @@ func TestClosedAfterALostAnswer(t *testing.T) {
 	require.Equal(t, 1, ran())
 }
 
-// A server that is restarted while a start waits in slices leaves it unknown, as
-// one that is restarted in the first slice does.
+// If a server is restarted while a start waits in slices, the start is unknown,
+// in a later slice as in the first one.
 func TestRestartWhileAStartWaits(t *testing.T) {
 	c, p := sliced(t, newLocal(t, nil))
 	other := serve(t, newHandler(t, newLocal(t, nil), nil))
@@ -170,12 +172,12 @@ func TestRestartWhileAStartWaits(t *testing.T) {
 	require.Equal(t, "x", out.Process.ID)
 }
 
-// Retrying ends with the caller's context, and with its own time.
+// Retrying ends with the caller's context, or when its own time is up.
 func TestRetriesEnd(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	url := "http://" + l.Addr().String()
-	require.NoError(t, l.Close()) // nobody is there
+	require.NoError(t, l.Close()) // nothing listens there
 
 	c := newClient(t, url, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -211,7 +213,7 @@ func TestRetriesEnd(t *testing.T) {
 	require.Equal(t, 7, *found.Process.ExitCode)
 }
 
-// What trying again cannot mend is told at once.
+// An error that a repeat cannot mend is returned at once.
 func TestErrorsThatAreNotRetried(t *testing.T) {
 	tls := httptest.NewUnstartedServer(newHandler(t, newLocal(t, nil), nil))
 	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -245,7 +247,8 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	require.LessOrEqual(t, requests, 2)
 }
 
-// What drops the headers of an answer leaves a start unknown, and not unsaid.
+// If a proxy drops the headers of an answer, the start is unknown, and the error
+// says so.
 func TestDroppedHeaders(t *testing.T) {
 	inner := serve(t, newHandler(t, newLocal(t, nil), nil))
 	drop := false

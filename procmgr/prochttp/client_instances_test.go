@@ -14,8 +14,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// Of two calls with one ID, the one whose request is late does not know what
-// the other's has done on a server that is gone.
+// If two calls have one ID, the call whose request is late does not know what
+// the other call has done on a server that is gone.
 func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 	for name, leave := range map[string]bool{"the late one arrives": false, "the late one is given up": true} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 	}
 }
 
-// lateStart holds the first start before it is sent.
+// lateStart holds the first start back before it is sent.
 type lateStart struct {
 	http.Transport
 	starts        atomic.Int32
@@ -72,7 +72,7 @@ func (l *lateStart) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.Transport.RoundTrip(r)
 }
 
-// An ID that was forgotten, and then used after all, is remembered from then on.
+// If an ID was forgotten and is then used again, it is remembered again.
 func TestRememberedFromItsLastUse(t *testing.T) {
 	server := &replaced{}
 	restart := func() {
@@ -101,7 +101,7 @@ func TestRememberedFromItsLastUse(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 }
 
-// replaced is a connection to a handler that can be replaced.
+// replaced is a connection to a handler that the test can replace.
 type replaced struct{ now atomic.Pointer[http.Handler] }
 
 func (s *replaced) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -110,7 +110,7 @@ func (s *replaced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// An instantHost has run everything at once, or refuses it.
+// An instantHost runs every command at once, or refuses it.
 type instantHost struct{ procmgr.Host }
 
 func (instantHost) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {

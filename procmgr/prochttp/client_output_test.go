@@ -37,7 +37,7 @@ func TestStartInSlices(t *testing.T) {
 	require.Equal(t, 1, p.count("/start"))
 	require.Greater(t, p.count("/output"), 3)
 
-	// Its time is the whole time.
+	// Its wait is the whole wait.
 	began := time.Now()
 	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000", Wait: 300 * time.Millisecond})
 	require.NoError(t, err)
@@ -46,8 +46,7 @@ func TestStartInSlices(t *testing.T) {
 	require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 }
 
-// A start ends where its shell leaves something behind, in whatever slice that
-// is.
+// A start ends when its shell exits and leaves a member behind, in any slice.
 func TestDetachedInSlices(t *testing.T) {
 	c, _ := sliced(t, newLocal(t, nil))
 	for i := range 20 {
@@ -60,8 +59,8 @@ func TestDetachedInSlices(t *testing.T) {
 	}
 }
 
-// A wait in slices is one wait: of many lines each of which is pushed out of the
-// window at once, none is missed, whichever request is on its way then.
+// A wait in slices is one wait. Each of many lines is pushed out of the window at
+// once, and the wait misses none, whichever request is on its way at that time.
 func TestMatchesInSlices(t *testing.T) {
 	host := &countingHost{Local: newLocal(t, &procmgr.Options{Head: 100, Tail: 100})}
 	c, p := sliced(t, host)
@@ -85,7 +84,7 @@ func TestMatchesInSlices(t *testing.T) {
 	require.NoError(t, c.Signal(t.Context(), id, procmgr.Kill))
 }
 
-// Slices that are lost are asked for again, and the wait goes on.
+// The client asks again for lost slices, and the wait goes on.
 func TestLostSlices(t *testing.T) {
 	c, p := sliced(t, newLocal(t, nil))
 	m := c.Chat("a")
@@ -97,8 +96,8 @@ func TestLostSlices(t *testing.T) {
 	require.Equal(t, "ready\ndone\n", out.Text)
 }
 
-// A wait from beyond the end has what was printed since it began, whatever
-// number of requests it takes.
+// A wait from beyond the end gets the output that is printed after it began,
+// however many requests it takes.
 func TestBeyondTheEndInSlices(t *testing.T) {
 	local := newLocal(t, nil)
 	c, p := sliced(t, local)
@@ -115,8 +114,8 @@ func TestBeyondTheEndInSlices(t *testing.T) {
 	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
 }
 
-// A slice that is lost as the time runs out is asked for again, and its answer
-// has what was printed since the wait began.
+// If a slice is lost when the time is nearly up, the client asks again. The
+// answer has the output that was printed after the wait began.
 func TestLastSliceIsLost(t *testing.T) {
 	local := newLocal(t, nil)
 	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
@@ -156,8 +155,8 @@ func (l *lostSlice) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.Transport.RoundTrip(r)
 }
 
-// A state that changes before the host has begun to wait for a change is seen
-// by the end of the slice.
+// If the state changes before the host has begun to wait for a change, the
+// caller sees it by the end of the slice.
 func TestChangeBeforeTheWait(t *testing.T) {
 	c, _ := sliced(t, slowWaits{newLocal(t, nil)})
 	out := run(t, c, "sleep 1000 & sleep 0.2; exit 4")
@@ -166,7 +165,8 @@ func TestChangeBeforeTheWait(t *testing.T) {
 	require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 }
 
-// slowWaits is a host that is slow to begin a wait, as one behind a network is.
+// slowWaits is a host that is slow to begin a wait, like a host behind a
+// network.
 type slowWaits struct{ *procmgr.Local }
 
 func (s slowWaits) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {

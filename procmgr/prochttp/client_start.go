@@ -11,7 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// maxRestarts is how many servers in a row a start may meet that are new ones.
+// maxRestarts is how many new servers in a row a start may meet.
 const maxRestarts = 5
 
 // A starting is a start that the client is sending.

@@ -33,7 +33,7 @@ func TestServersThatTakeTurns(t *testing.T) {
 	require.Empty(t, out.Process.ID)
 	require.Zero(t, ran())
 
-	// The ID is as good as new.
+	// The ID can be used as if it were new.
 	settled.Store(true)
 	out, err = c.Chat("a").Start(t.Context(), req)
 	require.NoError(t, err)
@@ -42,8 +42,8 @@ func TestServersThatTakeTurns(t *testing.T) {
 	require.Equal(t, 1, ran())
 }
 
-// A start that reaches nobody says nothing of an earlier one with the same ID,
-// whose answer was lost.
+// A start that reaches no server says nothing about an earlier start with the
+// same ID whose answer was lost.
 func TestUnreachableAfterALostAnswer(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	refused := &refusedStart{}
@@ -63,7 +63,7 @@ func TestUnreachableAfterALostAnswer(t *testing.T) {
 	require.Equal(t, 1, ran())
 }
 
-// refusedStart has the connection of every start but the first refused.
+// refusedStart refuses the connection of every start but the first.
 type refusedStart struct {
 	http.Transport
 	starts atomic.Int32

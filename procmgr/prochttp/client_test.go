@@ -9,7 +9,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A command, its output and its exit code make the trip in one call.
+// One call sends a command, and returns its output and exit code.
 func TestRoundTrip(t *testing.T) {
 	c := overTCP(t, nil)
 	out := run(t, c.Chat("a"), `printf 'a\0b <&> \342\200\250 \377\n'; exit 3`)

@@ -17,21 +17,21 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// A process on another machine is used like one on this.
+// A caller uses a process on another machine like a local one.
 func Example() {
-	// Ctrl-C ends ctx and not the program, so that Close is called.
+	// Ctrl-C ends ctx but not the program, so that Close is called.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	// There: a daemon serves its processes.
+	// On the other machine: a daemon serves its processes.
 	local, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer local.Close() // ends what still runs
+	defer local.Close() // ends all processes
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{
 		Token: "of-the-agent",
-		Hosts: []string{"build.example"}, // what clients call this machine, unless by its address
+		Hosts: []string{"build.example"}, // the names that clients use for this machine
 	})
 	if err != nil {
 		log.Print(err) // log.Fatal would skip Close
@@ -40,7 +40,7 @@ func Example() {
 	server := httptest.NewServer(handler) // a real one uses TLS
 	defer server.Close()
 
-	// Here: a client is a procmgr.Host.
+	// On this machine: a client is a procmgr.Host.
 	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "of-the-agent"})
 	if err != nil {
 		log.Print(err)
@@ -70,11 +70,11 @@ func ExampleNewHandler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer local.Close() // ends what still runs
+	defer local.Close() // ends all processes
 	chats := map[string][]string{"alice": {"a-1", "a-2"}, "bob": {"b-1"}}
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{
 		Authorize: func(r *http.Request) (prochttp.Scope, error) {
-			own, ok := chats[r.Header.Get("X-User")] // set by a proxy that has checked who it is
+			own, ok := chats[r.Header.Get("X-User")] // set by a proxy that has checked the user
 			if !ok {
 				return prochttp.Scope{}, errors.New("unknown user")
 			}
@@ -106,7 +106,7 @@ func ExampleNewHandler() {
 	// prochttp: list: this caller may not act without a chat: name one in the header Toolproc-Chat-Id: refused
 }
 
-// A start whose answer is lost is found again by its ID.
+// If the answer to a start is lost, the caller finds the process by its ID.
 func ExampleNewClient() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -114,7 +114,7 @@ func ExampleNewClient() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer local.Close() // ends what still runs
+	defer local.Close() // ends all processes
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
 	if err != nil {
 		log.Print(err) // log.Fatal would skip Close

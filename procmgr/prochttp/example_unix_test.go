@@ -37,7 +37,7 @@ func ExampleListenUnix() {
 		log.Print(err)
 		return
 	}
-	defer local.Close() // ends what still runs
+	defer local.Close() // ends all processes
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
 	if err != nil {
 		log.Print(err)

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// SetDeadline shortens the time that a handler gives an answer to be written.
+// SetDeadline shortens the time in which a handler must write an answer.
 func SetDeadline(h http.Handler, d time.Duration) { h.(*handler).deadline = d }
 
-// SetSlice shortens what a client waits in one request.
+// SetSlice shortens the wait of one request of a client.
 func SetSlice(c *Client, d time.Duration) { c.slice = d }
 
-// Waiters returns how many calls a handler has waiting.
+// Waiters returns how many calls wait in a handler.
 func Waiters(h http.Handler) int {
 	w := &h.(*handler).waits
 	w.mu.Lock()
@@ -19,13 +19,14 @@ func Waiters(h http.Handler) int {
 	return w.n
 }
 
-// The bounds of waits.
+// The limits of waits.
 const (
 	MaxSlice = maxSlice
 	Slice    = slice
 )
 
-// Progress is how long an attempt lasts that was cut by a proxy.
+// Progress is the shortest time after which an attempt that breaks counts as cut
+// by a proxy.
 const Progress = progress
 
 // MaxSent is how many process IDs a client remembers.

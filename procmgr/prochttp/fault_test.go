@@ -22,7 +22,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// effects returns a command that leaves a line in a file, and what counts them.
+// effects returns a command that adds a line to a file, and a function that
+// counts the lines.
 func effects(t testing.TB) (command string, count func() int) {
 	t.Helper()
 	file := filepath.ToSlash(filepath.Join(t.TempDir(), "effects"))
@@ -36,8 +37,8 @@ func effects(t testing.TB) (command string, count func() int) {
 	}
 }
 
-// Whatever happens to a request or its answer, the command runs once, and its
-// result is found.
+// Whatever happens to a request or its answer, the command runs once, and the
+// caller gets its result.
 func TestFaultOfAStart(t *testing.T) {
 	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
 		for _, id := range []string{"", "mine"} {
@@ -58,7 +59,8 @@ func TestFaultOfAStart(t *testing.T) {
 	}
 }
 
-// A signal is sent once: the second SIGINT makes many programs give up.
+// A signal is sent once: a second SIGINT makes many programs give up their
+// clean-up.
 func TestFaultOfASignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no signals to catch")
@@ -84,7 +86,7 @@ func TestFaultOfASignal(t *testing.T) {
 	}
 }
 
-// Reading is asked for again.
+// The client asks again for an output and a list.
 func TestFaultOfReading(t *testing.T) {
 	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
 		t.Run(what.String(), func(t *testing.T) {
@@ -105,7 +107,7 @@ func TestFaultOfReading(t *testing.T) {
 	}
 }
 
-// Many callers behind a connection that loses every third request or answer.
+// Many callers use a connection that loses every third request or answer.
 func TestFaultsAtRandom(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, nil)
@@ -150,7 +152,7 @@ func TestFaultsAtRandom(t *testing.T) {
 	}
 }
 
-// A proxy cuts what is silent, again and again: the wait goes on.
+// A proxy cuts silent connections again and again, and the wait goes on.
 func TestIdleConnectionsAreCut(t *testing.T) {
 	cut := newCutter(t, serve(t, newHandler(t, newLocal(t, nil), nil)), 150*time.Millisecond)
 	c := newClient(t, cut.url, nil)
@@ -166,8 +168,8 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 	require.Positive(t, cut.cuts)
 }
 
-// What is printed, and dropped at once, while a connection is cut still
-// matches: the wait outlives its requests.
+// The wait outlives its requests. So a line matches even if it is printed, and
+// dropped at once, while the connection is cut.
 func TestMatchWhileTheConnectionIsCut(t *testing.T) {
 	local := newLocal(t, nil)
 	m := local.Chat("a")
@@ -183,8 +185,8 @@ func TestMatchWhileTheConnectionIsCut(t *testing.T) {
 			if !strings.HasSuffix(r.URL.Path, "/output") || cut.Add(1) != 1 {
 				return none
 			}
-			// The wait is on its way; its connection goes, and only then is
-			// there anything to see.
+			// The wait is on its way. Its connection is cut, and only then
+			// is the line printed.
 			ctx, cancel := context.WithCancel(context.Background())
 			req, _ := http.NewRequestWithContext(ctx, r.Method, p.backend+r.URL.RequestURI(), nil)
 			req.Header = r.Header.Clone()
@@ -216,7 +218,7 @@ func TestMatchWhileTheConnectionIsCut(t *testing.T) {
 	require.NoError(t, m.Signal(t.Context(), id, procmgr.Kill))
 }
 
-// A server that was restarted knows none of the IDs that were used.
+// A server that was restarted does not know the IDs that were used.
 func TestRestartedServer(t *testing.T) {
 	first, second := newLocal(t, nil), newLocal(t, nil)
 	p := newProxy(t, serve(t, newHandler(t, first, nil)))
@@ -240,7 +242,7 @@ func TestRestartedServer(t *testing.T) {
 	require.Equal(t, "x", out.Process.ID)
 	require.Equal(t, 1, ran())
 
-	// And stays unknown, whoever asks again.
+	// It stays unknown, whichever call asks again.
 	out, err = m.Start(t.Context(), req)
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	require.Equal(t, "x", out.Process.ID)
@@ -252,7 +254,7 @@ func TestRestartedServer(t *testing.T) {
 		require.ErrorContains(t, err, "the server was restarted since")
 	}
 
-	// A new command is none of that, with an ID of its own or without.
+	// A new command is not affected, with an ID of its own or without.
 	for _, id := range []string{"", "y"} {
 		out, err = m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 4", Wait: long})
 		require.NoError(t, err)
@@ -264,8 +266,8 @@ func TestRestartedServer(t *testing.T) {
 	require.Len(t, none, 2)
 }
 
-// A client that was idle while the server was restarted starts as if nothing
-// had been: its first request has run nowhere.
+// A client that was idle while the server was restarted can start a command as
+// if nothing had happened: its first request has run nowhere.
 func TestRestartNobodySaw(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, nil)
@@ -277,7 +279,7 @@ func TestRestartNobodySaw(t *testing.T) {
 	require.Equal(t, 7, *out.Process.ExitCode)
 	require.Equal(t, 1, ran())
 
-	// An ID that the client has used before is not fresh.
+	// An ID that the client has used before is different.
 	p.set(func(p *proxy) { p.backend = serve(t, newHandler(t, newLocal(t, nil), nil)) })
 	out, err = c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "fresh", Command: command, Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
@@ -285,7 +287,7 @@ func TestRestartNobodySaw(t *testing.T) {
 	require.Equal(t, 1, ran())
 }
 
-// A start that is overtaken by its stop runs nothing.
+// A start that arrives after its own stop runs nothing.
 func TestStopOvertakesStart(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, nil)
@@ -302,7 +304,7 @@ func TestStopOvertakesStart(t *testing.T) {
 				<-release
 			}
 		}
-		// The caller is gone, the request is not.
+		// The caller is gone, but its request is not.
 		p.plan = func(r *http.Request) fault {
 			if r.URL.Path == "/start" {
 				arrived.Add(1)
@@ -329,8 +331,8 @@ func TestStopOvertakesStart(t *testing.T) {
 	require.EqualValues(t, 1, arrived.Load())
 }
 
-// Timeouts of the server that are shorter than a wait do not end it, with or
-// without middleware in between.
+// If the timeouts of the server are shorter than a wait, they do not end it,
+// with or without middleware in between.
 func TestTimeoutsOfTheServer(t *testing.T) {
 	handler := newHandler(t, newLocal(t, nil), nil)
 	for name, h := range map[string]http.Handler{
@@ -357,14 +359,14 @@ type unwrapper struct{ http.ResponseWriter }
 
 func (u unwrapper) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
-// A caller that goes away frees its waiter, and ends no process.
+// A caller that goes away gives back the place of its wait, and ends no process.
 func TestCallerGoesAway(t *testing.T) {
 	host := &blockingHost{Local: newLocal(t, nil), began: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
 	c := newClient(t, serve(t, newHandler(t, host, nil)), nil)
 	id := begin(t, host.Local, "echo ready; exec sleep 1000").Process.ID
 	for _, req := range []procmgr.OutputRequest{
 		{Wait: 20 * time.Second},
-		{Wait: time.Hour}, // of several requests, so that it is held for a moment
+		{Wait: time.Hour}, // takes several requests, so the handler holds it for a moment
 		{Wait: time.Hour, Until: "never"},
 	} {
 		ctx, leave := context.WithCancel(t.Context())
@@ -385,7 +387,7 @@ func TestCallerGoesAway(t *testing.T) {
 	require.Equal(t, procmgr.Running, out.Process.State)
 }
 
-// A blockingHost tells when a wait begins and ends.
+// A blockingHost reports when a wait begins and ends.
 type blockingHost struct {
 	*procmgr.Local
 	began, ended chan struct{}
@@ -399,8 +401,8 @@ func (h *blockingHost) Output(ctx context.Context, id string, req procmgr.Output
 	return h.Local.Output(ctx, id, req)
 }
 
-// A reader that does not read its answer holds its own connection, and that
-// not for ever.
+// A client that does not read its answer holds its own connection, but not for
+// ever.
 func TestSlowReader(t *testing.T) {
 	local := newLocal(t, &procmgr.Options{Head: 32 << 20, OutputMemory: -1})
 	out := run(t, local, "head -c 30000000 /dev/zero")
@@ -423,7 +425,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// A wait that knows the state ends where that has changed before it began.
+// A wait that gives the state ends if the state has changed before the wait
+// began.
 func TestWaitWithAState(t *testing.T) {
 	local := newLocal(t, nil)
 	id := run(t, local.Chat("a"), "sleep 1000 & echo left").Process.ID

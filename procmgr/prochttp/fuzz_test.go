@@ -18,8 +18,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// A tape is a Host that runs nothing and remembers for which chats it was
-// asked.
+// A tape is a Host that runs nothing. It remembers the chats for which it was
+// called.
 type tape struct {
 	chats map[string]bool
 	asked []procmgr.StartRequest
@@ -62,9 +62,9 @@ func (m taped) List(context.Context) ([]procmgr.Process, error) { return nil, ni
 
 func (m taped) Signal(context.Context, string, procmgr.Signal) error { return procmgr.ErrNotRunning }
 
-// FuzzHandler gives the handler whatever net/http takes for a request. Nobody
-// acts for a chat but who may, and every answer is JSON with a status that the
-// protocol has.
+// FuzzHandler gives the handler anything that net/http accepts as a request. A
+// caller acts only for the chats that it may act for, and every answer is JSON
+// with a status of the protocol.
 func FuzzHandler(f *testing.F) {
 	const head = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token + "\r\n"
 	const post = head + "Content-Type: application/json\r\nToolproc-Chat-Id: a\r\nContent-Length: "
@@ -119,8 +119,8 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip sends a request from a client to a handler: what arrives is
-// what was sent, or it was refused and nothing arrived.
+// FuzzRoundTrip sends a request from a client to a handler. Either the same
+// request arrives, or it is refused and nothing arrives.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("a", "id", "echo hi", "/tmp", "K", "v", int64(0), 0, true)
 	f.Add("a/b %2F", "id", "printf '\u2028<&>\x00'", "", "", "", int64(1e9), 9, false)
@@ -157,7 +157,7 @@ func FuzzRoundTrip(f *testing.F) {
 type direct struct{ handler http.Handler }
 
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
-	// What the network would refuse to carry is refused.
+	// This transport too refuses a request that HTTP cannot carry.
 	var wire bytes.Buffer
 	if err := r.Write(&wire); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// A handler that lets nobody in on purpose lets nobody in by accident.
+// NewHandler fails unless the options say clearly who may call the handler.
 func TestClosedByDefault(t *testing.T) {
 	authorize := func(*http.Request) (prochttp.Scope, error) { return prochttp.Scope{}, nil }
 	for name, opts := range map[string]*prochttp.HandlerOptions{
@@ -62,7 +62,7 @@ func ask(t testing.TB, h http.Handler, r *http.Request) (status int, code string
 	return w.Code, body.Code
 }
 
-// endpoints are a request for each of them.
+// endpoints has one request for each endpoint.
 var endpoints = []struct{ name, method, path, body string }{
 	{"start", http.MethodPost, "/start", `{"command":"true"}`},
 	{"list", http.MethodGet, "/list", ""},
@@ -70,7 +70,7 @@ var endpoints = []struct{ name, method, path, body string }{
 	{"signal", http.MethodPost, "/x/signal", `{"signal":"kill"}`},
 }
 
-// A counter is a Host that counts what reaches it.
+// A counter is a Host that counts its calls.
 type counter struct {
 	procmgr.Host
 	mu    sync.Mutex
@@ -84,7 +84,7 @@ func (c *counter) Chat(string) procmgr.Manager {
 	return c.Host.Chat("a")
 }
 
-// What must not be served does not reach the host, at any endpoint.
+// A request that must not be served does not reach the host, at any endpoint.
 func TestRefused(t *testing.T) {
 	host := &counter{Host: newLocal(t, nil)}
 	h := newHandler(t, host, nil)
@@ -152,7 +152,7 @@ func TestRefused(t *testing.T) {
 	require.Zero(t, host.calls)
 }
 
-// Bodies are JSON of the right form, or nothing happens.
+// A body is JSON of the right form, or nothing happens.
 func TestRefusedBodies(t *testing.T) {
 	local := newLocal(t, nil)
 	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxBody: 10_000})
@@ -197,7 +197,7 @@ func TestRefusedBodies(t *testing.T) {
 
 		r = request(http.MethodPost, "/start", test.body)
 		r.Header.Set("Content-Type", test.media)
-		r.ContentLength = -1 // chunked: it does not say how long it is
+		r.ContentLength = -1 // chunked: the request does not give its length
 		status, _ = ask(t, h, r)
 		require.Equal(t, test.status, status, test.name)
 	}
@@ -215,7 +215,7 @@ func TestRefusedBodies(t *testing.T) {
 	require.Empty(t, all, "nothing was started")
 }
 
-// What only looks like half of a character is not one.
+// A text that only looks like half a character is accepted.
 func TestEscapes(t *testing.T) {
 	h := newHandler(t, newLocal(t, nil), nil)
 	for _, command := range []string{`true # \\udc80`, `true # \ud83d\ude00`, `true # \u00e4\n`, `true # \\\\ud83d`, `true # \"\u005c`} {
@@ -232,7 +232,7 @@ func TestMediaTypeParameters(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 }
 
-// The names of a machine can be given, and addresses need none.
+// The options give the names of a machine; addresses need no option.
 func TestHosts(t *testing.T) {
 	h := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Hosts: []string{"build.example"}})
 	for host, want := range map[string]int{
@@ -247,8 +247,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// A scope binds a caller to its chats, at every endpoint, and what it does not
-// say is not allowed.
+// A scope binds a caller to its chats, at every endpoint. It allows nothing that
+// it does not name.
 func TestScope(t *testing.T) {
 	local := newLocal(t, nil)
 	secret := begin(t, local.Chat("b"), "echo ready; exec sleep 1000").Process.ID
@@ -287,7 +287,7 @@ func TestScope(t *testing.T) {
 		require.Equal(t, 401, do("eve", ""), e.name)
 	}
 
-	// In one's own chat, another's process is one that never was.
+	// For one chat, another chat's process is like one that never existed.
 	for _, e := range endpoints[2:] {
 		r := request(e.method, strings.Replace(e.path, "x", secret, 1), e.body)
 		r.Header.Set("X-User", "alice")
@@ -300,7 +300,7 @@ func TestScope(t *testing.T) {
 	require.Equal(t, procmgr.Running, out.Process.State)
 }
 
-// A host that mixes up its chats has its answers thrown away.
+// If a host mixes up its chats, the handler throws its answers away.
 func TestChatOfAnAnswer(t *testing.T) {
 	local := newLocal(t, nil)
 	id := run(t, local.Chat("b"), "echo secret").Process.ID
@@ -318,7 +318,7 @@ type mixedUp struct{ *procmgr.Local }
 
 func (m mixedUp) Chat(string) procmgr.Manager { return m.Local.Chat("b") }
 
-// Two chats may name a wait, or a signal, alike.
+// Two chats may use the same name for a wait or a signal.
 func TestKeysAreTheChats(t *testing.T) {
 	local := newLocal(t, nil)
 	for _, chat := range []string{"a", "b"} {
@@ -341,8 +341,8 @@ func TestKeysAreTheChats(t *testing.T) {
 	}
 }
 
-// What is secret is in no log and no error: credentials, commands, output,
-// environment values, patterns.
+// No log and no error has a secret: credentials, commands, output, values of the
+// environment, patterns.
 func TestNothingSecretIsLogged(t *testing.T) {
 	var logged bytes.Buffer
 	var mu sync.Mutex
@@ -399,7 +399,7 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// A URL with credentials would end up in logs, and is quoted nowhere.
+// A URL with credentials would end up in logs, so no error quotes it.
 func TestClientURL(t *testing.T) {
 	for _, url := range []string{
 		"", "localhost:80", "ftp://host", "http://", "https:///path", "unix://relative", "unix:relative",
@@ -411,14 +411,15 @@ func TestClientURL(t *testing.T) {
 	}
 }
 
-// A token that was read together with the end of its line is told at once.
+// If a token was read together with the end of its line, the error comes at
+// once.
 func TestClientToken(t *testing.T) {
 	_, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Token: "s3cret\n"})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.NotContains(t, err.Error(), "s3cret")
 }
 
-// A handler may be below a prefix.
+// A handler may have a prefix in its URL.
 func TestPrefix(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/proc/", http.StripPrefix("/proc", newHandler(t, newLocal(t, nil), nil)))
@@ -428,7 +429,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// Whoever asks may know that the server is there, and nothing else.
+// Any caller may know that the server is there, and nothing else.
 func TestHealth(t *testing.T) {
 	h := newHandler(t, newLocal(t, nil), nil)
 	w := httptest.NewRecorder()
@@ -437,7 +438,7 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, "{\"status\":\"ok\"}\n", w.Body.String())
 }
 
-// A host that panics fails one call.
+// If a host panics, only one call fails.
 func TestPanics(t *testing.T) {
 	h := newHandler(t, panics{}, nil)
 	for _, e := range endpoints {

@@ -60,8 +60,8 @@ func TestGracefulShutdown(t *testing.T) {
 	require.NoError(t, server.Shutdown(t.Context()))
 }
 
-// A wait that has found what it waits for has found it also for a request that
-// comes once the server is about to end, as after an answer that was lost.
+// A wait has found its match, but its answer was lost. The next request still
+// gets the match, even if the server is about to end by then.
 func TestShutdownAfterAMatch(t *testing.T) {
 	ctx, shutDown := context.WithCancel(t.Context())
 	defer shutDown()
@@ -86,8 +86,8 @@ func TestShutdownAfterAMatch(t *testing.T) {
 	require.NotContains(t, w.Body.String(), "matched", "without a name there is no such wait")
 }
 
-// A shutdown in the midst of a start says what is known of it: nothing was
-// started, or it may have been.
+// If the server shuts down during a start, the answer says what is known of it:
+// nothing was started, or a process may have been.
 func TestShutdownInAStart(t *testing.T) {
 	for _, test := range []struct {
 		id, want string
@@ -106,12 +106,12 @@ func TestShutdownInAStart(t *testing.T) {
 	}
 }
 
-// A shutHost is shut down in the midst of a start, as a client is before its
-// request arrives.
+// A shutHost is shut down during a start, as a client is before its request
+// arrives.
 type shutHost struct {
 	*procmgr.Local
 	shutDown func()
-	id       string // what it says of the process
+	id       string // the process ID that it returns
 }
 
 func (h shutHost) Start(ctx context.Context, _ procmgr.StartRequest) (procmgr.Output, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// Too many waits are refused, and give their places back.
+// The handler refuses too many waits. A wait that ends gives its place back.
 func TestTooManyWaiters(t *testing.T) {
 	local := newLocal(t, nil)
 	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
@@ -42,7 +42,7 @@ func TestTooManyWaiters(t *testing.T) {
 	require.Len(t, all, 1, "nothing was started")
 }
 
-// A wait that many requests ask for takes a place for each of them.
+// If many requests ask for one wait, each of them takes a place.
 func TestWaitersOfOneName(t *testing.T) {
 	local := newLocal(t, nil)
 	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID

@@ -28,10 +28,10 @@ func TestUnixSocket(t *testing.T) {
 	require.Equal(t, "hi\n", run(t, c.Chat("a"), "echo hi").Text)
 }
 
-// Only its user can open the socket, from its first moment on: while sockets
-// are made, nothing is ever at the path that others could open.
+// Only its user can open the socket, from its first moment on: while the test
+// makes sockets, there is never one at the path that other users could open.
 func TestUnixSocketIsPrivate(t *testing.T) {
-	// With this umask a socket is open to everybody by default.
+	// With this umask, every user can open a socket by default.
 	defer syscall.Umask(syscall.Umask(0))
 	dir := filepath.Join(t.TempDir(), "mine")
 	require.NoError(t, os.Mkdir(dir, 0o700))
@@ -71,10 +71,10 @@ func TestUnixSocketIsPrivate(t *testing.T) {
 	require.Empty(t, left, "the socket and what it was made in are gone")
 }
 
-// Another user is turned away by the system.
+// The system turns away another user.
 func TestUnixSocketOfAnotherUser(t *testing.T) {
 	testenv.Root(t)
-	// The directories of the test are closed to others already; this one is not.
+	// The directories of the test are closed to other users; this one is open.
 	dir, err := os.MkdirTemp("/tmp", "toolproc") //nolint:usetesting // others must be able to enter it
 	require.NoError(t, err)
 	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
@@ -101,7 +101,8 @@ func TestUnixSocketOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestConnect is what TestUnixSocketOfAnotherUser runs as somebody else.
+// TestConnect is the part of TestUnixSocketOfAnotherUser that runs as another
+// user.
 func TestConnect(t *testing.T) {
 	path := os.Getenv("TOOLPROC_TEST_CONNECT")
 	if path == "" {
@@ -116,7 +117,7 @@ func TestConnect(t *testing.T) {
 	fmt.Println("connected")
 }
 
-// What is at the path stays, unless it is a socket that nobody serves.
+// Anything at the path stays, except a socket that no server serves.
 func TestUnixSocketInTheWay(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "s")
@@ -127,7 +128,7 @@ func TestUnixSocketInTheWay(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.ErrorContains(t, err, "is another server's")
 
-	// A server that was killed leaves its socket.
+	// A killed server leaves its socket behind.
 	require.NoError(t, first.Close())
 	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestUnixSocketInTheWay(t *testing.T) {
 	second, err := prochttp.ListenUnix(path)
 	require.NoError(t, err)
 
-	// A listener that closes late does not take away the next one's socket.
+	// A listener that closes late does not remove the socket of the next one.
 	require.NoError(t, os.Remove(path))
 	third, err := prochttp.ListenUnix(path)
 	require.NoError(t, err)
@@ -175,7 +176,8 @@ func TestUnixSocketInTheWay(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// A directory of another user is one that others can write to, sticky or not.
+// Other users can write to a directory that belongs to another user, sticky or
+// not.
 func TestUnixSocketInAnothersDirectory(t *testing.T) {
 	testenv.Root(t)
 	for _, mode := range []fs.FileMode{0o700, 0o777 | os.ModeSticky} {
@@ -188,7 +190,7 @@ func TestUnixSocketInAnothersDirectory(t *testing.T) {
 	}
 }
 
-// The socket is made under another name, which must not be too long either.
+// The first name of the socket must not be too long either.
 func TestUnixSocketPathLength(t *testing.T) {
 	dir := t.TempDir()
 	most := len(syscall.RawSockaddrUnix{}.Path) - 1
@@ -199,8 +201,8 @@ func TestUnixSocketPathLength(t *testing.T) {
 	require.ErrorContains(t, err, "the directory's path has ")
 }
 
-// Whoever can read the directory can lock it, and must not hold up a server for
-// ever by that.
+// A user that can read the directory can lock it, but must not hold up a server
+// for ever.
 func TestUnixSocketInALockedDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -213,7 +215,7 @@ func TestUnixSocketInALockedDirectory(t *testing.T) {
 	require.ErrorContains(t, err, "which another program holds")
 }
 
-// Of servers that start at once, one gets the socket.
+// If several servers start at once, one gets the socket.
 func TestUnixSocketsAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	var wg sync.WaitGroup

@@ -28,8 +28,8 @@ func (p panicking) Output(context.Context, string, procmgr.OutputRequest) (procm
 	panic(xerrors.Errorf("the output: %w", xerrors.New("torn")))
 }
 
-// A log line has the words of an error and nothing else: xerrors has source
-// paths to show, and slog's handlers differ in what they make of an error.
+// A log line has only the words of an error. xerrors could add source paths, and
+// the handlers of slog differ in what they write for an error.
 func TestLogHasNoSourcePaths(t *testing.T) {
 	for name, handler := range map[string]func(io.Writer) slog.Handler{
 		"text": func(w io.Writer) slog.Handler {

@@ -21,8 +21,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// TestMain fails the run where goroutines or children are left behind by it: a
-// waiter, a connection, a process.
+// TestMain fails the run if it leaves goroutines or children behind: a wait, a
+// connection, a process.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// leftBehind waits for what is on its way out; a wait that a client could go on
-// with takes 2 s.
+// leftBehind waits for goroutines and children that are about to end. A wait
+// that a client could continue takes 2 s.
 func leftBehind() (left string) {
 	for range 500 {
 		left = goroutines()
@@ -50,8 +50,8 @@ func leftBehind() (left string) {
 	return left
 }
 
-// goroutines returns the stacks of those that belong to this module, or serve
-// or hold a connection.
+// goroutines returns the stacks of the goroutines that belong to this module, or
+// serve or hold a connection.
 func goroutines() string {
 	buf := make([]byte, 4<<20)
 	all := string(buf[:runtime.Stack(buf, true)])
@@ -67,8 +67,8 @@ func goroutines() string {
 	return strings.Join(ours, "\n\n")
 }
 
-// children returns the children of this program, as Linux tells them. What Wine
-// has at that place is about itself.
+// children returns the children of this program from the files of Linux. Under
+// Wine, these files describe Wine itself.
 func children() []string {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -82,10 +82,10 @@ func children() []string {
 	return all
 }
 
-// long is a wait that a test reaches only where something is wrong.
+// long is a time that a test waits only if something is wrong.
 const long = 30 * time.Second
 
-// token is the one of every handler of the tests that has one.
+// token is the token of the handlers of the tests.
 const token = "correct-horse-battery-staple"
 
 // newLocal returns a Local that the test closes.
@@ -97,7 +97,8 @@ func newLocal(t testing.TB, opts *procmgr.Options) *procmgr.Local {
 	return l
 }
 
-// newHandler returns a handler with the token, unless the options say otherwise.
+// newHandler returns a handler with the options. If they are nil, it wants the
+// token.
 func newHandler(t testing.TB, h procmgr.Host, opts *prochttp.HandlerOptions) http.Handler {
 	t.Helper()
 	if opts == nil {
@@ -116,7 +117,8 @@ func serve(t testing.TB, handler http.Handler) string {
 	return server.URL
 }
 
-// newClient returns a client with the token, unless the options say otherwise.
+// newClient returns a client with the options. If they are nil, it sends the
+// token.
 func newClient(t testing.TB, url string, opts *prochttp.ClientOptions) *prochttp.Client {
 	t.Helper()
 	if opts == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// Which directory was passed over is told over the wire too: at once, after an
-// answer that was lost, and when a wait has gone on in slices.
+// The client too reports which directory was passed over: at once, after a lost
+// answer, and when a wait goes on in slices.
 func TestPassedOver(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	local := newLocal(t, &procmgr.Options{WorkDir: func() string { return gone }})

@@ -8,7 +8,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// What docs/protocol.md shows, for the test that holds it to the code.
+// The code's side of docs/protocol.md, for the test that compares the two.
 
 // A ProtocolCode is a row of the table of codes.
 type ProtocolCode struct {
@@ -48,7 +48,7 @@ func ProtocolObjects() map[string]any {
 	}
 }
 
-// ProtocolQuery returns the query that a client sends where it sends all of it.
+// ProtocolQuery returns the query of a client that sets every parameter.
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
@@ -69,7 +69,7 @@ func ProtocolQuery() url.Values {
 func ProtocolChat(id string) string { return encodeChat(id) }
 
 // ProtocolBytes, ProtocolTimes and ProtocolCounts are the numbers of the page,
-// by the first cell of their rows.
+// by the first cell of their row.
 var (
 	ProtocolBytes = map[string]int64{
 		"body of a request":                 defaultMaxBody,

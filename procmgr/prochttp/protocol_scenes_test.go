@@ -17,7 +17,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// A scene is a handler in the state that exchanges of the page need.
+// A scene is a handler in the state that some exchanges of the page need.
 type scene struct {
 	host   procmgr.Host
 	opts   prochttp.HandlerOptions
@@ -25,11 +25,11 @@ type scene struct {
 	after  func()                                  // all of them
 }
 
-// An actor is a Host with fixed answers. A call that it has none for fails the
-// test: what must be refused has then reached the host.
+// An actor is a Host with fixed answers. A call without an answer fails the test:
+// a request that must be refused has then reached the host.
 type actor struct {
 	t      testing.TB
-	chat   string // that was asked last
+	chat   string // the chat of the last call
 	start  func(context.Context, procmgr.StartRequest) (procmgr.Output, error)
 	output func(context.Context, procmgr.OutputRequest) (procmgr.Output, error)
 	list   func() ([]procmgr.Process, error)
@@ -83,7 +83,7 @@ func (a *actor) Shell(context.Context) (string, error) {
 	return name, prefix("shell", "", err)
 }
 
-// mine puts a process into the chat that asks.
+// mine puts a process into the chat of the last call.
 func (a *actor) mine(out procmgr.Output) procmgr.Output {
 	if out.Process.ID != "" {
 		out.Process.ChatID = a.chat
@@ -107,7 +107,7 @@ func at(ms int) time.Time {
 	return time.Date(2025, time.March, 14, 9, 26, 53, 589_793_238, time.UTC).Add(time.Duration(ms) * time.Millisecond)
 }
 
-// made is a build on the page: it has failed.
+// made is the build on the page: it has failed.
 func made() procmgr.Output {
 	code, ended := 2, at(3140)
 	return procmgr.Output{
@@ -122,7 +122,7 @@ func made() procmgr.Output {
 	}
 }
 
-// web is a server on the page: it runs.
+// web is the server on the page: it runs.
 func web() procmgr.Output {
 	return procmgr.Output{
 		Process: procmgr.Process{
@@ -134,7 +134,7 @@ func web() procmgr.Output {
 	}
 }
 
-// listening is what the server prints next.
+// listening is the line that this server prints next.
 func listening() procmgr.Output {
 	out := web()
 	out.Text, out.Next = "listening on :3000\n", 40
@@ -142,7 +142,7 @@ func listening() procmgr.Output {
 	return out
 }
 
-// fails is a scene with a host whose every answer is an error.
+// fails makes a scene with a host that answers every call with an error.
 func fails(out procmgr.Output, err error) func(testing.TB) scene {
 	return func(t testing.TB) scene {
 		return scene{host: &actor{
@@ -154,7 +154,7 @@ func fails(out procmgr.Output, err error) func(testing.TB) scene {
 	}
 }
 
-// refused is a scene in which nothing reaches the host.
+// refused is a scene in which no request reaches the host.
 func refused(testing.TB) scene { return scene{} }
 
 // ending is a scene with a server that is about to end.
@@ -308,7 +308,7 @@ var scenes = map[string]func(testing.TB) scene{
 	},
 }
 
-// starts is a scene with a host that the first start of the page reaches.
+// starts makes a scene with a host that gets the first start of the page.
 func starts(t testing.TB, out procmgr.Output) scene {
 	return scene{host: &actor{t: t, start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 		assert.Equal(t, procmgr.StartRequest{

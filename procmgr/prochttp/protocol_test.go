@@ -37,9 +37,9 @@ const (
 // pageInstance is the instance of the handler on the page.
 const pageInstance = "ZKQ4B7VYD2JXW5RM3LTC6PHNSA"
 
-// Every exchange on the pages is one that the handler has: its request is sent
-// as it stands, its answer is the one that comes. With -update the answers are
-// written anew.
+// The test sends each request on the pages exactly as it is there, and compares
+// the handler's answer with the one on the page. With -update it writes the
+// answers anew.
 func TestProtocolExchanges(t *testing.T) {
 	all := exchanges(t)
 	used := make(map[string]bool)
@@ -85,10 +85,10 @@ func TestProtocolExchanges(t *testing.T) {
 	}
 }
 
-// An exchange is a request on a page, and its answer.
+// An exchange is a request on a page and its answer.
 type exchange struct {
 	name, request, answer string
-	page                  string // file
+	page                  string // the file
 	start, end            int    // of the answer
 }
 
@@ -104,7 +104,7 @@ func readPage(t testing.TB, name string) string {
 	return string(text)
 }
 
-// exchanges returns those of the pages, in their order.
+// exchanges returns the exchanges of the pages, in their order.
 func exchanges(t testing.TB) []exchange {
 	t.Helper()
 	var all []exchange
@@ -120,8 +120,8 @@ func exchanges(t testing.TB) []exchange {
 	return all
 }
 
-// exchangeRaw sends a request on a connection of its own and returns the answer,
-// as they are on their page.
+// exchangeRaw sends a request on a connection of its own and returns the answer
+// in the form of the page.
 func exchangeRaw(t testing.TB, url string, e exchange) string {
 	t.Helper()
 	instance := instanceOf(t, url)
@@ -180,7 +180,8 @@ func instanceOf(t testing.TB, url string) string {
 	return res.Header.Get("Toolproc-Instance")
 }
 
-// The page's table of codes is the handler's, and each code is in an exchange.
+// The table of codes on the page is the same as the handler's, and each code is
+// in an exchange.
 func TestProtocolCodes(t *testing.T) {
 	sentinels := map[string]error{"": nil}
 	for name, err := range map[string]error{
@@ -214,7 +215,7 @@ func TestProtocolCodes(t *testing.T) {
 		require.Equal(t, code.Status, seen[code.Code], "%s is in no exchange", code.Code)
 	}
 	require.Len(t, rows, len(codes), "a code is on the page and not in the handler")
-	// A chain passes on the first code of an error, here as there.
+	// A chain passes on the first code with an error, on the page and in the handler.
 	for _, code := range codes {
 		if code.Sentinel == nil {
 			continue
@@ -259,8 +260,8 @@ func TestProtocolErrors(t *testing.T) {
 	}
 }
 
-// matches makes each call and compares the error that comes with a sentinel, and
-// with the others.
+// matches makes each call. It compares the call's error with a sentinel, and
+// with all other sentinels.
 func matches(t *testing.T, sentinel error, hosts ...procmgr.Host) {
 	t.Helper()
 	for _, host := range hosts {
@@ -270,7 +271,7 @@ func matches(t *testing.T, sentinel error, hosts ...procmgr.Host) {
 			_, list := m.List(t.Context())
 			signal := m.Signal(t.Context(), "x", procmgr.Kill)
 			for i, err := range []error{start, output, list, signal} {
-				if i > 0 || !errors.Is(err, procmgr.ErrUnknown) { // of a start, the client says why
+				if i > 0 || !errors.Is(err, procmgr.ErrUnknown) { // if a start is unknown, the client gives its own reason
 					require.ErrorContains(t, err, "what to do")
 				}
 				for _, other := range prochttp.ProtocolCodes() {
@@ -283,8 +284,8 @@ func matches(t *testing.T, sentinel error, hosts ...procmgr.Host) {
 	}
 }
 
-// Each field of each object is in its table, and no other one is; its type is
-// right, and so is whether it may be missing.
+// The table of each object has exactly the object's fields. It gives the right
+// type, and says whether a field may be missing.
 func TestProtocolFields(t *testing.T) {
 	objects := prochttp.ProtocolObjects()
 	objects["Health object"] = &struct { // as the exchange shows it
@@ -367,8 +368,7 @@ func fill(t testing.TB, v reflect.Value) {
 	}
 }
 
-// Headers and parameters are all described, and what is described is all there
-// is.
+// The page describes all headers and parameters, and no others.
 func TestProtocolNames(t *testing.T) {
 	described := make(map[string]bool)
 	for _, row := range table(t, "Headers", "header") {
@@ -417,7 +417,7 @@ func TestProtocolNames(t *testing.T) {
 	}
 }
 
-// The numbers on the page are the code's.
+// The numbers on the page are the numbers in the code.
 func TestProtocolNumbers(t *testing.T) {
 	numbers := make(map[string]string)
 	for _, row := range append(table(t, "Limits", "of a server"), table(t, "What the Go client does", "")...) {
@@ -466,8 +466,8 @@ func inThousands(n int64) string {
 	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
-// table returns the rows of the tables below a heading of the page whose first
-// column has a name, with their cells.
+// table returns the cells of the rows of the tables below a heading of the page,
+// if the first column of a table has the given name.
 func table(t testing.TB, heading, column string) (rows [][]string) {
 	t.Helper()
 	in, head, fence := false, false, false

@@ -31,7 +31,7 @@ func (f fault) String() string {
 	return [...]string{"none", "lost request", "lost answer", "cut answer", "bad gateway"}[f]
 }
 
-// A proxy stands between a client and a server, and does what it is told.
+// A proxy stands between a client and a server, and does what the test sets.
 type proxy struct {
 	url       string
 	transport *http.Transport
@@ -44,7 +44,7 @@ type proxy struct {
 	seen    []string            // method and path of each request
 }
 
-// newProxy returns a proxy that does nothing yet.
+// newProxy returns a proxy that only passes requests on.
 func newProxy(t testing.TB, backend string) *proxy {
 	t.Helper()
 	p := &proxy{backend: backend, transport: &http.Transport{DisableKeepAlives: true}}
@@ -61,7 +61,7 @@ func (p *proxy) set(f func(*proxy)) {
 	f(p)
 }
 
-// count returns how many requests there were whose path ends in suffix.
+// count returns how many requests had a path that ends in suffix.
 func (p *proxy) count(suffix string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,8 @@ func (p *proxy) count(suffix string) (n int) {
 	return n
 }
 
-// once returns a plan that hits the first request whose path ends in suffix.
+// once returns a plan for a fault of the first request whose path ends in
+// suffix.
 func once(suffix string, what fault) func(*http.Request) fault {
 	var hit sync.Once
 	return func(r *http.Request) fault {
@@ -108,7 +109,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := r.Context()
 	if what != none {
-		ctx = context.WithoutCancel(ctx) // what the server does, it does to the end
+		ctx = context.WithoutCancel(ctx) // the server finishes its work in any case
 	}
 	out, err := http.NewRequestWithContext(ctx, r.Method, backend+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
@@ -156,8 +157,8 @@ func hangUp(w http.ResponseWriter, bytes []byte) {
 	conn.Close()
 }
 
-// A cutter forwards connections and cuts those on which nothing was said for a
-// while, as load balancers do.
+// A cutter forwards connections and cuts those that are silent for a while, as
+// load balancers do.
 type cutter struct {
 	url  string
 	mu   sync.Mutex
@@ -184,13 +185,13 @@ func newCutter(t testing.TB, backend string, idle time.Duration) *cutter {
 	return c
 }
 
-// A router forwards connections, and can forget them: what is sent on them then
-// arrives nowhere, and neither side is told.
+// A router forwards connections, and can forget them. Data that is then sent on
+// them arrives nowhere, and neither side is told.
 type router struct {
 	url       string
 	mu        sync.Mutex
 	accepted  int
-	forgotten int // of the accepted, the first ones
+	forgotten int // how many of the accepted connections, from the first one on
 }
 
 func newRouter(t testing.TB, backend string) *router {
@@ -210,22 +211,22 @@ func newRouter(t testing.TB, backend string) *router {
 	return r
 }
 
-// count returns how many connections there have been.
+// count returns how many connections the router has accepted.
 func (r *router) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.accepted
 }
 
-// forget forgets the connections that there are.
+// forget forgets the connections that exist now.
 func (r *router) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forgotten = r.accepted
 }
 
-// forward accepts connections and hands on each, together with one to a backend,
-// until the test ends.
+// forward accepts connections and hands on each one, together with a connection
+// to a backend, until the test ends.
 func forward(t testing.TB, backend string, connected func(client, server net.Conn)) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -255,7 +256,7 @@ func forward(t testing.TB, backend string, connected func(client, server net.Con
 	return "http://" + l.Addr().String()
 }
 
-// relay passes on what two connections say to each other, if pass lets it,
+// relay passes on the data of two connections to each other, if pass lets it,
 // until one of them ends.
 func relay(client, server net.Conn, pass func() bool) {
 	copied := func(to, from net.Conn) {
