@@ -120,23 +120,23 @@ func (e *lostError) Unwrap() error { return e.cause }
 // call sends a request until it is answered. If the server answers with an
 // error, call returns the answer too; an error without an answer comes from the
 // connection or from ctx.
-func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
+func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 	giveUp := time.Now().Add(c.retry)
 	pause := firstPause
 	for tries := 1; ; tries++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if what.prepare != nil {
-			what.prepare()
+		if call.prepare != nil {
+			call.prepare()
 		}
 		began := time.Now()
-		answer, err := c.attempt(ctx, what)
+		answer, err := c.attempt(ctx, call)
 		var lost *lostError
 		var wait time.Duration
 		switch {
 		case errors.As(err, &lost):
-			what.mayHaveArrived = what.mayHaveArrived || lost.sent
+			call.mayHaveArrived = call.mayHaveArrived || lost.sent
 			if lost.timeout && c.own != nil {
 				// The connection has died silently, and most likely the idle
 				// connections beside it have died too.
@@ -155,14 +155,14 @@ func (c *Client) call(ctx context.Context, what *call) (*answer, error) {
 
 		took := time.Since(began)
 		if lost != nil && lost.sent && !lost.timeout && !lost.absent &&
-			what.prepare != nil && what.wait > 0 && took >= progress {
+			call.prepare != nil && call.wait > 0 && took >= progress {
 			// A proxy cut the wait; the server is there. This can happen
 			// only until the time of the wait is used up.
 			giveUp, pause = time.Now().Add(c.retry), firstPause
 		}
 		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
-			slog.String("path", what.path), slog.Int("attempt", tries), slog.Duration("duration", took),
-			slog.String("chat_id", what.manager.chat), slog.String("process_id", what.id), slog.String("error", err.Error()))
+			slog.String("path", call.path), slog.Int("attempt", tries), slog.Duration("duration", took),
+			slog.String("chat_id", call.manager.chat), slog.String("process_id", call.id), slog.String("error", err.Error()))
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -205,15 +205,15 @@ var errLate = xerrors.New("no answer in time")
 
 // attempt sends a request once. If it returns a *lostError, the caller may try
 // again.
-func (c *Client) attempt(ctx context.Context, what *call) (*answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, what.wait+answerTime, errLate)
+func (c *Client) attempt(ctx context.Context, call *call) (*answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, call.wait+answerTime, errLate)
 	defer cancel()
 	var asked, got atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { asked.Store(true) },
 		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
 	})
-	req, err := c.request(traced, what)
+	req, err := c.request(traced, call)
 	if err != nil {
 		return nil, err
 	}
@@ -285,39 +285,39 @@ func (c *Client) stranger(a *answer, lose func(error) *lostError) error {
 }
 
 // request makes the HTTP request of a call.
-func (c *Client) request(ctx context.Context, what *call) (*http.Request, error) {
-	target := c.base + what.path
-	if what.query != "" {
-		target += "?" + what.query
+func (c *Client) request(ctx context.Context, call *call) (*http.Request, error) {
+	target := c.base + call.path
+	if call.query != "" {
+		target += "?" + call.query
 	}
 	var body io.Reader
-	if what.body != nil {
-		body = bytes.NewReader(what.body)
+	if call.body != nil {
+		body = bytes.NewReader(call.body)
 	}
-	req, err := http.NewRequestWithContext(ctx, what.method, target, body)
+	req, err := http.NewRequestWithContext(ctx, call.method, target, body)
 	if err != nil {
 		return nil, xerrors.New("the request cannot be made")
 	}
 	for name, values := range c.header {
 		req.Header[name] = values
 	}
-	if what.body != nil {
+	if call.body != nil {
 		req.Header.Set("Content-Type", "application/json")
-		if len(what.body) > askFirst {
+		if len(call.body) > askFirst {
 			req.Header.Set("Expect", "100-continue")
 		}
 	}
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	if what.manager.isChat {
-		req.Header.Set(headerChat, encodeChat(what.manager.chat))
+	if call.manager.isChat {
+		req.Header.Set(headerChat, encodeChat(call.manager.chat))
 	}
-	if what.instance != "" {
-		req.Header.Set(headerInstance, what.instance)
+	if call.instance != "" {
+		req.Header.Set(headerInstance, call.instance)
 	}
-	if what.key != "" {
-		req.Header.Set(headerKey, what.key)
+	if call.key != "" {
+		req.Header.Set(headerKey, call.key)
 	}
 	return req, nil
 }

@@ -173,43 +173,43 @@ type request struct {
 }
 
 // ServeHTTP implements [http.Handler].
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	began := time.Now()
-	q := &request{Request: r, h: h, w: w}
+	r := &request{Request: req, h: h, w: w}
 	defer func() {
 		if p := recover(); p != nil {
-			h.log.LogAttrs(context.WithoutCancel(r.Context()), slog.LevelError, "panic in a request",
-				slog.String("endpoint", q.endpoint), slog.String("panic", fmt.Sprint(p)))
-			q.fail(failure{Code: codeInternal, Detail: "the server failed unexpectedly", Result: q.mayHaveBegun()})
+			h.log.LogAttrs(context.WithoutCancel(req.Context()), slog.LevelError, "panic in a request",
+				slog.String("endpoint", r.endpoint), slog.String("panic", fmt.Sprint(p)))
+			r.fail(failure{Code: codeInternal, Detail: "the server failed unexpectedly", Result: r.mayHaveBegun()})
 		}
-		q.logTo(h.log, time.Since(began))
+		r.logTo(h.log, time.Since(began))
 	}()
 	header := w.Header()
 	header.Set(headerInstance, h.instance)
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	q.extend(0)
+	r.extend(0)
 
-	if serve := q.route(); serve != nil && q.admit() {
+	if serve := r.route(); serve != nil && r.admit() {
 		serve()
 	}
 }
 
 // route returns the function that serves a request's endpoint. If there is
 // none, it answers the request and returns nil.
-func (q *request) route() func() {
-	path := q.URL.EscapedPath()
+func (r *request) route() func() {
+	path := r.URL.EscapedPath()
 	var method string
 	var serve func()
 	switch {
 	case path == pathHealth:
-		q.endpoint, method, serve = "health", http.MethodGet, q.health
+		r.endpoint, method, serve = "health", http.MethodGet, r.health
 	case path == pathStart:
-		q.endpoint, method, serve = "start", http.MethodPost, q.start
+		r.endpoint, method, serve = "start", http.MethodPost, r.start
 	case path == pathList:
-		q.endpoint, method, serve = "list", http.MethodGet, q.list
+		r.endpoint, method, serve = "list", http.MethodGet, r.list
 	case path == pathShell:
-		q.endpoint, method, serve = "shell", http.MethodGet, q.shell
+		r.endpoint, method, serve = "shell", http.MethodGet, r.shell
 	default:
 		id, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		id, err := url.PathUnescape(id)
@@ -218,18 +218,18 @@ func (q *request) route() func() {
 		}
 		switch rest {
 		case "output":
-			q.endpoint, method, serve = "output", http.MethodGet, q.output
+			r.endpoint, method, serve = "output", http.MethodGet, r.output
 		case "signal":
-			q.endpoint, method, serve = "signal", http.MethodPost, q.signal
+			r.endpoint, method, serve = "signal", http.MethodPost, r.signal
 		default:
-			q.fail(failure{Code: codeNoEndpoint})
+			r.fail(failure{Code: codeNoEndpoint})
 			return nil
 		}
-		q.id = id
+		r.id = id
 	}
-	if q.Method != method && (path != pathHealth || q.Method != http.MethodHead) {
-		q.w.Header().Set("Allow", method)
-		q.fail(failure{Code: codeMethod})
+	if r.Method != method && (path != pathHealth || r.Method != http.MethodHead) {
+		r.w.Header().Set("Allow", method)
+		r.fail(failure{Code: codeMethod})
 		return nil
 	}
 	return serve
@@ -237,106 +237,106 @@ func (q *request) route() func() {
 
 // health answers that the server is there. A client that starts a command
 // learns the instance of the server from it.
-func (q *request) health() {
-	if q.h.opts.Context.Err() != nil {
-		q.fail(failure{Code: codeClosed, Detail: "the server is shutting down"})
+func (r *request) health() {
+	if r.h.opts.Context.Err() != nil {
+		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down"})
 		return
 	}
-	q.answer(http.StatusOK, struct {
+	r.answer(http.StatusOK, struct {
 		Status string `json:"status"`
 	}{"ok"})
 }
 
 // mayHaveBegun returns the little that is known of a process whose start went
 // wrong, or nil if the request is no start with an ID.
-func (q *request) mayHaveBegun() *procmgr.Output {
-	if q.endpoint != "start" || q.id == "" {
+func (r *request) mayHaveBegun() *procmgr.Output {
+	if r.endpoint != "start" || r.id == "" {
 		return nil
 	}
-	return &procmgr.Output{Process: procmgr.Process{ID: q.id, ChatID: q.chat}}
+	return &procmgr.Output{Process: procmgr.Process{ID: r.id, ChatID: r.chat}}
 }
 
 // extend gives the connection time for a wait and for the answer after it. The
 // read deadline matters too: when it passes, net/http assumes that the caller
 // is gone. If a ResponseWriter hides its connection, the server's own deadlines
 // stay.
-func (q *request) extend(wait time.Duration) {
-	until := time.Now().Add(wait + q.h.deadline)
-	c := http.NewResponseController(q.w)
+func (r *request) extend(wait time.Duration) {
+	until := time.Now().Add(wait + r.h.deadline)
+	c := http.NewResponseController(r.w)
 	_ = c.SetReadDeadline(until)  // best effort
 	_ = c.SetWriteDeadline(until) // best effort
 }
 
 // fail answers with an error.
-func (q *request) fail(f failure) {
-	if q.status != 0 {
+func (r *request) fail(f failure) {
+	if r.status != 0 {
 		return // the handler panicked after the answer
 	}
 	status, message := f.Code.status()
 	f.Message = message
-	q.code = f.Code
+	r.code = f.Code
 	switch f.Code {
 	case codeUnauthorized:
-		q.w.Header().Set("WWW-Authenticate", "Bearer")
+		r.w.Header().Set("WWW-Authenticate", "Bearer")
 	case codeBusy:
-		q.w.Header().Set("Retry-After", "1")
+		r.w.Header().Set("Retry-After", "1")
 	}
-	q.answer(status, f)
+	r.answer(status, f)
 }
 
 // failWith answers with an error of the host.
-func (q *request) failWith(err error, result *procmgr.Output) {
+func (r *request) failWith(err error, result *procmgr.Output) {
 	if errors.Is(err, errBusy) {
-		q.fail(failure{Code: codeBusy, Detail: err.Error()})
+		r.fail(failure{Code: codeBusy, Detail: err.Error()})
 		return
 	}
 	f := failureOf(err)
 	f.Result = result
-	q.fail(f)
+	r.fail(f)
 }
 
 // answer writes a complete answer.
-func (q *request) answer(status int, body any) {
+func (r *request) answer(status int, body any) {
 	data, err := encode(body)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"message":"the call failed","code":"internal"}`)
 	}
-	q.status = status
-	header := q.w.Header()
+	r.status = status
+	header := r.w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Content-Length", strconv.Itoa(len(data)))
-	q.extend(0)
-	q.w.WriteHeader(status)
-	_, _ = q.w.Write(data) // a caller that gets no answer asks again
+	r.extend(0)
+	r.w.WriteHeader(status)
+	_, _ = r.w.Write(data) // a caller that gets no answer asks again
 }
 
 // logTo writes the line of the request to the log.
-func (q *request) logTo(log *slog.Logger, took time.Duration) {
+func (r *request) logTo(log *slog.Logger, took time.Duration) {
 	const gone = 499 // a caller that went away
-	status, level := q.status, slog.LevelInfo
+	status, level := r.status, slog.LevelInfo
 	switch {
-	case q.Context().Err() != nil:
+	case r.Context().Err() != nil:
 		status = gone
-	case q.status == http.StatusUnauthorized, q.status == http.StatusForbidden:
+	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden:
 		level = slog.LevelWarn
-	case q.status == http.StatusInternalServerError:
+	case r.status == http.StatusInternalServerError:
 		level = slog.LevelError
 	}
-	ctx := context.WithoutCancel(q.Context())
+	ctx := context.WithoutCancel(r.Context())
 	if !log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{
-		slog.String("method", q.Method),
-		slog.String("endpoint", q.endpoint),
+		slog.String("method", r.Method),
+		slog.String("endpoint", r.endpoint),
 		slog.Int("status", status),
 		slog.Duration("duration", took),
-		slog.String("remote", q.RemoteAddr),
-		slog.String("chat_id", clip(q.chat)),
-		slog.String("process_id", clip(q.id)),
+		slog.String("remote", r.RemoteAddr),
+		slog.String("chat_id", clip(r.chat)),
+		slog.String("process_id", clip(r.id)),
 	}
-	if q.code != "" {
-		attrs = append(attrs, slog.String("code", string(q.code)))
+	if r.code != "" {
+		attrs = append(attrs, slog.String("code", string(r.code)))
 	}
 	log.LogAttrs(ctx, level, "request", attrs...)
 }

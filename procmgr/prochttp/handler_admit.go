@@ -20,40 +20,40 @@ import (
 
 // admit reports whether a request may be served. If not, it answers the request.
 // It does not read the body.
-func (q *request) admit() bool {
-	if q.endpoint == "health" {
+func (r *request) admit() bool {
+	if r.endpoint == "health" {
 		return true
 	}
-	if headerSize(q.Header) > maxHeader {
-		q.fail(failure{Code: codeHeaderTooLong})
+	if headerSize(r.Header) > maxHeader {
+		r.fail(failure{Code: codeHeaderTooLong})
 		return false
 	}
-	if detail := q.foreign(); detail != "" {
-		q.fail(failure{Code: codeForbidden, Detail: detail})
+	if detail := r.foreign(); detail != "" {
+		r.fail(failure{Code: codeForbidden, Detail: detail})
 		return false
 	}
-	scope, err := q.h.scope(q.Request)
+	scope, err := r.h.scope(r.Request)
 	if err != nil {
-		q.h.log.LogAttrs(context.WithoutCancel(q.Context()), slog.LevelWarn, "request not authorized",
-			slog.String("endpoint", q.endpoint), slog.String("remote", q.RemoteAddr), slog.String("error", err.Error()))
-		q.fail(failure{Code: codeUnauthorized})
+		r.h.log.LogAttrs(context.WithoutCancel(r.Context()), slog.LevelWarn, "request not authorized",
+			slog.String("endpoint", r.endpoint), slog.String("remote", r.RemoteAddr), slog.String("error", err.Error()))
+		r.fail(failure{Code: codeUnauthorized})
 		return false
 	}
-	chat, ok, err := decodeChat(q.Header)
+	chat, ok, err := decodeChat(r.Header)
 	switch {
 	case err != nil:
-		q.fail(failureOf(err))
+		r.fail(failureOf(err))
 		return false
 	case ok && (scope.Chats == nil || !scope.Chats(chat)):
-		q.fail(failure{Code: codeForbidden, Detail: "this caller may not act for this chat"})
+		r.fail(failure{Code: codeForbidden, Detail: "this caller may not act for this chat"})
 		return false
 	case !ok && !scope.Host:
-		q.fail(failure{Code: codeForbidden, Detail: "this caller may not act without a chat: name one in the header " + headerChat})
+		r.fail(failure{Code: codeForbidden, Detail: "this caller may not act without a chat: name one in the header " + headerChat})
 		return false
 	}
-	q.manager = q.h.host
+	r.manager = r.h.host
 	if ok {
-		q.chat, q.manager = chat, q.h.host.Chat(chat)
+		r.chat, r.manager = chat, r.h.host.Chat(chat)
 	}
 	return true
 }
@@ -72,19 +72,19 @@ func headerSize(h http.Header) int {
 // foreign returns why a request looks like a browser's, or "". A page of any
 // site can make its visitor's browser send requests to this machine. The browser
 // then says where they come from, or uses the site's own name as Host.
-func (q *request) foreign() string {
+func (r *request) foreign() string {
 	for _, name := range []string{"Origin", "Sec-Fetch-Site"} {
-		if _, ok := q.Header[name]; ok {
+		if _, ok := r.Header[name]; ok {
 			return "requests of browsers are refused: the header " + name + " is set"
 		}
 	}
-	name := q.Host
+	name := r.Host
 	if host, _, err := net.SplitHostPort(name); err == nil {
 		name = host
 	}
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 	if strings.EqualFold(name, "localhost") || net.ParseIP(name) != nil ||
-		slices.ContainsFunc(q.h.opts.Hosts, func(host string) bool { return strings.EqualFold(host, name) }) {
+		slices.ContainsFunc(r.h.opts.Hosts, func(host string) bool { return strings.EqualFold(host, name) }) {
 		return ""
 	}
 	return "the request is for another host; the names of this one are set by HandlerOptions.Hosts"
@@ -117,9 +117,9 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 
 // body reads a request's JSON body into v. It reports false if it has answered
 // the request with an error.
-func (q *request) body(v any) bool {
-	if media, _, err := mime.ParseMediaType(q.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		q.fail(failure{Code: codeMediaType})
+func (r *request) body(v any) bool {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		r.fail(failure{Code: codeMediaType})
 		return false
 	}
 	var (
@@ -128,19 +128,19 @@ func (q *request) body(v any) bool {
 		long *http.MaxBytesError
 	)
 	// A body is not read at all if its Content-Length is too long.
-	if q.ContentLength <= q.h.opts.MaxBody {
-		data, err = io.ReadAll(http.MaxBytesReader(q.w, q.Body, q.h.opts.MaxBody))
+	if r.ContentLength <= r.h.opts.MaxBody {
+		data, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, r.h.opts.MaxBody))
 	}
 	switch {
-	case q.ContentLength > q.h.opts.MaxBody || errors.As(err, &long):
-		q.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
+	case r.ContentLength > r.h.opts.MaxBody || errors.As(err, &long):
+		r.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
 		return false
 	case err != nil:
-		q.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
+		r.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
 		return false
 	}
 	if err := decodeStrict(data, v); err != nil {
-		q.failWith(err, nil)
+		r.failWith(err, nil)
 		return false
 	}
 	return true

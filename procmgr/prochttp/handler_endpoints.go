@@ -12,47 +12,47 @@ import (
 
 // start serves a start: the command, a limited wait and the output so far in one
 // round trip.
-func (q *request) start() {
+func (r *request) start() {
 	var body startBody
-	if !q.body(&body) {
+	if !r.body(&body) {
 		return
 	}
 	req, err := body.request()
 	if err != nil {
-		q.failWith(err, nil)
+		r.failWith(err, nil)
 		return
 	}
-	q.id = req.ID
-	if meant := q.Header.Get(headerInstance); meant != "" && meant != q.h.instance {
-		q.fail(failure{Code: codeRestarted, Detail: "nothing was started; what ran before is not known here"})
+	r.id = req.ID
+	if meant := r.Header.Get(headerInstance); meant != "" && meant != r.h.instance {
+		r.fail(failure{Code: codeRestarted, Detail: "nothing was started; what ran before is not known here"})
 		return
 	}
-	if q.h.opts.Context.Err() != nil {
-		q.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
+	if r.h.opts.Context.Err() != nil {
+		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
 		return
 	}
 	req.Wait = min(req.Wait, maxSlice)
-	release, ok := q.h.waits.enter(req.Wait > 0)
+	release, ok := r.h.waits.enter(req.Wait > 0)
 	if !ok {
-		q.fail(failure{Code: codeBusy, Detail: "nothing was started; " + errBusy.Error()})
+		r.fail(failure{Code: codeBusy, Detail: "nothing was started; " + errBusy.Error()})
 		return
 	}
 	defer release()
-	q.extend(req.Wait)
+	r.extend(req.Wait)
 
-	ctx, done := q.h.untilShutdown(q.Context())
+	ctx, done := r.h.untilShutdown(r.Context())
 	defer done()
-	out, err := q.manager.Start(ctx, req)
+	out, err := r.manager.Start(ctx, req)
 	if out.Process.ID != "" {
-		q.id = out.Process.ID
+		r.id = out.Process.ID
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil && q.Context().Err() == nil {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil && r.Context().Err() == nil {
 		// The shutdown ended the wait, not the command.
 		if out.Process.ID == "" {
-			q.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
+			r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
 			return
 		}
-		now, failed := q.manager.Output(q.Context(), q.id, procmgr.OutputRequest{Limit: req.Limit})
+		now, failed := r.manager.Output(r.Context(), r.id, procmgr.OutputRequest{Limit: req.Limit})
 		if failed == nil {
 			now.Attached = out.Attached
 			out, err = now, nil
@@ -60,10 +60,10 @@ func (q *request) start() {
 			err = unknown(err) // if the host is a client, the start may still be on its way
 		}
 	}
-	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && q.h.opts.Context.Err() == nil {
-		q.w.Header().Set(headerWaiting, "true")
+	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && r.h.opts.Context.Err() == nil {
+		r.w.Header().Set(headerWaiting, "true")
 	}
-	q.finish(out, err)
+	r.finish(out, err)
 }
 
 // untilShutdown returns a context that ends with ctx and with the server.
@@ -74,79 +74,79 @@ func (h *handler) untilShutdown(ctx context.Context) (context.Context, func()) {
 }
 
 // list serves a list.
-func (q *request) list() {
-	all, err := q.manager.List(q.Context())
+func (r *request) list() {
+	all, err := r.manager.List(r.Context())
 	if err != nil {
-		q.failWith(err, nil)
+		r.failWith(err, nil)
 		return
 	}
 	for _, p := range all {
-		if !q.mine(p) {
+		if !r.mine(p) {
 			return
 		}
 	}
 	if all == nil {
 		all = []procmgr.Process{} // never null
 	}
-	q.answer(http.StatusOK, listBody{Processes: all})
+	r.answer(http.StatusOK, listBody{Processes: all})
 }
 
 // shell serves the name of the shell that runs the commands.
-func (q *request) shell() {
-	name, err := procmgr.Shell(q.Context(), q.manager)
+func (r *request) shell() {
+	name, err := procmgr.Shell(r.Context(), r.manager)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		q.failWith(err, nil)
+		r.failWith(err, nil)
 		return
 	}
-	q.answer(http.StatusOK, shellBody{Shell: name})
+	r.answer(http.StatusOK, shellBody{Shell: name})
 }
 
 // signal serves a signal. It sends the signals of all requests with the same key
 // only once: a second SIGINT makes many programs give up their clean-up.
-func (q *request) signal() {
+func (r *request) signal() {
 	var body signalBody
-	if !q.body(&body) {
+	if !r.body(&body) {
 		return
 	}
-	key := q.Header.Get(headerKey)
+	key := r.Header.Get(headerKey)
 	if key != "" {
 		if err := checkKey(key); err != nil {
-			q.failWith(err, nil)
+			r.failWith(err, nil)
 			return
 		}
 	}
-	q.extend(signalTime)
-	send := func(ctx context.Context) error { return q.manager.Signal(ctx, q.id, body.Signal) }
-	err := q.h.signals.once(q.Context(), signalKey{q.chat, q.id, body.Signal, key}, send)
+	r.extend(signalTime)
+	send := func(ctx context.Context) error { return r.manager.Signal(ctx, r.id, body.Signal) }
+	err := r.h.signals.once(r.Context(), signalKey{r.chat, r.id, body.Signal, key}, send)
 	if err != nil {
-		q.failWith(err, nil)
+		r.failWith(err, nil)
 		return
 	}
-	q.answer(http.StatusOK, struct{}{})
+	r.answer(http.StatusOK, struct{}{})
 }
 
 // finish answers with an output. If there is an error, it answers with the
 // error and the output that came with it.
-func (q *request) finish(out procmgr.Output, err error) {
-	if p := out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !q.mine(p) {
+func (r *request) finish(out procmgr.Output, err error) {
+	if p := out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !r.mine(p) {
 		return
 	}
 	switch {
 	case err == nil:
-		q.answer(http.StatusOK, out)
+		r.answer(http.StatusOK, out)
 	case out.Process.ID != "":
-		q.failWith(err, &out)
+		r.failWith(err, &out)
 	default:
-		q.failWith(err, nil)
+		r.failWith(err, nil)
 	}
 }
 
 // mine reports whether a process belongs to the request's chat. If a Host mixes
 // up chats, mine replaces its answer by an error.
-func (q *request) mine(p procmgr.Process) bool {
-	if q.chat == "" || p.ChatID == q.chat {
+func (r *request) mine(p procmgr.Process) bool {
+	if r.chat == "" || p.ChatID == r.chat {
 		return true
 	}
-	q.failWith(xerrors.New("the host answered for another chat"), q.mayHaveBegun())
+	r.failWith(xerrors.New("the host answered for another chat"), r.mayHaveBegun())
 	return false
 }

@@ -8,58 +8,58 @@ import (
 )
 
 // output serves an output, with a wait of at most maxSlice.
-func (q *request) output() {
-	query, err := parseOutputQuery(q.URL.RawQuery)
+func (r *request) output() {
+	query, err := parseOutputQuery(r.URL.RawQuery)
 	if err != nil {
-		q.failWith(err, nil)
+		r.failWith(err, nil)
 		return
 	}
 	query.Wait = min(query.Wait, maxSlice)
 	if query.Wait == 0 {
 		query.WaitID = ""
 	}
-	q.extend(query.Wait)
-	out, waiting, err := q.wait(query)
+	r.extend(query.Wait)
+	out, waiting, err := r.wait(query)
 	if err == nil && waiting {
-		q.w.Header().Set(headerWaiting, "true")
+		r.w.Header().Set(headerWaiting, "true")
 	}
-	q.finish(out, err)
+	r.finish(out, err)
 }
 
 // wait serves an output that may wait. waiting reports whether the time of the
 // request was up before the end of the wait.
-func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err error) {
+func (r *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err error) {
 	snapshot := query.OutputRequest
 	snapshot.Wait = 0
-	if query.Wait == 0 || query.WaitID == "" && q.h.opts.Context.Err() != nil {
+	if query.Wait == 0 || query.WaitID == "" && r.h.opts.Context.Err() != nil {
 		// A pattern needs no wait to match output that is there already. A wait
 		// with a name may have matched output that has been dropped since.
-		out, err = q.manager.Output(q.Context(), q.id, snapshot)
+		out, err = r.manager.Output(r.Context(), r.id, snapshot)
 		return out, false, err
 	}
-	ctx, done := q.h.untilShutdown(q.Context())
+	ctx, done := r.h.untilShutdown(r.Context())
 	defer done()
 
 	if query.WaitID == "" && query.State != "" {
-		out, err := q.manager.Output(ctx, q.id, snapshot)
+		out, err := r.manager.Output(ctx, r.id, snapshot)
 		if err != nil || out.Matched || out.Process.State != query.State {
 			return out, false, err
 		}
 	}
 	if query.WaitID == "" {
-		release, ok := q.h.waits.enter(true)
+		release, ok := r.h.waits.enter(true)
 		if !ok {
 			return out, false, errBusy
 		}
 		defer release()
-		out, err = q.manager.Output(ctx, q.id, query.OutputRequest)
+		out, err = r.manager.Output(ctx, r.id, query.OutputRequest)
 	} else {
-		out, waiting, err = q.heldOutput(ctx, &query)
+		out, waiting, err = r.heldOutput(ctx, &query)
 	}
-	if err != nil && q.h.opts.Context.Err() != nil && q.Context().Err() == nil {
+	if err != nil && r.h.opts.Context.Err() != nil && r.Context().Err() == nil {
 		waiting = false // the server is about to end, so the client cannot continue the wait
 		snapshot.From = query.From
-		out, err = q.manager.Output(q.Context(), q.id, snapshot)
+		out, err = r.manager.Output(r.Context(), r.id, snapshot)
 	}
 	return out, waiting, err
 }
@@ -67,20 +67,20 @@ func (q *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err
 // heldOutput waits in a wait that outlives the request: a new one, or the wait
 // of an earlier request with the same name. It sets query.From to the offset
 // from which that wait reads.
-func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procmgr.Output, waiting bool, err error) {
+func (r *request) heldOutput(ctx context.Context, query *outputQuery) (out procmgr.Output, waiting bool, err error) {
 	snapshot := query.OutputRequest
 	snapshot.Wait = 0
-	key := waitKey{q.chat, q.id, query.WaitID, snapshot}
-	held, began, err := q.h.waits.join(ctx, q.manager, key, query.Left)
+	key := waitKey{r.chat, r.id, query.WaitID, snapshot}
+	held, began, err := r.h.waits.join(ctx, r.manager, key, query.Left)
 	if err != nil {
 		return out, false, err
 	}
-	defer q.h.waits.leave(key, held)
+	defer r.h.waits.leave(key, held)
 	defer func() { query.From = held.from.Load() }()
 	if began && query.State != "" {
 		// The state may have changed after the caller saw it and before this
 		// wait began.
-		out, err := q.manager.Output(ctx, q.id, snapshot)
+		out, err := r.manager.Output(ctx, r.id, snapshot)
 		if err != nil || out.Matched || out.Process.State != query.State {
 			return out, false, err
 		}
@@ -106,12 +106,12 @@ func (q *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 		return out, false, err
 	}
 	snapshot.From, snapshot.Until = held.from.Load(), ""
-	out, err = q.manager.Output(ctx, q.id, snapshot)
+	out, err = r.manager.Output(ctx, r.id, snapshot)
 	if err != nil || query.State == "" || out.Process.State == query.State {
 		return out, true, err
 	}
 	// If the state changed before the wait began, this ends the wait too.
 	snapshot.Until = query.Until
-	out, err = q.manager.Output(ctx, q.id, snapshot)
+	out, err = r.manager.Output(ctx, r.id, snapshot)
 	return out, false, err
 }
