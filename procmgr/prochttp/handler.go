@@ -39,7 +39,8 @@ const (
 type HandlerOptions struct {
 	// Authorize returns the Scope of the caller. If it returns an error, the
 	// answer is 401; the text of the error goes to the log only. The handler
-	// calls it at every request, from several goroutines at a time.
+	// calls it anew for each request except a health check, and from several
+	// goroutines at a time.
 	Authorize func(*http.Request) (Scope, error)
 	// Token is the bearer token of a caller that may act for every chat and as
 	// the host. Never give it to a command. Set Authorize instead if a caller
@@ -63,10 +64,10 @@ type HandlerOptions struct {
 	// 30 KiB.
 	MaxWaiters int
 
-	// Context tells the handler, when it ends, that the server is about to
-	// end. The handler then answers waits at once with the output so far, and
-	// starts nothing any more. http.Server.Shutdown returns soon after
-	// that. nil is a context that never ends.
+	// Context must end when the server is about to end. The handler then
+	// answers waits at once with the output so far, and starts nothing any
+	// more. http.Server.Shutdown returns soon after that. nil is a context
+	// that never ends.
 	Context context.Context
 	// Logger gets one line for each request, with chat_id and process_id; nil
 	// logs nothing. No line has a command, its output, a credential or a
