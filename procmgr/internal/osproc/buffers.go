@@ -4,10 +4,10 @@ package osproc
 
 import "sync"
 
-// pipeSize is the size in bytes of a new pipe, and of the buffer that reads from
-// it.
+// pipeSize is the size in bytes of a new pipe, and of the buffer that reads
+// from it.
 const pipeSize = 64 << 10
 
-// readBuffers lend out the memory to read into: it is held while there is
-// output, and not by a tree that prints nothing.
+// readBuffers lends the memory for a read. A tree that prints nothing holds
+// none.
 var readBuffers = sync.Pool{New: func() any { return new([pipeSize]byte) }}

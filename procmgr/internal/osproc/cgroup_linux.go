@@ -21,16 +21,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// cgroupPrefix begins the name of the directory that each Local makes for
-// itself in Options.Cgroup.
+// cgroupPrefix begins the name of the directory that each System makes for
+// itself in Config.Cgroup.
 const cgroupPrefix = "toolproc-"
 
-// cgroups is the directory of one Local: every process has a cgroup of its own
-// in it. Its lock tells a Local that comes later whether this one still lives.
+// cgroups is the directory of one System. Every tree has a cgroup of its own in
+// it. The directory's lock tells a later System whether this one still lives.
 type cgroups struct{ dir *owndir.Dir }
 
-// openCgroups makes a Local's directory, shows that a process can be started
-// and killed in it, and ends what Locals that have died left beside it.
+// openCgroups makes the directory of a System, checks that a process can be
+// started and killed in it, and ends everything that dead Systems left beside
+// it.
 func openCgroups(parent string, log *slog.Logger) (*cgroups, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(parent, &stat); err != nil {
@@ -54,7 +55,7 @@ func openCgroups(parent string, log *slog.Logger) (*cgroups, error) {
 	return c, nil
 }
 
-// cgroupError says what is in the way of using a directory.
+// cgroupError says why a directory cannot be used.
 func cgroupError(path string, err error) error {
 	why := "it cannot be used"
 	switch {
@@ -72,8 +73,8 @@ func cgroupError(path string, err error) error {
 	return xerrors.Errorf("cgroup %s: %s (%v): %w", path, why, err, sentinel.ErrInvalid)
 }
 
-// probe starts a process in a cgroup and kills it there. What is wrong with the
-// directory must not look like something wrong with a command later on.
+// probe starts a process in a cgroup and kills it there. If something is wrong
+// with the directory, it must not look later as if a command were wrong.
 func (c *cgroups) probe() error {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -114,8 +115,8 @@ func (c *cgroups) probe() error {
 	return nil
 }
 
-// endOrphans kills what is left of Systems that did not live to close: where a
-// host is killed, its processes live on, and the next one ends them.
+// endOrphans kills the processes of Systems that died before Close. If a host
+// is killed, its processes live on, and the next System ends them.
 func endOrphans(parent string, log *slog.Logger) {
 	for path := range owndir.Abandoned(parent, cgroupPrefix) {
 		orphan := &cgroup{path: path}
@@ -125,7 +126,7 @@ func endOrphans(parent string, log *slog.Logger) {
 			if !orphan.populated() {
 				break
 			}
-			time.Sleep(10 * time.Millisecond) // the kernel tells of no end
+			time.Sleep(10 * time.Millisecond) // the kernel does not tell when this ends
 		}
 		orphan.remove()
 		attrs := []slog.Attr{slog.String("cgroup", path), slog.Int("processes", len(pids))}
@@ -136,7 +137,7 @@ func endOrphans(parent string, log *slog.Logger) {
 	}
 }
 
-// add makes the cgroup of one process; nil where there are none.
+// add makes the cgroup of one tree. It returns nil if c is nil.
 func (c *cgroups) add() (*cgroup, error) {
 	if c == nil {
 		return nil, nil
@@ -148,7 +149,7 @@ func (c *cgroups) add() (*cgroup, error) {
 	return &cgroup{path: path}, nil
 }
 
-// close removes the directory, once nothing is left in it.
+// close removes the directory, if nothing is left in it.
 func (c *cgroups) close() {
 	if c == nil {
 		return
@@ -157,36 +158,37 @@ func (c *cgroups) close() {
 	c.dir.Unlock()
 }
 
-// A cgroup holds one process and all that it starts, whatever session they
-// make and however they change their environment.
+// A cgroup holds one tree: all its members, whatever sessions they make and
+// however they change their environment.
 type cgroup struct{ path string }
 
 func (g *cgroup) file(name string) string { return filepath.Join(g.path, name) }
 
-// open returns a descriptor to start a process with.
+// open returns a descriptor with which a process can be started in the cgroup.
 func (g *cgroup) open() (int, error) {
 	return unix.Open(g.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 }
 
-// kill sends SIGKILL to all that is in the cgroup and below, at once: not even
-// a fork gets away.
+// kill sends SIGKILL at once to every process in the cgroup and below. Not even
+// a fork escapes.
 func (g *cgroup) kill() error { return os.WriteFile(g.file("cgroup.kill"), []byte("1"), 0) }
 
-// populated reports whether anything lives in the cgroup or below; a zombie
+// populated reports whether any process lives in the cgroup or below. A zombie
 // does not.
 func (g *cgroup) populated() bool {
 	events, err := os.ReadFile(g.file("cgroup.events"))
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // without a descriptor to look through, anything may live
+		return !errors.Is(err, fs.ErrNotExist) // no descriptor is left to read it: a member may live
 	}
 	return strings.Contains("\n"+string(events), "\npopulated 1\n")
 }
 
-// dirs returns the cgroup's directory and all below it, the outer ones first.
+// dirs returns the cgroup's directory and all directories below it, the outer
+// ones first.
 func (g *cgroup) dirs() []string {
 	dirs := []string{g.path}
 	for i := 0; i < len(dirs); i++ {
-		entries, _ := os.ReadDir(dirs[i]) // what has gone has nothing in it
+		entries, _ := os.ReadDir(dirs[i]) // a directory that has gone has nothing in it
 		for _, e := range entries {
 			if e.IsDir() {
 				dirs = append(dirs, filepath.Join(dirs[i], e.Name()))
@@ -196,12 +198,12 @@ func (g *cgroup) dirs() []string {
 	return dirs
 }
 
-// pids returns the processes of the cgroup and of those below.
+// pids returns the processes in the cgroup and below.
 func (g *cgroup) pids() (pids []int) {
 	for _, dir := range g.dirs() {
 		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for field := range strings.FieldsSeq(string(procs)) {
-			// 0 is a process that this one's pid namespace does not have.
+			// 0 is a process that is not in this program's pid namespace.
 			if pid, err := strconv.Atoi(field); err == nil && pid != 0 {
 				pids = append(pids, pid)
 			}
@@ -210,8 +212,8 @@ func (g *cgroup) pids() (pids []int) {
 	return pids
 }
 
-// members returns what lives in the cgroup, each held by a pidfd that was
-// opened before the cgroup was asked for it.
+// members returns the live members of the cgroup. A pidfd holds each; it was
+// opened before the cgroup was asked whether the process is in it.
 func (g *cgroup) members(noPidfd bool) (members []member) {
 	var opened []member
 	for _, pid := range g.pids() {
@@ -236,12 +238,12 @@ func (g *cgroup) members(noPidfd bool) (members []member) {
 	return members
 }
 
-// remove removes an empty cgroup and those below it.
+// remove removes an empty cgroup and the cgroups below it.
 func (g *cgroup) remove() {
 	if g == nil {
 		return
 	}
 	for _, dir := range slices.Backward(g.dirs()) {
-		_ = unix.Rmdir(dir) // EBUSY: something lives there
+		_ = unix.Rmdir(dir) // EBUSY: a process lives there
 	}
 }

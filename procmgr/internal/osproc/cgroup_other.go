@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// cgroups exist on Linux alone.
+// cgroups exist on Linux only.
 type cgroups struct{}
 
 func openCgroups(string, *slog.Logger) (*cgroups, error) {

@@ -1,21 +1,21 @@
 package osproc
 
-// A Command says what to run.
+// A Command is a command to run, and how to run it.
 type Command struct {
-	// Argv is the program, which is looked up on PATH, and its arguments.
+	// Argv has the program, which is looked up on PATH, and its arguments.
 	Argv []string
-	// Dir is the directory to run in, absolute.
+	// Dir is the directory to run in, an absolute path.
 	Dir string
-	// Env is the whole environment, but for the cookie that Start adds.
+	// Env is the whole environment. Start adds only the cookie.
 	Env []string
-	// Output gets what the tree prints, stdout and stderr in one.
+	// Output gets everything that the tree prints: stdout and stderr together.
 	Output Sink
 }
 
-// A Sink takes what a tree prints, by one goroutine at a time.
+// A Sink takes the output of a tree. One goroutine at a time calls it.
 type Sink interface {
-	// Add takes the next bytes, which are valid during the call alone. While
-	// it blocks, nobody reads what the tree prints.
+	// Add takes the next bytes. They are valid only during the call. While Add
+	// blocks, nobody reads the output of the tree.
 	Add(p []byte)
 	// End is called once, after the last Add.
 	End()

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deliver sends a signal to the groups of some processes, and returns those in
-// which something was left.
+// deliver sends a signal to the process groups of some sessions. It returns the
+// sessions in whose group something was left.
 func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
 	live = make(map[*session][]int)
 	for _, s := range sessions {
 		s.num.Lock()
-		// After the leader is reaped its number stays taken as long as
-		// anything is in the group; once nothing is, it is signalled no more.
+		// After the leader is reaped, its number stays taken as long as
+		// anything is in the group. When the group is empty, it gets no more
+		// signals.
 		if !s.empty.Load() {
 			switch kerr := unix.Kill(-s.pid, sig); kerr {
 			case nil:
@@ -33,6 +34,6 @@ func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*ses
 	return live, err
 }
 
-// escapees finds nothing: these systems do not tell a process's environment to
-// others, or not without more than it is worth.
+// escapees finds nothing. These systems do not show a process's environment to
+// other processes, or only at a cost that is too high.
 func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// deliver sends a signal to everything that belongs to some processes: to the
-// shell's group at once, then to whatever else is in the session or has left it.
-// It returns the live members that it found, by one search for all of them, and
-// an error where the system forbade to signal one.
+// deliver sends a signal to all members of some sessions: first to the leader's
+// group at once, then to every other member that is in the session or has left
+// it. It returns the live members, which it finds by one search for all the
+// sessions, and an error if the system did not permit it to signal one of them.
 func deliver(sessions []*session, known *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
 	grouped := make(map[*session]bool, len(sessions))
 	for _, s := range sessions {
@@ -25,7 +25,7 @@ func deliver(sessions []*session, known *leaders, sig syscall.Signal) (live map[
 	send := func(s *session, m member) {
 		live[s] = append(live[s], m.pid)
 		if group, gerr := unix.Getpgid(m.pid); gerr == nil && group == s.pid && grouped[s] {
-			return // it has it
+			return // the group's signal has reached it
 		}
 		if serr := m.signal(sig); serr != nil {
 			err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, serr)
@@ -38,8 +38,8 @@ func deliver(sessions []*session, known *leaders, sig syscall.Signal) (live map[
 			}
 		}
 		closeMembers(found[s])
-		// What was a member when it was last looked for is one, whatever it
-		// has left since.
+		// A process that was a member at the last look is still one, whatever
+		// it has left since.
 		s.eachPin(func(m member) {
 			if !slices.Contains(live[s], m.pid) && m.alive() {
 				send(s, m)

@@ -6,9 +6,10 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// deliver ends all that belongs to some processes, whatever the signal: this
-// system can ask nothing of a process that has a console of its own. The signal
-// shows in the exit code alone. It returns what was still there.
+// deliver ends all members of some sessions, whatever the signal: Windows
+// cannot ask anything of a process that has a console of its own. The signal
+// shows only in the exit code. deliver returns the members that were still
+// there.
 func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
 	live = make(map[*session][]int)
 	for _, s := range sessions {
@@ -23,5 +24,5 @@ func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*ses
 	return live, err
 }
 
-// escapees finds nothing: nothing leaves a job.
+// escapees finds nothing: no process can leave a job.
 func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }

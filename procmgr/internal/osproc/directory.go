@@ -10,7 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// CheckDirectory says what is in the way of running something in a directory.
+// CheckDirectory returns an error that says why a command cannot run in a
+// directory, or nil.
 func CheckDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	switch {

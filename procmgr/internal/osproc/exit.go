@@ -4,29 +4,30 @@ import (
 	"time"
 )
 
-// An Exit is how a leader ended.
+// An Exit tells how a leader ended.
 type Exit struct {
 	code   int
-	Signal Signal // 0: it exited by itself
-	Usage  *Usage // nil where the system does not tell
-	Lost   bool   // something else reaped it
+	Signal Signal // 0 if the leader exited by itself
+	Usage  *Usage // nil if the system does not tell
+	Lost   bool   // another part of the program reaped the leader
 	OOM    bool   // the out-of-memory killer is the likely reason
 }
 
-// Usage is what the leader, and the children that it waited for, have used.
+// Usage counts the resources that the leader used, together with the children
+// for which it waited.
 type Usage struct {
 	User, System time.Duration // CPU time
-	MaxRSS       int64         // bytes; 0 where the system does not tell
+	MaxRSS       int64         // bytes; 0 if the system does not tell
 }
 
-// killed reports whether SIGKILL ended the leader, or a child of it whose death
-// it passed on as its own exit code.
+// killed reports whether SIGKILL ended the leader, or a child whose death the
+// leader passed on as its own exit code.
 func (e Exit) killed() bool {
 	return !e.Lost && (e.Signal == SIGKILL || e.Signal == 0 && e.code == 128+int(SIGKILL))
 }
 
-// Code is what a shell would say: 128+n where signal n ended it. It is nil
-// where nobody knows.
+// Code returns the exit code as a shell would tell it: 128+n if signal n ended
+// the leader. It is nil if nobody knows.
 func (e Exit) Code() *int {
 	if e.Lost {
 		return nil
@@ -38,7 +39,8 @@ func (e Exit) Code() *int {
 	return &code
 }
 
-// SignalName is such as "SIGKILL"; "" where no signal ended it.
+// SignalName returns a name such as "SIGKILL", or "" if no signal ended the
+// leader.
 func (e Exit) SignalName() string {
 	if e.Signal == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// startIn starts a program in a new session, and in a cgroup where there is
-// one. It returns a pidfd, or -1, as it is where it is to do without.
+// startIn starts a program in a new session, and in the cgroup g if that is not
+// nil. It returns a pidfd, or -1 if noPidfd is set or the system has none.
 func startIn(g *cgroup, noPidfd bool, file string, argv []string, attr *syscall.ProcAttr) (pid, pidfd int, err error) {
 	pidfd = -1
 	attr.Sys = &syscall.SysProcAttr{Setsid: true}
@@ -29,7 +29,7 @@ func startIn(g *cgroup, noPidfd bool, file string, argv []string, attr *syscall.
 	pid, _, err = syscall.StartProcess(file, argv, attr)
 	started()
 	if err != nil && g != nil && unix.Access(file, unix.X_OK) == nil && !errors.Is(forkError(err, file), sentinel.ErrLimit) && !errors.Is(err, unix.E2BIG) {
-		// It is not the program's fault.
+		// The program is not the reason.
 		err = cgroupError(g.path, err)
 	}
 	return pid, pidfd, err

@@ -12,8 +12,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// fork starts a shell in a new session, in a cgroup of its own where there are
-// cgroups.
+// fork starts a leader in a new session, and in a cgroup of its own if there
+// are cgroups.
 func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, noPidfd bool) (*session, *pipe, error) {
 	read, write, err := newPipePair()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// fork starts a shell in a job of its own.
+// fork starts a leader in a job of its own.
 func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ bool) (*session, *pipe, error) {
 	line, err := windows.UTF16FromString(commandLine(file, c.Argv))
 	if err != nil {
@@ -54,8 +54,8 @@ func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ bool) (*sessi
 // procThreadAttributeJobList is PROC_THREAD_ATTRIBUTE_JOB_LIST of winbase.h.
 const procThreadAttributeJobList = 0x2000d
 
-// startIn starts a program in the job of a session: nothing of it is ever
-// outside, not even where this program is killed meanwhile.
+// startIn starts a program in the job of a session. No member is ever outside
+// of the job, even if this program is killed meanwhile.
 func startIn(s *session, file string, line []uint16, dir string, env []string, stdin *os.File, output windows.Handle) error {
 	name, err := windows.UTF16PtrFromString(file)
 	if err != nil {
@@ -72,13 +72,13 @@ func startIn(s *session, file string, line []uint16, dir string, env []string, s
 	}
 	defer windows.CloseHandle(null) //nolint:errcheck // a copy of it is the child's
 
-	handles := []windows.Handle{null, output} // only these are inherited, whatever else can be
+	handles := []windows.Handle{null, output} // only these are inherited, even if other handles are inheritable
 	jobs := []job{s.job}
 	attributes, err := windows.NewProcThreadAttributeList(2)
 	if err != nil {
 		return err
 	}
-	defer attributes.Delete() // keeps what they point to as well
+	defer attributes.Delete() // keeps the memory to which the attributes point as well
 	if err := attributes.Update(windows.PROC_THREAD_ATTRIBUTE_HANDLE_LIST,
 		unsafe.Pointer(&handles[0]), uintptr(len(handles))*unsafe.Sizeof(handles[0])); err != nil {
 		return err
@@ -91,8 +91,8 @@ func startIn(s *session, file string, line []uint16, dir string, env []string, s
 	startup.Flags = windows.STARTF_USESTDHANDLES
 	startup.StdInput, startup.StdOutput, startup.StdErr = null, output, output
 
-	// A console of its own, which nobody sees: nothing can prompt on the
-	// host's, or change how that works.
+	// A console of its own, which nobody sees. So the command cannot prompt on
+	// the host's console, or change how that console works.
 	const flags = windows.CREATE_NO_WINDOW | windows.CREATE_UNICODE_ENVIRONMENT | windows.EXTENDED_STARTUPINFO_PRESENT
 	var info windows.ProcessInformation
 	if err := windows.CreateProcess(name, &line[0], nil, nil, true, flags, &environment(env)[0], dirName, &startup.StartupInfo, &info); err != nil {
@@ -103,8 +103,8 @@ func startIn(s *session, file string, line []uint16, dir string, env []string, s
 	return nil
 }
 
-// environment is the block that CreateProcess takes. Without SystemRoot hardly a
-// program starts, so that every child gets it, as with os/exec.
+// environment returns the block that CreateProcess takes. Hardly any program
+// starts without SystemRoot, so every child gets it, as with os/exec.
 func environment(env []string) []uint16 {
 	const root = "SYSTEMROOT"
 	var block []uint16
@@ -117,7 +117,7 @@ func environment(env []string) []uint16 {
 	if value, ok := os.LookupEnv(root); ok && !found {
 		block = append(utf16Append(block, root+"="+value), 0)
 	}
-	return append(block, 0, 0) // two NULs also where there is none
+	return append(block, 0, 0) // two NULs even if there is no variable
 }
 
 func utf16Append(to []uint16, s string) []uint16 {
@@ -127,7 +127,8 @@ func utf16Append(to []uint16, s string) []uint16 {
 	return to
 }
 
-// forkError says what a failed start means. Nothing runs after it.
+// forkError turns the error of a failed start into one that says what it means.
+// Nothing runs after it.
 func forkError(err error, shell string) error {
 	switch {
 	case errors.Is(err, windows.ERROR_TOO_MANY_OPEN_FILES), errors.Is(err, windows.ERROR_NO_SYSTEM_RESOURCES),

@@ -11,7 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// forkError says what a failed start means. Nothing runs after it.
+// forkError turns the error of a failed start into one that says what it means.
+// Nothing runs after it.
 func forkError(err error, shell string) error {
 	switch {
 	case errors.Is(err, unix.E2BIG):

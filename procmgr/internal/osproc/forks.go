@@ -6,19 +6,19 @@ import (
 )
 
 // A forkTracker knows the starts that are between their fork and their exec.
-// Until then a child holds a copy of every descriptor of this program, the
-// pipes of other processes included.
+// Until its exec, a child holds a copy of every descriptor of this program, and
+// so the pipes of other trees.
 type forkTracker struct {
-	mu   sync.Mutex // guards what follows; held for moments
+	mu   sync.Mutex // guards the fields below; held for moments
 	open map[chan struct{}]struct{}
-	last time.Time // when one ended
+	last time.Time // when the last start ended
 }
 
-// forks has those of every System: they are children of one program.
+// forks has the starts of every System: all are children of one program.
 var forks = forkTracker{open: make(map[chan struct{}]struct{})}
 
-// begin notes a start; the caller calls what it returns once the program runs,
-// or has failed to.
+// begin notes a start. The caller calls end when the program runs, or has
+// failed to start.
 func (t *forkTracker) begin() (end func()) {
 	done := make(chan struct{})
 	t.mu.Lock()
@@ -33,9 +33,10 @@ func (t *forkTracker) begin() (end func()) {
 	}
 }
 
-// wait returns once the starts that are on their way now have ended, or stop is
-// closed. It reports whether there were any, or one just ago: a start is told
-// to have succeeded while its program still drops what it is not to inherit.
+// wait returns when all starts that are under way now have ended, or when stop
+// is closed. It reports whether there were any, or whether one ended less than
+// justAgo ago. A start is reported as successful while its program still closes
+// the descriptors that it must not inherit.
 func (t *forkTracker) wait(stop <-chan struct{}, justAgo time.Duration) bool {
 	t.mu.Lock()
 	open := make([]chan struct{}, 0, len(t.open))

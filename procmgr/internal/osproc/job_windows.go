@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A job is a job object: one process and all that it starts, for good. It does
-// not let anything break away.
+// A job is a job object. It holds the processes of one tree, for good: it lets
+// none of them break away.
 type job windows.Handle
 
-// newJob makes an empty one. Its last handle closing ends what is in it, so that
-// a program that dies leaves nothing behind; and what crashes in it ends,
-// where a dialog would wait for a person.
+// newJob makes an empty job. When its last handle is closed, all its processes
+// end: so a program that dies leaves nothing behind. A process that crashes in
+// it ends too, and no dialog waits for a person.
 func newJob() (job, error) {
 	handle, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -30,8 +30,8 @@ func newJob() (job, error) {
 	return j, nil
 }
 
-// set gives the job one kind of information. What is pointed to stays where it
-// is until it returns, which a number alone would not see to.
+// set sets one kind of information of the job. The memory to which info points
+// stays where it is until set returns. A plain number would not see to that.
 //
 //go:uintptrescapes
 func (j job) set(class uint32, info, size uintptr) error {
@@ -39,15 +39,15 @@ func (j job) set(class uint32, info, size uintptr) error {
 	return err
 }
 
-// query asks for one kind of information, like set.
+// query returns one kind of information about the job. info is as with set.
 //
 //go:uintptrescapes
 func (j job) query(class int32, info, size uintptr) error {
 	return windows.QueryInformationJobObject(windows.Handle(j), class, info, uint32(size), nil)
 }
 
-// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION. Times are in units of
-// 100 ns, and those of all processes that ever were in the job.
+// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION. Its times are in units
+// of 100 ns, and count all processes that have ever been in the job.
 type accounting struct {
 	userTime, kernelTime             int64
 	periodUserTime, periodKernelTime int64
@@ -61,19 +61,19 @@ func (j job) populated() bool {
 	return j.query(windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)) == nil && a.active > 0
 }
 
-// usage is what all processes of the job have used. The shell's own is asked as
-// well: not every system adds it up.
+// usage returns what all processes of the job have used. It asks for the times
+// of the leader as well: not every system adds them up.
 func (j job) usage(shell windows.Handle) *Usage {
 	var created, exited, kernel, user windows.Filetime
 	if windows.GetProcessTimes(shell, &created, &exited, &kernel, &user) != nil {
 		return nil
 	}
-	// A span of time is in a Filetime what a point in time is not.
+	// In a Filetime, a span of time does not have the form of a point in time.
 	units := func(t windows.Filetime) int64 { return int64(t.HighDateTime)<<32 | int64(t.LowDateTime) }
 	var a accounting
-	_ = j.query(windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)) // none: the shell's alone
+	_ = j.query(windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)) // on an error only the leader's times count
 	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	_ = j.query(windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)) // 0: not told
+	_ = j.query(windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)) // on an error MaxRSS is 0
 	return &Usage{
 		User:   time.Duration(max(a.userTime, units(user))) * 100,
 		System: time.Duration(max(a.kernelTime, units(kernel))) * 100,
@@ -81,11 +81,12 @@ func (j job) usage(shell windows.Handle) *Usage {
 	}
 }
 
-// pids are those of the job that live, or are on their way out.
+// pids returns the processes of the job that live or are about to end.
 func (j job) pids() []int {
 	for room := 16; ; room *= 4 {
-		// JOBOBJECT_BASIC_PROCESS_ID_LIST: two numbers of 32 bits, how many
-		// there are and how many follow, then the list.
+		// JOBOBJECT_BASIC_PROCESS_ID_LIST: two numbers of 32 bits, then the
+		// list. The first number is how many processes there are, the second
+		// how many are in the list.
 		const header = 8
 		const size = unsafe.Sizeof(uintptr(0))
 		list := make([]uintptr, header/size+uintptr(room))
@@ -105,7 +106,7 @@ func (j job) pids() []int {
 	}
 }
 
-// terminate ends all that is in the job at once, with an exit code.
+// terminate ends all processes of the job at once, with an exit code.
 func (j job) terminate(code int) error {
 	return windows.TerminateJobObject(windows.Handle(j), uint32(code))
 }

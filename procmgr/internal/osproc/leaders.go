@@ -2,8 +2,8 @@ package osproc
 
 import "sync"
 
-// leaders are the sessions of a System whose number is that of a session of
-// their own: they have started and not ended.
+// leaders has the sessions of a System that have started and not ended: the
+// number of each names its own session.
 type leaders struct {
 	mu  sync.Mutex // guards all; held for moments
 	all map[*session]struct{}
@@ -24,7 +24,7 @@ func (l *leaders) remove(s *session) {
 	delete(l.all, s)
 }
 
-// pids are the numbers of them all.
+// pids returns the numbers of all these sessions.
 func (l *leaders) pids() map[int]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,20 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A member is a live process that belongs to a session, held by a pidfd, so
-// that it stays the one that was verified whatever becomes of its number.
+// A member is a live process that belongs to a session. A pidfd holds it, so
+// that it stays the process that was verified, even if its number is given
+// away.
 type member struct {
 	pid   int
-	pidfd int      // -1 where the system has no pidfds
-	file  *os.File // pidfd in the poller, once it is waited for
+	pidfd int      // -1 if the system has no pidfds
+	file  *os.File // the pidfd in the poller, while await waits for the member
 }
 
-// unseen stands for what may live where nobody could look. It is looked for
-// again.
+// unseen stands for members that may be alive and that nobody could look for.
+// The caller of await looks again.
 var unseen = member{pid: -1, pidfd: -1}
 
-// openMember opens a pidfd, unless it is to do without; ok is false where the
-// process has gone.
+// openMember opens a pidfd for a process, unless noPidfd is set. ok is false if
+// the process has gone.
 func openMember(pid int, noPidfd bool) (m member, ok bool) {
 	if noPidfd {
 		return member{pid: pid, pidfd: -1}, true
@@ -36,11 +37,11 @@ func openMember(pid int, noPidfd bool) (m member, ok bool) {
 	case unix.ESRCH, unix.EINVAL:
 		return member{}, false
 	}
-	// No pidfds here (ENOSYS), or no descriptor left for one.
+	// There are no pidfds here (ENOSYS), or no descriptor is left for one.
 	return member{pid: pid, pidfd: -1}, true
 }
 
-// alive reports whether any thread of the member runs: a zombie is not alive.
+// alive reports whether any thread of the member runs. A zombie is not alive.
 func (m member) alive() bool {
 	if m.pidfd < 0 {
 		return statAlive(m.pid)
@@ -48,16 +49,18 @@ func (m member) alive() bool {
 	return !readable(m.pidfd)
 }
 
-// statAlive reads /proc/PID/stat: a process whose first thread is a zombie may
-// have others that live.
+// statAlive reads /proc/PID/stat. A process whose first thread is a zombie may
+// have other threads that live.
 func statAlive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		// Without a descriptor to look through, what is there is alive.
+		// No descriptor is left to read it: a process that exists counts as
+		// alive.
 		return !errors.Is(err, fs.ErrNotExist) && unix.Kill(pid, 0) != unix.ESRCH
 	}
-	// The name in parentheses may hold anything; the last one ends it. After
-	// it come the state, and 17 fields on the number of threads, see proc(5).
+	// The name in parentheses may contain anything; the last parenthesis ends
+	// it. After it come the state and, 17 fields later, the number of threads:
+	// see proc(5).
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 18 {
 		return false
@@ -66,13 +69,13 @@ func statAlive(pid int) bool {
 	return !dead || string(fields[17]) != "1" && string(fields[17]) != "0"
 }
 
-// signal sends a signal. One that has gone meanwhile needs none.
+// signal sends a signal. It is no error if the member has gone meanwhile.
 func (m member) signal(sig syscall.Signal) error {
 	var err error
 	if m.pidfd >= 0 {
 		err = unix.PidfdSendSignal(m.pidfd, sig, nil, 0)
 	} else {
-		err = unix.Kill(m.pid, sig) // only where the system has no pidfds
+		err = unix.Kill(m.pid, sig) // only if there is no pidfd
 	}
 	if err == unix.ESRCH {
 		return nil
@@ -80,9 +83,9 @@ func (m member) signal(sig syscall.Signal) error {
 	return err
 }
 
-// reap takes a member that has exited off this program's hands, where this is
-// the PID 1 or the subreaper that has adopted it. Of anybody else's child, and
-// of one that lives, it takes nothing.
+// reap reaps a member that has exited, if this program has adopted it as PID 1
+// or as a subreaper. It does nothing to a child of another process, and nothing
+// to a member that lives.
 func (m member) reap() {
 	if m.pidfd >= 0 {
 		_ = unix.Waitid(unix.P_PIDFD, m.pidfd, nil, unix.WEXITED|unix.WNOHANG, nil)

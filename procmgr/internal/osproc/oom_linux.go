@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// vmstat has the number of processes that the kernel's out-of-memory killer has
-// ended since boot, see proc_vmstat(5).
+// vmstat is the file that counts the processes that the kernel's out-of-memory
+// killer has ended since boot, see proc_vmstat(5).
 const vmstat = "/proc/vmstat"
 
 // recently is how long ago a strike of the out-of-memory killer may have been
-// seen to be taken for the reason of a death.
+// seen, if it is to explain a death.
 const recently = 2 * time.Second
 
-// An oomCounter tells whether the out-of-memory killer has struck of late. It
-// is asked where a process was killed from outside, and at each sweep, so that
+// An oomCounter tells whether the out-of-memory killer has struck recently. It
+// is asked when a leader was killed from outside, and at each search, so that
 // an old strike is not taken for a new one.
 type oomCounter struct {
-	mu   sync.Mutex // guards what follows; held while the file is read
+	mu   sync.Mutex // guards the fields below; held while the file is read
 	last int64
-	seen time.Time // when it was last seen to have grown
+	seen time.Time // when the counter was last seen to have grown
 }
 
 func newOOMCounter() *oomCounter { return &oomCounter{last: readCounter(vmstat)} }
 
-// struck reports whether the counter has grown since it was asked last, or was
-// seen to have grown a moment ago.
+// struck reports whether the counter has grown since the last call, or was seen
+// to have grown recently.
 func (c *oomCounter) struck() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +40,8 @@ func (c *oomCounter) struck() bool {
 	return time.Since(c.seen) < recently
 }
 
-// readCounter finds oom_kill in a file of names and numbers; 0 where it cannot.
+// readCounter returns the number of oom_kill in a file of names and numbers, or
+// 0 if it cannot.
 func readCounter(file string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -55,8 +56,9 @@ func readCounter(file string) int64 {
 	return 0
 }
 
-// outOfMemory reports whether the out-of-memory killer is the likely reason of
-// a death by SIGKILL. A cgroup with a memory controller counts for itself.
+// outOfMemory reports whether the out-of-memory killer is the likely reason for
+// a death by SIGKILL. A cgroup with a memory controller has a counter of its
+// own.
 func (c *oomCounter) outOfMemory(s *session) bool {
 	if g := s.cgroup; g != nil {
 		if _, err := os.Stat(g.file("memory.events")); err == nil {

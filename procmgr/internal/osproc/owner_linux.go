@@ -14,9 +14,9 @@ const ownerGroup = 2
 // owner is struct f_owner_ex of fcntl(2).
 type owner struct{ kind, pid int32 }
 
-// setOwner makes a number the owner of a descriptor, as a group. It reports
-// false where the kernel knows that number as nothing: not as a process, a
-// group or a session. The owner would get SIGIO; as nobody asks for that, it
+// setOwner makes the group of a number the owner of a descriptor. It reports
+// false if the number names nothing that the kernel knows: no process, group or
+// session. The owner would get SIGIO, but nothing asks for that, so the owner
 // gets nothing.
 func setOwner(fd, pid int) bool {
 	o := owner{kind: ownerGroup, pid: int32(pid)}
@@ -24,8 +24,8 @@ func setOwner(fd, pid int) bool {
 	return errno != unix.ESRCH
 }
 
-// tellsDeadOwner reports whether F_GETOWN_EX tells an owner that is gone from
-// one that is not: since Linux 5.12. Before, it goes on naming the number.
+// tellsDeadOwner reports whether F_GETOWN_EX tells if an owner has gone. It
+// does since Linux 5.12. Before that, it still returns the number.
 var tellsDeadOwner = sync.OnceValue(func() bool {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {
@@ -37,7 +37,7 @@ var tellsDeadOwner = sync.OnceValue(func() bool {
 })
 
 // hasOwner reports whether the group that setOwner named has a member. The
-// kernel has remembered the group itself, not its number.
+// kernel remembers the group itself, not its number.
 func hasOwner(fd int) bool {
 	if !tellsDeadOwner() {
 		return false

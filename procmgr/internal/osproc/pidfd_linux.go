@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasPidfds reports whether the system has pidfds that can be waited for: Linux
-// 5.4. Sandboxes may have none whatever version they claim to be.
+// hasPidfds reports whether the system has pidfds that can be waited for, as
+// Linux has since 5.4. A sandbox may have none, whatever version it claims to
+// be.
 func hasPidfds() bool {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
@@ -17,14 +18,14 @@ func hasPidfds() bool {
 	return unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED|unix.WNOHANG, nil) == unix.ECHILD
 }
 
-// pollable puts a descriptor under the care of Go's network poller.
+// pollable gives a descriptor to Go's network poller.
 func pollable(fd int, name string) *os.File {
-	_ = unix.SetNonblock(fd, true) // os.NewFile takes this as its sign
+	_ = unix.SetNonblock(fd, true) // os.NewFile gives only a non-blocking descriptor to the poller
 	return os.NewFile(uintptr(fd), name)
 }
 
-// readable asks without waiting. A pidfd is readable once its process, all
-// threads of it, has exited.
+// readable reports whether a descriptor is readable now. A pidfd is readable
+// when all threads of its process have exited.
 func readable(fd int) bool {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
@@ -36,11 +37,11 @@ func readable(fd int) bool {
 	}
 }
 
-// control calls f with a file's descriptor, where the file is there and open.
+// control calls f with a file's descriptor, if the file is not nil and is open.
 func control(file *os.File, f func(fd int)) {
 	conn, err := file.SyscallConn()
 	if err != nil {
 		return
 	}
-	_ = conn.Control(func(fd uintptr) { f(int(fd)) }) // an error: it is closed
+	_ = conn.Control(func(fd uintptr) { f(int(fd)) }) // on an error the file is closed
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// mostRead is how many bytes are read in one go where somebody keeps writing.
+// mostRead is how many bytes drain reads if a member keeps writing.
 const mostRead = 1 << 20
 
 // A pipe is the read end of a tree's stdout and stderr.
@@ -17,22 +17,22 @@ type pipe struct {
 	conn syscall.RawConn
 	out  Sink
 
-	// mu is held from a read to the end of its Add, so that bytes keep their
-	// order; it guards reader and ended.
+	// mu is held from a read to the end of its Add, so that the bytes keep
+	// their order. It guards reader and ended.
 	mu     sync.Mutex
 	reader reader
 	ended  bool
-	eof    chan struct{} // closed once nobody holds the other end
+	eof    chan struct{} // closed when nobody holds the other end any more
 }
 
-// newPipe takes the read end over.
+// newPipe takes over the read end.
 func newPipe(fd uintptr, r reader, out Sink) *pipe {
 	p := &pipe{file: os.NewFile(fd, "|0"), reader: r, out: out, eof: make(chan struct{})}
-	p.conn, _ = p.file.SyscallConn() // fails for a nil file alone
+	p.conn, _ = p.file.SyscallConn() // fails only for a nil file
 	return p
 }
 
-// collect reads until nobody holds the other end, or close is called.
+// collect reads until nobody holds the other end, or until close is called.
 func (p *pipe) collect() {
 	whenReadable(p.file, p.conn, func(fd uintptr) (more bool) {
 		for {
@@ -46,8 +46,8 @@ func (p *pipe) collect() {
 	p.end()
 }
 
-// drain reads what is in the pipe now, or a pipe's fill of it where somebody
-// keeps writing, and reports whether that was the last.
+// drain reads the bytes that are in the pipe now, or about mostRead of them if
+// a member keeps writing. It reports whether the pipe has ended.
 func (p *pipe) drain() bool {
 	_ = p.conn.Control(func(fd uintptr) {
 		for left := mostRead; left >= 0; {
@@ -63,8 +63,8 @@ func (p *pipe) drain() bool {
 	return p.ended
 }
 
-// read moves one buffer to the sink. Where there is nothing, n is 0 and more
-// tells whether anything can still come.
+// read moves one buffer to the sink. If the pipe is empty, n is 0, and more
+// tells whether more bytes can still come.
 func (p *pipe) read(fd uintptr) (n int, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *pipe) read(fd uintptr) (n int, more bool) {
 	return n, more
 }
 
-// end marks the end of what can be read, once. The caller holds mu.
+// end marks the end of the output, once. The caller holds mu.
 func (p *pipe) end() {
 	if p.ended {
 		return
@@ -89,5 +89,5 @@ func (p *pipe) end() {
 	p.reader.close()
 }
 
-// close ends collect, whoever still holds the other end.
+// close ends collect, even if a process still holds the other end.
 func (p *pipe) close() { _ = p.file.Close() }

@@ -11,8 +11,8 @@ import (
 // growPipe does nothing: these systems grow a pipe by themselves.
 func growPipe(fd, size int) {}
 
-// newPipePair returns a pipe that no other child inherits, its read end
-// non-blocking.
+// newPipePair returns a pipe that no other child inherits. Its read end does
+// not block.
 func newPipePair() (r, w int, err error) {
 	var fds [2]int
 	syscall.ForkLock.RLock() // macOS has no pipe2

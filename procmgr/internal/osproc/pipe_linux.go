@@ -2,12 +2,12 @@ package osproc
 
 import "golang.org/x/sys/unix"
 
-// growPipe asks for a larger pipe. A user without privilege has 64 MiB of pipe
-// in all; where that is spent, the pipe stays as it is.
+// growPipe asks for a larger pipe. A user without privileges may have 64 MiB of
+// pipes in all. If they are used up, the pipe stays as it is.
 func growPipe(fd, size int) { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size) }
 
-// newPipePair returns a pipe that no other child inherits, its read end
-// non-blocking.
+// newPipePair returns a pipe that no other child inherits. Its read end does
+// not block.
 func newPipePair() (r, w int, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	grownSize = 1 << 20   // of a pipe that was seen full
-	grownRead = 256 << 10 // of the buffer that reads from that
+	grownSize = 1 << 20   // of a pipe that was full once
+	grownRead = 256 << 10 // of the buffer that reads from such a pipe
 )
 
 // grownBuffers are the readBuffers of a pipe that has grown.
 var grownBuffers = sync.Pool{New: func() any { return new([grownRead]byte) }}
 
-// whenReadable calls f each time that there is something to read, until it says
-// that nothing more can come, or the file is closed.
+// whenReadable calls f each time that there is something to read, until f
+// reports that no more bytes can come, or until the file is closed.
 func whenReadable(_ *os.File, conn syscall.RawConn, f func(fd uintptr) (more bool)) {
 	_ = conn.Read(func(fd uintptr) bool { return !f(fd) })
 }
 
-// A reader reads from a pipe, which is non-blocking.
+// A reader reads from a pipe that does not block.
 type reader struct{ grown bool }
 
-// read moves one buffer. Where there is nothing, n is 0 and more tells whether
-// anything can still come.
+// read moves one buffer. If the pipe is empty, n is 0, and more tells whether
+// more bytes can still come.
 func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
 	var buf []byte
 	if r.grown {

@@ -10,15 +10,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// newPipePair returns a pipe whose read end Go's poller can wait for, which
-// takes one with a name, and whose write end can be inherited.
+// newPipePair returns a pipe. Go's poller can wait for its read end, which
+// works only for a pipe with a name. A child can inherit its write end.
 func newPipePair() (r, w windows.Handle, err error) {
 	name, err := windows.UTF16PtrFromString(`\\.\pipe\toolproc-` + rand.Text())
 	if err != nil {
 		return 0, 0, err
 	}
-	// One instance, which must be the first: what cannot be guessed cannot be
-	// there already, and whoever opened it before us would fail our own open.
+	// The pipe has one instance, which must be the first. Nobody can guess the
+	// name, so the pipe cannot exist already. If another program opened it
+	// before us, our own open would fail.
 	r, err = windows.CreateNamedPipe(name,
 		windows.PIPE_ACCESS_INBOUND|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
@@ -36,11 +37,11 @@ func newPipePair() (r, w windows.Handle, err error) {
 	return r, w, nil
 }
 
-// whenReadable calls f each time that there is something to read, until it says
-// that nothing more can come, or the file is closed.
+// whenReadable calls f each time that there is something to read, until f
+// reports that no more bytes can come, or until the file is closed.
 func whenReadable(file *os.File, conn syscall.RawConn, f func(fd uintptr) (more bool)) {
 	for more := true; more; {
-		_, err := file.Read(nil) // it returns once there are some bytes
+		_, err := file.Read(nil) // it returns when there are some bytes
 		_ = conn.Control(func(fd uintptr) { more = f(fd) })
 		if err != nil {
 			return
@@ -48,7 +49,7 @@ func whenReadable(file *os.File, conn syscall.RawConn, f func(fd uintptr) (more 
 	}
 }
 
-// A reader is what a read from a pipe takes.
+// A reader has what a read from a pipe needs.
 type reader struct{ io windows.Overlapped }
 
 func newReader() (reader, error) {
@@ -56,8 +57,8 @@ func newReader() (reader, error) {
 	return reader{windows.Overlapped{HEvent: event}}, err
 }
 
-// read moves one buffer, without waiting for it. Where there is nothing, n is 0
-// and more tells whether anything can still come.
+// read moves one buffer and does not wait for bytes. If the pipe is empty, n is
+// 0, and more tells whether more bytes can still come.
 func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
 	handle := windows.Handle(fd)
 	there, err := available(handle)
@@ -70,8 +71,8 @@ func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
 	buf := readBuffers.Get().(*[pipeSize]byte)
 	defer readBuffers.Put(buf)
 	var got uint32
-	// The handle is in Go's completion port, and the lowest bit of the event
-	// keeps this read out of that.
+	// The handle belongs to Go's completion port. The lowest bit of the event
+	// keeps this read out of that port.
 	event := r.io.HEvent
 	r.io = windows.Overlapped{HEvent: event | 1}
 	err = windows.ReadFile(handle, buf[:min(there, pipeSize)], &got, &r.io)
@@ -90,8 +91,8 @@ func (r *reader) close() { _ = windows.CloseHandle(r.io.HEvent) }
 
 var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 
-// available returns how many bytes are in a pipe. It is an error where there are
-// none, and nobody holds the other end.
+// available returns how many bytes are in a pipe. It returns an error if the
+// pipe is empty and nobody holds the other end.
 func available(handle windows.Handle) (int, error) {
 	var n uint32
 	ok, _, err := peekNamedPipe.Call(uintptr(handle), 0, 0, 0, uintptr(unsafe.Pointer(&n)), 0)

@@ -11,7 +11,7 @@ import (
 
 func checkPlatform() error { return nil }
 
-// signalName returns a name such as SIGKILL; real-time signals have only a
+// signalName returns a name such as SIGKILL. A real-time signal has only a
 // number.
 func signalName(s syscall.Signal) string {
 	if name := unix.SignalName(s); name != "" {
@@ -20,5 +20,5 @@ func signalName(s syscall.Signal) string {
 	return "SIG" + strconv.Itoa(int(s))
 }
 
-// enterable reports whether this user may run something in a directory.
+// enterable reports whether this user may run a command in a directory.
 func enterable(dir string) bool { return unix.Access(dir, unix.X_OK) == nil }

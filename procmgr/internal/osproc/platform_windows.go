@@ -9,8 +9,8 @@ func checkPlatform() error { return nil }
 
 func hasPidfds() bool { return false }
 
-// signalName returns the name of a signal that [Signal] stands for; the system
-// has none.
+// signalName returns the name of a signal as [Signal] has it. Windows has no
+// names of its own.
 func signalName(s syscall.Signal) string {
 	switch s {
 	case syscall.SIGTERM:
@@ -23,6 +23,6 @@ func signalName(s syscall.Signal) string {
 	return "SIG" + strconv.Itoa(int(s))
 }
 
-// enterable reports whether this user may run something in a directory, which
-// here only trying tells.
+// enterable reports whether this user may run a command in a directory. On
+// Windows only a try can tell.
 func enterable(string) bool { return true }

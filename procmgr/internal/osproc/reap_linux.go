@@ -12,8 +12,8 @@ import (
 // maxRSSUnit is the unit of rusage's ru_maxrss in bytes, see getrusage(2).
 const maxRSSUnit = 1 << 10
 
-// waitForExit asks waitid(2) for a child's exit and leaves it to be reaped.
-// With WNOHANG it is EAGAIN where the child lives.
+// waitForExit waits with waitid(2) for a child's exit and does not reap it.
+// With WNOHANG the error is EAGAIN if the child lives.
 func waitForExit(idType, id, options int) error {
 	var info unix.Siginfo
 	for {
@@ -21,14 +21,14 @@ func waitForExit(idType, id, options int) error {
 		switch {
 		case err == unix.EINTR:
 			continue
-		case err == nil && info.Signo == 0: // WNOHANG: nothing yet
+		case err == nil && info.Signo == 0: // WNOHANG: the child lives
 			return unix.EAGAIN
 		}
 		return err
 	}
 }
 
-// reapPidfd takes the exit of a leader by its pidfd.
+// reapPidfd reaps a leader by its pidfd.
 func reapPidfd(leader *os.File) Exit {
 	end := Exit{Lost: true}
 	control(leader, func(fd int) {
@@ -51,8 +51,8 @@ func reapPidfd(leader *os.File) Exit {
 	return end
 }
 
-// reapPid reaps by number: the leader is a zombie of ours, as nobody but the
-// caller reaps it.
+// reapPid reaps a leader by its number. The leader is still a zombie of ours,
+// because only the caller reaps it.
 func reapPid(pid int) (end Exit) {
 	var status unix.WaitStatus
 	var usage unix.Rusage
@@ -81,7 +81,8 @@ func newUsage(u *unix.Rusage) *Usage {
 		System: time.Duration(u.Stime.Nano()),
 	}
 	// Linux counts the peak of the program that forked as the child's own,
-	// up to its exec. What does not exceed that is no measurement.
+	// until the child's exec. A value that does not exceed that peak measures
+	// nothing.
 	var own unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && u.Maxrss > own.Maxrss {
 		usage.MaxRSS = int64(u.Maxrss) * maxRSSUnit
@@ -92,8 +93,8 @@ func newUsage(u *unix.Rusage) *Usage {
 // cldExited is CLD_EXITED of sigaction(2).
 const cldExited = 1
 
-// childStatus reads si_status, which x/sys leaves unnamed. siginfo_t has three
-// ints, then, aligned to a pointer, si_pid, si_uid and si_status.
+// childStatus reads si_status, which x/sys does not name. siginfo_t has three
+// ints. After them, aligned to a pointer, come si_pid, si_uid and si_status.
 func childStatus(info *unix.Siginfo) int {
 	const pointer = unsafe.Sizeof(uintptr(0))
 	const at = (12+pointer-1)/pointer*pointer + 8

@@ -11,11 +11,12 @@ import (
 
 // A search looks through /proc for the live members of some sessions.
 type search struct {
-	inCgroup  []*session // those that have one: it knows all
+	inCgroup  []*session // the sessions with a cgroup, which knows all its members
 	bySession map[int]*session
 	byCookie  map[string]*session
-	// known are sessions in which no escapee of another one is looked for:
-	// nothing can enter a session, and these are led by processes of ours.
+	// known has the numbers of the sessions that leaders of this System lead.
+	// The search looks in none of them for members that left another session,
+	// because no process can enter an existing session.
 	known map[int]bool
 	// environ is the buffer for the environment of one process.
 	environ []byte
@@ -24,9 +25,9 @@ type search struct {
 	patience time.Duration
 }
 
-// newSearch returns a search for members by session, and where known is not
-// nil, by cookie as well. That reads the environment of every process that is
-// in none of the known sessions.
+// newSearch returns a search for members by session. If known is not nil, the
+// search looks for them by cookie as well. To do that, it reads the environment
+// of every process that is in none of the known sessions.
 func newSearch(sessions []*session, known map[int]bool) *search {
 	f := &search{
 		bySession: make(map[int]*session, len(sessions)),
@@ -47,12 +48,13 @@ func newSearch(sessions []*session, known map[int]bool) *search {
 	return f
 }
 
-// looks is how often a search looks again where processes have gone while it
-// looked: one that forks and exits can slip through a single look.
+// looks is how often a search looks, if processes have gone while it looked. A
+// process that forks and exits can slip through a single look.
 const looks = 3
 
-// run returns what it found, for the caller to close. It reports false where it
-// could not look, for want of a descriptor: then anything may live.
+// run returns the members that it found; the caller closes them. It reports
+// false if it could not look because no descriptor was left: then any member
+// may live.
 func (f *search) run() (found map[*session][]member, looked bool) {
 	found = make(map[*session][]member)
 	for _, s := range f.inCgroup {
@@ -88,7 +90,7 @@ func (f *search) run() (found map[*session][]member, looked bool) {
 	return found, true
 }
 
-// check finds out whether a process is a member of a session that is searched
+// check finds out if a process is a member of a session that the search looks
 // for. It reports whether the process has gone meanwhile.
 func (f *search) check(pid int) (s *session, m member, gone bool) {
 	sid := sessionOf(pid)
@@ -96,8 +98,8 @@ func (f *search) check(pid int) (s *session, m member, gone bool) {
 		return nil, member{}, true
 	}
 	if s := f.bySession[sid]; s != nil {
-		// First the pidfd, then the question: the answer is about the
-		// process that the pidfd holds, or that one is not alive.
+		// First the pidfd, then the question. So the answer is about the
+		// process that the pidfd holds, or that process is not alive.
 		if m, ok := openMember(pid, s.noPidfd); ok {
 			ours := sessionOf(pid) == sid && (s.holdsNumber() || f.marked(pid) == s)
 			if ours && m.alive() {
@@ -123,17 +125,18 @@ func (f *search) check(pid int) (s *session, m member, gone bool) {
 	return nil, member{}, false
 }
 
-// One search waits so long in all, and for each process, for what is in the midst
-// of an exec. That takes some 100 µs, and longer where the new program comes from
-// a slow disk.
+// These are how long one search waits for processes that are in the middle of
+// an exec: in all, and for each process. An exec takes some 100 µs, and longer
+// if the new program comes from a slow disk.
 const (
 	maxPatience     = 400 * time.Millisecond
 	maxPatienceEach = 100 * time.Millisecond
 )
 
-// marked returns the session whose cookie a process has in its environment.
-// What cannot be read (another user's process) has none. For a moment of its
-// exec, a process has no environment: it is looked at again.
+// marked returns the session whose cookie a process has in its environment. If
+// the environment cannot be read, because the process is another user's, there
+// is no such session. For a moment of its exec a process has no environment;
+// then marked looks again.
 func (f *search) marked(pid int) *session {
 	patience := min(f.patience, maxPatienceEach)
 	for again, pause := 0, 50*time.Microsecond; ; again++ {
@@ -186,22 +189,22 @@ func (f *search) readEnviron(pid int) (n int, err error) {
 	}
 }
 
-// What a process has whose environment reads as empty.
+// The environment that a process may have if it reads as empty.
 const (
 	noEnviron      = iota
-	someEnviron    // it is there now
+	someEnviron    // there is one now
 	unknownEnviron // an exec has not written it yet
 )
 
-// environOf tells which of them it is: proc(5) has the two ends of an environment
-// as numbers 50 and 51 in stat, zero until an exec has written it and equal
-// where it is empty.
+// environOf tells which of these a process has. In stat, proc(5) has the start
+// and the end of the environment as fields 50 and 51. They are zero until an
+// exec has written the environment, and equal if it is empty.
 func environOf(pid int) int {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return noEnviron
 	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // from number 3 on, the state
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // from field 3 on, the state
 	if len(fields) < 49 || bytes.ContainsAny(fields[0], "ZX") {
 		return noEnviron
 	}
@@ -233,7 +236,7 @@ func (f *search) owner(environ []byte) *session {
 	return nil
 }
 
-// sessionOf returns a process's session, -1 where the process has gone.
+// sessionOf returns the session of a process, or -1 if the process has gone.
 func sessionOf(pid int) int {
 	sid, err := unix.Getsid(pid)
 	if err != nil {
@@ -242,7 +245,7 @@ func sessionOf(pid int) int {
 	return sid
 }
 
-// allProcesses returns the numbers in /proc.
+// allProcesses returns the process numbers in /proc.
 func allProcesses() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -262,7 +265,7 @@ func allProcesses() ([]int, error) {
 	return pids, nil
 }
 
-// members looks for what lives in the session.
+// members looks for the live members that are in the session.
 func (s *session) members() []member {
 	found, looked := newSearch([]*session{s}, nil).run()
 	if !looked {
@@ -271,9 +274,9 @@ func (s *session) members() []member {
 	return found[s]
 }
 
-// escapees looks for what has left one of the sessions, and for what is in it.
-// known are sessions that belong to somebody else. It reports false where it
-// could not look.
+// escapees looks for the live members of some sessions: those that have left
+// their session, and those that are still in it. known are sessions that have
+// leaders of their own. escapees reports false if it could not look.
 func escapees(sessions []*session, known *leaders) (map[*session][]member, bool) {
 	return newSearch(sessions, known.pids()).run()
 }

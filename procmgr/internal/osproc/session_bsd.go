@@ -11,17 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MaxCommand is the longest command in bytes. These systems bound the arguments
-// and the environment together, by 256 KiB or more; what goes beyond is E2BIG.
+// MaxCommand is the longest command in bytes. These systems limit the arguments
+// and the environment together, to 256 KiB or more. Beyond that the error is
+// E2BIG.
 const MaxCommand = 128<<10 - 1
 
-// A session is the kernel's side of one process. Here it is the leader's
-// process group: what leaves that is not found.
+// A session is the kernel's side of one tree. Here it is the leader's process
+// group. Members that leave the group are not found.
 type session struct {
 	pid int
 
-	// num guards reaped, and is held while the number is used to signal: so
-	// the leader cannot be reaped, and its number given away, in between.
+	// num guards reaped. It is also held while a signal is sent to the number:
+	// so the leader cannot be reaped, and its number cannot be given away, in
+	// between.
 	num    sync.Mutex
 	reaped bool
 
@@ -34,15 +36,15 @@ func newSession(pid, _ int, _ string, _ *os.File, _ *cgroup, _ bool) *session {
 	return &session{pid: pid, done: make(chan struct{})}
 }
 
-// poll is how often the kernel is asked for what it does not tell.
+// poll is how often the kernel is asked about an end that it does not tell.
 const poll = 100 * time.Millisecond
 
-// awaitLeader returns once the leader has exited. It does not reap it. It costs
-// a thread.
+// awaitLeader returns when the leader has exited. It does not reap the leader.
+// It costs a thread.
 func (s *session) awaitLeader() bool {
 	kq, err := unix.Kqueue()
 	if err != nil {
-		return false // reap asks until it is over
+		return false // reap asks until the leader has exited
 	}
 	defer unix.Close(kq)
 	unix.CloseOnExec(kq)
@@ -52,7 +54,7 @@ func (s *session) awaitLeader() bool {
 	changes := []unix.Kevent_t{change}
 	var events [1]unix.Kevent_t
 	for {
-		// The timeout is for done alone.
+		// The timeout serves only to look at done.
 		n, err := unix.Kevent(kq, changes, events[:], &unix.Timespec{Sec: 1})
 		if err == unix.EINTR || err == nil && n == 0 {
 			changes = nil // it is registered
@@ -63,12 +65,12 @@ func (s *session) awaitLeader() bool {
 				continue
 			}
 		}
-		return err == nil // ESRCH: it is a zombie already
+		return err == nil // ESRCH: the leader is a zombie already
 	}
 }
 
-// reap takes the leader's exit, under the lock that signalling takes. The exit
-// is told a moment before there is a zombie.
+// reap reaps the leader and returns its exit. It holds the lock that signals
+// take. The kernel tells of an exit a moment before there is a zombie.
 func (s *session) reap() Exit {
 	for pause := time.Millisecond; ; pause = min(2*pause, poll) {
 		if end, ok := s.tryReap(); ok {
@@ -109,20 +111,21 @@ func (s *session) tryReap() (end Exit, ok bool) {
 	return end, true
 }
 
-// vacant reports whether the group is empty. A zombie in it counts.
+// vacant reports whether the group is empty. A zombie in it counts as a member.
 func (s *session) vacant(*os.File) bool { return unix.Kill(-s.pid, 0) == unix.ESRCH }
 
-// sealed reports whether nothing can leave the session unseen. Here what has
-// left it cannot be found at all.
+// sealed reports whether no member can leave the session unseen. It is true
+// here, because a member that has left cannot be found at all.
 func (s *session) sealed() bool { return true }
 
 // release has nothing to free here.
 func (s *session) release() {}
 
-// abandon wakes whoever waits in the session: what lives on is left alone.
+// abandon wakes the goroutines that wait in the session. Members that are still
+// alive are left alone.
 func (s *session) abandon() { s.closing.Do(func() { close(s.done) }) }
 
-// A member stands for whatever is left in the group.
+// A member stands for all processes that are left in the group.
 type member struct{ pid int }
 
 func (s *session) members() []member {
@@ -134,7 +137,7 @@ func (s *session) members() []member {
 
 func closeMembers([]member) {}
 
-// await asks until the group is empty or the session is closed.
+// await asks until the group is empty or the session is abandoned.
 func (s *session) await([]member) {
 	for !s.vacant(nil) {
 		select {

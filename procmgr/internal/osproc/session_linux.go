@@ -12,49 +12,50 @@ import (
 )
 
 // MaxCommand is the longest command in bytes: MAX_ARG_STRLEN of execve(2), 32
-// pages with the NUL at the end.
+// pages including the NUL at the end.
 const MaxCommand = 128<<10 - 1
 
-// A session is the kernel's side of one process: the shell that leads it, and
-// all that the shell started and that did not make a session of its own.
+// A session is the kernel's side of one tree: the leader, and everything that
+// the leader started and that did not make a session of its own.
 //
-// The leader's number names it, its process group and its session. The number
-// is ours as long as the leader has not been reaped, and after that as long as
-// anything is left in the group or the session: the kernel gives a number away
-// only when it names nothing any more.
+// The leader's number names the leader, its process group and its session. The
+// number is ours as long as the leader is not reaped. After that it is ours as
+// long as anything is left in the group or the session: the kernel gives a
+// number away only when it names nothing any more.
 type session struct {
 	pid    int
-	cookie string // the variable that marks every descendant
+	cookie string // the environment variable that marks every descendant
 
-	// num guards reaped, and is held while the number is used to signal: so
-	// the leader cannot be reaped, and its number given away, in between.
+	// num guards reaped. It is also held while a signal is sent to the number:
+	// so the leader cannot be reaped, and its number cannot be given away, in
+	// between.
 	num    sync.Mutex
 	reaped bool
 
-	// leader is a pidfd in the poller; nil where the system has none, or
-	// where the leader was started without.
+	// leader is a pidfd in the poller. It is nil if the system has no pidfds,
+	// or if the leader was started without one.
 	leader *os.File
 
-	// anchor is the process's pipe. Before the reaping its owner is set to
-	// the leader's group: see holdsNumber.
+	// anchor is the tree's pipe. Before the leader is reaped, the owner of the
+	// pipe is set to the leader's group: see holdsNumber.
 	anchor *os.File
 
-	cgroup  *cgroup // nil where Options.Cgroup is not set
-	noPidfd bool    // do without pidfds
+	cgroup  *cgroup // nil if Config.Cgroup is not set
+	noPidfd bool    // use no pidfds
 
-	// empty is set once nothing is left in the session; what has left it may
-	// live. Then the number is no longer the session's.
+	// empty is set when nothing is left in the session. Members that have left
+	// it may still live. From then on the number is no longer the session's.
 	empty atomic.Bool
 
-	// pins are the members that are being waited for; mu guards them, and
+	// pins are the members that await waits for. mu guards pins, and it guards
 	// that done is closed once: when nobody waits for the session any longer.
 	mu   sync.Mutex
 	pins []member
 	done chan struct{}
 }
 
-// newSession takes over the leader that has just been started. pidfd is -1
-// where there is none.
+// newSession takes over a leader that has just been started. pidfd is -1 if
+// there is none.
 func newSession(pid, pidfd int, cookie string, anchor *os.File, group *cgroup, noPidfd bool) *session {
 	s := &session{pid: pid, cookie: cookie, anchor: anchor, cgroup: group, noPidfd: noPidfd, done: make(chan struct{})}
 	if pidfd >= 0 {
@@ -63,8 +64,8 @@ func newSession(pid, pidfd int, cookie string, anchor *os.File, group *cgroup, n
 	return s
 }
 
-// awaitLeader returns once the leader has exited. It does not reap it. It
-// reports false where something else in the program has reaped it.
+// awaitLeader returns when the leader has exited. It does not reap the leader.
+// It reports false if another part of the program has reaped it.
 func (s *session) awaitLeader() bool {
 	if s.leader == nil {
 		exited := make(chan bool, 1)
@@ -90,7 +91,8 @@ func (s *session) awaitLeader() bool {
 	return err == nil && probe == nil
 }
 
-// reap takes the leader's exit, under the lock that signalling takes.
+// reap reaps the leader and returns its exit. It holds the lock that signals
+// take.
 func (s *session) reap() Exit {
 	s.num.Lock()
 	defer s.num.Unlock()
@@ -102,10 +104,10 @@ func (s *session) reap() Exit {
 	return reapPid(s.pid)
 }
 
-// vacant reports whether nothing of the session is left, a zombie included: its
+// vacant reports whether nothing of the session is left, not even a zombie: its
 // number names no process, group or session. It is one cheap call, on any
-// descriptor, and it is to be asked after reap alone. With a cgroup it speaks
-// of all that is in that.
+// descriptor, and it must be called only after reap. With a cgroup it reports
+// whether nothing lives in the cgroup.
 func (s *session) vacant(probe *os.File) (vacant bool) {
 	if s.cgroup != nil {
 		return !s.cgroup.populated()
@@ -115,10 +117,10 @@ func (s *session) vacant(probe *os.File) (vacant bool) {
 }
 
 // holdsNumber reports whether the session's number has been its own until now.
-// It has where the leader is not reaped, where the leader's group has a member,
-// or where a member that was verified before is alive in the session: none can
-// enter a session. What was read under the number before a true answer was
-// about this session, and about no stranger.
+// That is so if the leader is not reaped, if the leader's group has a member,
+// or if a member that was verified before is alive in the session: no process
+// can enter a session. If the answer is true, everything that was read under
+// the number before is about this session and about no stranger.
 func (s *session) holdsNumber() bool {
 	s.num.Lock()
 	reaped := s.reaped
@@ -142,8 +144,8 @@ func (s *session) holdsNumber() bool {
 	return false
 }
 
-// eachPin calls f with the members that are being waited for, while none of them
-// is closed.
+// eachPin calls f for each member that await waits for. No member is closed
+// meanwhile.
 func (s *session) eachPin(f func(member)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,12 +156,12 @@ func (s *session) eachPin(f func(member)) {
 	}
 }
 
-// signalGroup sends a signal to the leader's process group, all at once. It
-// reports false where that cannot be done without a doubt about the number.
+// signalGroup sends a signal to the leader's whole process group at once. It
+// reports false if it cannot do that without a doubt about the number.
 func (s *session) signalGroup(sig syscall.Signal) bool {
 	err := error(unix.ENOSYS)
 	control(s.leader, func(fd int) {
-		// Linux 6.9. The kernel goes by the group itself, not by its number.
+		// Linux 6.9. The kernel uses the group itself, not its number.
 		err = unix.PidfdSendSignal(fd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 	})
 	if err == nil || err == unix.ESRCH {
@@ -170,10 +172,10 @@ func (s *session) signalGroup(sig syscall.Signal) bool {
 	return !s.reaped && unix.Kill(-s.pid, sig) == nil
 }
 
-// sealed reports whether nothing can leave the session unseen.
+// sealed reports whether no member can leave the session unseen.
 func (s *session) sealed() bool { return s.cgroup != nil }
 
-// release frees what is held to watch the leader, once the session is empty.
+// release closes the leader's pidfd, and removes the cgroup if that is empty.
 func (s *session) release() {
 	s.cgroup.remove()
 	if s.leader != nil {
@@ -181,7 +183,8 @@ func (s *session) release() {
 	}
 }
 
-// abandon wakes whoever waits in the session: what lives on is left alone.
+// abandon wakes the goroutines that wait in the session. Members that are still
+// alive are left alone.
 func (s *session) abandon() {
 	s.release()
 	s.mu.Lock()
@@ -196,11 +199,11 @@ func (s *session) abandon() {
 	s.pins = nil
 }
 
-// rescan is how often a member is looked for that cannot be waited for.
+// rescan is how often await looks again for a member for which it cannot wait.
 const rescan = 100 * time.Millisecond
 
-// await takes the members over and returns once all of them have gone, or the
-// session is closed.
+// await takes over the members. It returns when all of them have gone, or when
+// the session is abandoned.
 func (s *session) await(members []member) {
 	for i := range members {
 		if m := &members[i]; m.pidfd >= 0 {

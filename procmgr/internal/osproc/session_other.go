@@ -13,7 +13,7 @@ import (
 // MaxCommand is the longest command in bytes.
 const MaxCommand = 32<<10 - 1
 
-// checkPlatform fails: NewLocal says so, and nothing below is ever called.
+// checkPlatform fails, and so does Open. Nothing below is ever called.
 func checkPlatform() error {
 	return xerrors.Errorf("processes cannot be run on %s yet; use a Host on another machine", runtime.GOOS)
 }

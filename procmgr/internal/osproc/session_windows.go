@@ -12,28 +12,28 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A session is the system's side of one process: the shell, and the job object
-// that holds it and all that it starts.
+// A session is the system's side of one tree: the leader, and the job object
+// that holds the leader and everything that it starts.
 type session struct {
 	pid   int
 	empty atomic.Bool   // nothing is left in the job
 	done  chan struct{} // closed when nobody waits any longer
 
-	// stop is an event that is set together with done: a wait for a process
-	// cannot wait for a channel.
+	// stop is an event that is set together with done. A wait for a process
+	// cannot wait for a channel too.
 	stop windows.Handle
 
-	// mu guards what follows, and that no handle is closed while it is used
-	// by another goroutine than the one that watches the process.
+	// mu guards the fields below. It also guards that no handle is closed while
+	// a goroutine uses it other than the one that follows the tree.
 	mu       sync.Mutex
-	process  windows.Handle // 0 where none was started
+	process  windows.Handle // 0 if none was started
 	job      job
-	ended    syscall.Signal // what the job was ended with; 0 for nothing yet
+	ended    syscall.Signal // the signal that ended the job; 0 for none yet
 	released bool
 	closing  sync.Once
 }
 
-// newSession makes one without a process, for startIn to start it.
+// newSession makes a session without a process. startIn starts the process.
 func newSession() (*session, error) {
 	j, err := newJob()
 	if err != nil {
@@ -47,18 +47,18 @@ func newSession() (*session, error) {
 	return &session{job: j, stop: stop, done: make(chan struct{})}, nil
 }
 
-// waitFor returns true once a handle is signalled, and false where the session
-// is abandoned before. It costs a thread.
+// waitFor returns true when a handle is signalled. It returns false if the
+// session is abandoned first, or if the time is over. It costs a thread.
 func (s *session) waitFor(handle windows.Handle, milliseconds uint32) bool {
 	event, err := windows.WaitForMultipleObjects([]windows.Handle{handle, s.stop}, false, milliseconds)
 	return err == nil && event == windows.WAIT_OBJECT_0
 }
 
-// awaitLeader returns once the shell has exited.
+// awaitLeader returns when the leader has exited.
 func (s *session) awaitLeader() bool { return s.waitFor(s.process, windows.INFINITE) }
 
-// reap takes the shell's exit. There are no signals here: what this manager has
-// ended by one has the exit code that it was given for that.
+// reap returns the leader's exit. Windows has no signals: if this manager ended
+// the job by one, the exit code is the one that was given for that signal.
 func (s *session) reap() Exit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *session) reap() Exit {
 	return end
 }
 
-// signalled asks without waiting whether a process has exited.
+// signalled reports whether a process has exited. It does not wait.
 func signalled(process windows.Handle) bool {
 	event, err := windows.WaitForSingleObject(process, 0)
 	return err == nil && event == windows.WAIT_OBJECT_0
@@ -86,11 +86,12 @@ func (s *session) vacant(*os.File) bool {
 	return s.released || !s.job.populated()
 }
 
-// sealed reports whether nothing can leave the session unseen: nothing leaves a
-// job.
+// sealed reports whether no member can leave the session unseen: none can leave
+// a job.
 func (s *session) sealed() bool { return true }
 
-// release closes the handles. Whoever watches the process calls it, in the end.
+// release closes the handles. The goroutine that follows the tree calls it
+// last.
 func (s *session) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +106,7 @@ func (s *session) release() {
 	_ = windows.CloseHandle(s.stop)
 }
 
-// abandon wakes whoever waits in the session.
+// abandon wakes the goroutines that wait in the session.
 func (s *session) abandon() {
 	s.closing.Do(func() { close(s.done) })
 	s.mu.Lock()
@@ -115,20 +116,20 @@ func (s *session) abandon() {
 	}
 }
 
-// A member is a live process of a job, held by a handle: as long as that is
-// open, its number is not given away.
+// A member is a live process of a job. A handle holds it: while the handle is
+// open, the number is not given away.
 type member struct {
 	pid    int
-	handle windows.Handle // 0 where it cannot be opened
+	handle windows.Handle // 0 if the process cannot be opened
 }
 
-// members returns what lives in the job, for await to close.
+// members returns the live processes of the job. await closes them.
 func (s *session) members() (live []member) {
 	const access = windows.SYNCHRONIZE | windows.PROCESS_QUERY_LIMITED_INFORMATION
 	for _, pid := range s.job.pids() {
 		handle, err := windows.OpenProcess(access, false, uint32(pid))
 		switch {
-		case errors.Is(err, windows.ERROR_INVALID_PARAMETER): // it has gone
+		case errors.Is(err, windows.ERROR_INVALID_PARAMETER): // the process has gone
 		case err != nil:
 			live = append(live, member{pid: pid})
 		case signalled(handle), isConsole(handle):
@@ -137,8 +138,8 @@ func (s *session) members() (live []member) {
 			live = append(live, member{pid: pid, handle: handle})
 		}
 	}
-	// A number may have been given away before it was opened. Now that it
-	// cannot be, who has it is in the job or is a stranger.
+	// A number may have been given away before the process was opened. It
+	// cannot be given away now, so its process is in the job or is a stranger.
 	still := s.job.pids()
 	return slices.DeleteFunc(live, func(m member) bool {
 		if slices.Contains(still, m.pid) {
@@ -150,7 +151,7 @@ func (s *session) members() (live []member) {
 }
 
 // isConsole reports whether a process is the console that the system has made
-// for the others of a job. It ends after them, by itself.
+// for the other processes of a job. It ends by itself after them.
 func isConsole(handle windows.Handle) bool {
 	name := make([]uint16, windows.MAX_LONG_PATH)
 	size := uint32(len(name))
@@ -171,12 +172,12 @@ func closeMembers(members []member) {
 	}
 }
 
-// rescan is how often a process is looked for that cannot be waited for, in
-// milliseconds.
+// rescan is how often, in milliseconds, await looks again for a process for
+// which it cannot wait.
 const rescan = 100
 
-// await takes the members over and returns once all of them have gone, or the
-// session is closed.
+// await takes over the members. It returns when all of them have gone, or when
+// the session is abandoned.
 func (s *session) await(members []member) {
 	defer closeMembers(members)
 	for _, m := range members {
@@ -188,7 +189,7 @@ func (s *session) await(members []member) {
 	}
 }
 
-// end ends all that is in the job.
+// end ends all processes of the job.
 func (s *session) end(sig syscall.Signal) (left []int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

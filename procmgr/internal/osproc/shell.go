@@ -10,17 +10,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// shellPath remembers where the shell was found, which takes a look at every
+// shellPath remembers the shell's file. A search for it looks into every
 // directory of PATH.
 type shellPath struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	name string
-	path string // of this program's PATH at the time
+	path string // this program's PATH at that time
 	file string
 }
 
-// find looks the shell up on PATH. It reports whether the answer is one that it
-// remembered, which may be true no longer.
+// find looks the shell up on PATH. It reports whether the answer is a
+// remembered one, which may no longer be true.
 func (s *shellPath) find(name string) (file string, known bool, err error) {
 	path := os.Getenv("PATH")
 	s.mu.Lock()
@@ -32,7 +32,7 @@ func (s *shellPath) find(name string) (file string, known bool, err error) {
 	if err != nil {
 		return "", false, xerrors.Errorf("the shell %q is not there (%v); %s: %w", name, err, shellAdvice, sentinel.ErrInvalid)
 	}
-	if file, err = filepath.Abs(file); err != nil { // it runs in another directory
+	if file, err = filepath.Abs(file); err != nil { // the shell runs in another directory
 		return "", false, xerrors.Errorf("the shell %q cannot be named (%v): %w", name, err, sentinel.ErrInvalid)
 	}
 	s.name, s.path, s.file = name, path, file

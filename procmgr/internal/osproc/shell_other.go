@@ -4,7 +4,7 @@ package osproc
 
 import "os/exec"
 
-// shellAdvice is what to do where there is no shell.
+// shellAdvice says what to do if there is no shell.
 const shellAdvice = "install it or set Options.Shell"
 
 // LookShell finds a program on PATH.

@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// maxCommandLine is what CreateProcess takes, in UTF-16 units with the NUL
-	// at the end.
+	// maxCommandLine is the longest line that CreateProcess takes, in UTF-16
+	// units including the NUL at the end.
 	maxCommandLine = 1<<15 - 1
-	// MaxCommand is the longest command in bytes: no longer one has so few
-	// units. What it comes to with the shell and the quotes is seen at the
-	// start.
+	// MaxCommand is the longest command in bytes: every longer one has too many
+	// units. The start checks the length of the whole line, with the shell and
+	// the quotes.
 	MaxCommand = 3 * (maxCommandLine - 1)
 )
 
-// shellAdvice is what to do where there is no shell.
+// shellAdvice says what to do if there is no shell.
 const shellAdvice = "install Git for Windows or MSYS2 and put the directory of its sh.exe on PATH, or set Options.Shell"
 
-// LookShell finds a program on PATH. Git for Windows, as it is set up by
-// default, puts git there and not the sh that comes with it.
+// LookShell finds a program on PATH. By default Git for Windows puts git on
+// PATH, but not the sh that comes with it.
 func LookShell(name string) (string, error) {
 	file, err := exec.LookPath(name)
 	if err == nil || name != "sh" && name != "bash" {
 		return file, err
 	}
 	if git, gerr := exec.LookPath("git.exe"); gerr == nil {
-		// GIT\cmd\git.exe, and GIT\bin\sh.exe, which also puts the tools
-		// that come with it on PATH.
+		// Beside GIT\cmd\git.exe there is GIT\bin\sh.exe, which also puts the
+		// tools that come with it on PATH.
 		beside := filepath.Join(filepath.Dir(filepath.Dir(git)), "bin", name+".exe")
 		if _, serr := os.Stat(beside); serr == nil {
 			return beside, nil
@@ -40,8 +40,8 @@ func LookShell(name string) (string, error) {
 	return "", err
 }
 
-// commandLine joins arguments to what a program takes apart again. There are
-// three ways to do that, and it depends on the program.
+// commandLine joins arguments to one line, which the program takes apart again.
+// There are three ways to do that, and it depends on the program.
 func commandLine(file string, argv []string) string {
 	var line strings.Builder
 	last := len(argv) - 1
@@ -53,8 +53,8 @@ func commandLine(file string, argv []string) string {
 		case i == 0:
 			line.WriteString(windows.EscapeArg(arg))
 		case i == last && isCmd(file):
-			// What stands between the first and the last quote is the
-			// command, as it is.
+			// The command is the text between the first and the last quote, as
+			// it is.
 			line.WriteString(`"` + arg + `"`)
 		case isCygwin(file):
 			line.WriteString(`"` + cygwinQuotes.Replace(arg) + `"`)
@@ -70,13 +70,14 @@ func isCmd(file string) bool {
 	return strings.EqualFold(filepath.Base(file), "cmd.exe")
 }
 
-// cygwinQuotes quotes for what is built on Cygwin, MSYS2 and Git for Windows
-// included: other than for the rest of Windows, two backslashes are one wherever
-// they stand between quotes. Git itself does the same for its sh.
+// cygwinQuotes quotes for programs that are built on Cygwin, and so for MSYS2
+// and Git for Windows. Unlike in the rest of Windows, two backslashes between
+// quotes are always one. Git itself does the same for its sh.
 var cygwinQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// isCygwin reports whether a program is built on Cygwin: the library is beside
-// it, or, for GIT\bin\sh.exe, beside the sh that this one starts.
+// isCygwin reports whether a program is built on Cygwin. The library is then
+// beside the program or, for GIT\bin\sh.exe, beside the sh that this one
+// starts.
 func isCygwin(file string) bool {
 	dir := filepath.Dir(file)
 	for _, library := range []string{

@@ -2,8 +2,8 @@ package osproc
 
 import "strconv"
 
-// A Signal is the number of a signal. Plan 9 has none: it sends notes, which are
-// text. Open fails there, and this type lets the package build.
+// A Signal is the number of a signal. Plan 9 has no numbers: it sends notes,
+// which are text. Open fails there. This type only lets the package build.
 type Signal int
 
 // The signals that end a tree.

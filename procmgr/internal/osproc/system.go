@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// Config says how a System runs commands.
+// A Config says how a System runs commands.
 type Config struct {
-	// Cgroup is a directory of a cgroup v2 file system in which each tree gets
-	// a cgroup of its own; "" for none.
+	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
+	// of its own in it. "" means no cgroups.
 	Cgroup string
-	// NoPidfd does without pidfds, as on a kernel before 5.4.
+	// NoPidfd runs without pidfds, as on a kernel before 5.4.
 	NoPidfd bool
-	// Logger is told of what an earlier System has left.
+	// Logger gets a line for each dead System whose remains Open ends.
 	Logger *slog.Logger
 }
 
 // A System starts commands on this machine. It is safe for concurrent use.
 type System struct {
-	cgroups *cgroups // nil where Config.Cgroup is not set
+	cgroups *cgroups // nil if Config.Cgroup is not set
 	noPidfd bool
 	shell   shellPath
 	shared
 }
 
-// Open returns a System. It fails where the platform cannot run commands, or
-// where the cgroup cannot serve.
+// Open returns a System. It fails if the platform cannot run commands, or if
+// the cgroup cannot be used.
 func Open(c Config) (*System, error) {
 	if err := checkPlatform(); err != nil {
 		return nil, err
@@ -46,16 +46,16 @@ func Open(c Config) (*System, error) {
 	return s, nil
 }
 
-// Close frees what the System holds. It is called once nothing is followed any
-// more.
+// Close frees the resources of the System. The caller calls it when it follows
+// no tree any more.
 func (s *System) Close() {
 	s.reading.Wait()
 	s.null.Close()
 	s.cgroups.close()
 }
 
-// Start runs a command. What it prints is not read before Follow. Nothing runs
-// after an error. No lock is held.
+// Start runs a command. Its output is not read before Follow. If Start returns
+// an error, nothing runs. Start holds no lock during the fork.
 func (s *System) Start(c Command) (*Tree, error) {
 	cookie := newCookie()
 	c.Env = slices.Concat(c.Env, []string{cookie + "=1"})
@@ -65,7 +65,7 @@ func (s *System) Start(c Command) (*Tree, error) {
 	}
 	t, err := s.fork(&c, file, cookie)
 	if known && errors.Is(err, errShell) {
-		// It may have moved since it was found.
+		// The shell may have moved since it was found.
 		s.shell.forget()
 		if file, _, err = s.shell.find(c.Argv[0]); err != nil {
 			return nil, err
@@ -84,9 +84,9 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	return &Tree{shared: &s.shared, session: leader, pipe: pipe}, nil
 }
 
-// Signal sends a signal to everything that belongs to some trees. It returns
-// the processes of each that it found alive, and an error where the system
-// forbade to signal one. On Windows any signal ends them.
+// Signal sends a signal to all members of some trees. It returns the members of
+// each tree that it found alive, and an error if the system did not permit it
+// to signal one of them. On Windows every signal ends the trees.
 func (s *System) Signal(trees []*Tree, sig Signal) (live map[*Tree][]int, err error) {
 	found, err := deliver(sessionsOf(trees), &s.leaders, sig)
 	live = make(map[*Tree][]int, len(found))
@@ -98,11 +98,11 @@ func (s *System) Signal(trees []*Tree, sig Signal) (live map[*Tree][]int, err er
 	return live, err
 }
 
-// Search looks for what has left the sessions of some trees that have ended. It
-// reports false where it could not look. The caller follows or closes what it
-// gets.
+// Search looks for members that have left the sessions of some trees that have
+// ended. It reports false if it could not look. The caller follows or closes
+// each Escaped that it gets.
 func (s *System) Search(trees []*Tree) (found map[*Tree]*Escaped, looked bool) {
-	s.oom.struck() // what was killed until now was not killed for what comes
+	s.oom.struck() // no later death is put down to an old strike
 	members, looked := escapees(sessionsOf(trees), &s.leaders)
 	found = make(map[*Tree]*Escaped, len(members))
 	for _, t := range trees {

@@ -7,42 +7,44 @@ import (
 	"time"
 )
 
-// settle is how long the end of the pipe, and of what the leader has left, is
-// waited for after its exit: a pager behind "exec > >(cat)" has its last line to
-// write, and a child that ends with the leader is not left behind by it.
+// settle is how long Follow waits, after the leader's exit, for the end of the
+// pipe and of the remaining members. A pager behind "exec > >(cat)" still has
+// to write its last line. A child that ends together with the leader is not
+// left behind.
 const settle = 50 * time.Millisecond
 
-// shared is what all trees of a System need.
+// shared is the part of a System that all its trees need.
 type shared struct {
-	null    *os.File // every leader's stdin
+	null    *os.File // the stdin of every leader
 	oom     *oomCounter
 	leaders leaders
-	reading sync.WaitGroup // every tree's pipe.collect
+	reading sync.WaitGroup // the collect goroutine of every tree's pipe
 }
 
-// A Tree is a command and everything that it started. The leader is the
-// command's own process.
+// A Tree is a command and everything that it started. Its leader is the process
+// of the command itself.
 type Tree struct {
 	*shared
 	session *session
 	pipe    *pipe
-	wanted  atomic.Bool // somebody has asked for the end
+	wanted  atomic.Bool // a caller has asked for the end
 }
 
-// PID is the leader's number.
+// PID returns the leader's number.
 func (t *Tree) PID() int { return t.session.pid }
 
-// Sealed reports whether nothing can leave the tree unseen.
+// Sealed reports whether no member can leave the tree unseen.
 func (t *Tree) Sealed() bool { return t.session.sealed() }
 
-// Want notes that somebody wants the tree to end. From then on, Follow believes
-// in an end only after a look at all that has left the session.
+// Want notes that a caller wants the tree to end. From then on, Follow believes
+// in an end only after it has searched for members that have left the session.
 func (t *Tree) Want() { t.wanted.Store(true) }
 
-// Follow reads what the tree prints, and returns once nothing is left of it, or
-// it is abandoned: how the leader exited, and when the last of the tree had
-// gone. detached is called where the leader has exited and something lives on,
-// before Follow waits for that. Follow is called once.
+// Follow reads the output of the tree. It returns when nothing is left of the
+// tree, or when the tree is abandoned. It returns how the leader exited, and
+// when the last member had gone. If the leader has exited and other members
+// live on, Follow calls detached before it waits for them. Follow is called
+// once.
 func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 	t.reading.Go(t.pipe.collect) // System.Close waits
 	t.session.awaitLeader()
@@ -65,20 +67,21 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 	return end, at
 }
 
-// Release frees what is held of a tree that was followed to its end.
+// Release frees the resources of a tree that was followed to its end.
 func (t *Tree) Release() {
 	t.pipe.close()
 	t.session.release()
 }
 
-// Abandon has whoever follows the tree return: what lives on is left alone.
+// Abandon makes Follow return. Members that are still alive are left alone.
 func (t *Tree) Abandon() {
 	t.pipe.close()
 	t.session.abandon()
 }
 
-// finishReading reads what the pipe holds, which was written before the exit,
-// and waits for the pipe's end until the timer fires.
+// finishReading reads the bytes that are in the pipe, which were written before
+// the leader's exit. It then waits for the end of the pipe until the timer
+// fires.
 func (t *Tree) finishReading(until *time.Timer) {
 	if t.pipe.drain() {
 		return
@@ -90,14 +93,14 @@ func (t *Tree) finishReading(until *time.Timer) {
 	case <-t.session.done:
 		return
 	}
-	// On a busy machine the end may be there, and whoever reads the pipe has not
-	// had its turn.
+	// On a busy machine the pipe may have ended before the goroutine that reads
+	// it had its turn.
 	if t.pipe.drain() {
 		return
 	}
-	// Where nothing of the session is left, another child of this program may
-	// hold the pipe, which was forked while this process was started. On a busy
-	// machine it can stand before its exec for long.
+	// If nothing of the session is left, another child of this program may hold
+	// the pipe: a child that was forked while this tree was started. On a busy
+	// machine it can take long before its exec.
 	if t.session.vacant(t.null) && forks.wait(t.session.done, 2*settle) && !t.pipe.drain() {
 		until.Reset(settle)
 		select {
@@ -108,8 +111,8 @@ func (t *Tree) finishReading(until *time.Timer) {
 	}
 }
 
-// gone reports whether the pipe is at its end and the session's number names
-// nothing, which costs no look at /proc.
+// gone reports whether the pipe has ended and the session's number names
+// nothing any more. It needs no look at /proc.
 func (t *Tree) gone() bool {
 	select {
 	case <-t.pipe.eof:
@@ -119,8 +122,9 @@ func (t *Tree) gone() bool {
 	}
 }
 
-// outlive waits for what lives on after the leader, and reports whether that was
-// anything. What ends before the timer fires was not left behind.
+// outlive waits for the members that live on after the leader, and reports
+// whether there were any. A member that ends before the timer fires was not
+// left behind.
 func (t *Tree) outlive(detach func(), until *time.Timer) (lived bool) {
 	detached := false
 	for empty := 0; ; {
@@ -138,15 +142,17 @@ func (t *Tree) outlive(detach func(), until *time.Timer) (lived bool) {
 			held = true
 		}
 		if len(members) == 0 && !held {
-			// A fork and an exec can slip through one look, so that a second
-			// one has to agree; what still has the number is a zombie then.
+			// A fork and an exec can slip through one look. So a second look
+			// has to agree. A process that still has the number is then a
+			// zombie.
 			if empty++; empty < 2 && !t.gone() {
 				continue
 			}
 			if !detached && !t.wanted.Load() {
 				return lived
 			}
-			// No start waits for this any more, and a kill wants to know.
+			// No caller of Start waits any more, and a caller that kills has to
+			// know.
 			if members = t.escapees(); len(members) == 0 {
 				return lived
 			}
@@ -170,8 +176,8 @@ func (t *Tree) outlive(detach func(), until *time.Timer) (lived bool) {
 	}
 }
 
-// await waits until the members have gone, or without any, for the end of the
-// pipe: then something has left the session and kept the pipe.
+// await waits until the members have gone. If there are none, it waits for the
+// end of the pipe: a member has left the session and kept the pipe.
 func (t *Tree) await(members []member) {
 	if len(members) > 0 {
 		t.session.await(members)
@@ -183,21 +189,22 @@ func (t *Tree) await(members []member) {
 	}
 }
 
-// escapees looks for what has left the session, by its cookie. Where it cannot
-// look there is none.
+// escapees looks by the cookie for members that have left the session. If it
+// cannot look, it finds none.
 func (t *Tree) escapees() []member {
 	found, _ := escapees([]*session{t.session}, &t.leaders)
 	return found[t.session]
 }
 
-// An Escaped is what was found of a tree that had ended: it had left its session.
+// An Escaped has the members of an ended tree that a search found alive. They
+// had left their session.
 type Escaped struct {
 	tree    *Tree
 	members []member
 }
 
-// Follow returns once nothing is left of it. It reports false where the tree was
-// abandoned before.
+// Follow returns when none of the members is left. It reports false if the tree
+// was abandoned before that.
 func (e *Escaped) Follow() bool {
 	for members := e.members; len(members) > 0; members = e.tree.escapees() {
 		e.tree.session.await(members)
@@ -210,7 +217,7 @@ func (e *Escaped) Follow() bool {
 	return true
 }
 
-// Close lets go of it without a wait. e may be nil.
+// Close releases the members without a wait. e may be nil.
 func (e *Escaped) Close() {
 	if e != nil {
 		closeMembers(e.members)
