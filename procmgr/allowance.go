@@ -10,20 +10,21 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// allowance remembers what the policy makes of this program's environment,
+// allowance remembers the result of the policy for this program's environment,
 // which hardly ever changes between two starts.
 type allowance struct {
 	mu   sync.Mutex // guards last
 	last *inherited
 }
 
-// inherited is what children get of one environment. It does not change.
+// inherited is the part of one environment that children get. It does not
+// change.
 type inherited struct {
 	base     []string
 	env      []string
 	withheld []string
-	// outer are the marks of managers that this program runs under. They are
-	// not the policy's to drop: those find their descendants by them.
+	// outer are the marks of managers under which this program itself runs. The
+	// policy must not drop them: those managers find their descendants by them.
 	outer []string
 }
 

@@ -9,23 +9,24 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// maxChat is the longest chat ID in bytes.
+// maxChat is the longest ID of a chat in bytes.
 const maxChat = 256
 
-// A chat is a Local as one chat sees it.
+// A chat is the Manager that a Local gives one chat.
 type chat struct {
 	local *Local
 	id    string
-	err   error // what is wrong with id: isolation fails closed
+	err   error // why the ID cannot be used: isolation fails closed
 }
 
 var _ Manager = (*chat)(nil)
 
-// Chat implements [Host]. An ID of a chat has 1 to 256 bytes, none of them a
-// control character; with any other one every call is [ErrInvalid].
+// Chat implements [Host]. The ID of a chat has 1 to 256 bytes of UTF-8 and no
+// control character. With any other ID every call is [ErrInvalid].
 func (l *Local) Chat(id string) Manager { return &chat{local: l, id: id, err: checkChat(id)} }
 
-// checkChat says what is wrong with the ID of a chat.
+// checkChat returns an error that says why an ID of a chat cannot be used, or
+// nil.
 func checkChat(id string) error {
 	switch {
 	case id == "":

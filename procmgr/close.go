@@ -10,19 +10,19 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// Close ends every process: it terminates all of them, waits Options.StopGrace,
-// kills what is left, and waits for the end, StopGrace and 5 s at the most. Its
-// error names what survived. A second Close returns what the first did.
+// Close ends every process. It terminates all of them, waits Options.StopGrace,
+// kills those that are left, and waits for their end: StopGrace and 5 s at
+// most. Its error names the survivors. A second Close returns the error of the
+// first.
 //
 // A deferred Close is not enough, except on Windows. Each command has a session
-// of its own, so a terminal's Ctrl-C does not reach it, and at SIGINT, SIGTERM
-// and SIGHUP a Go program by default ends without its deferred calls. With
+// of its own, so Ctrl-C in a terminal does not reach it. At SIGINT, SIGTERM and
+// SIGHUP a Go program by default ends without its deferred calls. With
 // [os/signal.NotifyContext] the signal ends a context instead, and the program
 // returns and calls Close. os.Exit and log.Fatal skip deferred calls too.
 //
-// From then on Start is [ErrClosed]; what is kept in memory of what the
-// processes have printed can still be read. Logs are gone, unless
-// Options.KeepLogs is set.
+// After Close, Start is [ErrClosed]. The output that is kept in memory can
+// still be read. The logs are gone, unless Options.KeepLogs is set.
 func (l *Local) Close() error {
 	l.closing.Do(func() { l.closeErr = l.shutdown() })
 	return l.closeErr
@@ -37,20 +37,21 @@ func (l *Local) shutdown() error {
 	l.sweeps.stop()
 	all := l.chats.all()
 	for _, r := range l.sweeps.pending {
-		if r.exit == nil { // buried, and so in no chat
+		if r.exit == nil { // in no chat any more
 			all = append(all, r)
 		}
 	}
 	l.mu.Unlock()
 
 	ctx := context.Background()
-	// A start that is on its way is only a fork away from its end.
+	// A start that is under way is only a fork away from its end.
 	all = slices.DeleteFunc(all, func(r *record) bool {
 		failed, _ := r.started(ctx)
 		return failed
 	})
-	// Who is asked looks for what has left it when its shell exits; for what
-	// has exited before, this search looks.
+	// When the leader of a process exits that was asked to end, its Follow
+	// searches for members that have left. For a process that had exited
+	// before, this search does it.
 	for _, r := range all {
 		r.ask(CauseShutdown)
 	}
@@ -80,11 +81,12 @@ func (l *Local) shutdown() error {
 	return xerrors.Errorf("procmgr: close: not all processes are gone: %s", strings.Join(names, "; "))
 }
 
-// end terminates, waits, and kills; it returns what survived.
+// end terminates processes, waits, and kills the rest. It returns the
+// survivors.
 func (l *Local) end(ctx context.Context, running []*record) (survived []survivor) {
 	if l.opts.StopGrace > 0 && len(running) > 0 {
-		_, _ = l.system.Signal(treesOf(running), osproc.SIGTERM) // what refuses is killed, or named
-		running, _ = awaitExits(ctx, running, l.opts.StopGrace)  // ctx has no end
+		_, _ = l.system.Signal(treesOf(running), osproc.SIGTERM) // a process that cannot be signalled is killed below, or named
+		running, _ = awaitExits(ctx, running, l.opts.StopGrace)  // the context never ends
 	}
 	if len(running) > 0 {
 		survived, _ = l.kill(ctx, running)

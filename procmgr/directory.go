@@ -16,9 +16,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// directory is where a request runs: the directory that it names, else the
-// default one. home is what ~ stands for. The directory that a request names is
-// never passed over: its command may be meant for that one alone.
+// directory returns the directory in which a request runs: the one that the
+// request names, else the default one. home is the directory for ~. If the
+// request names a directory, no other one takes its place: the command may be
+// meant for that one alone.
 func (l *Local) directory(r *record, name, home string) (string, error) {
 	name = drivePath(runtime.GOOS, name)
 	name, err := expandHome(name, home)
@@ -45,9 +46,10 @@ func (l *Local) directory(r *record, name, home string) (string, error) {
 	return name, nil
 }
 
-// defaultDirectory is the first of these that can be used: the directory of
-// Options.WorkDir, this program's current one, the home. One that is passed over
-// is logged, and noted in the record for the answer.
+// defaultDirectory returns the first of these that can be used: the directory
+// of Options.WorkDir, the current directory of this program, the home. It logs
+// each directory that it passes over, and notes it in the record for the
+// answer.
 func (l *Local) defaultDirectory(r *record, home string) (string, error) {
 	var passed []string
 	for _, next := range []func() (string, error){
@@ -72,8 +74,8 @@ func (l *Local) defaultDirectory(r *record, home string) (string, error) {
 		cmp.Or(strings.Join(passed, "; "), "no home is known"), ErrInvalid)
 }
 
-// configuredDirectory returns the directory of Options.WorkDir, "" if it names
-// none.
+// configuredDirectory returns the directory of Options.WorkDir, or "" if it
+// names none.
 func (l *Local) configuredDirectory(r *record, home string) (string, error) {
 	if l.opts.WorkDir == nil {
 		return "", nil
@@ -93,7 +95,7 @@ func (l *Local) configuredDirectory(r *record, home string) (string, error) {
 	return abs, nil
 }
 
-// currentDirectory returns this program's own directory.
+// currentDirectory returns the current directory of this program.
 func currentDirectory() (string, error) {
 	dir, err := os.Getwd()
 	switch {
@@ -105,8 +107,9 @@ func currentDirectory() (string, error) {
 	return dir, nil
 }
 
-// homeOf returns what ~ stands for: what HOME is for the command, since its shell
-// takes that for ~ too, else the home of this program's user. "" is for none.
+// homeOf returns the directory for ~. It is the command's HOME, which is also
+// the ~ of its shell, else the home of this program's user. It is "" if there
+// is none.
 func homeOf(env []string) string {
 	for _, kv := range slices.Backward(env) {
 		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
@@ -122,7 +125,7 @@ func homeOf(env []string) string {
 	return ""
 }
 
-// expandHome puts the home in place of a ~ that stands alone or before a slash.
+// expandHome replaces a ~ that stands alone or before a slash by the home.
 func expandHome(name, home string) (string, error) {
 	if name == "" || name[0] != '~' || len(name) > 1 && !os.IsPathSeparator(name[1]) {
 		return name, nil
@@ -133,9 +136,9 @@ func expandHome(name, home string) (string, error) {
 	return filepath.Join(home, name[1:]), nil
 }
 
-// drivePath takes a path as the shells of MSYS2 and Git for Windows print it,
-// /c/Users, for C:\Users. goos is a value of [runtime.GOOS]; elsewhere a path
-// stays as it is.
+// drivePath turns a path as the shells of MSYS2 and Git for Windows print it,
+// such as /c/Users, into C:\Users. goos is a value of [runtime.GOOS]. On other
+// systems a path stays as it is.
 func drivePath(goos, name string) string {
 	if goos != "windows" || len(name) < 2 || name[0] != '/' || len(name) > 2 && name[2] != '/' {
 		return name

@@ -7,19 +7,18 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// finish tells that nothing is left of a process. By the time that anybody
-// hears of it, it no longer counts as running.
-// It returns the process as it was then.
+// finish marks a process as exited and returns a snapshot of it. When anybody
+// hears of the end, the process no longer counts as running.
 func (l *Local) finish(r *record, end osproc.Exit, at time.Time) Process {
 	l.mu.Lock()
 	exited := l.over(r, at, func() { r.leave(end) })
 	r.unswept = !r.tree.Sealed()
 	l.mu.Unlock()
-	runtime.Gosched() // who waits for the result goes first
+	runtime.Gosched() // a goroutine that waits for the result goes first
 	return exited
 }
 
-// over turns a record to exited. The caller holds mu.
+// over marks a record as exited. The caller holds the Local's mu.
 func (l *Local) over(r *record, at time.Time, note func()) Process {
 	l.chats.ended(r)
 	r.mu.Lock()
@@ -32,7 +31,7 @@ func (l *Local) over(r *record, at time.Time, note func()) Process {
 	return exited
 }
 
-// leave notes how the shell ended. The caller holds mu.
+// leave notes how the leader ended. The caller holds the record's mu.
 func (r *record) leave(end osproc.Exit) {
 	r.process.ExitCode = end.Code()
 	r.process.Signal = end.SignalName()
@@ -46,7 +45,7 @@ func (r *record) leave(end osproc.Exit) {
 	}
 }
 
-// causeOf tells why a process ended, where nobody had asked for it.
+// causeOf tells why a process ended if no caller has asked for its end.
 func causeOf(end osproc.Exit) Cause {
 	switch {
 	case end.Lost:

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// hook runs code of the host's and outlives its panic: a process must not be
-// lost to a watcher's mistake.
+// hook runs code of the host and survives its panic. A mistake in that code
+// must not lose a process.
 func (r *record) hook(name string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -13,8 +13,9 @@ import (
 
 var _ Host = (*Local)(nil)
 
-// NewLocal returns a Local; nil are the defaults. It fails where the system
-// cannot run a Local at all, or where an option cannot be honoured.
+// NewLocal returns a Local. If opts is nil, all options have their defaults.
+// NewLocal fails if the system cannot run a Local at all, or if it cannot do
+// what an option asks.
 func NewLocal(opts *Options) (*Local, error) {
 	l := &Local{
 		opts:  opts.withDefaults(),
@@ -53,7 +54,8 @@ func NewLocal(opts *Options) (*Local, error) {
 	return l, nil
 }
 
-// Start implements [Manager]. What the host itself starts belongs to no chat.
+// Start implements [Manager]. A process that the host itself starts belongs to
+// no chat.
 func (l *Local) Start(ctx context.Context, req StartRequest) (Output, error) {
 	out, err := l.start(ctx, "", req)
 	return out, wrap("start", req.ID, err)
@@ -69,7 +71,7 @@ func (l *Local) Output(ctx context.Context, id string, req OutputRequest) (Outpu
 	return out, wrap("output", id, err)
 }
 
-// List implements [Manager]. It has the processes of every chat.
+// List implements [Manager]. It lists the processes of every chat.
 func (l *Local) List(ctx context.Context) ([]Process, error) {
 	l.mu.Lock()
 	all := l.chats.all()
@@ -77,8 +79,9 @@ func (l *Local) List(ctx context.Context) ([]Process, error) {
 	return listOf(ctx, all)
 }
 
-// Signal implements [Manager]. It finds the processes of every chat; an ID that
-// none has used is spent for what the host itself starts.
+// Signal implements [Manager]. It finds the processes of every chat. If nobody
+// has used the ID, Terminate and Kill spend it for the processes that the host
+// itself starts.
 func (l *Local) Signal(ctx context.Context, id string, sig Signal) error {
 	chat, err := l.chatOf(id)
 	if err != nil && !errors.Is(err, ErrNotFound) {

@@ -10,12 +10,14 @@ import (
 // maxID is the longest process ID in bytes.
 const maxID = 64
 
-// NewID returns a new process ID: 10 characters of lower-case base32, 50 random
-// bits. It is short because models copy it. It is no secret: what keeps one
-// chat from another's processes is the chat, never an ID that is hard to guess.
+// NewID returns a new process ID: 10 characters of lower-case base32, which are
+// 50 random bits. It is short because models copy it. It is no secret: other
+// chats cannot reach a process because it belongs to its chat, not because its
+// ID is hard to guess.
 func NewID() string { return strings.ToLower(rand.Text()[:10]) }
 
-// checkID says what is wrong with an ID that a caller chose.
+// checkID returns an error that says why an ID of a caller cannot be used, or
+// nil.
 func checkID(id string) error {
 	if id == "" {
 		return xerrors.Errorf("the process ID is empty: %w", ErrInvalid)

@@ -2,7 +2,8 @@ package procmgr
 
 import "context"
 
-// listOf takes snapshots of what has started, in the order of starts.
+// listOf returns snapshots of the processes that have started, in the order of
+// their starts.
 func listOf(ctx context.Context, all []*record) ([]Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, wrap("list", "", err)
@@ -15,7 +16,7 @@ func listOf(ctx context.Context, all []*record) ([]Process, error) {
 			if r.failed == nil {
 				processes = append(processes, r.snapshot())
 			}
-		default: // still on its way
+		default: // the start is still under way
 		}
 	}
 	return processes, nil

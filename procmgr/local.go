@@ -10,28 +10,29 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// Locks are taken in this order; a line may be left out:
+// A goroutine takes locks in this order, and may leave out any of them:
 //
-//	a pipe of osproc         held while its stream takes what was read
-//	a stream's logging       held until its log has that too, however slow the disk
+//	a pipe of osproc         held while its stream takes the bytes that were read
+//	a stream's logging       held until its log has them too, even on a slow disk
 //	Local.mu
 //	record.mu
 //	a log's mu, its Logs' mu
 //
-// A stream's mu comes after Local.mu, and its Buffer's alone after it. Any other lock is
-// held alone. Under all but the first two nobody forks, waits, writes to the disk
-// or calls the host; under those, the host is called for Metrics.Output alone.
+// A stream's mu comes after Local.mu, and only its Buffer's lock comes after
+// it. Every other lock is held alone. Under all locks but the first two, nobody
+// forks, waits, writes to the disk or calls the host. Under those two, nobody
+// calls the host except for Metrics.Output.
 
-// Local runs processes on this machine. It is a [Host], safe for concurrent
+// Local runs processes on this machine. It is a [Host], and safe for concurrent
 // use.
 //
-// A program that uses one calls Close before it ends, and handles the signals
-// that would end it otherwise: Ctrl-C in its terminal reaches the program and
-// none of its commands. See Close.
+// A program that uses a Local must call Close before it ends. It must also
+// handle the signals that would end it otherwise: Ctrl-C in its terminal
+// reaches the program and none of its commands. See Close.
 type Local struct {
 	opts   Options
 	system *osproc.System
-	logs   *capture.Logs // nil where Options.LogDir is not set
+	logs   *capture.Logs // nil if Options.LogDir is not set
 
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
@@ -40,19 +41,19 @@ type Local struct {
 	name    string // of the shell, "" if it cannot be told
 	bash    bool   // the shell is the default one, and bash
 
-	wg sync.WaitGroup // every record's watch and rewatch
+	wg sync.WaitGroup // the watch and rewatch of every record
 
-	// mu guards what follows. It is held for moments only: never across a
+	// mu guards the fields below. It is held for moments only: never across a
 	// fork, a wait or a look at /proc.
 	mu      sync.Mutex
 	closed  bool // nothing is started any more
-	settled bool // nothing comes back any more: Close waits for the last
+	settled bool // no process comes back any more: Close waits for the last ones
 	seq     uint64
 	chats   records
 	past    *tombstones
-	exits   *list.List // records that have exited, in that order
+	exits   *list.List // the records that have exited, in the order of their exits
 	expiry  *time.Timer
-	// expiring is the record that expiry is set for.
+	// expiring is the record for which expiry is set.
 	expiring *record
 	sweeps   sweeps
 
@@ -60,10 +61,11 @@ type Local struct {
 	closeErr error
 }
 
-// sweeps are searches for what left its session and its pipe in one breath, as
-// in "setsid x >/dev/null 2>&1 &". When its shell exits nothing is left to see
-// without a look at every process of the machine, which no call is to pay for:
-// one search serves all that has exited meanwhile. The Local's mu guards it.
+// sweeps are the searches for members that have left their session and their
+// pipe at once, as in "setsid x >/dev/null 2>&1 &". When the leader exits, only
+// a look at every process of the machine can find them. No call is to pay for
+// that: one search serves all processes that have exited meanwhile. The Local's
+// mu guards the fields.
 type sweeps struct {
 	pending []*record
 	timer   *time.Timer

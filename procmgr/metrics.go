@@ -2,35 +2,35 @@ package procmgr
 
 import "time"
 
-// Metrics is told what a [Local] does, for a host that exports counters and
-// histograms. A field that is nil costs nothing. The functions are called from
-// several goroutines at once, on the way of what they tell of: they have to be
-// quick, and may neither block, nor panic, nor call the Local.
+// Metrics has functions that a [Local] calls to tell the host of its work, for
+// counters and histograms. A field that is nil costs nothing. Several
+// goroutines call the functions at once, in the middle of that work. So a
+// function has to be quick. It must not block, panic or call the Local.
 type Metrics struct {
-	// Started is called for each process that has begun.
+	// Started is called for each process that has started.
 	Started func()
-	// Refused is called for each Start that began nothing, and says why: an
-	// error that matches ErrLimit is a limit that was hit. A Start that found
-	// its process by its ID is neither.
+	// Refused is called for each Start that started nothing. err says why: if
+	// it matches ErrLimit, a limit was hit. A Start that found its process by
+	// the ID calls neither Started nor Refused.
 	Refused func(err error)
-	// Exited is called for each process that has exited, with what ended it
-	// and for how long it ran.
+	// Exited is called for each process that has exited. It gets the cause of
+	// the end, and for how long the process ran.
 	Exited func(cause Cause, ran time.Duration)
-	// Running is called with 1 when a process begins, with -1 when it has
-	// exited, and with 1 again for one that turns out to live on: the sum is
-	// how many run.
+	// Running is called with 1 when a process starts, and with -1 when it has
+	// exited. It is called with 1 again if a search finds the process still
+	// alive. The sum is the number of processes that have not exited.
 	Running func(delta int)
-	// Output is called with the bytes that processes print, as they come; of
-	// what is plain text, as it is kept.
+	// Output is called with the number of bytes that processes print, as they
+	// come. If the output is kept as plain text, it counts that text.
 	Output func(bytes int)
-	// Omitted is called with the bytes that a text leaves out.
+	// Omitted is called with the number of bytes that a Text leaves out.
 	Omitted func(bytes int64)
-	// Waited is called for each wait that was not over at once, with how long
-	// it took.
+	// Waited is called for each wait that did not end at once, with its
+	// duration.
 	Waited func(took time.Duration)
 }
 
-// The methods call a function where there is one; m may be nil.
+// Each method calls its function if there is one. m may be nil.
 
 func (m *Metrics) started() {
 	if m == nil {
@@ -62,7 +62,8 @@ func (m *Metrics) exited(p Process) {
 	}
 }
 
-// again is for a process that has exited once and been told.
+// again tells of a process that came back after its exit was told, and of its
+// second exit.
 func (m *Metrics) again(delta int) {
 	if m != nil && m.Running != nil {
 		m.Running(delta)

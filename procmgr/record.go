@@ -11,7 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// A record is a process that this Local started and still knows all about.
+// A record is a process that this Local started and about which it still knows
+// everything.
 type record struct {
 	opts *Options // the Local's
 	id   string
@@ -20,31 +21,31 @@ type record struct {
 	key  fingerprint
 	out  *capture.Stream
 
-	// ready is closed once the start has succeeded or failed. What follows
-	// is set before, and does not change after it.
+	// ready is closed when the start has succeeded or failed. The fields below
+	// are set before that, and do not change after it.
 	ready  chan struct{}
 	failed error // why nothing was started
 	tree   *osproc.Tree
-	lacks  []string // the variables that the policy kept from it; nobody changes them
+	lacks  []string // the variables that the policy kept from the command; never changed
 	// passedOver is for Output.PassedOver.
 	passedOver string
 
-	look sync.Once // lookForWithheld
+	look sync.Once // for lookForWithheld
 
-	// mu guards what follows. changed is closed and replaced when the state
+	// mu guards the fields below. changed is closed and replaced when the state
 	// changes.
 	mu       sync.Mutex
 	process  Process
 	withheld []string // for Output.Withheld
-	asked    Cause    // CauseRequest or CauseShutdown: who asked for the end first
+	asked    Cause    // CauseRequest or CauseShutdown: the first that asked for the end
 	changed  chan struct{}
 
-	// Guarded by the Local's mu.
+	// The Local's mu guards these.
 	exit    *list.Element // in exits, while it is there
-	unswept bool          // it has exited, and no search has looked for what left
+	unswept bool          // the process has exited, and no search has looked for members that left
 }
 
-// snapshot returns the process as it is now, the caller's to keep.
+// snapshot returns a copy of the process as it is now. The caller may keep it.
 func (r *record) snapshot() Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +59,7 @@ func (r *record) names() []string {
 	return slices.Clone(r.withheld)
 }
 
-// withLog adds what there is to say about the log.
+// withLog adds the path of the log, and why the log is not whole.
 func (r *record) withLog(p Process) Process {
 	if r.out != nil {
 		p.LogPath, p.LogError = r.out.Log()
@@ -75,8 +76,8 @@ func (p Process) clone() Process {
 	return p
 }
 
-// turn moves the process to another state and wakes who waits for that. The
-// caller holds mu.
+// turn moves the process to another state and wakes the goroutines that wait
+// for that. The caller holds mu.
 func (r *record) turn(to State) {
 	r.process.State = to
 	close(r.changed)
@@ -90,8 +91,8 @@ func (r *record) state() (state State, changed <-chan struct{}) {
 	return r.process.State, r.changed
 }
 
-// started waits for the start. failed is true, and the error says why, where
-// nothing was started; any other error is ctx's.
+// started waits for the start. If nothing was started, failed is true and the
+// error says why. Any other error is ctx's.
 func (r *record) started(ctx context.Context) (failed bool, err error) {
 	select {
 	case <-r.ready:
@@ -113,8 +114,8 @@ func (r *record) exited() bool {
 	return r.process.State == Exited
 }
 
-// ask notes who wants the process to end; the first one counts. It reports
-// false where it has exited.
+// ask notes why the process is to end; the first cause counts. It reports false
+// if the process has exited.
 func (r *record) ask(who Cause) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +139,7 @@ func (r *record) log(level slog.Level, msg string, attrs ...slog.Attr) {
 	l.LogAttrs(context.Background(), level, msg, attrs...)
 }
 
-// exitCode is the attribute of a log line; a handler drops the empty one.
+// exitCode is the attribute of a log line. A handler drops the empty one.
 func exitCode(code *int) slog.Attr {
 	if code == nil {
 		return slog.Attr{}

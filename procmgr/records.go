@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// records are those of all chats. The Local's mu guards them.
+// records has the records of all chats. The Local's mu guards it.
 type records struct {
 	byChat  map[string]*chatRecords
-	running int // that have not exited
+	running int // the number of records that have not exited
 }
 
-// chatRecords are the records of one chat, by ID.
+// chatRecords has the records of one chat, by ID.
 type chatRecords struct {
 	byID    map[string]*record
 	running int
 }
 
-// get returns a record; nil for none.
+// get returns a record, or nil if there is none.
 func (rs *records) get(chat, id string) *record {
 	if c := rs.byChat[chat]; c != nil {
 		return c.byID[id]
@@ -38,7 +38,7 @@ func (rs *records) begun(r *record) {
 	rs.running++
 }
 
-// ended has a record count as running no longer.
+// ended takes a record out of the count of those that have not exited.
 func (rs *records) ended(r *record) {
 	rs.byChat[r.chat].running--
 	rs.running--
@@ -63,7 +63,7 @@ func (rs *records) chatsOf(id string) (chats []string) {
 	return chats
 }
 
-// runningIn is how many of a chat have not exited.
+// runningIn returns the number of a chat's records that have not exited.
 func (rs *records) runningIn(chat string) int {
 	if c := rs.byChat[chat]; c != nil {
 		return c.running
@@ -88,7 +88,7 @@ func (rs *records) all() (all []*record) {
 	return all
 }
 
-// inOrder sorts records by their starts.
+// inOrder sorts records in the order of their starts.
 func inOrder(all []*record) {
 	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.seq, b.seq) })
 }

@@ -7,9 +7,10 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// used finds out what the ID of a Start has been used for: there is a record, or
-// a tombstone, or neither. Where it was something else than the fingerprint's, or
-// a stop, it is an error. The caller holds mu.
+// used returns the record or the tombstone of the ID of a Start, or neither if
+// the ID is unused. It returns an error if the Local is closed, if the ID
+// belongs to another fingerprint, or if a stop has spent the ID. The caller
+// holds mu.
 func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, error) {
 	if l.closed {
 		return nil, nil, ErrClosed
@@ -27,8 +28,8 @@ func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, err
 	return r, past, nil
 }
 
-// lookup finds what has an ID in one chat: a record, or a tombstone, or neither.
-// The caller holds mu.
+// lookup returns the record or the tombstone that has an ID in one chat, or
+// neither. The caller holds mu.
 func (l *Local) lookup(chat, id string) (*record, *tombstone) {
 	if r := l.chats.get(chat, id); r != nil {
 		return r, nil
@@ -36,8 +37,8 @@ func (l *Local) lookup(chat, id string) (*record, *tombstone) {
 	return nil, l.past.get(chat, id)
 }
 
-// reserve makes the record of a process that the caller is to launch, where
-// there is room for it. The caller holds mu.
+// reserve makes the record of a process that the caller will launch, if there
+// is room for it. The caller holds mu.
 func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
 	if err := l.room(chat); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
 	return r, nil
 }
 
-// forget gives a reservation up: nothing was started, and the ID is unused.
+// forget gives up a reservation: nothing was started, and the ID is unused.
 func (l *Local) forget(r *record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,8 +73,8 @@ func (l *Local) forget(r *record) {
 	l.wg.Done()
 }
 
-// room says what is in the way of another process. What the host itself starts
-// is in no chat. The caller holds mu.
+// room returns an error that says why another process cannot start, or nil. The
+// processes that the host itself starts are in no chat. The caller holds mu.
 func (l *Local) room(chat string) error {
 	own := l.chats.runningIn(chat)
 	var limit int
@@ -93,7 +94,7 @@ func (l *Local) room(chat string) error {
 		limit, whose, oldest(l.chats.of(chat)), ErrLimit)
 }
 
-// oldest names the first few of those that have not exited.
+// oldest names the first few of the records that have not exited.
 func oldest(all []*record) string {
 	const most = 5
 	live := slices.DeleteFunc(all, (*record).exited)

@@ -8,8 +8,8 @@ import (
 // maxEpitaph is how many bytes of a command a tombstone keeps.
 const maxEpitaph = 256
 
-// expire drops the records that have been kept long enough, or whose place is
-// wanted, and leaves a tombstone for each. The caller holds mu.
+// expire drops the records that have been kept long enough, or whose memory or
+// place others need, and leaves a tombstone for each. The caller holds mu.
 func (l *Local) expire() {
 	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
 		r := e.Value.(*record)
@@ -28,22 +28,22 @@ func (l *Local) expire() {
 	}
 }
 
-// buried makes the tombstone of a record that has exited.
+// buried returns the tombstone of a record that has exited.
 func buried(r *record) *tombstone {
 	p := r.snapshot()
 	if len(p.Command) > maxEpitaph {
 		p.Command = strings.ToValidUTF8(p.Command[:maxEpitaph], "") + "…"
 	}
 	if !r.opts.KeepLogs {
-		p.LogPath = "" // it goes with the record
+		p.LogPath = "" // the log goes with the record
 	}
 	return &tombstone{id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total()}
 }
 
-// expireIn has the oldest record expire after a while. The caller holds mu.
+// expireIn makes the oldest record expire after a while. The caller holds mu.
 func (l *Local) expireIn(oldest *record, d time.Duration) {
 	if l.closed || l.expiring == oldest {
-		return // each change of a timer costs every exit
+		return // a timer that changed at every exit would be costly
 	}
 	l.expiring = oldest
 	if l.expiry != nil {
@@ -53,14 +53,14 @@ func (l *Local) expireIn(oldest *record, d time.Duration) {
 	l.expiry = time.AfterFunc(d, l.retire)
 }
 
-// makeRoom is called when output has grown.
+// makeRoom is called when the kept output has grown.
 func (l *Local) makeRoom() {
 	if l.memory.Load() > l.opts.OutputMemory {
 		l.retire()
 	}
 }
 
-// retire is expire for who does not hold mu.
+// retire is expire for a caller that does not hold mu.
 func (l *Local) retire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,8 +68,8 @@ func (l *Local) retire() {
 	l.expire()
 }
 
-// freeLog drops the oldest log of a process that has exited, and reports
-// whether there was one.
+// freeLog drops the oldest log of a process that has exited. It reports whether
+// there was one.
 func (l *Local) freeLog() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

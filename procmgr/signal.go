@@ -16,7 +16,7 @@ import (
 // killTime is how long Kill repeats itself.
 const killTime = 5 * time.Second
 
-// number is the system's signal.
+// number returns the system's signal.
 func (s Signal) number() osproc.Signal {
 	switch s {
 	case Terminate:
@@ -46,7 +46,7 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 		} else if !failed {
 			return err
 		}
-		// Nothing was started, so that this is the stop of an unused ID.
+		// Nothing was started, so this is the stop of an unused ID.
 		if r, err = l.target(chat, id, sig); err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 	return err
 }
 
-// target finds the record to signal. An ID that was never used is spent by a
-// stop, so that a start that is still on its way runs nothing.
+// target finds the record to signal. If the ID was never used, Terminate and
+// Kill spend it, so that a start that is still under way runs nothing.
 func (l *Local) target(chat, id string, sig Signal) (*record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *Local) target(chat, id string, sig Signal) (*record, error) {
 // A survivor is a process that a kill has not ended.
 type survivor struct {
 	id   string
-	pids []int // live members; none where something unseen holds the pipe
+	pids []int // live members; none if an unseen member holds the pipe
 }
 
 func (s survivor) String() string {
@@ -101,12 +101,12 @@ func (s survivor) String() string {
 	return fmt.Sprintf("process %s: pid %s", s.id, strings.Join(pids, ", "))
 }
 
-// kill repeats SIGKILL until nothing is left of some processes, or killTime is
-// over; it returns what survived.
+// kill repeats SIGKILL until nothing is left of some processes, or until
+// killTime is over. It returns the survivors.
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	over := time.Now().Add(killTime)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		live, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // what refuses is named below
+		live, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // a process that cannot be signalled is named below
 		var err error
 		if rs, err = awaitExits(ctx, rs, pause); err != nil || len(rs) == 0 {
 			return nil, err
@@ -121,8 +121,8 @@ func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	}
 }
 
-// awaitExits waits until all of some processes have exited, or a while is over,
-// and returns those that have not.
+// awaitExits waits until all of some processes have exited, or until a while is
+// over. It returns those that have not exited.
 func awaitExits(ctx context.Context, rs []*record, d time.Duration) ([]*record, error) {
 	over := time.NewTimer(d)
 	defer over.Stop()

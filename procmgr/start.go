@@ -59,7 +59,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	} else if failed, err := r.started(ctx); failed {
 		return Output{}, err
 	} else if err != nil {
-		return Output{Process: Process{ID: r.id, ChatID: chat}}, err // it may have begun
+		return Output{Process: Process{ID: r.id, ChatID: chat}}, err // the command may have begun
 	}
 	err = r.wait(ctx, Running, req.Wait, nil)
 	out := r.output(0, req.Limit, nil)
@@ -67,7 +67,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	return out, err
 }
 
-// launch starts a reserved record's command, or gives the reservation up.
+// launch starts the command of a reserved record, or gives up the reservation.
 func (l *Local) launch(r *record, req StartRequest) error {
 	if err := l.spawn(r, req); err != nil {
 		r.failed = err
@@ -91,7 +91,7 @@ func (l *Local) launch(r *record, req StartRequest) error {
 	return nil
 }
 
-// spawn forks. No lock is held.
+// spawn forks. The caller holds no lock.
 func (l *Local) spawn(r *record, req StartRequest) error {
 	env := l.environ(r, req)
 	r.withheld = named(r.lacks, []string{req.Command})
@@ -102,7 +102,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	env = withDirectory(env, req, dir)
 	command := req.Command
 	if command[0] == '-' || command[0] == '+' {
-		command = " " + command // or the shell takes it for options
+		command = " " + command // or the shell takes the command for options
 	}
 	argv := make([]string, 0, len(l.opts.Shell)+1)
 	argv = append(append(argv, l.opts.Shell...), command)
@@ -129,7 +129,7 @@ func (l *Local) spawn(r *record, req StartRequest) error {
 	return nil
 }
 
-// checkCommand says what is wrong with what a request wants to run.
+// checkCommand returns an error that says why a request cannot run, or nil.
 func checkCommand(req StartRequest) error {
 	switch {
 	case strings.TrimSpace(req.Command) == "":

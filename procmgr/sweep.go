@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// sweepEvery is how often all that has exited since is looked after, at
-	// the most.
+	// sweepEvery is the shortest time between two sweeps.
 	sweepEvery = time.Second
-	// sweepSoon is how long a sweep waits for more that exits.
+	// sweepSoon is how long a sweep waits for more processes to exit.
 	sweepSoon = 100 * time.Millisecond
 )
 
-// afterExit has a process that has exited looked after, and others expire.
+// afterExit schedules a sweep for a process that has exited, and lets other
+// records expire.
 func (l *Local) afterExit(r *record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -23,7 +23,8 @@ func (l *Local) afterExit(r *record) {
 	l.expire()
 }
 
-// sweepLater has a process that has exited looked after. The caller holds mu.
+// sweepLater schedules a sweep for a process that has exited. The caller holds
+// mu.
 func (l *Local) sweepLater(r *record) {
 	if l.closed || !r.unswept {
 		return
@@ -40,12 +41,12 @@ func (l *Local) sweepLater(r *record) {
 	}
 }
 
-// sweep looks after all that is pending.
+// sweep searches for the escaped members of all pending processes.
 func (l *Local) sweep() {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
-		return // Close looks for itself
+		return // Close does its own search
 	}
 	l.wg.Add(1)
 	defer l.wg.Done()
@@ -56,8 +57,8 @@ func (l *Local) sweep() {
 	l.revive(rs)
 }
 
-// sweepNow looks after those of some processes that are pending, for who cannot
-// wait.
+// sweepNow searches at once for those of some processes that no search has
+// looked after yet. It is for callers that cannot wait.
 func (l *Local) sweepNow(rs ...*record) {
 	l.mu.Lock()
 	var unswept []*record
@@ -72,7 +73,8 @@ func (l *Local) sweepNow(rs ...*record) {
 	}
 }
 
-// revive searches once, and returns what is found to the living.
+// revive searches once. A process of which it finds live members becomes
+// detached again.
 func (l *Local) revive(rs []*record) {
 	found, looked := l.system.Search(treesOf(rs))
 	for _, r := range rs {
@@ -104,7 +106,7 @@ func (l *Local) resume(r *record) {
 	if r.exit != nil {
 		l.exits.Remove(r.exit)
 		r.exit = nil
-	} else { // buried meanwhile
+	} else { // the record has become a tombstone meanwhile
 		l.past.remove(r.chat, r.id)
 		r.out.Reclaim()
 	}
@@ -112,8 +114,8 @@ func (l *Local) resume(r *record) {
 	l.wg.Add(1)
 }
 
-// rewatch follows what had left its session until it is gone. Close waits for
-// it. OnExit is not called again.
+// rewatch follows the members that had left their session until they have gone.
+// Close waits for it. OnExit is not called again.
 func (l *Local) rewatch(r *record, left *osproc.Escaped) {
 	defer l.wg.Done()
 	if !left.Follow() {
@@ -124,7 +126,7 @@ func (l *Local) rewatch(r *record, left *osproc.Escaped) {
 	r.log(slog.LevelInfo, "process exited")
 }
 
-// finishAgain is finish for what had come back.
+// finishAgain is finish for a process that had come back.
 func (l *Local) finishAgain(r *record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

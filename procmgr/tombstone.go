@@ -7,24 +7,24 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// maxTombstones is how many IDs are remembered after their records.
+// maxTombstones is how many IDs are remembered after their records have gone.
 const maxTombstones = 16384
 
-// A tombstone is what is left of a process whose record has been dropped, or of
-// an ID that a stop has spent.
+// A tombstone is the rest of a process whose record has been dropped, or of an
+// ID that a stop has spent.
 type tombstone struct {
 	id      string
 	key     fingerprint
-	spent   bool    // never started, and never to be
+	spent   bool    // never started, and never to be started
 	born    uint64  // the order of burials
-	process Process // the command cut short
-	total   int64   // bytes of output that there were
-	// withheld and passedOver are for the fields of an Output of these names.
+	process Process // its command is cut short
+	total   int64   // bytes of all the output
+	// withheld and passedOver are the fields of an Output with these names.
 	withheld   []string
 	passedOver string
 }
 
-// output says that all output is gone.
+// output returns an Output which says that all text is gone.
 func (t *tombstone) output(from int64) Output {
 	out := Output{Process: t.process.clone(), Withheld: slices.Clone(t.withheld), PassedOver: t.passedOver, Next: t.total}
 	if gone := t.total - min(max(from, 0), t.total); gone > 0 {
@@ -33,8 +33,8 @@ func (t *tombstone) output(from int64) Output {
 	return out
 }
 
-// outputUntil is output for a request that may have a pattern: nothing is left
-// to look for it in.
+// outputUntil is output for a request that may have a pattern. No output is left
+// to search.
 func (t *tombstone) outputUntil(req OutputRequest) Output {
 	out := t.output(req.From)
 	if gone := out.Truncated; gone != nil && req.Until == "." {
@@ -45,8 +45,9 @@ func (t *tombstone) outputUntil(req OutputRequest) Output {
 	return out
 }
 
-// tombstones remember a bounded number of IDs. Where there are too many, the
-// chat with the most loses its oldest: no chat can push out another's.
+// tombstones remember a bounded number of IDs. If there are too many, the chat
+// with the most tombstones loses its oldest one. So no chat can push out the
+// IDs of another chat.
 type tombstones struct {
 	most   int
 	count  int
@@ -120,7 +121,7 @@ func (ts *tombstones) dropOldest(p *plot) {
 	ts.shrunk(p)
 }
 
-// shrunk puts a plot in its place after it has lost one.
+// shrunk puts a plot in its place after it has lost a tombstone.
 func (ts *tombstones) shrunk(p *plot) {
 	ts.count--
 	if len(p.order) == 0 {
@@ -131,8 +132,8 @@ func (ts *tombstones) shrunk(p *plot) {
 	heap.Fix(&ts.plots, p.index)
 }
 
-// plots is a heap, the chat with the most tombstones first, and of those the one
-// whose oldest is the oldest.
+// plots is a heap. The chat with the most tombstones comes first. Among equals,
+// the chat with the oldest tombstone comes first.
 type plots []*plot
 
 func (ps plots) Len() int { return len(ps) }

@@ -6,8 +6,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// watch follows a process from its start to its end. told is closed once
-// OnStart has returned. Close waits for it.
+// watch follows a process from its start to its end. told is closed when
+// OnStart has returned. Close waits for watch.
 func (l *Local) watch(r *record, told <-chan struct{}) {
 	defer l.wg.Done()
 
@@ -25,7 +25,7 @@ func (l *Local) watch(r *record, told <-chan struct{}) {
 	}
 }
 
-// detach tells that the shell has exited and something lives on.
+// detach notes that the leader has exited and other members live on.
 func (r *record) detach(end osproc.Exit) {
 	r.lookForWithheld(end.Code())
 	r.mu.Lock()
