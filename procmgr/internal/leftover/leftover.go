@@ -1,4 +1,4 @@
-// Package leftover is for tests alone: it tells what a program's tests have left
+// Package leftover is for tests only: it tells what a program's tests have left
 // behind.
 package leftover
 
@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Run runs the tests of a package, and fails where goroutines of it, children or
-// descriptors are left behind by them. It returns the code to exit with.
+// Run runs the tests of a package. It fails if the tests leave behind
+// goroutines of the package, children or descriptors. It returns the code with
+// which to exit.
 func Run(m *testing.M, ours string) int {
 	before := Descriptors()
 	code := m.Run()
@@ -26,14 +27,14 @@ func Run(m *testing.M, ours string) int {
 	return code
 }
 
-// leftBehind waits a moment for what is on its way out.
+// leftBehind waits a moment for goroutines and children that are about to end.
 func leftBehind(ours string, descriptorsBefore int) (left string) {
 	for range 200 {
 		left = Goroutines(ours)
 		if children := Children(); len(children) > 0 {
 			left += fmt.Sprint(" children: ", children)
 		}
-		if n := Descriptors(); n > descriptorsBefore+2 { // the poller's own
+		if n := Descriptors(); n > descriptorsBefore+2 { // the poller has its own
 			left += fmt.Sprintf(" %d descriptors, %d before", n, descriptorsBefore)
 		}
 		if left == "" {
@@ -44,22 +45,24 @@ func leftBehind(ours string, descriptorsBefore int) (left string) {
 	return left
 }
 
-// Goroutines returns the stacks of those that run code of a package, or of one
-// that is internal to it. The package is named by the end of its path.
+// Goroutines returns the stacks of the goroutines that run code of a package,
+// or of a package that is internal to it. ours is the end of the package's
+// path.
 func Goroutines(ours string) string {
 	buf := make([]byte, 1<<20)
 	var found []string
 	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
 		within := strings.Contains(g, ours+".") || strings.Contains(g, ours+"/internal/")
-		if within && !strings.Contains(g, "internal/leftover.") { // who asks
+		if within && !strings.Contains(g, "internal/leftover.") { // the goroutine that asks
 			found = append(found, g)
 		}
 	}
 	return strings.Join(found, "\n\n")
 }
 
-// Children returns the children of this program, as Linux tells them. What Wine
-// has at that place is about itself.
+// Children returns the children of this program, if it runs on Linux. On
+// Windows it returns none, because Wine shows there a /proc that is about Wine
+// itself.
 func Children() []string {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -73,7 +76,7 @@ func Children() []string {
 	return all
 }
 
-// Descriptors counts this program's open files, where the system tells.
+// Descriptors counts this program's open files, if the system tells them.
 func Descriptors() int {
 	if runtime.GOOS == "windows" {
 		return 0

@@ -9,7 +9,8 @@ import (
 
 // take locks a directory until the file is closed.
 func take(path string) (*os.File, error) {
-	// It does not wait where something else has come into its place.
+	// The open does not wait, even if something else has taken the directory's
+	// place.
 	lock, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err

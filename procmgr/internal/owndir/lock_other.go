@@ -4,9 +4,9 @@ package owndir
 
 import "os"
 
-// take: there is no lock here, and nobody looks for one.
+// take does nothing: there is no lock here, and nobody looks for one.
 func take(string) (*os.File, error) { return nil, nil }
 
-// takeAbandoned: what was left by a program that was killed stays, since nothing
-// tells it from a living one's.
+// takeAbandoned always fails: the directories of a program that was killed
+// stay, because nothing tells them from those of a living program.
 func takeAbandoned(string) (*os.File, error) { return nil, errTaken }

@@ -1,6 +1,6 @@
-// Package owndir makes directories that a program has to itself. A program holds
-// a lock on its own for as long as it lives, so that the next one can tell those
-// whose owner has died.
+// Package owndir makes directories that a program has to itself. A program
+// holds the lock of its directory as long as it lives. So the next program can
+// tell which directories belong to a program that has died.
 package owndir
 
 import (
@@ -13,19 +13,20 @@ import (
 	"strings"
 )
 
-// ErrRemoved is that of Make where somebody removes what it makes.
+// ErrRemoved is the error of Make if another program removes the directories
+// that it makes.
 var ErrRemoved = errors.New("what is made there is removed at once")
 
-// Name returns 50 random bits that a name can end with.
+// Name returns 50 random bits for the end of a name.
 func Name() string { return strings.ToLower(rand.Text()[:10]) }
 
-// A Dir is a directory of this program's own, which has its lock.
+// A Dir is a directory of this program's own. The program holds its lock.
 type Dir struct {
 	Path string
 	lock *os.File
 }
 
-// Make makes a directory, whose name begins with a prefix, and locks it.
+// Make makes a directory whose name begins with a prefix, and locks it.
 func Make(parent, prefix string, mode fs.FileMode) (*Dir, error) {
 	for range 10 {
 		path := filepath.Join(parent, prefix+Name())
@@ -47,15 +48,15 @@ func Make(parent, prefix string, mode fs.FileMode) (*Dir, error) {
 	return nil, ErrRemoved
 }
 
-// Unlock gives the directory up. It does not remove it.
+// Unlock gives up the directory. It does not remove it.
 func (d *Dir) Unlock() { d.lock.Close() }
 
-// Abandoned yields the directories in parent whose names begin with a prefix and
-// whose owner has died, as far as the system tells. It holds the lock of each
-// meanwhile.
+// Abandoned yields the directories in parent whose names begin with a prefix
+// and whose owner has died, as far as the system tells. It holds the lock of
+// each directory while it yields that.
 func Abandoned(parent, prefix string) iter.Seq[string] {
 	return func(yield func(path string) bool) {
-		entries, _ := os.ReadDir(parent) // what cannot be read has nothing to clean
+		entries, _ := os.ReadDir(parent) // a directory that cannot be read has nothing to clean
 		for _, e := range entries {
 			if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
 				continue
@@ -74,5 +75,5 @@ func Abandoned(parent, prefix string) iter.Seq[string] {
 	}
 }
 
-// errTaken: somebody else has the lock.
+// errTaken says that another program has the lock.
 var errTaken = errors.New("taken")

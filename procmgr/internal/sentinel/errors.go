@@ -1,6 +1,6 @@
-// Package sentinel has the errors that the packages below procmgr share with
-// it, as io/fs shares some with internal/oserror. Users know them by procmgr's
-// names.
+// Package sentinel has the errors that procmgr shares with the packages below
+// it, as io/fs shares errors with internal/oserror. Users know them by
+// procmgr's names.
 package sentinel
 
 import "errors"
