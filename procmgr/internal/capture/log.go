@@ -17,41 +17,42 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// The directories that Locals make for themselves in LogOptions.Dir. What has
-// the first name is removed once its Local is gone.
+// Each Local makes a directory in LogOptions.Dir. Its name begins with one of
+// these. A directory with the first prefix is removed when its Local has gone.
 const (
 	logsPrefix = "toolproc-logs-"
 	keptPrefix = "toolproc-kept-"
 )
 
-// LogOptions says where logs are, and how much they may take.
+// LogOptions says where logs are, and how much room they may take.
 type LogOptions struct {
 	Dir  string
-	Keep bool // leave them where they are
-	// Max bounds one log and MaxAll all of them, in bytes.
+	Keep bool // leave the files where they are
+	// Max bounds one log and MaxAll bounds all of them, in bytes.
 	Max, MaxAll int64
 	// FreeOne drops an old log, and reports whether it could.
 	FreeOne func() bool
 	Logger  *slog.Logger
 }
 
-// Logs is the directory of one Local's logs. Everything is opened through root:
-// whatever becomes of the names above it, nothing outside is touched.
+// Logs is the directory with the logs of one Local. Every file is opened
+// through root: whatever becomes of the names above it, nothing outside is
+// touched.
 type Logs struct {
 	opts LogOptions
 	dir  *owndir.Dir
 	root *os.Root // of dir
 
-	total atomic.Int64 // bytes of all logs that are there
+	total atomic.Int64 // bytes of all logs that exist
 	named atomic.Uint64
 
 	removals sync.WaitGroup
-	mu       sync.Mutex // guards closed, and that nothing is added to removals then
+	mu       sync.Mutex // guards closed, and that removals does not grow after that
 	closed   bool
 }
 
-// OpenLogs makes a Local's directory, and removes what Locals that were killed
-// have left beside it.
+// OpenLogs makes the directory of a Local, and removes the directories that
+// killed Locals have left beside it.
 func OpenLogs(opts LogOptions) (*Logs, error) {
 	parent, err := filepath.Abs(opts.Dir)
 	if err != nil {
@@ -96,14 +97,14 @@ func (l *Logs) Close() {
 	l.removals.Wait()
 	l.root.Close()
 	if !l.opts.Keep {
-		_ = os.RemoveAll(l.dir.Path) // the next Local removes it otherwise
+		_ = os.RemoveAll(l.dir.Path) // on an error the next Local removes it
 	}
 	l.dir.Unlock()
 }
 
-// open makes the log of one process. Where it cannot, the log says why.
+// open makes the log of one process. If it cannot, the log says why.
 func (l *Logs) open() *log {
-	// The name says nothing about the process: IDs are the caller's.
+	// The name says nothing about the process: callers choose the IDs.
 	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + owndir.Name() + ".log"
 	file, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -112,7 +113,8 @@ func (l *Logs) open() *log {
 	return &log{logs: l, name: name, path: filepath.Join(l.dir.Path, name), file: file}
 }
 
-// reserve takes bytes of the quota of all logs, of which others may have to go.
+// reserve takes bytes of the quota of all logs. It may drop other logs for
+// that.
 func (l *Logs) reserve(n int64) bool {
 	for l.total.Add(n) > l.opts.MaxAll {
 		l.total.Add(-n)
@@ -123,32 +125,32 @@ func (l *Logs) reserve(n int64) bool {
 	return true
 }
 
-// remove unlinks a file, off the path of whoever drops it.
+// remove unlinks a file. Its caller does not wait for that.
 func (l *Logs) remove(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return // the directory goes as a whole
+		return // the whole directory goes
 	}
-	l.removals.Go(func() { _ = l.root.Remove(name) }) // Close waits; what it cannot remove, Close does
+	l.removals.Go(func() { _ = l.root.Remove(name) }) // Close waits, and removes the file if this fails
 }
 
-// A log is the file of one process. Its bytes are the stream's from its
-// beginning on, so that offsets are the same.
+// A log is the file of one process. It has the bytes of the stream from the
+// beginning on, so offsets are the same in both.
 type log struct {
 	logs *Logs
 	name string
 	path string
 
-	mu      sync.Mutex  // guards what follows
-	file    *os.File    // nil once it is closed
-	info    fs.FileInfo // of the file, once it is closed
+	mu      sync.Mutex  // guards the fields below
+	file    *os.File    // nil when it is closed
+	info    fs.FileInfo // of the file, when it is closed
 	size    int64
-	failed  string // why it has no more, or is not there
+	failed  string // why the log has no more bytes, or does not exist
 	retired bool   // removed, or about to be
 }
 
-// write appends. A log that cannot take all of it ends.
+// write appends bytes. If the log cannot take all of them, it ends.
 func (g *log) write(p []byte) {
 	g.mu.Lock()
 	over := g.failed != "" || g.file == nil || g.retired
@@ -162,8 +164,8 @@ func (g *log) write(p []byte) {
 		g.fail(`no room: all logs together have reached their limit`)
 		return
 	}
-	// Without mu: a slow disk holds up nobody who asks for the process. Only the
-	// stream's writer changes file and size.
+	// The write does not hold mu, so a caller that asks for the process does
+	// not wait for a slow disk. Only the stream's writer changes file and size.
 	written, err := file.WriteAt(p[:n], size)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,8 +189,8 @@ func (g *log) fail(why string) {
 	g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + why
 }
 
-// end closes the file: a process that has ended needs no descriptor. The stream's
-// writer calls it.
+// end closes the file: a process that has ended needs no descriptor. The
+// stream's writer calls it.
 func (g *log) end() {
 	g.mu.Lock()
 	file := g.file
@@ -203,7 +205,8 @@ func (g *log) end() {
 	file.Close()
 }
 
-// tell returns where the log is, "" where it is not, and why it is not whole.
+// tell returns the path of the log, or "" if there is none, and why the log is
+// not whole.
 func (g *log) tell() (path, failed string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -213,7 +216,7 @@ func (g *log) tell() (path, failed string) {
 	return g.path, g.failed
 }
 
-// gone reports whether the files are no longer there.
+// gone reports whether the files no longer exist.
 func (l *Logs) gone() bool {
 	if l.opts.Keep {
 		return false
@@ -223,8 +226,8 @@ func (l *Logs) gone() bool {
 	return l.closed
 }
 
-// retire removes the log with its record, unless it is kept, and reports whether
-// there was anything to remove.
+// retire removes the log together with its record, unless logs are kept. It
+// reports whether there was a log to remove.
 func (g *log) retire() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -237,8 +240,8 @@ func (g *log) retire() bool {
 	return true
 }
 
-// read returns up to n bytes of the stream from an offset on, fewer where the
-// log has no more. It reads without mu, as write writes.
+// read returns up to n bytes of the stream from an offset on, or fewer if the
+// log has no more. Like write, it holds no mu while it reads.
 func (g *log) read(from, n int64) []byte {
 	g.mu.Lock()
 	file, info := g.file, g.info
@@ -258,27 +261,28 @@ func (g *log) read(from, n int64) []byte {
 	got, err := file.ReadAt(p, from)
 	switch {
 	case errors.Is(err, fs.ErrClosed):
-		return g.read(from, n) // it has ended meanwhile
+		return g.read(from, n) // the log has ended meanwhile
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil
 	}
 	return p[:got]
 }
 
-// reopen opens the file of a log that has ended; nil where it is not there.
+// reopen opens the file of a log that has ended. It returns nil if the file is
+// not there.
 func (g *log) reopen(info fs.FileInfo) *os.File {
 	file, err := g.logs.root.OpenFile(g.name, os.O_RDONLY|openNow, 0)
 	if err != nil {
-		return nil // the host closed the Local, or somebody removed it
+		return nil // the host has closed the Local, or somebody has removed the file
 	}
 	if now, err := file.Stat(); err != nil || !os.SameFile(now, info) {
 		file.Close()
-		return nil // somebody has put another one into its place
+		return nil // somebody has put another file in its place
 	}
 	return file
 }
 
-// cause says what the system says, without the name of a file.
+// cause returns the system's words for an error, without the name of a file.
 func cause(err error) string {
 	for {
 		inner := errors.Unwrap(err)

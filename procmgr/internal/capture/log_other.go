@@ -4,8 +4,8 @@ package capture
 
 import "io/fs"
 
-// openNow: there is nothing that an open waits for.
+// openNow is 0: an open never waits here.
 const openNow = 0
 
-// othersCanWrite: the mode says nothing here.
+// othersCanWrite returns false: the mode says nothing here.
 func othersCanWrite(fs.FileInfo) bool { return false }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// openNow makes an open not wait for who writes to a FIFO: what is opened may be
-// anything that a command has put there.
+// openNow makes an open return at once, even if the file is a FIFO without a
+// writer: a command may have put any kind of file there.
 const openNow = syscall.O_NONBLOCK
 
-// othersCanWrite reports whether somebody else can put another directory into
-// the place of ours.
+// othersCanWrite reports whether another user can put another directory in the
+// place of ours.
 func othersCanWrite(info fs.FileInfo) bool {
 	return info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0
 }

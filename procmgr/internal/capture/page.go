@@ -8,14 +8,16 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// A Page is what a stream has from an offset on, as far as it fits a limit.
+// A Page is the content of a stream from an offset on, as far as it fits a
+// limit.
 type Page struct {
-	// Text is valid UTF-8. It goes on behind Next with what is held back of the
-	// newest line.
+	// Text is valid UTF-8. It goes on beyond Next with the part of the newest
+	// line that is held back.
 	Text string
-	// Truncated tells what Text leaves out; nil where that is nothing.
+	// Truncated counts the bytes that Text leaves out. It is nil if Text leaves
+	// out nothing.
 	Truncated *headtail.Truncation
-	// Next is the offset of what comes after.
+	// Next is the offset at which to go on reading.
 	Next int64
 	// Matched reports whether the matcher has matched, and Found is the line.
 	Matched bool
@@ -24,8 +26,8 @@ type Page struct {
 	Unsearched int64
 }
 
-// Read returns a page, and takes a matcher back that the stream was watched
-// with; nil for none.
+// Read returns a page. If m is not nil, Read also takes back this matcher, with
+// which the stream was watched.
 func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 	snap, pending, matched := s.snapshot(from, m)
 	next := snap.Total
@@ -34,7 +36,7 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		s.log.fill(&snap, limit.Bytes)
 	}
 	if len(pending) > 0 {
-		// A live line is there to be seen, and has no offset yet.
+		// The newest line can be seen, but has no offset yet.
 		snap.Tail = append(snap.Tail, pending...)
 		snap.Total += int64(len(pending))
 	}
@@ -46,9 +48,9 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 	return page
 }
 
-// snapshot takes one, and at the same moment a matcher back: what it has
-// matched is in the snapshot. pending is what is held back: it comes after the
-// snapshot and may yet change.
+// snapshot takes a snapshot and, at the same moment, takes a matcher back: the
+// text that it has matched is in the snapshot. pending is the text that is held
+// back: it comes after the snapshot and may still change.
 func (s *Stream) snapshot(from int64, m *Matcher) (snap headtail.Snapshot, pending []byte, matched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,8 +65,8 @@ func (s *Stream) snapshot(from int64, m *Matcher) (snap headtail.Snapshot, pendi
 	return s.buf.Snapshot(from), pending, matched
 }
 
-// fill takes into a snapshot what a text of so many bytes can show of its gap: as
-// much from the beginning and from the end of it.
+// fill adds to a snapshot the part of its gap that a text of limit bytes can
+// show: as much from the beginning of the gap and from its end.
 func (g *log) fill(s *headtail.Snapshot, limit int) {
 	want := int64(limit)
 	switch {
@@ -77,7 +79,7 @@ func (g *log) fill(s *headtail.Snapshot, limit int) {
 	if n := min(s.Gap, want-int64(len(s.Head))); n > 0 {
 		p := g.read(from, n)
 		if int64(len(p)) < s.Gap {
-			p = p[:len(p)-unfinished(p)] // no rune is torn at a gap
+			p = p[:len(p)-unfinished(p)] // no rune is cut at a gap
 		}
 		s.Head = append(s.Head, p...)
 		s.Gap -= int64(len(p))
@@ -86,7 +88,7 @@ func (g *log) fill(s *headtail.Snapshot, limit int) {
 	if n := min(s.Gap, want-int64(len(s.Tail))); n > 0 {
 		p := g.read(to-n, n)
 		if int64(len(p)) < n {
-			return // the log does not reach up to the tail
+			return // the log does not reach the tail
 		}
 		for i := 0; i < utf8.UTFMax-1 && len(p) > 0 && n < s.Gap && !utf8.RuneStart(p[0]); i++ {
 			p = p[1:]
@@ -99,7 +101,8 @@ func (g *log) fill(s *headtail.Snapshot, limit int) {
 	}
 }
 
-// unfinished returns how many bytes at the end begin a rune that does not end.
+// unfinished returns the number of bytes at the end of p that begin a rune but
+// do not end it.
 func unfinished(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if c := p[len(p)-n]; utf8.RuneStart(c) {

@@ -10,51 +10,53 @@ import (
 	"github.com/toolproc/toolproc/headtail/plaintext"
 )
 
-// Options are those of all streams of one owner.
+// Options are the options of all streams of one owner.
 type Options struct {
-	// Head and Tail are the bytes that are kept from the beginning and from the
-	// end of a stream.
+	// Head and Tail are how many bytes of the beginning and of the end of a
+	// stream are kept in memory.
 	Head, Tail int
 	// Raw keeps the bytes as they come.
 	Raw bool
-	// Memory counts what all streams keep.
+	// Memory counts the bytes that all streams keep.
 	Memory *atomic.Int64
-	// Grown is called, with no lock of the stream held that a reader needs,
-	// after Memory has grown.
+	// Grown is called after Memory has grown. The stream then holds no lock
+	// that a reader needs.
 	Grown func()
-	// Written is called with the bytes that were added, as they are kept; nil
-	// for nothing.
+	// Written is called with the number of bytes that were added, in the form
+	// in which they are kept. It may be nil.
 	Written func(bytes int)
 }
 
-// A Stream is the output of one process: what is kept of it, and who waits for
-// something to appear in it. Its bytes are plain text, unless it is raw: what
-// offsets count is what is left of escape sequences and redrawn lines.
+// A Stream is the output of one process: the part of it that is kept, and the
+// matchers that look for text in it. Unless the stream is raw, its bytes are
+// plain text: offsets count the text without escape sequences and redrawn
+// lines.
 type Stream struct {
 	opts *Options
 	buf  *headtail.Buffer
 	log  *log // nil for none; set before the first write
 
-	// logging is held by the writer until what is in buf is in the log too.
+	// logging is held by the writer until the log has all bytes that buf has.
 	logging sync.Mutex
-	// counts are the bytes that the record takes beside its output.
+	// counts is how many bytes the record takes beside its output.
 	counts int64
 
-	// mu guards matchers, and that what a matcher was begun with joins on to
-	// what it is fed.
+	// mu guards matchers. Watch holds it from its last look at the text that is
+	// there until the matcher is in the list: so the matcher misses no byte,
+	// and gets none twice.
 	mu       sync.Mutex
 	matchers []*Matcher
 	clean    *plaintext.Writer // nil for a raw stream; guarded by mu
-	sink     sink              // what clean writes to; the writer's alone
-	held     int64             // what this one has added to Options.Memory; guarded by mu
+	sink     sink              // clean writes to it; only the writer uses it
+	held     int64             // the bytes that this stream has added to Options.Memory; guarded by mu
 
-	// last are the newest bytes, guarded by mu: a snapshot leaves out a rune
-	// that has not ended, and a matcher must see its beginning.
+	// last are the newest bytes, guarded by mu. A snapshot leaves out a rune
+	// that has not ended, but a matcher must see its beginning.
 	last []byte
 }
 
-// NewStream returns a stream that counts for some bytes from the beginning. The
-// options stay the caller's, and do not change.
+// NewStream returns a stream. counts is the number of bytes for which it counts
+// from the beginning. The options stay the caller's, and must not change.
 func NewStream(opts *Options, counts int64) *Stream {
 	opts.Memory.Add(counts)
 	s := &Stream{opts: opts, buf: headtail.New(opts.Head, opts.Tail), counts: counts, held: counts}
@@ -64,12 +66,12 @@ func NewStream(opts *Options, counts int64) *Stream {
 	return s
 }
 
-// LogTo has the stream written to a file as well. It is called once at the most,
-// before the first Add.
+// LogTo makes the stream write to a file as well. It is called at most once,
+// and before the first Add.
 func (s *Stream) LogTo(logs *Logs) { s.log = logs.open() }
 
-// Log returns where the stream's log is, "" where there is none, and why it is
-// not whole.
+// Log returns the path of the stream's log, or "" if there is none, and why the
+// log is not whole.
 func (s *Stream) Log() (path, failed string) {
 	if s.log == nil {
 		return "", ""
@@ -77,22 +79,22 @@ func (s *Stream) Log() (path, failed string) {
 	return s.log.tell()
 }
 
-// RetireLog removes the stream's log with its record, unless it is kept, and
-// reports whether there was anything to remove.
+// RetireLog removes the stream's log together with its record, unless logs are
+// kept. It reports whether there was a log to remove.
 func (s *Stream) RetireLog() bool { return s.log != nil && s.log.retire() }
 
-// keeps is how many bytes there are of what is kept, and of what the record
-// takes.
+// keeps returns how many bytes of output are kept, plus the bytes that the
+// record takes.
 func (s *Stream) keeps() int64 {
 	return s.counts + min(s.buf.Total(), int64(s.opts.Head)+int64(s.opts.Tail))
 }
 
-// A sink takes what a plaintext.Writer writes for one write to it: mostly that
-// itself, which needs no copy.
+// A sink collects the text that a plaintext.Writer makes of one write. Mostly
+// that text is the written bytes themselves, and needs no copy.
 type sink struct {
-	given []byte // what was written to the Writer
-	text  []byte // what it wrote
-	buf   []byte // room for text that is something else; lent
+	given []byte // the bytes that were written to the Writer
+	text  []byte // the text that the Writer made of them
+	buf   []byte // room for a text that differs from given; lent
 }
 
 func (s *sink) Write(p []byte) (int, error) {
@@ -108,15 +110,15 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// textBuffers lend out the room of a sink: it is held during a write, and not
-// by a process that prints nothing.
+// textBuffers lends the room of a sink. A sink holds it during a write only, so
+// a process that prints nothing holds none.
 var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Add takes the next bytes of output. It is called by one goroutine at a time.
+// Add takes the next bytes of output. One goroutine at a time calls it.
 func (s *Stream) Add(p []byte) { s.add(p, false) }
 
-// End takes what was held back, and marks the end of the stream. It is called
-// once, and nothing is added after it.
+// End takes the text that was held back, and marks the end of the stream. It is
+// called once, and nothing is added after it.
 func (s *Stream) End() {
 	s.add(nil, true)
 	if s.log != nil {
@@ -131,7 +133,7 @@ func (s *Stream) add(p []byte, last bool) {
 	}
 	text, grown := s.take(p, last, *room)
 	if s.log != nil {
-		s.log.write(text) // without mu: a slow disk holds up nobody who reads the window
+		s.log.write(text) // without mu, so a reader of the window does not wait for a slow disk
 		s.logging.Unlock()
 	}
 	if s.opts.Written != nil && len(text) > 0 {
@@ -147,8 +149,8 @@ func (s *Stream) add(p []byte, last bool) {
 	}
 }
 
-// take returns what the next bytes add to the stream, and whether what is kept
-// has grown.
+// take returns the text that the next bytes add to the stream. It reports
+// whether more bytes are kept than before.
 func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +189,8 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 	return p, more > 0
 }
 
-// pending returns what is held back of the newest line. The caller holds mu.
+// pending returns the part of the newest line that is held back. The caller
+// holds mu.
 func (s *Stream) pending() []byte {
 	if s.clean == nil {
 		return nil
@@ -195,7 +198,7 @@ func (s *Stream) pending() []byte {
 	return s.clean.Pending()
 }
 
-// Drop gives the memory back: nothing is added after it.
+// Drop takes the stream out of Memory. Nothing is added after it.
 func (s *Stream) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,10 +214,11 @@ func (s *Stream) Reclaim() {
 	s.opts.Memory.Add(s.held)
 }
 
-// Total is how many bytes the stream has had.
+// Total returns how many bytes the stream has had.
 func (s *Stream) Total() int64 { return s.buf.Total() }
 
-// Visible is where a snapshot ends: before a rune that has not ended.
+// Visible returns the offset at which a snapshot ends: before a rune that has
+// not ended.
 func (s *Stream) Visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 
 // Watch lets a matcher see the stream from an offset on, until it is read with.
