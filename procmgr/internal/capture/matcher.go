@@ -12,22 +12,22 @@ const (
 	maxQuote = 300  // bytes of the matched line that are told
 )
 
-// A Matcher looks for a pattern in a stream, line by line, as it arrives. The
-// stream's lock guards it; matched is closed at the first match.
+// A Matcher looks for a pattern in a stream, line by line, as the output
+// arrives. The stream's lock guards it. matched is closed at the first match.
 type Matcher struct {
-	re      *regexp.Regexp // nil: anything that can be read from from on matches
+	re      *regexp.Regexp // nil: any text that can be read from offset from on matches
 	from    int64
 	at      int64  // offset of the next byte that it is fed
 	start   int64  // offset of the unfinished line
 	line    []byte // the unfinished line, at most maxLine bytes
-	shown   []byte // what was held back when the matcher began
-	skipped int64  // bytes that the pattern was not matched against
-	found   Found  // once it is done
+	shown   []byte // the text that was held back when the matcher last looked
+	skipped int64  // how many bytes the pattern was not matched against
+	found   Found  // set when done is
 	done    bool
 	matched chan struct{}
 }
 
-// NewMatcher compiles a pattern; nil for none.
+// NewMatcher compiles a pattern. It returns nil for an empty pattern.
 func NewMatcher(pattern string) (*Matcher, error) {
 	if pattern == "" {
 		return nil, nil
@@ -41,7 +41,8 @@ func NewMatcher(pattern string) (*Matcher, error) {
 	return m, err
 }
 
-// Matched is closed at the first match; nil, so that it never is, for no matcher.
+// Matched returns a channel that is closed at the first match. If there is no
+// matcher, the channel is nil, and so is never closed.
 func (m *Matcher) Matched() <-chan struct{} {
 	if m == nil {
 		return nil
@@ -49,7 +50,7 @@ func (m *Matcher) Matched() <-chan struct{} {
 	return m.matched
 }
 
-// begin feeds what is already there.
+// begin feeds the text that is already there.
 func (m *Matcher) begin(s headtail.Snapshot) {
 	m.feed(s.Head)
 	if s.Gap > 0 && !m.done {
@@ -97,9 +98,9 @@ func (m *Matcher) feed(p []byte) {
 	}
 }
 
-// look looks at what is held back of the newest line, a progress bar or a
-// prompt, which may yet be replaced. The matcher of any output looks at what a
-// reader can see.
+// look looks at the part of the newest line that is held back, such as a
+// progress bar or a prompt. That text may still be replaced. The matcher for
+// any output looks at the text that a reader can see.
 func (m *Matcher) look(visible func() int64, pending []byte) {
 	switch {
 	case m.done:
@@ -113,7 +114,7 @@ func (m *Matcher) look(visible func() int64, pending []byte) {
 	}
 }
 
-// peek matches what is held back: it goes on with the unfinished line, or
+// peek matches the text that is held back. It continues the unfinished line, or
 // begins a new one.
 func (m *Matcher) peek(pending []byte) {
 	if m.done || m.re == nil || len(pending) == 0 {

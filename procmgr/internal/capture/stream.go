@@ -221,9 +221,10 @@ func (s *Stream) Total() int64 { return s.buf.Total() }
 // not ended.
 func (s *Stream) Visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 
-// Watch lets a matcher see the stream from an offset on, until it is read with.
-// What the window has dropped comes from the log, as far as there is one. To look
-// through that may take long; an error is ctx's, and then nothing is watched.
+// Watch lets a matcher see the stream from an offset on, until Read takes it
+// back. The text that the window has dropped comes from the log, as far as
+// there is one. It may take long to look through that. If ctx ends first, Watch
+// returns its error, and nothing is watched.
 func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 	at := min(max(from, 0), s.buf.Total())
 	m.at, m.start = at, at
@@ -243,9 +244,9 @@ func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 	return nil
 }
 
-// join goes on with what the window has from an offset on, and with what comes.
-// It reports false where something of that has been dropped, unless the log that
-// would have it has ended.
+// join feeds the text that the window has from an offset on, and then the text
+// that comes. It reports false if the window has dropped some of that text,
+// unless the log has ended and cannot supply it.
 func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,12 +268,14 @@ func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	return true
 }
 
-// awaitLog returns once the log has what the window has dropped until now.
+// awaitLog returns when the log has all text that the window has dropped until
+// now.
 func (s *Stream) awaitLog() {
 	s.logging.Lock()
 	defer s.logging.Unlock()
 }
 
-// logChunk is how much of a log is read at a time, in bytes. A slow pattern takes
-// a good part of a second for it, and a caller that is gone is noticed after it.
+// logChunk is how many bytes of a log are read at a time. A slow pattern takes
+// a good part of a second for that many, and only after them does Watch notice
+// that the caller has gone.
 const logChunk = 64 << 10
