@@ -27,7 +27,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 		return Output{}, err
 	}
 	state, _ := r.state()
-	from := min(max(req.From, 0), r.out.Visible()) // beyond the end is the end as it is now
+	from := min(max(req.From, 0), r.out.Visible()) // an offset beyond the end is the end as it is now
 	if m != nil {
 		if err := r.out.Watch(ctx, m, from); err != nil {
 			return r.output(from, req.Limit, nil), err
@@ -39,8 +39,8 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	return out, err
 }
 
-// find looks an ID up in one chat: a record, or a tombstone, or neither. What a
-// stop has spent was never a process.
+// find returns the record or the tombstone of an ID in one chat, or neither. An
+// ID that a stop has spent was never a process.
 func (l *Local) find(chat, id string) (*record, *tombstone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,9 +51,9 @@ func (l *Local) find(chat, id string) (*record, *tombstone) {
 	return r, past
 }
 
-// output reads from an offset on, and takes a matcher back; nil for none. The
-// process is taken before the text: where it says that it has exited, the text
-// is all there is.
+// output reads from an offset on, and takes a matcher back; nil for none. It
+// takes the process before the text: if the process has exited, the text is all
+// there is.
 func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) Output {
 	process, withheld := r.snapshot(), r.names()
 	page := r.out.Read(from, limit, m)
@@ -71,8 +71,8 @@ func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) O
 	}
 }
 
-// wait returns once the process is no longer in the given state or has exited,
-// m has matched, or d is over; an error is ctx's.
+// wait returns when the process is no longer in the given state or has exited,
+// when m has matched, or when d is over. An error is ctx's.
 func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher) error {
 	if state, _ := r.state(); d <= 0 || state != in || state == Exited {
 		return nil
