@@ -11,16 +11,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// The variables that a child finds besides those of the policy.
+// These variables a child gets besides those that the policy lets through.
 const (
 	envMarker  = "TOOLPROC"
 	envProcess = "TOOLPROC_PROCESS_ID"
 	envChat    = "TOOLPROC_CHAT_ID"
 )
 
-// environ is what the child of one request gets, PWD apart: what the policy lets
-// through, then the host's hook, then the request, then what marks the child as
-// ours. It notes in the record which names the policy kept back.
+// environ returns the environment of one request's command, without PWD. It has
+// the variables that the policy lets through, then those of the host's hook,
+// then those of the request, then those that mark the child as ours. It notes in
+// the record which names the policy kept back.
 func (l *Local) environ(r *record, req StartRequest) (env []string) {
 	own := l.allowed.get(&l.opts.Env)
 	if len(own.withheld) > 0 {
@@ -68,8 +69,8 @@ func (l *Local) environ(r *record, req StartRequest) (env []string) {
 	return append(all, marks...)
 }
 
-// withDirectory completes an environment by PWD, which is the request's if that
-// has one.
+// withDirectory adds PWD to an environment. If the request sets PWD, that value
+// is used.
 func withDirectory(env []string, req StartRequest, dir string) []string {
 	if pwd, ok := req.Env["PWD"]; ok {
 		dir = pwd
@@ -78,8 +79,8 @@ func withDirectory(env []string, req StartRequest, dir string) []string {
 }
 
 // innerShell returns an environment in which bash does not take itself for the
-// outermost shell of an SSH connection. That one reads ~/.bashrc, and a bash does
-// if its program was started by ssh HOST PROGRAM.
+// outermost shell of an SSH connection. The outermost shell reads ~/.bashrc, and
+// bash takes itself for it if ssh HOST PROGRAM has started this program.
 func innerShell(env []string) []string {
 	connected, inner := false, false
 	for _, kv := range env {
@@ -99,8 +100,9 @@ func innerShell(env []string) []string {
 	return append(env, "SHLVL=1")
 }
 
-// foldNames keeps the last of several variables whose names Windows takes for
-// one. goos is a value of [runtime.GOOS]; elsewhere they are several.
+// foldNames keeps the last of several variables whose names are the same for
+// Windows. goos is a value of [runtime.GOOS]. On other systems they are
+// different names.
 func foldNames(goos string, env []string) []string {
 	if goos != "windows" {
 		return env
@@ -147,7 +149,7 @@ func hasWord(text, name string) bool {
 	}
 }
 
-// isMark reports whether a variable is for this package alone to set.
+// isMark reports whether only this package may set a variable.
 func isMark(name string) bool {
 	switch name {
 	case "PWD", envMarker, envProcess, envChat:
