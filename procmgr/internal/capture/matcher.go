@@ -20,7 +20,7 @@ type Matcher struct {
 	at      int64  // offset of the next byte that it is fed
 	start   int64  // offset of the unfinished line
 	line    []byte // the unfinished line, at most maxLine bytes
-	shown   []byte // the text that was held back when the matcher last looked
+	shown   []byte // the held-back text at the last look, or at the first if re is nil
 	skipped int64  // how many bytes the pattern was not matched against
 	found   Found  // set when done is
 	done    bool
