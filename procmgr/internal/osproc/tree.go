@@ -53,12 +53,12 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 	if end.killed() && !t.wanted.Load() {
 		end.OOM = t.oom.outOfMemory(t.session)
 	}
-	until := time.NewTimer(settle)
-	defer until.Stop()
-	t.finishReading(until)
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	t.finishReading(timer)
 	if !t.gone() || t.wanted.Load() {
-		until.Reset(time.Until(at.Add(settle)))
-		if t.outlive(func() { detached(end) }, until) {
+		timer.Reset(time.Until(at.Add(settle)))
+		if t.outlive(func() { detached(end) }, timer) {
 			at = time.Now()
 		}
 	}
@@ -82,14 +82,14 @@ func (t *Tree) Abandon() {
 // finishReading reads the bytes that are in the pipe, which were written before
 // the leader's exit. It then waits for the end of the pipe until the timer
 // fires.
-func (t *Tree) finishReading(until *time.Timer) {
+func (t *Tree) finishReading(timer *time.Timer) {
 	if t.pipe.drain() {
 		return
 	}
 	select {
 	case <-t.pipe.eof:
 		return
-	case <-until.C:
+	case <-timer.C:
 	case <-t.session.done:
 		return
 	}
@@ -102,10 +102,10 @@ func (t *Tree) finishReading(until *time.Timer) {
 	// the pipe: a child that was forked while this tree was started. On a busy
 	// machine it can take long before its exec.
 	if t.session.vacant(t.null) && forks.wait(t.session.done, 2*settle) && !t.pipe.drain() {
-		until.Reset(settle)
+		timer.Reset(settle)
 		select {
 		case <-t.pipe.eof:
-		case <-until.C:
+		case <-timer.C:
 		case <-t.session.done:
 		}
 	}
@@ -125,7 +125,7 @@ func (t *Tree) gone() bool {
 // outlive waits for the members that live on after the leader, and reports
 // whether there were any. A member that ends before the timer fires was not
 // left behind.
-func (t *Tree) outlive(detach func(), until *time.Timer) (lived bool) {
+func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 	detached := false
 	for empty := 0; ; {
 		var members []member
@@ -167,7 +167,7 @@ func (t *Tree) outlive(detach func(), until *time.Timer) (lived bool) {
 		if !detached {
 			select {
 			case <-left:
-			case <-until.C:
+			case <-timer.C:
 				detached = true
 				detach()
 			}
