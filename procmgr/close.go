@@ -37,7 +37,7 @@ func (l *Local) shutdown() error {
 	l.sweeps.stop()
 	all := l.chats.all()
 	for _, r := range l.sweeps.pending {
-		if r.exit == nil { // in no chat any more
+		if r.inExits == nil { // in no chat any more
 			all = append(all, r)
 		}
 	}

@@ -41,7 +41,7 @@ type record struct {
 	changed  chan struct{}
 
 	// The Local's mu guards these.
-	exit    *list.Element // in exits, while it is there
+	inExits *list.Element // the element of exits; nil if the record is not in it
 	unswept bool          // the process has exited, and no search has looked for members that left
 }
 

@@ -20,7 +20,7 @@ func (l *Local) expire() {
 			return
 		}
 		l.exits.Remove(e)
-		r.exit = nil
+		r.inExits = nil
 		l.chats.remove(r)
 		r.out.Drop()
 		l.past.add(r.chat, buried(r))

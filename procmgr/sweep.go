@@ -103,9 +103,9 @@ func (l *Local) revive(rs []*record) {
 // resume puts a record back among those that have not exited. The caller holds
 // mu.
 func (l *Local) resume(r *record) {
-	if r.exit != nil {
-		l.exits.Remove(r.exit)
-		r.exit = nil
+	if r.inExits != nil {
+		l.exits.Remove(r.inExits)
+		r.inExits = nil
 	} else { // the record has become a tombstone meanwhile
 		l.past.remove(r.chat, r.id)
 		r.out.Reclaim()
