@@ -103,14 +103,14 @@ func (l *Logs) Close() {
 }
 
 // open makes the log of one process. If it cannot, the log says why.
-func (l *Logs) open() *log {
+func (l *Logs) open() *logFile {
 	// The name says nothing about the process: callers choose the IDs.
 	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + owndir.Name() + ".log"
 	file, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return &log{logs: l, failed: "no log: " + cause(err)}
+		return &logFile{logs: l, failed: "no log: " + cause(err)}
 	}
-	return &log{logs: l, name: name, path: filepath.Join(l.dir.Path, name), file: file}
+	return &logFile{logs: l, name: name, path: filepath.Join(l.dir.Path, name), file: file}
 }
 
 // reserve takes bytes of the quota of all logs. It may drop other logs for
@@ -135,9 +135,9 @@ func (l *Logs) remove(name string) {
 	l.removals.Go(func() { _ = l.root.Remove(name) }) // Close waits, and removes the file if this fails
 }
 
-// A log is the file of one process. It has the bytes of the stream from the
+// A logFile is the log of one process. It has the bytes of the stream from the
 // beginning on, so offsets are the same in both.
-type log struct {
+type logFile struct {
 	logs *Logs
 	name string
 	path string
@@ -151,7 +151,7 @@ type log struct {
 }
 
 // write appends bytes. If the log cannot take all of them, it ends.
-func (g *log) write(p []byte) {
+func (g *logFile) write(p []byte) {
 	g.mu.Lock()
 	over := g.failed != "" || g.file == nil || g.retired
 	file, size := g.file, g.size
@@ -183,7 +183,7 @@ func (g *log) write(p []byte) {
 	}
 }
 
-func (g *log) fail(why string) {
+func (g *logFile) fail(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + why
@@ -191,7 +191,7 @@ func (g *log) fail(why string) {
 
 // end closes the file: a process that has ended needs no descriptor. The
 // stream's writer calls it.
-func (g *log) end() {
+func (g *logFile) end() {
 	g.mu.Lock()
 	file := g.file
 	g.mu.Unlock()
@@ -207,7 +207,7 @@ func (g *log) end() {
 
 // tell returns the path of the log, or "" if there is none, and why the log is
 // not whole.
-func (g *log) tell() (path, failed string) {
+func (g *logFile) tell() (path, failed string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.retired || g.path == "" || g.logs.gone() {
@@ -228,7 +228,7 @@ func (l *Logs) gone() bool {
 
 // retire removes the log together with its record, unless logs are kept. It
 // reports whether there was a log to remove.
-func (g *log) retire() bool {
+func (g *logFile) retire() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.logs.opts.Keep || g.retired || g.path == "" {
@@ -242,7 +242,7 @@ func (g *log) retire() bool {
 
 // read returns up to n bytes of the stream from an offset on, or fewer if the
 // log has no more. Like write, it holds no mu while it reads.
-func (g *log) read(from, n int64) []byte {
+func (g *logFile) read(from, n int64) []byte {
 	g.mu.Lock()
 	file, info := g.file, g.info
 	n = min(n, g.size-from)
@@ -270,7 +270,7 @@ func (g *log) read(from, n int64) []byte {
 
 // reopen opens the file of a log that has ended. It returns nil if the file is
 // not there.
-func (g *log) reopen(info fs.FileInfo) *os.File {
+func (g *logFile) reopen(info fs.FileInfo) *os.File {
 	file, err := g.logs.root.OpenFile(g.name, os.O_RDONLY|openNow, 0)
 	if err != nil {
 		return nil // the host has closed the Local, or somebody has removed the file

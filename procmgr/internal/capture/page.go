@@ -67,7 +67,7 @@ func (s *Stream) snapshot(from int64, m *Matcher) (snap headtail.Snapshot, pendi
 
 // fill adds to a snapshot the part of its gap that a text of limit bytes can
 // show: as much from the beginning of the gap and from its end.
-func (g *log) fill(s *headtail.Snapshot, limit int) {
+func (g *logFile) fill(s *headtail.Snapshot, limit int) {
 	want := int64(limit)
 	switch {
 	case limit == 0:

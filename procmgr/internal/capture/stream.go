@@ -34,7 +34,7 @@ type Options struct {
 type Stream struct {
 	opts *Options
 	buf  *headtail.Buffer
-	log  *log // nil for none; set before the first write
+	log  *logFile // nil for none; set before the first write
 
 	// logging is held by the writer until the log has all bytes that buf has.
 	logging sync.Mutex
