@@ -16,8 +16,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// daemons are more ways to leave a process behind, beside leavers: a shell's
-// own, and those that daemons take. CHILD stands for the child's command.
+// daemons are more ways to leave a process behind, in addition to leavers: the
+// ways of a shell and the ways of daemons. CHILD stands for the child's
+// command.
 var daemons = []struct{ name, script string }{
 	{"x &", "CHILD & exit 3"},
 	{"(x &)", "(CHILD &); exit 3"},
@@ -34,8 +35,8 @@ var daemons = []struct{ name, script string }{
 	{"sessions in a chain", "setsid setsid -f setsid -f sh -c 'CHILD'; exit 3"},
 }
 
-// However a child is left, the call is back soon after the shell's exit; what
-// the child prints later is collected; the end comes with its end.
+// In every way, the call returns soon after the shell's exit, the later output
+// of the child is collected, and the process ends when the child ends.
 func TestLeftBehindInTheBackground(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"dash", "bash", "bash -m"} { // -m is job control
@@ -92,8 +93,8 @@ func TestLeftBehindInTheBackground(t *testing.T) {
 	}
 }
 
-// What forks, ignores SIGTERM and moves from session to session does not get
-// away from Kill.
+// A process that forks, ignores SIGTERM and moves from session to session does
+// not escape Kill.
 func TestKillWhatRuns(t *testing.T) {
 	t.Parallel()
 	// Each script ends by itself once DIR has gone.
@@ -161,8 +162,9 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 	}
 }
 
-// What has wiped its environment and left its session cannot be found without a
-// cgroup. Where it holds the pipe it is known to be there, and Kill says so.
+// A member that has wiped its environment and left its session cannot be found
+// without a cgroup. If it holds the pipe, it is known to exist, and Kill says
+// so.
 func TestKillIsHonest(t *testing.T) {
 	t.Parallel() // it takes all the time that Kill may take
 	l := newLocal(t, nil)

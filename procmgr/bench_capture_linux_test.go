@@ -13,10 +13,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// 2 GiB that a child writes in blocks of 64 KiB: beside a reader that throws
-// away what it reads, from a pipe as large as ours grows to, beside splice to
-// /dev/null, which moves pages and copies nothing, and beside the copy that
-// os/exec makes for an io.Writer that throws it away too.
+// A child writes 2 GiB in blocks of 64 KiB. The manager is measured beside
+// three others: a reader that throws away the bytes of a pipe as large as ours
+// grows to; splice to /dev/null, which moves pages and copies nothing; and the
+// copy that os/exec makes for an io.Writer that throws the bytes away.
 func BenchmarkCapture(b *testing.B) {
 	blocks := 2 << 30 / block
 	if testing.Short() {
@@ -49,7 +49,7 @@ func BenchmarkCapture(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// 128 MiB beside CombinedOutput, which keeps all of it.
+// 128 MiB, beside CombinedOutput, which keeps all of it.
 func BenchmarkCaptureCombined(b *testing.B) {
 	const blocks = 128 << 20 / block
 	l := newLocal(b, nil)
@@ -68,7 +68,7 @@ func BenchmarkCaptureCombined(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// capture has a manager take all that a child writes.
+// capture lets a manager take all the output of a child.
 func capture(b *testing.B, m procmgr.Manager, child map[string]string, blocks int) {
 	out, err := m.Start(context.Background(), procmgr.StartRequest{Command: roleCommand, Env: child, Wait: long})
 	require.NoError(b, err)
@@ -84,12 +84,12 @@ func rate(n int, f func()) float64 {
 	return float64(n) * block / 1e9 / time.Since(began).Seconds()
 }
 
-// resetPeak has VmHWM begin anew, see proc_pid_clear_refs(5).
+// resetPeak resets VmHWM, see proc_pid_clear_refs(5).
 func resetPeak(b *testing.B) {
 	require.NoError(b, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0))
 }
 
-// readAndForget runs a child and has what it writes read.
+// readAndForget runs a child and lets a function read its output.
 func readAndForget(b *testing.B, child map[string]string, read func(*testing.B, *os.File)) {
 	r, w, err := os.Pipe()
 	require.NoError(b, err)
@@ -118,8 +118,8 @@ func forget(b *testing.B, r *os.File) {
 	require.ErrorIs(b, err, io.EOF)
 }
 
-// spliceAway moves what comes to /dev/null without reading it. It blocks a
-// thread, as the descriptor that Fd returns does.
+// spliceAway moves the incoming bytes to /dev/null and does not read them. It
+// blocks a thread, because the descriptor that Fd returns blocks.
 func spliceAway(b *testing.B, r *os.File) {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(b, err)

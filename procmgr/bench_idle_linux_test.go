@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a process costs that runs and prints nothing, beside what it costs with
-// os/exec. Each side is measured in a program of its own, since a Go program
+// The cost of a process that runs and prints nothing, beside its cost with
+// os/exec. Each side is measured in a program of its own, because a Go program
 // gives no thread back.
 func BenchmarkIdle(b *testing.B) {
 	n := 3 * thousand()
@@ -45,8 +45,8 @@ func BenchmarkIdle(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// idle has a program of its own start n processes, and returns what it holds
-// with them that it did not hold before.
+// idle lets a program of its own start n processes. It returns the resources
+// that the program holds with them and did not hold before.
 func idle(b *testing.B, name string, n int) (g gauge) {
 	report := filepath.Join(b.TempDir(), "report")
 	out, err := roleCmd(role(b, name, n, report)).CombinedOutput()
@@ -72,13 +72,13 @@ func idlePlain(t *testing.T, n int) gauge {
 	return measure(t).minus(before)
 }
 
-// warmUp runs some commands: what a program needs once, threads to fork with
-// among it, is no cost of a process.
+// warmUp runs some commands. A resource that a program needs only once, such as
+// the threads that fork, is no cost of a process.
 func warmUp(t *testing.T, run func() error) {
 	byCallers(make([]struct{}, 10*callers), func(struct{}) { assert.NoError(t, run()) })
 }
 
-// A gauge is what a program holds at one moment.
+// A gauge has the resources that a program holds at one moment.
 type gauge struct {
 	Threads  int
 	Resident int // bytes of memory, as the system counts them
@@ -89,9 +89,9 @@ func (g gauge) minus(other gauge) gauge {
 	return gauge{g.Threads - other.Threads, g.Resident - other.Resident, g.Go - other.Go}
 }
 
-// measure gives back first what is free.
+// measure first gives back the memory that is free.
 func measure(t testing.TB) gauge {
-	for range 2 { // what a sync.Pool lends out outlives one collection
+	for range 2 { // an object in a sync.Pool survives one collection
 		debug.FreeOSMemory()
 	}
 	var m runtime.MemStats

@@ -17,8 +17,7 @@ import (
 // sleeping is one process, which does nothing until it is killed.
 const sleeping = "exec sleep 1000"
 
-// Close with a thousand processes that run, beside a thousand kills and the
-// waits for them.
+// Close with a thousand processes that run, beside a thousand kills and waits.
 func BenchmarkClose(b *testing.B) {
 	besideTimes(b, func() time.Duration {
 		l := unbounded(b)
@@ -39,9 +38,9 @@ func BenchmarkClose(b *testing.B) {
 	})
 }
 
-// A thousand calls of Signal(Kill) by sixteen callers, each of which returns
-// once nothing is left of its process, beside as many kills and waits by as many
-// callers.
+// Sixteen callers make a thousand calls of Signal(Kill). Each call returns when
+// nothing is left of its process. Beside them, sixteen callers make as many
+// kills and waits.
 func BenchmarkKill(b *testing.B) {
 	besideTimes(b, func() time.Duration {
 		l := unbounded(b)
@@ -82,8 +81,8 @@ func byCallers[T any](all []T, f func(T)) time.Duration {
 	return time.Since(began)
 }
 
-// unbounded returns a Local that runs as much as it is told to, and kills at
-// once what runs when it is closed.
+// unbounded returns a Local without a limit on running processes. When it is
+// closed, it kills at once.
 func unbounded(t testing.TB) *procmgr.Local {
 	return newLocal(t, &procmgr.Options{MaxRunning: -1, MaxRunningPerChat: -1, StopGrace: -1})
 }
@@ -107,7 +106,7 @@ type plainChild struct {
 	ended chan struct{}
 }
 
-// startPlain starts n of them, which end with the test at the latest.
+// startPlain starts n children, which end with the test at the latest.
 func startPlain(t testing.TB, n int) []*plainChild {
 	children := make([]*plainChild, n)
 	for i := range children {
@@ -124,9 +123,9 @@ func startPlain(t testing.TB, n int) []*plainChild {
 	return children
 }
 
-func (c *plainChild) kill() { _ = c.cmd.Process.Kill() } // an error: it has ended
+func (c *plainChild) kill() { _ = c.cmd.Process.Kill() } // on an error the child has ended
 
-// end kills the child, unless it has ended, and returns once it is reaped.
+// end kills the child, unless it has ended, and returns when it is reaped.
 func (c *plainChild) end(t testing.TB) {
 	select {
 	case <-c.ended:

@@ -16,13 +16,13 @@ import (
 const (
 	callers = 16
 	slice   = time.Second // how long each side has the machine
-	// passing is how long what has exited is listed under load: with that,
+	// passing is how long a process is listed after its exit under load: so
 	// List has some 80 processes.
 	passing = 20 * time.Millisecond
 )
 
-// flood has all callers run one command after the other for a slice, and
-// returns how many there were in a second.
+// flood lets all callers run one command after the other for a slice. It
+// returns the number of commands in a second.
 func flood(b *testing.B, run func() error) float64 {
 	b.Helper()
 	var group sync.WaitGroup
@@ -69,7 +69,7 @@ func BenchmarkListUnderLoad(b *testing.B) {
 		all, err := l.List(context.Background())
 		listing = append(listing, time.Since(began))
 		require.NoError(b, err)
-		// The map follows where the list has become much longer or shorter.
+		// The map follows when the list has become much longer or shorter.
 		if 4*len(copied) < 3*len(all) || 4*len(copied) > 5*len(all) {
 			clear(copied)
 			for _, p := range all {

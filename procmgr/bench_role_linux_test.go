@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roleCommand runs this test binary in a part that a benchmark has for it, with
-// role's variables.
+// roleCommand runs this test binary in a part of a benchmark, with the
+// variables of role.
 const roleCommand = `exec "$PROCMGR_BENCHMARK_BINARY" '-test.run=^TestBenchmarkRole$'`
 
-// role are the variables that give the part, its number, and where it leaves
-// what it has found.
+// role returns the variables that name the part, its number, and the file for
+// its result.
 func role(t testing.TB, name string, n int, report string) map[string]string {
 	binary, err := os.Executable()
 	require.NoError(t, err)

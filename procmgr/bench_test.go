@@ -13,8 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// beside runs two functions in turn and reports the ratio of their medians: one
-// run, A B A B, so that a noisy machine disturbs both alike.
+// beside runs two functions in turn, A B A B, and reports the ratio of their
+// medians. So a noisy machine disturbs both alike.
 func beside(b *testing.B, ours, theirs func()) {
 	b.Helper()
 	timed := func(f func()) func() time.Duration {
@@ -27,7 +27,7 @@ func beside(b *testing.B, ours, theirs func()) {
 	besideTimes(b, timed(ours), timed(theirs))
 }
 
-// besideTimes is beside for functions that measure a part of what they do.
+// besideTimes is beside for functions that measure a part of their own work.
 func besideTimes(b *testing.B, ours, theirs func() time.Duration) {
 	b.Helper()
 	var x, y []time.Duration
@@ -42,7 +42,7 @@ func besideTimes(b *testing.B, ours, theirs func() time.Duration) {
 
 func median[T cmp.Ordered](xs []T) T { return quantile(xs, 0.5) }
 
-// quantile returns the value that a share q of xs lies below.
+// quantile returns the value below which a share q of xs lies.
 func quantile[T cmp.Ordered](xs []T, q float64) T {
 	sorted := slices.Sorted(slices.Values(xs))
 	return sorted[int(q*float64(len(sorted)))]

@@ -15,8 +15,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// From a child's death to the return of who waits for it, beside the least that
-// a program can do: a thread that is blocked in wait4.
+// The time from a child's death to the return of the caller that waits for it,
+// beside the least that a program can do: a thread that blocks in wait4.
 func BenchmarkWakeUp(b *testing.B) {
 	l := newLocal(b, nil)
 	const command = "echo ready; " + sleeping
@@ -62,9 +62,9 @@ func deathToReturn(b *testing.B, pid int, wait func() error) time.Duration {
 		err := wait()
 		returned <- result{time.Now(), err}
 	}()
-	// Nothing tells that a goroutine sleeps in a system call, nor that the
-	// shell has become sleep. Where that takes longer the turn is an easier
-	// one, which the median forgets.
+	// Nothing tells that a goroutine sleeps in a system call, or that the shell
+	// has become sleep. If that takes longer, the turn is an easier one, and
+	// the median ignores it.
 	time.Sleep(3 * time.Millisecond)
 	began := time.Now()
 	require.NoError(b, unix.Kill(pid, unix.SIGTERM))

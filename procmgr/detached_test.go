@@ -11,8 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// leavers are the ways in which scripts leave processes behind. CHILD
-// stands for the child's command; each has an exit code of its own, 3.
+// leavers are the ways in which scripts leave processes behind. CHILD stands
+// for the child's command. Each has the exit code 3, which nothing else has.
 var leavers = []struct {
 	name, shell, script string
 	escapes             bool // leaves the session
@@ -27,8 +27,9 @@ var leavers = []struct {
 	{"setsid x &", "sh", "setsid sh -c 'CHILD' & exit 3", true},
 }
 
-// The call returns when the shell exits, with its exit code; what it left is
-// neither killed nor forgotten, and ends when told to.
+// The call returns when the shell exits, with its exit code. The processes that
+// the shell left are neither killed nor forgotten, and end when they are told
+// to.
 func TestDetached(t *testing.T) {
 	for _, tt := range leavers {
 		for _, redirected := range []bool{false, true} {
@@ -53,8 +54,8 @@ func TestDetached(t *testing.T) {
 				out := run(t, l, strings.ReplaceAll(tt.script, "CHILD", child))
 				require.Less(t, time.Since(began), 5*time.Second)
 				if tt.escapes && redirected {
-					// Neither in the session nor at the pipe: it is found soon
-					// after, by its cookie.
+					// It is neither in the session nor at the pipe. A search
+					// finds it soon after, by its cookie.
 					eventually(t, "it is found", func() bool {
 						var err error
 						out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})

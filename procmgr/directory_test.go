@@ -15,14 +15,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// setHome sets what the system tells the user's home by.
+// setHome sets the variable from which the system tells the user's home.
 func setHome(t *testing.T, dir string) {
 	t.Setenv("HOME", dir)
 	t.Setenv("USERPROFILE", dir)
 }
 
 // A request runs in the directory that it names, else in the configured one,
-// else in the program's own, else in the home; one that is passed over is told.
+// else in the program's own, else in the home. The answer tells of a directory
+// that is passed over.
 func TestStartDirectory(t *testing.T) {
 	base, home, own := t.TempDir(), t.TempDir(), t.TempDir()
 	sub := filepath.Join(base, "sub")
@@ -70,7 +71,7 @@ func TestStartDirectory(t *testing.T) {
 	}
 }
 
-// What a request names is never passed over.
+// The directory that a request names is never passed over.
 func TestStartDirectoryRefuses(t *testing.T) {
 	base, home := t.TempDir(), t.TempDir()
 	gone := filepath.Join(base, "gone")
@@ -102,7 +103,7 @@ func TestStartDirectoryRefuses(t *testing.T) {
 	})
 }
 
-// ~ is what it is for the command's own shell.
+// ~ is the same directory as for the command's own shell.
 func TestStartDirectoryHome(t *testing.T) {
 	users, hosts, requests := t.TempDir(), t.TempDir(), t.TempDir()
 	setHome(t, users)
@@ -130,7 +131,8 @@ func TestStartDirectoryHome(t *testing.T) {
 	}
 }
 
-// The program's own directory is the one of the moment, and may be gone.
+// The program's own directory is the current one at that moment, and may be
+// gone.
 func TestStartDirectoryGone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a directory that a program is in cannot be removed there")
@@ -185,8 +187,8 @@ func TestStartDirectoryGone(t *testing.T) {
 	})
 }
 
-// A hook that panics is passed over like a directory that has gone, and what was
-// passed over is still told when the record has gone.
+// A hook that panics is passed over like a directory that has gone. The answer
+// still tells of that when the record has gone.
 func TestPassedOverIsKept(t *testing.T) {
 	own := t.TempDir()
 	t.Chdir(own)

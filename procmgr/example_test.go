@@ -62,7 +62,7 @@ func ExampleLocal_Chat() {
 	// procmgr: output "build": no such process
 }
 
-// A server is started, waited for until it is ready, and ended.
+// A host starts a server, waits until it is ready, and ends it.
 func ExampleLocal_Output() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -98,7 +98,7 @@ func ExampleLocal_Output() {
 	// exited SIGKILL request
 }
 
-// With a log directory, what the window drops is in a file.
+// With a log directory, the text that the window drops is in a file.
 func ExampleOptions_logDir() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -131,7 +131,7 @@ func ExampleOptions_logDir() {
 	// 100001:oops
 }
 
-// An ID that the caller chose runs once, however often it is sent.
+// An ID that the caller has chosen runs once, however often it is sent.
 func ExampleNewID() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -154,7 +154,7 @@ func ExampleNewID() {
 	// "migrated\n" attached=true
 }
 
-// What happens can be counted.
+// A host can count the starts and the exits of its processes.
 func ExampleMetrics() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

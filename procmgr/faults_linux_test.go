@@ -19,13 +19,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// killPID kills one process, whoever started it.
+// killPID kills one process, even if another program started it.
 func killPID(t testing.TB, pid string) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(atoi(t, pid), syscall.SIGKILL))
 }
 
-// killMarked kills what a failed test has left.
+// killMarked kills the processes that a failed test has left.
 func killMarked(marker string) {
 	for range 10 {
 		for _, pid := range marked(marker) {
@@ -37,8 +37,8 @@ func killMarked(marker string) {
 	}
 }
 
-// A signal from outside is told apart from one that came through the manager,
-// and what it leaves behind is not forgotten.
+// A signal from outside is told apart from a signal through the manager. The
+// processes that it leaves behind are not forgotten.
 func TestKilledFromOutside(t *testing.T) {
 	l := newLocal(t, nil)
 	t.Run("the shell", func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestKilledFromOutside(t *testing.T) {
 	})
 }
 
-// When the host is killed its processes live on, without a reader: what prints
-// then gets SIGPIPE, or EPIPE where it ignores that.
+// When the host is killed, its processes live on without a reader. A process
+// that prints then gets SIGPIPE, or EPIPE if it ignores SIGPIPE.
 func TestHostKilled(t *testing.T) {
 	if inProgram(t) {
 		l, err := procmgr.NewLocal(nil)
@@ -138,8 +138,8 @@ func TestHostKilled(t *testing.T) {
 	eventually(t, "all are gone", func() bool { return len(marked(marker)) == 0 })
 }
 
-// A child that has filled the pipe waits there while the host stands still.
-// Killed in that moment, its end and all that the pipe held are told.
+// A child that has filled the pipe waits there while the host does not read. If
+// it is killed in that moment, its end and all bytes of the pipe are told.
 func TestKilledAtAFullPipe(t *testing.T) {
 	if inProgram(t) {
 		l := newLocal(t, nil)
@@ -188,8 +188,8 @@ func TestKilledAtAFullPipe(t *testing.T) {
 	require.Contains(t, said.String(), "--- PASS: "+t.Name())
 }
 
-// stateOf returns a process's state as proc(5) has it, such as "S"; "" where it
-// has gone.
+// stateOf returns the state of a process as in proc(5), such as "S", or "" if
+// the process has gone.
 func stateOf(pid string) string {
 	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
 	_, rest, _ := strings.Cut(string(stat), ") ")
@@ -216,7 +216,7 @@ func TestOneEndlessLine(t *testing.T) {
 	require.LessOrEqual(t, len(out.Text), 32<<10)
 }
 
-// A process that closes its output runs on, and is told so.
+// A process that closes its output runs on, and the manager says so.
 func TestOutputClosed(t *testing.T) {
 	tests := []struct {
 		name, command string
@@ -242,7 +242,7 @@ func TestOutputClosed(t *testing.T) {
 				_, err := os.Stat(done)
 				return err == nil && out.Text == tt.text && out.Process.State == tt.state
 			})
-			// Nothing takes the end of the output for the end of the process.
+			// The end of the output is not taken for the end of the process.
 			out, err = l.Output(t.Context(), "x", procmgr.OutputRequest{Wait: 60 * time.Millisecond})
 			require.NoError(t, err)
 			require.Equal(t, tt.state, out.Process.State)
@@ -281,7 +281,7 @@ func TestHostWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// What stands in Options.Shell in front of the shell changes neither exit codes
+// The words in front of the shell in Options.Shell change neither exit codes
 // nor signals.
 func TestWrappers(t *testing.T) {
 	tests := []struct {
@@ -345,8 +345,8 @@ func TestWrappers(t *testing.T) {
 	}
 }
 
-// Times are told by a clock that nobody can set: what is waited for and what is
-// kept does not depend on the time of day.
+// A clock that nobody can set measures the times: waits and retention do not
+// depend on the time of day.
 func TestTimesAreMonotonic(t *testing.T) {
 	l := newLocal(t, nil)
 	out := run(t, l, "sleep 0.05; sleep 0.05 >/dev/null 2>&1 &")

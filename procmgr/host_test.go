@@ -196,7 +196,7 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// Every line names the process and its chat, and none has a secret in it.
+// Every log line names the process and its chat, and none has a secret in it.
 func TestLog(t *testing.T) {
 	t.Setenv("SOME_TOKEN", "hidden-value")
 	var log bytes.Buffer
@@ -216,7 +216,7 @@ func TestLog(t *testing.T) {
 	require.Contains(t, log.String(), "SOME_TOKEN", "the name of what was withheld may be told")
 }
 
-// What a method returns is the caller's to change.
+// The caller may change everything that a method returns.
 func TestSnapshotsAreTheCallers(t *testing.T) {
 	l := newLocal(t, nil)
 	out := run(t, l, "exit 3")
@@ -234,13 +234,13 @@ func TestUsage(t *testing.T) {
 	require.Positive(t, out.Process.Usage.User)
 	require.Less(t, out.Process.Usage.User, long)
 	needs(t, "measure of memory that every system of its kind has")
-	// What a child that was waited for has used counts; it is more than this
+	// The usage of a child counts if the leader waited for it. It exceeds this
 	// program's own peak, and so it can be told.
 	out = run(t, l, "head -c 400000000 /dev/zero | tail -c 300000000 >"+os.DevNull)
 	require.Greater(t, out.Process.Usage.MaxRSS, int64(250<<20))
 }
 
-// A command that mentions what it does not get can be told so.
+// If a command mentions a variable that it does not get, the answer says so.
 func TestWithheldNames(t *testing.T) {
 	t.Setenv("MY_API_TOKEN", "hidden")
 	t.Setenv("OTHER_API_TOKEN", "hidden")

@@ -18,7 +18,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
-// fewDescriptors lets this program have a few descriptors more than it has.
+// fewDescriptors lets this program open only a few more descriptors than it
+// has.
 func fewDescriptors(t *testing.T, more int) {
 	t.Helper()
 	n := uint64(countDescriptors() + more)
@@ -35,7 +36,8 @@ func countDescriptors() (n int) {
 	return n
 }
 
-// settledDescriptors counts once those of what has just ended are closed.
+// settledDescriptors counts when the descriptors of processes that have just
+// ended are closed.
 func settledDescriptors(t *testing.T) int {
 	t.Helper()
 	eventually(t, "nothing is on its way out", func() bool { return goroutines() == "" })
@@ -63,7 +65,8 @@ func giveDescriptors(fds []int) {
 	}
 }
 
-// A start that finds too few descriptors is refused whole, wherever it stood.
+// A start that finds too few descriptors is refused as a whole, at whatever
+// step.
 func TestNoDescriptorForAStart(t *testing.T) {
 	if !inProgram(t) {
 		runProgram(t, program(t))
@@ -107,7 +110,8 @@ func TestNoDescriptorForAStart(t *testing.T) {
 	require.Less(t, refused, 12)
 }
 
-// What lives on is not taken for gone because nothing can be opened to look.
+// A member that lives on does not count as gone because no descriptor is left
+// to look for it.
 func TestNoDescriptorToLook(t *testing.T) {
 	if !inProgram(t) {
 		runProgram(t, program(t))
@@ -150,8 +154,8 @@ func TestNoDescriptorToLook(t *testing.T) {
 	}
 }
 
-// Kill needs no descriptor for what is in the shell's group, and with one again
-// it reaches the rest.
+// Kill needs no descriptor for the members in the shell's group. When it has
+// one again, it reaches the rest.
 func TestNoDescriptorToKill(t *testing.T) {
 	if !inProgram(t) {
 		runProgram(t, program(t))
@@ -171,21 +175,21 @@ func TestNoDescriptorToKill(t *testing.T) {
 		n, _ := unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}}, 0)
 		return n == 1
 	})
-	giveDescriptors(taken) // a zombie cannot be told without one
+	giveDescriptors(taken) // without one, a zombie cannot be told from a live process
 	require.NoError(t, <-killed)
 	require.False(t, alive(pid))
 	require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
 }
 
-// Where the system allows the user no more processes, a start is refused, and
-// works once others have ended.
+// If the system allows the user no more processes, a start is refused. It works
+// when others have ended.
 func TestNoProcessLeft(t *testing.T) {
 	if !inProgram(t) {
 		testenv.Root(t)
 		runProgram(t, program(t))
 		return
 	}
-	// Go cannot do without a thread that it needs: have some that idle.
+	// Go cannot run without a thread that it needs: keep some idle.
 	var all, ready sync.WaitGroup
 	for range 16 {
 		ready.Add(1)

@@ -39,8 +39,8 @@ func TestLogOnAFullDisk(t *testing.T) {
 	require.NoError(t, l.Close())
 }
 
-// What a command has put into the place of its log is not read, and holds nobody
-// up.
+// The manager does not read a file that a command has put in the place of its
+// log, and nobody has to wait for it.
 func TestLogThatWasReplaced(t *testing.T) {
 	for name, replace := range map[string]func(path, other string) error{
 		"a FIFO":      func(path, _ string) error { return unix.Mkfifo(path, 0o600) },
@@ -68,11 +68,11 @@ func TestLogThatWasReplaced(t *testing.T) {
 	}
 }
 
-// notWaitedFor returns a function that fails the test if somebody has waited for
-// a writer of a FIFO, whom it lets go on after a while.
+// notWaitedFor returns a function that fails the test if a caller has waited
+// for the writer of a FIFO. After a while it lets that caller go on.
 func notWaitedFor(t *testing.T, fifo string) func() {
 	stop, opened := make(chan struct{}), make(chan bool, 1)
-	go func() { // what is returned waits for it
+	go func() { // the returned function waits for it
 		select {
 		case <-stop:
 			opened <- false

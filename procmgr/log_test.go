@@ -18,14 +18,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// logged returns a Local with logs, and where they are.
+// logged returns a Local with logs, and their directory.
 func logged(t testing.TB, opts procmgr.Options) (*procmgr.Local, string) {
 	t.Helper()
 	opts.LogDir = filepath.Join(t.TempDir(), "logs")
 	return newLocal(t, &opts), opts.LogDir
 }
 
-// numbers returns what "seq n" prints.
+// numbers returns the output of "seq n".
 func numbers(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -58,7 +58,7 @@ func TestLogFile(t *testing.T) {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Equal(t, want.Type(), info.Mode().Type())
-		if runtime.GOOS != "windows" { // who may read it is not in the mode there
+		if runtime.GOOS != "windows" { // the mode there does not say who may read it
 			require.Equal(t, want, info.Mode())
 		}
 	}
@@ -77,8 +77,8 @@ func TestLogFile(t *testing.T) {
 	require.True(t, strings.HasSuffix(out.Text, "work 99%\n"))
 }
 
-// What the window has dropped comes from the log: whatever is asked for, the
-// text is the stream from there on, as much of it as the limit allows.
+// The text that the window has dropped comes from the log. From any offset, the
+// text is the stream from there on, up to the limit.
 func TestPagesFromTheLog(t *testing.T) {
 	l, _ := logged(t, procmgr.Options{Head: 1000, Tail: 1000})
 	out := run(t, l, "seq 20000")
@@ -111,7 +111,7 @@ func TestPagesFromTheLog(t *testing.T) {
 	}
 }
 
-// A text without a limit has all, also where the log has less of it than the
+// A text without a limit has everything, even if the log has less than the
 // window.
 func TestPagesWithoutALimit(t *testing.T) {
 	l, _ := logged(t, procmgr.Options{Head: 10, Tail: 10})
@@ -135,8 +135,8 @@ func TestUntilEndsWithItsContext(t *testing.T) {
 	require.True(t, strings.HasSuffix(out.Text, "400000\n"), "what there is comes all the same")
 }
 
-// Pages of a process that is read while it prints join without overlap or
-// loss, though the window is small.
+// Pages of a process that is read while it prints join without overlap or loss,
+// even if the window is small.
 func TestPagesJoin(t *testing.T) {
 	l, _ := logged(t, procmgr.Options{Head: 100, Tail: 100})
 	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: `for i in 1 2 3 4 5 6 7 8 9; do seq 3000; echo ä€😀; done`})
@@ -156,7 +156,7 @@ func TestPagesJoin(t *testing.T) {
 	require.Equal(t, strings.Repeat(numbers(3000)+"ä€😀\n", 9), text.String())
 }
 
-// A gap that the log fills in part tears no rune.
+// If the log fills only a part of a gap, no rune is cut.
 func TestLogPagesKeepRunesWhole(t *testing.T) {
 	l, _ := logged(t, procmgr.Options{Head: 100, Tail: 100})
 	out := run(t, l, `i=0; while [ $i -lt 300 ]; do printf 'ä€😀ä€😀ä€😀ä€😀ä€😀'; i=$((i+1)); done`)
@@ -203,7 +203,8 @@ func TestMaxLog(t *testing.T) {
 	require.True(t, strings.HasSuffix(out.Text, "20000\n"))
 }
 
-// All logs together have a limit: the oldest of what has exited goes first.
+// All logs together have a limit: the oldest log of a process that has exited
+// goes first.
 func TestMaxLogs(t *testing.T) {
 	l, _ := logged(t, procmgr.Options{MaxLogs: 25_000})
 	var all []procmgr.Output
@@ -225,7 +226,8 @@ func TestMaxLogs(t *testing.T) {
 		require.NotEmpty(t, now.Process.LogPath)
 		require.FileExists(t, now.Process.LogPath)
 	}
-	// One that is larger than all may be takes the others' place, and ends.
+	// A log that is larger than all may be takes the place of the others, and
+	// ends.
 	out := run(t, l, "head -c 30000 /dev/zero | tr '\\0' x")
 	require.Contains(t, out.Process.LogError, "no room: all logs together have reached their limit")
 	require.EqualValues(t, 30000, out.Next)
@@ -261,7 +263,8 @@ func TestKeepLogs(t *testing.T) {
 	require.Equal(t, numbers(5), string(data))
 }
 
-// Nothing that somebody has put into the way is written to or read from.
+// The manager neither writes to nor reads from a file that somebody has put in
+// the way.
 func TestLogsAndIntruders(t *testing.T) {
 	needs(t, "way to replace a file that is open")
 	l, dir := logged(t, procmgr.Options{Head: 10, Tail: 10})

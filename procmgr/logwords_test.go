@@ -14,8 +14,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A log line has the words of an error and nothing else: xerrors has source
-// paths to show, and slog's handlers differ in what they make of an error.
+// A log line has the words of an error and nothing else. xerrors can show
+// source paths, and slog's handlers differ in how they show an error.
 func TestLogHasNoSourcePaths(t *testing.T) {
 	for name, handler := range map[string]func(io.Writer) slog.Handler{
 		"text": func(w io.Writer) slog.Handler {
@@ -67,7 +67,7 @@ func TestLogHasNoSourcePaths(t *testing.T) {
 	}
 }
 
-// requireNoSource fails where a text names a source file of this program.
+// requireNoSource fails if a text names a source file of this program.
 func requireNoSource(t *testing.T, text string) {
 	t.Helper()
 	require.NotContains(t, text, ".go:")

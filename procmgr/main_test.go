@@ -16,11 +16,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
-// TestMain fails the run where goroutines, children or descriptors are left
-// behind by it.
+// TestMain fails the run if the tests leave goroutines, children or descriptors
+// behind.
 func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "toolproc/procmgr")) }
 
-// goroutines returns those of this package and of the ones below it.
+// goroutines returns the goroutines of this package and of the packages below
+// it.
 func goroutines() string { return leftover.Goroutines("toolproc/procmgr") }
 
 // newLocal returns a Local that the test closes, and that must end clean.
@@ -51,10 +52,10 @@ func needs(t testing.TB, what string) {
 // remembered is how many IDs a Local remembers after their records.
 const remembered = 16384
 
-// long is a wait that a test reaches only where something is wrong.
+// long is a wait that a test reaches only if something is wrong.
 const long = 30 * time.Second
 
-// run starts a command and waits for its end, or for it to be detached.
+// run starts a command and waits until it has ended or is detached.
 func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 	t.Helper()
 	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})

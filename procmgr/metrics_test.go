@@ -12,7 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// gauges are what a host would export.
+// gauges are the counters that a host would export.
 type gauges struct {
 	mu                        sync.Mutex
 	started, running, refused int
@@ -52,7 +52,7 @@ func (g *gauges) metrics() *procmgr.Metrics {
 	}
 }
 
-// What a Local does can be counted.
+// A host can count the work of a Local.
 func TestMetrics(t *testing.T) {
 	g := &gauges{exits: make(map[procmgr.Cause]int)}
 	l := newLocal(t, &procmgr.Options{MaxRunningPerChat: 1, Metrics: g.metrics()})

@@ -115,7 +115,8 @@ func TestOnceAfterFailure(t *testing.T) {
 	require.Equal(t, dir+"\n", out.Text)
 }
 
-// A process that runs is found by its ID, and waited for like one's own.
+// A process that runs is found by its ID, and a caller can wait for it like for
+// its own.
 func TestOnceAttachWaits(t *testing.T) {
 	needs(t, "FIFOs")
 	l := newLocal(t, nil)
@@ -214,7 +215,8 @@ func TestTombstone(t *testing.T) {
 	require.ErrorIs(t, l.Chat("b").Signal(t.Context(), "x", procmgr.Interrupt), procmgr.ErrNotFound)
 }
 
-// A chat that spends IDs without end pushes out its own past, not another's.
+// A chat that spends IDs without end pushes out its own IDs, and not those of
+// another chat.
 func TestTombstonesAreSharedFairly(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Retain: time.Nanosecond})
 	modest, greedy := l.Chat("modest"), l.Chat("greedy")
@@ -232,7 +234,7 @@ func TestTombstonesAreSharedFairly(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 }
 
-// Where every chat has but one ID to remember, the oldest is forgotten first.
+// If every chat has only one ID to remember, the oldest is forgotten first.
 func TestTombstonesOfManyChats(t *testing.T) {
 	l := newLocal(t, nil)
 	for i := range remembered + 100 {
@@ -247,7 +249,7 @@ func TestTombstonesOfManyChats(t *testing.T) {
 	require.ErrorIs(t, start(remembered), procmgr.ErrConflict)
 }
 
-// A stop that meets its start on the way to a failure spends the ID as well.
+// A stop spends the ID even if its start is about to fail.
 func TestOnceStopDuringFailingStart(t *testing.T) {
 	asked, goOn := make(chan struct{}), make(chan struct{})
 	dir := filepath.Join(t.TempDir(), "dir")
@@ -255,7 +257,7 @@ func TestOnceStopDuringFailingStart(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{UpdateEnv: func(env []string) ([]string, error) {
 		close(asked)
 		<-goOn
-		return env, os.Remove(dir) // it is to be gone at the fork
+		return env, os.Remove(dir) // the directory must be gone at the fork
 	}})
 	failed := make(chan error)
 	go func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// What is printed for a terminal is read as text.
+// Output for a terminal is read as plain text.
 func TestPlainText(t *testing.T) {
 	const command = `printf '\033[1;32mok\033[0m\r\n'; printf 'get 1%%\rget 50%%\rget 100%%\n'; printf '\033]0;title\007end\n'`
 	require.Equal(t, "ok\nget 1%\nget 100%\nend\n", run(t, newLocal(t, nil), command).Text)
@@ -16,8 +16,8 @@ func TestPlainText(t *testing.T) {
 	require.Equal(t, "\033[1;32mok\033[0m\r\nget 1%\rget 50%\rget 100%\n\033]0;title\007end\n", raw.Text)
 }
 
-// A progress line and a prompt can be seen, and waited for, while the line goes
-// on.
+// A reader can see a progress line or a prompt, and wait for it, while the line
+// goes on.
 func TestLiveLine(t *testing.T) {
 	needs(t, "FIFOs")
 	l := newLocal(t, nil)
@@ -54,7 +54,7 @@ func TestLiveLine(t *testing.T) {
 	out = wait(out.Next, "^Password: $")
 	require.Equal(t, "\nget 100%\nPassword: ", out.Text, "and the one that was replaced is gone")
 
-	// Any new output: the newest state of a line is.
+	// The newest state of a line counts as new output.
 	any := make(chan procmgr.Output)
 	go func() {
 		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: out.Next, Until: ".", Wait: long})
@@ -67,7 +67,7 @@ func TestLiveLine(t *testing.T) {
 	require.False(t, (<-any).Matched)
 }
 
-// What is held back at the end of the stream is part of it.
+// The text that is held back at the end of the stream is part of it.
 func TestLiveLineAtTheEnd(t *testing.T) {
 	out := run(t, newLocal(t, nil), `printf 'get 1%%\rget 50%%'`)
 	require.Equal(t, "get 1%\nget 50%", out.Text)

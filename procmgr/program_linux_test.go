@@ -10,23 +10,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Some faults are a whole program's: it is killed, it has no descriptor left,
-// it lives where numbers are few. Such a test runs itself again in a program of
-// its own:
+// Some faults hit a whole program: it is killed, it has no descriptor left, or
+// it lives in a namespace with few numbers. Such a test runs itself again in a
+// program of its own:
 //
 //	if !inProgram(t) {
 //		runProgram(t, program(t))
 //		return
 //	}
 
-// programVariable names the test that a program was started for.
+// programVariable names the test for which a program was started.
 const programVariable = "PROCMGR_TEST_PROGRAM"
 
 // inProgram reports whether this is the program that was started for the test.
 func inProgram(t *testing.T) bool { return os.Getenv(programVariable) == t.Name() }
 
 // program returns the command that runs the calling test in a program of its
-// own. What stands in wrapper runs it.
+// own. wrapper is the command that runs that program.
 func program(t *testing.T, wrapper ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -38,7 +38,7 @@ func program(t *testing.T, wrapper ...string) *exec.Cmd {
 	return cmd
 }
 
-// runProgram runs it to its end: the test has to pass there.
+// runProgram runs the command to its end: the test has to pass there.
 func runProgram(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var out bytes.Buffer

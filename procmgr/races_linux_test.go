@@ -20,8 +20,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
-// Many starts, while others list, read and signal: each has its own output and
-// its own exit code, and nothing is left of any.
+// There are many starts, while others list, read and signal. Each has its own
+// output and its own exit code, and nothing is left of any.
 func TestManyStarts(t *testing.T) {
 	starts := 10_000
 	if raced {
@@ -35,9 +35,9 @@ func TestManyStarts(t *testing.T) {
 	var late atomic.Int64
 	check := func(i int64, out procmgr.Output) bool {
 		if out.Process.State == procmgr.Detached {
-			// On a machine too busy to give another child its exec in time,
-			// that holds the pipe for longer than anybody waits. It is rare,
-			// and over soon.
+			// If the machine is too busy to give another child its exec in
+			// time, that child holds the pipe for longer than anybody waits. It
+			// is rare, and soon over.
 			late.Add(1)
 			var err error
 			out, err = l.Output(context.Background(), out.Process.ID, procmgr.OutputRequest{Wait: long})
@@ -98,7 +98,7 @@ func TestManyStarts(t *testing.T) {
 		}
 		return assert.NoError(t, err)
 	})
-	other(func(int64) bool { // what is ended meanwhile is ended alone
+	other(func(int64) bool { // a process that is ended meanwhile is ended alone
 		out, err := l.Start(context.Background(), procmgr.StartRequest{Command: "sleep 1000 & exec sleep 1000"})
 		if !assert.NoError(t, err) || !assert.NoError(t, l.Signal(context.Background(), out.Process.ID, procmgr.Kill)) {
 			return false
@@ -116,8 +116,8 @@ func TestManyStarts(t *testing.T) {
 	require.LessOrEqual(t, leftover.Descriptors(), before+2, "the poller's own")
 }
 
-// A stop and a start of one ID at the same instant: either the start is refused,
-// or what it started is dead when both have returned.
+// A stop and a start of one ID come at the same instant. Either the start is
+// refused, or the process that it started is dead when both have returned.
 func TestKillRacesStart(t *testing.T) {
 	l := newLocal(t, nil)
 	dir := t.TempDir()
@@ -182,7 +182,8 @@ func TestKillRacesStart(t *testing.T) {
 	t.Logf("%d refused, %d killed", refused, killed)
 }
 
-// A start that races Close is refused, or what it started is ended by it.
+// A start that races Close is refused, or Close ends the process that it
+// started.
 func TestStartRacesClose(t *testing.T) {
 	marker := "toolproc-close-" + procmgr.NewID()
 	t.Cleanup(func() { killMarked(marker) })
@@ -227,8 +228,8 @@ func TestStartRacesClose(t *testing.T) {
 	}
 }
 
-// Records turn to tombstones while they are read and signalled: an ID that was
-// once given is never unknown, and its exit code never changes.
+// Records turn into tombstones while they are read and signalled. An ID that
+// was once given is never unknown, and its exit code never changes.
 func TestReadsRaceRetention(t *testing.T) {
 	for _, opts := range []*procmgr.Options{
 		{Retain: time.Nanosecond},
@@ -271,8 +272,8 @@ func TestReadsRaceRetention(t *testing.T) {
 	}
 }
 
-// What ends by itself while Close is at work, and leaves something that has left
-// its session, is not passed over.
+// A process may end by itself while Close works, and leave a member that has
+// left its session. Close does not miss that member.
 func TestCloseFindsWhatLeavesMeanwhile(t *testing.T) {
 	marker := "toolproc-leaves-" + procmgr.NewID()
 	t.Cleanup(func() { killMarked(marker) })
@@ -299,7 +300,7 @@ func TestCloseFindsWhatLeavesMeanwhile(t *testing.T) {
 	}
 	block.Store(true)
 	var group sync.WaitGroup
-	group.Go(func() { // Close waits for this start, which is on its way
+	group.Go(func() { // Close waits for this start, which is under way
 		_, err := l.Start(context.Background(), procmgr.StartRequest{Command: "sleep 1000"})
 		assert.NoError(t, err)
 	})

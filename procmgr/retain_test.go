@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// Records go by a timer, whether or not anybody looks.
+// Records expire by a timer, even if nobody looks.
 func TestRetain(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Retain: 300 * time.Millisecond})
 	began := time.Now()
@@ -43,7 +43,7 @@ func TestOutputMemory(t *testing.T) {
 		require.Equal(t, int64(each), out.Next, "a tombstone still knows how much there was")
 		return out.Text
 	}
-	// 6 bytes of what runs count too, so that two of the three fit.
+	// 6 bytes of the process that runs count too, so two of the three fit.
 	for i, id := range ids {
 		if i < 3 {
 			require.Empty(t, text(id), "process %d", i)
@@ -56,7 +56,8 @@ func TestOutputMemory(t *testing.T) {
 	require.Equal(t, "ready\n", out.Text, "what runs is never dropped")
 }
 
-// What runs takes the place of what has exited while it prints.
+// While a process prints, its output takes the place of the output of processes
+// that have exited.
 func TestOutputMemoryOfRunning(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{OutputMemory: 10_000, Head: 8_000, Tail: 8_000})
 	old := run(t, l, "head -c 5000 /dev/zero | tr '\\0' x")
@@ -74,7 +75,7 @@ func TestLimits(t *testing.T) {
 	sleeper := procmgr.StartRequest{Command: "exec sleep 1000"}
 	first, err := a.Start(t.Context(), sleeper)
 	require.NoError(t, err)
-	for range 20 { // what has ended never counts
+	for range 20 { // a process that has ended never counts
 		run(t, a, "true")
 	}
 	_, err = a.Start(t.Context(), sleeper)

@@ -75,8 +75,8 @@ func startSelf(command string) {
 	}
 }
 
-// pidsOf returns the processes that a tree has named, each held open, so that
-// its number stays its own.
+// pidsOf returns the processes that a tree has named. Each is held open, so
+// that its number stays its own.
 func pidsOf(t *testing.T, text string) map[int]windows.Handle {
 	t.Helper()
 	all := map[int]windows.Handle{}
@@ -98,8 +98,8 @@ func lives(process windows.Handle) bool {
 	return process != 0 && event == uint32(windows.WAIT_TIMEOUT)
 }
 
-// Whatever ends a process ends all of it, at once. The exit code is a signal's,
-// as it would be elsewhere.
+// Every way to end a process ends all of it at once. The exit code is a
+// signal's, as it would be on other systems.
 func TestSignalEndsTheJob(t *testing.T) {
 	for sig, want := range map[procmgr.Signal]struct {
 		code int
@@ -127,7 +127,7 @@ func TestSignalEndsTheJob(t *testing.T) {
 	}
 }
 
-// What the shell leaves behind is neither ended nor forgotten.
+// The processes that the shell leaves behind are neither ended nor forgotten.
 func TestDetachedInTheJob(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Shell: self(t)})
 	out := run(t, l, "leave")
@@ -186,7 +186,7 @@ func TestHostDies(t *testing.T) {
 	}
 }
 
-// Its names differ in more than case, or they are one name.
+// Two names of variables that differ only in case are one name.
 func TestEnvFoldsNames(t *testing.T) {
 	t.Setenv("Mixed_Case", "host")
 	env := func(o procmgr.Options, req map[string]string) map[string]string {
@@ -235,6 +235,6 @@ func TestIdleTakesNoTime(t *testing.T) {
 		return time.Duration(int64(kernel.LowDateTime)+int64(user.LowDateTime)) * 100
 	}
 	before := used()
-	time.Sleep(500 * time.Millisecond) // what is to be shown is that nothing happens
+	time.Sleep(500 * time.Millisecond) // time has to pass: the test shows that nothing happens
 	require.Less(t, used()-before, 200*time.Millisecond)
 }

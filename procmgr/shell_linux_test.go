@@ -26,14 +26,14 @@ func in(t testing.TB, wrapper string) *procmgr.Local {
 	})
 }
 
-// markedSleep returns a command that sleeps for longer than a test takes, and
-// a text that its arguments alone have.
+// markedSleep returns a command that sleeps for longer than a test takes, and a
+// text that only its arguments have.
 func markedSleep() (command, marker string) {
 	marker = "1000." + strconv.FormatInt(time.Now().UnixNano(), 10)
 	return "sleep " + marker, marker
 }
 
-// gone waits until nothing with a text in its arguments lives.
+// gone waits until no process with a text in its arguments lives.
 func gone(t testing.TB, marker string) {
 	t.Helper()
 	eventually(t, "all of it ends", func() bool { return len(marked(marker)) == 0 })
@@ -54,14 +54,15 @@ func asleep(t testing.TB, marker string, n int) {
 	})
 }
 
-// asNobody runs what follows as a user without any rights.
+// asNobody runs the following command as a user without any rights.
 const asNobody = "setpriv --reuid=65534 --regid=65534 --clear-groups --"
 
-// A program that sets something up and then becomes the shell changes nothing
-// in what the manager tells and reaches.
+// A program that sets something up and then becomes the shell makes no
+// difference for the manager.
 func TestShellWrappers(t *testing.T) {
 	for _, tt := range []struct{ name, wrapper, shows, text string }{
-		// The highest there are: an ordinary user can raise what it has, and no more.
+		// These are the highest values: an ordinary user can raise its own
+		// values, and no more.
 		{"niceness", "nice -n 19", "nice", "19\n"},
 		{"OOM score", "choom -n 1000 --", "cat /proc/self/oom_score_adj", "1000\n"},
 		{"both", "nice -n 19 choom -n 1000 --", "nice; cat /proc/self/oom_score_adj", "19\n1000\n"},
@@ -85,7 +86,7 @@ func TestShellWrappers(t *testing.T) {
 	}
 }
 
-// checkExits shows that exit codes and signals come through as they are, and
+// checkExits shows that exit codes and signals arrive unchanged, and so does
 // all of the output.
 func checkExits(t *testing.T, l *procmgr.Local) {
 	t.Helper()
@@ -119,8 +120,9 @@ func checkOutput(t *testing.T, l *procmgr.Local) {
 	require.True(t, strings.HasSuffix(out.Text, "\nend\n"))
 }
 
-// checkReach shows that signals reach the command, what it has left in the
-// background, and what that has left, and that a handler has its say.
+// checkReach shows that signals reach the command, its background processes,
+// those that have left its session, and those that it has left behind. It also
+// shows that a handler runs.
 func checkReach(t *testing.T, l *procmgr.Local) {
 	t.Helper()
 	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
@@ -148,8 +150,8 @@ func checkReach(t *testing.T, l *procmgr.Local) {
 	require.Contains(t, out.Text, "bye\n")
 }
 
-// What is wrong with the first word of Shell is known before anything runs; what
-// is wrong with a later one is that program's exit code and output.
+// An error in the first word of Shell is known before anything runs. An error
+// in a later word shows in the exit code and the output of that program.
 func TestShellMissing(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Shell: []string{"toolproc-no-such", "-c"}})
 	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
@@ -160,8 +162,8 @@ func TestShellMissing(t *testing.T) {
 			if wrapper == asNobody {
 				testenv.Root(t)
 			}
-			// A directory that the user cannot enter would make it "Permission
-			// denied", with another exit code.
+			// A directory that the user cannot enter would give "Permission
+			// denied" and another exit code.
 			out, err := in(t, wrapper+" toolproc-no-such").Start(t.Context(), procmgr.StartRequest{
 				Command: "true", Env: map[string]string{"PATH": "/"}, Wait: long,
 			})
@@ -175,7 +177,7 @@ func TestShellMissing(t *testing.T) {
 func TestShellLimits(t *testing.T) {
 	testenv.Programs(t, "prlimit")
 	t.Run("address space", func(t *testing.T) {
-		// tail keeps in memory what it will print.
+		// tail keeps the text in memory that it will print.
 		out := run(t, in(t, "prlimit --as=200000000 --"), "head -c 400000000 /dev/zero | tail -c 300000000 >/dev/null")
 		require.Equal(t, 1, *out.Process.ExitCode)
 		require.NotEmpty(t, out.Text)
@@ -199,7 +201,8 @@ func TestShellLimits(t *testing.T) {
 	t.Run("processes", func(t *testing.T) {
 		testenv.Root(t)
 		testenv.Programs(t, "setpriv")
-		// A user that nobody else is: the limit counts all that a user runs.
+		// Nobody else is this user, because the limit counts all processes of a
+		// user.
 		l := in(t, "prlimit --nproc=1 -- setpriv --reuid=3999990001 --regid=65534 --clear-groups --")
 		out := run(t, l, "echo one; /bin/true; echo two")
 		require.Equal(t, 2, *out.Process.ExitCode)
@@ -222,8 +225,8 @@ func TestShellLimits(t *testing.T) {
 	})
 }
 
-// Another user can neither read the host's environment nor signal it, and is
-// still within its reach.
+// Another user can neither read the host's environment nor signal the host, and
+// the host still reaches its process.
 func TestShellAnotherUser(t *testing.T) {
 	testenv.Root(t)
 	testenv.Programs(t, "setpriv", "setsid")
@@ -268,7 +271,7 @@ func TestShellBubblewrap(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := in(t, tt.wrapper)
-			// What is left of the sandbox may show as detached for a moment.
+			// The rest of the sandbox may show as detached for a moment.
 			whole := func(command string) procmgr.Output { return ended(t, l, run(t, l, command).Process.ID) }
 			out := whole("touch /x; touch /tmp/x && ls /tmp; ls -d /proc/[0-9]* | wc -l")
 			require.Contains(t, out.Text, "Read-only file system")
@@ -306,8 +309,8 @@ func TestShellBubblewrap(t *testing.T) {
 			require.Equal(t, "SIGTERM", out.Process.Signal)
 			require.Equal(t, !tt.dies, strings.HasSuffix(out.Text, "bye\n"), out.Text)
 
-			// What wipes its environment and leaves its session is lost
-			// without a pid namespace, and ends with that where there is one.
+			// A process that wipes its environment and leaves its session is
+			// lost without a pid namespace. With one, it ends with that.
 			if !tt.ownPIDs {
 				return
 			}

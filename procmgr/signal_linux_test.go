@@ -15,7 +15,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// What forks while it is being killed does not get away.
+// A process that forks while it is being killed does not escape.
 func TestKillForkStorm(t *testing.T) {
 	l := newLocal(t, nil)
 	marker := "toolproc-storm-" + procmgr.NewID()
@@ -43,8 +43,8 @@ func marked(text string) (pids []string) {
 	return pids
 }
 
-// The exit code of a shell that something else in the program has reaped is
-// lost, and nothing hangs.
+// If another part of the program has reaped a shell, its exit code is lost, and
+// nothing hangs.
 func TestLost(t *testing.T) {
 	l := newLocal(t, nil)
 	for range 20 {
@@ -66,8 +66,8 @@ func TestLost(t *testing.T) {
 	t.Log("the manager was always first")
 }
 
-// A kill by the out-of-memory killer looks like any other from outside; the
-// kernel's counters tell.
+// A kill by the out-of-memory killer looks like any other from outside. The
+// kernel's counters tell the difference.
 func TestOOM(t *testing.T) {
 	if !inProgram(t) {
 		testenv.Root(t)

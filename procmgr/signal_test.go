@@ -54,7 +54,8 @@ func TestSignal(t *testing.T) {
 
 var number = regexp.MustCompile(`(?m)^\d+$`)
 
-// Terminate goes to everything: children, other groups, what left the session.
+// Terminate reaches all members: children, other groups, and those that have
+// left the session.
 func TestSignalReachesAll(t *testing.T) {
 	needs(t, "sessions and process groups")
 	for _, leader := range []string{"wait", "exit 0"} {
@@ -81,8 +82,8 @@ func TestSignalReachesAll(t *testing.T) {
 			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
 			ended(t, l, out.Process.ID)
 			for _, pid := range pids {
-				// On its way out a process loses its environment a moment
-				// before it is a zombie.
+				// A process that ends loses its environment a moment before it
+				// is a zombie.
 				eventually(t, "pid "+pid+" ends", func() bool { return !alive(pid) })
 			}
 		})
@@ -137,7 +138,7 @@ func TestClose(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrClosed)
 }
 
-// A wait for something that Close ends is over with it.
+// A wait for a process that Close ends is over with the process.
 func TestCloseEndsWaits(t *testing.T) {
 	l, err := procmgr.NewLocal(nil)
 	require.NoError(t, err)

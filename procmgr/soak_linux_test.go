@@ -30,8 +30,8 @@ func soakFor(t *testing.T) time.Duration {
 	return d
 }
 
-// Several chats do all that can be done, for a while: nothing grows, and nothing
-// is left.
+// Several chats do for a while all that a chat can do: nothing grows, and
+// nothing is left.
 func TestSoak(t *testing.T) {
 	if !inProgram(t) {
 		t.Parallel()
@@ -50,13 +50,13 @@ func TestSoak(t *testing.T) {
 	})
 	require.NoError(t, err)
 	s := &soak{local: l, marker: marker}
-	s.run(t, soakFor(t)/4) // what is needed once is there then
+	s.run(t, soakFor(t)/4) // resources that are needed once are there then
 	s.settle(t)
 	descriptors, goroutines, memory := countDescriptors(), runtime.NumGoroutine(), liveMemory()
 	s.run(t, soakFor(t)*3/4)
 	s.settle(t)
 	assert.LessOrEqual(t, countDescriptors(), descriptors)
-	// The goroutine in which settle has looked may be on its way out.
+	// The goroutine in which settle has looked may be about to end.
 	for began := time.Now(); runtime.NumGoroutine() > goroutines && time.Since(began) < long; {
 		runtime.Gosched()
 	}
@@ -76,7 +76,7 @@ type soak struct {
 	started, refused, ended, reads atomic.Int64
 }
 
-// run has four chats at work for a while.
+// run lets four chats work for a while.
 func (s *soak) run(t *testing.T, d time.Duration) {
 	var group sync.WaitGroup
 	until := time.Now().Add(d)
@@ -152,7 +152,7 @@ func (s *soak) stop(t *testing.T, chat procmgr.Manager, id string, sig procmgr.S
 	}
 }
 
-// settle ends all that runs and waits until nothing is left of it.
+// settle ends all processes and waits until nothing is left of them.
 func (s *soak) settle(t *testing.T) {
 	t.Helper()
 	eventually(t, "nothing is left", func() bool {
@@ -167,10 +167,10 @@ func (s *soak) settle(t *testing.T) {
 	})
 }
 
-// liveMemory is what the program keeps in bytes.
+// liveMemory returns the memory that the program keeps, in bytes.
 func liveMemory() int64 {
 	runtime.GC()
-	runtime.GC() // what a sync.Pool lets go of
+	runtime.GC() // the second frees the objects of a sync.Pool
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

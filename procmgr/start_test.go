@@ -74,7 +74,7 @@ func TestStartEnds(t *testing.T) {
 	}
 }
 
-// What a command prints right before its exit is the part that matters.
+// The output of a command right before its exit is the part that matters.
 func TestStartOutputIsComplete(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Head: 1 << 20, Tail: 1 << 20})
 	for range 100 {
@@ -180,7 +180,7 @@ func TestStartShell(t *testing.T) {
 	})
 }
 
-// The call is bounded by its context, the process is not.
+// The context bounds the call, but not the process.
 func TestStartContext(t *testing.T) {
 	l := newLocal(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// talker is a process that prints what it is told to.
+// talker is a process that prints the text that it gets.
 type talker struct {
 	id string
 	to *os.File
@@ -38,7 +38,7 @@ func (k *talker) say(t *testing.T, text string) {
 	require.NoError(t, err)
 }
 
-// Nothing is missed that falls out of the window between two looks.
+// A match is not missed if its text falls out of the window between two looks.
 func TestUntilSeesWhatIsDropped(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Head: 100, Tail: 100})
 	k := startTalker(t, l)
@@ -74,7 +74,7 @@ func TestUntilEndsWithTheProcess(t *testing.T) {
 	require.Equal(t, "ready\nlast words", out.Text)
 }
 
-// Pages join without overlap or loss, whatever the moment of the read.
+// Pages join without overlap or loss, at every moment of the read.
 func TestOutputPages(t *testing.T) {
 	l := newLocal(t, &procmgr.Options{Head: 1 << 20, Tail: 1 << 20})
 	out, err := l.Start(t.Context(), procmgr.StartRequest{
@@ -154,8 +154,8 @@ func TestUntilAnyOutputIsReadable(t *testing.T) {
 	require.Equal(t, "ä", out.Text)
 }
 
-// An offset beyond the end is the end as it is when it is asked for: what is
-// printed from then on is new.
+// An offset beyond the end is the end at the time of the request: output after
+// that is new.
 func TestOutputFromBeyondTheEnd(t *testing.T) {
 	l := newLocal(t, nil)
 	id := begin(t, l, "echo ready; while sleep 0.02; do echo more; done").Process.ID

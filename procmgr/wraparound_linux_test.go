@@ -22,18 +22,16 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// pidMax is how many process numbers there are where they are few. The kernel
-// gives those below 300 only once.
+// pidMax is how many process numbers there are in a namespace with few of them.
+// The kernel gives the numbers below 300 only once.
 const pidMax = 460
 
-// lastPID is the file by which the next process number of a pid namespace can be
-// chosen, if the kernel has CONFIG_CHECKPOINT_RESTORE.
+// lastPID is the file that sets the next process number of a pid namespace, if
+// the kernel has CONFIG_CHECKPOINT_RESTORE.
 const lastPID = "/proc/sys/kernel/ns_last_pid"
 
-// Where the kernel gives every number out again and again, what is started,
-// signalled and killed is still what was meant, and strangers are left alone.
-//
-// The test runs in a pid namespace of its own, as the child of its PID 1.
+// The kernel gives every number out again and again. The manager still starts,
+// signals and kills the right process, and leaves strangers alone.
 func TestNumbersAreGivenAgain(t *testing.T) {
 	if inProgram(t) && os.Getpid() == 1 {
 		beInit(t)
@@ -61,7 +59,7 @@ func TestNumbersAreGivenAgain(t *testing.T) {
 	done := make(chan struct{})
 	var rewinding sync.WaitGroup
 	if !numbersAreFew(t) {
-		// The next number can be chosen instead, in this namespace alone.
+		// The test can choose the next number instead, in this namespace alone.
 		rewinding.Go(func() {
 			for rewind := time.NewTicker(time.Millisecond); ; {
 				select {
@@ -131,8 +129,8 @@ func TestNumbersAreGivenAgain(t *testing.T) {
 			}
 		})
 	}
-	// Strangers come and go all the while, in sessions of their own: so that
-	// one or the other has the number of what is being killed.
+	// Strangers come and go all the while, in sessions of their own. So one or
+	// the other has the number of a process that is being killed.
 	left.Store(1)
 	for n := range 5 {
 		strangers.Go(func() {
@@ -147,7 +145,7 @@ func TestNumbersAreGivenAgain(t *testing.T) {
 					met.Add(1)
 				}
 				mu.Unlock()
-				_, ok := start("exit 5", long) // a while that lasts longer where more happens
+				_, ok := start("exit 5", long) // a while that lasts longer if more happens
 				assert.True(t, ok)
 				assert.NoError(t, cmd.Process.Signal(syscall.SIGUSR1))
 				var exit *exec.ExitError
@@ -172,8 +170,8 @@ func TestNumbersAreGivenAgain(t *testing.T) {
 	require.Positive(t, met.Load(), "no stranger was given a number that had been a process's")
 }
 
-// beInit does what PID 1 of a namespace has to: it mounts its /proc, runs the
-// test in a child and reaps whatever is left to it.
+// beInit does the work of PID 1 in a namespace: it mounts its /proc, runs the
+// test in a child and reaps the orphans.
 func beInit(t *testing.T) {
 	require.NoError(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	require.NoError(t, unix.Mount("proc", "/proc", "proc", 0, ""))
@@ -197,9 +195,9 @@ func beInit(t *testing.T) {
 	}
 }
 
-// numbersAreFew reports whether pid_max is a namespace's own, as it is since
-// Linux 6.14. Before that it is the whole machine's, and nothing for a test to
-// change.
+// numbersAreFew reports whether pid_max belongs to the namespace, as it does
+// since Linux 6.14. Before that it belongs to the whole machine, and a test
+// must not change it.
 func numbersAreFew(t *testing.T) bool {
 	t.Helper()
 	var name unix.Utsname

@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 )
 
-// A caller is a test that asks for something, and keeps what becomes of it.
+// A caller is a test that asks for something. It records its own result.
 type caller struct {
 	testing.TB
 	ended, says string
@@ -25,7 +25,7 @@ func (c *caller) end(how, says string) {
 	panic(c) // as a test's goroutine ends
 }
 
-// ask returns what becomes of a test that asks for something.
+// ask returns the result of a test that asks for something.
 func ask(question func(testing.TB)) (c *caller) {
 	c = &caller{}
 	defer func() {

@@ -20,8 +20,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// What falls out of the window while a wait begins is looked for in the log, also
-// where the search is as fast as the writer.
+// A wait looks in the log for text that falls out of the window while it
+// begins, even if the search is only as fast as the writer.
 func TestUntilFollowsTheLog(t *testing.T) {
 	const lines = 1000
 	s := newStream(capture.Options{Head: 100, Tail: 100, Raw: true})
@@ -58,8 +58,8 @@ func TestUntilFollowsTheLog(t *testing.T) {
 	}
 }
 
-// Whoever reads what the window has dropped gets all of it, also while the log
-// ends.
+// A caller that reads the text that the window has dropped gets all of it, even
+// while the log ends.
 func TestReadWhileTheLogEnds(t *testing.T) {
 	logs := openLogs(t, capture.LogOptions{})
 	limit := headtail.Limits{Bytes: 100_000, Line: -1}
@@ -89,8 +89,8 @@ func TestReadWhileTheLogEnds(t *testing.T) {
 	}
 }
 
-// What a Local left that was killed is removed by the next one; a living one's
-// is not, nor what is kept, nor what somebody else has there.
+// The next Local removes the logs of a Local that was killed. It does not
+// remove those of a living one, nor kept logs, nor the files of others.
 func TestLogsOfADeadHost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing tells a dead Local's logs from a living one's here")
@@ -115,7 +115,8 @@ func TestLogsOfADeadHost(t *testing.T) {
 	require.Contains(t, logged.String(), "logs of a dead host removed")
 }
 
-// Many Locals in one directory do not take each other's for abandoned.
+// Many Locals in one directory do not take each other's directories for
+// abandoned.
 func TestLogDirShared(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -141,7 +142,7 @@ func TestLogDirShared(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Others must not be able to put something into the logs' place.
+// Others must not be able to put something in the place of the logs.
 func TestLogDirOfOthers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the mode says nothing here")

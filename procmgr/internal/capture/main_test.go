@@ -14,19 +14,19 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
-// TestMain fails the run where goroutines, children or descriptors are left
-// behind by it.
+// TestMain fails the run if the tests leave goroutines, children or descriptors
+// behind.
 func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "procmgr/internal/capture")) }
 
-// newStream returns a stream of an owner of its own.
+// newStream returns a stream with an owner of its own.
 func newStream(opts capture.Options) *capture.Stream {
 	opts.Memory = new(atomic.Int64)
 	opts.Grown = func() {}
 	return capture.NewStream(&opts, 0)
 }
 
-// openLogs makes logs that the test closes, without bounds where the options
-// have none, and in a directory of the test's where they name none.
+// openLogs makes logs that the test closes. If the options have no bounds,
+// there are none. If they name no directory, the logs are in one of the test's.
 func openLogs(t testing.TB, opts capture.LogOptions) *capture.Logs {
 	t.Helper()
 	if opts.Dir == "" {

@@ -19,7 +19,7 @@ type piece struct {
 	text []byte
 }
 
-// A verdict is what a search comes to.
+// A verdict is the result of a search.
 type verdict struct {
 	matched    bool
 	line       string
@@ -27,8 +27,8 @@ type verdict struct {
 	unsearched int64
 }
 
-// untilMatches is the oracle: what is visible of a stream, matched line by line.
-// What stands on both sides of a gap is no line.
+// untilMatches is the oracle: it matches the visible text of a stream line by
+// line. The text on both sides of a gap is no line.
 func untilMatches(re *regexp.Regexp, from int64, pieces ...piece) (v verdict) {
 	end := from
 	for _, piece := range pieces {
@@ -51,8 +51,8 @@ func untilMatches(re *regexp.Regexp, from int64, pieces ...piece) (v verdict) {
 	return v
 }
 
-// checkUntil writes a stream in pieces, watches it from an offset on once some
-// of it has been written, and compares each answer with the oracle's.
+// checkUntil writes a stream in pieces. After some of them it watches the
+// stream from an offset on. It compares each answer with the oracle's.
 func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail int, from int64, before int) {
 	re, err := regexp.Compile(pattern)
 	if err != nil || pattern == "" || pattern == "." {
@@ -63,7 +63,7 @@ func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail in
 		return // too long, too many instructions, or one that can match nothing
 	}
 	s := newStream(capture.Options{Head: head, Tail: tail, Raw: true})
-	buf := headtail.New(head, tail) // fuzzed where it lives
+	buf := headtail.New(head, tail) // its own package fuzzes it
 	pieces := split(stream, cuts)
 	before = min(before, len(pieces))
 	written := 0
@@ -103,7 +103,8 @@ func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail in
 	require.Equal(t, want, got, "%q in %q and %q", pattern, kept.text, text.text)
 }
 
-// split cuts a stream into pieces of the given lengths, the last of the rest.
+// split cuts a stream into pieces of the given lengths. The last piece is the
+// rest.
 func split(stream, cuts []byte) (pieces [][]byte) {
 	for _, n := range cuts {
 		n := min(int(n), len(stream))
@@ -113,8 +114,8 @@ func split(stream, cuts []byte) (pieces [][]byte) {
 	return append(pieces, stream)
 }
 
-// FuzzUntil holds that a pattern is found in any split of a stream, and only
-// where a line that was visible at some moment matches it.
+// FuzzUntil checks that a pattern is found in any split of a stream, and only
+// if a line matches it that was visible at some moment.
 func FuzzUntil(f *testing.F) {
 	f.Add([]byte("listening on 80\r\n"), []byte{3, 9}, "on [0-9]+$", uint16(100), uint16(100), uint16(0), uint8(1))
 	f.Add([]byte("a\n\nb"), []byte{1, 1, 1}, "^$", uint16(0), uint16(2), uint16(1), uint8(9))
@@ -129,7 +130,8 @@ func FuzzUntil(f *testing.F) {
 	})
 }
 
-// Streams of a few letters, in which patterns of a few letters are found often.
+// The streams have few different letters, so patterns of few letters match
+// often.
 func TestUntilOfRandomStreams(t *testing.T) {
 	const letters = "ab\n\r\n\xc3\xa4\xe2\x82\xac"
 	patterns := []string{"^$", "^a", "b$", "aba?", "^a+$", "ä", "€$", `\r$`, "[^a]{3}", "(?i)AB", `^\xc3$`, "a.*€"}

@@ -71,7 +71,7 @@ func TestUntilRefuses(t *testing.T) {
 	}
 }
 
-// What was held back is not lost where much comes at once behind it.
+// Text that was held back is not lost if much comes at once after it.
 func TestHeldBackBeforeMuch(t *testing.T) {
 	much := strings.Repeat("x", 5000)
 	tests := []struct{ name, held, then, want string }{

@@ -22,8 +22,8 @@ import (
 )
 
 // cgroupDir returns a delegated directory of a cgroup v2 file system. If none
-// is mounted, as on a machine with cgroup v1 alone, the test mounts one. A test
-// is skipped if its user may do neither.
+// is mounted, as on a machine with only cgroup v1, the test mounts one. If its
+// user may do neither, the test is skipped.
 func cgroupDir(t testing.TB) string {
 	t.Helper()
 	root := ""
@@ -46,7 +46,7 @@ func cgroupDir(t testing.TB) string {
 	return dir
 }
 
-// In a cgroup nothing gets away: not by a session of its own, not by wiping its
+// Nothing escapes from a cgroup: not by a session of its own, not by wiping its
 // environment, not by letting go of the pipe, not by forking while it dies.
 func TestCgroup(t *testing.T) {
 	testenv.Programs(t, "bash", "setsid", "awk")
@@ -93,8 +93,8 @@ func TestCgroup(t *testing.T) {
 		require.Equal(t, "moved\n", c.output())
 		c.kill(t)
 	})
-	// The environment is wiped, and the cookie with it: a cgroup does not need
-	// it.
+	// The environment is wiped, and the cookie with it. A cgroup does not need
+	// the cookie.
 	t.Run("another user", func(t *testing.T) {
 		asNobody := []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--reset-env", "--", "sh", "-c"}
 		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -110,8 +110,8 @@ func TestCgroup(t *testing.T) {
 	require.ErrorIs(t, err, sentinel.ErrInvalid)
 }
 
-// What a killed host left behind, the next one ends; what a living one runs, it
-// leaves alone.
+// A System ends the processes that a killed host left behind. It leaves alone
+// the processes of a living host.
 func TestCgroupOrphans(t *testing.T) {
 	dir := cgroupDir(t)
 	theirs := begin(t, open(t, osproc.Config{Cgroup: dir}), "echo ready; exec sleep 1000")

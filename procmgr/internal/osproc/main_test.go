@@ -17,11 +17,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// TestMain fails the run where goroutines, children or descriptors are left
-// behind by it.
+// TestMain fails the run if the tests leave goroutines, children or descriptors
+// behind.
 func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "procmgr/internal/osproc")) }
 
-// long is a wait that a test reaches only where something is wrong.
+// long is a wait that a test reaches only if something is wrong.
 const long = 30 * time.Second
 
 // open returns a System that the test closes.
@@ -36,16 +36,16 @@ func open(t testing.TB, c osproc.Config) *osproc.System {
 	return s
 }
 
-// A command is a tree that a test follows, and the Sink of it.
+// A command is a tree that a test follows, and its Sink.
 type command struct {
 	*osproc.Tree
 	system   *osproc.System
-	dir      string           // where it runs
-	detached chan osproc.Exit // gets one where the leader has left something
-	gone     chan struct{}    // closed once nothing is left
-	end      osproc.Exit      // set before
+	dir      string           // the directory in which it runs
+	detached chan osproc.Exit // gets an Exit if the leader has left something
+	gone     chan struct{}    // closed when nothing is left
+	end      osproc.Exit      // set before gone is closed
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	text  []byte
 	ended bool
 }
@@ -62,14 +62,14 @@ func (c *command) End() {
 	c.ended = true
 }
 
-// output is what it has printed until now.
+// output returns the text that the tree has printed until now.
 func (c *command) output() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return string(c.text)
 }
 
-// start begins to follow a command, which the test ends.
+// start starts a command and follows it. The test ends it.
 func start(t testing.TB, s *osproc.System, argv ...string) *command {
 	t.Helper()
 	c := &command{system: s, dir: t.TempDir(), detached: make(chan osproc.Exit, 1), gone: make(chan struct{})}
@@ -85,7 +85,7 @@ func start(t testing.TB, s *osproc.System, argv ...string) *command {
 	return c
 }
 
-// begin starts a script that has printed "ready" by the time this returns.
+// begin starts a script and returns when the script has printed "ready".
 func begin(t testing.TB, s *osproc.System, script string) *command {
 	t.Helper()
 	c := start(t, s, "sh", "-c", script)
@@ -93,7 +93,7 @@ func begin(t testing.TB, s *osproc.System, script string) *command {
 	return c
 }
 
-// left waits until the leader has exited and left something.
+// left waits until the leader has exited and has left something.
 func (c *command) left(t testing.TB) osproc.Exit {
 	t.Helper()
 	select {
@@ -142,7 +142,7 @@ func (c *command) kill(t testing.TB) osproc.Exit {
 	}
 }
 
-// number is a line with a process's number.
+// number matches a line with the number of a process.
 var number = regexp.MustCompile(`(?m)^\d+$`)
 
 // alive reports whether a process lives; a zombie does not.

@@ -20,14 +20,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// self is a shell whose commands TestPlayed carries out.
+// self is a shell whose commands TestPlayed runs.
 func self(t testing.TB) []string {
 	file, err := os.Executable()
 	require.NoError(t, err)
 	return []string{file, "-test.run=^TestPlayed$"}
 }
 
-// played runs a command, text, of that shell to its end.
+// played runs text as a command of that shell, to its end.
 func played(t testing.TB, s *osproc.System, text string) *command {
 	t.Helper()
 	c := start(t, s, append(self(t), text)...)
@@ -55,7 +55,7 @@ func TestPlayed(*testing.T) {
 	case "sleep":
 		fmt.Print("ready")
 		time.Sleep(time.Hour)
-	default: // whatever it is, byte by byte
+	default: // any other command, byte by byte
 		fmt.Print(hex.EncodeToString([]byte(flag.Arg(0))))
 	}
 	os.Exit(0)
@@ -73,7 +73,7 @@ func TestPlayedExits(t *testing.T) {
 	}
 }
 
-// A program gets its command as it was given.
+// A program gets its command unchanged.
 func TestQuoting(t *testing.T) {
 	s := open(t, osproc.Config{})
 	for _, command := range []string{
@@ -86,7 +86,7 @@ func TestQuoting(t *testing.T) {
 	}
 }
 
-// cmd takes its command apart by rules of its own.
+// cmd has rules of its own for its command.
 func TestShellCmd(t *testing.T) {
 	c := start(t, open(t, osproc.Config{}), "cmd", "/d", "/s", "/c", `echo "a b" "c"&exit 3`)
 	require.Equal(t, 3, *c.wait(t).Code())
@@ -108,7 +108,7 @@ func TestShellIsFound(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), program, 0o700))
 	}
-	c := start(t, s, "sh", "-c", "true") // that it takes no -c is another matter
+	c := start(t, s, "sh", "-c", "true") // it takes no -c, but that is another matter
 	c.wait(t)
 	require.Contains(t, c.output(), "flag provided but not defined: -c", "the sh that comes with git")
 }
@@ -126,7 +126,7 @@ func TestLongestCommandLine(t *testing.T) {
 	}
 }
 
-// Nothing is inherited but the three streams.
+// A child inherits nothing but the three streams.
 func TestInheritsNothingElse(t *testing.T) {
 	var r, w windows.Handle
 	require.NoError(t, windows.CreatePipe(&r, &w, nil, 0))
@@ -154,7 +154,7 @@ func TestHandlesAreClosed(t *testing.T) {
 		require.NotZero(t, ok, err)
 		return int(n)
 	}
-	count() // threads of Go's own come first
+	count() // the threads of Go itself come first
 	before := count()
 	count()
 	require.Less(t, count(), before+15, "20 commands")

@@ -16,11 +16,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// untilOut has a script wait until there is a file.
+// untilOut makes a script wait until there is a file.
 const untilOut = "while [ ! -e out ]; do sleep 0.01; done"
 
-// What has left its session and let go of the pipe is not waited for; a search
-// finds it, and a signal reaches it.
+// Follow does not wait for a member that has left its session and let go of the
+// pipe. A search finds it, and a signal reaches it.
 func TestSearch(t *testing.T) {
 	systems(t, func(t *testing.T, s *osproc.System) {
 		stays := start(t, s, "sh", "-c", "exit 4")
@@ -48,8 +48,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// Whoever asks for the end hears of it once what has left the session is gone
-// too.
+// A caller that asks for the end hears of it when the members that left the
+// session have gone too.
 func TestWantedEndIsWhole(t *testing.T) {
 	systems(t, func(t *testing.T, s *osproc.System) {
 		c := begin(t, s, "setsid sleep 1000 >/dev/null 2>&1 & echo $!; echo ready; exec sleep 1000")
@@ -66,7 +66,7 @@ func TestWantedEndIsWhole(t *testing.T) {
 	})
 }
 
-// Whoever follows an abandoned tree is let go, and the tree lives on.
+// Follow returns when the tree is abandoned, and the tree lives on.
 func TestAbandon(t *testing.T) {
 	systems(t, func(t *testing.T, s *osproc.System) {
 		c := begin(t, s, "echo ready; exec sleep 1000")
@@ -95,8 +95,8 @@ func TestSignalMany(t *testing.T) {
 	require.Equal(t, []int{b.PID()}, live[b.Tree])
 }
 
-// The exit code of a leader that something else in the program has reaped is
-// lost, and nothing hangs.
+// If another part of the program has reaped a leader, its exit code is lost,
+// and nothing hangs.
 func TestLost(t *testing.T) {
 	s := open(t, osproc.Config{})
 	for range 20 {
@@ -122,11 +122,11 @@ func adopt(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) })
 }
 
-// Zombies are no members: where orphans are nobody's to reap, as under a PID 1
-// that does not, a process still ends.
+// Zombies are no members. If nobody reaps orphans, as under a PID 1 that does
+// not, a tree still ends.
 func TestZombiesAreNoMembers(t *testing.T) {
 	adopt(t)
-	s := open(t, osproc.Config{NoPidfd: true}) // so that it does not reap them either
+	s := open(t, osproc.Config{NoPidfd: true}) // so that the System does not reap them either
 	c := start(t, s, "sh", "-c", "sleep 0.2 >/dev/null & echo $!")
 	c.left(t)
 	orphan := strings.TrimSpace(c.output())
@@ -137,8 +137,8 @@ func TestZombiesAreNoMembers(t *testing.T) {
 	reap(t, orphan)
 }
 
-// Where this program is PID 1 or a subreaper, what it adopts from a command is
-// reaped, and nobody else's child is.
+// If this program is PID 1 or a subreaper, it reaps the processes that it
+// adopts from a command, and nobody else's child.
 func TestAdoptedOrphansAreReaped(t *testing.T) {
 	adopt(t)
 	stranger := exec.Command("true")
@@ -166,7 +166,7 @@ func TestAdoptedOrphansAreReaped(t *testing.T) {
 	require.NoError(t, stranger.Wait(), "its exit is there for the one who started it")
 }
 
-// reap takes the exit of a child that this program has adopted.
+// reap reaps a child that this program has adopted.
 func reap(t *testing.T, pid string) {
 	t.Helper()
 	n, err := strconv.Atoi(pid)
@@ -175,8 +175,7 @@ func reap(t *testing.T, pid string) {
 	require.NoError(t, err)
 }
 
-// What was known as a member is ended, though it leaves session and cookie
-// later.
+// A member that was known is ended, even if it leaves session and cookie later.
 func TestKillReachesWhoLeavesLater(t *testing.T) {
 	s := open(t, osproc.Config{})
 	gone := filepath.Join(t.TempDir(), "gone")
@@ -186,7 +185,8 @@ func TestKillReachesWhoLeavesLater(t *testing.T) {
 	c.kill(t)
 }
 
-// What ends with its shell, or a moment after it, was not left behind.
+// A process that ends with its shell, or a moment after it, was not left
+// behind.
 func TestNotDetachedForAMoment(t *testing.T) {
 	s := open(t, osproc.Config{})
 	for _, script := range []string{"exec > >(cat); echo x", "(sleep .005; echo late) & echo now", "true & true", "nosuch & true"} {

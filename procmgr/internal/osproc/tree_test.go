@@ -11,7 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// systems are the ways in which commands are run here.
+// systems are the ways in which commands run on this platform.
 func systems(t *testing.T, f func(t *testing.T, s *osproc.System)) {
 	t.Run("pidfd", func(t *testing.T) { f(t, open(t, osproc.Config{})) })
 	t.Run("no pidfd", func(t *testing.T) { f(t, open(t, osproc.Config{NoPidfd: true})) })
@@ -52,7 +52,8 @@ func TestExit(t *testing.T) {
 	})
 }
 
-// What the leader leaves is told of at its exit, and followed to its end.
+// At the leader's exit, Follow tells of the members that it leaves, and follows
+// them to their end.
 func TestLeft(t *testing.T) {
 	needs(t, "FIFOs")
 	systems(t, func(t *testing.T, s *osproc.System) {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 )
 
-// What stands in the place of an abandoned directory holds nobody up, and stays.
+// A file in the place of an abandoned directory makes nobody wait, and stays.
 func TestAbandonedFIFO(t *testing.T) {
 	parent := t.TempDir()
 	fifo := filepath.Join(parent, "own-fifo")

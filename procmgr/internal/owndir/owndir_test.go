@@ -23,8 +23,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// What a program has is nobody else's; what it has left, once it has died, is
-// the next one's to clean.
+// The directory of a living program belongs to it alone. When it has died, the
+// next program may clean that directory.
 func TestAbandoned(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing tells an abandoned directory here")
