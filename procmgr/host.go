@@ -14,8 +14,8 @@ import (
 var _ Host = (*Local)(nil)
 
 // NewLocal returns a Local. If opts is nil, all options have their defaults.
-// NewLocal fails if the system cannot run a Local at all, or if it cannot do
-// what an option asks.
+// NewLocal fails if the system cannot run a Local at all, or if an option
+// cannot be honoured.
 func NewLocal(opts *Options) (*Local, error) {
 	l := &Local{
 		opts:  opts.withDefaults(),

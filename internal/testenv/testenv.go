@@ -3,9 +3,9 @@
 // says why.
 //
 // A test that is always skipped tests nothing, and nobody notices. So the
-// environment variable TOOLPROC_NEEDS names what a machine is meant to have,
-// separated by spaces, as in "root cgroup bwrap"; "all" means everything. If a
-// test lacks one of these, it fails. CI sets it.
+// environment variable TOOLPROC_NEEDS names the things that a machine is meant
+// to have, separated by spaces, as in "root cgroup bwrap"; "all" means
+// everything. If a test lacks one of these, it fails. CI sets it.
 package testenv
 
 import (
@@ -17,11 +17,13 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that names what must not be lacking.
+// Variable is the environment variable that names the things that must not be
+// lacking.
 const Variable = "TOOLPROC_NEEDS"
 
-// Lacks ends a test because the machine lacks what it needs. The format and its
-// arguments say why. The test is skipped, or fails if Variable names the need.
+// Lacks ends a test because the machine lacks something that it needs. The
+// format and its arguments say why. The test is skipped, or fails if Variable
+// names the need.
 func Lacks(t testing.TB, need, format string, args ...any) {
 	t.Helper()
 	reason := fmt.Sprintf(format, args...)
@@ -37,7 +39,7 @@ func wanted(need, list string) bool {
 	return slices.Contains(all, need) || slices.Contains(all, "all")
 }
 
-// Root ends a test that does what only root may, unless root runs it.
+// Root ends a test that needs the rights of root, unless root runs it.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Getuid() != 0 {

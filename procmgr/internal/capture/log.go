@@ -24,7 +24,7 @@ const (
 	keptPrefix = "toolproc-kept-"
 )
 
-// LogOptions says where logs are, and how much room they may take.
+// LogOptions has the directory of the logs, and how much room they may take.
 type LogOptions struct {
 	Dir  string
 	Keep bool // leave the files where they are

@@ -1,5 +1,5 @@
-// Package leftover is for tests only: it tells what a program's tests have left
-// behind.
+// Package leftover is for tests only. It finds the goroutines, children and
+// descriptors that a program's tests have left behind.
 package leftover
 
 import (

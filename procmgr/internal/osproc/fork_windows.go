@@ -127,8 +127,7 @@ func utf16Append(to []uint16, s string) []uint16 {
 	return to
 }
 
-// forkError turns the error of a failed start into one that says what it means.
-// Nothing runs after it.
+// forkError explains the error of a failed start. After it nothing runs.
 func forkError(err error, shell string) error {
 	switch {
 	case errors.Is(err, windows.ERROR_TOO_MANY_OPEN_FILES), errors.Is(err, windows.ERROR_NO_SYSTEM_RESOURCES),

@@ -11,8 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// forkError turns the error of a failed start into one that says what it means.
-// Nothing runs after it.
+// forkError explains the error of a failed start. After it nothing runs.
 func forkError(err error, shell string) error {
 	switch {
 	case errors.Is(err, unix.E2BIG):

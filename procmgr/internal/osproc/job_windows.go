@@ -31,7 +31,7 @@ func newJob() (job, error) {
 }
 
 // set sets one kind of information of the job. The memory to which info points
-// stays where it is until set returns. A plain number would not see to that.
+// does not move before set returns. A plain number would not see to that.
 //
 //go:uintptrescapes
 func (j job) set(class uint32, info, size uintptr) error {
@@ -61,8 +61,8 @@ func (j job) populated() bool {
 	return j.query(windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)) == nil && a.active > 0
 }
 
-// usage returns what all processes of the job have used. It asks for the times
-// of the leader as well: not every system adds them up.
+// usage returns the resources that all processes of the job have used. It asks
+// for the times of the leader as well: not every system adds them up.
 func (j job) usage(shell windows.Handle) *Usage {
 	var created, exited, kernel, user windows.Filetime
 	if windows.GetProcessTimes(shell, &created, &exited, &kernel, &user) != nil {

@@ -49,7 +49,7 @@ func whenReadable(file *os.File, conn syscall.RawConn, f func(fd uintptr) (more 
 	}
 }
 
-// A reader has what a read from a pipe needs.
+// A reader has the memory and the event that a read from a pipe needs.
 type reader struct{ io windows.Overlapped }
 
 func newReader() (reader, error) {
