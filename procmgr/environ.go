@@ -11,7 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// These variables a child gets besides those that the policy lets through.
+// A child gets these variables besides those that the policy lets through.
 const (
 	envMarker  = "TOOLPROC"
 	envProcess = "TOOLPROC_PROCESS_ID"

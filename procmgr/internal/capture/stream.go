@@ -245,8 +245,9 @@ func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 }
 
 // join feeds the text that the window has from an offset on, and then the text
-// that comes. It reports false if the window has dropped some of that text,
-// unless the log has ended and cannot supply it.
+// that comes. If the window has dropped some of that text, it reports false and
+// feeds nothing, unless ended is set: then the log has no more, or is not
+// needed.
 func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
