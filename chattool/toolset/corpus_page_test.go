@@ -79,10 +79,10 @@ func tables(all []measurement) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\nOf %d recordings in which something is looked for, all of it is visible in\n\n", asked)
+	fmt.Fprintf(&b, "\n%d recordings have wanted lines. All of these lines are visible in\n\n", asked)
 	fmt.Fprintf(&b, "| | recordings |\n|---|---|\n| head and tail of the raw bytes | %d |\n| the result | %d |\n", headTail, result)
-	fmt.Fprintf(&b, "| the result and one generic grep | %d |\n| the result and one grep for what is missing | %d |\n\n", generic, own)
-	fmt.Fprintf(&b, "All %d together printed %s bytes, some %s tokens; in the results there are %s bytes, some %s tokens.\n\n",
+	fmt.Fprintf(&b, "| the result and one generic grep | %d |\n| the result and one grep for the missing lines | %d |\n\n", generic, own)
+	fmt.Fprintf(&b, "All %d recordings together printed %s bytes, some %s tokens. Their results have %s bytes, some %s tokens.\n\n",
 		len(all), number(printed), number(printed/4), number(given), number(given/4))
 
 	b.WriteString("| recording | printed | plain text | head and tail | result | in JSON | generic grep | own grep |\n")
