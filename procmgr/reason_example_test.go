@@ -4,18 +4,23 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 func ExampleReason() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	manager, err := procmgr.NewLocal(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer manager.Close() // ends what still runs
 
-	_, err = manager.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: " "})
+	_, err = manager.Start(ctx, procmgr.StartRequest{ID: "x", Command: " "})
 	fmt.Println(err)
 	fmt.Println(procmgr.Reason(err))
 	// Output:
