@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -46,9 +47,8 @@ func TestExecuteDeadline(t *testing.T) {
 		{name: "background", arguments: `{"command":"x","run_in_background":true}`, startOut: only, startErr: context.DeadlineExceeded, out: running("p1", "so far"),
 			success: true, id: "p1", want: "Runs in the background as process p1"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithDeadline(context.WithValue(t.Context(), chatKey{}, "chat"), time.Now().Add(20*time.Millisecond))
+		t.Run(tt.name, inFakeTime(func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), chatKey{}, "chat"), soon)
 			defer cancel()
 			m := &fake{
 				start: func(ctx context.Context, _ procmgr.StartRequest) (procmgr.Output, error) {
@@ -74,14 +74,25 @@ func TestExecuteDeadline(t *testing.T) {
 			require.Contains(t, res.Content, tt.want)
 			id, _ := got["background_process_id"].(string)
 			require.Equal(t, tt.id, id)
-		})
+		}))
+	}
+}
+
+// soon is a deadline that passes during a call.
+const soon = 20 * time.Millisecond
+
+// inFakeTime makes a test one in which a deadline passes once all wait for it,
+// however busy the machine is.
+func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, test)
 	}
 }
 
 // A deadline is a stop where its cause says so, and a cancel always is.
 func TestErrStop(t *testing.T) {
 	t.Parallel()
-	soon := 20 * time.Millisecond
 	for _, tt := range []struct {
 		name    string
 		context func(context.Context) (context.Context, context.CancelFunc)
@@ -112,8 +123,7 @@ func TestErrStop(t *testing.T) {
 			return ctx, func() { cancel(nil) }
 		}, true, "was canceled"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(tt.name, inFakeTime(func(t *testing.T) {
 			ctx, cancel := tt.context(t.Context())
 			defer cancel()
 			m := &fake{start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -129,6 +139,33 @@ func TestErrStop(t *testing.T) {
 			_, got := callContext(ctx, t, m, fixed(), "execute", `{"command":"x","timeout":"1h"}`)
 			require.Equal(t, tt.stops, len(m.signals) > 0)
 			require.Contains(t, got["error"], tt.why)
-		})
+		}))
+	}
+}
+
+// A wait that a deadline cuts says how to go on.
+func TestProcessOutputDeadline(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]bool{"with its last words": false, "with an error": true} {
+		t.Run(name, inFakeTime(func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			defer cancel()
+			m := &fake{output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+				if req.Wait > 0 {
+					<-ctx.Done()
+				}
+				if req.Wait > 0 && fails {
+					return procmgr.Output{}, ctx.Err()
+				}
+				return running(id, "so far"), nil
+			}}
+			res, got := callContext(ctx, t, m, nil, "process_output", `{"process_id":"p1","wait_timeout":"1h"}`)
+			require.False(t, res.IsError)
+			require.Equal(t, "the call ran out of time; process p1 was left alone", got["error"])
+			require.Equal(t, "so far", got["output"])
+			require.Equal(t, "p1", got["background_process_id"])
+			require.Equal(t, `Use process_output {"process_id":"p1","since":6} to wait on.`, got["note"])
+			require.Empty(t, m.signals)
+		}))
 	}
 }

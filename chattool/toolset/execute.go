@@ -156,6 +156,9 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result 
 		rep := r.set.describe(out)
 		rep.Success = false
 		rep.Error = "the command was started, but its output could not be read: " + words(err)
+		if out.Process.State == "" { // no more is known than its ID
+			rep.Error = "the command may have been started, and its output could not be read: " + words(err)
+		}
 		rep.BackgroundProcessID = r.req.ID
 		rep.add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.set.names.output, r.req.ID)
 		return Result{IsError: true, Content: encode(rep), Output: &out}

@@ -31,7 +31,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	}
 	switch {
 	case err == nil && ctx.Err() != nil && alive(out.Process) && !out.Matched:
-		return s.canceled(ctx, "process "+id+" was left alone", &out, "")
+		return s.leftAlone(ctx, out, req.From)
 	case err == nil:
 	case errors.Is(err, procmgr.ErrNotFound):
 		return s.notFound(id, err)
@@ -41,7 +41,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return denied("read", err)
 	case ctx.Err() != nil:
 		if out, err := s.snapshotFrom(ctx, m, id, req.From); err == nil {
-			return s.canceled(ctx, "process "+id+" was left alone", &out, "")
+			return s.leftAlone(ctx, out, req.From)
 		}
 		return s.canceled(ctx, "process "+id+" was left alone", nil, id)
 	default:
@@ -69,6 +69,19 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	}
 	rep.searched(out, req.Until, wait)
 	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
+	return rep.result(&out)
+}
+
+// leftAlone is the result of a wait that the end of the call's context has cut.
+func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) Result {
+	id := out.Process.ID
+	rep := s.describeFrom(out, from)
+	rep.Success = false
+	rep.Error = endOf(ctx) + "; process " + id + " was left alone"
+	rep.NextOffset = &out.Next
+	if alive(out.Process) && !stopped(ctx) {
+		rep.add(`Use %s {"process_id":%q,"since":%d} to wait on.`, s.names.output, id, out.Next)
+	}
 	return rep.result(&out)
 }
 

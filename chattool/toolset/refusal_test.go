@@ -146,7 +146,7 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 		{"name that does not exist", "http://build.example", prochttp.ClientOptions{Transport: nameless}, "no such host"},
 		{"plain HTTP to TLS", "http://" + tlsURL.Host, prochttp.ClientOptions{}, "is the URL right?"},
 		{"TLS to plain HTTP", "https://" + plainURL.Host, prochttp.ClientOptions{}, "the server cannot be reached"},
-		{"socket that is not there", "unix://" + t.TempDir() + "/socket", prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "the server cannot be reached"},
+		{"socket that is not there", "unix:///no/such/directory/socket", prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "the server cannot be reached"},
 		{"another kind of server", elsewhere.URL, prochttp.ClientOptions{}, "no toolproc server"},
 		{"server that is about to end", closing.URL, prochttp.ClientOptions{Retry: 50 * time.Millisecond}, "shutting down"},
 	} {
@@ -184,17 +184,17 @@ func TestStopBeforeAnythingWasSent(t *testing.T) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(100*time.Millisecond, cancel)
 			return ctx, cancel
-		}, "the call was canceled; the command was not started"},
+		}, "^the call was canceled; (the command was not|nothing was) started$"},
 		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 100*time.Millisecond)
-		}, "the call ran out of time; nothing was started"},
+		}, "^the call ran out of time; nothing was started$"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := tt.context(t.Context())
 			defer cancel()
 			got := contents(t, set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)}))
-			require.Equal(t, tt.want, got["error"])
+			require.Regexp(t, tt.want, got["error"])
 			require.NotContains(t, got, "background_process_id")
 		})
 	}

@@ -186,17 +186,21 @@ func refuse(format string, args ...any) Result {
 // became of the process; out is its last snapshot, or nil; id is for a process
 // that may live though nobody could read it.
 func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) Result {
-	why := "the call was canceled"
-	if !stopped(ctx) {
-		why = "the call ran out of time"
-	}
 	r := report{BackgroundProcessID: id}
 	if out != nil {
 		r = s.describe(*out)
 	}
 	r.Success = false
-	r.Error = why + "; " + did
+	r.Error = endOf(ctx) + "; " + did
 	return r.result(out)
+}
+
+// endOf says how a context has ended.
+func endOf(ctx context.Context) string {
+	if stopped(ctx) {
+		return "the call was canceled"
+	}
+	return "the call ran out of time"
 }
 
 // panicked is the result of a call that panicked. started is the process that

@@ -77,10 +77,11 @@ const atEnd = math.MaxInt64
 // cancel settles a command whose caller has asked for a stop. out and err are
 // what Start returned.
 func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result {
+	begun := err == nil || mayHaveBegun(out, err)
 	if r.req.Background {
-		return r.leave(ctx, out)
+		return r.leave(ctx, out, begun)
 	}
-	begun, limit := err == nil || mayHaveBegun(out, err), signalLimit
+	limit := signalLimit
 	if !begun {
 		limit = stopGrace // it spends the ID, and most likely nothing has it
 	}
@@ -160,16 +161,19 @@ func (r *run) kill(ctx context.Context, out procmgr.Output, err error) Result {
 	return r.set.canceled(ctx, did, nil, r.req.ID)
 }
 
-// leave reports on a background command whose caller is gone.
-func (r *run) leave(ctx context.Context, out procmgr.Output) Result {
+// leave reports on a background command whose caller is gone. begun says that
+// it may have begun.
+func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) Result {
 	id := r.req.ID
 	found, err := r.set.snapshot(ctx, r.m, id)
 	if err == nil {
 		out = found
 	}
 	switch {
-	case out.Process.ID != "":
+	case out.Process.State != "":
 		return r.set.canceled(ctx, "the command was started in the background, as process "+id+", and left alone", &out, "")
+	case !begun:
+		return r.set.canceled(ctx, "the command was not started", nil, "")
 	case errors.Is(err, procmgr.ErrNotFound) && !errors.Is(err, procmgr.ErrUnknown):
 		return r.set.canceled(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, nil, id)
 	}

@@ -23,6 +23,7 @@ func TestExecuteCanceled(t *testing.T) {
 			return procmgr.Output{}, err
 		}
 	}
+	only := procmgr.Output{Process: procmgr.Process{ID: "p1"}} // all that is known of a start whose answer was lost
 	// A process that goes on until it is killed, or has gone on when asked.
 	stubborn := func(f *fake) output {
 		return func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
@@ -67,7 +68,7 @@ func TestExecuteCanceled(t *testing.T) {
 			signals: []procmgr.Signal{"terminate", "kill"}, id: "p1", want: "could not be stopped"},
 		{name: "start was refused on the way", startErr: context.Canceled, signalErr: errors.New("no route"),
 			signals: []procmgr.Signal{"terminate"}, want: "the command was not started"},
-		{name: "manager gone", startOut: procmgr.Output{Process: procmgr.Process{ID: "p1"}}, startErr: context.Canceled, signalErr: errors.New("no route"), output: fails(errors.New("no")),
+		{name: "manager gone", startOut: only, startErr: context.Canceled, signalErr: errors.New("no route"), output: fails(errors.New("no")),
 			signals: []procmgr.Signal{"terminate", "kill"}, id: "p1", want: "may still run, as process p1: no route"},
 		{name: "manager gone after the start", startOut: running("p1", "early"), startErr: context.Canceled, signalErr: errors.New("no route"), output: fails(errors.New("no")),
 			signals: []procmgr.Signal{"terminate", "kill"}, id: "p1", want: "early"},
@@ -77,9 +78,11 @@ func TestExecuteCanceled(t *testing.T) {
 			id: "p1", want: "in the background, as process p1, and left alone"},
 		{name: "background and unreadable", arguments: `{"command":"x &"}`, startOut: running("p1", "x"), startErr: context.Canceled, output: fails(errors.New("no")),
 			id: "p1", want: "in the background, as process p1, and left alone"},
-		{name: "background that was not seen", arguments: `{"command":"x &"}`, startErr: context.Canceled, output: fails(procmgr.ErrNotFound),
+		{name: "background that was refused on the way", arguments: `{"command":"x &"}`, startErr: context.Canceled, output: fails(errors.New("no")),
+			want: "the command was not started"},
+		{name: "background that was not seen", arguments: `{"command":"x &"}`, startOut: only, startErr: context.Canceled, output: fails(procmgr.ErrNotFound),
 			id: "p1", want: "was not seen to start"},
-		{name: "background and nothing known", arguments: `{"command":"x &"}`, startErr: context.Canceled, output: fails(errors.New("no")),
+		{name: "background and nothing known", arguments: `{"command":"x &"}`, startOut: only, startErr: context.Canceled, output: fails(errors.New("no")),
 			id: "p1", want: "may have started"},
 		{name: "refused", startErr: procmgr.ErrLimit, want: "nothing was started"},
 	} {
