@@ -101,7 +101,7 @@ func TestLostSlices(t *testing.T) {
 func TestBeyondTheEndInSlices(t *testing.T) {
 	local := newLocal(t, nil)
 	c, p := sliced(t, local)
-	id := begin(t, local, "echo ready; while sleep 0.1; do echo tick; done").Process.ID
+	id := begin(t, local, "echo ready; while sleep 0.02; do echo tick; done").Process.ID
 	for _, req := range []procmgr.OutputRequest{
 		{From: 1 << 40, Wait: time.Second},
 		{From: 1 << 40, Wait: time.Second, Until: "never"},
