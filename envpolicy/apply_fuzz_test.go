@@ -45,9 +45,9 @@ func FuzzApply(f *testing.F) {
 		}
 		switch {
 		case flags&core != 0:
-			p.Inherit = envpolicy.Core
+			p.Inherit = envpolicy.InheritCore
 		case flags&none != 0:
-			p.Inherit = envpolicy.None
+			p.Inherit = envpolicy.InheritNone
 		}
 		asked := map[string]string{}
 		for _, entry := range lines(request) {
@@ -121,7 +121,7 @@ func FuzzApply(f *testing.F) {
 				require.Equal(t, "toolproc.withheld", got[fold(goos, "GIT_CONFIG_KEY_"+number[1])], "%q", name)
 			}
 		}
-		if p.Inherit == envpolicy.All && p.IncludeOnly == nil && !strings.Contains(strings.ToUpper(request+unset), "GIT_CONFIG_") {
+		if p.Inherit == envpolicy.InheritAll && p.IncludeOnly == nil && !strings.Contains(strings.ToUpper(request+unset), "GIT_CONFIG_") {
 			if n := pairsOfGit(goos, inherited); pairsOfGit(goos, got) >= 0 {
 				require.Equal(t, n, pairsOfGit(goos, got), "%q", got)
 			}

@@ -78,7 +78,7 @@ func BenchmarkApply(b *testing.B) {
 		policy envpolicy.Policy
 	}{
 		{"default", "linux", envpolicy.Policy{}},
-		{"core", "linux", envpolicy.Policy{Inherit: envpolicy.Core}},
+		{"core", "linux", envpolicy.Policy{Inherit: envpolicy.InheritCore}},
 		{"patterns", "linux", envpolicy.Policy{
 			Allow:   []string{"OPENAI_*", "GITHUB_TOKEN"},
 			Exclude: []string{"XDG_*", "GNOME_*", "*_SESSION_*"},

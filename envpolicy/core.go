@@ -98,7 +98,7 @@ func coreNames(goos string) []string {
 	return coreUnix
 }
 
-// CoreNames returns the patterns of the names that [Core] inherits on a
+// CoreNames returns the patterns of the names that [InheritCore] inherits on a
 // platform, given as a value of [runtime.GOOS]. Programs need these variables
 // to run at all, to find the user's files, and to reach the network through the
 // proxy of the host and with its certificates. Windows has names of its own,

@@ -18,7 +18,7 @@ import (
 // nobody changes the slices and maps of the Policy.
 type Policy struct {
 	// Inherit is how much of the host's environment to begin with. The zero
-	// value is All.
+	// value is [InheritAll].
 	Inherit Inherit
 
 	// KeepSecrets keeps inherited variables that look like secrets, by their
@@ -51,23 +51,23 @@ type Policy struct {
 }
 
 // Inherit is how much of the host's environment a [Policy] begins with. A value
-// other than All and Core inherits nothing.
+// other than [InheritAll] and [InheritCore] inherits nothing.
 type Inherit int
 
 const (
-	All  Inherit = iota // the whole environment
-	Core                // the variables of CoreNames
-	None                // nothing
+	InheritAll  Inherit = iota // the whole environment
+	InheritCore                // the variables of CoreNames
+	InheritNone                // nothing
 )
 
 // String returns "all", "core" or "none".
 func (i Inherit) String() string {
 	switch i {
-	case All:
+	case InheritAll:
 		return "all"
-	case Core:
+	case InheritCore:
 		return "core"
-	case None:
+	case InheritNone:
 		return "none"
 	}
 	return fmt.Sprintf("Inherit(%d)", int(i))
@@ -141,8 +141,8 @@ func (p *Policy) apply(goos string, base []string, request map[string]string) ([
 // judge decides the fate of an inherited variable.
 func (p *Policy) judge(core []string, name, value string) fate {
 	switch p.Inherit {
-	case All:
-	case Core:
+	case InheritAll:
+	case InheritCore:
 		if !matchAny(core, name) {
 			return dropped
 		}

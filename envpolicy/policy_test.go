@@ -66,14 +66,14 @@ func TestApply(t *testing.T) {
 			withheld: []string{"FOO_22", "GITLAB_TOKEN"},
 		},
 		{
-			name:   "Allow widens neither Core",
-			policy: envpolicy.Policy{Interactive: true, Inherit: envpolicy.Core, Allow: []string{"*"}},
+			name:   "Allow widens neither InheritCore",
+			policy: envpolicy.Policy{Interactive: true, Inherit: envpolicy.InheritCore, Allow: []string{"*"}},
 			base:   []string{"PATH=/bin", "GH_TOKEN=x", "FOO=1", "LC_ALL=C", "http_proxy=http://u:p@h:1"},
 			want:   []string{"PATH=/bin", "LC_ALL=C", "http_proxy=http://u:p@h:1"},
 		},
 		{
-			name:   "nor None",
-			policy: envpolicy.Policy{Interactive: true, Inherit: envpolicy.None, Allow: []string{"*"}},
+			name:   "nor InheritNone",
+			policy: envpolicy.Policy{Interactive: true, Inherit: envpolicy.InheritNone, Allow: []string{"*"}},
 			base:   []string{"PATH=/bin", "GH_TOKEN=x"},
 			want:   []string{},
 		},
@@ -105,7 +105,7 @@ func TestApply(t *testing.T) {
 		{
 			name: "Core, and what the host and the request set",
 			policy: envpolicy.Policy{
-				Interactive: true, Inherit: envpolicy.Core, Set: vars{"FOO": "set", "HOME": "/elsewhere"},
+				Interactive: true, Inherit: envpolicy.InheritCore, Set: vars{"FOO": "set", "HOME": "/elsewhere"},
 			},
 			base:       []string{"FOO=1", "HOME=/h"},
 			request:    vars{"BAR": "request"},
@@ -159,7 +159,7 @@ func TestApply(t *testing.T) {
 		},
 		{
 			name:       "non-interactive variables come before Set, Unset and the request",
-			policy:     envpolicy.Policy{Inherit: envpolicy.Core, Set: vars{"PAGER": "set"}, Unset: slices.Collect(maps.Keys(without("PAGER", "TERM")))},
+			policy:     envpolicy.Policy{Inherit: envpolicy.InheritCore, Set: vars{"PAGER": "set"}, Unset: slices.Collect(maps.Keys(without("PAGER", "TERM")))},
 			base:       []string{"TERM=xterm", "PAGER=less"},
 			request:    vars{"EDITOR": "request"},
 			want:       []string{"TERM=dumb", "PAGER=set", "EDITOR=request"},
@@ -225,7 +225,7 @@ func TestApply(t *testing.T) {
 		{
 			name:     "windows, Core and secrets in any case",
 			goos:     windows,
-			policy:   envpolicy.Policy{Interactive: true, Inherit: envpolicy.Core, Exclude: []string{"temp"}},
+			policy:   envpolicy.Policy{Interactive: true, Inherit: envpolicy.InheritCore, Exclude: []string{"temp"}},
 			base:     []string{"SYSTEMROOT=C:\\Windows", "ProgramFiles(x86)=C:\\p", "Temp=C:\\t", "Foo=1", "XDG_DATA_HOME=x"},
 			want:     []string{"SYSTEMROOT=C:\\Windows", "ProgramFiles(x86)=C:\\p"},
 			withheld: []string{"Temp"},
@@ -293,11 +293,11 @@ func TestApplySharesNothing(t *testing.T) {
 }
 
 func TestInheritString(t *testing.T) {
-	require.Equal(t, "all", envpolicy.All.String())
-	require.Equal(t, "core", envpolicy.Core.String())
-	require.Equal(t, "none", envpolicy.None.String())
+	require.Equal(t, "all", envpolicy.InheritAll.String())
+	require.Equal(t, "core", envpolicy.InheritCore.String())
+	require.Equal(t, "none", envpolicy.InheritNone.String())
 	require.Equal(t, "Inherit(7)", envpolicy.Inherit(7).String())
-	require.Equal(t, envpolicy.All, envpolicy.Policy{}.Inherit)
+	require.Equal(t, envpolicy.InheritAll, envpolicy.Policy{}.Inherit)
 }
 
 func TestCopies(t *testing.T) {

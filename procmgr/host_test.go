@@ -119,7 +119,7 @@ func TestEnv(t *testing.T) {
 	})
 	t.Run("none", func(t *testing.T) {
 		needs(t, "place to find programs in without PATH")
-		all := env(t, &procmgr.Options{Env: envpolicy.Policy{Inherit: envpolicy.None}}, nil)
+		all := env(t, &procmgr.Options{Env: envpolicy.Policy{Inherit: envpolicy.InheritNone}}, nil)
 		require.NotContains(t, all, "PLAIN")
 		require.Equal(t, "1", all["TOOLPROC_C_OUTER"], "the manager around this one must find its own")
 	})

@@ -208,7 +208,7 @@ func TestEnvFoldsNames(t *testing.T) {
 	require.Equal(t, "request", all["MIXED_CASE"])
 	require.Equal(t, "x", all["TOOLPROC_PROCESS_ID"])
 	require.NotEmpty(t, all["SYSTEMROOT"])
-	all = env(procmgr.Options{Env: envpolicy.Policy{Inherit: envpolicy.None}}, nil)
+	all = env(procmgr.Options{Env: envpolicy.Policy{Inherit: envpolicy.InheritNone}}, nil)
 	require.NotContains(t, all, "MIXED_CASE")
 	require.NotEmpty(t, all["SYSTEMROOT"], "hardly a program starts without it")
 }
