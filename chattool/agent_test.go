@@ -13,8 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A scripted model makes the calls it is given, all in its first step, and then
-// says that it is done. It keeps what it was sent.
+// A scripted model makes all its calls in its first step, and then says that it
+// is done. It keeps the prompts that it was sent.
 type scripted struct {
 	fantasy.LanguageModel
 	calls []fantasy.ToolCallContent
@@ -53,8 +53,8 @@ func (m *scripted) Stream(_ context.Context, call fantasy.Call) (fantasy.StreamR
 func (m *scripted) Provider() string { return "scripted" }
 func (m *scripted) Model() string    { return "scripted" }
 
-// A tool that goes wrong in whatever way is a result that the model reads. The
-// step goes on, and no command is run twice.
+// If a tool goes wrong, in any way, the model reads a result. The step goes on,
+// and no command runs twice.
 func TestAgent(t *testing.T) {
 	t.Parallel()
 	calls := []fantasy.ToolCallContent{
@@ -123,7 +123,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// said returns what the model reads of a result.
+// said returns the text of a result as the model reads it.
 func said(t *testing.T, res fantasy.ToolResultContent) (content string, isError bool) {
 	t.Helper()
 	switch output := res.Result.(type) {
@@ -136,8 +136,8 @@ func said(t *testing.T, res fantasy.ToolResultContent) (content string, isError 
 	return content, isError
 }
 
-// A call whose arguments were cut runs nothing, where fantasy alone would run
-// what there is of the command.
+// A call whose arguments were cut runs nothing. Without NoRepair, fantasy would
+// run the part of the command that is there.
 func TestNoRepair(t *testing.T) {
 	t.Parallel()
 	cut := []fantasy.ToolCallContent{{ToolCallID: "cut", ToolName: "execute", Input: `{"command":"rm -rf /tmp`}}
@@ -147,7 +147,7 @@ func TestNoRepair(t *testing.T) {
 		runs   []string
 	}{
 		{"with", chattool.NoRepair, nil},
-		{"without", nil, []string{"rm -rf /tmp"}}, // once this fails, fantasy has changed and NoRepair can go
+		{"without", nil, []string{"rm -rf /tmp"}}, // if this fails, fantasy has changed and NoRepair can go
 	} {
 		for _, streams := range []bool{false, true} {
 			name := tt.name

@@ -2,40 +2,40 @@
 // charm.land/fantasy: execute, process_output, process_list and
 // process_signal.
 //
-// What the tools do, what they take and what their results say is told in the
-// documentation of package toolset. This package adds what fantasy asks of a
-// tool:
+// The documentation of package toolset describes the tools, their arguments and
+// their results. This package adds what fantasy requires of a tool:
 //
-//   - Run never returns a Go error. fantasy takes one for critical and drops
-//     the step, with the results of all its calls; a host that then retries
-//     would run commands twice. What goes wrong is in the response, and
-//     IsError is set where the tool itself could not do what it was asked to.
+//   - Run never returns a Go error. fantasy takes such an error for critical and
+//     drops the step, with the results of all its calls. A host that then
+//     retries would run commands twice. So the response says what went wrong.
+//     IsError is set if the tool itself could not do what the model asked for.
 //   - Run never panics.
 //   - The metadata of a response names the process, for a user interface:
-//     {"process_id":"…","state":"running","exit_code":0}, with exit_code
-//     absent while it is not known. It is empty where no process is known.
-//   - process_output and process_list are Parallel; execute and process_signal
-//     are not, since two of them in one step may depend on their order.
+//     {"process_id":"…","state":"running","exit_code":0}. exit_code is absent
+//     while it is not known. If no process is known, the metadata is empty.
+//   - process_output and process_list are Parallel. execute and process_signal
+//     are not, because two of them in one step may depend on their order.
 //
 // # What a host has to do
 //
-// fantasy repairs the arguments of a call that are no JSON, by default, and an
-// answer that was cut may end within a command: half of a command is another
-// command, and it would run. Give [NoRepair] to [fantasy.WithRepairToolCall],
-// and for Stream to [fantasy.AgentStreamCall], which does not look at the
-// agent's.
+// If the arguments of a call are not valid JSON, fantasy repairs them by
+// default. A model's answer that was cut may end within a command. Half of a
+// command is another command, and it would run. To prevent that, pass
+// [NoRepair] to [fantasy.WithRepairToolCall]. For Stream, pass it in
+// [fantasy.AgentStreamCall], because Stream ignores the agent's own setting.
 //
-// A turn whose provider fails for good returns an error, and none of its steps.
-// A host that goes on from the prompt runs their commands again; keep what
-// OnStepFinish tells of each step, and go on from there.
+// If a provider fails for good, the turn returns an error and none of its
+// steps. A host that then starts again from the prompt runs the commands of
+// those steps again. So keep each step that OnStepFinish reports, and go on
+// from there.
 //
-// fantasy tells a provider the properties of a tool and which are required, and
-// not that there are no others. The tools refuse arguments that they do not
-// have all the same.
+// fantasy tells a provider the properties of a tool and which of them are
+// required. It does not tell the provider that there are no others. The tools
+// refuse unknown arguments all the same.
 //
-// Provider options may be set while an agent uses a tool. A step's context is
-// passed on to the [toolset.Resolver], so a host may name the chat there.
+// Provider options may be set while an agent uses a tool. The [toolset.Resolver]
+// gets the context of the step, so a host may name the chat there.
 //
 // To test a host against the tools, give them a fake [procmgr.Manager], and
-// the agent a scripted [fantasy.LanguageModel].
+// give the agent a scripted [fantasy.LanguageModel].
 package chattool

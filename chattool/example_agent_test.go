@@ -16,8 +16,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A scriptedModel runs one command and says what it has printed. A real agent
-// has a model of one of fantasy's providers instead.
+// A scriptedModel runs one command and says what it printed. A real agent has a
+// model of one of fantasy's providers instead.
 type scriptedModel struct{ fantasy.LanguageModel }
 
 func (scriptedModel) Provider() string { return "script" }
@@ -43,9 +43,9 @@ func (scriptedModel) Generate(_ context.Context, call fantasy.Call) (*fantasy.Re
 	}, nil
 }
 
-// An agent that ends what it has started, at Ctrl-C as well.
+// This agent ends the processes that it started, at Ctrl-C as well.
 func Example() {
-	// Ctrl-C ends ctx and not the program, so that Close is called.
+	// Ctrl-C ends ctx but not the program, so that Close is called.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	manager, err := procmgr.NewLocal(nil)

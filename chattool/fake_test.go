@@ -6,8 +6,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A fake is a Manager that runs nothing: what it is asked to start has ended
-// with exit, unless exit is negative, which is one that runs on.
+// A fake is a Manager that runs nothing. A process that it "starts" has already
+// ended with exit. If exit is negative, the process runs on.
 type fake struct {
 	exit     int
 	text     string

@@ -9,7 +9,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
-// A host's names reach fantasy, and what the tools say has them.
+// fantasy gets the names that the host chose, and results use them too.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	opts := &toolset.Options{Names: map[string]string{"execute": "bash", "process_output": "bash_output"}}

@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// The places of the tools in [toolset.Set.Definitions].
+// The indexes of the tools in [toolset.Set.Definitions].
 const (
 	execute = iota
 	processOutput
@@ -19,13 +19,13 @@ const (
 )
 
 // Execute returns the tool that runs a command, on the managers that the
-// resolver names. opts may be nil, and is copied.
+// resolver returns. opts may be nil, and is copied.
 func Execute(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
 	return All(managers, opts)[execute]
 }
 
-// ProcessOutput returns the tool that reads what a process has printed, and
-// waits for it. opts may be nil, and is copied.
+// ProcessOutput returns the tool that reads the output of a process, and waits
+// for more. opts may be nil, and is copied.
 func ProcessOutput(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
 	return All(managers, opts)[processOutput]
 }
@@ -63,15 +63,15 @@ type tool struct {
 	options fantasy.ProviderOptions
 }
 
-// Info describes the tool. What it returns is the caller's: fantasy rewrites
-// the parameters of a tool before it sends them.
+// Info describes the tool. The caller owns the maps and slices that it returns:
+// fantasy rewrites the parameters of a tool before it sends them.
 func (t *tool) Info() fantasy.ToolInfo {
 	var schema struct {
 		Properties map[string]any `json:"properties"`
 		Required   []string       `json:"required"`
 	}
 	if err := json.Unmarshal(t.def.Schema, &schema); err != nil {
-		panic("chattool: the schema of " + t.def.Name + ": " + err.Error()) // toolset has just written it
+		panic("chattool: the schema of " + t.def.Name + ": " + err.Error()) // toolset itself wrote it
 	}
 	// Providers want an empty object and an empty list, not null.
 	if schema.Properties == nil {
@@ -89,18 +89,19 @@ func (t *tool) Info() fantasy.ToolInfo {
 	}
 }
 
-// metadata is what a response tells a user interface about the process.
+// metadata tells a user interface which process a response is about.
 type metadata struct {
 	ProcessID string        `json:"process_id"`
 	State     procmgr.State `json:"state"`
 	ExitCode  *int          `json:"exit_code,omitempty"`
 }
 
-// Run carries out a call. Its error is always nil.
+// Run carries out a call. It always returns a nil error.
 func (t *tool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 	res := t.set.Call(ctx, toolset.Call{
 		ID: call.ID,
-		// The tool is this one, whatever name the host has it under.
+		// The host may have given the tool another name in fantasy. The
+		// call is for this tool all the same.
 		Name:      t.def.Name,
 		Arguments: json.RawMessage(call.Input),
 	})
@@ -113,14 +114,14 @@ func (t *tool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResp
 	return response, nil
 }
 
-// ProviderOptions returns what SetProviderOptions was given last.
+// ProviderOptions returns the options of the last call of SetProviderOptions.
 func (t *tool) ProviderOptions() fantasy.ProviderOptions {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.options
 }
 
-// SetProviderOptions sets what a provider is told about the tool.
+// SetProviderOptions sets the options that a provider gets with the tool.
 func (t *tool) SetProviderOptions(opts fantasy.ProviderOptions) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -36,7 +36,7 @@ func TestInfo(t *testing.T) {
 			require.Equal(t, defs[i].Parallel, info.Parallel)
 			require.NotNil(t, info.Required)
 			require.NotNil(t, info.Parameters)
-			// The same schema, as fantasy puts it together.
+			// The same schema, in the form that fantasy builds.
 			schema := map[string]any{"type": "object", "properties": info.Parameters, "additionalProperties": false}
 			if len(info.Required) > 0 {
 				schema["required"] = info.Required
@@ -45,7 +45,7 @@ func TestInfo(t *testing.T) {
 			require.NoError(t, err)
 			require.JSONEq(t, string(defs[i].Schema), string(data))
 
-			// What is returned is the caller's.
+			// The caller owns the returned value.
 			clear(info.Parameters)
 			clear(info.Required)
 			require.Equal(t, tools[i].Info(), one(managers, nil).Info())
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			// A host may have the tool under another name.
+			// A host may give the tool another name.
 			response, err := chattool.Execute(tt.managers, named("p1")).Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: tt.input})
 			require.NoError(t, err)
 			require.Equal(t, "text", response.Type)
@@ -96,7 +96,7 @@ func TestRunCanceled(t *testing.T) {
 	}
 }
 
-// A call's ID is what a host that replays calls knows it by.
+// A host that replays calls recognizes a call by its ID.
 func TestCallID(t *testing.T) {
 	t.Parallel()
 	var got toolset.Call
