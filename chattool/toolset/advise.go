@@ -6,7 +6,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 )
 
-// advise adds the notes on a command to its report. The caller says which
+// advise adds the notes on a command to its report. In a, the caller says which
 // command it is, what it printed and how it was called.
 func (s *Set) advise(rep *report, a advice.Result) {
 	p := a.Output.Process

@@ -13,27 +13,29 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// maxArguments bounds what is decoded, in bytes. A command that is longer than
-// the system takes is refused by the manager; this only keeps a runaway model
-// from costing memory.
+// maxArguments is the most that decode takes, in bytes. The manager refuses a
+// command that is too long for the system. This limit only keeps a runaway
+// model from costing memory.
 const maxArguments = 4 << 20
 
-// described is an argument that many models have learned to send along: what a
-// call is for, in words. It changes nothing that is run, so a call does not fail
-// for it. Each other argument that a tool does not have is refused.
+// described is an argument that many models send although no tool has it. It
+// says in words what a call is for. It does not change the command, so a call
+// does not fail because of it. A tool refuses every other argument that it does
+// not have.
 const described = "description"
 
 // An argument is a pointer to a field of an arguments struct. decode sets it
-// from what the model sent, which is never null. What it leaves alone keeps
-// the value that the struct came with. Its error says what was expected.
+// from the value that the model sent, which is never null. If decode leaves the
+// field alone, the field keeps the value that the struct came with. The error
+// says what was expected.
 type argument interface {
 	decode(raw json.RawMessage) error
 }
 
-// decode fills a pointer to an arguments struct with what the model sent. It
-// is stricter than encoding/json in what could run the wrong thing (names that
-// are unknown, doubled or spelled otherwise), and takes the forms that models
-// mean well by.
+// decode fills the struct that arguments points to from the model's JSON. It is
+// stricter than encoding/json if something could run the wrong command: it
+// refuses names that are unknown, doubled or spelled otherwise. It also takes
+// other forms of a value whose meaning is clear.
 func decode(raw json.RawMessage, arguments any) error {
 	members, err := object(raw)
 	if err != nil {
@@ -41,7 +43,8 @@ func decode(raw json.RawMessage, arguments any) error {
 	}
 	delete(members, described)
 	into := reflect.ValueOf(arguments).Elem()
-	// A misspelled name comes before what is missing: it is the cause.
+	// A misspelled name is reported before a missing one, because it is the
+	// cause.
 	if err := unknown(members, into.Type()); err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func decode(raw json.RawMessage, arguments any) error {
 	return nil
 }
 
-// object returns the members of the JSON object that the arguments should be.
+// object returns the members of the arguments, which should be a JSON object.
 func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(raw) > maxArguments {
 		return nil, xerrors.Errorf("the arguments have %d bytes, at most %d are taken; write what is long to a file", len(raw), maxArguments)
@@ -116,8 +119,8 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// unknown returns an error for a member that is no argument, with the name that
-// was probably meant.
+// unknown returns an error if a member is not an argument. The error has the
+// name that the model probably meant.
 func unknown(members map[string]json.RawMessage, t reflect.Type) error {
 	var known []string
 	for field := range t.Fields() {
@@ -142,7 +145,8 @@ func unknown(members map[string]json.RawMessage, t reflect.Type) error {
 	return xerrors.Errorf("there is no argument %.60q; this tool takes %s", name, strings.Join(known, ", "))
 }
 
-// meant returns the argument that a wrong name most likely stands for, or "".
+// meant returns the argument that a wrong name most likely stands for, or "" if
+// there is none.
 func meant(name string, t reflect.Type) string {
 	fold := func(s string) string {
 		return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
@@ -162,7 +166,7 @@ func meant(name string, t reflect.Type) string {
 	return ""
 }
 
-// kind names what a JSON value is, for an error.
+// kind names the type of a JSON value, for an error.
 func kind(raw json.RawMessage) string {
 	switch raw[0] {
 	case '{':

@@ -8,13 +8,14 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// A Definition is a tool as a provider wants it.
+// A Definition is a tool in the form that a provider wants.
 type Definition struct {
 	Name, Description string
 	// Schema is the JSON schema of the arguments object.
 	Schema json.RawMessage
-	// Parallel reports that calls of this tool may run beside other calls of
-	// the same step. Others run in the order in which the model made them.
+	// Parallel reports that calls of this tool may run beside other calls
+	// of the same step. Calls of other tools run in the order in which the
+	// model made them.
 	Parallel bool
 }
 
@@ -39,10 +40,11 @@ const signalDescription = `End or interrupt a process and everything that it has
 	`Use terminate first, and kill if the process still runs afterwards. ` +
 	`What it has printed can still be read with {process_output}.`
 
-// The arguments of the tools. Each field's type is an [argument]; a name
-// without omitempty is required. The tags: description is for the model, with
-// what [Set.fill] fills in; enum lists the values, by commas; alias lists
-// names that models use by mistake and that are answered with the right one.
+// The arguments of the tools. Each field's type is an [argument]. A field is
+// required if its json tag has no omitempty. The tag description is for the
+// model; [Set.fill] completes it. The tag enum lists the values, separated by
+// commas. The tag alias lists wrong names that models use; the error for one of
+// them gives the right name.
 
 type executeArgs struct {
 	Command         text     `json:"command" description:"The command, as the shell takes it. May be a script of several lines." alias:"cmd,script,code,shell,bash,input"`
@@ -87,8 +89,8 @@ func (s *Set) fill(description string) string {
 	).Replace(description)
 }
 
-// schema reflects a struct of arguments. It leaves out what some providers
-// refuse: $schema, $id and $ref.
+// schema returns the JSON schema of a struct of arguments. It leaves out the
+// keywords that some providers refuse: $schema, $id and $ref.
 func (s *Set) schema(arguments any) json.RawMessage {
 	reflector := jsonschema.Reflector{
 		Anonymous:      true,
@@ -98,7 +100,7 @@ func (s *Set) schema(arguments any) json.RawMessage {
 			field, _ := t.FieldByName(name)
 			return s.fill(field.Tag.Get("description"))
 		},
-		// A duration is a string to the model: a number would not say of what.
+		// A duration is a string to the model, because a number has no unit.
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
 			if t == reflect.TypeFor[duration]() {
 				return &jsonschema.Schema{Type: "string"}
@@ -126,7 +128,7 @@ func (s *Set) schema(arguments any) json.RawMessage {
 	return data
 }
 
-// fieldName returns the name that a model knows a field by.
+// fieldName returns the name by which a model knows a field.
 func fieldName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return name

@@ -1,98 +1,101 @@
-// Package toolset gives a language model four tools to run commands with, for
-// any loop that calls tools: definitions with JSON schemas, and one function
-// that carries out a call.
+// Package toolset gives a language model four tools to run commands. It fits
+// any loop that calls tools: it has definitions with JSON schemas, and one
+// function that carries out a call.
 //
 //	execute         run a command, in the foreground or in the background
-//	process_output  read what a process has printed, and wait for it
+//	process_output  read the output of a process, and wait for more
 //	process_list    see which processes there are
-//	process_signal  end or interrupt one
+//	process_signal  end or interrupt a process
 //
-// The processes belong to a [procmgr.Manager], which a [Resolver] names at
-// every call, so that one Set serves every chat and every machine. For
-// charm.land/fantasy, package chattool wraps this one. A host whose interface
-// knows the tools by other names sets Options.Names.
+// The processes belong to a [procmgr.Manager]. A [Resolver] returns it at every
+// call, so that one Set serves every chat and every machine. Package chattool
+// wraps this package for charm.land/fantasy. If the host's interface knows the
+// tools by other names, set Options.Names.
 //
 // # What a model can rely on
 //
-// A process is never lost: the result of every call that leaves one alive, or
-// may have left one alive, has its ID. A timeout ends no process; it ends the
-// wait, and the result says how to go on. A command is never run twice: its ID
-// is chosen before it is started, and where nobody can tell whether it ran, the
-// result says so and not "failed".
+// A process is never lost: if a call leaves a process alive, or may have left
+// one alive, its result has the ID. A timeout ends no process. It ends the wait,
+// and the result says how to go on. A command is never run twice: its ID is
+// chosen before it starts. If nobody can tell whether the command ran, the
+// result says so, and does not say "failed".
 //
 // # Results
 //
-// [Result].Content is always one JSON object on one line, with <, > and & as
-// they are. For execute and process_output it has
+// [Result].Content is always one JSON object on one line. The characters <, >
+// and & are not escaped. For execute and process_output the object has
 //
 //	success                whether the command has not failed; see below
-//	output                 what was read, always there
+//	output                 the text that was read, always there
 //	exit_code              absent while it is not known
-//	signal                 such as "SIGKILL", where one ended the shell
+//	signal                 such as "SIGKILL", if a signal ended the shell
 //	state                  running, detached or exited
 //	workdir                where it runs, if the chat was not told so last
 //	wall_duration_ms       from the start to the end, or until now
 //	error                  what went wrong, in words
-//	truncated              what output leaves out, absent where nothing
+//	truncated              what output leaves out, absent if that is nothing
 //	note                   what to know and what to do next; see below
 //	background_process_id  the ID, while the process lives or may live
-//	next_offset            what to pass as since to read on
-//	log_path               a file with all of the output, where the manager keeps one
+//	next_offset            the since that reads on from here
+//	log_path               a file with all of the output, if the manager keeps one
 //
-// workdir is in the first result of a chat, and in each one of a process that runs
-// elsewhere than the last one that was told, so that a model knows where it is. If
-// the manager has passed over the directory that it was set up with, the note says
-// so beside it. A manager without chats is taken for one chat.
+// workdir is in the first result of a chat. It is also in each result of a
+// process whose directory differs from the last one that the chat was told. So a
+// model knows where it is. If the manager passed over the directory that it was
+// set up with, the note says so in the same result. A manager without chats
+// counts as one chat.
 //
-// execute leaves next_offset out once nothing lives, and log_path is there only
-// where the process lives or output is truncated. process_signal returns the
-// same object without output. What output takes in the JSON is at most
-// Options.Limit.Bytes, and its last bytes are the last that were printed.
+// execute leaves next_offset out once nothing of the process lives. Its log_path
+// is there only if the process lives or output is truncated. process_signal
+// returns the same object without output. In the JSON, output takes at most
+// Options.Limit.Bytes. The last bytes of output are the last bytes that the
+// process printed.
 //
-// process_list returns {"processes":[…],"omitted":n}: all that live, then those
-// that have ended, background ones first, and of equals the newest first. It has
-// 20 of them, or more where more live, and then 5 that have ended beside those.
-// If there are others, next_offset is what to pass as offset for them.
+// process_list returns {"processes":[…],"omitted":n}. Processes that live come
+// first. Those that have ended follow, background processes before the others.
+// Within each kind the newest comes first. A list has 20 processes. If more than
+// 15 live, it has all of them and 5 that have ended. If there are others,
+// next_offset is the offset that lists them.
 //
-// success is false where the exit code is not 0, and for a foreground command
-// that has not ended within its timeout, since what the model asked for has not
-// happened yet. A background command that has not failed is a success.
+// success is false if the exit code is not 0. It is also false if a foreground
+// command has not ended within its timeout, because the model asked for its end.
+// A background command that has not failed is a success.
 //
-// A command that fails is a result. [Result].IsError is for what the tool
-// itself could not do: an argument that is wrong, a manager that cannot be had
-// or that refuses. Its Content is {"success":false,"error":"…"}, with
-// background_process_id where a process may live all the same. An error of
-// Start that neither is [procmgr.ErrUnknown] nor comes with an ID is told as
-// what it is, a command that has not run; one that is [procmgr.ErrRefused]
-// comes with the reason, and with the advice not to try again. A call whose
-// context has ended is a result, not a tool error.
+// A command that fails is a result. [Result].IsError is set only if the tool
+// itself could not do its work: an argument is wrong, there is no manager, or
+// the manager refuses. Content is then {"success":false,"error":"…"}, with
+// background_process_id if a process may live all the same. If Start returns an
+// error without an ID that is not [procmgr.ErrUnknown], the result says that the
+// command has not run. If the error is [procmgr.ErrRefused], the result gives
+// the reason and advises the model not to try again. A call whose context has
+// ended is a result, not a tool error.
 //
 // # Notes
 //
-// A note keeps a model from a wrong conclusion, or from another call. Beside
-// how the process stands, it says at most two things about the command, those
-// that come first here:
+// A note keeps a model from a wrong conclusion, or from a needless call. It says
+// how the process stands. It also says at most two things about the command. If
+// more are true, it says those that come first in this list:
 //
 //	the shell is not bash, and the command was written for bash
-//	the environment policy kept a variable from it that it mentions
-//	it has ended its own shell, or found it, by a pattern of pkill -f or pgrep -f
-//	it has asked a question, or for a password, and stdin is empty
+//	the environment policy withheld a variable that the command mentions
+//	the command ended its own shell, or found it, by a pattern of pkill -f or pgrep -f
+//	the command asked a question, or for a password, and stdin is empty
 //	an editor waits for a person; or nobody has edited the list of git rebase -i
-//	the exit code, or the one that && or $? in the script went by, is that of a
-//	filter at the end of a pipeline; or grep's 1
+//	a filter at the end of a pipeline set the exit code, or the one that && or
+//	$? in the script used; or the exit code is grep's 1
 //	the exit code is one that a shell gives: 124 of timeout, 126, 127, 128+n
-//	it has waited with sleep, where wait_for would have returned at once
-//	it has only printed files
+//	the command waited with sleep, but wait_for would have returned at once
+//	the command only printed files
 //
-// The note of process_output says what came of wait_for: the line that matched
+// The note of process_output gives the result of wait_for: the line that matched
 // and its offset, or how many bytes of the output were not searched. A pattern
-// that no line can match, or that is written as /x/i, is refused.
+// that no line can match, or one written as /x/i, is refused.
 //
-// What is said of a command is read from its syntax tree, as its shell reads it,
-// never from its characters, and nothing is said where that is not certain: of a
-// command of
-// over 16 KiB, one that is not valid, or one in which an exit, a trap or a set
-// -o pipefail may stand between the pipeline and the exit code.
+// The notes on a command come from its syntax tree, as its shell reads the
+// command, and never from its characters alone. If something is not certain,
+// there is no note. So there is none for a command of over 16 KiB, for one that
+// is not valid, or for one in which an exit, a trap or a set -o pipefail may
+// stand between the pipeline and the exit code.
 //
 // # Repeated lines
 //
@@ -100,60 +103,64 @@
 //
 //	... [the line above 9999 times more] ...
 //
-// (of empty lines, [99 empty lines more]) wherever that is shorter, unless
-// Options.KeepRepeats is set. This is done to what a model reads, and to nothing
-// else: truncated, next_offset, the log and Result.Output are about what the
-// process printed. Lines that a cut went through are not counted with others.
+// or [99 empty lines more] for empty lines. This happens only if the result is
+// shorter, and not if Options.KeepRepeats is set. It changes the text that a
+// model reads and nothing else: truncated, next_offset, the log and
+// Result.Output are about the bytes that the process printed. A line that was
+// cut is not counted with others.
 //
 // # Canceled calls
 //
-// When ctx is canceled while execute waits for a foreground command, or its
-// deadline passes with the cause [ErrStop], that command is stopped: terminate, up to 2 s for it to end, then kill. This uses contexts
-// of its own, which keep the values of ctx, so the call outlasts ctx by up to
-// those 2 s and the 5 s that kill may take (by 26 s, where the manager answers
-// nothing). It goes by the ID that was chosen before the start, so a command
-// whose start is still under way is prevented. Background commands are left
-// alone, and so is what process_output reads.
+// Suppose that execute waits for a foreground command. If ctx is then canceled,
+// or its deadline passes with the cause [ErrStop], execute stops the command. It
+// sends terminate, waits up to 2 s for the end, and then sends kill. These steps
+// use contexts of their own, which keep the values of ctx. So the call outlasts
+// ctx by up to those 2 s and the 5 s that kill may take, or by 26 s if the
+// manager answers nothing. The stop uses the ID that was chosen before the
+// start, so it also prevents a start that is still under way. Background
+// commands are left alone, and so are the processes that process_output reads.
 //
-// Any other deadline is a timeout and ends nothing. The result is that of the
-// tool's own timeout, with the ID; it is read with a context of its own, so the
-// call outlasts the deadline by up to 5 s.
+// Any other deadline is a timeout and ends no process. The result is the same as
+// for the tool's own timeout, and it has the ID. The result is read with a
+// context of its own, so the call outlasts the deadline by up to 5 s.
 //
 // # Arguments
 //
 // Durations may be "30s", "1m30s", "10 minutes", "1 hour and 5 min", "30", 30 or
-// 1.5, the last three in seconds; "" and null are the default. A number over 600
-// without a unit is refused with both of its readings, since 1000 may be meant as
-// milliseconds. Booleans and offsets may come as strings, signals as
-// SIGTERM or 15, the arguments of a call as a JSON string that holds the
-// object, and none at all as "" or null. An argument that a tool does not have
-// is refused and never ignored: dropping a misspelled one would run something
-// else than was asked for. The one exception is description, by which many models
-// say what a call is for. A workdir may begin with ~, see
-// [procmgr.StartRequest]. A since beyond the end reads nothing, and the note
-// says where the output ends.
+// 1.5, the last three in seconds. "" and null are the default. A number over 600
+// without a unit is refused, because 1000 may be meant as milliseconds. The
+// error gives both readings. Booleans and offsets may be strings. Signals may be
+// SIGTERM or 15. The arguments of a call may be a JSON string that holds the
+// object, and "" or null if there are none.
+//
+// A tool refuses an argument that it does not have, and never ignores it:
+// without a misspelled argument, something else would run than the model asked
+// for. The one exception is description, because many models say there what a
+// call is for. A workdir may begin with ~, see [procmgr.StartRequest]. If since
+// is beyond the end, the call reads nothing, and the note says where the output
+// ends.
 //
 // # The trailing &
 //
-// A command whose last top-level statement is backgrounded, with nothing but
-// assignments, cd and export before it, is run in the background with the & taken
-// off, as if run_in_background had been set, so that its exit code is known
-// and waiting for it works. What stands before it must be plain: a redirection
-// or a command substitution there runs something that has to be over when the
-// call returns, and leaves the command as it is. Scripts are parsed up to 64 KiB
-// and to a bounded depth.
+// Suppose that a command ends with a top-level statement that is backgrounded,
+// with nothing but assignments, cd and export before it. Then execute takes the
+// & off and runs the command in the background, as if run_in_background were
+// set. So its exit code is known, and a wait for it works. The statements before
+// must be plain: a redirection or a command substitution there runs something
+// that must be over when the call returns. If there is one, the command stays as
+// it is. Scripts are parsed up to 64 KiB and to a bounded depth.
 //
 // # The shell
 //
-// Commands are for the shell of their manager, which [procmgr.Shell] tells, or
-// Options.Shell. The description of execute names it, and scripts are parsed in
-// its language; one that nobody can tell is taken for bash. Scripts for a shell
-// with another syntax altogether, such as fish or cmd, are not parsed: nothing is
-// promoted then, and no note is about syntax.
+// The shell of the manager runs the commands. [procmgr.Shell] names it, or
+// Options.Shell does. The description of execute names it too, and scripts are
+// parsed in its language. If nobody can tell the shell, it is taken for bash. If
+// the shell has another syntax altogether, such as fish or cmd, scripts are not
+// parsed: then no & is taken off, and no note is about syntax.
 //
 // # Testing
 //
-// A Set needs a [procmgr.Manager], an interface of four methods: a fake of a
-// few lines does, and so does procmgr.NewLocal. Package toolset has no state
-// and differs by platform in nothing but what its manager does.
+// A Set needs a [procmgr.Manager], an interface of four methods. A fake of a few
+// lines is enough, and so is procmgr.NewLocal. All state is in a Set. Managers
+// may differ by platform; this package does not.
 package toolset

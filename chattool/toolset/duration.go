@@ -11,12 +11,12 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// maxSeconds is the largest number without a unit that is taken for seconds.
-// Models that are used to milliseconds write 1000 for a second and 120000 for two
-// minutes, and few write more than ten minutes in seconds.
+// maxSeconds is the largest number without a unit that counts as seconds.
+// Models that are used to milliseconds write 1000 for a second and 120000 for
+// two minutes. Few models write more than ten minutes in seconds.
 const maxSeconds = 600
 
-// mostSeconds is what a time.Duration holds.
+// mostSeconds is the longest time.Duration, in seconds.
 const mostSeconds = float64(math.MaxInt64 / int64(time.Second))
 
 // unitSeconds are the units that people write, in seconds.
@@ -46,8 +46,8 @@ func (d *duration) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// parseDuration reads a Go duration, one as people write it ("10 minutes", "1 hr,
-// 5 min."), or a number of seconds.
+// parseDuration reads a Go duration, a duration as people write it ("10
+// minutes", "1 hr, 5 min."), or a number of seconds.
 func parseDuration(value string) (time.Duration, error) {
 	if strings.Trim(value, "0123456789.eE+-") == "" {
 		if seconds, err := strconv.ParseFloat(value, 64); err == nil || math.IsInf(seconds, 0) {
@@ -74,7 +74,7 @@ func parseDuration(value string) (time.Duration, error) {
 	return d, nil
 }
 
-// inSeconds reads amounts with their units, one after the other.
+// inSeconds returns the sum of several amounts with units, in seconds.
 func inSeconds(value string) (total float64, ok bool) {
 	letter := func(r rune) bool { return 'a' <= r && r <= 'z' }
 	for value != "" {
@@ -97,8 +97,8 @@ func inSeconds(value string) (total float64, ok bool) {
 	return total, true
 }
 
-// fromSeconds takes a number without a unit for seconds, unless it looks like
-// milliseconds.
+// fromSeconds takes a number without a unit for seconds, or returns an error if
+// it looks like milliseconds.
 func fromSeconds(value string, seconds float64) (time.Duration, error) {
 	switch {
 	case seconds < 0:
@@ -114,7 +114,7 @@ func fromSeconds(value string, seconds float64) (time.Duration, error) {
 		value, spell(asMilliseconds), spell(asSeconds))
 }
 
-// fromFloat returns a duration of so many seconds, which it can hold.
+// fromFloat converts seconds to a duration, which must be able to hold them.
 func fromFloat(seconds float64) time.Duration {
 	return time.Duration(math.Round(seconds * float64(time.Second)))
 }

@@ -2,11 +2,11 @@ package toolset
 
 import "unicode/utf8"
 
-// maxCost is the most that one byte of a text takes in a result.
+// maxCost is the most bytes that one byte of a text takes in a result.
 const maxCost = len(`\u0000`)
 
-// encodedLen returns how many bytes a text takes in a result: in JSON a line
-// end is two bytes, and a NUL six.
+// encodedLen returns how many bytes a text takes in a result. In JSON a line
+// end takes two bytes, and a NUL six.
 func encodedLen(text string) int {
 	n := 0
 	for i := 0; i < len(text); {
@@ -17,8 +17,8 @@ func encodedLen(text string) int {
 	return n
 }
 
-// firstRune returns the size of the first rune of a text that is not empty, and
-// how many bytes it takes as encode writes it.
+// firstRune returns the size of the first rune of a text, and how many bytes
+// encode writes for it. The text must not be empty.
 func firstRune(text string) (size, cost int) {
 	if c := text[0]; c < utf8.RuneSelf {
 		return 1, asciiCost(c)
@@ -27,7 +27,7 @@ func firstRune(text string) (size, cost int) {
 	return size, runeCost(r, size)
 }
 
-// lastRune is firstRune for the last rune.
+// lastRune does the same as firstRune, for the last rune.
 func lastRune(text string) (size, cost int) {
 	if c := text[len(text)-1]; c < utf8.RuneSelf {
 		return 1, asciiCost(c)
@@ -47,16 +47,16 @@ func asciiCost(c byte) int {
 }
 
 func runeCost(r rune, size int) int {
-	// The line ends of Unicode are escaped for JavaScript. A byte that is no
-	// UTF-8 becomes an escaped U+FFFD.
+	// encoding/json escapes the line ends of Unicode, for JavaScript. It
+	// writes a byte that is not valid UTF-8 as an escaped U+FFFD.
 	if r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
 		return len(`\u2028`)
 	}
 	return size
 }
 
-// prefix returns the length of the longest beginning of a text, in whole runes,
-// that takes at most room bytes, and what it takes.
+// prefix returns the length of the longest beginning of a text that takes at
+// most room bytes in a result, and how many it takes. It cuts between runes.
 func prefix(text string, room int) (n, cost int) {
 	for n < len(text) {
 		size, more := firstRune(text[n:])
@@ -68,8 +68,8 @@ func prefix(text string, room int) (n, cost int) {
 	return n, cost
 }
 
-// suffix returns where the longest end of a text, in whole runes, begins that
-// takes at most room bytes, and what it takes.
+// suffix returns the offset of the longest end of a text that takes at most
+// room bytes in a result, and how many it takes. It cuts between runes.
 func suffix(text string, room int) (at, cost int) {
 	at = len(text)
 	for at > 0 {

@@ -59,23 +59,24 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 	return run.start(ctx)
 }
 
-// A run is one command of execute on its way.
+// A run is one command that execute is carrying out.
 type run struct {
 	set      *Set
 	m        procmgr.Manager
 	req      procmgr.StartRequest
-	clamped  string // the note on a timeout that was cut
-	promoted bool   // a trailing & was taken off
+	clamped  string // the note that the timeout was cut, or ""
+	promoted bool   // execute took off a trailing &
 	source   *script.Source
 	// overdrawn says that the deadline of the call's context has passed.
 	overdrawn bool
 }
 
-// start starts the command and reports what came of it.
+// start starts the command and reports the outcome.
 func (r *run) start(ctx context.Context) Result {
 	out, err := r.m.Start(ctx, r.req)
 	if err == nil && out.Process.ID == "" {
-		// A manager that forgets to say which process it is: ours.
+		// The manager did not say which process it is. It can only be
+		// the requested one.
 		out.Process.ID = r.req.ID
 	}
 	switch {
@@ -94,10 +95,10 @@ func (r *run) start(ctx context.Context) Result {
 	return r.refusal(err)
 }
 
-// unfinished reports whether a call whose context has ended leaves something
-// to be settled: a command that runs, or one that may have begun. An error of
-// the context alone says that nothing has; it is looked at all the same, since
-// a Manager that is careless with its errors is careless there first.
+// unfinished reports whether a call whose context has ended leaves work to do:
+// the command runs, or may have begun. If the error is only that of the
+// context, nothing has begun. unfinished is true then too, since a Manager that
+// is careless with its errors is most likely careless with this one.
 func unfinished(out procmgr.Output, err error) bool {
 	if err != nil {
 		return mayHaveBegun(out, err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -105,8 +106,8 @@ func unfinished(out procmgr.Output, err error) bool {
 	return out.Process.State != procmgr.Exited && out.Process.State != procmgr.Detached
 }
 
-// started reports on a process that has been started. trouble is what kept the
-// manager from answering in full, or "".
+// started reports on a process that has been started. trouble says why the
+// manager could not answer in full, or is "".
 func (r *run) started(out procmgr.Output, trouble string) Result {
 	p := out.Process
 	rep := r.set.describe(out)
@@ -146,7 +147,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 }
 
 // broken reports on a Start that failed although the command may have begun. It
-// looks.
+// asks the manager how the process stands.
 func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result {
 	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
 	if ferr == nil {
@@ -156,7 +157,7 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result 
 		rep := r.set.describe(out)
 		rep.Success = false
 		rep.Error = "the command was started, but its output could not be read: " + words(err)
-		if out.Process.State == "" { // no more is known than its ID
+		if out.Process.State == "" { // only its ID is known
 			rep.Error = "the command may have been started, and its output could not be read: " + words(err)
 		}
 		rep.BackgroundProcessID = r.req.ID

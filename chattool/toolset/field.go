@@ -23,8 +23,8 @@ func (t *text) decode(raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return xerrors.Errorf("not a valid string: %w", err)
 	}
-	// encoding/json turns half of a surrogate pair into U+FFFD, and what runs
-	// would not be what was sent.
+	// encoding/json turns half of a surrogate pair into U+FFFD. The command
+	// would then differ from the one that the model sent.
 	if strings.ContainsRune(s, '\uFFFD') && !bytes.ContainsRune(raw, '\uFFFD') &&
 		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
 		return xerrors.Errorf("got half of a surrogate pair, want a string of whole characters")
@@ -33,8 +33,9 @@ func (t *text) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// scalar returns what a string holds or how another plain value is written,
-// without the space around it. Models send numbers and booleans both ways.
+// scalar returns the text of a string, or of another plain value as it is
+// written, without the space around it. Models send numbers and booleans in
+// both forms.
 func scalar(raw json.RawMessage) (value string, ok bool) {
 	switch raw[0] {
 	case '{', '[':
@@ -66,7 +67,7 @@ func (f *flag) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// offset is a place in the output, in bytes; "" leaves it alone.
+// offset is an offset in the output, in bytes; "" leaves it alone.
 type offset int64
 
 func (o *offset) decode(raw json.RawMessage) error {
@@ -76,7 +77,7 @@ func (o *offset) decode(raw json.RawMessage) error {
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil {
-		// 1e3 and 1024.0 are whole numbers to whoever writes JSON.
+		// In JSON 1e3 and 1024.0 are whole numbers too.
 		f, ferr := strconv.ParseFloat(value, 64)
 		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
 			return xerrors.Errorf("got %.60s, want a whole number such as 0 or the next_offset of an earlier result", raw)
@@ -90,8 +91,8 @@ func (o *offset) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// processID is the ID of a process. One that is all digits may have lost its
-// quotes.
+// processID is the ID of a process. An ID of digits alone may come as a number,
+// because the model left out the quotes.
 type processID string
 
 func (p *processID) decode(raw json.RawMessage) error {
@@ -114,7 +115,7 @@ func (p *processID) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// signalName is a signal by this package's name or by the system's.
+// signalName is a signal, by this package's name for it or by the system's.
 type signalName procmgr.Signal
 
 func (s *signalName) decode(raw json.RawMessage) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// limit returns how many bytes the output in a result may take there.
+// limit returns how many bytes the output may take in a result.
 func (s *Set) limit() int {
 	switch n := s.opts.Limit.Bytes; {
 	case n == 0:
@@ -21,8 +21,8 @@ func (s *Set) limit() int {
 	return math.MaxInt
 }
 
-// shown returns the text of an output as a result has it, and what that leaves
-// out. from is the offset that was asked for.
+// shown returns the text of an output for a result, and says what that text
+// leaves out. from is the offset that the model asked for.
 func (s *Set) shown(out procmgr.Output, from int64) (string, *headtail.Truncation) {
 	brief := func(text string, cut bool) string {
 		if s.opts.KeepRepeats {
@@ -32,15 +32,14 @@ func (s *Set) shown(out procmgr.Output, from int64) (string, *headtail.Truncatio
 	}
 	text, t := brief(out.Text, out.Truncated != nil), out.Truncated
 	if limit := s.limit(); len(text) > limit/maxCost && encodedLen(text) > limit {
-		// What is folded has other bytes than the stream: it is cut first.
+		// The text is cut before it is folded: folded text has other bytes than the stream.
 		text, t = fit(out.Text, t, out.Next-from, limit)
 		text = brief(text, true)
 	}
 	return text, t
 }
 
-// How package headtail writes its markers, and the least that it leaves of the
-// output itself where a marker stands in its middle.
+// The markers that package headtail writes.
 var (
 	gapForm  = regexp.MustCompile(`\n\n\.\.\. \[omitted (\d{1,18}) bytes\] \.\.\.\n\n`)
 	lineForm = regexp.MustCompile(` \.\.\. \[omitted (\d{1,18}) bytes\] \.\.\. `)
@@ -48,15 +47,15 @@ var (
 
 const minAround = 16
 
-// fit returns a text in at most limit bytes as they are encoded, and what it
-// leaves out. The limit that a manager keeps counts the bytes of the text, and
-// 32 KiB of a binary become 190 KB of JSON.
+// fit shortens a text so that it takes at most limit bytes in JSON, and says
+// what it leaves out. The manager's limit counts the bytes of the plain text,
+// but 32 KiB of a binary become 190 KB of JSON.
 //
-// It does not cut a second time: it makes the one cut larger, as
-// headtail.Snapshot.Text would have made it. What goes is the middle, around the
-// place where output is missing already, and the marker there gets the new
-// number. t is what the text leaves out so far; nil for nothing, and then stream
-// is how many bytes of the stream the text has.
+// fit makes no second cut. It makes the existing cut larger, as
+// headtail.Snapshot.Text would. It removes text from the middle, around the
+// place where output is missing already, and gives the marker there the new
+// number. t says what the text leaves out so far. If t is nil, that is nothing,
+// and stream is the number of bytes of the stream in the text.
 func fit(text string, t *headtail.Truncation, stream int64, limit int) (string, *headtail.Truncation) {
 	a := account{lines: t != nil && t.TruncatedLines > 0}
 	front, back, gap := text, text, ""
@@ -65,8 +64,8 @@ func fit(text string, t *headtail.Truncation, stream int64, limit int) (string, 
 			front, back, gap = text[:at[0]], text[at[1]:], text[at[0]:at[1]]
 		}
 	}
-	// The text is valid UTF-8, so that it is longer than its bytes in the
-	// stream where U+FFFD stands for some of them.
+	// The text is valid UTF-8. If U+FFFD stands for bytes of the stream,
+	// the text is longer than those bytes.
 	held, missing, _ := a.of(strings.Replace(text, gap, "", 1))
 	original, omitted := held, int64(0)
 	if t != nil {
@@ -97,22 +96,22 @@ func fit(text string, t *headtail.Truncation, stream int64, limit int) (string, 
 	return begin + gapMarker + strconv.FormatInt(max(told.OmittedBytes-missing-more, 0), 10) + gapMarkerEnd + end, told
 }
 
-// gapMarkerEnd is how the marker ends that begins as gapMarker.
+// gapMarkerEnd ends the marker that gapMarker begins.
 const gapMarkerEnd = " bytes] ...\n\n"
 
-// gapCost returns what the marker of a gap takes at most as it is encoded.
+// gapCost returns the most bytes that the marker of a gap takes in JSON.
 func gapCost(original int64) int {
 	return encodedLen(gapMarker + strconv.FormatInt(original, 10) + gapMarkerEnd)
 }
 
-// An account counts the bytes of the stream that a text stands for.
+// An account counts how many bytes of the stream a text stands for.
 type account struct {
-	lines   bool // markers within lines are the manager's, and not the program's
-	escaped bool // U+FFFD stands for one byte, and not for its own three
+	lines   bool // the manager wrote the markers within lines, not the program
+	escaped bool // U+FFFD stands for one byte, not for its own three
 }
 
-// of returns how many bytes of the stream a part of a text has, and how many are
-// missing in the middle of how many of its lines.
+// of returns how many bytes of the stream a part of a text has. It also returns
+// how many bytes are missing within its lines, and in how many lines.
 func (a account) of(part string) (held, missing int64, lines int) {
 	held = int64(len(part))
 	if a.escaped {
@@ -135,9 +134,10 @@ func (a account) markers(part string) [][]int {
 	return lineForm.FindAllStringSubmatchIndex(part, -1)
 }
 
-// gap finds the marker in the place of what is missing between two lines, or
-// nil. A program may have printed what looks like one: the manager's has all
-// the bytes that no line misses.
+// gap finds the marker that stands for the bytes missing between two lines, or
+// returns nil. The program may have printed text that looks like a marker. The
+// manager's marker has the number of all missing bytes except those that are
+// missing within lines.
 func (a account) gap(text string, omitted int64) (found []int) {
 	_, missing, _ := a.of(text)
 	best := int64(-1)
@@ -153,9 +153,9 @@ func (a account) gap(text string, omitted int64) (found []int) {
 	return found
 }
 
-// beginning returns the first n bytes of a text, or fewer: up to a line end that
-// costs at most slack, and never a part of a marker, nor one that the gap's
-// would follow.
+// beginning returns the first n bytes of a text, or fewer. It goes back to a
+// line end if that costs at most slack bytes. It never ends within a marker,
+// nor at the end of one, since the marker of the gap follows.
 func (a account) beginning(text string, n, slack int) string {
 	if n < len(text) && text[n] != '\n' {
 		if i := strings.LastIndexByte(text[:n], '\n') + 1; i > 0 && encodedLen(text[i:n]) <= slack {
@@ -170,8 +170,8 @@ func (a account) beginning(text string, n, slack int) string {
 	return text[:n]
 }
 
-// end is beginning for what stands behind the gap, from an offset on. It is
-// never empty.
+// end does the same as beginning for the text behind the gap, which it returns
+// from an offset on. It is never empty.
 func (a account) end(text string, from, slack int) string {
 	if from > 0 && text[from-1] != '\n' {
 		if i := from + strings.IndexByte(text[from:], '\n') + 1; i > from && i < len(text) && encodedLen(text[from:i]) <= slack {
@@ -186,7 +186,7 @@ func (a account) end(text string, from, slack int) string {
 	return text[from:]
 }
 
-// truncation tells what is left of so many bytes of the stream.
+// truncation describes the parts that are left of original bytes of the stream.
 func (a account) truncation(original int64, parts ...string) *headtail.Truncation {
 	t := &headtail.Truncation{OriginalBytes: original, Strategy: "head_tail"}
 	for _, part := range parts {

@@ -12,14 +12,16 @@ import (
 )
 
 const (
-	// maxListed is how many processes a list has at most, unless more live.
+	// maxListed is how many processes a list has, unless more of them live.
 	maxListed = 20
-	// minEnded is how many it has beside those that live, however many they
-	// are: what has just ended is what a model looks for.
+	// minEnded is how many ended processes a list has beside those that
+	// live, no matter how many live. A model often looks for a process that
+	// has just ended.
 	minEnded = 5
-	// maxListedCommand is how much of a command it shows, in bytes: enough to
-	// tell commands apart, and too little for a heredoc. Where the list gets
-	// too long, it is less, down to minListedCommand.
+	// maxListedCommand is how many bytes of a command a list shows. That is
+	// enough to tell commands apart, and too little for a here-document. If
+	// the list gets too long, it shows fewer bytes, but at least
+	// minListedCommand.
 	maxListedCommand = 200
 	minListedCommand = 24
 )
@@ -27,8 +29,8 @@ const (
 // A listing is what a model reads about all of its processes.
 type listing struct {
 	Processes  []listed `json:"processes"`             // never null
-	Omitted    int      `json:"omitted"`               // how many more there are behind these
-	NextOffset int      `json:"next_offset,omitempty"` // what to pass as offset for them
+	Omitted    int      `json:"omitted"`               // how many more follow these
+	NextOffset int      `json:"next_offset,omitempty"` // the offset that lists them
 	Note       string   `json:"note,omitempty"`
 }
 
@@ -44,7 +46,7 @@ type listed struct {
 	WallDurationMS *int64        `json:"wall_duration_ms,omitempty"`
 }
 
-// list lists the processes: all that live, then what has ended.
+// list lists the processes: first all that live, then those that have ended.
 func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	var args listArgs
 	if err := decode(c.Arguments, &args); err != nil {
@@ -66,13 +68,14 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	return Result{Content: s.page(processes, int64(args.Offset))}
 }
 
-// page lists processes from an offset on, in an order that shows first what
-// matters to a model: what lives, then background processes that have ended, and
-// of equals the newest. All that lives is there, since nothing else would tell
-// of it; foreground commands have been told about by their own results.
+// page lists processes from an offset on, those that matter most to a model
+// first: processes that live, then background processes that have ended, then
+// the others. Within each kind the newest comes first. All living processes are
+// there, because the model learns of them nowhere else. A foreground command
+// was reported in its own result.
 func (s *Set) page(processes []procmgr.Process, offset int64) string {
-	// Those that started in the same instant keep the manager's order, which
-	// is oldest first.
+	// Processes that started in the same instant keep the manager's order,
+	// which is oldest first.
 	processes = slices.Clone(processes)
 	slices.Reverse(processes)
 	slices.SortStableFunc(processes, func(a, b procmgr.Process) int {
@@ -103,8 +106,8 @@ func (s *Set) page(processes []procmgr.Process, offset int64) string {
 	}
 }
 
-// entryOf is a process in a list, with so many bytes of its command. The
-// directory goes where the command has to be cut short.
+// entryOf returns the list entry of a process, with at most most bytes of its
+// command. If that is less than maxListedCommand, it has no directory.
 func entryOf(p procmgr.Process, most int) listed {
 	entry := listed{
 		ProcessID:      p.ID,

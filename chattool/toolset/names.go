@@ -8,17 +8,17 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// names are what a model knows the tools by.
+// names are the names by which a model knows the tools.
 type names struct{ execute, output, list, signal string }
 
-// ownNames are this package's, and the keys of Options.Names.
+// ownNames are this package's names, and the keys of Options.Names.
 var ownNames = names{execute: "execute", output: "process_output", list: "process_list", signal: "process_signal"}
 
 // all returns the names in the order of Definitions.
 func (n names) all() []string { return []string{n.execute, n.output, n.list, n.signal} }
 
-// rename returns the names with those of a host in their place. Its error says
-// what cannot be.
+// rename returns the names after the host's changes. The error says which of
+// the changes is impossible.
 func (n names) rename(to map[string]string) (names, error) {
 	renamed := n
 	for _, own := range slices.Sorted(maps.Keys(to)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// output reads what a process has printed.
+// output reads the output of a process.
 func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	args := outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}
 	if err := decode(c.Arguments, &args); err != nil {
@@ -72,7 +72,8 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	return rep.result(&out)
 }
 
-// leftAlone is the result of a wait that the end of the call's context has cut.
+// leftAlone returns the result of a wait that ended because the call's context
+// did.
 func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) Result {
 	id := out.Process.ID
 	rep := s.describeFrom(out, from)
@@ -85,7 +86,7 @@ func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) Res
 	return rep.result(&out)
 }
 
-// read reports on a process that was asked for by its ID, from an offset on.
+// read reports on a process that the model named by its ID, from an offset on.
 func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
 	rep := s.describeFrom(out, from)
 	rep.place(&s.places, m, out)
@@ -97,8 +98,8 @@ func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 	return rep
 }
 
-// notFound is the result of asking for a process that the manager does not know.
-// err is unknown too if the process was there.
+// notFound returns the result for an ID that the manager does not know. If err
+// is also ErrUnknown, the process was there.
 func (s *Set) notFound(id string, err error) Result {
 	if errors.Is(err, procmgr.ErrUnknown) {
 		return refuse("process %s is out of sight: %s. Do not simply run its command again: first check what it would have changed", id, words(err))

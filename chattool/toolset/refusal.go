@@ -8,14 +8,14 @@ import (
 )
 
 // mayHaveBegun reports whether the command may have begun although Start
-// failed, by the rule of [procmgr.Manager]: then the error comes with the
-// process's ID, or is ErrUnknown. Any other error says that nothing was
+// failed. By the rule of [procmgr.Manager] it may if the error is ErrUnknown or
+// comes with the ID of the process. Any other error says that nothing was
 // started.
 func mayHaveBegun(out procmgr.Output, err error) bool {
 	return out.Process.ID != "" || errors.Is(err, procmgr.ErrUnknown)
 }
 
-// refusal says why nothing was started, and what to do.
+// refusal returns a result that says why nothing was started, and what to do.
 func (r *run) refusal(err error) Result {
 	why := words(err)
 	switch {
@@ -35,14 +35,15 @@ func (r *run) refusal(err error) Result {
 	return refuse("nothing was started: %s Nothing was run, so the call can safely be made once more; tell the user if it fails again", sentence(why))
 }
 
-// denied is the result of a call that whoever decides about it does not allow.
-// did is what was not done.
+// denied returns the result of a call that was not allowed. did is the verb for
+// the work that was not done.
 func denied(did string, err error) Result {
 	return refuse("nothing was %s: %s This was not allowed, and will not be when it is tried again: do not retry it, nor look for a way around it; tell the user if the task needs it",
 		did, sentence(words(err)))
 }
 
-// sentence ends words that another sentence follows.
+// sentence ends words with a full stop if they have no end, so that another
+// sentence can follow.
 func sentence(words string) string {
 	if strings.HasSuffix(words, ".") || strings.HasSuffix(words, "?") || strings.HasSuffix(words, "!") {
 		return words

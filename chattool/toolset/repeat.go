@@ -6,11 +6,11 @@ import (
 )
 
 // minRepeats is the shortest run of identical lines that is folded. Two or
-// three of them are read faster than a count.
+// three lines are quicker to read than a count.
 const minRepeats = 4
 
-// What stands for the lines that are left out, around their number. It is
-// written like the markers of package headtail.
+// The parts of the marker that replaces lines, around their number. They look
+// like the markers of package headtail.
 const (
 	repeatOpen  = "... ["
 	repeatLine  = "the line above "
@@ -19,17 +19,17 @@ const (
 	repeatClose = "] ...\n"
 )
 
-// How package headtail begins its markers. A line with the second misses its
-// middle, so that two of them may look alike and not have been.
+// The beginnings of the markers of package headtail. A line with lineMarker
+// misses its middle. Two such lines may look alike although they differed.
 const (
 	gapMarker  = "\n\n... [omitted "
 	lineMarker = " ... [omitted "
 )
 
-// fold returns a text with each run of identical lines as one line and a
-// count of the others. cut says that the text misses its middle: the lines that
-// the cut went through are not counted with others, since nobody knows what
-// they were. A last line without an end is as it is.
+// fold replaces each run of identical lines in a text by one line and a count
+// of the others. cut says that the text misses its middle. The lines that the
+// cut went through are not counted, because nobody knows their full text. A
+// last line without a line end stays as it is.
 func fold(text string, cut bool) string {
 	if !cut {
 		return foldLines(text)
@@ -38,7 +38,7 @@ func fold(text string, cut bool) string {
 	if !ok {
 		return foldLines(text)
 	}
-	// The marker's own three lines, and what is left of the line behind it.
+	// The three lines of the marker, and the rest of the line behind it.
 	rest := after
 	for range 3 {
 		_, rest, _ = strings.Cut(rest, "\n")
@@ -50,11 +50,11 @@ func fold(text string, cut bool) string {
 	return begin + text[len(before):len(text)-len(rest)] + end
 }
 
-// foldLines is fold for a text that goes on without a gap. What is folded is
-// always shorter, so that an equal length means that nothing was.
+// foldLines does the work of fold for a text without a gap. A folded text is
+// always shorter, so an equal length means that nothing was folded.
 func foldLines(text string) string {
 	var b strings.Builder
-	done := 0 // b has all before this offset
+	done := 0 // b has all the text before this offset
 	for at := 0; at < len(text); {
 		size := strings.IndexByte(text[at:], '\n') + 1
 		if size == 0 {
@@ -82,10 +82,10 @@ func foldLines(text string) string {
 	return b.String()
 }
 
-// appendRepeat appends what stands for a line that comes more times.
+// appendRepeat appends the marker that replaces more copies of a line.
 func appendRepeat(b []byte, line string, more int) []byte {
 	b = append(b, repeatOpen...)
-	if line == "\n" { // no line to point at
+	if line == "\n" { // "the line above" would be empty
 		b = strconv.AppendInt(b, int64(more), 10)
 		b = append(b, repeatEmpty...)
 		return append(b, repeatClose...)

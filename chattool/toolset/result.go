@@ -13,7 +13,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A report is what a model reads about a process, or about why there is none.
+// A report is the text about a process that a model reads, or the reason why
+// there is no process.
 type report struct {
 	Success             bool                 `json:"success"`
 	Output              *string              `json:"output,omitempty"`
@@ -30,10 +31,10 @@ type report struct {
 	LogPath             string               `json:"log_path,omitempty"`
 }
 
-// describe reports how a process stands and what it has printed.
+// describe reports the state of a process and its output.
 func (s *Set) describe(out procmgr.Output) report { return s.describeFrom(out, 0) }
 
-// describeFrom is describe for an output that was asked for from an offset on.
+// describeFrom does the same as describe, for an output from an offset on.
 func (s *Set) describeFrom(out procmgr.Output, from int64) report {
 	p := out.Process
 	text, truncated := s.shown(out, from)
@@ -66,10 +67,11 @@ func (s *Set) describeFrom(out procmgr.Output, from int64) report {
 	return r
 }
 
-// search is the command that finds something in a log: where lines were too long
-// for the result, a match and where it is, and not the whole line. To ask for
-// what stands before it as well would cost grep minutes on such a line. Without
-// -a, one byte that is no text keeps grep from printing anything.
+// search returns the command that finds something in a log. If lines were too
+// long for the result, it prints a match and its offset, and not the whole
+// line. It does not print text before the match, because that costs grep
+// minutes on such a line. Without -a, one byte that is not text keeps grep from
+// printing anything.
 func search(t *headtail.Truncation) string {
 	if t.TruncatedLines > 0 {
 		return `grep -n -a -b -o 'PATTERN.\{0,200\}'`
@@ -77,11 +79,11 @@ func search(t *headtail.Truncation) string {
 	return "grep -n -a PATTERN"
 }
 
-// quote writes a path as a shell takes it.
+// quote writes a path for a shell.
 func quote(path string) string {
 	quoted, err := syntax.Quote(path, syntax.LangPOSIX)
 	if err != nil {
-		return strconv.Quote(path) // with a control character in it, for the eyes alone
+		return strconv.Quote(path) // the path has a control character: this is to be read, not run
 	}
 	return quoted
 }
@@ -100,26 +102,26 @@ func (r *report) add(format string, args ...any) {
 	r.Note += format
 }
 
-// result makes the report the Result of a call; out may be nil.
+// result makes a Result of the report. out may be nil.
 func (r report) result(out *procmgr.Output) Result {
 	return Result{Content: encode(r), Output: out}
 }
 
-// encode writes one JSON object on one line. Models read < and & better than
-// their escapes: nothing here ends up in a web page.
+// encode returns one JSON object on one line. It does not escape < and &,
+// because models read them better so, and the text is not for a web page.
 func encode(v any) string {
 	var b strings.Builder // whose String is no copy
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		// Strings, numbers and nothing else: this cannot be reached.
+		// v has strings and numbers alone, so this cannot be reached.
 		return `{"success":false,"error":"the result could not be encoded"}`
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// alive reports whether something of a process lives, or may live. A manager
-// that could not tell left the state empty.
+// alive reports whether any part of a process lives, or may live. An empty
+// state means that the manager could not tell.
 func alive(p procmgr.Process) bool {
 	return p.ID != "" && p.State != procmgr.Exited
 }
@@ -132,7 +134,7 @@ func failed(p procmgr.Process) bool {
 	return p.State == procmgr.Exited
 }
 
-// cause says in words why a process failed, where its exit code does not.
+// cause says in words why a process failed, if the exit code does not say it.
 func (s *Set) cause(p procmgr.Process) string {
 	if !failed(p) {
 		return ""
@@ -146,7 +148,7 @@ func (s *Set) cause(p procmgr.Process) string {
 	}
 	switch p.EndedBy {
 	case procmgr.CauseSignal:
-		if signal == "SIGKILL" && !strings.Contains(p.Command, "kill") { // or its own command may have sent it
+		if signal == "SIGKILL" && !strings.Contains(p.Command, "kill") { // else its own command may have sent the signal
 			return "ended by SIGKILL, which no tool sent"
 		}
 		return "ended by " + signal
@@ -163,8 +165,9 @@ func (s *Set) cause(p procmgr.Process) string {
 	return ""
 }
 
-// wallDuration returns how long a process ran or has run, in milliseconds. The
-// manager's clock may be another machine's, so it is never negative.
+// wallDuration returns how long a process ran, or has run so far, in
+// milliseconds. It is never negative, although the manager's clock may be
+// another machine's.
 func wallDuration(p procmgr.Process) *int64 {
 	if p.StartedAt.IsZero() {
 		return nil
@@ -177,14 +180,14 @@ func wallDuration(p procmgr.Process) *int64 {
 	return &ms
 }
 
-// refuse is the result of a call that the tool could not carry out.
+// refuse returns the result of a call that the tool could not carry out.
 func refuse(format string, args ...any) Result {
 	return Result{IsError: true, Content: encode(report{Error: fmt.Sprintf(format, args...)})}
 }
 
-// canceled is the result of a call whose context has ended. did says what
-// became of the process; out is its last snapshot, or nil; id is for a process
-// that may live though nobody could read it.
+// canceled returns the result of a call whose context has ended. did says what
+// became of the process. out is the last snapshot of the process, or nil. id is
+// set if the process may live but nobody could read it.
 func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) Result {
 	r := report{BackgroundProcessID: id}
 	if out != nil {
@@ -195,7 +198,7 @@ func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id 
 	return r.result(out)
 }
 
-// endOf says how a context has ended.
+// endOf says in words how a context has ended.
 func endOf(ctx context.Context) string {
 	if stopped(ctx) {
 		return "the call was canceled"
@@ -203,8 +206,8 @@ func endOf(ctx context.Context) string {
 	return "the call ran out of time"
 }
 
-// panicked is the result of a call that panicked. started is the process that
-// it may have started, or "".
+// panicked returns the result of a call that panicked. started is the ID of the
+// process that the call may have started, or "".
 func (s *Set) panicked(p any, started string) Result {
 	r := report{Error: "the tool failed unexpectedly: " + clip(fmt.Sprint(p), maxWords), BackgroundProcessID: started}
 	if started != "" {
@@ -213,11 +216,12 @@ func (s *Set) panicked(p any, started string) Result {
 	return Result{IsError: true, Content: encode(r)}
 }
 
-// maxWords bounds what is quoted of an error, in bytes of the result.
+// maxWords is how much of an error a result quotes, in bytes of the result.
 const maxWords = 2000
 
-// words returns what an error says to a model. The package, the call, the process
-// ID and the sentinel are words for programs: the result says them otherwise.
+// words returns an error's text for a model. It leaves out the package, the
+// call, the process ID and the sentinel. Those are for programs, and the result
+// says them in other words.
 func words(err error) string {
 	reason := procmgr.Reason(err)
 	if words, ok := bare[reason]; ok {
@@ -226,7 +230,7 @@ func words(err error) string {
 	return clip(reason, maxWords)
 }
 
-// bare has words for the errors that give no reason.
+// bare has the words for errors that give no reason.
 var bare = map[string]string{
 	procmgr.ErrNotFound.Error():      "there is no such process",
 	procmgr.ErrNotRunning.Error():    "the process has ended",
@@ -239,8 +243,8 @@ var bare = map[string]string{
 	context.DeadlineExceeded.Error(): "the process manager took too long",
 }
 
-// clip shortens s so that it takes at most n bytes in a result, at the end of a
-// rune, and marks where it did.
+// clip shortens s so that it takes at most n bytes in a result. It cuts between
+// runes, and marks the cut with an ellipsis.
 func clip(s string, n int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= n/maxCost || encodedLen(s) <= n {

@@ -11,15 +11,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// slashed is a pattern as JavaScript, sed and Perl write it, with its flags.
+// slashed matches a pattern in the notation of JavaScript, sed and Perl, with
+// its flags.
 var slashed = regexp.MustCompile(`^/((?:[^/\\]|\\.)+)/([gimsuvxy]*)$`)
 
-// maxMatched is how much of a matched line a note has, in bytes of the result.
+// maxMatched is how much of a matched line a note quotes, in bytes of the
+// result.
 const maxMatched = 400
 
-// checkWaitFor refuses a pattern that means something else than it says: in RE2
-// the slashes and the flags of /ready/i are characters to look for. Without
-// flags it may be a path.
+// checkWaitFor refuses a pattern whose meaning differs from its look. RE2 takes
+// the slashes and the flags of /ready/i as characters to search for. Without
+// flags the pattern may be a path.
 func checkWaitFor(pattern string) error {
 	parts := slashed.FindStringSubmatch(pattern)
 	if parts == nil || parts[2] == "" {
@@ -33,7 +35,7 @@ func checkWaitFor(pattern string) error {
 		pattern, meant, "[/]"+pattern[1:])
 }
 
-// searched says what came of wait_for.
+// searched adds the result of wait_for to the note.
 func (r *report) searched(out procmgr.Output, pattern string, wait time.Duration) {
 	p := out.Process
 	switch {

@@ -13,13 +13,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A Resolver names the manager that a call goes to. It is asked at every call,
-// with the call's context, so that a chat or a machine may be chosen by what
-// the context carries. An error, or a nil Manager, becomes a tool error that
-// quotes it: it should say what to do. One that is [procmgr.ErrRefused] tells
-// the model not to try again. It must be safe for concurrent use.
+// A Resolver returns the manager that a call goes to. It gets the context of
+// each call, so it may choose the chat or the machine by a value in the
+// context. If it returns an error, or a nil Manager, the call has a tool error
+// that quotes the error. So the error should say what to do. If the error is
+// [procmgr.ErrRefused], the model is told not to try again. A Resolver must be
+// safe for concurrent use.
 //
-// [Set.Definitions] asks it as well, once, with a context that carries nothing.
+// [Set.Definitions] also calls it, once, with a context that has no values.
 type Resolver func(ctx context.Context) (procmgr.Manager, error)
 
 // Static returns a Resolver that always names m.
@@ -28,58 +29,61 @@ func Static(m procmgr.Manager) Resolver {
 }
 
 // Options configures a [Set]. The zero value of every field is its default. A
-// negative duration is none of what the field names: no wait, no limit.
+// negative duration means that there is no such wait or limit.
 type Options struct {
-	// DefaultTimeout is how long execute and process_output wait where the
+	// DefaultTimeout is how long execute and process_output wait if the
 	// model names no time: 10 s by default.
 	DefaultTimeout time.Duration
-	// MaxTimeout is the longest wait: 4 h by default. A longer one, the
-	// default included, is cut to it, and the note says so.
+	// MaxTimeout is the longest wait: 4 h by default. A longer wait is cut
+	// to it, and the note says so. DefaultTimeout is cut to it too.
 	MaxTimeout time.Duration
-	// BackgroundWait is how long execute watches a command that it has
-	// started in the background, so that one that fails at once ("command not
-	// found", "address in use") is told as failed: 200 ms by default.
+	// BackgroundWait is how long execute watches a command that it started
+	// in the background: 200 ms by default. So a command that fails at once
+	// ("command not found", "address in use") is reported as failed.
 	BackgroundWait time.Duration
-	// Limit bounds the output in a result; see [headtail.Limits]. Its Bytes
-	// count what the output takes there, as JSON without the quotes: a line
-	// end is two bytes and a NUL six. The manager is asked for as many bytes
-	// of plain text, and what does not fit goes from the middle.
+	// Limit is how long the output in a result may be; see
+	// [headtail.Limits]. Its Bytes count the output as JSON without the
+	// quotes: a line end is two bytes and a NUL six. execute asks the
+	// manager for the same number of bytes of plain text. If that does not
+	// fit, it leaves out more of the middle.
 	Limit headtail.Limits
-	// KeepRepeats leaves runs of identical lines in a result as they are. By
-	// default such a run becomes the line once and a count of the others,
-	// where that is shorter.
+	// KeepRepeats leaves runs of identical lines in a result as they are.
+	// By default such a run becomes the line once and a count of the
+	// others, if that is shorter.
 	KeepRepeats bool
 	// ReadFileTool is the host's tool for reading files: "read_file" by
 	// default. If a command only prints files, a note names it.
 	ReadFileTool string
-	// NoReadFileTool says that the host has no such tool. Then there is no
-	// note.
+	// NoReadFileTool says that the host has no such tool. Then no note
+	// names one.
 	NoReadFileTool bool
-	// Names are what the model knows the tools by, from the names of this
-	// package to the host's, such as {"execute": "bash"}; a tool that is not
-	// in it keeps its name. Definitions, the descriptions, and all that a
-	// result says have the host's names, and Call takes no others. An unknown
-	// key, an empty name and one name for two tools are mistakes of the host's:
-	// then the tools keep their own names, and every call is refused with an
-	// error that says what is wrong. The map is copied.
+	// Names maps this package's names of the tools to the host's, such as
+	// {"execute": "bash"}. A tool that is not in it keeps its name.
+	// Definitions, descriptions and results use the host's names, and Call
+	// takes no others. An unknown key, an empty name and one name for two
+	// tools are mistakes. If there is one, the tools keep their own names,
+	// and every call is refused with an error that says what is wrong. The
+	// map is copied.
 	Names map[string]string
-	// Shell is the shell that runs the commands, by its base name, such as
-	// "bash" or "sh": the description of execute names it, and commands are
-	// read as it reads them. "" asks the manager, see [procmgr.Shell]. It is
-	// for managers that cannot tell, and changes nothing in what runs.
+	// Shell is the base name of the shell that runs the commands, such as
+	// "bash" or "sh". The description of execute names it, and commands are
+	// parsed in its language. If it is "", the manager is asked, see
+	// [procmgr.Shell]. Set it if the manager cannot tell. It does not
+	// change which shell runs the commands.
 	Shell string
-	// ProcessID chooses the ID of the process that a call of execute starts:
-	// 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that replays
-	// calls, after a crash or a lost answer: if it returns the same ID for a
-	// call that is made again, the call gets the process of the first time and
-	// runs nothing. If it is nil or returns "", each call gets a new ID, and
-	// one that is made twice runs twice, whatever its Call.ID is.
+	// ProcessID chooses the ID of the process that a call of execute
+	// starts: 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that
+	// replays calls, after a crash or a lost answer. If it returns the same
+	// ID for the same call again, the call gets the process of the first
+	// time and runs nothing. If it is nil or returns "", each call gets a
+	// new ID. A call that is made twice then runs twice, whatever its
+	// Call.ID is.
 	//
-	// The ID has to be new for each other call of the chat, or that call gets
-	// an error and does not run. A provider's Call.ID often is not, since some
-	// providers count from 0 in each answer. The place of a call in the
-	// conversation is: the number of the message and that of the call in it.
-	// ProcessID must be safe for concurrent use.
+	// The ID must be new for every other call of the chat, or that call
+	// gets an error and does not run. A provider's Call.ID is often not
+	// new, since some providers count from 0 in each answer. The position
+	// of a call in the conversation is: the number of the message, and the
+	// number of the call in it. ProcessID must be safe for concurrent use.
 	ProcessID func(ctx context.Context, c Call) string
 }
 
@@ -101,7 +105,8 @@ func (o *Options) withDefaults() Options {
 // noLimit is the MaxTimeout of a Set that has none.
 const noLimit time.Duration = math.MaxInt64
 
-// wait returns d, the default for 0, or none for a negative one.
+// wait returns d. For 0 it returns byDefault, and for a negative d it returns
+// none.
 func wait(d, byDefault, none time.Duration) time.Duration {
 	switch {
 	case d == 0:
@@ -114,24 +119,25 @@ func wait(d, byDefault, none time.Duration) time.Duration {
 
 // A Call is one tool call of a model.
 type Call struct {
-	// ID is the provider's ID of the call. The tools do not look at it, and
-	// two calls with the same one run twice: it is for Options.ProcessID.
+	// ID is the provider's ID of the call. It is for Options.ProcessID. The
+	// tools do not look at it, so two calls with the same ID run twice.
 	ID string
-	// Name is the tool's.
+	// Name is the name of the tool.
 	Name string
 	// Arguments is the JSON object that the model sent, at most 4 MiB.
 	Arguments json.RawMessage
 }
 
-// A Result is what came of a call.
+// A Result is the outcome of a call.
 type Result struct {
-	// Content is what the model reads: one JSON object on one line.
+	// Content is the text for the model: one JSON object on one line.
 	Content string
-	// IsError reports that the tool could not do what it was asked to. A
-	// command that failed is no such error.
+	// IsError reports that the tool could not do its work. It is not set
+	// for a command that failed.
 	IsError bool
-	// Output is the process and what was read of it, for a user interface;
-	// nil where no process is known. Of process_signal its Text is empty.
+	// Output is the process and the output that was read, for a user
+	// interface. It is nil if no process is known. After process_signal its
+	// Text is empty.
 	Output *procmgr.Output
 }
 
@@ -140,7 +146,7 @@ type Set struct {
 	managers Resolver
 	opts     Options
 	names    names
-	mistake  error  // in Options.Names: every call is refused
+	mistake  error  // in Options.Names; if it is set, every call is refused
 	tools    []tool // in the order of Definitions; never changed
 	places   places
 	shells   knownShells
@@ -152,8 +158,8 @@ type tool struct {
 	run func(ctx context.Context, c Call, started *string) Result
 }
 
-// New returns the tools, to run on the managers that the resolver names. opts
-// may be nil, and is copied.
+// New returns the tools, which run on the managers that the resolver returns.
+// opts may be nil, and is copied.
 func New(managers Resolver, opts *Options) *Set {
 	s := &Set{managers: managers, opts: opts.withDefaults()}
 	s.names, s.mistake = ownNames.rename(s.opts.Names)
@@ -166,8 +172,8 @@ func New(managers Resolver, opts *Options) *Set {
 			Parallel:    parallel,
 		}})
 	}
-	// Only what reads may run beside other calls: two commands of one step
-	// may depend on their order, and so may a signal.
+	// Only tools that read may run beside other calls. Two commands of one
+	// step may depend on their order, and so may a signal.
 	define(s.names.execute, executeDescription, executeArgs{}, false, s.execute)
 	define(s.names.output, outputDescription, outputArgs{}, true, s.output)
 	define(s.names.list, listDescription, listArgs{}, true, s.list)
@@ -178,9 +184,9 @@ func New(managers Resolver, opts *Options) *Set {
 // Definitions returns the tools for a model's provider: execute,
 // process_output, process_list and process_signal, in this order and by their
 // names in Options.Names. They are the same at every call, with one exception:
-// the description of execute names the shell, and until a manager has told which
-// one that is, it names no certain one. The first call of Definitions asks a
-// manager, for 2 s at most, and so does each call of execute.
+// the description of execute names the shell only once a manager has told it.
+// The first call of Definitions asks a manager, for 2 s at most, and so does
+// each call of execute.
 func (s *Set) Definitions() []Definition {
 	shell := spellShell(s.describedShell())
 	defs := make([]Definition, len(s.tools))
@@ -192,12 +198,13 @@ func (s *Set) Definitions() []Definition {
 	return defs
 }
 
-// Call carries out one call. It never panics, and always has a result for the
-// model. How long it takes is bounded by the time that the call names, by
-// Options.MaxTimeout and by ctx; see the package's comment on canceled calls.
+// Call carries out one call. It never panics, and always returns a result for
+// the model. It takes at most the time that the call names, and no longer than
+// Options.MaxTimeout and ctx allow; see the package's comment on canceled
+// calls.
 func (s *Set) Call(ctx context.Context, c Call) (res Result) {
-	// started is the ID that was given to Start, once that is called: a panic
-	// on the way must not lose the process.
+	// started is the ID that Start was called with, if it was. A panic must
+	// not lose the process.
 	var started string
 	defer func() {
 		if p := recover(); p != nil {
@@ -215,7 +222,7 @@ func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 	return refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", "))
 }
 
-// manager asks the resolver. Where ok is false, the Result says why.
+// manager calls the resolver. If ok is false, the Result says why.
 func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res Result, ok bool) {
 	if s.managers == nil {
 		return nil, refuse("no process manager is set up, so no command can be run and no process seen; tell the user"), false

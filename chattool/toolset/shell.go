@@ -11,29 +11,30 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// shellLimit is how long a manager may take to tell its shell. The managers of
+// shellLimit is how long a manager may take to name its shell. The managers of
 // this module answer from memory, or with one request.
 const shellLimit = 2 * time.Second
 
-// knownShells is what a Set knows of the shells that run its commands. They may
-// differ if a Resolver names several machines.
+// knownShells has the shells that run a Set's commands, as far as they are
+// known. There may be several if a Resolver returns managers of several
+// machines.
 type knownShells struct {
-	mu sync.Mutex // guards what follows
-	// described is the shell in the description of execute, "" until one is
-	// known. It does not change then: a description that changes costs a
-	// provider's cache.
+	mu sync.Mutex // guards described, of and name
+	// described is the shell in the description of execute, or "" until one
+	// is known. After that it does not change: if a description changes,
+	// the provider's cache is lost.
 	described string
-	// of is the manager that was asked last, and name what it answered, "" if
+	// of is the manager that was asked last. name is its answer, or "" if
 	// it cannot tell.
 	of   procmgr.Manager
 	name string
 
-	asked sync.Once // by Definitions
+	asked sync.Once // for the call that Definitions makes
 }
 
 // shell returns the base name of the shell that runs the commands of m, or ""
-// if nobody can tell. Each manager is asked once, as long as calls go to the
-// same one.
+// if nobody can tell. It asks a manager only once while calls go to the same
+// one.
 func (s *Set) shell(ctx context.Context, m procmgr.Manager) string {
 	if s.opts.Shell != "" {
 		return s.opts.Shell
@@ -50,7 +51,7 @@ func (s *Set) shell(ctx context.Context, m procmgr.Manager) string {
 	defer cancel()
 	name, err := askShell(ctx, m)
 	if err != nil && ctx.Err() != nil {
-		return "" // the next call may have more luck
+		return "" // the next call asks again
 	}
 	s.shells.mu.Lock()
 	defer s.shells.mu.Unlock()
@@ -63,7 +64,7 @@ func (s *Set) shell(ctx context.Context, m procmgr.Manager) string {
 	return name
 }
 
-// askShell is procmgr.Shell of a manager that may panic.
+// askShell calls procmgr.Shell for a manager that may panic.
 func askShell(ctx context.Context, m procmgr.Manager) (name string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -75,8 +76,9 @@ func askShell(ctx context.Context, m procmgr.Manager) (name string, err error) {
 
 // describedShell returns the shell that the description of execute names, or ""
 // if none is known yet. The first call asks the resolver, as a call of a tool
-// would, and waits for up to shellLimit. A resolver that does not return by then
-// is left to itself: the goroutine ends when it returns.
+// would, and waits for up to shellLimit. If the resolver does not return by
+// then, describedShell does not wait for it. The goroutine ends when the
+// resolver returns.
 func (s *Set) describedShell() string {
 	if s.opts.Shell != "" {
 		return s.opts.Shell
@@ -87,7 +89,7 @@ func (s *Set) describedShell() string {
 		go func() {
 			defer cancel()
 			defer close(done)
-			defer func() { _ = recover() }() // the resolver's; a call of a tool will tell
+			defer func() { _ = recover() }() // if the resolver panics, the next call of a tool reports it
 			if m, _, ok := s.manager(ctx); ok {
 				s.shell(ctx, m)
 			}
@@ -102,7 +104,7 @@ func (s *Set) describedShell() string {
 	return s.shells.described
 }
 
-// spellShell names a shell as a description does.
+// spellShell returns the words by which a description names a shell.
 func spellShell(name string) string {
 	switch name {
 	case "":

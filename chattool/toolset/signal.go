@@ -7,7 +7,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// signal sends a signal, and watches for a moment what it does.
+// signal sends a signal, and watches its effect for a moment.
 func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	var args signalArgs
 	if err := decode(c.Arguments, &args); err != nil {
@@ -82,8 +82,8 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	return rep.result(&out)
 }
 
-// afterSignal reports how a process stands once a signal has been dealt with.
-// It is a success whatever the exit code: to end it was the point.
+// afterSignal reports the state of a process after a signal. It is a success
+// whatever the exit code is, since the model wanted the process to end.
 func (s *Set) afterSignal(out procmgr.Output) report {
 	rep := s.describe(out)
 	rep.Success = true

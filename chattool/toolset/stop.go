@@ -10,39 +10,41 @@ import (
 )
 
 const (
-	// snapshotLimit bounds a read that follows one that failed.
+	// snapshotLimit is how long a read may take that follows a failed one.
 	snapshotLimit = 5 * time.Second
-	// signalLimit bounds a signal that follows a canceled call: the 5 s that
-	// Kill may take, and the way there.
+	// signalLimit is how long a signal may take that follows a canceled
+	// call: the 5 s that Kill may take, and the way there.
 	signalLimit = 7 * time.Second
 	// stopGrace is how long a command may take to end by itself before it is
 	// killed. Whoever pressed stop is waiting.
 	stopGrace = 2 * time.Second
-	// signalGrace is how long process_signal watches what its signal does.
+	// signalGrace is how long process_signal watches the effect of its
+	// signal.
 	signalGrace = 1500 * time.Millisecond
 )
 
-// ErrStop is the cause of a deadline that is to stop a command as a cancel does:
+// ErrStop is the cause of a deadline that stops a command as a cancel does:
 //
 //	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, toolset.ErrStop)
 //
 // A deadline with any other cause is a timeout, and ends no process.
 var ErrStop = errors.New("the command is to be stopped")
 
-// stopped reports whether a context that has ended asks for a stop. Its
-// deadline alone says that nobody waits any longer, and not that the work is
-// unwanted: most deadlines are set far above this package, for all calls alike.
+// stopped reports whether a context that has ended asks for a stop. A deadline
+// says only that the caller no longer waits. It does not say that the work is
+// unwanted, because most deadlines are set far above this package, for all
+// calls alike.
 func stopped(ctx context.Context) bool {
 	return !errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrStop)
 }
 
-// fresh returns a context that does not end with ctx and keeps its values: a
+// fresh returns a context that does not end with ctx but keeps its values. A
 // resolver's manager may find its chat or its credentials there.
 func fresh(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), limit)
 }
 
-// snapshot reads how a process stands, whatever has become of ctx.
+// snapshot reads the state and the output of a process, even if ctx has ended.
 func (s *Set) snapshot(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
 	return s.snapshotFrom(ctx, m, id, 0)
 }
@@ -54,7 +56,7 @@ func (s *Set) snapshotFrom(ctx context.Context, m procmgr.Manager, id string, fr
 }
 
 // settle waits up to grace for the end of a process. A wait also ends when the
-// shell does, so there may be two.
+// shell ends, so there may be two waits.
 func (s *Set) settle(ctx context.Context, m procmgr.Manager, id string, from int64, grace time.Duration) (procmgr.Output, error) {
 	deadline := time.Now().Add(grace)
 	var out procmgr.Output
@@ -71,11 +73,11 @@ func (s *Set) settle(ctx context.Context, m procmgr.Manager, id string, from int
 	return out, nil
 }
 
-// atEnd is an offset that leaves the output itself out.
+// atEnd is an offset that skips all of the output.
 const atEnd = math.MaxInt64
 
-// cancel settles a command whose caller has asked for a stop. out and err are
-// what Start returned.
+// cancel handles a command whose caller has asked for a stop. Start returned
+// out and err.
 func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result {
 	begun := err == nil || mayHaveBegun(out, err)
 	if r.req.Background {
@@ -83,7 +85,7 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 	}
 	limit := signalLimit
 	if !begun {
-		limit = stopGrace // it spends the ID, and most likely nothing has it
+		limit = stopGrace // the signal spends the ID; most likely no process has it
 	}
 	switch asked := r.signal(ctx, procmgr.Terminate, limit); {
 	case !begun && asked != nil && !errors.Is(asked, procmgr.ErrNotRunning):
@@ -97,14 +99,14 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 			return r.set.canceled(ctx, "the command was stopped", &ended, "")
 		}
 	}
-	// It ignores the signal, or the signal did not get through.
+	// The command ignores the signal, or the signal did not reach it.
 	return r.kill(ctx, out, err)
 }
 
 // prevented reports on a command that the manager does not know. The signal has
-// spent its ID: a start that is still on its way runs nothing. err is what Start
-// returned, asked is what Signal did: it is unknown too if the manager is another
-// one than that of the start.
+// spent its ID, so a start that is still on its way runs nothing. Start
+// returned err, and Signal returned asked. asked is also ErrUnknown if this
+// manager is not the one that got the start.
 func (r *run) prevented(ctx context.Context, err, asked error) Result {
 	if errors.Is(err, procmgr.ErrUnknown) || errors.Is(asked, procmgr.ErrUnknown) {
 		return r.set.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
@@ -112,8 +114,8 @@ func (r *run) prevented(ctx context.Context, err, asked error) Result {
 	return r.set.canceled(ctx, "the command was not started", nil, "")
 }
 
-// over reports on a command that had ended before the signal came. out is what
-// is known of it, or nothing.
+// over reports on a command that had ended before the signal came. out is the
+// last known snapshot, or empty.
 func (r *run) over(ctx context.Context, out procmgr.Output) Result {
 	const did = "the command had ended by then"
 	if found, err := r.set.snapshot(ctx, r.m, r.req.ID); err == nil {
@@ -125,7 +127,7 @@ func (r *run) over(ctx context.Context, out procmgr.Output) Result {
 	return r.set.canceled(ctx, did, &out, "")
 }
 
-// ended gives a command that was asked to end the time to do so.
+// ended waits for the end of a command that was asked to end.
 func (r *run) ended(ctx context.Context) (out procmgr.Output, ok bool) {
 	ctx, done := fresh(ctx, stopGrace+snapshotLimit)
 	defer done()
@@ -133,8 +135,8 @@ func (r *run) ended(ctx context.Context) (out procmgr.Output, ok bool) {
 	return out, err == nil && out.Process.State == procmgr.Exited
 }
 
-// kill ends a command that did not end when it was asked to. out and err are what
-// Start returned.
+// kill ends a command that did not end when it was asked to. Start returned out
+// and err.
 func (r *run) kill(ctx context.Context, out procmgr.Output, err error) Result {
 	killed := r.signal(ctx, procmgr.Kill, signalLimit)
 	if errors.Is(killed, procmgr.ErrNotFound) {
@@ -162,7 +164,7 @@ func (r *run) kill(ctx context.Context, out procmgr.Output, err error) Result {
 }
 
 // leave reports on a background command whose caller is gone. begun says that
-// it may have begun.
+// the command may have begun.
 func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) Result {
 	id := r.req.ID
 	found, err := r.set.snapshot(ctx, r.m, id)
@@ -180,9 +182,9 @@ func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) Result 
 	return r.set.canceled(ctx, "the background command may have started, as process "+id, nil, id)
 }
 
-// overdue reports on a command that the deadline of its call has left to
-// itself. Nothing is ended: the result is that of the tool's own timeout. out
-// and err are what Start returned.
+// overdue reports on a command whose call reached its deadline. It ends
+// nothing: the result is the same as for the tool's own timeout. Start returned
+// out and err.
 func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result {
 	r.overdrawn = true
 	if err == nil {
@@ -206,7 +208,7 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result
 	return rep.result(nil)
 }
 
-// signal signals the run's process, whatever has become of ctx.
+// signal sends a signal to the process of the run, even if ctx has ended.
 func (r *run) signal(ctx context.Context, sig procmgr.Signal, limit time.Duration) error {
 	ctx, done := fresh(ctx, limit)
 	defer done()

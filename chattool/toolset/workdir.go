@@ -7,28 +7,29 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// maxPlaces is how many conversations the directories are remembered of. Beyond
-// it all are forgotten, and told once more.
+// maxPlaces is how many conversations places remembers. If there are more, it
+// forgets all of them, and each is told its directory once more.
 const maxPlaces = 1024
 
-// places remembers which directory each conversation was told last, so that a
-// model knows where it is and does not read it in every result.
+// places remembers which directory each conversation was told last. So a model
+// knows where it is and need not read it in every result.
 type places struct {
 	mu   sync.Mutex // guards told
 	told map[conversation]place
 }
 
-// A conversation is a chat, or the user of a manager that has no chats.
+// A conversation is a chat. For a manager without chats, it is the manager.
 type conversation struct {
 	chat    string
-	manager procmgr.Manager // nil if chat is set: a chat's manager may be another one at each call
+	manager procmgr.Manager // nil if chat is set: each call of a chat may have another manager
 }
 
-// A place is where a command runs, and why not elsewhere.
+// A place is the directory in which a command runs, and the reason why it is
+// not another one.
 type place struct{ dir, passedOver string }
 
-// news reports whether a conversation has not been told of a place, and takes it
-// for told.
+// news reports whether a conversation has not yet been told of a place, and
+// records that it now has.
 func (ps *places) news(m procmgr.Manager, out procmgr.Output) bool {
 	who := conversation{chat: out.Process.ChatID}
 	if who.chat == "" && reflect.ValueOf(m).Comparable() {
@@ -47,8 +48,8 @@ func (ps *places) news(m procmgr.Manager, out procmgr.Output) bool {
 	return true
 }
 
-// place names the directory of a process, if the model was told another one last,
-// or none.
+// place adds the directory of a process to the report if the model was told
+// another one last, or none.
 func (r *report) place(ps *places, m procmgr.Manager, out procmgr.Output) {
 	dir := out.Process.WorkDir
 	if dir == "" || !ps.news(m, out) {
