@@ -1,5 +1,5 @@
-// Package advice says what a model should know about the result of a command so
-// that it neither misreads it nor calls again for nothing.
+// Package advice writes notes on the result of a command, so that a model
+// neither misreads the result nor makes a needless call.
 package advice
 
 import (
@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxNotes is how many notes on its command a result has. More are not
-	// read.
+	// maxNotes is how many notes on its command a result has. A model would
+	// not read more.
 	maxNotes = 2
 	// maxAdvised is the longest command that is parsed for a note, in bytes.
 	maxAdvised = 16 << 10
@@ -21,30 +21,31 @@ const (
 	maxNames = 5
 )
 
-// A Result is what came of a command.
+// A Result is the result of a command.
 type Result struct {
 	Output  procmgr.Output
 	Command *script.Source
-	// Alive reports that something of the process lives or may live, Failed
-	// that it is known to have failed.
+	// Alive reports that some part of the process lives or may live. Failed
+	// reports that the process is known to have failed.
 	Alive, Failed bool
 	// Ran is how long the process has run, or 0.
 	Ran time.Duration
-	// Background is set where no call has waited for the command. Reading is
-	// set for process_output: the result of execute has said what holds at
-	// once.
+	// Background is set if no call waits for the command. Reading is set
+	// for process_output: the result of execute has already had the notes
+	// that are true at once.
 	Background, Reading bool
 	Tools               Tools
 }
 
-// Tools are the names that the model knows the tools by.
+// Tools are the names by which the model knows the tools.
 type Tools struct {
 	Execute, Output, Signal string
-	// ReadFile is the tool to read files with, "" for none.
+	// ReadFile is the tool that reads files, or "" if there is none.
 	ReadFile string
 }
 
-// Notes returns the notes that hold, two at most, those that matter most first.
+// Notes returns the notes on a result, at most two, the most important ones
+// first.
 func Notes(r Result) []string {
 	var notes []string
 	for _, note := range []func() string{r.bashism, r.withheld, r.selfKill, r.prompt, r.editor, r.unedited, r.pipeline, r.exitCode, r.waiting, r.dump} {
@@ -59,7 +60,8 @@ func Notes(r Result) []string {
 }
 
 // withheld names the variables that the command mentions and did not get. An
-// echo of one is an empty line, and reads as if there were none.
+// echo of such a variable prints an empty line, as if the variable were not
+// set.
 func (r Result) withheld() string {
 	names := r.Output.Withheld
 	if len(names) == 0 || r.Reading && !r.Failed {
@@ -76,7 +78,7 @@ func (r Result) withheld() string {
 		list, verb, it, it)
 }
 
-// tree returns the command's syntax, or nil where that is not known.
+// tree returns the command's syntax, or nil if it is not known.
 func (r Result) tree() *script.Tree {
 	if len(r.Command.Text) > maxAdvised {
 		return nil
@@ -84,7 +86,7 @@ func (r Result) tree() *script.Tree {
 	return r.Command.Tree()
 }
 
-// code returns the exit code, where the shell itself ended with it.
+// code returns the exit code, if the shell itself ended with it.
 func (r Result) code() (code int, ok bool) {
 	p := r.Output.Process
 	if p.ExitCode == nil || p.Signal != "" || p.EndedBy != procmgr.CauseExit {

@@ -13,10 +13,10 @@ import (
 // maxBashisms is how many bashisms of one script a note names.
 const maxBashisms = 4
 
-// A bashism is something that bash knows and a POSIX shell does not.
+// A bashism is a construct that bash knows and a POSIX shell does not.
 type bashism struct {
-	name    string // as the note shows it
-	does    string // what sh makes of it
+	name    string // as the note writes it
+	does    string // what sh does with it
 	instead string // what to write, "" if nothing short does
 	// silent: sh prints no error, and the script goes on with another result.
 	silent bool
@@ -32,9 +32,9 @@ const (
 	endsIt   = "is an error that ends the script"
 )
 
-// bashism says what the shell, which is not bash, has made of a command that was
-// written for bash. What most shells refuse aloud is said as well: a model that
-// has met one bashism goes on to write the next.
+// bashism says what the shell, which is not bash, does with a command that was
+// written for bash. It also names bashisms for which most shells print an
+// error: a model that has used one bashism will use others.
 func (r Result) bashism() string {
 	shell, text := r.Command.Shell, r.Command.Text
 	switch {
@@ -42,9 +42,9 @@ func (r Result) bashism() string {
 		return ""
 	case len(text) > maxAdvised || r.Reading && !r.Failed:
 		return ""
-	case !strings.ContainsAny(text, " \t\n;&|<>()$`{["): // a word
+	case !strings.ContainsAny(text, " \t\n;&|<>()$`{["): // a single word
 		return ""
-	case strings.Contains(text, "BASH_VERSION"): // it knows that there are others
+	case strings.Contains(text, "BASH_VERSION"): // the script knows that there are other shells
 		return ""
 	}
 	tree := script.Parse(text, "bash")
@@ -71,8 +71,8 @@ func (r Result) bashism() string {
 	return note
 }
 
-// bashismsOf returns the bashisms of a script, each once, those that no error
-// message tells of first.
+// bashismsOf returns the bashisms of a script, each once. Those without an
+// error message come first.
 func bashismsOf(tree *script.Tree, shell string, r Result) []bashism {
 	own := functions(tree)
 	var found []bashism
@@ -80,7 +80,7 @@ func bashismsOf(tree *script.Tree, shell string, r Result) []bashism {
 		for _, b := range all {
 			switch {
 			case b.name == "", b.ash && shell == "ash":
-			case len(b.name) > maxQuoted || strings.ContainsAny(b.name, "`\n"): // part of it is the script's
+			case len(b.name) > maxQuoted || strings.ContainsAny(b.name, "`\n"): // part of the name comes from the script
 			case slices.ContainsFunc(found, func(f bashism) bool { return f.name == b.name }):
 			default:
 				found = append(found, b)
@@ -133,7 +133,7 @@ func functions(tree *script.Tree) (names []string) {
 	return names
 }
 
-// ofNode returns the bashism that a node is by its kind.
+// ofNode returns the bashism of a node, by the node's kind.
 func ofNode(node syntax.Node, shell string) bashism {
 	switch node := node.(type) {
 	case *syntax.Redirect:
@@ -214,7 +214,7 @@ func ofRedirect(r *syntax.Redirect, shell string) bashism {
 	return bashism{}
 }
 
-// identifier is a name that every shell takes for a function's.
+// identifier matches a name that every shell accepts for a function.
 var identifier = regexp.MustCompile(`^\w+$`)
 
 func ofFunction(f *syntax.FuncDecl) bashism {
@@ -304,7 +304,7 @@ func ofParameter(p *syntax.ParamExp) bashism {
 
 var caseOperators = []syntax.ParExpOperator{syntax.UpperFirst, syntax.UpperAll, syntax.LowerFirst, syntax.LowerAll}
 
-// variables are those that bash sets and no environment has.
+// variables are the variables that bash sets and that no environment has.
 var variables = map[string]bashism{
 	"RANDOM":        {instead: "$(od -An -N2 -tu2 /dev/urandom)", ash: true},
 	"UID":           {instead: "$(id -u)"},
@@ -326,7 +326,7 @@ func readsFile(c *syntax.CmdSubst) bool {
 	return c.Stmts[0].Redirs[0].Op == syntax.RdrIn
 }
 
-// ofBraces returns the bashism that a word is by {a,b} or {1..3} in it.
+// ofBraces returns the bashism in a word that has {a,b} or {1..3}.
 func ofBraces(w *syntax.Word) bashism {
 	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
 	if !syntax.SplitBraces(split) {
@@ -349,7 +349,7 @@ func ofBraces(w *syntax.Word) bashism {
 	return found
 }
 
-// unknown are commands that are built into bash alone, and what to write
+// unknown has the commands that only bash has built in, and what to write
 // instead.
 var unknown = map[string]bashism{
 	"source":    {instead: ". FILE", ash: true},
@@ -373,11 +373,12 @@ func ofCall(name string, args []*syntax.Word, shell string, r Result) []bashism 
 		b.name, b.does = name, notFound
 		return []bashism{b}
 	}
-	words := make([]string, len(args)-1) // "" for what is not literal
+	words := make([]string, len(args)-1) // "" for a word that is not literal
 	for i, w := range args[1:] {
 		words[i], _ = script.Literal(w)
 	}
-	// option returns the first of some short options in front of the operands.
+	// option returns the first of these short options among the words
+	// before the operands, or "".
 	option := func(letters string) string {
 		for _, w := range words {
 			if len(w) < 2 || w[0] != '-' || w == "--" {
@@ -428,7 +429,7 @@ func ofCall(name string, args []*syntax.Word, shell string, r Result) []bashism 
 			return one(bashism{name: "wait -n", does: endsIt, ash: true})
 		}
 	case "set":
-		// POSIX has it since 2024, and so have newer shells.
+		// POSIX has pipefail since 2024, and newer shells have it too.
 		if r.Failed && strings.Contains(r.Output.Text, "pipefail") && slices.Contains(words, "pipefail") {
 			return one(bashism{name: "set -o pipefail", does: endsIt + ": leave it out, and run on its own what must not fail", ash: true})
 		}
@@ -436,8 +437,8 @@ func ofCall(name string, args []*syntax.Word, shell string, r Result) []bashism 
 	return nil
 }
 
-// escapes are what the echo of dash makes characters of, and that of bash does
-// not.
+// escapes matches the escapes that the echo of dash interprets and the echo of
+// bash does not.
 var escapes = regexp.MustCompile(`\\[abcfnrtv0\\]`)
 
 func ofEcho(args []*syntax.Word, words []string) bashism {
@@ -465,7 +466,7 @@ func ofEcho(args []*syntax.Word, words []string) bashism {
 	return bashism{}
 }
 
-// unquoted is what double quotes leave of a backslash.
+// unquoted removes the backslashes that double quotes remove.
 var unquoted = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`")
 
 var (

@@ -8,9 +8,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// believed says whose exit code a script went by that has ended well: what
-// follows && in "go build | head && echo OK" runs whatever the build did, and $?
-// tells no more. A script that has failed is looked at more closely anyway.
+// believed names the filter whose exit code a script relied on, if the script
+// ended well. In "go build | head && echo OK" the echo runs even if the build
+// failed, and $? does not tell of the failure either. If a script failed, the
+// model looks at it more closely anyway.
 func (r Result) believed() string {
 	code, ok := r.code()
 	text := r.Command.Text
@@ -40,8 +41,8 @@ func (r Result) believed() string {
 	return ""
 }
 
-// chained looks at what stands left of && and ||. all says that the script has
-// ended well with this statement.
+// chained looks at the left sides of && and ||. all says that the script ended
+// well with this statement.
 func (r Result) chained(tree *script.Tree, stmt *syntax.Stmt, all bool) string {
 	for s := stmt; ; {
 		chain, ok := s.Cmd.(*syntax.BinaryCmd)
@@ -51,7 +52,8 @@ func (r Result) chained(tree *script.Tree, stmt *syntax.Stmt, all bool) string {
 		op := chain.Op.String()
 		all = all && chain.Op == syntax.AndStmt
 		harmless := chain.Op == syntax.OrStmt && script.Calls(chain.Y.Cmd, "true", ":")
-		// To ask grep whether there is a line is what && after it is for.
+		// A script may use && after grep to ask whether there is such a
+		// line.
 		if filter, judged := r.last(tree, chain.X, all); judged != "" && !harmless && !slices.Contains(finders, filter) {
 			return r.hidden("the exit code that "+op+" goes by", filter, judged)
 		}
@@ -59,10 +61,10 @@ func (r Result) chained(tree *script.Tree, stmt *syntax.Stmt, all bool) string {
 	}
 }
 
-// last returns the filter whose exit code is that of a statement, and the
-// command in front of it whose success it hides, or "". all says that all of the
-// statement has run; otherwise nothing but cd, export and assignments may stand
-// before the pipeline, and no cd may have failed.
+// last returns the filter that sets the exit code of a statement, and the
+// command before it whose success the filter hides, or "". all says that all of
+// the statement has run. Otherwise nothing but cd, export and assignments may
+// stand before the pipeline, and no cd may have failed.
 func (r Result) last(tree *script.Tree, stmt *syntax.Stmt, all bool) (filter, judged string) {
 	pipeline := stmt
 	if chain, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && !isPipe(chain) {

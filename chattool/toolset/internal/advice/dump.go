@@ -10,12 +10,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxDump is the longest command that is looked at for printing files, in
-// bytes.
+// maxDump is the longest command that dumpsFiles looks at, in bytes.
 const maxDump = 4 << 10
 
-// dump names the tool to read files with, after a command that only prints
-// files.
+// dump names the tool that reads files, if a command only prints files.
 func (r Result) dump() string {
 	if r.Tools.ReadFile == "" || r.Reading || r.Background || r.Output.Process.State != procmgr.Exited || r.Failed || !dumpsFiles(r.Command) {
 		return ""
@@ -23,8 +21,8 @@ func (r Result) dump() string {
 	return "To read files use the " + r.Tools.ReadFile + " tool: it shows more of a file and costs less."
 }
 
-// dumpsFiles reports whether a command is made of nothing but cd and commands
-// that print files.
+// dumpsFiles reports whether a command has nothing but cd and commands that
+// print files.
 func dumpsFiles(command *script.Source) bool {
 	if len(command.Text) > maxDump || containsAny(command.Text, "|", "`", "$(", "<") ||
 		!containsAny(command.Text, "cat", "head", "tail", "sed", "bat", "less", "more", "nl") {
@@ -64,14 +62,14 @@ func onlyStderr(redirs []*syntax.Redirect) bool {
 
 // A dumper is a command that prints files.
 type dumper struct {
-	// values are the options that take a value as the next word.
+	// values are the options whose value is the next word.
 	values []string
-	// never are short options, and long ones, that make it something else: a
-	// watch on a file, an edit of it, or a look at characters that cannot be
-	// seen.
+	// never are the options, short and long, with which the command does
+	// something else: it watches a file, edits it, or shows invisible
+	// characters.
 	never []string
-	// script: the first word that is no option, or the value of -e, says which
-	// lines to print.
+	// script is set if the first word that is no option, or the value of
+	// -e, says which lines to print.
 	script bool
 }
 
@@ -87,7 +85,7 @@ var dumpers = map[string]dumper{
 	"more":   {never: []string{"+"}},
 }
 
-// lineRange is a sed script that does no more than to print lines by number.
+// lineRange matches a sed script that only prints lines by number.
 var lineRange = regexp.MustCompile(`^\s*(\d+|\$)\s*(,\s*[+~]?(\d+|\$)\s*)?p\s*(;\s*((\d+|\$)\s*(,\s*[+~]?(\d+|\$)\s*)?p|\d+\s*q|q)?\s*)*$`)
 
 // printsFile reports whether a command prints at least one file and does
@@ -127,7 +125,7 @@ func printsFile(args []*syntax.Word) bool {
 				words = words[1:]
 			}
 		case known && (word == "-" || inKernel(word)):
-			return false // stdin, or no file that a tool for files knows
+			return false // stdin, or a file that a tool for files cannot read
 		case d.script && len(expressions) == 0:
 			expressions = append(expressions, word)
 		default:
@@ -140,15 +138,15 @@ func printsFile(args []*syntax.Word) bool {
 	return files > 0
 }
 
-// inKernel reports whether a path is of a device, or of what the kernel tells of
-// itself and of processes: those files say that they are empty.
+// inKernel reports whether a path is of a device, or of a file in which the
+// kernel describes itself or processes. Those files have size 0.
 func inKernel(path string) bool {
 	return strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/") || strings.HasPrefix(path, "/sys/")
 }
 
-// forbids reports whether an option makes the command something else than a
-// print of a file. Of short ones that are written together, letters after the
-// first that takes a value are that value.
+// forbids reports whether an option makes the command do something else than
+// print a file. In a word with several short options, the first that takes a
+// value takes the rest of the word.
 func (d dumper) forbids(option string) bool {
 	name, _, _ := strings.Cut(option, "=")
 	if strings.HasPrefix(option, "--") {

@@ -8,13 +8,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// noTerminal is what vim says when it begins without a terminal.
+// noTerminal begins the text that vim prints if it has no terminal.
 const noTerminal = "Vim: Warning: "
 
 // editors are programs that wait for a person at a terminal.
 var editors = []string{"vi", "vim", "vim.tiny", "vim.basic", "nvim", "view", "vimdiff", "nano", "pico", "emacs", "joe", "mcedit"}
 
-// editor says that an editor waits for somebody who is not there.
+// editor says that an editor waits for a person, and that there is none.
 func (r Result) editor() string {
 	if r.Alive && r.Ran < promptPause || !r.Alive && !r.Failed {
 		return ""
@@ -35,9 +35,9 @@ func (r Result) editor() string {
 	return note + " Change files with sed, a script or a here-document instead, or with a tool for files."
 }
 
-// editorOf returns the editor that a script ends with, if that was given files
-// and no options: with those, it may work by itself. Input is a reason for it to
-// wait for something else.
+// editorOf returns the editor that a script ends with, if the editor has files
+// and no options. With options it may work by itself. If the script has input,
+// the editor may wait for something else.
 func editorOf(tree *script.Tree) string {
 	if tree == nil || hasInput(tree) {
 		return ""
@@ -54,13 +54,13 @@ func editorOf(tree *script.Tree) string {
 		}) {
 			name = called
 		}
-		return false // the last one is looked at
+		return false // only the last command counts
 	})
 	return name
 }
 
-// unedited says that nobody has edited the list of git rebase -i: commands run
-// with true as their editor, so that it succeeds and changes nothing.
+// unedited says that nobody has edited the list of git rebase -i. The editor of
+// commands is true, so the rebase succeeds and changes nothing.
 func (r Result) unedited() string {
 	code, ok := r.code()
 	text := r.Command.Text
@@ -86,7 +86,7 @@ func (r Result) unedited() string {
 }
 
 // rebases reports whether the arguments of git are those of a rebase whose list
-// somebody is to edit, and nothing else does.
+// a person should edit, and no option edits it.
 func rebases(args []*syntax.Word) bool {
 	words, _ := literals(args)
 	for len(words) > 0 && strings.HasPrefix(words[0], "-") {

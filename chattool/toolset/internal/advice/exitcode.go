@@ -8,8 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The signals that have the same number on every system that has them, and what
-// a death by one usually means.
+// The signals that have the same number on every system that has them, and the
+// usual reason for a death by each.
 var signals = map[int]string{
 	1:  "SIGHUP",
 	2:  "SIGINT",
@@ -24,8 +24,9 @@ var signals = map[int]string{
 	15: "SIGTERM",
 }
 
-// exitCode says what an exit code stands for that is the shell's and not the
-// command's own. Any command may use these numbers for itself, hence "usually".
+// exitCode explains an exit code that comes from the shell and not from the
+// command itself. Any command may use these numbers, so the note says
+// "usually".
 func (r Result) exitCode() string {
 	code, ok := r.code()
 	if !ok || r.Output.Process.OOM {
@@ -42,7 +43,7 @@ func (r Result) exitCode() string {
 		return "exit_code 126 usually means that something was found and could not be executed: it needs chmod +x, or its interpreter in front."
 	case 127:
 		if containsAny(r.Output.Text, "not found", "No such file") {
-			return "" // the shell has said it
+			return "" // the shell's message says it
 		}
 		return "exit_code 127 usually means that a command was not found: look at its spelling, PATH and the directory."
 	}
@@ -52,8 +53,8 @@ func (r Result) exitCode() string {
 	return ""
 }
 
-// timed reports whether the last command of a script is timeout. That of a nil
-// script is not.
+// timed reports whether the last command of a script is timeout. It is false
+// for a nil script.
 func timed(tree *script.Tree) bool {
 	if tree == nil {
 		return false

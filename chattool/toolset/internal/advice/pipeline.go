@@ -10,20 +10,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Commands at the end of a pipeline that succeed whatever they are given, so
-// that the exit code tells nothing.
+// Commands at the end of a pipeline that succeed on any input, so that their
+// exit code says nothing.
 var (
-	// cutters only shorten or show; without them the output is as good.
+	// cutters only shorten or show their input. Without them the output is
+	// as good.
 	cutters = []string{"tail", "head", "cat", "less", "more"}
-	// finders exit with 1 where they select no line.
+	// finders exit with 1 if they select no line.
 	finders = []string{"grep", "egrep", "fgrep", "rg"}
 	filters = slices.Concat(cutters, finders, []string{
 		"sed", "awk", "gawk", "mawk", "tee", "sort", "uniq", "wc", "cut", "tr", "jq", "yq", "column", "nl", "fold", "fmt", "rev", "tac", "paste",
 	})
 )
 
-// producers are commands that nobody asks whether they have succeeded, by their
-// names, or by name and subcommand.
+// producers are commands whose success nobody asks about, by name, or by name
+// and subcommand.
 var producers = slices.Concat(filters, strings.Fields(`
 	: [ base64 basename bat cal cd date df dirname dmesg du echo false fd file find free history
 	hostname id ip journalctl ls lsblk lsof man mount netstat nproc od pgrep printenv printf ps pwd read realpath
@@ -36,9 +37,9 @@ var producers = slices.Concat(filters, strings.Fields(`
 // maxQuoted is how much of a command a note quotes, in bytes.
 const maxQuoted = 40
 
-// pipeline says whose exit code it is, where the command ends with a filter:
-// "go test | tail" is 0 whatever the tests say. A shell may have been told from
-// outside to have pipefail on; what is said holds there too.
+// pipeline says which filter set the exit code, if the command ends with a
+// filter: "go test | tail" exits with 0 even if the tests fail. pipefail may
+// have been set from outside the shell. The note is true then too.
 func (r Result) pipeline() string {
 	if note := r.ended(); note != "" {
 		return note
@@ -46,7 +47,7 @@ func (r Result) pipeline() string {
 	return r.believed()
 }
 
-// ended is pipeline for the exit code of the whole command.
+// ended does the work of pipeline for the exit code of the whole command.
 func (r Result) ended() string {
 	code, ok := r.code()
 	if !ok || code > 1 || !strings.Contains(r.Command.Text, "|") && (code == 0 || !containsAny(r.Command.Text, finders...)) {
@@ -78,8 +79,8 @@ func (r Result) ended() string {
 	return r.hidden("exit_code", filter, judged)
 }
 
-// hidden says that a filter hides whether a command has succeeded. what is the
-// exit code that is the filter's.
+// hidden returns the note that a filter hides whether a command has succeeded.
+// what names the exit code that the filter set.
 func (r Result) hidden(what, filter, judged string) string {
 	note := fmt.Sprintf("Without pipefail, %s is that of %s and does not tell whether `%s` succeeded.", what, filter, judged)
 	if slices.Contains(cutters, filter) {
@@ -88,8 +89,8 @@ func (r Result) hidden(what, filter, judged string) string {
 	return note
 }
 
-// noLine says what the exit code 1 of a grep means. bash ends with 1 also where
-// an expansion fails.
+// noLine returns the note on the exit code 1 of a grep. bash also ends with 1
+// if an expansion fails.
 func noLine(call *syntax.CallExpr, filter, judged string, piped bool) string {
 	note := "exit_code 1 is how " + filter + " says that no line was selected"
 	switch {
@@ -104,16 +105,16 @@ func noLine(call *syntax.CallExpr, filter, judged string, piped bool) string {
 	return note + "."
 }
 
-// final returns the pipeline, or the single command, whose exit code is that
-// of the script, or nil where that is not certain. An exit code of 0 can be
-// of the last of a && b too, since then all of it has run; others only where
-// what stands before cannot end the script or has surely not failed. silent
-// says that nothing was printed.
+// final returns the pipeline, or the single command, that set the exit code of
+// the script. It returns nil if that is not certain. An exit code of 0 can also
+// come from the last part of a && b, since then all of it has run. Any other
+// exit code is certain only if the statements before cannot end the script or
+// have surely not failed. silent says that nothing was printed.
 func final(tree *script.Tree, code int, silent bool) *syntax.Stmt {
 	last := tree.Stmts[len(tree.Stmts)-1]
 	before := slices.Clone(tree.Stmts[:len(tree.Stmts)-1])
-	// A cd that fails says so, and ends the shell where that was told so from
-	// outside.
+	// A cd that fails prints an error. It also ends the shell if errexit
+	// was set from outside.
 	prepared := func(stmt *syntax.Stmt) bool { return silent && script.Conjuncts(stmt, script.Prepares) }
 	for {
 		if !script.Direct(last) {
@@ -147,8 +148,8 @@ func prints(s *syntax.Stmt) bool {
 	return ok && script.Plain(s) && script.Calls(call, "echo", "printf") && script.StillWords(call.Args) && script.StillAssigns(call.Assigns)
 }
 
-// diverts reports whether a statement may end the script early and well, or
-// change what an exit code or a name means.
+// diverts reports whether a statement may end the script early with success, or
+// change the meaning of an exit code or a name.
 func diverts(s *syntax.Stmt) bool {
 	found := false
 	syntax.Walk(s, func(node syntax.Node) bool {
@@ -178,7 +179,7 @@ func diverts(s *syntax.Stmt) bool {
 	return found
 }
 
-// stagesOf returns the commands of a pipeline in their order.
+// stagesOf returns the commands of a pipeline in order.
 func stagesOf(s *syntax.Stmt) []*syntax.Stmt {
 	var stages []*syntax.Stmt
 	for {
@@ -205,8 +206,8 @@ func mayFail(s *syntax.Stmt) bool {
 // isPipe reports whether a command is a pipeline.
 func isPipe(cmd *syntax.BinaryCmd) bool { return cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll }
 
-// judgedIn returns the first command in stages of a pipeline whose success is
-// of interest, as far as a note quotes it, or "".
+// judgedIn returns the first command in stages of a pipeline whose success
+// matters, as a note quotes it, or "".
 func judgedIn(tree *script.Tree, stages []*syntax.Stmt) (quoted string) {
 	script.Walk(stages, func(node syntax.Node) bool {
 		switch node := node.(type) {
@@ -225,8 +226,8 @@ func judgedIn(tree *script.Tree, stages []*syntax.Stmt) (quoted string) {
 	return quoted
 }
 
-// produces reports whether a command is one of the producers, or only asked
-// for its help.
+// produces reports whether a command is one of the producers, or only prints
+// its help.
 func produces(args []*syntax.Word) bool {
 	name, ok := script.Literal(args[0])
 	if !ok {
@@ -252,7 +253,8 @@ func produces(args []*syntax.Word) bool {
 	return false
 }
 
-// quote returns a command as it was written, or its name where that is long.
+// quote returns a command as it was written. If that is too long, it returns
+// the command's name.
 func quote(tree *script.Tree, call *syntax.CallExpr) string {
 	first, last := call.Args[0], call.Args[len(call.Args)-1]
 	text := tree.Between(first.Pos(), last.End())
@@ -265,16 +267,16 @@ func quote(tree *script.Tree, call *syntax.CallExpr) string {
 	return text
 }
 
-// lists reports whether grep is asked for names of files without a match, for
-// which its versions exit differently.
+// lists reports whether grep is to list the files without a match. Versions of
+// grep exit differently then.
 func lists(args []*syntax.Word) bool { return hasOption(args, 'L', "--files-without-match") }
 
-// quiet reports whether grep is only asked whether there is a match.
+// quiet reports whether grep only tells whether there is a match.
 func quiet(args []*syntax.Word) bool {
 	return hasOption(args, 'q', "--quiet") || hasOption(args, 'q', "--silent")
 }
 
-// hasOption reports whether a word of a command may be an option.
+// hasOption reports whether one of a command's words may be an option.
 func hasOption(args []*syntax.Word, short rune, long string) bool {
 	return slices.ContainsFunc(args[1:], func(w *syntax.Word) bool {
 		word, ok := script.Literal(w)

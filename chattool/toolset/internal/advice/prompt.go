@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// maxPrompt is the longest last line that is taken for a prompt, in bytes.
+	// maxPrompt is the longest last line that may be a prompt, in bytes.
 	maxPrompt = 200
-	// promptPause is how long a process must have run for a line without an
-	// end to be one that waits, and not one that is being written.
+	// promptPause is how long a process must have run before a line without
+	// an end is one that waits. Before that, the process may still be
+	// writing it.
 	promptPause = time.Second
 )
 
-// A line that has not ended, and asks for something.
+// asking matches a line without an end that asks for something.
 var asking = regexp.MustCompile(`(?i)(` + strings.Join([]string{
 	`\[(y/n|n/y|yes/no)[^\]]*\] ?[?:]? ?`,
 	`\((y/n|n/y|yes/no)[^)]*\) ?[?:]? ?`,
@@ -31,18 +32,19 @@ var asking = regexp.MustCompile(`(?i)(` + strings.Join([]string{
 	`^(>>>|\(gdb\)|\(pdb\)|\w{1,20}>|\w{1,30}=[#>]) `, // an interpreter's
 }, "|") + `)$`)
 
-// A last line by which a program gives up on an answer.
+// unanswered matches the last line of a program that gets no answer and gives
+// up.
 var unanswered = regexp.MustCompile(`(?i)(^EOFError: EOF when reading a line|[\[(]y/n[\])]:? ?abort(ed)?[.!]?)$`)
 
-// Questions that programs go on from without an answer, and without an error:
-// those of rm -i and its like, and of git add -p.
+// passedOver matches a question of a program that goes on without an answer and
+// without an error: rm -i and its like, and git add -p.
 var passedOver = regexp.MustCompile(`(?m)^(rm|mv|cp|ln): [a-z -]+ '[^\n]*'\? |^(\(\d+/\d+\) )?(Stage|Discard|Unstage|Stash|Apply) [^\n]* \[y,n,[^\]\n]*\]\? `)
 
-// A question for a password, with what its program says when there is no answer
-// on the same line.
+// noPassword matches a question for a password, if the same line has the
+// program's message that there was no answer.
 var noPassword = regexp.MustCompile(`(?m)^(\w+ ){0,2}[Pp]assword: ?(su: |Password change has been aborted)`)
 
-// prompt says that nobody can answer, where the command has asked a question.
+// prompt says that nobody can answer, if the command has asked a question.
 func (r Result) prompt() string {
 	if r.Alive && r.Ran < promptPause {
 		return ""
@@ -54,7 +56,7 @@ func (r Result) prompt() string {
 	return note
 }
 
-// question is prompt for a command that nothing feeds input to.
+// question does the work of prompt, for a command that gets no input.
 func (r Result) question() string {
 	const (
 		nobody = ", and nobody can answer it: stdin is empty"
@@ -66,7 +68,7 @@ func (r Result) question() string {
 	line := text[strings.LastIndexByte(text, '\n')+1:]
 	short := line != "" && len(line) <= maxPrompt
 	switch {
-	// What only prints may print a question that it does not ask.
+	// A command that only prints may print a question that it does not ask.
 	case short && !ended && asking.MatchString(line) && (r.Failed || r.Alive || !r.onlyPrints()),
 		short && r.Failed && unanswered.MatchString(line):
 		return "The last line looks like a question" + nobody + answer
@@ -82,15 +84,15 @@ func (r Result) question() string {
 	return ""
 }
 
-// onlyPrints reports whether a command may do nothing but print.
+// onlyPrints reports whether a command possibly does nothing but print.
 func (r Result) onlyPrints() bool {
 	tree := r.tree()
 	return tree == nil || judgedIn(tree, tree.Stmts) == ""
 }
 
-// readsAnswer reports whether a script surely calls read: at its top, where
-// nothing but words are printed and variables set in front of it in the same
-// chain. That of a nil script does not.
+// readsAnswer reports whether a script surely calls read: read must be at its
+// top, and the commands before it in the same chain may only print words and
+// set variables. It is false for a nil script.
 func readsAnswer(tree *script.Tree) bool {
 	if tree == nil || slices.Contains(functions(tree), "read") {
 		return false
@@ -116,8 +118,8 @@ func readsAnswer(tree *script.Tree) bool {
 	return false
 }
 
-// hasInput reports whether something in a script reads from elsewhere than the
-// script's own stdin. A nil script may.
+// hasInput reports whether any part of a script reads from something other than
+// the script's own stdin. It is true for a nil script.
 func hasInput(tree *script.Tree) bool {
 	if tree == nil {
 		return true

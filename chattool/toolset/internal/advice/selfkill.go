@@ -12,17 +12,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A search is a call of pgrep -f or pkill -f. Both look at whole command lines,
-// and the pattern is part of one: that of the shell that has it in its script.
+// A search is a call of pgrep -f or pkill -f. Both search whole command lines.
+// The pattern is part of such a line: that of the shell whose script has the
+// call.
 type search struct {
 	name    string // pgrep or pkill
 	pattern string
-	signal  string // what pkill sends, such as "SIGTERM"
-	at, end uint   // where the pattern stands in the script
+	signal  string // the signal that pkill sends, such as "SIGTERM"
+	at, end uint   // the pattern's offsets in the script
 }
 
-// selfKill says that a command has ended its own shell, or found it, by a pattern
-// that its own command line has too.
+// selfKill says that a command ended its own shell, or found it, because its
+// own command line matches the pattern.
 func (r Result) selfKill() string {
 	p := r.Output.Process
 	if p.State != procmgr.Exited || !containsAny(r.Command.Text, "pkill", "pgrep") {
@@ -59,7 +60,8 @@ func (r Result) selfKill() string {
 	return ""
 }
 
-// line is the command line of the shell of a command, as far as it is known.
+// line returns the command line of the shell of a command, as far as it is
+// known.
 func (r Result) line(command string) string {
 	if r.Command.Shell == "" {
 		return command
@@ -67,8 +69,8 @@ func (r Result) line(command string) string {
 	return r.Command.Shell + " -c " + command
 }
 
-// endedBy reports whether a signal has ended the shell. What stands between it
-// and the manager may tell it as an exit code.
+// endedBy reports whether a signal has ended the shell. A program between the
+// shell and the manager may report the signal as an exit code.
 func (r Result) endedBy(signal string) bool {
 	p := r.Output.Process
 	if p.EndedBy == procmgr.CauseSignal {
@@ -79,7 +81,7 @@ func (r Result) endedBy(signal string) bool {
 }
 
 // printsPID reports whether a line of the output begins with the pid of the
-// shell: not every pgrep finds its own ancestors.
+// shell. Not every pgrep finds its own ancestors, so the output has to show it.
 func (r Result) printsPID() bool {
 	if r.Output.Process.PID <= 0 {
 		return false
@@ -99,9 +101,9 @@ func (s search) finds(line string) bool {
 	return err == nil && re.MatchString(line)
 }
 
-// instead is a search that does not find itself, by a pattern that matches the
-// same and has another spelling: [s]erver. It is "" if the shell is found by its
-// name.
+// instead returns a search that does not find itself. Its pattern matches the
+// same text and is spelled otherwise: [s]erver. It is "" if the search finds
+// the shell by the shell's name.
 func (r Result) instead(s search) string {
 	if s.finds(r.line("")) {
 		return ""
@@ -113,14 +115,14 @@ func (r Result) instead(s search) string {
 	other := search{pattern: s.pattern[:at] + "[" + s.pattern[at:at+1] + "]" + s.pattern[at+1:]}
 	words := s.name + " -f '" + other.pattern + "'"
 	if text := r.Command.Text; other.finds(r.line(text[:s.at] + "'" + other.pattern + "'" + text[s.end:])) {
-		// The script names elsewhere what it looks for.
+		// The script has the searched text in another place too.
 		words += ", in a call of its own"
 	}
 	return words
 }
 
-// searchesOf returns the searches of a script, and the signals that it sends by
-// kill to what it has found.
+// searchesOf returns the searches of a script, and the signals that the script
+// sends by kill to the processes that it found.
 func searchesOf(tree *script.Tree) (searches []search, kills []string) {
 	script.Walk(tree.Stmts, func(node syntax.Node) bool {
 		call, ok := node.(*syntax.CallExpr)
@@ -159,8 +161,8 @@ func isPrefix(w *syntax.Word) bool {
 	return slices.Contains([]string{"sudo", "xargs", "command", "exec"}, w.Lit())
 }
 
-// expands reports whether a word may be what a search has found, as $(pgrep …)
-// and $PID are, and $$ and $! are not.
+// expands reports whether a word may be the result of a search, as $(pgrep …)
+// and $PID may. $$ and $! are not.
 func expands(w *syntax.Word) bool {
 	found := false
 	syntax.Walk(w, func(node syntax.Node) bool {
@@ -175,8 +177,8 @@ func expands(w *syntax.Word) bool {
 	return found
 }
 
-// literals returns words, "" for those that are not literal. ok says that all
-// are.
+// literals returns the text of each word, or "" if the word is not literal. ok
+// says that all are literal.
 func literals(args []*syntax.Word) (words []string, ok bool) {
 	ok = true
 	for _, w := range args {
@@ -187,9 +189,9 @@ func literals(args []*syntax.Word) (words []string, ok bool) {
 	return words, ok
 }
 
-// searchOf reads the arguments of pgrep or pkill, and returns where among them
-// the pattern is. It is at -1 for a search that is not by command line, or that
-// something else than the pattern narrows.
+// searchOf reads the arguments of pgrep or pkill, and returns the index of the
+// pattern among them. The index is -1 if the search does not look at command
+// lines, or if another argument narrows it.
 func searchOf(name string, args []string) (s search, place int) {
 	s = search{name: name, signal: signalOf(args)}
 	full := false
@@ -219,7 +221,8 @@ func searchOf(name string, args []string) (s search, place int) {
 	return s, place
 }
 
-// isSignal reports whether an argument is a signal as -9, -KILL and -SIGKILL.
+// isSignal reports whether an argument is a signal, such as -9, -KILL or
+// -SIGKILL.
 func isSignal(arg string) bool { return len(arg) > 1 && arg[0] == '-' && signalName(arg[1:]) != "" }
 
 // signalOf returns the signal that kill or pkill sends with some arguments.
@@ -241,8 +244,8 @@ func signalOf(args []string) string {
 	return "SIGTERM"
 }
 
-// signalName returns the name of a signal by its number or its name, with or
-// without SIG, or "".
+// signalName returns the name of a signal, given its number or its name with or
+// without SIG. It returns "" if there is none.
 func signalName(signal string) string {
 	if n, err := strconv.Atoi(signal); err == nil {
 		name, _, _ := strings.Cut(signals[n], ":")

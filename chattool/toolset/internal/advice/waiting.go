@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// longSleep is a sleep that is waiting for something; a shorter one gives
-	// a program a moment.
+	// longSleep is the shortest sleep that counts as waiting for something.
+	// A shorter sleep gives a program a moment.
 	longSleep = 10 * time.Second
-	// longWait is how long a command must have taken for a word about it.
+	// longWait is how long a command must have taken before there is a note
+	// on its sleep.
 	longWait = 5 * time.Second
 )
 
-// waiting names wait_for, where a command has slept and looked.
+// waiting names wait_for, if a command slept and then looked.
 func (r Result) waiting() string {
 	if r.Reading || r.Background || !strings.Contains(r.Command.Text, "sleep") || !r.Alive && r.Ran < longWait {
 		return ""
@@ -31,9 +32,10 @@ func (r Result) waiting() string {
 		" with wait_for returns as soon as its output matches, at the latest after wait_timeout."
 }
 
-// waits reports whether statements wait by sleeping: for long, or in a loop
-// that looks again and again. What runs in the background does not wait; what
-// a function does is not looked at. scripts says that the script of a sh -c is.
+// waits reports whether statements wait by sleeping, either for long or in a
+// loop that looks again and again. It ignores statements in the background and
+// the bodies of functions. If scripts is set, it looks at the script of a sh -c
+// too.
 func waits(stmts []*syntax.Stmt, scripts bool) bool {
 	stmts = slices.Clone(stmts)
 	for len(stmts) > 0 {
@@ -54,7 +56,7 @@ func waits(stmts []*syntax.Stmt, scripts bool) bool {
 				stmts = append(stmts, cmd.Stmt)
 			}
 		case *syntax.WhileClause:
-			// while read goes through a list, at the pace that it was given.
+			// while read goes through a list, at the pace of its input.
 			if polls(cmd.Do, cmd.Cond) && !begins(cmd.Cond, "read") {
 				return true
 			}
@@ -76,7 +78,8 @@ func waits(stmts []*syntax.Stmt, scripts bool) bool {
 	return false
 }
 
-// slept returns how long a command is that is a sleep of a fixed time, else 0.
+// slept returns the duration of a sleep of fixed length, or 0 if the command is
+// no such sleep.
 func slept(call *syntax.CallExpr) time.Duration {
 	if !script.Calls(call, "sleep") {
 		return 0
@@ -101,8 +104,8 @@ func slept(call *syntax.CallExpr) time.Duration {
 	return time.Duration(min(total, math.MaxInt32) * float64(time.Second))
 }
 
-// inline returns the shell and the script of a sh -c, perhaps behind timeout, or
-// "".
+// inline returns the shell and the script of a sh -c, which may stand behind
+// timeout. It returns "" if there is none.
 func inline(call *syntax.CallExpr) (shell, text string) {
 	if len(call.Args) < 3 {
 		return "", ""
@@ -136,11 +139,11 @@ func polls(parts ...[]*syntax.Stmt) bool {
 	return false
 }
 
-// leaves reports whether a loop may end early, as one does that has found what
-// it was looking for.
+// leaves reports whether a loop may end early, as a loop does that has found
+// what it looked for.
 func leaves(stmts []*syntax.Stmt) bool { return within(stmts, "break", "exit") }
 
-// counts reports whether a loop goes over numbers, and so does the same again
+// counts reports whether a loop runs over numbers, and so does the same again
 // and again.
 func counts(loop syntax.Loop) bool {
 	words, ok := loop.(*syntax.WordIter)
@@ -169,13 +172,13 @@ func counts(loop syntax.Loop) bool {
 	return true
 }
 
-// begins reports whether the first of statements calls a command.
+// begins reports whether the first of some statements calls a command.
 func begins(stmts []*syntax.Stmt, name string) bool {
 	return len(stmts) > 0 && script.Calls(stmts[0].Cmd, name)
 }
 
 // within reports whether statements call one of the commands in the foreground,
-// however deep.
+// at any depth.
 func within(stmts []*syntax.Stmt, names ...string) bool {
 	found := false
 	script.Walk(stmts, func(node syntax.Node) bool {

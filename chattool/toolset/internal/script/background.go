@@ -7,8 +7,8 @@ import (
 )
 
 // MayBackground reports whether a command has an & that could background
-// something. It is what most commands are spared the parser by, and is never
-// false where Promote would be true.
+// something. It saves most commands from being parsed. It is never false if
+// Promote would return true.
 func MayBackground(command string) bool {
 	if strings.IndexByte(command, '&') < 0 {
 		return false
@@ -30,10 +30,11 @@ func MayBackground(command string) bool {
 }
 
 // Promote returns the command without the & that backgrounds its last
-// statement, and whether it is to be run in the background instead. In the
-// foreground that is where nothing but assignments, cd and export stands before
-// the statement: all else must have ended when the call returns, and is run as
-// it is. In the background, where no call waits, anything may stand there.
+// statement, and whether the command should run in the background instead. If
+// background is false, only assignments, cd and export may stand before that
+// statement. Any other statement must have ended when the call returns, and the
+// command stays as it is. If background is true, no call waits, and anything
+// may stand there.
 //
 // A nil script is never promoted.
 func (s *Tree) Promote(background bool) (command string, ok bool) {
@@ -57,16 +58,16 @@ func (s *Tree) Promote(background bool) (command string, ok bool) {
 		return "", false
 	}
 	before, after := s.Source[:at], s.Source[at+1:]
-	// What follows directly, such as a comment, must not become part of the
-	// word before it.
+	// Text that follows directly, such as a comment, must not become part
+	// of the word before it.
 	if after != "" && !strings.ContainsRune(" \t\n", rune(after[0])) {
 		before += " "
 	}
 	return before + after, true
 }
 
-// Prepares reports whether a statement only sets the stage: an assignment, cd
-// or export, without anything that runs a command or takes time.
+// Prepares reports whether a statement only prepares for others: it is an
+// assignment, cd or export that runs no command and takes no time.
 func Prepares(s *syntax.Stmt) bool {
 	if !Plain(s) {
 		return false
@@ -75,7 +76,7 @@ func Prepares(s *syntax.Stmt) bool {
 	case *syntax.DeclClause:
 		return cmd.Variant.Value == "export" && StillAssigns(cmd.Args)
 	case *syntax.CallExpr:
-		// To sh, export is a command like any other.
+		// In sh, export is a command like any other.
 		return StillAssigns(cmd.Assigns) && (len(cmd.Args) == 0 || Calls(cmd, "export") && StillWords(cmd.Args)) || IsCd(cmd)
 	}
 	return false

@@ -1,5 +1,5 @@
-// Package script parses shell commands, and answers what the tools and the notes
-// on results both ask about their syntax.
+// Package script parses shell commands, and answers the questions about their
+// syntax that the tools and the notes share.
 package script
 
 import (
@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// MaxScript is the longest command that is parsed, in bytes. The slowest
-	// of that size takes some 10 ms.
+	// MaxScript is the longest command that is parsed, in bytes. The
+	// slowest command of that size takes some 10 ms.
 	MaxScript = 64 << 10
-	// maxFrames is how deep the stack may be, in calls, where the parser asks
-	// for more of its input. It leaves room for about 200 levels of nesting,
+	// maxFrames is how many calls deep the stack may be when the parser
+	// asks for more input. It leaves room for about 200 levels of nesting,
 	// and for the host's own calls.
 	maxFrames = 2000
-	// chunk is how much the parser is given at a time, in bytes, and so how
-	// far it can get between two looks at the stack.
+	// chunk is how many bytes the parser gets at a time. So it is also how
+	// far the parser gets between two checks of the stack.
 	chunk = 256
 )
 
@@ -29,18 +29,18 @@ type Tree struct {
 	Stmts  []*syntax.Stmt
 }
 
-// A Source is a command that is parsed where something asks for its syntax, and
+// A Source is a command that is parsed when something asks for its syntax, and
 // only once.
 type Source struct {
 	Text string
-	// Shell is the base name of the shell that runs it, "" if that is not
-	// known.
+	// Shell is the base name of the shell that runs the command, or "" if
+	// it is not known.
 	Shell  string
 	tree   *Tree
 	parsed bool
 }
 
-// Tree returns the command as Parse does.
+// Tree returns the result of Parse.
 func (c *Source) Tree() *Tree {
 	if !c.parsed {
 		c.tree, c.parsed = Parse(c.Text, c.Shell), true
@@ -49,17 +49,17 @@ func (c *Source) Tree() *Tree {
 }
 
 // Parse parses a command as a shell reads it. shell is the base name of that
-// shell; one that is not known is taken for bash, which takes in nearly all of
-// what sh does. Parse returns nil for a command that is too long, nested too
-// deep or not valid, and for a shell whose language is another one altogether,
-// such as cmd.
+// shell. A shell that is not known is taken for bash, which accepts nearly
+// everything that sh does. Parse returns nil for a command that is too long,
+// nested too deep or not valid. It also returns nil if the shell has another
+// language altogether, such as cmd.
 //
-// The parser descends by recursion and has no limit of its own, and a stack
-// that overflows ends the whole program and cannot be recovered from. Whatever
-// makes it descend is input, though, so the reader of the input is where the
-// depth is bounded, for every construct of the grammar alike: at most
-// maxFrames calls, and what one chunk adds. Measured with 64 KiB of each, that
-// is 4 MiB of stack, where without the bound "(" takes 256 MiB and 6 s.
+// The parser is recursive and has no limit of its own. A stack that overflows
+// ends the whole program, which cannot recover from that. But only input makes
+// the parser descend. So the reader of the input limits the depth, for every
+// construct of the grammar alike: at most maxFrames calls, plus those that one
+// chunk adds. With 64 KiB of any construct, the stack was at most 4 MiB.
+// Without the limit, "(" takes 256 MiB and 6 s.
 func Parse(command, shell string) *Tree {
 	variant := syntax.LangBash
 	switch shell {
@@ -84,21 +84,21 @@ func Parse(command, shell string) *Tree {
 
 var errTooDeep = errors.New("nested too deep")
 
-// A shallowReader hands out a script in chunks, and stops where its caller's
-// stack is too deep.
+// A shallowReader returns a script in chunks, and stops if its caller's stack
+// is too deep.
 type shallowReader struct {
 	rest string
 	read bool // the first chunk has been handed out
 }
 
 func (r *shallowReader) Read(p []byte) (int, error) {
-	// The end comes in a read of its own: with bytes beside it, the parser is
-	// one off in where the last word ends.
+	// The end comes in a read of its own. If bytes come with it, the parser
+	// is off by one in the end of the last word.
 	if r.rest == "" {
 		return 0, io.EOF
 	}
-	// Before the first chunk there was nothing to descend into. Most commands
-	// have only that one.
+	// Before the first chunk the parser cannot have descended. Most
+	// commands have only that one.
 	var deeper [1]uintptr
 	if r.read && runtime.Callers(maxFrames, deeper[:]) > 0 {
 		return 0, errTooDeep

@@ -8,18 +8,19 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Plain reports whether a statement is a command and nothing else: not
-// negated, not backgrounded, without redirections.
+// Plain reports whether a statement is only a command: not negated, not
+// backgrounded, and without redirections.
 func Plain(s *syntax.Stmt) bool { return Direct(s) && len(s.Redirs) == 0 }
 
-// Direct is Plain for a statement that may be redirected.
+// Direct does the same as Plain, but allows redirections.
 func Direct(s *syntax.Stmt) bool {
 	return !s.Negated && !s.Background && !s.Coprocess && !s.Disown
 }
 
 // Conjuncts calls each for the commands of a && b && c, the last one first,
-// until it returns false, which it then returns too. The chain leans to the
-// left and may be as long as the script, so there is no recursion.
+// until each returns false. It reports whether all calls returned true. It also
+// returns false for a chain of another form. The chain nests to the left and
+// may be as long as the script, so there is no recursion.
 func Conjuncts(s *syntax.Stmt, each func(*syntax.Stmt) bool) bool {
 	for {
 		and, ok := s.Cmd.(*syntax.BinaryCmd)
@@ -36,8 +37,8 @@ func Conjuncts(s *syntax.Stmt, each func(*syntax.Stmt) bool) bool {
 	}
 }
 
-// Still reports whether expanding a word runs nothing: it is made of literals,
-// quotes and parameters. Anything rarer counts as running something.
+// Still reports whether the expansion of a word runs nothing: the word has only
+// literals, quotes and parameters. Rarer parts count as running something.
 func Still(w *syntax.Word) bool {
 	return w == nil || stillParts(w.Parts)
 }
@@ -62,7 +63,7 @@ func stillParts(parts []syntax.WordPart) bool {
 	return true
 }
 
-// StillWords is Still for each of the words.
+// StillWords reports whether Still holds for each of the words.
 func StillWords(words []*syntax.Word) bool {
 	for _, w := range words {
 		if !Still(w) {
@@ -72,7 +73,8 @@ func StillWords(words []*syntax.Word) bool {
 	return true
 }
 
-// StillAssigns is Still for assignments. Arrays count as running something.
+// StillAssigns reports whether Still holds for each assignment. Arrays count as
+// running something.
 func StillAssigns(assigns []*syntax.Assign) bool {
 	for _, a := range assigns {
 		if a.Array != nil || a.Index != nil || !Still(a.Value) {
@@ -93,8 +95,8 @@ func Calls(cmd syntax.Command, names ...string) bool {
 	return ok && slices.Contains(names, CalledName(call))
 }
 
-// CalledName returns the name of what a call runs, without its directory, or ""
-// where that is not certain.
+// CalledName returns the name of the program that a call runs, without its
+// directory. It returns "" if the name is not certain.
 func CalledName(call *syntax.CallExpr) string {
 	if len(call.Args) == 0 {
 		return ""
@@ -106,7 +108,8 @@ func CalledName(call *syntax.CallExpr) string {
 	return path.Base(name)
 }
 
-// Literal returns what a word without expansions stands for.
+// Literal returns the text that a word stands for, if the word has no
+// expansions.
 func Literal(w *syntax.Word) (value string, ok bool) {
 	var b strings.Builder
 	for _, part := range w.Parts {
@@ -130,7 +133,7 @@ func Literal(w *syntax.Word) (value string, ok bool) {
 	return b.String(), true
 }
 
-// Between returns what stands between two positions.
+// Between returns the source between two positions.
 func (s *Tree) Between(from, to syntax.Pos) string {
 	begin, end := int(from.Offset()), int(to.Offset())
 	if begin > end || end > len(s.Source) {
@@ -139,8 +142,8 @@ func (s *Tree) Between(from, to syntax.Pos) string {
 	return s.Source[begin:end]
 }
 
-// Walk calls each for all that statements are made of, but for what is in a node
-// that it returns false for.
+// Walk calls each for every node of the statements. If each returns false, Walk
+// skips the nodes within that node.
 func Walk(stmts []*syntax.Stmt, each func(syntax.Node) bool) {
 	for _, s := range stmts {
 		syntax.Walk(s, each)
