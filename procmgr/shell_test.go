@@ -156,7 +156,7 @@ type telling struct {
 func (m telling) Shell(context.Context) (string, error) { return m.name, m.err }
 
 func TestShellOfWrapped(t *testing.T) {
-	l := newLocal(t, &procmgr.Options{Shell: []string{"sh", "-c"}})
+	l := newLocal(t, &procmgr.Options{Shell: []string{"zsh", "-c"}})
 	broken := xerrors.New("the line is dead")
 	for _, tt := range []struct {
 		name string
@@ -164,9 +164,9 @@ func TestShellOfWrapped(t *testing.T) {
 		want string
 		err  error
 	}{
-		{"open", open{open{l}}, "sh", nil},
+		{"open", open{open{l}}, "zsh", nil},
 		{"its own answer", open{telling{l, "bash", nil}}, "bash", nil},
-		{"its own over the inner one's", telling{open{l}, "zsh", nil}, "zsh", nil},
+		{"its own over the inner one's", telling{open{l}, "fish", nil}, "fish", nil},
 		{"an error", open{telling{l, "", broken}}, "", broken},
 		{"cannot tell", telling{l, "", errors.ErrUnsupported}, "", errors.ErrUnsupported},
 		{"no name", telling{l, "", nil}, "", errors.ErrUnsupported},

@@ -67,12 +67,9 @@ func (r Result) chained(tree *script.Tree, stmt *syntax.Stmt, all bool) string {
 // stand before the pipeline, and no cd may have failed.
 func (r Result) last(tree *script.Tree, stmt *syntax.Stmt, all bool) (filter, judged string) {
 	pipeline := stmt
-	if chain, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && !isPipe(chain) {
-		prepared := script.Plain(stmt) && chain.Op == syntax.AndStmt && script.Conjuncts(chain.X, script.Prepares) &&
-			r.Output.Truncated == nil && !strings.Contains(r.Output.Text, "cd: ")
-		if !prepared && (!all || chain.Op != syntax.AndStmt) {
-			return "", ""
-		}
+	chain, ok := stmt.Cmd.(*syntax.BinaryCmd)
+	chained := ok && !isPipe(chain)
+	if chained {
 		pipeline = chain.Y
 	}
 	if !script.Direct(pipeline) {
@@ -89,6 +86,13 @@ func (r Result) last(tree *script.Tree, stmt *syntax.Stmt, all bool) (filter, ju
 	filter = script.CalledName(call)
 	if !slices.Contains(filters, filter) || slices.Contains(finders, filter) && quiet(call.Args) {
 		return "", ""
+	}
+	if chained {
+		prepared := script.Plain(stmt) && script.Conjuncts(chain.X, script.Prepares) &&
+			r.Output.Truncated == nil && !strings.Contains(r.Output.Text, "cd: ")
+		if chain.Op != syntax.AndStmt || !prepared && !all {
+			return "", ""
+		}
 	}
 	return filter, judgedIn(tree, stages[:len(stages)-1])
 }
