@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // Real programs ask, and nobody answers: the result says so.
@@ -33,9 +35,7 @@ func TestLocalQuestions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(tt.program); err != nil {
-				t.Skip("there is no " + tt.program)
-			}
+			testenv.Programs(t, tt.program)
 			l := newLocal(t, nil)
 			got := l.call(t.Context(), "execute", "command", tt.command, "timeout", "1m")
 			require.Equal(t, tt.success, got["success"], got)
@@ -44,9 +44,8 @@ func TestLocalQuestions(t *testing.T) {
 	}
 	t.Run("su", func(t *testing.T) {
 		t.Parallel()
-		if _, err := exec.LookPath("su"); err != nil || os.Getuid() != 0 {
-			t.Skip("only root can become a user who is asked for a password, by su")
-		}
+		testenv.Programs(t, "su")
+		testenv.Root(t) // root becomes a user whom su asks for a password
 		l := newLocal(t, nil)
 		got := l.call(t.Context(), "execute", "command", `su nobody -s /bin/sh -c 'su root -c id'`, "workdir", "/", "timeout", "1m")
 		require.Equal(t, false, got["success"], got)
@@ -61,7 +60,7 @@ func TestLocalQuestions(t *testing.T) {
 			}
 		}
 		if vim == "" {
-			t.Skip("there is no vim")
+			testenv.Lacks(t, "vim", "there is neither vim.tiny nor vim")
 		}
 		l := newLocal(t, nil)
 		got := l.call(t.Context(), "execute", "command", vim+" f", "timeout", "1500ms")

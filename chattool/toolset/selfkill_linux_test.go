@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -14,9 +16,7 @@ import (
 // so is a pattern with which it does not.
 func TestLocalSelfKill(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("pkill"); err != nil {
-		t.Skip("there is no pkill")
-	}
+	testenv.Programs(t, "pkill")
 	for _, shell := range []string{"bash", "dash"} {
 		if _, err := exec.LookPath(shell); err != nil {
 			continue

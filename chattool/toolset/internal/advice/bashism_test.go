@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // bashisms are scripts that bash runs otherwise than other shells. silent says
@@ -190,8 +192,9 @@ func TestBashismsAgainstShells(t *testing.T) {
 		}
 		words[0] = file
 	}
-	if shells["bash"] == nil || len(shells) < 2 {
-		t.Skip("there is no bash, or nothing beside it")
+	testenv.Programs(t, "bash")
+	if len(shells) < 2 {
+		testenv.Lacks(t, "dash", "there is no shell beside bash")
 	}
 	// $0 and line numbers differ in what they say.
 	paths := regexp.MustCompile(`(?m)^(.*/)?(bash|dash|busybox|sh):.*$`)
