@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// hook runs code of the host and survives its panic. A mistake in that code
-// must not lose a process.
+// hook runs a function of Options. If the function panics, hook logs the panic
+// and returns: a mistake of the host must not lose a process.
 func (r *record) hook(name string, f func()) {
 	defer func() {
 		if v := recover(); v != nil {

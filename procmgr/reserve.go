@@ -7,10 +7,12 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// used returns the record or the tombstone of the ID of a Start, or neither if
-// the ID is unused. It returns an error if the Local is closed, if the ID
-// belongs to another fingerprint, or if a stop has spent the ID. The caller
-// holds mu.
+// used looks up the ID that a Start asks for. If an earlier Start has used the ID
+// for the same request, used returns the record or the tombstone of that
+// process. If the ID is unused or empty, it returns neither. The error is
+// ErrClosed if the Local is closed. It is ErrConflict if the ID was used for
+// another request, or if a Terminate or a Kill came before the Start and has
+// spent the ID. The caller holds mu.
 func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, error) {
 	if l.closed {
 		return nil, nil, ErrClosed
@@ -37,8 +39,9 @@ func (l *Local) lookup(chat, id string) (*record, *tombstone) {
 	return nil, l.past.get(chat, id)
 }
 
-// reserve makes the record of a process that the caller will launch, if there
-// is room for it. The caller holds mu.
+// reserve makes the record of a process that the caller will launch. If id is
+// empty, the record gets a new ID. If there is no room for the process, reserve
+// returns an error. The caller holds mu.
 func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
 	if err := l.room(chat); err != nil {
 		return nil, err
@@ -64,7 +67,8 @@ func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
 	return r, nil
 }
 
-// forget gives up a reservation: nothing was started, and the ID is unused.
+// forget gives up a reservation after a failed launch. The ID is then unused
+// again.
 func (l *Local) forget(r *record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,8 +77,9 @@ func (l *Local) forget(r *record) {
 	l.wg.Done()
 }
 
-// room returns an error that says why another process cannot start, or nil. The
-// processes that the host itself starts are in no chat. The caller holds mu.
+// room returns nil if the chat can start another process. If not, the error says
+// which limit is reached. If chat is "", the host itself starts the process, and
+// no limit of a chat applies. The caller holds mu.
 func (l *Local) room(chat string) error {
 	own := l.chats.runningIn(chat)
 	var limit int
@@ -94,7 +99,7 @@ func (l *Local) room(chat string) error {
 		limit, whose, oldest(l.chats.of(chat)), ErrLimit)
 }
 
-// oldest names the first few of the records that have not exited.
+// oldest lists the IDs of the few processes that began first and have not exited.
 func oldest(all []*record) string {
 	const most = 5
 	live := slices.DeleteFunc(all, (*record).exited)

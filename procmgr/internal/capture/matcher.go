@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	maxLine  = 4096 // bytes of each line that a pattern is matched against
-	maxQuote = 300  // bytes of the matched line that are told
+	maxLine  = 4096 // a pattern is matched against this many first bytes of a line
+	maxQuote = 300  // a Found quotes at most this many bytes of the line
 )
 
 // A Matcher looks for a pattern in a stream, line by line, as the output
 // arrives. The stream's lock guards it. matched is closed at the first match.
 type Matcher struct {
-	re      *regexp.Regexp // nil: any text that can be read from offset from on matches
-	from    int64
-	at      int64  // offset of the next byte that it is fed
-	start   int64  // offset of the unfinished line
-	line    []byte // the unfinished line, at most maxLine bytes
-	shown   []byte // the held-back text at the last look, or at the first if re is nil
-	skipped int64  // how many bytes the pattern was not matched against
-	found   Found  // set when done is
-	done    bool
+	re      *regexp.Regexp // nil for the pattern ".", which any new output matches
+	from    int64          // the offset from which the caller reads; only used if re is nil
+	at      int64          // offset of the next byte to feed
+	start   int64          // offset at which the unfinished line begins
+	line    []byte         // the first bytes of the unfinished line, at most maxLine
+	shown   []byte         // the held-back text at the last look; if re is nil, at the first look
+	skipped int64          // bytes that were never searched: in a gap, or behind maxLine
+	found   Found          // the matched line; stays empty if re is nil
+	done    bool           // the search has ended with a match
 	matched chan struct{}
 }
 
@@ -34,15 +34,15 @@ func NewMatcher(pattern string) (*Matcher, error) {
 	}
 	m := &Matcher{matched: make(chan struct{})}
 	if pattern == "." {
-		return m, nil // documented as any new output, an empty line included
+		return m, nil // see OutputRequest.Until: any new output matches, even an empty line
 	}
 	var err error
 	m.re, err = compilePattern(pattern)
 	return m, err
 }
 
-// Matched returns a channel that is closed at the first match. If there is no
-// matcher, the channel is nil, and so is never closed.
+// Matched returns a channel that is closed at the first match. If m is nil, the
+// channel is nil, and a receive from it waits forever.
 func (m *Matcher) Matched() <-chan struct{} {
 	if m == nil {
 		return nil
@@ -50,11 +50,11 @@ func (m *Matcher) Matched() <-chan struct{} {
 	return m.matched
 }
 
-// begin feeds the text that is already there.
+// begin feeds the text that the window has already. A line ends at a gap.
 func (m *Matcher) begin(s headtail.Snapshot) {
 	m.feed(s.Head)
 	if s.Gap > 0 && !m.done {
-		m.line = m.line[:0] // the bytes on both sides of a gap are no line
+		m.line = m.line[:0] // the text before a gap and the text after it are not one line
 		m.at += s.Gap
 		m.start = m.at
 		m.skipped += s.Gap
@@ -69,7 +69,7 @@ func (m *Matcher) feed(p []byte) {
 	}
 	for {
 		line, rest, ended := bytes.Cut(p, []byte{'\n'})
-		full := len(m.line) == maxLine // its first bytes have been looked at
+		full := len(m.line) == maxLine // the pattern was already matched against its first bytes
 		first := line[:min(len(line), maxLine-len(m.line))]
 		switch {
 		case full:
@@ -98,9 +98,10 @@ func (m *Matcher) feed(p []byte) {
 	}
 }
 
-// look looks at the part of the newest line that is held back, such as a
-// progress bar or a prompt. That text may still be replaced. The matcher for
-// any output looks at the text that a reader can see.
+// look matches the pattern against the text that is held back: the part of the
+// newest line that may still be replaced, such as a progress bar or a prompt.
+// If re is nil, look matches when a caller that reads from offset from can see
+// new text: bytes behind from, or another text that is held back.
 func (m *Matcher) look(visible func() int64, pending []byte) {
 	switch {
 	case m.done:
@@ -114,8 +115,8 @@ func (m *Matcher) look(visible func() int64, pending []byte) {
 	}
 }
 
-// peek matches the text that is held back. It continues the unfinished line, or
-// begins a new one.
+// peek matches the pattern against the text that is held back. This text
+// continues the unfinished line. If there is none, it begins a new line.
 func (m *Matcher) peek(pending []byte) {
 	if m.done || m.re == nil || len(pending) == 0 {
 		return
@@ -126,14 +127,14 @@ func (m *Matcher) peek(pending []byte) {
 		if len(part) > 0 && m.matches(part[:min(len(part), maxLine)], start) {
 			return
 		}
-		// The lines behind the first begin within what is held back.
+		// Every line after the first begins within the held-back text.
 		line = line[min(len(part)+1, len(line)):]
 		start = m.at + int64(len(pending)-len(line))
 	}
 }
 
-// matches reports whether the pattern matches a line that begins at an offset,
-// and then ends the search.
+// matches reports whether the pattern matches a line. If it does, matches notes
+// the line with start, the offset at which it begins, and ends the search.
 func (m *Matcher) matches(line []byte, start int64) bool {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	if !m.re.Match(line) {
@@ -144,6 +145,7 @@ func (m *Matcher) matches(line []byte, start int64) bool {
 	return true
 }
 
+// match ends the search. It is called once.
 func (m *Matcher) match() {
 	m.done = true
 	m.line = nil

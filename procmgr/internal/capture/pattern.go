@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	maxPattern      = 256  // bytes of a pattern
-	maxInstructions = 1000 // instructions that a pattern may compile to
+	maxPattern      = 256  // a pattern has at most this many bytes
+	maxInstructions = 1000 // a pattern compiles to at most this many instructions
 )
 
-// compilePattern compiles a pattern that lines are matched against. It refuses
-// one that no line can match: a wait for it would go on until its time is up,
-// and then say that there was no match.
+// compilePattern compiles a pattern that is matched against single lines. It
+// refuses a pattern that is too long or too large. It also refuses a pattern that
+// no line can match: a wait for that pattern would always last until its time is
+// up.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > maxPattern {
 		return nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
@@ -50,7 +51,8 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// patternAdvice says what to write instead of what RE2 does not have.
+// patternAdvice returns the advice for a pattern that RE2 cannot parse: the
+// syntax to use instead.
 func patternAdvice(err error) string {
 	var e *syntax.Error
 	if !errors.As(err, &e) {
@@ -81,29 +83,33 @@ func patternAdvice(err error) string {
 	return "escape special characters with a backslash"
 }
 
-// A side is what stands on one side of a place in a line, as far as the
-// assertions of a pattern tell them apart.
+// A side is the class of the character just before or just after a position in a
+// line. The assertions of a pattern, such as ^, $ and \b, distinguish only these
+// classes.
 type side int8
 
 const (
-	border  side = iota // the line's end, or its beginning
-	word                // a letter, a digit or an underscore, of ASCII
-	other               // any other character but a newline
-	newline             // which no line has
-	sides
+	border  side = iota // no character: the line begins or ends here
+	word                // an ASCII letter, an ASCII digit or an underscore
+	other               // any other character, except a newline
+	newline             // a newline; no real line has one
+	sides               // the number of classes
 )
 
-// runeOf returns a rune of a side, as syntax.EmptyOpContext takes it.
+// runeOf returns one rune of the class, or -1 for border, as
+// syntax.EmptyOpContext expects it.
 func (s side) runeOf() rune { return [sides]rune{-1, 'a', ' ', '\n'}[s] }
 
-// A spot is a place in a program, and what stands on both its sides in the line.
+// A spot is an instruction of a program together with a position in a line. Of
+// the position it knows only the characters' classes before and after it.
 type spot struct {
 	pc            uint32
 	before, after side
 }
 
-// canMatch reports whether there is a line in which a program finds a match;
-// with newlines set, whether there is one if lines could have those.
+// canMatch reports whether a line exists in which a program finds a match. If
+// newlines is true, that line may have newlines in it. canMatch visits every spot
+// that the program can reach in any line.
 func canMatch(prog *syntax.Prog, newlines bool) bool {
 	most := newline
 	if newlines {
@@ -138,7 +144,7 @@ func canMatch(prog *syntax.Prog, newlines bool) bool {
 				reach(inst.Out, at.before, at.after)
 			}
 		case syntax.InstFail:
-		default: // one of those that take a rune
+		default: // an instruction that takes a rune
 			if !takes(inst, at.after) {
 				continue
 			}
@@ -150,13 +156,13 @@ func canMatch(prog *syntax.Prog, newlines bool) bool {
 	return false
 }
 
-// takes reports whether an instruction takes some rune of a side.
+// takes reports whether an instruction takes at least one rune of the class s.
 func takes(inst *syntax.Inst, s side) bool {
 	switch {
 	case s == newline:
 		return inst.MatchRune('\n')
 	case s != border && len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase == 0:
-		r := inst.Rune[0] // as most are
+		r := inst.Rune[0] // the usual case: the instruction takes this rune only
 		return r != '\n' && syntax.IsWordChar(r) == (s == word)
 	case s != border:
 		for r := rune(0); r < 0x80; r++ {
@@ -169,16 +175,16 @@ func takes(inst *syntax.Inst, s side) bool {
 	return false
 }
 
-// takesBeyondASCII reports whether an instruction takes a rune that is not of
-// ASCII.
+// takesBeyondASCII reports whether an instruction takes a rune outside ASCII.
 func takesBeyondASCII(inst *syntax.Inst) bool {
 	switch {
 	case inst.Op == syntax.InstRuneAny || inst.Op == syntax.InstRuneAnyNotNL:
 		return true
 	case len(inst.Rune) > 1:
-		return inst.Rune[len(inst.Rune)-1] >= 0x80 // ranges, in order
+		return inst.Rune[len(inst.Rune)-1] >= 0x80 // pairs of first and last rune, in ascending order
 	}
-	// A single rune, perhaps with those that differ by case alone: K is also
-	// the sign of the kelvin, and s the long s.
+	// A single rune. If the pattern ignores case, the instruction also takes the
+	// runes that differ only in case: for k the Kelvin sign (U+212A), and for s
+	// the long s (U+017F).
 	return len(inst.Rune) == 1 && (inst.Rune[0] >= 0x80 || inst.MatchRune('\u212A') || inst.MatchRune('\u017F'))
 }

@@ -2,10 +2,11 @@ package osproc
 
 import "sync"
 
-// leaders has the sessions of a System that have started and not ended: the
-// number of each names its own session.
+// leaders is the set of the sessions that a System has started and still
+// follows. No stranger can have the number of a session as long as the session
+// has a member.
 type leaders struct {
-	mu  sync.Mutex // guards all; held for moments
+	mu  sync.Mutex // guards all; held only for a moment
 	all map[*session]struct{}
 }
 
@@ -24,7 +25,8 @@ func (l *leaders) remove(s *session) {
 	delete(l.all, s)
 }
 
-// pids returns the numbers of all these sessions.
+// pids returns the set of the numbers of these sessions, without those that are
+// already empty.
 func (l *leaders) pids() map[int]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,21 +8,22 @@ import (
 	"time"
 )
 
-// vmstat is the file that counts the processes that the kernel's out-of-memory
-// killer has ended since boot, see proc_vmstat(5).
+// vmstat is the file with the counter oom_kill: how many processes the kernel's
+// out-of-memory killer has ended since boot. See proc_vmstat(5).
 const vmstat = "/proc/vmstat"
 
-// recently is how long ago a strike of the out-of-memory killer may have been
-// seen, if it is to explain a death.
+// recently is how long a growth of the counter explains a death, from the moment
+// at which the growth was seen.
 const recently = 2 * time.Second
 
 // An oomCounter tells whether the out-of-memory killer has struck recently. It
-// is asked when a leader was killed from outside, and at each search, so that
-// an old strike is not taken for a new one.
+// sees only that the counter has grown since it was last read. So it is read not
+// only when a leader was killed from outside, but also at each search: a strike
+// that a search has seen does not explain a death long after it.
 type oomCounter struct {
 	mu   sync.Mutex // guards the fields below; held while the file is read
-	last int64
-	seen time.Time // when the counter was last seen to have grown
+	last int64      // the counter when it was last read
+	seen time.Time  // when the counter was last seen to have grown
 }
 
 func newOOMCounter() *oomCounter { return &oomCounter{last: readCounter(vmstat)} }
@@ -40,8 +41,9 @@ func (c *oomCounter) struck() bool {
 	return time.Since(c.seen) < recently
 }
 
-// readCounter returns the number of oom_kill in a file of names and numbers, or
-// 0 if it cannot.
+// readCounter returns the number that follows oom_kill in a file with one name
+// and one number a line. If it cannot read the file or finds no such line, it
+// returns 0.
 func readCounter(file string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -56,9 +58,10 @@ func readCounter(file string) int64 {
 	return 0
 }
 
-// outOfMemory reports whether the out-of-memory killer is the likely reason for
-// a death by SIGKILL. A cgroup with a memory controller has a counter of its
-// own.
+// outOfMemory reports whether the out-of-memory killer is the likely reason why
+// the leader of s died by SIGKILL. If the session's cgroup has a memory
+// controller, its own counter decides: then any kill in the cgroup counts,
+// however old it is.
 func (c *oomCounter) outOfMemory(s *session) bool {
 	if g := s.cgroup; g != nil {
 		if _, err := os.Stat(g.file("memory.events")); err == nil {

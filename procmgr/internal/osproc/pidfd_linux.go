@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasPidfds reports whether the system has pidfds that can be waited for, as
-// Linux has since 5.4. A sandbox may have none, whatever version it claims to
-// be.
+// hasPidfds reports whether waitid can wait for a pidfd. Linux has this since
+// 5.4. A sandbox may lack it, even if it reports a newer version. So hasPidfds
+// tries: a kernel that knows P_PIDFD says that this process is not its own child.
 func hasPidfds() bool {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
@@ -18,14 +18,15 @@ func hasPidfds() bool {
 	return unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED|unix.WNOHANG, nil) == unix.ECHILD
 }
 
-// pollable gives a descriptor to Go's network poller.
+// pollable returns a file that owns the descriptor. Go's network poller can wait
+// for it.
 func pollable(fd int, name string) *os.File {
 	_ = unix.SetNonblock(fd, true) // os.NewFile gives only a non-blocking descriptor to the poller
 	return os.NewFile(uintptr(fd), name)
 }
 
-// readable reports whether a descriptor is readable now. A pidfd is readable
-// when all threads of its process have exited.
+// readable reports whether a descriptor is readable now. It does not wait. A
+// pidfd is readable when all threads of its process have exited.
 func readable(fd int) bool {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
@@ -37,11 +38,12 @@ func readable(fd int) bool {
 	}
 }
 
-// control calls f with a file's descriptor, if the file is not nil and is open.
+// control calls f with the file's descriptor. If the file is nil or closed, it
+// does nothing.
 func control(file *os.File, f func(fd int)) {
 	conn, err := file.SyscallConn()
 	if err != nil {
 		return
 	}
-	_ = conn.Control(func(fd uintptr) { f(int(fd)) }) // on an error the file is closed
+	_ = conn.Control(func(fd uintptr) { f(int(fd)) }) // fails only if the file is closed
 }

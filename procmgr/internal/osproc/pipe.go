@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// mostRead is how many bytes drain reads if a member keeps writing.
+// mostRead is about how many bytes one call of drain reads at most.
 const mostRead = 1 << 20
 
 // A pipe is the read end of a tree's stdout and stderr.
@@ -17,22 +17,23 @@ type pipe struct {
 	conn syscall.RawConn
 	out  Sink
 
-	// mu is held from a read to the end of its Add, so that the bytes keep
-	// their order. It guards reader and ended.
+	// mu guards reader and ended. It is held during a read and during the
+	// Add of its bytes to out, so that the bytes keep their order.
 	mu     sync.Mutex
 	reader reader
 	ended  bool
-	eof    chan struct{} // closed when nobody holds the other end any more
+	eof    chan struct{} // closed when no process holds the write end, or after close
 }
 
-// newPipe takes over the read end.
+// newPipe returns a pipe that owns the read end fd. It reads from fd with r and
+// passes the bytes to out.
 func newPipe(fd uintptr, r reader, out Sink) *pipe {
 	p := &pipe{file: os.NewFile(fd, "|0"), reader: r, out: out, eof: make(chan struct{})}
 	p.conn, _ = p.file.SyscallConn() // fails only for a nil file
 	return p
 }
 
-// collect reads until nobody holds the other end, or until close is called.
+// collect reads until no process holds the write end, or until close is called.
 func (p *pipe) collect() {
 	whenReadable(p.file, p.conn, func(fd uintptr) (more bool) {
 		for {
@@ -46,8 +47,8 @@ func (p *pipe) collect() {
 	p.end()
 }
 
-// drain reads the bytes that are in the pipe now, or about mostRead of them if
-// a member keeps writing. It reports whether the pipe has ended.
+// drain reads until the pipe is empty. If a member keeps writing, drain stops
+// after about mostRead bytes. It reports whether the pipe has ended.
 func (p *pipe) drain() bool {
 	_ = p.conn.Control(func(fd uintptr) {
 		for left := mostRead; left >= 0; {
@@ -63,8 +64,8 @@ func (p *pipe) drain() bool {
 	return p.ended
 }
 
-// read moves one buffer to the sink. If the pipe is empty, n is 0, and more
-// tells whether more bytes can still come.
+// read reads once, into one buffer, and passes the bytes to the sink. If the pipe
+// is empty, n is 0, and more tells whether more bytes can still come.
 func (p *pipe) read(fd uintptr) (n int, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +79,8 @@ func (p *pipe) read(fd uintptr) (n int, more bool) {
 	return n, more
 }
 
-// end marks the end of the output, once. The caller holds mu.
+// end marks the end of the output. A second call does nothing. The caller holds
+// mu.
 func (p *pipe) end() {
 	if p.ended {
 		return
@@ -89,5 +91,6 @@ func (p *pipe) end() {
 	p.reader.close()
 }
 
-// close ends collect, even if a process still holds the other end.
+// close closes the read end. This ends collect, even if a process still holds the
+// write end.
 func (p *pipe) close() { _ = p.file.Close() }

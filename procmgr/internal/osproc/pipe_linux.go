@@ -6,8 +6,8 @@ import "golang.org/x/sys/unix"
 // pipes in all. If they are used up, the pipe stays as it is.
 func growPipe(fd, size int) { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, size) }
 
-// newPipePair returns a pipe that no other child inherits. Its read end does
-// not block.
+// newPipePair returns a pipe. Both ends are closed at an exec, so that a child
+// keeps only the end that it is given. The read end does not block.
 func newPipePair() (r, w int, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
