@@ -2,10 +2,10 @@ package procmgr
 
 import "time"
 
-// Metrics has functions that a [Local] calls to tell the host of its work, for
-// counters and histograms. A field that is nil costs nothing. Several
-// goroutines call the functions at once, in the middle of that work. So a
-// function has to be quick. It must not block, panic or call the Local.
+// Metrics has functions that a [Local] calls to report its work, for counters
+// and histograms. A nil field costs nothing. Several goroutines call the
+// functions at once, in the middle of that work. So a function must be quick.
+// It must not block, panic or call the Local.
 type Metrics struct {
 	// Started is called for each process that has started.
 	Started func()
@@ -62,8 +62,8 @@ func (m *Metrics) exited(p Process) {
 	}
 }
 
-// again tells of a process that came back after its exit was told, and of its
-// second exit.
+// again reports that a process came back after its exit was reported, and then
+// its second exit.
 func (m *Metrics) again(delta int) {
 	if m != nil && m.Running != nil {
 		m.Running(delta)

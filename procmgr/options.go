@@ -47,19 +47,20 @@ type Options struct {
 	// cannot be used is passed over for the next one in this order; a log line
 	// and Output.PassedOver say so.
 	WorkDir func() string
-	// Shell stands in front of the command. The default is "bash", "-c" if
-	// NewLocal finds a bash on PATH, else "sh", "-c": models write for bash,
-	// and other shells run much of that with another result and no error. On
-	// Windows the default is the bash beside the sh on PATH, or beside the one
-	// that comes with the git there, and never the bash of WSL; "cmd", "/d",
-	// "/s", "/c" gets the command as it is. Local.Shell tells which shell it
-	// is. It is the place for a niceness, another user or a sandbox:
+	// Shell is the program and its arguments that stand before the command.
+	// The default is "bash", "-c" if NewLocal finds a bash on PATH, else
+	// "sh", "-c". Models write for bash, and another shell runs much of
+	// that with another result and no error. On Windows the default is the
+	// bash beside the sh on PATH, or beside the sh that comes with the git
+	// on PATH, and never the bash of WSL. On Windows "cmd", "/d", "/s",
+	// "/c" gets the command unchanged. Local.Shell names the shell. This
+	// field is also the place for a niceness, another user or a sandbox:
 	//
 	//	[]string{"nice", "-n", "10", "bash", "-c"}
 	//
-	// The default bash reads no ~/.bashrc and no profile. It does read the
-	// file that the variable BASH_ENV names, as every bash does that runs a
-	// script; Env decides whether commands get that variable.
+	// The default bash reads no ~/.bashrc and no profile. Like every bash
+	// that runs a script, it reads the file that the variable BASH_ENV
+	// names. Env decides whether commands get that variable.
 	Shell []string
 
 	// Cgroup is a directory of a cgroup v2 file system that is delegated to

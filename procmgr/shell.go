@@ -13,7 +13,7 @@ import (
 )
 
 // A ShellManager is a [Manager] that can tell which shell runs its commands. A
-// Manager need not be one; the function [Shell] takes any.
+// Manager need not have this method. The function [Shell] takes any Manager.
 type ShellManager interface {
 	Manager
 	// Shell returns the base name of the program that interprets the commands
@@ -27,12 +27,12 @@ type ShellManager interface {
 // such as "bash" or "sh". If m cannot tell, the error is
 // [errors.ErrUnsupported].
 //
-// A Manager that wraps another one and leaves its commands as they are should
-// have a method
+// If a Manager wraps another one and leaves its commands as they are, it should
+// have the method
 //
 //	Unwrap() Manager
 //
-// through which Shell finds the [ShellManager] inside.
+// Shell calls it to find the [ShellManager] inside.
 func Shell(ctx context.Context, m Manager) (string, error) {
 	for m != nil {
 		switch wrapper := m.(type) {
@@ -59,14 +59,14 @@ var (
 )
 
 // Shell implements [ShellManager]. It names the last program in Options.Shell
-// that is known to be a shell, if nothing but options of its own comes after it:
-// "sh" in nice -n 10 sh -c. A program that is none of the usual shells is
-// [errors.ErrUnsupported].
+// that is known to be a shell, if only that shell's own options come after it:
+// "sh" in nice -n 10 sh -c. For a program that is none of the usual shells it
+// returns [errors.ErrUnsupported].
 //
-// The name is that of Options.Shell, with two exceptions that a command can
-// tell: an sh that is bash is "bash", and one that is BusyBox is "ash". They are
-// known by the file that the name leads to, and only if Options.Shell begins
-// with it.
+// The name is the one in Options.Shell, with two exceptions that make a
+// difference to a command: an sh that is bash is "bash", and an sh that is
+// BusyBox is "ash". Shell knows them by the file that the name leads to, and
+// only if Options.Shell begins with the name.
 func (l *Local) Shell(ctx context.Context) (string, error) {
 	return l.name, wrap("shell", "", l.tellShell(ctx))
 }
@@ -91,8 +91,8 @@ func (l *Local) tellShell(ctx context.Context) error {
 // defaultShell returns the default of Options.Shell. goos is a value of
 // [runtime.GOOS], and look finds a program on PATH.
 //
-// The bash on the PATH of Windows may be that of WSL, which is another machine
-// with other files. The one beside the sh that Start would run is not.
+// On Windows the bash on PATH may be that of WSL, which is another machine with
+// other files. The bash beside the sh that Start would run is not.
 func defaultShell(goos string, look func(name string) (string, error)) []string {
 	name := "bash"
 	if goos == "windows" {
@@ -114,8 +114,8 @@ var shells = []string{
 	"cmd", "powershell", "pwsh",
 }
 
-// interpreter returns the shell among the words in front of a command, or "".
-// goos is a value of [runtime.GOOS].
+// interpreter returns the name of the shell among the words before a command,
+// or "". goos is a value of [runtime.GOOS].
 func interpreter(goos string, words []string) string {
 	for i := len(words) - 1; i >= 0; i-- {
 		name := shellName(goos, words[i])
@@ -124,7 +124,7 @@ func interpreter(goos string, words []string) string {
 		}
 		switch {
 		case name == "cmd", name == "powershell", name == "pwsh":
-			return name // whose options have values
+			return name // its options have values
 		case !onlyOptions(words[i+1:]):
 			return ""
 		case name == "sh" && i > 0 && shellName(goos, words[i-1]) == "busybox":
@@ -135,9 +135,9 @@ func interpreter(goos string, words []string) string {
 	return ""
 }
 
-// onlyOptions reports whether the words after a shell are options of that shell,
-// with their values. Anything else may be a user, a host or a script that runs
-// yet another shell.
+// onlyOptions reports whether the words after a shell are options of that
+// shell, with their values. Any other word may be a user, a host or a script
+// that runs yet another shell.
 func onlyOptions(words []string) bool {
 	for len(words) > 0 {
 		word := words[0]
@@ -154,7 +154,7 @@ func onlyOptions(words []string) bool {
 	return true
 }
 
-// shellName returns the name by which a word may call a shell.
+// shellName returns the name of the shell that a word may call.
 func shellName(goos, word string) string {
 	if goos == "windows" {
 		word = strings.TrimSuffix(strings.ToLower(strings.ReplaceAll(word, `\`, "/")), ".exe")
@@ -162,8 +162,8 @@ func shellName(goos, word string) string {
 	return word[strings.LastIndexByte(word, '/')+1:]
 }
 
-// realShell returns what an sh really is. words are those in front of a command,
-// and look finds a program on PATH.
+// realShell returns the shell that an sh really is. words stand before a
+// command, and look finds a program on PATH.
 func realShell(words []string, look func(name string) (string, error)) string {
 	name := interpreter(runtime.GOOS, words)
 	if name != "sh" || shellName(runtime.GOOS, words[0]) != name {

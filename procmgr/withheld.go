@@ -10,15 +10,16 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/scripts"
 )
 
-// lookLimit bounds how long the files that a command has run are looked at. That
-// is less than a millisecond, unless they are on a network that is gone.
+// lookLimit is how long the search in the files of a command may take. It
+// usually takes less than a millisecond, unless the files are on a network that
+// is gone.
 const lookLimit = 100 * time.Millisecond
 
-// lookForWithheld adds to the names in Output.Withheld, for a command that has
-// failed, or that has printed a warning and plainly runs a file: a build that lacks
-// a variable seldom says so. It is called when the shell has exited, before anybody
-// is told, and does nothing from the second time on. code is the exit code; nil if
-// it is not known.
+// lookForWithheld adds to the names in Output.Withheld. It does so if the
+// command has failed, or if it has printed a warning and plainly runs a file: a
+// build that lacks a variable seldom says so. It is called when the shell has
+// exited, before any caller is told, and only the first call has an effect.
+// code is the exit code, or nil if it is not known.
 func (r *record) lookForWithheld(code *int) {
 	r.look.Do(func() {
 		// Most commands end here: nothing was withheld, or there is nothing to explain.
@@ -57,9 +58,9 @@ func (r *record) lookForWithheld(code *int) {
 	})
 }
 
-// runsAsUs reports whether commands are sure to run as this program's own user, and
-// to see the same files. What another user's script has in it is not for the command
-// to learn.
+// runsAsUs reports whether commands surely run as this program's own user and
+// see the same files. A command must not learn what is in another user's
+// script.
 func (o *Options) runsAsUs() bool {
 	if len(o.Shell) != 2 {
 		return false // a program in front of the shell may be su or a sandbox
@@ -71,7 +72,7 @@ func (o *Options) runsAsUs() bool {
 	return false
 }
 
-// warns reports whether a text has a warning in it.
+// warns reports whether a text has a warning.
 func warns(text string) bool {
 	for _, word := range []string{"warning", "Warning", "WARN", "npm warn"} {
 		if strings.Contains(text, word) {
@@ -81,7 +82,8 @@ func warns(text string) bool {
 	return false
 }
 
-// named returns which of the names are in one of the texts, as whole words.
+// named returns the names that are in at least one of the texts, as whole
+// words.
 func named(names, texts []string) (found []string) {
 	for _, name := range names {
 		if slices.ContainsFunc(texts, func(text string) bool { return hasWord(text, name) }) {
@@ -91,9 +93,10 @@ func named(names, texts []string) (found []string) {
 	return found
 }
 
-// within returns what read returns, or nil if that takes too long. Nobody waits for
-// its goroutine any longer, not even Close: a file on a network that is gone may hold
-// it for as long as that lasts, and nothing that the manager does depends on it.
+// within returns the result of read, or nil if read takes too long. After that
+// nothing waits for its goroutine, not even Close. A file on a network that is
+// gone may hold the goroutine for as long as the network stays gone. Nothing
+// that the manager does depends on it.
 func within(limit time.Duration, read func() []string) []string {
 	texts := make(chan []string, 1)
 	go func() { texts <- read() }()

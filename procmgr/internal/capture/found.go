@@ -8,18 +8,18 @@ import (
 // A Found is the line that a pattern has matched.
 type Found struct {
 	Line   string // valid UTF-8, at most 300 bytes
-	Offset int64  // at which the line begins
+	Offset int64  // the offset of the line's beginning
 }
 
-// newFound takes a line that begins at an offset, and the place of the match in
-// it.
+// newFound returns the Found for a match in a line. place has the indexes of
+// the match in the line, and offset is the offset of the line's beginning.
 func newFound(line []byte, place []int, offset int64) Found {
 	return Found{Line: QuoteAround(line, place[0], maxQuote), Offset: offset}
 }
 
-// QuoteAround returns a line as valid UTF-8 of at most most bytes. Of a longer
-// one it is the part in which the byte at an index is, with as much before it as
-// a third of the room, and … for what is left out.
+// QuoteAround returns a line as valid UTF-8 of at most most bytes. If the line
+// is longer, it returns the part around the byte at index at. A third of the
+// room is for the text before that byte, and … marks each end that is left out.
 func QuoteAround(line []byte, at, most int) string {
 	const mark = "…"
 	valid := func(b []byte) string {

@@ -9,13 +9,13 @@ import (
 // maxText is how much of a file is read, in bytes.
 const maxText = 256 << 10
 
-// readText returns the beginning of a file, or "" if it is no regular file or is
-// not text. What is there may be anything that a command has put there, and may
-// change at any time: a FIFO or a device is never waited for.
+// readText returns the beginning of a file, or "" if it is no regular file or
+// is not text. A command may have put anything there, and may change it at any
+// time. readText never waits for a FIFO or a device.
 func readText(path string) string {
 	before, err := os.Stat(path)
 	if err != nil || !before.Mode().IsRegular() || before.Size() == 0 {
-		return "" // some files below /proc have no size, and wait for something to say
+		return "" // a read of some files below /proc waits; their size is 0
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|openNow, 0)
 	if err != nil {

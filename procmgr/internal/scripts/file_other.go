@@ -2,5 +2,5 @@
 
 package scripts
 
-// openNow: there is nothing that an open waits for.
+// openNow is 0, because here an open waits for nothing.
 const openNow = 0

@@ -4,5 +4,5 @@ package scripts
 
 import "syscall"
 
-// openNow makes an open not wait for who writes to a FIFO.
+// openNow keeps an open from waiting for a writer of a FIFO.
 const openNow = syscall.O_NONBLOCK

@@ -13,8 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/scripts"
 )
 
-// What is there in place of a script is not opened: a FIFO would wait for a writer,
-// and its writer would see a reader come and go.
+// A file in the place of a script is not opened if it is not regular. A FIFO
+// would wait for a writer, and its writer would see a reader come and go.
 func TestTextsOfOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
@@ -30,7 +30,7 @@ func TestTextsOfOddFiles(t *testing.T) {
 	}
 	require.Equal(t, []string{"x"}, scripts.Texts(scripts.Of("./good"), dir))
 
-	// Nobody has opened the FIFO: without a reader, a writer is refused.
+	// The FIFO has no reader: it refuses a writer.
 	_, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	require.ErrorIs(t, err, syscall.ENXIO)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// programOf returns what reads the files of a program's arguments, or nil for one
-// that is not known here.
+// programOf returns the function that reads the files in a program's arguments,
+// or nil if the program is not known here.
 func programOf(name string) func(r *reader, dir string, args []word) {
 	switch name {
 	case ".", "source":
@@ -48,7 +48,7 @@ func runShell(r *reader, dir string, args []word) {
 			if option != "--login" && option != "--norc" && option != "--noprofile" && option != "--posix" {
 				return
 			}
-		case strings.ContainsAny(option, "cs"): // what it runs is no file
+		case strings.ContainsAny(option, "cs"): // it runs no file
 			return
 		case strings.HasSuffix(option, "o") && len(args) > 0:
 			args = args[1:]
@@ -57,8 +57,9 @@ func runShell(r *reader, dir string, args []word) {
 	r.first(dir, args)
 }
 
-// runInterpreter reads the script of another interpreter. It takes the first word
-// that is no option: if that belongs to an option, it is hardly ever a file.
+// runInterpreter reads the script of another interpreter. That is the first
+// word that is no option. If the word belongs to an option, it is hardly ever a
+// file.
 func runInterpreter(r *reader, dir string, args []word) {
 	for len(args) > 0 && args[0].option() != "" {
 		option := args[0].text
@@ -117,8 +118,8 @@ func runMake(r *reader, dir string, args []word) {
 	}
 }
 
-// runPackage takes the script of package.json that npm run x and its kin run, and
-// what that runs in turn.
+// runPackage takes the script in package.json that npm run x and similar
+// commands run, and then the scripts and files that this script runs.
 func runPackage(r *reader, dir string, args []word) {
 	name := ""
 	for len(args) > 0 && name == "" {
@@ -130,7 +131,7 @@ func runPackage(r *reader, dir string, args []word) {
 		case w.text == "run", w.text == "run-script":
 		case w.text == "-s", w.text == "--silent", w.text == "--if-present":
 		case w.option() != "":
-			return // it may say that the package is elsewhere
+			return // the option may name another directory
 		case w.text == "t":
 			name = "test"
 		default:
@@ -144,7 +145,7 @@ func runPackage(r *reader, dir string, args []word) {
 		Scripts map[string]string `json:"scripts"`
 	}
 	if err := json.Unmarshal([]byte(r.text(filepath.Join(dir, "package.json"))), &file); err != nil {
-		return // it is not there, or npm does not take it either
+		return // there is no such file, or npm refuses it too
 	}
 	r.depth--
 	for _, script := range []string{"pre" + name, name, "post" + name} {

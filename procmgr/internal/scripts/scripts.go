@@ -8,13 +8,13 @@ import (
 
 // A Run is a program of a command that may run a file.
 type Run struct {
-	dir  string // where it runs, from the command's own directory on
-	path string // the program as it is called, if that has a / in it
-	name string // of the program, without its directory and its version
+	dir  string // its directory, relative to the command's
+	path string // the program as the command calls it, if it has a /
+	name string // the program's name, without its directory and its version
 	args []word
 }
 
-// Of returns what a command plainly runs. It looks at no file.
+// Of returns the programs that a command plainly runs. It reads no file.
 func Of(command string) (runs []Run) {
 	dir := ""
 	for _, s := range split(command) {
@@ -23,7 +23,7 @@ func Of(command string) (runs []Run) {
 		}
 		if s.words[0].is("cd") {
 			if s.maybe || s.apart || len(s.words) != 2 || !s.words[1].known || s.words[1].text == "" || s.words[1].text[0] == '-' {
-				return runs // nobody knows where it goes on
+				return runs // the new directory is not known
 			}
 			dir = join(dir, s.words[1].text)
 			continue
@@ -47,12 +47,12 @@ func Of(command string) (runs []Run) {
 	return runs
 }
 
-// reserved are the words that begin something else than a simple command, and
-// two that change the directory.
+// reserved are the words that begin anything but a simple command, and two that
+// change the directory.
 var reserved = strings.Fields("if then else elif fi for while until do done case esac function select } ! [[ pushd popd")
 
-// unwrap takes off what stands before a program: assignments, and programs that
-// run another one as it is.
+// unwrap removes the words before a program: assignments, and programs that run
+// another one unchanged.
 func unwrap(words []word) []word {
 	for len(words) > 0 {
 		switch w := words[0]; {
@@ -75,10 +75,10 @@ func isAssignment(w word) bool {
 	return ok && name != "" && strings.Trim(name, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }
 
-// Texts returns what the files that run have in them, for a command that runs in
-// dir, and of a package.json the scripts that run. What is not there, is no regular
-// file or is no text is left out. At most 4 files are read, and of each the first
-// 256 KiB.
+// Texts returns the texts of the files that runs have, for a command that runs
+// in dir. Of a package.json it returns the scripts that run. It leaves out
+// files that are missing, not regular or not text. It reads at most 4 files,
+// and the first 256 KiB of each.
 func Texts(runs []Run, dir string) []string {
 	r := reader{files: 4, depth: 2}
 	r.read(runs, dir)
@@ -88,8 +88,8 @@ func Texts(runs []Run, dir string) []string {
 // A reader reads the files of a command.
 type reader struct {
 	texts []string
-	files int // how many more are read
-	depth int // how often scripts of package.json may still name another one
+	files int // how many more may be read
+	depth int // how many levels of package.json scripts may still follow
 }
 
 func (r *reader) read(runs []Run, dir string) {
@@ -104,7 +104,7 @@ func (r *reader) read(runs []Run, dir string) {
 	}
 }
 
-// add reads one file, and reports whether there was something in it.
+// add reads one file, and reports whether it had text.
 func (r *reader) add(path string) bool {
 	text := r.text(path)
 	if text != "" {
@@ -113,7 +113,7 @@ func (r *reader) add(path string) bool {
 	return text != ""
 }
 
-// text returns what is in one file, or "".
+// text returns the text of one file, or "".
 func (r *reader) text(path string) string {
 	if r.files == 0 {
 		return ""
@@ -125,7 +125,7 @@ func (r *reader) text(path string) string {
 	return text
 }
 
-// join is filepath.Join, for a path that may be absolute.
+// join does the same as filepath.Join, for a path that may be absolute.
 func join(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

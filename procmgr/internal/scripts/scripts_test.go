@@ -11,7 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/scripts"
 )
 
-// tree makes a directory with a file for each name, in which its name is.
+// tree makes a directory with a file for each name. Each file has its own name
+// as its text.
 func tree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -2,14 +2,14 @@ package scripts
 
 import "strings"
 
-// maxCommand is the longest command that is looked at, in bytes.
+// maxCommand is the longest command that split looks at, in bytes.
 const maxCommand = 4 << 10
 
-// A word is one of a command's, without its quotes.
+// A word is a word of a command, without its quotes.
 type word struct {
 	text string
-	// known is false if the shell would make something else of it: it has a
-	// variable, a pattern or braces in it.
+	// known is false if the shell would change the word: it has a variable,
+	// a pattern or braces.
 	known bool
 }
 
@@ -23,29 +23,31 @@ func (w word) option() string {
 	return ""
 }
 
-// A simple is a simple command, and what stands before it.
+// A simple is a simple command. The operator before it sets the other fields.
 type simple struct {
 	words []word
-	// maybe is set after ||: it runs only if something has failed.
+	// maybe is set after ||: the command runs only if something has failed.
 	maybe bool
-	// apart is set if it runs in a shell of its own, as in a pipeline.
+	// apart is set if the command runs in a shell of its own, as in a
+	// pipeline.
 	apart bool
 }
 
-// A lexer takes a command to pieces.
+// A lexer splits a command.
 type lexer struct {
 	rest string
 	done []simple
 	next simple
-	// text and known are of the word that is being read; open is set while
-	// there is one.
+	// text and known belong to the word that is being read. open is set
+	// while there is one.
 	text        []byte
 	known, open bool
-	// target is set if the next word is where a redirection goes.
+	// target is set if the next word is the target of a redirection.
 	target bool
 }
 
-// split returns the simple commands of a command, or nil if that is not certain.
+// split returns the simple commands of a command, or nil if they are not
+// certain.
 func split(command string) []simple {
 	if len(command) > maxCommand {
 		return nil
@@ -60,7 +62,8 @@ func split(command string) []simple {
 	return l.done
 }
 
-// step reads what comes next, and reports whether that is certain.
+// step reads the next character, and reports whether the command is still
+// certain.
 func (l *lexer) step() bool {
 	c := l.rest[0]
 	l.rest = l.rest[1:]
@@ -71,7 +74,7 @@ func (l *lexer) step() bool {
 		l.end("")
 	case '&':
 		if strings.HasPrefix(l.rest, ">") {
-			l.endWord() // the > that comes is a redirection
+			l.endWord() // the next > is a redirection
 			break
 		}
 		l.end("&" + l.operator("&"))
@@ -121,7 +124,7 @@ func (l *lexer) step() bool {
 	return true
 }
 
-// operator takes the rest of an operator, if one of its bytes is next.
+// operator takes the next byte if it is one of rest, and returns it.
 func (l *lexer) operator(rest string) string {
 	if l.rest == "" || strings.IndexByte(rest, l.rest[0]) < 0 {
 		return ""
@@ -131,15 +134,15 @@ func (l *lexer) operator(rest string) string {
 	return c
 }
 
-// expand reads a $ or a `, in quotes or not. What a command prints is not known,
-// and it may run anything.
+// expand reads a $ or a `, in quotes or not. It reports false for a command
+// substitution: its output is not known, and it may run anything.
 func (l *lexer) expand(c byte) bool {
 	l.add("$")
 	l.known = false
 	return c == '$' && !strings.HasPrefix(l.rest, "(")
 }
 
-// double reads what is in double quotes.
+// double reads the text in double quotes.
 func (l *lexer) double() bool {
 	l.add("")
 	for l.rest != "" {
@@ -167,10 +170,10 @@ func (l *lexer) double() bool {
 	return false
 }
 
-// redirect reads a redirection. A here-document is more than can be read here.
+// redirect reads a redirection. A here-document is too much for this lexer.
 func (l *lexer) redirect(c byte) bool {
 	if l.open && l.known && strings.Trim(string(l.text), "0123456789") == "" {
-		l.open, l.text = false, l.text[:0] // which descriptor
+		l.open, l.text = false, l.text[:0] // the word was a descriptor
 	}
 	l.endWord()
 	if c == '<' && strings.HasPrefix(l.rest, "<") {
@@ -181,7 +184,7 @@ func (l *lexer) redirect(c byte) bool {
 	return true
 }
 
-// add makes text a part of the word that is being read.
+// add appends text to the word that is being read.
 func (l *lexer) add(text string) {
 	if !l.open {
 		l.open, l.known = true, true

@@ -10,8 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/scripts"
 )
 
-// shellWords returns what shells make of a command in which every simple command
-// calls show.
+// shellWords returns the words that shells pass on, for a command in which
+// every simple command calls show.
 func shellWords(t *testing.T, shell, command string) [][]string {
 	t.Helper()
 	cmd := exec.Command(shell, "-c", `show() { printf '%s\036' "$@"; printf '\035'; }
@@ -67,7 +67,7 @@ func TestWords(t *testing.T) {
 			require.Equal(t, shellWords(t, shell, command), words, "%s: %q", shell, command)
 		}
 	}
-	for command, want := range map[string][][]string{ // of which a shell shows less
+	for command, want := range map[string][][]string{ // a shell shows fewer words of these
 		"x a || y b; z":          {{"x", "a"}, {"y", "b"}, {"z"}},
 		"x >f; y >>f a >|f":      {{"x"}, {"y", "a"}},
 		"x a2>f; y 2>f a 2>&1":   {{"x", "a2"}, {"y", "a"}},
@@ -81,7 +81,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// Of what a shell makes something else, nothing is known.
+// A word that a shell changes is not known.
 func TestWordsUnknown(t *testing.T) {
 	for _, command := range []string{
 		"x $A", "x ${A}", `x "$A"`, "x *.sh", "x a?", "x [ab]", "x {a,b}", "x ~", "x ~/a", "x ~a",
@@ -104,7 +104,7 @@ func FuzzWords(f *testing.F) {
 	f.Add(`\\ "\\" '\\' "\a" "" ''`)
 	f.Fuzz(func(t *testing.T, args string) {
 		if strings.Trim(args, "abcxyzABCXYZ0189 _./='\"\\-") != "" || strings.HasSuffix(args, "\\") || len(args) > 200 {
-			return // nothing but show is to run
+			return // only show may run
 		}
 		words, known := scripts.Words("show " + args)
 		for _, shell := range shells(t) {
