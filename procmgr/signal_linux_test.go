@@ -84,6 +84,10 @@ func TestOOM(t *testing.T) {
 	require.NoError(t, unix.Mount(counters, "/proc/vmstat", "", unix.MS_BIND, ""))
 	l := newLocal(t, nil)
 	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "nothing shows it")
+	require.NoError(t, os.WriteFile(counters, nil, 0o600))
+	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "the counter cannot be read")
+	count("3")
+	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "the counter has not grown since it was last read")
 	for _, command := range []string{"kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?"} {
 		t.Run(command, func(t *testing.T) {
 			out := begin(t, l, "echo ready; while [ ! -e "+counters+".go ]; do sleep 0.01; done; "+command)

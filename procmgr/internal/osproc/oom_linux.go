@@ -37,7 +37,7 @@ func (c *oomCounter) struck() bool {
 	if now > c.last {
 		c.seen = time.Now()
 	}
-	c.last = now
+	c.last = max(c.last, now) // now is 0 if the file could not be read
 	return time.Since(c.seen) < recently
 }
 
