@@ -74,7 +74,7 @@ func TestBadArguments(t *testing.T) {
 		{"empty id", "process_output", `{"process_id":" "}`, `it is empty; take the background_process_id`},
 		{"id as a list", "process_output", `{"process_id":["a"]}`, `got an array, want a process id`},
 		{"endless id", "process_output", `{"process_id":"` + strings.Repeat("a", 65) + `"}`, `at most 64`},
-		{"a sentence as the id", "process_output", `{"process_id":"the server"}`, `got "the server", and a process id has letters, digits, - and _ alone`},
+		{"a sentence as the id", "process_output", `{"process_id":"the server"}`, `got "the server", but a process id has only letters, digits, - and _`},
 		{"negative offset", "process_output", `{"process_id":"a","since":-1}`, `the argument "since": got -1, want 0 or more`},
 		{"offset in between", "process_output", `{"process_id":"a","since":1.5}`, `want a whole number`},
 		{"offset in words", "process_output", `{"process_id":"a","since":"end"}`, `want a whole number`},

@@ -61,7 +61,7 @@ type outputArgs struct {
 }
 
 type listArgs struct {
-	Offset offset `json:"offset,omitempty" description:"Leave out this many processes: next_offset of an earlier list, for those that it has omitted. Default 0." alias:"since,from,start,skip,next_offset"`
+	Offset offset `json:"offset,omitempty" description:"Skip this many processes: next_offset of an earlier list shows those that it omitted. Default 0." alias:"since,from,start,skip,next_offset"`
 }
 
 type signalArgs struct {

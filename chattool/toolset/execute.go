@@ -125,7 +125,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 		rep.Error = trouble
 		rep.add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, r.set.names.output, p.ID)
 	case p.State == procmgr.Detached:
-		rep.add(`The shell has ended, but processes that it started in the background live on, as process %s. %s reads what they print, %s ends them.`,
+		rep.add(`The shell has ended, but processes that it started in the background live on as process %s. %s reads their output, %s ends them.`,
 			p.ID, r.set.names.output, r.set.names.signal)
 	case p.State == procmgr.Exited && r.req.Background:
 		rep.add("The command has already ended.")

@@ -50,7 +50,7 @@ func TestExecuteResult(t *testing.T) {
 		{"stopped", `{"command":"x"}`, stopped,
 			`{"success":false,"output":"","exit_code":143,"signal":"SIGTERM","state":"exited","wall_duration_ms":1500,"error":"on request"}`},
 		{"exit code unknown", `{"command":"x"}`, lost,
-			`{"success":false,"output":"","state":"exited","wall_duration_ms":1500,"error":"exit code could not be learned"}`},
+			`{"success":false,"output":"","state":"exited","wall_duration_ms":1500,"error":"exit code is not known"}`},
 		{"truncated", `{"command":"x"}`, long,
 			`{"success":true,"output":"a…z","exit_code":0,"state":"exited","wall_duration_ms":1500,"note":"All of the output is in /log; search it (grep -n -a PATTERN /log) instead of running the command again.","log_path":"/log",
 			  "truncated":{"original_bytes":9,"retained_bytes":2,"omitted_bytes":7,"strategy":"head_tail"}}`},
@@ -106,7 +106,7 @@ func TestExecuteDetached(t *testing.T) {
 		require.EqualValues(t, code, got["exit_code"])
 		require.Equal(t, "p1", got["background_process_id"])
 		require.EqualValues(t, 1, got["next_offset"])
-		require.Contains(t, got["note"], "live on, as process p1")
+		require.Contains(t, got["note"], "live on as process p1")
 	}
 }
 

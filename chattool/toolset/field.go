@@ -109,7 +109,7 @@ func (p *processID) decode(raw json.RawMessage) error {
 	if i := strings.IndexFunc(value, func(r rune) bool {
 		return r > unicode.MaxASCII || r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}); i >= 0 {
-		return xerrors.Errorf("got %q, and a process id has letters, digits, - and _ alone", value)
+		return xerrors.Errorf("got %q, but a process id has only letters, digits, - and _", value)
 	}
 	*p = processID(value)
 	return nil

@@ -63,7 +63,7 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("listed", err)
 	case err != nil:
-		return refuse("the processes could not be listed: %s. Try once more, and tell the user if it stays so", words(err))
+		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
 	return Result{Content: s.page(processes, int64(args.Offset))}
 }

@@ -27,7 +27,7 @@ func (n names) rename(to map[string]string) (names, error) {
 		}[own]
 		switch {
 		case place == nil:
-			return n, xerrors.Errorf("it has %.60q, and the tools are %s", own, strings.Join(n.all(), ", "))
+			return n, xerrors.Errorf("it has %.60q, but the tools are %s", own, strings.Join(n.all(), ", "))
 		case to[own] == "":
 			return n, xerrors.Errorf("it has no name for %s", own)
 		}

@@ -78,7 +78,7 @@ func TestNamesThatCannotBe(t *testing.T) {
 		names map[string]string
 		want  string
 	}{
-		{"unknown", map[string]string{"exec": "bash"}, `it has "exec", and the tools are execute, process_output, process_list, process_signal`},
+		{"unknown", map[string]string{"exec": "bash"}, `it has "exec", but the tools are execute, process_output, process_list, process_signal`},
 		{"a host's name as the key", map[string]string{"bash": "execute"}, `it has "bash"`},
 		{"empty", map[string]string{"process_list": ""}, `it has no name for process_list`},
 		{"twice", map[string]string{"execute": "run", "process_output": "run"}, `it calls two tools "run"`},

@@ -48,14 +48,14 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		snapshot, serr := s.snapshotFrom(ctx, m, id, req.From)
 		if serr != nil {
 			rep := report{Error: "reading failed: " + words(err), BackgroundProcessID: id}
-			rep.add("The process may well live. Try again, and tell the user if it stays so.")
+			rep.add("The process may live. Try again, and tell the user if that fails too.")
 			return Result{IsError: true, Content: encode(rep)}
 		}
 		rep := s.read(m, snapshot, req.From, "")
 		if alive(snapshot.Process) {
 			rep.Success = false
 			rep.Error = "waiting failed: " + words(err)
-			rep.add("This is what there was afterwards. Read again to wait on.")
+			rep.add("This is the output so far. Read again to wait on.")
 		}
 		return rep.result(&snapshot)
 	}
@@ -102,7 +102,7 @@ func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 // is also ErrUnknown, the process was there.
 func (s *Set) notFound(id string, err error) Result {
 	if errors.Is(err, procmgr.ErrUnknown) {
-		return refuse("process %s is out of sight: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
+		return refuse("process %s cannot be seen: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
 	}
-	return refuse("there is no process %s; %s shows those that there are", id, s.names.list)
+	return refuse("there is no process %s; %s shows all processes", id, s.names.list)
 }

@@ -219,7 +219,7 @@ func TestProcessSignal(t *testing.T) {
 		{name: "survivors", signal: "kill", err: errors.New("12 (sh) survived"), out: running("p1", ""), lives: true, want: "12 (sh) survived"},
 		{name: "error but ended", signal: "kill", err: errors.New("reset"), out: ended, success: true, want: "143"},
 		{name: "manager gone", signal: "kill", err: errors.New("reset"), outErr: errors.New("no"), isError: true, lives: true, want: "reset"},
-		{name: "sent and unreadable", signal: "kill", outErr: errors.New("no"), success: true, lives: true, want: "The signal was sent; what it did could not be read"},
+		{name: "sent and unreadable", signal: "kill", outErr: errors.New("no"), success: true, lives: true, want: "The signal was sent; its effect could not be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

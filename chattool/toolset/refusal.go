@@ -32,13 +32,13 @@ func (r *run) refusal(err error) Result {
 	case errors.Is(err, procmgr.ErrInvalid):
 		return refuse("nothing was started: %s", why)
 	}
-	return refuse("nothing was started: %s Nothing was run, so the call can safely be made once more; tell the user if it fails again", sentence(why))
+	return refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", sentence(why))
 }
 
 // denied returns the result of a call that was not allowed. did is the verb for
 // the work that was not done.
 func denied(did string, err error) Result {
-	return refuse("nothing was %s: %s This was not allowed, and will not be when it is tried again: do not retry it, nor look for a way around it; tell the user if the task needs it",
+	return refuse("nothing was %s: %s This was not allowed, and a second try will not be either: do not retry it, nor look for a way around it; tell the user if the task needs it",
 		did, sentence(words(err)))
 }
 

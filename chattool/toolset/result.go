@@ -140,7 +140,7 @@ func (s *Set) cause(p procmgr.Process) string {
 		return ""
 	}
 	if p.OOM {
-		return "killed while the kernel's out-of-memory killer was at work, most likely by it: use less memory"
+		return "most likely killed by the kernel's out-of-memory killer, which was at work: use less memory"
 	}
 	signal := p.Signal
 	if signal == "" {
@@ -157,7 +157,7 @@ func (s *Set) cause(p procmgr.Process) string {
 	case procmgr.CauseShutdown:
 		return "ended because the process manager was closed"
 	case procmgr.CauseLost:
-		return "ended, but its exit code could not be learned"
+		return "ended, but its exit code is not known"
 	}
 	if p.ExitCode == nil {
 		return "ended without an exit code"
@@ -235,7 +235,7 @@ var bare = map[string]string{
 	procmgr.ErrNotFound.Error():      "there is no such process",
 	procmgr.ErrNotRunning.Error():    "the process has ended",
 	procmgr.ErrClosed.Error():        "the process manager is closed",
-	procmgr.ErrInvalid.Error():       "it can never work as it was asked for",
+	procmgr.ErrInvalid.Error():       "the request can never work",
 	procmgr.ErrConflict.Error():      "the process id is taken",
 	procmgr.ErrLimit.Error():         "a limit is reached",
 	procmgr.ErrUnknown.Error():       "the process manager cannot tell",

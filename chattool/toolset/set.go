@@ -212,7 +212,7 @@ func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 		}
 	}()
 	if s.mistake != nil {
-		return refuse("the tools are not set up as they should be, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake))
+		return refuse("the tools are set up wrongly, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake))
 	}
 	for _, t := range s.tools {
 		if t.def.Name == c.Name {
@@ -234,7 +234,7 @@ func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res Result, ok bo
 	case errors.Is(err, procmgr.ErrRefused):
 		return nil, denied("done", err), false
 	case err != nil:
-		return nil, refuse("no process manager can be had, so nothing was done: %s. Try once more, and tell the user if it stays so", words(err)), false
+		return nil, refuse("no process manager is available, nothing was done: %s. Try again, and tell the user if that fails too", words(err)), false
 	case m == nil:
 		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
 	}

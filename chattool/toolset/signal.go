@@ -64,7 +64,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	}
 	if err != nil {
 		rep := report{Success: true, BackgroundProcessID: id}
-		rep.add("The signal was sent; what it did could not be read: %s.", words(err))
+		rep.add("The signal was sent; its effect could not be read: %s.", words(err))
 		return rep.result(nil)
 	}
 	rep := s.afterSignal(out)

@@ -203,7 +203,7 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result
 		Error:               "the call ran out of time before it was known whether the command has started",
 		BackgroundProcessID: r.req.ID,
 	}
-	rep.add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said that there is no such process, also when it is asked a second time.`,
+	rep.add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
 		r.req.ID, r.set.names.output, r.req.ID)
 	return rep.result(nil)
 }

@@ -19,7 +19,7 @@ var signals = map[int]string{
 	8:  "SIGFPE",
 	9:  "SIGKILL: out of memory, or a kill from outside",
 	11: "SIGSEGV: it crashed",
-	13: "SIGPIPE: what read its output had ended",
+	13: "SIGPIPE: its output had no reader left",
 	14: "SIGALRM",
 	15: "SIGTERM",
 }
@@ -37,10 +37,10 @@ func (r Result) exitCode() string {
 		if !strings.Contains(r.Command.Text, "timeout") || !timed(r.tree()) {
 			return ""
 		}
-		return "exit_code 124 is how timeout says that it ended the command. Leave it out: the timeout of " + r.Tools.Execute +
+		return "exit_code 124 means that timeout ended the command. Leave timeout out: the timeout of " + r.Tools.Execute +
 			" ends nothing, and " + r.Tools.Output + " waits on."
 	case 126:
-		return "exit_code 126 usually means that something was found and could not be executed: it needs chmod +x, or its interpreter in front."
+		return "exit_code 126 usually means that a file was found and could not be executed: use chmod +x, or name its interpreter first."
 	case 127:
 		if containsAny(r.Output.Text, "not found", "No such file") {
 			return "" // the shell's message says it
@@ -48,7 +48,7 @@ func (r Result) exitCode() string {
 		return "exit_code 127 usually means that a command was not found: look at its spelling, PATH and the directory."
 	}
 	if signal, ok := signals[code-128]; ok {
-		return fmt.Sprintf("exit_code %d usually means that something that the command ran was ended by signal %d, %s.", code, code-128, signal)
+		return fmt.Sprintf("exit_code %d usually means that a program that the command ran was ended by signal %d, %s.", code, code-128, signal)
 	}
 	return ""
 }

@@ -16,7 +16,7 @@ import (
 
 func TestExitCode(t *testing.T) {
 	t.Parallel()
-	const timedOut = "exit_code 124 is how timeout says that it ended the command. Leave it out: the timeout of execute ends nothing, and process_output waits on."
+	const timedOut = "exit_code 124 means that timeout ended the command. Leave timeout out: the timeout of execute ends nothing, and process_output waits on."
 	for _, tt := range []struct {
 		name, command string
 		code          int
@@ -26,14 +26,14 @@ func TestExitCode(t *testing.T) {
 		{"failure", "x", 1, "", ""},
 		{"128", "x", 128, "", ""},
 		{"255", "x", 255, "", ""},
-		{"not executable", "./x", 126, "sh: 1: ./x: Permission denied\n", "exit_code 126 usually means that something was found and could not be executed: it needs chmod +x, or its interpreter in front."},
+		{"not executable", "./x", 126, "sh: 1: ./x: Permission denied\n", "exit_code 126 usually means that a file was found and could not be executed: use chmod +x, or name its interpreter first."},
 		{"not found", "x 2>/dev/null", 127, "", "exit_code 127 usually means that a command was not found: look at its spelling, PATH and the directory."},
 		{"not found, as dash says", "x", 127, "sh: 1: x: not found\n", ""},
 		{"not found, as bash says", "./x", 127, "bash: line 1: ./x: No such file or directory\n", ""},
-		{"killed", "x; y", 137, "", "exit_code 137 usually means that something that the command ran was ended by signal 9, SIGKILL: out of memory, or a kill from outside."},
-		{"crashed", "x", 139, "", "exit_code 139 usually means that something that the command ran was ended by signal 11, SIGSEGV: it crashed."},
-		{"aborted", "x", 134, "", "exit_code 134 usually means that something that the command ran was ended by signal 6, SIGABRT: it gave up by itself."},
-		{"terminated", "x", 143, "", "exit_code 143 usually means that something that the command ran was ended by signal 15, SIGTERM."},
+		{"killed", "x; y", 137, "", "exit_code 137 usually means that a program that the command ran was ended by signal 9, SIGKILL: out of memory, or a kill from outside."},
+		{"crashed", "x", 139, "", "exit_code 139 usually means that a program that the command ran was ended by signal 11, SIGSEGV: it crashed."},
+		{"aborted", "x", 134, "", "exit_code 134 usually means that a program that the command ran was ended by signal 6, SIGABRT: it gave up by itself."},
+		{"terminated", "x", 143, "", "exit_code 143 usually means that a program that the command ran was ended by signal 15, SIGTERM."},
 		{"a signal whose number differs by system", "x", 138, "", ""},
 		{"timeout", "timeout 5 x", 124, "", timedOut},
 		{"timeout after cd", "cd /; FOO=1 /usr/bin/timeout -k 1 5 x y", 124, "", timedOut},
@@ -93,7 +93,7 @@ func TestExitCodeAgainstShells(t *testing.T) {
 				{"/", "exit_code 126 usually"},
 				{"sh -c 'kill -9 $$'; exit $?", "ended by signal 9, SIGKILL"},
 				{"sh -c 'kill -15 $$'; exit $?", "ended by signal 15, SIGTERM"},
-				{"timeout 0.01 sleep 10", "exit_code 124 is how timeout"},
+				{"timeout 0.01 sleep 10", "exit_code 124 means that timeout"},
 				{"timeout -s KILL 0.01 sleep 10; exit $?", "ended by signal 9, SIGKILL"},
 			} {
 				cmd := exec.Command(shell, "-c", tt.script)

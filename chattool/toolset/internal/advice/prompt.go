@@ -62,7 +62,7 @@ func (r Result) question() string {
 		nobody = ", and nobody can answer it: stdin is empty"
 		answer = ". Use a flag such as -y, or pipe the answer in."
 		secret = "The command has asked for a password" + nobody +
-			" and there is no terminal. Use what it takes from scripts, such as a key, a token or a file, or tell the user."
+			" and there is no terminal. Use a key, a token or a password file instead, or tell the user."
 	)
 	text, ended := strings.CutSuffix(r.Output.Text, "\n")
 	line := text[strings.LastIndexByte(text, '\n')+1:]

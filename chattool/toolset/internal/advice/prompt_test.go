@@ -98,7 +98,7 @@ func TestPromptWithoutAnswer(t *testing.T) {
 
 const (
 	leftOut   = "The output has a question that was left unanswered, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
-	secret    = "The command has asked for a password, and nobody can answer it: stdin is empty and there is no terminal. Use what it takes from scripts, such as a key, a token or a file, or tell the user."
+	secret    = "The command has asked for a password, and nobody can answer it: stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
 	readEmpty = "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in."
 )
 

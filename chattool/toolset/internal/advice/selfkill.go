@@ -40,21 +40,21 @@ func (r Result) selfKill() string {
 		}
 		command := "`" + s.name + " -f " + s.pattern + "`"
 		other := r.instead(s)
-		use := fmt.Sprintf(" Use %s for what %s has started", r.Tools.Signal, r.Tools.Execute)
+		use := fmt.Sprintf(" Use %s to end what %s started", r.Tools.Signal, r.Tools.Execute)
 		if other != "" {
 			use += ", or " + other
 		}
 		use += "."
 		switch {
 		case s.name == "pkill" && r.endedBy(s.signal):
-			return command + " has ended its own command, since the command line of its shell has the pattern too." + use
+			return command + " has ended its own shell, because the command line of that shell has the pattern." + use
 		case s.name == "pgrep" && slices.ContainsFunc(kills, r.endedBy):
-			return command + " has found the shell of its own command, whose command line has the pattern too, and kill has ended that." + use
+			return command + " has found its own shell, because the command line of that shell has the pattern, and kill has ended it." + use
 		case s.name == "pgrep" && p.Signal == "" && r.printsPID():
 			if other != "" {
 				other = ": use " + other
 			}
-			return command + " finds the shell of its own command too, whose command line has the pattern" + other + "."
+			return command + " also finds its own shell, since that shell's command line has the pattern" + other + "."
 		}
 	}
 	return ""

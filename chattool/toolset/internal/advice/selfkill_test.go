@@ -20,11 +20,11 @@ func ended(command, signal string) advice.Result {
 }
 
 const (
-	pkilled = "`pkill -f server.js` has ended its own command, since the command line of its shell has the pattern too." +
-		" Use process_signal for what execute has started, or pkill -f '[s]erver.js'"
-	pgrepped = "`pgrep -f server.js` has found the shell of its own command, whose command line has the pattern too, and kill has ended that." +
-		" Use process_signal for what execute has started, or pgrep -f '[s]erver.js'"
-	pfound = "`pgrep -f server.js` finds the shell of its own command too, whose command line has the pattern: use pgrep -f '[s]erver.js'"
+	pkilled = "`pkill -f server.js` has ended its own shell, because the command line of that shell has the pattern." +
+		" Use process_signal to end what execute started, or pkill -f '[s]erver.js'"
+	pgrepped = "`pgrep -f server.js` has found its own shell, because the command line of that shell has the pattern, and kill has ended it." +
+		" Use process_signal to end what execute started, or pgrep -f '[s]erver.js'"
+	pfound = "`pgrep -f server.js` also finds its own shell, since that shell's command line has the pattern: use pgrep -f '[s]erver.js'"
 )
 
 func TestSelfKill(t *testing.T) {
@@ -38,12 +38,12 @@ func TestSelfKill(t *testing.T) {
 		{"by its name", "pkill -SIGHUP -f server.js; true", "SIGHUP", pkilled + "."},
 		{"by sudo", "sudo -n pkill -f server.js; true", "SIGTERM", pkilled + "."},
 		{"its server in the same call", "pkill -f server.js; sleep 1; node server.js &", "SIGTERM", pkilled + ", in a call of its own."},
-		{"a pattern that cannot be spelled otherwise", "pkill -f '\\w+.js'; true; # x.js", "SIGTERM", "`pkill -f \\w+.js` has ended its own command, since the command line of its shell has the pattern too." +
-			" Use process_signal for what execute has started, or a pattern that does not match itself, such as '[p]attern'."},
-		{"a pattern that names the shell", "pkill -f 'bash -c'; true", "SIGTERM", "`pkill -f bash -c` has ended its own command, since the command line of its shell has the pattern too." +
-			" Use process_signal for what execute has started."},
-		{"an expression", "pkill -f 'serv.*js$|x'; sleep 1; # y.js", "SIGTERM", "`pkill -f serv.*js$|x` has ended its own command, since the command line of its shell has the pattern too." +
-			" Use process_signal for what execute has started, or pkill -f '[s]erv.*js$|x', in a call of its own."},
+		{"a pattern that cannot be spelled otherwise", "pkill -f '\\w+.js'; true; # x.js", "SIGTERM", "`pkill -f \\w+.js` has ended its own shell, because the command line of that shell has the pattern." +
+			" Use process_signal to end what execute started, or a pattern that does not match itself, such as '[p]attern'."},
+		{"a pattern that names the shell", "pkill -f 'bash -c'; true", "SIGTERM", "`pkill -f bash -c` has ended its own shell, because the command line of that shell has the pattern." +
+			" Use process_signal to end what execute started."},
+		{"an expression", "pkill -f 'serv.*js$|x'; sleep 1; # y.js", "SIGTERM", "`pkill -f serv.*js$|x` has ended its own shell, because the command line of that shell has the pattern." +
+			" Use process_signal to end what execute started, or pkill -f '[s]erv.*js$|x', in a call of its own."},
 		{"kill", "kill $(pgrep -f server.js); sleep 1", "SIGTERM", pgrepped + "."},
 		{"kill -9", "kill -9 `pgrep -f server.js` 2>/dev/null; sleep 1", "SIGKILL", pgrepped + "."},
 		{"xargs", "pgrep -f server.js | xargs -r kill -9; echo", "SIGKILL", pgrepped + "."},

@@ -28,7 +28,7 @@ func (r Result) waiting() string {
 	if tree := r.tree(); tree == nil || !waits(tree.Stmts, true) {
 		return ""
 	}
-	return "Waiting is better done without sleep: start what you wait for with run_in_background, and " + r.Tools.Output +
+	return "Do not wait with sleep: start the command with run_in_background. Then " + r.Tools.Output +
 		" with wait_for returns as soon as its output matches, at the latest after wait_timeout."
 }
 

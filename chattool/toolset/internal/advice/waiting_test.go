@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const withoutSleep = "Waiting is better done without sleep: start what you wait for with run_in_background, and process_output with wait_for returns as soon as its output matches, at the latest after wait_timeout."
+const withoutSleep = "Do not wait with sleep: start the command with run_in_background. Then process_output with wait_for returns as soon as its output matches, at the latest after wait_timeout."
 
 func TestWaiting(t *testing.T) {
 	t.Parallel()
