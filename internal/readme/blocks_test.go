@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package readme_test tests the documentation: every fenced block of every page
-// is compiled and run, or held against what it shows. A block that no rule
-// knows is a failure.
+// Package readme_test tests the documentation. It compiles and runs every
+// fenced block of every page, or compares the block with the thing that it
+// shows. A block that no rule knows is a failure.
 package readme_test
 
 import (
@@ -20,7 +20,7 @@ import (
 type block struct {
 	page     string // such as "docs/processes.md"
 	line     int    // of its first line
-	language string // behind the fence
+	language string // the word after the fence
 	text     string
 }
 
@@ -30,14 +30,15 @@ func (b block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 // unless many is set.
 type rule struct {
 	page, language string
-	has            string // what tells the block from others
+	has            string // a text that only this block has
 	many           bool
 
-	// A Go block that is no whole program stands where program has BLOCK.
-	// What it uses of packages is imported. See complete.
+	// If a Go block is no whole program, it replaces BLOCK in program. The
+	// packages that it uses are imported. See complete.
 	program string
-	// What has to be another in a test, and what it is there. A program finds
-	// addresses and directories in its environment.
+	// instead has the texts that must differ in a test, and their
+	// replacements. A program finds addresses and directories in its
+	// environment.
 	instead map[string]string
 	// files are compiled with the program.
 	files map[string]string
@@ -47,9 +48,9 @@ type rule struct {
 	run func(t *testing.T, p *pages, b block)
 }
 
-// pages are all blocks, and the programs that were made of them.
+// pages has all blocks, and the programs that were made of them.
 type pages struct {
-	blocks   map[string]block  // by what their rule looks for
+	blocks   map[string]block  // by the text that their rule looks for
 	programs map[string]string // the program's file, by the same or by the variant's name
 }
 
@@ -110,7 +111,7 @@ func readBlocks(t *testing.T) []block {
 	return all
 }
 
-// blocksOf returns the blocks of a page, or says which would be overlooked.
+// blocksOf returns the blocks of a page, or an error if it would overlook one.
 func blocksOf(page, text string) (blocks []block, problem string) {
 	const fence = "```"
 	var open *block

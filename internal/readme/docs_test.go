@@ -112,7 +112,7 @@ func main() {
 	},
 }
 
-// runInShell runs a command with the manager that a block makes.
+// runInShell runs a command with the manager that a block creates.
 const runInShell = `func main() {
 	manager, err :=
 BLOCK
@@ -137,7 +137,7 @@ func drawing(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// tree holds the packages that a page lists against the directories.
+// tree compares the packages that a page lists with the directories.
 func tree(t *testing.T, _ *pages, b block) {
 	var above []string // of the line, by depth
 	for line := range strings.Lines(b.text) {
@@ -184,8 +184,8 @@ func benchmarks(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// longOutput holds the excerpt of a text against the text of that output, which
-// the corpus has.
+// longOutput compares an excerpt of a long output with that output, which is in
+// the corpus.
 func longOutput(t *testing.T, _ *pages, b block) {
 	raw, err := gzip.NewReader(strings.NewReader(read(t, "chattool/toolset/testdata/corpus/go-test.raw.gz")))
 	require.NoError(t, err)
@@ -199,7 +199,7 @@ func longOutput(t *testing.T, _ *pages, b block) {
 	require.Contains(t, text, b.text)
 }
 
-// unit reads the lines of a systemd unit, and has systemd read them if it is
+// unit reads the lines of a systemd unit, and lets systemd read them if it is
 // there.
 func unit(t *testing.T, _ *pages, b block) {
 	require.Regexp(t, `\A\[[A-Z][a-z]+\]\n([A-Z][A-Za-z]+=\S.*\n)+\z`, b.text)
@@ -216,7 +216,7 @@ func unit(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// systemdRun has a shell read a command, which takes a user's systemd to run.
+// systemdRun lets a shell read a command that needs a user's systemd to run.
 func systemdRun(t *testing.T, _ *pages, b block) {
 	out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", b.text).CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -235,7 +235,7 @@ func systemdRun(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// cgroup holds the directory that a block finds against the file that it reads.
+// cgroup compares the directory that a block finds with the file that it reads.
 func cgroup(t *testing.T, p *pages, _ block) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -248,7 +248,7 @@ func cgroup(t *testing.T, p *pages, _ block) {
 	require.Equal(t, filepath.Join("/sys/fs/cgroup", string(found[1]))+"\n", program.out.String())
 }
 
-// ctrlC sends the signals that the block's context ends at.
+// ctrlC sends the signals that end the block's context.
 func ctrlC(t *testing.T, p *pages, _ block) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		program := start(t, t.TempDir(), nil, p.programs[ctrlCBlock])
@@ -267,7 +267,7 @@ func choom(t *testing.T, p *pages, _ block) {
 	require.Equal(t, "10\n500\n", program.out.String())
 }
 
-// sandbox runs a command that can write in its project alone.
+// sandbox runs a command that can write only in its project.
 func sandbox(t *testing.T, p *pages, _ block) {
 	if out, err := exec.CommandContext(t.Context(), "bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true").CombinedOutput(); err != nil {
 		testenv.Lacks(t, "bwrap", "it is not there, or may not make namespaces here: %v\n%s", err, out)
@@ -283,8 +283,8 @@ func sandbox(t *testing.T, p *pages, _ block) {
 	require.Equal(t, "written\n", string(content))
 }
 
-// exchange looks at where a block stands: TestProtocol of package prochttp
-// replays a request that has a name, and its answer behind it.
+// exchange checks the place of a block: TestProtocol of package prochttp
+// replays each named request and the answer behind it.
 func exchange(t *testing.T, _ *pages, b block) {
 	above := strings.Split(read(t, b.page), "\n")[:b.line-2]
 	last := above[len(above)-1]
@@ -339,7 +339,7 @@ func nginx(t *testing.T, p *pages, b block) {
 	require.Zero(t, proxy.end(t), &proxy.err)
 }
 
-// authorize has callers try to act for chats.
+// authorize lets callers try to act for chats.
 func authorize(t *testing.T, p *pages, _ block) {
 	program := start(t, t.TempDir(), nil, p.programs[authorizeBlock])
 	require.Zero(t, program.end(t), &program.err)

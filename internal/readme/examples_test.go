@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An Example is read on pkg.go.dev and copied from there, where nothing of
-// another file of the package is to be seen. So each is a program by itself,
-// and one that ends what it has started. The tests of its package run it.
+// Readers see an Example on pkg.go.dev and copy it from there, without any
+// other file of the package. So each Example is a program by itself, and it
+// ends the processes that it started. The tests of its package run it.
 func TestExamples(t *testing.T) {
 	module := newUserModule(t)
 	found := 0
@@ -56,8 +56,8 @@ func TestExamples(t *testing.T) {
 	module.run(t, "go", "vet", "./...")
 }
 
-// leavesProcesses says how a program that uses a Local may end without its
-// Close, or nothing.
+// leavesProcesses says how a program that uses a Local may end without calling
+// its Close, or returns "" if it cannot.
 func leavesProcesses(program *ast.File) string {
 	var local, notify, closes token.Pos
 	problem := ""

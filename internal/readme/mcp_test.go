@@ -27,9 +27,9 @@ const (
 	httpServerBlock = "./toolproc-mcp -http"
 )
 
-// The clients are no part of the tests: their lines were tried by hand, in the
-// versions that the page names. What they are told to start, or to connect to, is
-// tried here with requests of our own.
+// The tests do not run the clients: their lines were tried by hand, in the
+// versions that the page names. The tests send requests of their own to the
+// servers that the lines start or connect to.
 var mcpRules = []rule{
 	{page: mcpPage, language: "console", has: buildBlock, run: buildServer},
 	{page: mcpPage, language: "console", has: "claude mcp add toolproc -- ", run: addStdio},
@@ -43,8 +43,8 @@ var mcpRules = []rule{
 	{page: mcpPage, language: "json", has: "-allow-env", run: environment},
 }
 
-// mcpServer builds the server by the page's commands, once. Only the file that
-// they write is elsewhere.
+// mcpServer builds the server by the page's commands, once. It only changes the
+// place of the file that they write.
 func mcpServer(t *testing.T, p *pages) string {
 	t.Helper()
 	if p.programs[buildBlock] == "" {
@@ -80,7 +80,7 @@ func addStdio(t *testing.T, p *pages, b block) {
 	}
 }
 
-// settings says what Claude Code's file has to be: JSON.
+// settings checks that Claude Code's file is JSON.
 func settings(t *testing.T, _ *pages, b block) {
 	var file struct {
 		Permissions struct{ Deny []string }
@@ -104,7 +104,7 @@ func opencodeConfig(t *testing.T, p *pages, b block) {
 	requireServes(t, p, file.MCP["toolproc"].Command, nil)
 }
 
-// A configuration is what many clients take.
+// A configuration has the form that many clients take.
 type configuration struct {
 	Servers map[string]struct {
 		Type    string
@@ -132,7 +132,7 @@ func environment(t *testing.T, p *pages, b block) {
 	requireServes(t, p, append([]string{"/path/to/toolproc-mcp"}, server.Args...), server.Env)
 }
 
-// strict decodes JSON that has nothing but what is asked for.
+// strict decodes JSON that must have no other members.
 func strict(t *testing.T, text string, v any) {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -146,8 +146,8 @@ const (
 	pwd        = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"pwd; echo token=$GITHUB_TOKEN"}}}`
 )
 
-// requireServes starts a server over stdio, as a client does, and has it run a
-// command. The paths of the page are others here.
+// requireServes starts a server over stdio, as a client does, and runs a
+// command on it. It replaces the paths of the page.
 func requireServes(t *testing.T, p *pages, command []string, env map[string]string) {
 	t.Helper()
 	require.Equal(t, "/path/to/toolproc-mcp", command[0])
@@ -195,7 +195,7 @@ type served struct {
 
 var printed = regexp.MustCompile(`\Amcp: Authorization: Bearer (\w+)\nmcp: listening on (http://127\.0\.0\.1:\d+/mcp)\n\z`)
 
-// serveHTTP runs the page's command, and holds what it prints against the page.
+// serveHTTP runs the page's command, and compares its output with the page.
 func serveHTTP(t *testing.T, p *pages) served {
 	t.Helper()
 	b := p.blocks[httpServerBlock]

@@ -19,8 +19,8 @@ const (
 )
 
 // A userModule is a module outside of the repository that uses the library, as
-// a user's does. Its go.mod is that of examples/agent, which knows fantasy's
-// providers as well.
+// a user's module does. Its go.mod is that of examples/agent, which also
+// requires fantasy's providers.
 type userModule struct{ dir string }
 
 func newUserModule(t *testing.T) userModule {

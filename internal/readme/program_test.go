@@ -114,7 +114,7 @@ func complete(b block, r rule) (string, error) {
 	return source + body, nil
 }
 
-// A program is one that runs, in a directory that is its home as well.
+// A program is a running program. Its directory is also its home.
 type program struct {
 	*exec.Cmd
 	dir      string
@@ -140,8 +140,8 @@ func (o *output) String() string {
 	return o.all.String()
 }
 
-// start starts a program in dir, with variables of its own. It ends with the
-// test, in which case it fails.
+// start starts a program in dir, with variables of its own. If the program
+// still runs at the end of the test, it is killed.
 func start(t *testing.T, dir string, env []string, name string, args ...string) *program {
 	t.Helper()
 	p := &program{Cmd: exec.CommandContext(t.Context(), name, args...), dir: dir}
@@ -165,8 +165,8 @@ func awaitOutput(t *testing.T, p *program, text string) {
 		long, 5*time.Millisecond, "it does not print %q", text)
 }
 
-// end waits for the program's end and returns its exit code; one that a signal
-// has ended fails.
+// end waits for the program's end and returns its exit code. If a signal ended
+// the program, end fails the test.
 func (p *program) end(t *testing.T) int {
 	t.Helper()
 	timer := time.AfterFunc(long, func() { _ = p.Process.Kill() })
@@ -183,14 +183,14 @@ func (p *program) end(t *testing.T) int {
 	return p.ProcessState.ExitCode()
 }
 
-// requireNothingRuns fails if a process runs whose TMPDIR is dir, and ends it.
-// Only Linux tells of processes.
+// requireNothingRuns fails the test if a process runs whose TMPDIR is dir, and
+// ends the process. It works only on Linux.
 func requireNothingRuns(t *testing.T, dir string) {
 	t.Helper()
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	require.NoError(t, err)
 	for _, name := range environs {
-		environ, _ := os.ReadFile(name) // it may have gone
+		environ, _ := os.ReadFile(name) // the process may have ended
 		if !bytes.Contains(environ, []byte("TMPDIR="+dir+"\x00")) {
 			continue
 		}
@@ -201,20 +201,20 @@ func requireNothingRuns(t *testing.T, dir string) {
 	}
 }
 
-// A reporter is a FIFO by which a command tells its process ID.
+// A reporter is a FIFO to which a command writes its process ID.
 type reporter struct{ *os.File }
 
 func newReporter(t *testing.T, dir string) reporter {
 	t.Helper()
 	name := filepath.Join(dir, "pid")
 	require.NoError(t, syscall.Mkfifo(name, 0o600))
-	f, err := os.OpenFile(name, os.O_RDWR, 0) // for both, so that nobody waits for the other side
+	f, err := os.OpenFile(name, os.O_RDWR, 0) // for reading and writing, so that the open does not wait
 	require.NoError(t, err)
 	t.Cleanup(func() { f.Close() })
 	return reporter{f}
 }
 
-// command is one that tells its ID and runs on.
+// command returns a command that writes its ID and runs on.
 func (r reporter) command() string { return "echo $$ > '" + r.Name() + "'; exec sleep 1000" }
 
 // pid waits for the command's ID.

@@ -53,7 +53,7 @@ var readmeRules = []rule{
 	{page: "README.md", language: "console", has: keysBlock, run: keys},
 }
 
-// stepsOfCI holds commands that take long against the steps of .ci/run.
+// stepsOfCI compares commands that take long with the steps of .ci/run.
 func stepsOfCI(t *testing.T, _ *pages, b block) {
 	for _, command := range commands(t, b) {
 		command, _, _ = strings.Cut(command, " #")
@@ -61,7 +61,7 @@ func stepsOfCI(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// commands returns what a reader types, which stands behind "$ ".
+// commands returns the lines that a reader types, which stand behind "$ ".
 func commands(t *testing.T, b block) []string {
 	t.Helper()
 	var all []string
@@ -74,8 +74,9 @@ func commands(t *testing.T, b block) []string {
 	return all
 }
 
-// quickstartTranscript holds an excerpt against the transcript that quickstart's
-// own test keeps: it has everything but what "[...]" stands for.
+// quickstartTranscript compares an excerpt with the transcript that
+// quickstart's own test keeps. "[...]" stands for the parts that the excerpt
+// leaves out.
 func quickstartTranscript(t *testing.T, _ *pages, b block) {
 	plain := func(text string) string {
 		for _, variable := range []string{`<process \d+>`, `\b[a-z2-7]{10}\b`} {
@@ -98,7 +99,7 @@ func quickstartTranscript(t *testing.T, _ *pages, b block) {
 	}
 }
 
-// agent runs the agent with a scripted endpoint for its model.
+// agent runs the agent with a scripted endpoint as its model.
 func agent(t *testing.T, p *pages, _ block) {
 	run := func(t *testing.T, dir, command string) *program {
 		url := endpoint(t, command)
@@ -112,9 +113,9 @@ func agent(t *testing.T, p *pages, _ block) {
 	interrupted(t, run)
 }
 
-// interrupted sends each signal that ends a program to one that has a command
-// running. The signal is for that process alone, which is all that Ctrl-C in a
-// terminal reaches: the command must be gone nevertheless.
+// interrupted sends each signal that ends a program to a program whose command
+// is running. Only that process gets the signal, as with Ctrl-C in a terminal.
+// The command must end nevertheless.
 func interrupted(t *testing.T, run func(t *testing.T, dir, command string) *program) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -175,8 +176,8 @@ func encode(v any) string {
 	return string(text)
 }
 
-// scriptedAsk is the provider of the loop: its model does what that of endpoint
-// does.
+// scriptedAsk is the provider of the loop. Its model acts like that of
+// endpoint.
 const scriptedAsk = `package main
 
 import (
@@ -200,7 +201,8 @@ func script(ctx context.Context, messages []Message, tools []Tool, over error) (
 }
 `
 
-// loop runs the loop with a scripted provider, and as it stands, without one.
+// loop runs the loop twice: with a scripted provider, and unchanged, without
+// one.
 func loop(t *testing.T, p *pages, _ block) {
 	run := func(t *testing.T, dir, command string) *program {
 		return start(t, dir, []string{"COMMAND=" + command}, p.programs[loopBlock])

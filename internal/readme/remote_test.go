@@ -25,8 +25,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// makeKeys runs the README's command for keys, and returns the directory where
-// it has made them.
+// makeKeys runs the README's command for keys, and returns the directory of the
+// keys.
 func makeKeys(t *testing.T, p *pages) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -104,8 +104,8 @@ func tokenIn(t *testing.T, dir string) string {
 	return strings.TrimSpace(string(content))
 }
 
-// daemon starts the daemon and uses it from here. The client of the page is the
-// next block's.
+// daemon starts the daemon and uses it with a client of its own. The client of
+// the page is in the next block.
 func daemon(t *testing.T, p *pages, _ block) {
 	t.Run("interrupted", func(t *testing.T) {
 		dir := makeKeys(t, p)
@@ -117,7 +117,7 @@ func daemon(t *testing.T, p *pages, _ block) {
 		t.Cleanup(func() { require.NoError(t, client.Close()) })
 		endServer(t, program, client, syscall.SIGINT)
 	})
-	// What the page leaves out is what has the daemon refuse its own client.
+	// Without Hosts, the daemon refuses its own client.
 	t.Run("without Hosts", func(t *testing.T) {
 		dir := makeKeys(t, p)
 		_, address := serve(t, dir, p.programs[hostless])
