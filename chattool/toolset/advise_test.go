@@ -12,7 +12,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// The notes are advice's; what reaches them from a call is tested here.
+// Package advice tests its notes. This test is about the facts that a call
+// passes to it.
 func TestAdvised(t *testing.T) {
 	t.Parallel()
 	const (
@@ -91,7 +92,7 @@ func TestLogNote(t *testing.T) {
 	}
 }
 
-// However much there would be to say, no more than two things are.
+// A result has at most two notes on its command.
 func TestAdviceIsShort(t *testing.T) {
 	t.Parallel()
 	out := running("p1", "Continue? [y/N] ")
@@ -110,7 +111,7 @@ func TestAdviceIsShort(t *testing.T) {
 	require.Less(t, len(note), 900)
 }
 
-// What stands in the way of a result comes without advice.
+// A call that failed has no advice.
 func TestNoAdvice(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -145,7 +146,8 @@ func TestReadFileTool(t *testing.T) {
 	require.NotContains(t, got, "note", "a host without such a tool names none")
 }
 
-// Where the result's error says how it ended, the note does not say it again.
+// If the result's error says how the process ended, the note does not repeat
+// it.
 func TestExitCodeIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -146,8 +146,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// What models send instead of what the schema says, where it is plain what
-// they mean.
+// Values that models send against the schema, if their meaning is clear.
 func TestTolerance(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, tool, arguments string }{
@@ -233,7 +232,7 @@ func TestDefinitions(t *testing.T) {
 	}`, string(defs[3].Schema))
 	require.Contains(t, string(defs[0].Schema), "default 1m30s, at most 1h.")
 
-	// What is returned is the caller's.
+	// The caller owns the returned definitions.
 	defs[0].Schema[0] = 'x'
 	defs[1].Name = "other"
 	require.JSONEq(t, string(toolset.New(nil, nil).Definitions()[3].Schema), string(set.Definitions()[3].Schema))

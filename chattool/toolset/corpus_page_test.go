@@ -28,8 +28,7 @@ const (
 
 var updateDocs = flag.Bool("update-docs", false, "write the measured part of docs/output.md, and its plot, anew")
 
-// checkPage fails where the page or its plot show something else than what was
-// measured.
+// checkPage fails if the page or its plot differs from the measurements.
 func checkPage(t *testing.T, all []measurement) {
 	// Others have another idea of what a binary file is, and of expressions.
 	if version, _ := exec.Command("grep", "--version").Output(); !strings.Contains(string(version), "GNU grep") {

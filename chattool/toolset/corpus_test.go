@@ -25,8 +25,8 @@ import (
 // corpusDir has the output of real tools; its record.sh says how it came about.
 const corpusDir = "testdata/corpus"
 
-// genericGrep is what is looked for in a log by somebody who knows nothing about
-// it but that something went wrong.
+// genericGrep is the pattern of a person who knows only that something went
+// wrong.
 const genericGrep = `error|fail|fatal|panic|exception|traceback|denied|not found|cannot`
 
 // A recording is what a tool printed, and what a person looks for in it.
@@ -63,8 +63,8 @@ type measurement struct {
 	own      sight // the same with what the result lacks as the pattern
 }
 
-// TestCorpus replays recordings through a process manager and the tools, and
-// fails where a wanted line is neither in the result nor in the log.
+// TestCorpus replays recordings through a process manager and the tools. It
+// fails if a wanted line is neither in the result nor in the log.
 func TestCorpus(t *testing.T) {
 	player := newPlayer(t)
 	var all []measurement
@@ -185,7 +185,7 @@ func newPlayer(t testing.TB) player {
 	opts := &procmgr.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: func() string { return here }}
 	opts.Env.Set = map[string]string{
 		"TOOLSET_CORPUS": "play",
-		"LC_ALL":         "C.UTF-8",           // what grep takes for text depends on it
+		"LC_ALL":         "C.UTF-8",           // grep uses it to tell text from binary
 		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
 	}
 	manager, err := procmgr.NewLocal(opts)
@@ -262,8 +262,8 @@ func (p player) measure(t *testing.T, r recording) measurement {
 	head := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
 	_, _ = head.Write(r.raw) // never fails
 	text, _ := head.Snapshot(0).Text(headtail.Limits{})
-	// Whoever reads that reads through colors, and takes what is drawn again
-	// for a line.
+	// A reader of that text sees no colors, and takes each redraw of a line
+	// for a line of its own.
 	m.headTail = sight{bytes: len(text), seen: r.seen(strings.ReplaceAll(colors.ReplaceAllString(text, ""), "\r", "\n"))}
 
 	m.generic, m.own = m.result, m.result
@@ -275,7 +275,7 @@ func (p player) measure(t *testing.T, r recording) measurement {
 	return m
 }
 
-// grep searches a log as a model would that does what the note says, by execute.
+// grep searches a log by execute, as a model does that follows the note.
 func (p player) grep(t *testing.T, r recording, before, flags, pattern string, around bool, logPath string) sight {
 	if around {
 		flags += " -b -o"

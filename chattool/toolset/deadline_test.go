@@ -12,8 +12,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A deadline of the caller ends no process: the result is that of a timeout,
-// whatever Start has said by then.
+// A deadline of the caller ends no process. The result is that of a timeout,
+// whatever Start returned by then.
 func TestExecuteDeadline(t *testing.T) {
 	t.Parallel()
 	only := procmgr.Output{Process: procmgr.Process{ID: "p1"}} // all that is known of a start whose answer was lost
@@ -81,8 +81,8 @@ func TestExecuteDeadline(t *testing.T) {
 // soon is a deadline that passes during a call.
 const soon = 20 * time.Millisecond
 
-// inFakeTime makes a test one in which a deadline passes once all wait for it,
-// however busy the machine is.
+// inFakeTime makes a test in which a deadline passes as soon as all goroutines
+// wait for it, however busy the machine is.
 func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()
@@ -90,7 +90,7 @@ func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
 	}
 }
 
-// A deadline is a stop where its cause says so, and a cancel always is.
+// A deadline is a stop if its cause is ErrStop. A cancel always is a stop.
 func TestErrStop(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

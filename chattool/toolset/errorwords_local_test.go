@@ -19,7 +19,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// The same of a manager on this machine, and over HTTP.
+// The same test with a manager on this machine, and over HTTP.
 func TestRealErrorsAreForAModel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -92,7 +92,8 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 	}
 }
 
-// Nor is there such a word where the server cannot be reached, or lets nobody in.
+// A result has no such word either if the server cannot be reached or refuses
+// the caller.
 func TestErrorsOfAConnectionAreForAModel(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nil)

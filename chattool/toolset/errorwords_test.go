@@ -17,8 +17,8 @@ import (
 // givenArguments are the arguments that a note tells a model to call with.
 var givenArguments = regexp.MustCompile(`\{"process_id":[^}]*\}`)
 
-// requirePlain fails where a result has words that are for programs: a package,
-// the text of a sentinel, a process ID as an error quotes it.
+// requirePlain fails if a result has words that are for programs: a package,
+// the text of a sentinel, or a process ID as an error quotes it.
 func requirePlain(t *testing.T, content string, ids ...string) {
 	t.Helper()
 	var got struct{ Error, Note string }
@@ -32,7 +32,7 @@ func requirePlain(t *testing.T, content string, ids ...string) {
 	}
 }
 
-// failures are what a Manager's calls may end with.
+// failures are errors that the calls of a Manager may return.
 func failures(call string) []error {
 	all := []error{nil, errors.New("connection reset"), context.DeadlineExceeded, context.Canceled}
 	for _, sentinel := range []error{
@@ -46,7 +46,8 @@ func failures(call string) []error {
 	return all
 }
 
-// Whatever a manager answers, a model reads no word that is for programs.
+// Whatever error a manager returns, the model reads no word that is for
+// programs.
 func TestErrorsAreForAModel(t *testing.T) {
 	t.Parallel()
 	eachFailure(t, nil, func(_, content string) { requirePlain(t, content, "p1") })

@@ -20,7 +20,7 @@ type fake struct {
 	list   func(ctx context.Context) ([]procmgr.Process, error)
 	signal func(ctx context.Context, id string, sig procmgr.Signal) error
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	starts  []procmgr.StartRequest
 	outputs []procmgr.OutputRequest
 	signals []procmgr.Signal
@@ -122,8 +122,8 @@ func arguments(t *testing.T, pairs ...any) string {
 	return string(data)
 }
 
-// call makes one call, and returns what the model reads. It fails the test
-// where that is not one JSON object on one line.
+// call makes one call, and returns the result that the model reads. It fails
+// the test if that is not one JSON object on one line.
 func call(t *testing.T, m procmgr.Manager, opts *toolset.Options, tool, arguments string) (toolset.Result, map[string]any) {
 	t.Helper()
 	return callContext(t.Context(), t, m, opts, tool, arguments)

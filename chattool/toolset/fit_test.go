@@ -21,8 +21,8 @@ import (
 // note.
 const envelope = 1 << 10
 
-// printed is a process that has printed data, as a manager tells of it that
-// keeps so much and has a limit.
+// printed returns the output of a process that printed data, as a manager
+// returns it that keeps so many bytes and has a limit.
 func printed(t testing.TB, data []byte, keep int, limit headtail.Limits) procmgr.Output {
 	t.Helper()
 	b := headtail.New(keep/2, max(keep-keep/2, utf8.UTFMax)) // the last rune is always kept
@@ -69,7 +69,7 @@ func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
 		}
 		require.Equal(t, tr.OriginalBytes, tr.RetainedBytes+tr.OmittedBytes)
 		if bytes.Contains(data, []byte("omitted")) || bytes.Contains(data, []byte("\uFFFD")) {
-			continue // what looks like the manager's own cannot be told from it
+			continue // a marker of the program looks like one of the manager
 		}
 		require.EqualValues(t, len(data), tr.OriginalBytes)
 		gaps := strings.Count(got.Output, "\n\n... [omitted ")
@@ -84,7 +84,8 @@ func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
 			require.Equal(t, tr.OmittedBytes, sum)
 		}
 		if keep && tr.TruncatedLines == 0 {
-			// What is left is the beginning and the end of what was printed.
+			// The text has the beginning and the end of the printed
+			// data.
 			begin, end, _ := strings.Cut(got.Output, "\n\n... [omitted ")
 			if gaps == 0 {
 				begin, end = "", got.Output
@@ -129,7 +130,7 @@ func TestEncodedLimit(t *testing.T) {
 	}
 }
 
-// Whatever is printed, and however much of it is kept.
+// Any data fits, whatever part of it the manager keeps.
 func TestEncodedLimitOfAnything(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"\x00", "a", "\n", "\"", "日", "\xff", "\u2028", "word ", "0123456789012345678901234567890123456789", "\n\n", "... ", "[", "\r"}
@@ -153,7 +154,8 @@ func TestEncodedLimitOfAnything(t *testing.T) {
 	}
 }
 
-// A manager that keeps to no limit does not make a model read all of it.
+// If a manager ignores the limit, the model still does not read all of the
+// output.
 func TestEncodedLimitOfACarelessManager(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{strings.Repeat("\x00", 1<<20), strings.Repeat("line\n", 1<<18) + "the end"} {
@@ -161,7 +163,7 @@ func TestEncodedLimitOfACarelessManager(t *testing.T) {
 	}
 }
 
-// What folds to something short is not cut before it.
+// Output that is short after folding is not cut before.
 func TestFoldedBeforeItIsCut(t *testing.T) {
 	t.Parallel()
 	data := strings.Repeat("y\n", headtail.DefaultTextLimit/2)

@@ -61,8 +61,8 @@ func (h *history) list(t *testing.T, opts *toolset.Options, offset string) (l li
 	return l, len(res.Content)
 }
 
-// Nothing that lives is left out, however much there is, and nothing that has
-// ended pushes a background process out of sight.
+// A list has all processes that live, however many there are. Processes that
+// have ended do not push out a background process.
 func TestListHasAllThatLives(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -77,7 +77,7 @@ func TestLocalExecute(t *testing.T) {
 			require.Equal(t, tt.note == "", note == "")
 		})
 	}
-	// What dash takes for the end of a command is none to bash.
+	// bash does not end the command at the place where dash does.
 	t.Run("both streams", func(t *testing.T) {
 		t.Parallel()
 		got := l.call(t.Context(), "execute", "command", "true &> /dev/null")
@@ -159,8 +159,8 @@ func TestLocalBackground(t *testing.T) {
 	})
 }
 
-// Whoever presses stop leaves no foreground command behind, also one that
-// ignores the signal to end.
+// A stop leaves no foreground command behind, not even one that ignores the
+// signal to end.
 func TestLocalCanceled(t *testing.T) {
 	t.Parallel()
 	// ready returns a context that ends once the command has written to "up".
@@ -231,7 +231,7 @@ func TestLocalMistakes(t *testing.T) {
 	require.Equal(t, "exited", l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")["state"])
 }
 
-// What is said about real commands is true of them.
+// The notes on real commands are true.
 func TestLocalAdvice(t *testing.T) {
 	t.Setenv("ADVICE_API_KEY", "hidden")
 	dir := t.TempDir()

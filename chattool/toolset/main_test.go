@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestMain fails where a test leaves a goroutine behind.
+// TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
 	code := m.Run()

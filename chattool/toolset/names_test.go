@@ -100,7 +100,7 @@ func TestNamesThatCannotBe(t *testing.T) {
 	}
 }
 
-// Whatever comes of a call, the model reads the host's names.
+// Whatever the outcome of a call is, the model reads the host's names.
 func TestNamesInResults(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -190,8 +190,8 @@ func TestNamesInResults(t *testing.T) {
 	}
 }
 
-// No text has a tool's own name in it: each is put in by the Set. This holds what
-// no call above comes to.
+// No text in the source has a tool's own name: the Set fills in each name. This
+// covers the texts that no call above produces.
 func TestTextsHaveNoNames(t *testing.T) {
 	t.Parallel()
 	checked := 0

@@ -20,8 +20,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// Whoever denies a call is quoted, and the model is told not to try again,
-// whichever tool it was and however far away the denial was made.
+// If a call is denied, the result quotes the reason and tells the model not to
+// try again, whichever tool it was and however far away the denial was made.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	why := xerrors.Errorf("this chat may only read: %w", procmgr.ErrRefused)
@@ -166,8 +166,8 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 	}
 }
 
-// A stop that is pressed while no server can be reached leaves nothing open
-// either, and does not keep whoever pressed it waiting.
+// A stop while no server can be reached leaves nothing open, and does not keep
+// the user waiting.
 func TestStopBeforeAnythingWasSent(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

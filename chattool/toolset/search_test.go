@@ -10,7 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// What wait_for has found is quoted, and what it has not looked at is counted.
+// The note quotes the match of wait_for, and counts the bytes that wait_for did
+// not search.
 func TestWaitForTells(t *testing.T) {
 	t.Parallel()
 	matched := func(line string, at int64) procmgr.Output {

@@ -12,8 +12,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// What ends its own shell is told, as real shells, pkill and pgrep have it, and
-// so is a pattern with which it does not.
+// A note names a command that ended its own shell, for real shells, pkill and
+// pgrep. The pattern that it suggests does not end the shell.
 func TestLocalSelfKill(t *testing.T) {
 	t.Parallel()
 	testenv.Programs(t, "pkill")

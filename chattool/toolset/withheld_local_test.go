@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A script that lacks a variable says nothing of it, so the note does.
+// A script does not say that it lacks a variable, so the note says it.
 func TestWithheldInScript(t *testing.T) {
 	t.Setenv("DEPLOY_TOKEN", "hidden")
 	l := newLocal(t, nil)
