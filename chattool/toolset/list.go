@@ -62,6 +62,8 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 		return s.canceled(ctx, "nothing was listed", nil, "")
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("listed", err)
+	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed):
+		return refuse("%s: %s", s.names.list, words(err))
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
