@@ -67,7 +67,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	default:
 		rep.add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
 	}
-	rep.searched(out, req.Until, wait)
+	rep.searched(out, req.From, req.Until, wait)
 	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
 	return rep.result(&out)
 }

@@ -36,7 +36,7 @@ func checkWaitFor(pattern string) error {
 }
 
 // searched adds the result of wait_for to the note.
-func (r *report) searched(out procmgr.Output, pattern string, wait time.Duration) {
+func (r *report) searched(out procmgr.Output, from int64, pattern string, wait time.Duration) {
 	p := out.Process
 	switch {
 	case pattern == "":
@@ -56,6 +56,9 @@ func (r *report) searched(out procmgr.Output, pattern string, wait time.Duration
 	}
 	if slashed.MatchString(pattern) {
 		r.add("The slashes of wait_for were searched for, too.")
+	}
+	if from > 0 {
+		r.add("Output before since was not searched; leave since out to search that too.")
 	}
 	if out.Unsearched <= 0 {
 		return
