@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -133,7 +132,7 @@ func (c *command) kill(t testing.TB) osproc.Exit {
 			return c.end
 		default:
 		}
-		_, _ = c.system.Signal([]*osproc.Tree{c.Tree}, syscall.SIGKILL)
+		_, _ = c.system.Signal([]*osproc.Tree{c.Tree}, osproc.SIGKILL)
 		select {
 		case <-c.gone:
 		case <-time.After(10 * time.Millisecond):

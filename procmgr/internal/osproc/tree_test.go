@@ -2,7 +2,6 @@ package osproc_test
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,12 +71,12 @@ func TestSignalEndsAll(t *testing.T) {
 	needs(t, "signals")
 	systems(t, func(t *testing.T, s *osproc.System) {
 		for _, tt := range []struct {
-			sig    syscall.Signal
+			sig    osproc.Signal
 			script string
 		}{
-			{syscall.SIGTERM, "sleep 1000 & echo ready; exec sleep 1000"},
-			{syscall.SIGINT, "echo ready; exec sleep 1000"}, // a shell's background jobs ignore it
-			{syscall.SIGKILL, "sleep 1000 & echo ready; exec sleep 1000"},
+			{osproc.SIGTERM, "sleep 1000 & echo ready; exec sleep 1000"},
+			{osproc.SIGINT, "echo ready; exec sleep 1000"}, // a shell's background jobs ignore it
+			{osproc.SIGKILL, "sleep 1000 & echo ready; exec sleep 1000"},
 		} {
 			t.Run(tt.sig.String(), func(t *testing.T) {
 				c := begin(t, s, tt.script)
