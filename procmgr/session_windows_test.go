@@ -216,7 +216,10 @@ func TestEnvFoldsNames(t *testing.T) {
 // The paths that a shell prints are directories.
 func TestDirectoryOfADrive(t *testing.T) {
 	dir := t.TempDir()
-	l := newLocal(t, &procmgr.Options{Shell: self(t)})
+	l := newLocal(t, &procmgr.Options{
+		Shell:   self(t),
+		WorkDir: func() string { return filepath.Dir(dir) }, // the drive of a path that names none
+	})
 	drive, rest, _ := strings.Cut(filepath.ToSlash(dir), ":")
 	for _, name := range []string{dir, filepath.ToSlash(dir), "/" + strings.ToLower(drive) + rest, rest} {
 		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "exit 0", WorkDir: name, Wait: long})

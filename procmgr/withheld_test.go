@@ -15,6 +15,7 @@ import (
 // A build that fails for want of a variable can be told so, though the command does
 // not mention it.
 func TestWithheldInScripts(t *testing.T) {
+	needs(t, "make")
 	t.Setenv("MY_API_TOKEN", "hidden")
 	t.Setenv("OTHER_API_TOKEN", "hidden")
 	t.Setenv("GIVEN_API_TOKEN", "hidden")

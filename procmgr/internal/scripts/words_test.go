@@ -40,7 +40,7 @@ func shells(t *testing.T) (found []string) {
 	return found
 }
 
-func TestWords(t *testing.T) {
+func TestWordsAgainstShells(t *testing.T) {
 	shells := shells(t)
 	for _, command := range []string{
 		"show a b",
