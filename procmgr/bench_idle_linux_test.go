@@ -9,9 +9,12 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // The cost of a process that runs and prints nothing, beside its cost with
@@ -58,7 +61,8 @@ func idle(b *testing.B, name string, n int) (g gauge) {
 }
 
 func idleLocal(t *testing.T, n int) gauge {
-	l := unbounded(t)
+	// Its end is not measured, and a busy machine needs more than the 5 s of a kill.
+	l := newLocal(t, &procmgr.Options{MaxRunning: -1, MaxRunningPerChat: -1, StopGrace: time.Minute})
 	warmUp(t, func() error { return runTrue(l) })
 	before := measure(t)
 	startSleeping(t, l, n)
