@@ -21,6 +21,19 @@ import (
 // lacking.
 const Variable = "TOOLPROC_NEEDS"
 
+// HeldVariable is the environment variable that has the long tests run.
+const HeldVariable = "TOOLPROC_HELD"
+
+// Held skips a long test unless HeldVariable is set to something. Its name
+// begins with TestHeld, since CI runs those in a step of their own, and leaves
+// them out of the others by that name.
+func Held(t testing.TB) {
+	t.Helper()
+	if os.Getenv(HeldVariable) == "" {
+		t.Skipf("it takes long; to run it, set %s=1", HeldVariable)
+	}
+}
+
 // Lacks ends a test because the machine lacks something that it needs. The
 // format and its arguments say why. The test is skipped, or fails if Variable
 // names the need.

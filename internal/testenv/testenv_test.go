@@ -72,3 +72,12 @@ func TestRoot(t *testing.T) {
 	}
 	require.Equal(t, want, ask(testenv.Root).ended)
 }
+
+func TestHeldVariable(t *testing.T) {
+	t.Setenv(testenv.HeldVariable, "")
+	c := ask(testenv.Held)
+	require.Equal(t, "skipped", c.ended)
+	require.Equal(t, "it takes long; to run it, set TOOLPROC_HELD=1", c.says)
+	t.Setenv(testenv.HeldVariable, "1")
+	require.Empty(t, ask(testenv.Held).ended)
+}
