@@ -96,15 +96,20 @@ var arrows = []arrow{
 		why: "which files a command runs is a matter of its text, and of no process",
 	},
 	{
+		dir:    "procmgr/internal/baseenv",
+		module: []string{"envpolicy"},
+		why:    "what a command starts from goes from a keeper's caller through the wire to a Local, and none of them tells its users",
+	},
+	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "envpolicy", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "headtail"},
+		module:  []string{"procmgr", "procmgr/internal/baseenv", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough",

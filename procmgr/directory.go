@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
@@ -20,14 +21,14 @@ import (
 // request names, else the default one. home is the directory for ~. If the
 // request names a directory, no other one takes its place: the command may be
 // meant for that one alone.
-func (l *Local) directory(r *record, name, home string) (string, error) {
+func (l *Local) directory(r *record, name, home string, base *baseenv.Base) (string, error) {
 	name = drivePath(runtime.GOOS, name)
 	name, err := expandHome(name, home)
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(name) {
-		byDefault, err := l.defaultDirectory(r, home)
+		byDefault, err := l.defaultDirectory(r, home, base)
 		if err != nil || name == "" {
 			return byDefault, err
 		}
@@ -47,14 +48,15 @@ func (l *Local) directory(r *record, name, home string) (string, error) {
 }
 
 // defaultDirectory returns the first of these that can be used: the directory
-// of Options.WorkDir, the current directory of this program, the home. It logs
+// of Options.WorkDir, the current directory of the program that starts the
+// command, the home. It logs
 // each directory that it passes over, and notes it in the record for the
 // answer.
-func (l *Local) defaultDirectory(r *record, home string) (string, error) {
+func (l *Local) defaultDirectory(r *record, home string, base *baseenv.Base) (string, error) {
 	var passed []string
 	for _, next := range []func() (string, error){
 		func() (string, error) { return l.configuredDirectory(r, home) },
-		currentDirectory,
+		func() (string, error) { return currentDirectory(base) },
 		func() (string, error) { return home, nil },
 	} {
 		dir, err := next()
@@ -95,11 +97,16 @@ func (l *Local) configuredDirectory(r *record, home string) (string, error) {
 	return abs, nil
 }
 
-// currentDirectory returns the current directory of this program.
-func currentDirectory() (string, error) {
-	dir, err := os.Getwd()
+// currentDirectory returns the current directory of the program that starts the
+// command.
+func currentDirectory(base *baseenv.Base) (dir string, err error) {
+	if base == nil {
+		dir, err = os.Getwd()
+	} else {
+		dir = base.Dir
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), base != nil && dir == "":
 		return "", xerrors.New("the program's own directory has gone")
 	case err != nil:
 		return "", xerrors.Errorf("the program's own directory cannot be told: %w", err)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
@@ -21,16 +22,21 @@ const (
 // environ returns the environment of one request's command, without PWD. It has
 // the variables that the policy lets through, then those of the host's hook,
 // then those of the request, then those that mark the child as ours. It notes in
-// the record which names the policy kept back.
-func (l *Local) environ(r *record, req StartRequest) (env []string) {
-	own := l.allowed.get(&l.opts.Env)
-	if len(own.withheld) > 0 {
-		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", own.withheld))
+// the record which names the policy kept back. If base is not nil, another program
+// has applied the policy to its own environment.
+func (l *Local) environ(r *record, req StartRequest, base *baseenv.Base) (env []string) {
+	own := l.allowed.Get(&l.opts.Env)
+	inherited, withheld := own.Env, own.Withheld
+	if base != nil {
+		inherited, withheld = base.Env, base.Withheld
 	}
-	env = own.env
+	if len(withheld) > 0 {
+		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))
+	}
+	env = inherited
 	if l.opts.UpdateEnv != nil {
 		r.hook("UpdateEnv", func() {
-			updated, err := l.opts.UpdateEnv(slices.Clone(own.env))
+			updated, err := l.opts.UpdateEnv(slices.Clone(inherited))
 			if err != nil {
 				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
 				return
@@ -42,7 +48,7 @@ func (l *Local) environ(r *record, req StartRequest) (env []string) {
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)
 	}
-	marks = append(marks, own.outer...)
+	marks = append(marks, outerMarks(own.All)...)
 
 	all := make([]string, 0, len(env)+len(req.Env)+len(marks)+1) // PWD comes last
 	for _, kv := range env {
@@ -59,9 +65,9 @@ func (l *Local) environ(r *record, req StartRequest) (env []string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(all, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 	}
-	r.lacks = own.withheld
+	r.lacks = withheld
 	if len(req.Env) > 0 || l.opts.UpdateEnv != nil {
-		r.lacks = slices.DeleteFunc(slices.Clone(own.withheld), has) // the request or the hook may have added it
+		r.lacks = slices.DeleteFunc(slices.Clone(withheld), has) // the request or the hook may have added it
 	}
 	if l.bash {
 		all = innerShell(all)
@@ -147,6 +153,17 @@ func hasWord(text, name string) bool {
 			return true
 		}
 	}
+}
+
+// outerMarks returns the marks of managers under which this program itself runs.
+// No policy may drop them: those managers find their descendants by them.
+func outerMarks(env []string) (marks []string) {
+	for _, kv := range env {
+		if strings.HasPrefix(kv, osproc.CookiePrefix) {
+			marks = append(marks, kv)
+		}
+	}
+	return marks
 }
 
 // isMark reports whether only this package may set a variable.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
@@ -37,7 +38,7 @@ type Local struct {
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
 
-	allowed allowance
+	allowed baseenv.Allowance
 	name    string // of the shell, "" if it cannot be told
 	bash    bool   // the shell is the default one, and bash
 

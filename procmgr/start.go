@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
@@ -53,7 +54,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 		return out, nil
 	}
 	if mine {
-		if err := l.launch(r, req); err != nil {
+		if err := l.launch(r, req, baseenv.From(ctx)); err != nil {
 			return Output{}, err
 		}
 	} else if failed, err := r.started(ctx); failed {
@@ -68,8 +69,9 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 }
 
 // launch starts the command of a reserved record, or gives up the reservation.
-func (l *Local) launch(r *record, req StartRequest) error {
-	if err := l.spawn(r, req); err != nil {
+// base is what the command starts from; nil is this program's own.
+func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base) error {
+	if err := l.spawn(r, req, base); err != nil {
 		r.failed = err
 		l.forget(r)
 		close(r.ready)
@@ -92,10 +94,10 @@ func (l *Local) launch(r *record, req StartRequest) error {
 }
 
 // spawn forks. The caller holds no lock.
-func (l *Local) spawn(r *record, req StartRequest) error {
-	env := l.environ(r, req)
+func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
+	env := l.environ(r, req, base)
 	r.withheld = named(r.lacks, []string{req.Command})
-	dir, err := l.directory(r, req.WorkDir, homeOf(env))
+	dir, err := l.directory(r, req.WorkDir, homeOf(env), base)
 	if err != nil {
 		return err
 	}

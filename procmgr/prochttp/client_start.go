@@ -9,6 +9,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
 // maxRestarts is how many new servers in a row a start may meet.
@@ -58,6 +59,7 @@ func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*s
 	if err != nil {
 		return nil, err
 	}
+	body.setBase(baseenv.From(ctx))
 	s.call = &call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart}
 	if s.call.instance, s.asked, err = m.c.instanceFor(ctx, m.chat, req.ID); err != nil {
 		return nil, err

@@ -22,6 +22,11 @@ func (r *request) start() {
 		r.failWith(err, nil)
 		return
 	}
+	ctx, err := r.withBase(body)
+	if err != nil {
+		r.failWith(err, nil)
+		return
+	}
 	r.id = req.ID
 	if meant := r.Header.Get(headerInstance); meant != "" && meant != r.h.instance {
 		r.fail(failure{Code: codeRestarted, Detail: "nothing was started; what ran before is not known here"})
@@ -40,7 +45,7 @@ func (r *request) start() {
 	defer release()
 	r.extend(req.Wait)
 
-	ctx, done := r.h.untilShutdown(r.Context())
+	ctx, done := r.h.untilShutdown(ctx)
 	defer done()
 	out, err := r.manager.Start(ctx, req)
 	if out.Process.ID != "" {

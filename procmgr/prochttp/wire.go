@@ -69,6 +69,12 @@ type startBody struct {
 	Background bool              `json:"background,omitempty"`
 	Wait       string            `json:"wait,omitempty"`
 	Limit      headtail.Limits   `json:"limit,omitzero"`
+
+	// These are only for a handler that accepts them, see package baseenv. They
+	// are no part of the request that an ID stands for.
+	BaseEnv      []string `json:"base_env,omitempty"`
+	BaseWithheld []string `json:"base_withheld,omitempty"`
+	BaseDir      *string  `json:"base_dir,omitempty"` // nil: there is no base
 }
 
 // newStartBody returns the body of a start that does not wait yet.

@@ -1,0 +1,83 @@
+// Package baseenv has what a command starts from: the environment and the
+// directory of the program that starts it. If a keeper runs the command for that
+// program, they travel in the context of a start and beside its request.
+package baseenv
+
+import (
+	"context"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/toolproc/toolproc/envpolicy"
+)
+
+// A Base is what another program's commands start from. It does not change.
+type Base struct {
+	Env      []string // NAME=value, what the policy let through
+	Withheld []string // the names of what the policy kept back
+	Dir      string   // the program's current directory; "" if that has gone
+}
+
+type key int
+
+const (
+	baseKey key = iota
+	acceptKey
+)
+
+// With returns a context whose starts are for a program with that Base.
+func With(ctx context.Context, b *Base) context.Context {
+	return context.WithValue(ctx, baseKey, b)
+}
+
+// From returns the Base of a context, or nil if this program's own environment
+// and directory count.
+func From(ctx context.Context) *Base {
+	b, _ := ctx.Value(baseKey).(*Base)
+	return b
+}
+
+// Accept returns a context for HandlerOptions.Context of prochttp: the handler
+// takes the Base of a start from its request. A caller that may set it decides
+// over every variable of a command, which only a keeper's own user may.
+func Accept(ctx context.Context) context.Context {
+	return context.WithValue(ctx, acceptKey, true)
+}
+
+// Accepted reports whether a context comes from Accept.
+func Accepted(ctx context.Context) bool {
+	yes, _ := ctx.Value(acceptKey).(bool)
+	return yes
+}
+
+// An Allowance remembers the result of a policy for this program's environment,
+// which hardly ever changes between two starts. It is safe for concurrent use.
+type Allowance struct {
+	mu   sync.Mutex // guards last
+	last *Allowed
+}
+
+// Allowed is the part of one environment that commands get. It does not change.
+type Allowed struct {
+	All      []string // the environment before the policy
+	Env      []string
+	Withheld []string
+}
+
+// Get applies a policy, which is the same at each call.
+func (a *Allowance) Get(policy *envpolicy.Policy) *Allowed {
+	all := os.Environ()
+	a.mu.Lock()
+	last := a.last
+	a.mu.Unlock()
+	if last != nil && slices.Equal(last.All, all) {
+		return last
+	}
+	env, report := policy.Apply(all, nil)
+	next := &Allowed{All: all, Env: env, Withheld: report.Withheld}
+	a.mu.Lock()
+	a.last = next
+	a.mu.Unlock()
+	return next
+}
