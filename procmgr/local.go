@@ -41,6 +41,7 @@ type Local struct {
 	allowed baseenv.Allowance
 	name    string // of the shell, "" if it cannot be told
 	bash    bool   // the shell is the default one, and bash
+	ports   portLooks
 
 	wg sync.WaitGroup // the watch and rewatch of every record
 

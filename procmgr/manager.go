@@ -110,6 +110,15 @@ type OutputRequest struct {
 	// to over 1,000 instructions, and one that no line can match, since it
 	// wants a newline for example, is [ErrInvalid]. "." is any new output.
 	Until string
+	// Ports asks for Output.Listening: the ports on which the process listens.
+	// That costs a look at every process of the machine. If the manager cannot
+	// tell, the error is [errors.ErrUnsupported]; a [Local] can on Linux alone.
+	Ports bool
+	// UntilListening is a TCP port, or -1 for any: return as soon as the
+	// process listens on it, on whatever address. While a call waits for a
+	// port, the manager looks every 100 ms. It sets Output.Listening as Ports
+	// does. A port over 65,535 is [ErrInvalid], and so is one below -1.
+	UntilListening int
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
 }
@@ -158,4 +167,7 @@ type Output struct {
 	// kept when the call began, and what lies beyond the first 4 KiB of its
 	// line. If it is not 0, that Matched is false says nothing about those.
 	Unsearched int64 `json:"unsearched,omitempty"`
+	// Listening has the sockets on which members of the process listen, in the
+	// order of their ports, if Ports or UntilListening asked for them.
+	Listening []Listen `json:"listening,omitempty"`
 }

@@ -14,6 +14,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	if err != nil {
 		return Output{}, err
 	}
+	if err := checkPorts(req); err != nil {
+		return Output{}, err
+	}
 	r, past := l.find(chat, id)
 	switch {
 	case past != nil:
@@ -33,8 +36,12 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 			return r.output(from, req.Limit, nil), err
 		}
 	}
-	err = r.wait(ctx, state, req.Wait, m)
+	heard := l.hear(ctx, r, req)
+	err = r.wait(ctx, state, req.Wait, m, heard.port())
 	out := r.output(from, req.Limit, m)
+	if failed := l.addPorts(ctx, &out, r, req, heard); err == nil {
+		err = failed
+	}
 	l.opts.Metrics.omitted(out)
 	return out, err
 }
@@ -72,8 +79,8 @@ func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) O
 }
 
 // wait returns when the process is no longer in the given state or has exited,
-// when m has matched, or when d is over. An error is ctx's.
-func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher) error {
+// when m has matched, when heard is closed, or when d is over. An error is ctx's.
+func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher, heard <-chan struct{}) error {
 	if state, _ := r.state(); d <= 0 || state != in || state == Exited {
 		return nil
 	}
@@ -89,6 +96,8 @@ func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture
 		select {
 		case <-changed:
 		case <-m.Matched():
+			return nil
+		case <-heard:
 			return nil
 		case <-timer.C:
 			return nil

@@ -62,7 +62,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	} else if err != nil {
 		return Output{Process: Process{ID: r.id, ChatID: chat}}, err // the command may have begun
 	}
-	err = r.wait(ctx, Running, req.Wait, nil)
+	err = r.wait(ctx, Running, req.Wait, nil, nil)
 	out := r.output(0, req.Limit, nil)
 	out.Attached = !mine
 	return out, err

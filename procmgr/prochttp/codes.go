@@ -25,6 +25,8 @@ const (
 	codeNotRunning code = "not_running"
 	codeNotFound   code = "not_found"
 	codeInvalid    code = "invalid"
+	// codeUnsupported: the machine or the Host behind the handler cannot do it.
+	codeUnsupported code = "unsupported"
 
 	codeUnauthorized  code = "unauthorized"
 	codeForbidden     code = "forbidden"
@@ -54,6 +56,7 @@ var codes = []struct {
 	{codeNotRunning, http.StatusConflict, procmgr.ErrNotRunning, ""},
 	{codeNotFound, http.StatusNotFound, procmgr.ErrNotFound, ""},
 	{codeInvalid, http.StatusBadRequest, procmgr.ErrInvalid, ""},
+	{codeUnsupported, http.StatusNotImplemented, errors.ErrUnsupported, ""},
 
 	{codeUnauthorized, http.StatusUnauthorized, procmgr.ErrRefused, "the credentials are missing or wrong"},
 	{codeForbidden, http.StatusForbidden, procmgr.ErrRefused, "the request is not allowed"},

@@ -41,6 +41,7 @@ func ProtocolObjects() map[string]any {
 		"Shell object":      &shellBody{},
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
+		"Listen object":     &procmgr.Listen{},
 		"Process object":    &procmgr.Process{},
 		"Usage object":      &procmgr.Usage{},
 		"Truncation object": &headtail.Truncation{},
@@ -52,7 +53,7 @@ func ProtocolObjects() map[string]any {
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", Ports: true, UntilListening: 3000, Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,

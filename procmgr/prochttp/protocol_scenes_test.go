@@ -183,6 +183,15 @@ var scenes = map[string]func(testing.TB) scene{
 			return listening(), nil
 		}}}
 	},
+	"ports": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+			assert.Equal(t, procmgr.OutputRequest{From: 40, Wait: 10 * time.Second, UntilListening: 3000}, req)
+			out := web()
+			out.Text, out.Next = "", 40
+			out.Listening = []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:3000", PID: 4760}}
+			return out, nil
+		}}}
+	},
 	"truncated": func(t testing.TB) scene {
 		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}}, req)
@@ -263,6 +272,8 @@ var scenes = map[string]func(testing.TB) scene{
 	"closed": ending,
 	"unknown": fails(procmgr.Output{Process: procmgr.Process{ID: "t2xv6bq3rm"}},
 		xerrors.Errorf("nothing was started; what ran before is not known here: %w", procmgr.ErrUnknown)),
+	"unsupported": fails(procmgr.Output{},
+		xerrors.Errorf("the ports of a process cannot be told on windows: %w", errors.ErrUnsupported)),
 	"unauthorized": refused,
 	"browser":      refused,
 	"badhost":      refused,

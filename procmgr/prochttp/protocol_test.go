@@ -188,6 +188,7 @@ func TestProtocolCodes(t *testing.T) {
 		"ErrNotFound": procmgr.ErrNotFound, "ErrNotRunning": procmgr.ErrNotRunning, "ErrClosed": procmgr.ErrClosed,
 		"ErrInvalid": procmgr.ErrInvalid, "ErrConflict": procmgr.ErrConflict, "ErrLimit": procmgr.ErrLimit,
 		"ErrUnknown": procmgr.ErrUnknown, "ErrRefused": procmgr.ErrRefused,
+		"errors.ErrUnsupported": errors.ErrUnsupported,
 	} {
 		sentinels["`"+name+"`"] = err
 	}

@@ -165,6 +165,8 @@ func (q outputQuery) encode() string {
 	set("from", q.From > 0, strconv.FormatInt(q.From, 10))
 	set("wait", q.Wait > 0, q.Wait.String())
 	set("until", q.Until != "", q.Until)
+	set("ports", q.Ports, "true")
+	set("until_listening", q.UntilListening != 0, strconv.Itoa(q.UntilListening))
 	set("limit_bytes", q.Limit.Bytes != 0, strconv.Itoa(q.Limit.Bytes))
 	set("limit_line", q.Limit.Line != 0, strconv.Itoa(q.Limit.Line))
 	set("wait_id", q.WaitID != "", q.WaitID)
@@ -195,6 +197,10 @@ func parseOutputQuery(query string) (outputQuery, error) {
 			q.Wait, err = parseWait(value)
 		case "until":
 			q.Until = value
+		case "ports":
+			q.Ports, err = strconv.ParseBool(value)
+		case "until_listening":
+			q.UntilListening, err = strconv.Atoi(value)
 		case "limit_bytes":
 			q.Limit.Bytes, err = strconv.Atoi(value)
 		case "limit_line":

@@ -23,7 +23,7 @@ type brokenHost struct {
 	slow bool
 }
 
-var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, brokenShells, brokenOutputs, brokenWaits, brokenSearches, brokenSignals, brokenChats)
+var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, brokenShells, brokenOutputs, brokenWaits, brokenSearches, brokenPorts, brokenSignals, brokenChats)
 
 // For every case there is a host that breaks its promise, and the failure of
 // the case states that promise.

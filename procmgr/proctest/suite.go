@@ -42,6 +42,7 @@ var groups = []group{
 	{"wait", waitCases},
 	{"until", untilCases},
 	{"search", searchCases},
+	{"ports", portsCases},
 	{"signal", signalCases},
 	{"stop", stopCases},
 	{"detached", detachedCases},
