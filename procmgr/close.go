@@ -67,6 +67,9 @@ func (l *Local) shutdown() error {
 	l.settled = true
 	l.mu.Unlock()
 	l.wg.Wait()
+	l.mu.Lock()
+	l.events.close()
+	l.mu.Unlock()
 	l.system.Close()
 	if l.logs != nil {
 		l.logs.Close()

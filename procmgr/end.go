@@ -27,6 +27,7 @@ func (l *Local) over(r *record, at time.Time, note func()) Process {
 	r.turn(Exited)
 	exited := r.withLog(r.process.clone())
 	r.mu.Unlock()
+	l.happened(EventExited, at, exited, "")
 	r.inExits = l.exits.PushBack(r)
 	return exited
 }

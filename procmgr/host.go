@@ -18,10 +18,11 @@ var _ Host = (*Local)(nil)
 // cannot be honoured.
 func NewLocal(opts *Options) (*Local, error) {
 	l := &Local{
-		opts:  opts.withDefaults(),
-		chats: records{byChat: make(map[string]*chatRecords)},
-		past:  newTombstones(maxTombstones),
-		exits: list.New(),
+		opts:   opts.withDefaults(),
+		chats:  records{byChat: make(map[string]*chatRecords)},
+		past:   newTombstones(maxTombstones),
+		events: newEventLog(),
+		exits:  list.New(),
 	}
 	l.name = realShell(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)

@@ -53,6 +53,7 @@ type Local struct {
 	seq     uint64
 	chats   records
 	past    *tombstones
+	events  *eventLog
 	exits   *list.List // the records that have exited, in the order of their exits
 	expiry  *time.Timer
 	// expiring is the record for which expiry is set.

@@ -94,6 +94,12 @@ type StartRequest struct {
 	Wait time.Duration
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
+	// Notify is an RE2 pattern with the limits of OutputRequest.Until. The
+	// first line that it matches is an [Event] of kind [EventMatched], the
+	// unfinished last line included. Later lines are none. "." is the first
+	// line that is not empty. Notify is not compared if the ID was used
+	// before: that of the first Start counts.
+	Notify string
 }
 
 // An OutputRequest says from where to read, and how long to wait.
@@ -104,6 +110,10 @@ type OutputRequest struct {
 	// Wait is the longest time to wait; 0 returns at once. A wait ends as soon
 	// as the process changes its state.
 	Wait time.Duration
+	// State is the last state that the caller knows; "" is the state at the
+	// time of the call. If the process has another one, the wait is over at
+	// once: so a change between two calls is told by the second.
+	State State
 	// Until is an RE2 pattern: return as soon as output from From on matches
 	// it. It is matched line by line, the unfinished last line included,
 	// each line's first 4 KiB. A pattern of over 256 bytes, one that compiles
@@ -150,9 +160,13 @@ type Output struct {
 	// Next is the offset at which to go on reading: the From of the next
 	// request. It never lies within a rune. Text may go on beyond it with a
 	// line that the program is still redrawing, such as a progress line or a
-	// prompt. A caller that joins texts leaves that line out, or gets it
-	// twice.
+	// prompt: that has no offset.
 	Next int64 `json:"next"`
+	// LiveBytes is how many of Text's last bytes are that line. A caller that
+	// joins texts leaves them out, or gets the line twice. The length of Text
+	// without them need not be Next minus From, because each invalid byte of
+	// the stream is U+FFFD in Text.
+	LiveBytes int `json:"live_bytes,omitempty"`
 	// Matched reports whether Until matched.
 	Matched bool `json:"matched,omitempty"`
 	// MatchedLine is the line that Until matched, as valid UTF-8 without its

@@ -29,7 +29,10 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	} else if err != nil {
 		return Output{}, err
 	}
-	state, _ := r.state()
+	state := req.State
+	if state == "" {
+		state, _ = r.state()
+	}
 	from := min(max(req.From, 0), r.out.Visible()) // an offset beyond the end is the end as it is now
 	if m != nil {
 		if err := r.out.Watch(ctx, m, from); err != nil {
@@ -71,6 +74,7 @@ func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) O
 		Text:        page.Text,
 		Truncated:   page.Truncated,
 		Next:        page.Next,
+		LiveBytes:   page.Live,
 		Matched:     page.Matched,
 		MatchedLine: page.Found.Line,
 		MatchedAt:   page.Found.Offset,

@@ -5,8 +5,16 @@ import (
 	"time"
 )
 
-// maxEpitaph is how many bytes of a command a tombstone keeps.
+// maxEpitaph is how many bytes of a command a tombstone and an event keep.
 const maxEpitaph = 256
+
+// cutShort returns what is kept of a command.
+func cutShort(command string) string {
+	if len(command) <= maxEpitaph {
+		return command
+	}
+	return strings.ToValidUTF8(command[:maxEpitaph], "") + "…"
+}
 
 // expire drops the records that have been kept long enough, or whose memory or
 // place others need, and leaves a tombstone for each. The caller holds mu.
@@ -31,9 +39,7 @@ func (l *Local) expire() {
 // buried returns the tombstone of a record that has exited.
 func buried(r *record) *tombstone {
 	p := r.snapshot()
-	if len(p.Command) > maxEpitaph {
-		p.Command = strings.ToValidUTF8(p.Command[:maxEpitaph], "") + "…"
-	}
+	p.Command = cutShort(p.Command)
 	if !r.opts.KeepLogs {
 		p.LogPath = "" // the log goes with the record
 	}

@@ -37,6 +37,10 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	if err := checkCommand(req); err != nil {
 		return Output{}, err
 	}
+	notify, err := capture.NewNotice(req.Notify)
+	if err != nil {
+		return Output{}, err
+	}
 	key := fingerprintOf(req)
 	l.mu.Lock()
 	r, past, err := l.used(chat, req.ID, key)
@@ -54,7 +58,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 		return out, nil
 	}
 	if mine {
-		if err := l.launch(r, req, baseenv.From(ctx)); err != nil {
+		if err := l.launch(r, req, baseenv.From(ctx), notify); err != nil {
 			return Output{}, err
 		}
 	} else if failed, err := r.started(ctx); failed {
@@ -69,8 +73,9 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 }
 
 // launch starts the command of a reserved record, or gives up the reservation.
-// base is what the command starts from; nil is this program's own.
-func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base) error {
+// base is what the command starts from; nil is this program's own. notify is for
+// StartRequest.Notify; nil is none.
+func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *capture.Matcher) error {
 	if err := l.spawn(r, req, base); err != nil {
 		r.failed = err
 		l.forget(r)
@@ -81,11 +86,17 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base) error {
 	if l.logs != nil {
 		r.out.LogTo(l.logs)
 	}
+	if notify != nil {
+		r.out.Notify(notify, func(line string) { l.matched(r, line) })
+	}
 	began, told := r.snapshot(), make(chan struct{})
 	defer close(told)
 	l.opts.Metrics.started()
-	go l.watch(r, told)
+	l.mu.Lock()
 	close(r.ready)
+	l.happened(EventStarted, began.StartedAt, began, "")
+	l.mu.Unlock()
+	go l.watch(r, told) // from now on there is output, and an end
 	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
 	if f := l.opts.OnStart; f != nil {
 		r.hook("OnStart", func() { f(began) })

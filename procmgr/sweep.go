@@ -91,8 +91,10 @@ func (l *Local) revive(rs []*record) {
 		}
 		r.process.ExitedAt = time.Time{}
 		r.turn(Detached)
+		revived := r.withLog(r.process.clone())
 		r.mu.Unlock()
 		l.resume(r)
+		l.happened(EventRevived, time.Now(), revived, "")
 		l.mu.Unlock()
 		l.opts.Metrics.again(1)
 		r.log(slog.LevelInfo, "process detached: what left its session was found")

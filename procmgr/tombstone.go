@@ -1,7 +1,6 @@
 package procmgr
 
 import (
-	"container/heap"
 	"slices"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -16,7 +15,6 @@ type tombstone struct {
 	id      string
 	key     fingerprint
 	spent   bool    // never started, and never to be started
-	born    uint64  // the order of burials
 	process Process // its command is cut short
 	total   int64   // bytes of all the output
 	// withheld and passedOver are the fields of an Output with these names.
@@ -45,39 +43,23 @@ func (t *tombstone) outputUntil(req OutputRequest) Output {
 	return out
 }
 
-// tombstones remember a bounded number of IDs. If there are too many, the chat
-// with the most tombstones loses its oldest one. So no chat can push out the
-// IDs of another chat.
+// tombstones remember a bounded number of IDs, shared fairly among the chats.
 type tombstones struct {
-	most   int
-	count  int
-	born   uint64
-	byChat map[string]*plot
-	plots  plots
-}
-
-// A plot has the tombstones of one chat.
-type plot struct {
-	chat  string
-	byID  map[string]*tombstone
-	order []*tombstone // the oldest first
-	index int          // in plots
+	all  *fair[*tombstone]
+	byID map[string]map[string]*tombstone // of each chat
 }
 
 func newTombstones(most int) *tombstones {
-	return &tombstones{most: most, byChat: make(map[string]*plot)}
+	ts := &tombstones{byID: make(map[string]map[string]*tombstone)}
+	ts.all = newFair(most, ts.forget)
+	return ts
 }
 
-func (ts *tombstones) get(chat, id string) *tombstone {
-	if p := ts.byChat[chat]; p != nil {
-		return p.byID[id]
-	}
-	return nil
-}
+func (ts *tombstones) get(chat, id string) *tombstone { return ts.byID[chat][id] }
 
 func (ts *tombstones) chatsOf(id string) (chats []string) {
-	for chat, p := range ts.byChat {
-		if t := p.byID[id]; t != nil && !t.spent {
+	for chat, byID := range ts.byID {
+		if t := byID[id]; t != nil && !t.spent {
 			chats = append(chats, chat)
 		}
 	}
@@ -85,82 +67,24 @@ func (ts *tombstones) chatsOf(id string) (chats []string) {
 }
 
 func (ts *tombstones) add(chat string, t *tombstone) {
-	ts.born++
-	t.born = ts.born
-	p := ts.byChat[chat]
-	if p == nil {
-		p = &plot{chat: chat, byID: make(map[string]*tombstone), order: []*tombstone{t}}
-		ts.byChat[chat] = p
-		heap.Push(&ts.plots, p)
-	} else {
-		p.order = append(p.order, t)
-		heap.Fix(&ts.plots, p.index)
+	if ts.byID[chat] == nil {
+		ts.byID[chat] = make(map[string]*tombstone)
 	}
-	p.byID[t.id] = t
-	if ts.count++; ts.count > ts.most {
-		ts.dropOldest(ts.plots[0])
-	}
+	ts.byID[chat][t.id] = t
+	ts.all.add(chat, t)
 }
 
 // remove forgets an ID whose record has come back.
 func (ts *tombstones) remove(chat, id string) {
-	p := ts.byChat[chat]
-	if p == nil || p.byID[id] == nil {
-		return
+	if t := ts.get(chat, id); t != nil {
+		ts.all.remove(chat, t)
+		ts.forget(chat, t)
 	}
-	i := slices.Index(p.order, p.byID[id])
-	p.order = slices.Delete(p.order, i, i+1)
-	delete(p.byID, id)
-	ts.shrunk(p)
 }
 
-func (ts *tombstones) dropOldest(p *plot) {
-	delete(p.byID, p.order[0].id)
-	p.order[0] = nil // or the array keeps it
-	p.order = p.order[1:]
-	ts.shrunk(p)
-}
-
-// shrunk puts a plot in its place after it has lost a tombstone.
-func (ts *tombstones) shrunk(p *plot) {
-	ts.count--
-	if len(p.order) == 0 {
-		heap.Remove(&ts.plots, p.index)
-		delete(ts.byChat, p.chat)
-		return
+func (ts *tombstones) forget(chat string, t *tombstone) {
+	delete(ts.byID[chat], t.id)
+	if len(ts.byID[chat]) == 0 {
+		delete(ts.byID, chat)
 	}
-	heap.Fix(&ts.plots, p.index)
-}
-
-// plots is a heap. The chat with the most tombstones comes first. Among equals,
-// the chat with the oldest tombstone comes first.
-type plots []*plot
-
-func (ps plots) Len() int { return len(ps) }
-
-func (ps plots) Less(i, j int) bool {
-	a, b := ps[i].order, ps[j].order
-	if len(a) != len(b) {
-		return len(a) > len(b)
-	}
-	return len(a) > 0 && a[0].born < b[0].born
-}
-
-func (ps plots) Swap(i, j int) {
-	ps[i], ps[j] = ps[j], ps[i]
-	ps[i].index, ps[j].index = i, j
-}
-
-func (ps *plots) Push(x any) {
-	p := x.(*plot)
-	p.index = len(*ps)
-	*ps = append(*ps, p)
-}
-
-func (ps *plots) Pop() any {
-	old := *ps
-	p := old[len(old)-1]
-	old[len(old)-1] = nil
-	*ps = old[:len(old)-1]
-	return p
 }

@@ -2,6 +2,7 @@ package procmgr
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
@@ -11,7 +12,7 @@ import (
 func (l *Local) watch(r *record, told <-chan struct{}) {
 	defer l.wg.Done()
 
-	end, at := r.tree.Follow(r.detach)
+	end, at := r.tree.Follow(func(end osproc.Exit) { l.detach(r, end) })
 	r.lookForWithheld(end.Code())
 	exited := l.finish(r, end, at)
 	l.afterExit(r)
@@ -26,11 +27,15 @@ func (l *Local) watch(r *record, told <-chan struct{}) {
 }
 
 // detach notes that the leader has exited and other members live on.
-func (r *record) detach(end osproc.Exit) {
+func (l *Local) detach(r *record, end osproc.Exit) {
 	r.lookForWithheld(end.Code())
+	l.mu.Lock()
 	r.mu.Lock()
 	r.leave(end)
 	r.turn(Detached)
+	detached := r.withLog(r.process.clone())
 	r.mu.Unlock()
+	l.happened(EventDetached, time.Now(), detached, "")
+	l.mu.Unlock()
 	r.log(slog.LevelInfo, "process detached", exitCode(end.Code()))
 }

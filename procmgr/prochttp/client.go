@@ -218,7 +218,7 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 }
 
 func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	out, err := m.output(ctx, id, req, "")
+	out, err := m.output(ctx, id, req)
 	return out, wrap("output", id, err)
 }
 

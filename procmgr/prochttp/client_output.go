@@ -10,9 +10,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// output reads the output of a process. It waits in slices. state is the last
-// state of the process that the caller has seen, or "".
-func (m *manager) output(ctx context.Context, id string, req procmgr.OutputRequest, state procmgr.State) (procmgr.Output, error) {
+// output reads the output of a process. It waits in slices.
+func (m *manager) output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	if err := m.check(); err != nil {
 		return procmgr.Output{}, err
 	}
@@ -22,8 +21,8 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 	case len(req.Until) > maxPath:
 		return procmgr.Output{}, xerrors.Errorf("the pattern has %d bytes: %w", len(req.Until), procmgr.ErrInvalid)
 	}
-	query := outputQuery{OutputRequest: req, State: state}
-	if req.Until != "" || req.Wait > m.c.slice || state != "" {
+	query := outputQuery{OutputRequest: req}
+	if req.Wait > 0 && (req.Until != "" || req.Wait > m.c.slice || req.State != "") {
 		query.WaitID = newKey()
 	}
 	began := time.Now()
@@ -32,7 +31,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		c := &call{manager: m, id: id, method: http.MethodGet, path: processPath(id, "output")}
 		c.prepare = func() {
 			left := max(req.Wait-time.Since(began), 0)
-			if query.WaitID != "" && (req.Wait > 0 || query.State != "") {
+			if query.WaitID != "" {
 				// The server holds the wait, and this asks for its end, even if
 				// the time is up by now. A request without a wait would not use
 				// it: a From beyond the end would then mean the end by now.

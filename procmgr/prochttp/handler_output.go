@@ -40,12 +40,6 @@ func (r *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err
 	ctx, done := r.h.untilShutdown(r.Context())
 	defer done()
 
-	if query.WaitID == "" && query.State != "" {
-		out, err := r.manager.Output(ctx, r.id, snapshot)
-		if err != nil || out.Matched || out.Process.State != query.State {
-			return out, false, err
-		}
-	}
 	if query.WaitID == "" {
 		release, ok := r.h.waits.enter(true)
 		if !ok {
@@ -69,22 +63,14 @@ func (r *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err
 // from which that wait reads.
 func (r *request) heldOutput(ctx context.Context, query *outputQuery) (out procmgr.Output, waiting bool, err error) {
 	snapshot := query.OutputRequest
-	snapshot.Wait = 0
+	snapshot.Wait, snapshot.State = 0, ""
 	key := waitKey{r.chat, r.id, query.WaitID, snapshot}
-	held, began, err := r.h.waits.join(ctx, r.manager, key, query.Left)
+	held, err := r.h.waits.join(ctx, r.manager, key, query.State, query.Left)
 	if err != nil {
 		return out, false, err
 	}
 	defer r.h.waits.leave(key, held)
 	defer func() { query.From = held.from.Load() }()
-	if began && query.State != "" {
-		// The state may have changed after the caller saw it and before this
-		// wait began.
-		out, err := r.manager.Output(ctx, r.id, snapshot)
-		if err != nil || out.Matched || out.Process.State != query.State {
-			return out, false, err
-		}
-	}
 	slice := query.Wait
 	if query.Left > 0 && query.Left <= slice {
 		// The last one: the wait ends by itself, and knows what it has seen.

@@ -40,13 +40,14 @@ type waits struct {
 // different requests never share an answer.
 type waitKey struct {
 	chat, process, name string
-	request             procmgr.OutputRequest // without Wait
+	request             procmgr.OutputRequest // without Wait and State
 }
 
 // A heldWait is a wait that outlives the requests that ask for it.
 type heldWait struct {
 	cancel context.CancelFunc
 	left   time.Duration // the longest time that it takes
+	state  procmgr.State // the last one that the caller knew when it began
 	done   chan struct{} // closed once out and err are set
 	out    procmgr.Output
 	err    error
@@ -90,32 +91,32 @@ func (w *waits) take() bool {
 // join finds a held wait or begins it, for at most the time that is left of it; 0
 // is not known. The goroutine of a held wait ends with
 // the wait; leave ends the wait when no request wants it any more.
-func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, left time.Duration) (held *heldWait, began bool, err error) {
+func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, state procmgr.State, left time.Duration) (*heldWait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if there := w.held[key]; there != nil {
 		if there.users > 0 && !w.take() {
-			return nil, false, errBusy
+			return nil, errBusy
 		}
 		there.users++
 		if there.expiry != nil {
 			there.expiry.Stop()
 			there.expiry = nil
 		}
-		return there, false, nil
+		return there, nil
 	}
 	if !w.take() {
-		return nil, false, errBusy
+		return nil, errBusy
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if left <= 0 || left > maxHeld {
 		left = maxHeld
 	}
-	begun := &heldWait{cancel: cancel, done: make(chan struct{}), left: left, users: 1}
+	begun := &heldWait{cancel: cancel, done: make(chan struct{}), left: left, state: state, users: 1}
 	begun.from.Store(key.request.From)
 	w.held[key] = begun
 	go begun.wait(ctx, m, key, w.log)
-	return begun, true, nil
+	return begun, nil
 }
 
 // wait waits, and sets out and err.
@@ -137,7 +138,7 @@ func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log
 		req.From = min(req.From, now.Next)
 		h.from.Store(req.From)
 	}
-	req.Wait = h.left
+	req.Wait, req.State = h.left, h.state
 	h.out, h.err = m.Output(ctx, key.process, req)
 }
 

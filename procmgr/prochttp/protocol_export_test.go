@@ -53,11 +53,10 @@ func ProtocolObjects() map[string]any {
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", Ports: true, UntilListening: 3000, Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, UntilListening: 3000, Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,
-		State:  procmgr.Running,
 	}
 	values, err := url.ParseQuery(q.encode())
 	if err != nil {

@@ -69,6 +69,7 @@ type startBody struct {
 	Background bool              `json:"background,omitempty"`
 	Wait       string            `json:"wait,omitempty"`
 	Limit      headtail.Limits   `json:"limit,omitzero"`
+	Notify     string            `json:"notify,omitempty"`
 
 	// These are only for a handler that accepts them, see package baseenv. They
 	// are no part of the request that an ID stands for.
@@ -86,10 +87,11 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 		Env:        req.Env,
 		Background: req.Background,
 		Limit:      req.Limit,
+		Notify:     req.Notify,
 	}
 	// JSON would change the bytes, and so the command.
 	texts := []struct{ what, text string }{
-		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir},
+		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir}, {"pattern", req.Notify},
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		what := "environment variable " + strconv.Quote(name)
@@ -120,6 +122,7 @@ func (b startBody) request() (procmgr.StartRequest, error) {
 		Env:        b.Env,
 		Background: b.Background,
 		Limit:      b.Limit,
+		Notify:     b.Notify,
 	}
 	var err error
 	req.Wait, err = parseWait(b.Wait)
@@ -150,9 +153,6 @@ type outputQuery struct {
 	// Left is how long the wait takes in all its slices from now on; 0 is not
 	// known.
 	Left time.Duration
-	// State is the last state that the caller has seen. The wait ends at once
-	// if the process has another state.
-	State procmgr.State
 }
 
 func (q outputQuery) encode() string {

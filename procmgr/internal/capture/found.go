@@ -7,14 +7,8 @@ import (
 
 // A Found is the line that a pattern has matched.
 type Found struct {
-	Line   string // valid UTF-8, at most 300 bytes
+	Line   string // valid UTF-8; if it is long, the part around the match
 	Offset int64  // the offset of the line's beginning
-}
-
-// newFound returns the Found for a match in a line. place has the indexes of
-// the match in the line, and offset is the offset of the line's beginning.
-func newFound(line []byte, place []int, offset int64) Found {
-	return Found{Line: QuoteAround(line, place[0], maxQuote), Offset: offset}
 }
 
 // QuoteAround returns a line as valid UTF-8 of at most most bytes. If the line
@@ -22,14 +16,11 @@ func newFound(line []byte, place []int, offset int64) Found {
 // room is for the text before that byte, and … marks each end that is left out.
 func QuoteAround(line []byte, at, most int) string {
 	const mark = "…"
-	valid := func(b []byte) string {
-		return strings.Map(func(r rune) rune { return r }, string(b)) // each invalid byte becomes U+FFFD
-	}
-	whole := valid(line)
+	whole := validText(line)
 	if len(whole) <= most {
 		return whole
 	}
-	at = len(valid(line[:at]))
+	at = len(validText(line[:at]))
 	room := most - 2*len(mark)
 	begin := min(max(at-room/3, 0), len(whole)-room)
 	for begin < len(whole) && !utf8.RuneStart(whole[begin]) {
@@ -47,4 +38,9 @@ func QuoteAround(line []byte, at, most int) string {
 		quote += mark
 	}
 	return quote
+}
+
+// validText returns bytes as valid UTF-8. Each invalid byte becomes U+FFFD.
+func validText(b []byte) string {
+	return strings.Map(func(r rune) rune { return r }, string(b))
 }

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	maxLine  = 4096 // a pattern is matched against this many first bytes of a line
-	maxQuote = 300  // a Found quotes at most this many bytes of the line
+	maxLine   = 4096 // a pattern is matched against this many first bytes of a line
+	maxQuote  = 300  // a Found quotes at most this many bytes of the line
+	maxNotice = 500  // so many if it is the line of a Notify
 )
 
 // A Matcher looks for a pattern in a stream, line by line, as the output
@@ -24,6 +25,7 @@ type Matcher struct {
 	skipped int64          // bytes that were never searched: in a gap, or behind maxLine
 	found   Found          // the matched line; stays empty if re is nil
 	done    bool           // the search has ended with a match
+	quote   int            // at most this many bytes of the line are in found
 	matched chan struct{}
 }
 
@@ -32,13 +34,27 @@ func NewMatcher(pattern string) (*Matcher, error) {
 	if pattern == "" {
 		return nil, nil
 	}
-	m := &Matcher{matched: make(chan struct{})}
+	m := &Matcher{quote: maxQuote, matched: make(chan struct{})}
 	if pattern == "." {
 		return m, nil // see OutputRequest.Until: any new output matches, even an empty line
 	}
 	var err error
 	m.re, err = compilePattern(pattern)
 	return m, err
+}
+
+// NewNotice compiles a pattern for [Stream.Notify]. It returns nil for an empty
+// pattern. "." is a pattern like any other: it matches the first line that is
+// not empty.
+func NewNotice(pattern string) (*Matcher, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	re, err := compilePattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return &Matcher{re: re, quote: maxNotice, matched: make(chan struct{})}, nil
 }
 
 // Matched returns a channel that is closed at the first match. If m is nil, the
@@ -140,7 +156,7 @@ func (m *Matcher) matches(line []byte, start int64) bool {
 	if !m.re.Match(line) {
 		return false
 	}
-	m.found = newFound(line, m.re.FindIndex(line), start)
+	m.found = Found{Line: QuoteAround(line, m.re.FindIndex(line)[0], m.quote), Offset: start}
 	m.match()
 	return true
 }

@@ -3,6 +3,7 @@ package capture
 import (
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -19,6 +20,8 @@ type Page struct {
 	Truncated *headtail.Truncation
 	// Next is the offset at which to go on reading.
 	Next int64
+	// Live is how many of Text's last bytes are the part that is held back.
+	Live int
 	// Matched reports whether the matcher has matched, and Found is the line.
 	Matched bool
 	Found   Found
@@ -42,10 +45,35 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 	}
 	text, truncated := snap.Text(limit)
 	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched}
+	if len(pending) > 0 {
+		page.Live = liveBytes(snap, len(pending), text)
+	}
 	if m != nil {
 		page.Found, page.Unsearched = m.found, m.skipped
 	}
 	return page
+}
+
+// liveBytes returns how many of the last bytes of a text are the last n bytes of
+// the snapshot from which it was made.
+func liveBytes(snap headtail.Snapshot, n int, text string) int {
+	before, live := snap.Head, snap.Tail
+	if len(live) > n {
+		before, live = live[:len(live)-n], live[len(live)-n:]
+	}
+	shown := validText(live)
+	if strings.HasSuffix(text, shown) {
+		return len(shown)
+	}
+	// The text leaves out some of the live part.
+	if front := validText(before); snap.Gap == 0 && strings.HasPrefix(text, front) {
+		return len(text) - len(front)
+	}
+	same := 0
+	for same < len(shown) && same < len(text) && shown[len(shown)-1-same] == text[len(text)-1-same] {
+		same++
+	}
+	return same
 }
 
 // snapshot takes a snapshot and, at the same moment, takes a matcher back: the

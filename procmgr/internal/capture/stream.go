@@ -2,6 +2,7 @@ package capture
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -48,6 +49,8 @@ type Stream struct {
 	matchers []*Matcher
 	clean    *plaintext.Writer // nil for a raw stream; guarded by mu
 	sink     sink              // clean writes to it; only the writer uses it
+	notice   *Matcher          // of Notify; only the writer uses it, and it is one of matchers
+	notify   func(line string) // called when notice has matched
 	held     int64             // the bytes that this stream has added to Options.Memory; guarded by mu
 
 	// last are the newest bytes, guarded by mu. A snapshot leaves out a rune
@@ -114,6 +117,13 @@ func (s *sink) Write(p []byte) (int, error) {
 // a process that prints nothing holds none.
 var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// Notify looks for the first match of m, and calls f with its line as the
+// writer. The stream then holds no lock that a reader needs. Notify is called at
+// most once, and before the first Add.
+func (s *Stream) Notify(m *Matcher, f func(line string)) {
+	s.notice, s.notify, s.matchers = m, f, []*Matcher{m}
+}
+
 // Add takes the next bytes of output. One goroutine at a time calls it.
 func (s *Stream) Add(p []byte) { s.add(p, false) }
 
@@ -146,6 +156,10 @@ func (s *Stream) add(p []byte, last bool) {
 	textBuffers.Put(room)
 	if grown {
 		s.opts.Grown()
+	}
+	if s.notice != nil && s.notice.done {
+		s.notify(s.notice.found.Line)
+		s.notice = nil
 	}
 }
 
@@ -184,6 +198,9 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 		for _, m := range s.matchers {
 			m.feed(p)
 			m.look(s.Visible, pending)
+		}
+		if s.notice != nil && s.notice.done {
+			s.matchers = slices.DeleteFunc(s.matchers, func(m *Matcher) bool { return m == s.notice })
 		}
 	}
 	return p, more > 0

@@ -1,0 +1,216 @@
+package procmgr
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/xerrors"
+)
+
+// An EventManager is a [Manager] that can also say what has happened. A Manager
+// need not have this method, and one that has it may still return
+// [errors.ErrUnsupported]: a client has it whatever its server is. So no type
+// assertion tells whether there are events. Call the function [Events], which
+// takes any Manager, and look at its error.
+type EventManager interface {
+	Manager
+	// Events returns what has happened to the processes that this Manager
+	// shows, the oldest first. Reading consumes nothing: two callers do not
+	// take events from each other, and a caller asks again if an answer was
+	// lost. By the time an event is told, List and Output agree with it.
+	//
+	// A chat sees the events of its own processes, and the host those of all.
+	// A bounded number is kept. A manager that keeps none returns
+	// [errors.ErrUnsupported].
+	Events(ctx context.Context, req EventsRequest) (EventPage, error)
+}
+
+// An EventsRequest says from where to read events, and how long to wait for
+// one.
+type EventsRequest struct {
+	// After is the Next of an earlier page: the events behind it are wanted.
+	// "" begins with the oldest event that is kept. A text that is no Next of
+	// this manager, such as one from before its restart, counts as "", and
+	// the page has Gap.
+	After string
+	// Latest wants no events, but the Next from which on all later events
+	// are told. The other fields are then not looked at.
+	Latest bool
+	// Wait is the longest time to wait until there is an event; 0 returns at
+	// once. A page with Gap does not wait.
+	Wait time.Duration
+	// Limit is the largest number of events in the page; 0 is 100, and a
+	// negative number is no limit.
+	Limit int
+}
+
+// An EventPage is what has happened from one place on, the oldest first.
+type EventPage struct {
+	Events []Event `json:"events"`
+	// Next is the After of the next request. It is opaque, and has at most
+	// 4 KiB. It is never "".
+	Next string `json:"next"`
+	// Gap reports that an event behind After, which this caller could have
+	// seen, is kept no more, or that After is of another manager. List then
+	// tells how things are. The page has the events that are still there, and
+	// with its Next the gap is not told again.
+	Gap bool `json:"gap,omitempty"`
+}
+
+// An Event is something that has happened to a process.
+type Event struct {
+	At   time.Time `json:"at"`
+	Kind EventKind `json:"kind"`
+	// Process is the process as it was then. Its Command is cut after 256
+	// bytes, with … at the end. Its LogPath is "" if the file has gone since.
+	Process Process `json:"process"`
+	// Line is the line that StartRequest.Notify matched, as valid UTF-8
+	// without its end: of one of over 500 bytes the part around the match,
+	// with … for what is left out. If the line had not ended, it is what was
+	// there of it. For another Kind it is "".
+	Line string `json:"line,omitempty"`
+}
+
+// An EventKind says what has happened to a process.
+type EventKind string
+
+// A process starts first, and exits last. A process that is revived exits again.
+const (
+	// EventStarted: the command has begun.
+	EventStarted EventKind = "started"
+	// EventDetached: the leader has exited, and other members live on.
+	EventDetached EventKind = "detached"
+	// EventExited: nothing is left of the process.
+	EventExited EventKind = "exited"
+	// EventRevived: the process had exited, and a search has found members of
+	// it that live. It is detached again.
+	EventRevived EventKind = "revived"
+	// EventMatched: a line has matched StartRequest.Notify. It comes at most
+	// once for a process.
+	EventMatched EventKind = "matched"
+)
+
+// Events returns what has happened to the processes that m shows. If m cannot
+// tell, the error is [errors.ErrUnsupported].
+//
+// If a Manager wraps another one and shows all of its processes, it should have
+// the method
+//
+//	Unwrap() Manager
+//
+// Events calls it to find the [EventManager] inside. A Manager that shows only
+// some of them must not have it.
+func Events(ctx context.Context, m Manager, req EventsRequest) (EventPage, error) {
+	for m != nil {
+		switch wrapper := m.(type) {
+		case EventManager:
+			return wrapper.Events(ctx, req)
+		case interface{ Unwrap() Manager }:
+			m = wrapper.Unwrap()
+		default:
+			return EventPage{}, errNoEvents
+		}
+	}
+	return EventPage{}, errNoEvents
+}
+
+var errNoEvents = xerrors.Errorf("procmgr: the manager does not tell of events: %w", errors.ErrUnsupported)
+
+var (
+	_ EventManager = (*Local)(nil)
+	_ EventManager = (*chat)(nil)
+)
+
+// Events implements [EventManager]. It has the events of every chat, and of the
+// processes that the host itself has started.
+//
+// The last 1,024 events of each chat are kept, and 16,384 of all chats
+// together. Beyond that, the chat with the most events loses its oldest one. So
+// no chat can push out the events of another chat. Events outlive the record
+// and the tombstone of their process.
+//
+// After Close there are no more events. Those that are kept can be read, and a
+// call that would have to wait for one is [ErrClosed].
+func (l *Local) Events(ctx context.Context, req EventsRequest) (EventPage, error) {
+	page, err := l.tell(ctx, viewer{host: true}, req)
+	return page, wrap("events", "", err)
+}
+
+func (c *chat) Events(ctx context.Context, req EventsRequest) (EventPage, error) {
+	if c.err != nil {
+		return EventPage{}, wrap("events", "", c.err)
+	}
+	page, err := c.local.tell(ctx, viewer{chat: c.id}, req)
+	return page, wrap("events", "", err)
+}
+
+// tell is Events for one viewer.
+func (l *Local) tell(ctx context.Context, v viewer, req EventsRequest) (EventPage, error) {
+	if err := ctx.Err(); err != nil {
+		return EventPage{}, err
+	}
+	page, bell, err := l.look(v, req)
+	if bell == nil {
+		return page, err
+	}
+	began := time.Now()
+	over := time.NewTimer(req.Wait)
+	defer over.Stop()
+	defer func() { l.opts.Metrics.waited(time.Since(began)) }()
+	for {
+		select {
+		case <-bell.rings:
+		case <-over.C:
+			l.leave(v, bell)
+			return page, nil
+		case <-ctx.Done():
+			l.leave(v, bell)
+			return EventPage{}, ctx.Err()
+		}
+		if page, bell, err = l.look(v, req); bell == nil {
+			return page, err
+		}
+	}
+}
+
+// look returns a page for a viewer. If the viewer has to wait for an event,
+// look also returns the bell that rings at the next one.
+func (l *Local) look(v viewer, req EventsRequest) (page EventPage, b *bell, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	page = l.events.page(v, req)
+	for i := range page.Events {
+		p := &page.Events[i].Process
+		if !l.opts.KeepLogs && l.chats.get(p.ChatID, p.ID) == nil {
+			p.LogPath = "" // the log went with the record
+		}
+	}
+	switch {
+	case len(page.Events) > 0, page.Gap, req.Latest, req.Wait <= 0:
+		return page, nil, nil
+	case l.events.closed:
+		return page, nil, ErrClosed
+	}
+	return page, l.events.listen(v), nil
+}
+
+func (l *Local) leave(v viewer, b *bell) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events.leave(v, b)
+}
+
+// happened notes an event. The caller holds the Local's mu since the state of
+// the process changed, so that no List contradicts the event.
+func (l *Local) happened(kind EventKind, at time.Time, p Process, line string) {
+	p.Command = cutShort(p.Command)
+	l.events.add(p.ChatID, Event{At: at, Kind: kind, Process: p, Line: line})
+}
+
+// matched notes that a line has matched StartRequest.Notify.
+func (l *Local) matched(r *record, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.happened(EventMatched, time.Now(), r.snapshot(), line)
+}
