@@ -33,7 +33,10 @@ var (
 	ErrUnknown = errors.New("unknown whether the command ran")
 )
 
-var sentinels = []error{ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrUnknown}
+var sentinels = []error{
+	ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrUnknown,
+	errors.ErrUnsupported, // of what a Manager need not be able to do
+}
 
 // wrap names the call that failed, and its process.
 func wrap(verb, id string, err error) error {

@@ -29,7 +29,7 @@ const executeDescription = `Run a shell command (` + shellMark + `) and return i
 	`Set run_in_background for servers, watchers and long jobs, and wait for them with the wait_for of {process_output}, not with sleep.`
 
 const outputDescription = `Read what a process has printed and whether it has ended. ` +
-	`Waits until it ends, until wait_for matches, or until wait_timeout is over; the process runs on. ` +
+	`Waits until it ends, until wait_for matches, until it listens on wait_for_port, or until wait_timeout is over; the process runs on. ` +
 	`Reading consumes nothing: pass the last result's next_offset as since to get only what is new. ` +
 	`state is running, exited, or detached (the shell has ended, processes that it started live on); exit_code is there once it is known.`
 
@@ -58,6 +58,7 @@ type outputArgs struct {
 	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait, such as \"30s\"; default {default}{max}. \"0s\" returns at once with what there is." alias:"timeout,wait,timeout_ms,timeout_seconds"`
 	Since       offset    `json:"since,omitempty" description:"Only read output from this byte offset on: next_offset of an earlier result. Default 0, the beginning." alias:"offset,from,start,next_offset"`
 	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line of the output read matches this regular expression (RE2), such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
+	WaitForPort port      `json:"wait_for_port,omitempty" description:"Return as soon as the process listens on this TCP port, such as 3000, even if it prints nothing." alias:"port,until_listening,wait_port,listen"`
 }
 
 type listArgs struct {

@@ -88,7 +88,7 @@ func (r *run) start(ctx context.Context) Result {
 	}
 	switch {
 	case err == nil:
-		return r.started(out, "")
+		return r.started(ctx, out, "")
 	case mayHaveBegun(out, err):
 		return r.broken(ctx, out, err)
 	}
@@ -108,7 +108,7 @@ func unfinished(out procmgr.Output, err error) bool {
 
 // started reports on a process that has been started. trouble says why the
 // manager could not answer in full, or is "".
-func (r *run) started(out procmgr.Output, trouble string) Result {
+func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) Result {
 	p := out.Process
 	rep := r.set.describe(out)
 	rep.place(&r.set.places, r.m, out)
@@ -143,6 +143,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 			r.set.names.output, p.ID, out.Next, spell(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal, p.ID)
 	}
 	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
+	r.set.tellHolder(ctx, &rep, r.m, out)
 	return rep.result(&out)
 }
 
@@ -151,7 +152,7 @@ func (r *run) started(out procmgr.Output, trouble string) Result {
 func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result {
 	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
 	if ferr == nil {
-		return r.started(found, "the command was started, but waiting for it failed: "+words(err))
+		return r.started(ctx, found, "the command was started, but waiting for it failed: "+words(err))
 	}
 	if !errors.Is(err, procmgr.ErrUnknown) && !errors.Is(ferr, procmgr.ErrNotFound) {
 		rep := r.set.describe(out)

@@ -24,7 +24,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	if !ok {
 		return res
 	}
-	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), Limit: s.opts.Limit}
+	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort), Limit: s.opts.Limit}
 	out, err := m.Output(ctx, id, req)
 	if err == nil && out.Process.ID == "" {
 		out.Process.ID = id
@@ -39,6 +39,8 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 		return refuse("%s: %s", s.names.output, words(err))
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("read", err)
+	case errors.Is(err, errors.ErrUnsupported) && req.UntilListening != 0:
+		return refuse("%s: wait_for_port does not work here: %s. Use wait_for with a line that the process prints when it is ready", s.names.output, words(err))
 	case ctx.Err() != nil:
 		if out, err := s.snapshotFrom(ctx, m, id, req.From); err == nil {
 			return s.leftAlone(ctx, out, req.From)
@@ -67,8 +69,11 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	default:
 		rep.add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
 	}
-	rep.searched(out, req.From, req.Until, wait)
+	if heard := rep.heard(out, req.UntilListening, wait); !heard || out.Matched {
+		rep.searched(out, req.From, req.Until, wait)
+	}
 	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
+	s.tellHolder(ctx, &rep, m, out)
 	return rep.result(&out)
 }
 

@@ -188,14 +188,14 @@ func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) Result 
 func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result {
 	r.overdrawn = true
 	if err == nil {
-		return r.started(out, "")
+		return r.started(ctx, out, "")
 	}
 	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
 	switch {
 	case ferr == nil:
-		return r.started(found, "")
+		return r.started(ctx, found, "")
 	case out.Process.State != "":
-		return r.started(out, "") // as it was when the deadline passed
+		return r.started(ctx, out, "") // as it was when the deadline passed
 	case !mayHaveBegun(out, err):
 		return r.set.canceled(ctx, "nothing was started", nil, "")
 	}
