@@ -1,19 +1,13 @@
 package toolset
 
-import (
-	"time"
-
-	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-)
+import "github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 
 // advise adds the notes on a command to its report. In a, the caller says which
 // command it is, what it printed and how it was called.
 func (s *Set) advise(rep *report, a advice.Result) {
 	p := a.Output.Process
 	a.Alive, a.Failed = alive(p), failed(p)
-	if ms := wallDuration(p); ms != nil {
-		a.Ran = time.Duration(*ms) * time.Millisecond
-	}
+	a.Ran = wallDuration(p)
 	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output, Signal: s.names.signal}
 	if !s.opts.NoReadFileTool {
 		a.Tools.ReadFile = s.opts.ReadFileTool

@@ -63,6 +63,7 @@ func TestAdvised(t *testing.T) {
 func TestLogNote(t *testing.T) {
 	t.Parallel()
 	cut := &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}
+	const more = `process_output {"process_id":"p1","since":0} reads on, and a larger max_output shows more; do not run the command again for that`
 	for _, tt := range []struct {
 		name, path, trouble string
 		truncated           *headtail.Truncation
@@ -71,14 +72,12 @@ func TestLogNote(t *testing.T) {
 	}{
 		{name: "all in the result", path: "/log"},
 		{name: "cut", path: "/log", truncated: cut, shown: true,
-			want: "All of the output is in /log; search it (grep -n -a PATTERN /log) instead of running the command again."},
+			want: "all of it is in log_path; search it with grep -n -a PATTERN FILE. " + more},
 		{name: "long lines", path: "/log", truncated: &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, TruncatedLines: 1, Strategy: "head_tail"}, shown: true,
-			want: `All of the output is in /log; search it (grep -n -a -b -o 'PATTERN.\{0,200\}' /log) instead of running the command again.`},
-		{name: "quoted", path: "/my logs/it's", truncated: cut, shown: true,
-			want: `All of the output is in /my logs/it's; search it (grep -n -a PATTERN "/my logs/it's") instead of running the command again.`},
+			want: `all of it is in log_path; search it with grep -n -a -b -o 'PATTERN.\{0,200\}' FILE. ` + more},
 		{name: "full disk", path: "/log", trouble: "no space left on device", truncated: cut, shown: true,
-			want: "The file log_path has only the beginning of the output: no space left on device."},
-		{name: "no log", truncated: cut},
+			want: "only the beginning of it is in log_path (no space left on device); search that with grep -n -a PATTERN FILE. " + more},
+		{name: "no log", truncated: cut, want: "the middle is not kept; the host's LogDir would keep it. " + more},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,7 +103,7 @@ func TestAdviceIsShort(t *testing.T) {
 	_, got := call(t, m, fixed(), "execute", arguments(t, "command", "sleep 60; deploy $GH_TOKEN", "timeout", "1m"))
 	note := got["note"].(string)
 	require.Contains(t, note, "Do not run the command again")
-	require.Contains(t, note, "grep -n -a PATTERN /log")
+	require.Contains(t, note, "grep -n -a PATTERN FILE")
 	require.Contains(t, note, "GH_TOKEN")
 	require.Contains(t, note, "looks like a question")
 	require.NotContains(t, note, "without sleep")

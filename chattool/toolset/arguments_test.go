@@ -34,7 +34,7 @@ func TestBadArguments(t *testing.T) {
 		{"not UTF-8", "execute", "{\"command\":\"a\xff\"}", `not valid UTF-8`},
 		{"half a surrogate pair", "execute", `{"command":"rm \ud800"}`, `half of a surrogate pair`},
 		{"too large", "execute", `{"command":"` + strings.Repeat("a", 4<<20) + `"}`, `at most 4194304 are taken`},
-		{"misspelled", "execute", `{"cmd":"ls"}`, `there is no argument "cmd", it is called "command"; this tool takes command, timeout, workdir, run_in_background`},
+		{"misspelled", "execute", `{"cmd":"ls"}`, `there is no argument "cmd", it is called "command"; this tool takes command, timeout, workdir, max_output, run_in_background`},
 		{"other case", "execute", `{"Command":"ls"}`, `there is no argument "Command", it is called "command"`},
 		{"camel case", "execute", `{"command":"ls","runInBackground":true}`, `it is called "run_in_background"`},
 		{"cwd", "execute", `{"command":"ls","cwd":"/"}`, `it is called "workdir"`},

@@ -50,6 +50,7 @@ type executeArgs struct {
 	Command         text     `json:"command" description:"The command, as the shell takes it. May be a script of several lines." alias:"cmd,script,code,shell,bash,input"`
 	Timeout         duration `json:"timeout,omitempty" description:"How long to wait for the command, such as \"30s\" or \"5m\"; default {default}{max}. For the foreground only." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
 	WorkDir         text     `json:"workdir,omitempty" description:"The directory to run in; default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
+	MaxOutput       tokens   `json:"max_output,omitempty" description:"The most tokens to return, such as \"4k\"; default {tokens}. What is cut can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
 	RunInBackground flag     `json:"run_in_background,omitempty" description:"Start the command and return at once with its background_process_id. No trailing & is needed." alias:"background,is_background,detach,async"`
 }
 
@@ -57,6 +58,7 @@ type outputArgs struct {
 	ProcessID   processID `json:"process_id" description:"The background_process_id that {execute} returned, or one from {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
 	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait, such as \"30s\"; default {default}{max}. \"0s\" returns at once with what there is." alias:"timeout,wait,timeout_ms,timeout_seconds"`
 	Since       offset    `json:"since,omitempty" description:"Only read output from this byte offset on: next_offset of an earlier result. Default 0, the beginning." alias:"offset,from,start,next_offset"`
+	MaxOutput   tokens    `json:"max_output,omitempty" description:"The most tokens to return, such as \"4k\"; default {tokens}." alias:"max_tokens,limit,max_output_tokens,head_limit"`
 	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line of the output read matches this regular expression (RE2), such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
 	WaitForPort port      `json:"wait_for_port,omitempty" description:"Return as soon as the process listens on this TCP port, such as 3000, even if it prints nothing." alias:"port,until_listening,wait_port,listen"`
 }
@@ -85,6 +87,7 @@ func (s *Set) fill(description string) string {
 		"{process_output}", s.names.output,
 		"{process_list}", s.names.list,
 		"{process_signal}", s.names.signal,
+		"{tokens}", s.defaultTokens(),
 		"{default}", spell(s.opts.DefaultTimeout),
 		"{max}", s.longest(),
 	).Replace(description)
@@ -101,9 +104,10 @@ func (s *Set) schema(arguments any) json.RawMessage {
 			field, _ := t.FieldByName(name)
 			return s.fill(field.Tag.Get("description"))
 		},
-		// A duration is a string to the model, because a number has no unit.
+		// A duration is a string to the model, because a number has no unit,
+		// and so is a number of tokens, because it may have one.
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			if t == reflect.TypeFor[duration]() {
+			if t == reflect.TypeFor[duration]() || t == reflect.TypeFor[tokens]() {
 				return &jsonschema.Schema{Type: "string"}
 			}
 			return nil

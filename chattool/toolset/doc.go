@@ -22,8 +22,10 @@
 //
 // # Results
 //
-// [Result].Content is always one JSON object on one line. The characters <, >
-// and & are not escaped. For execute and process_output the object has
+// [Result].Report has the facts of a result, for a program. Content has them for
+// the model, in Options.Format. [FormatJSON] is one JSON object on one line. The
+// characters <, > and & are not escaped. For execute and process_output the
+// object has
 //
 //	success                whether the command has not failed; see below
 //	output                 the text that was read, always there
@@ -31,7 +33,7 @@
 //	signal                 such as "SIGKILL", if a signal ended the shell
 //	state                  running, detached or exited
 //	workdir                where it runs, if the chat was not told so last
-//	wall_duration_ms       from the start to the end, or until now
+//	duration               from the start to the end, or until now, as in 12.3s
 //	error                  what went wrong, in words
 //	truncated              what output leaves out, absent if that is nothing
 //	note                   what to know and what to do next; see below
@@ -47,11 +49,31 @@
 //
 // execute leaves next_offset out once nothing of the process lives. Its log_path
 // is there only if the process lives or output is truncated. process_signal
-// returns the same object without output. In the JSON, output takes at most
-// Options.Limit.Bytes. The last bytes of output are the last bytes that the
+// returns the same object without output.
+//
+// [FormatText] says the same in about two thirds of the tokens. Its first line
+// has the facts. Lines with an error, a workdir, a log and the notes follow. The
+// line --- ends this header, and all behind it is the output, untouched:
+//
+//	exit code 1 · 12.3s · 131,075 bytes printed, 24,576 shown
+//	note: all of it is in /var/lib/agent/19-5aymafeemy.log; search it with grep -n -a PATTERN FILE
+//	---
+//
+// A header has no line end and no control of what it quotes: they are escaped.
+// So no output can look like a header.
+//
+// The whole result, as the model reads it, takes at most the tokens that the
+// model asks for with max_output: 8,000 by default, and never more than
+// Options.Limit allows. The facts and notes count too, but the output gets half
+// of the room even if they need more than the other half. If output has to be
+// cut, it loses its middle. The last bytes of output are the last bytes that the
 // process printed.
 //
-// process_list returns {"processes":[…],"omitted":n}. Processes that live come
+// If over 30 % of an output are control characters or bytes that are no UTF-8, a
+// result has 512 bytes of it, and the note says that it is binary.
+//
+// process_list returns {"processes":[…],"omitted":n}, of each process its ID,
+// state, command, age and exit code. Processes that live come
 // first. Those that have ended follow, background processes before the others.
 // Within each kind the newest comes first. A list has 20 processes. If more than
 // 15 live, it has all of them and 5 that have ended. If there are others,

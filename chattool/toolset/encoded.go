@@ -55,6 +55,39 @@ func runeCost(r rune, size int) int {
 	return size
 }
 
+// within reports whether a text takes at most room bytes in a result.
+func (f Format) within(text string, room int) bool {
+	return len(text) <= room && (len(text) <= room/maxCost || f.cost(text) <= room)
+}
+
+// prefix returns the length of the longest beginning of a text that takes at
+// most room bytes in a result. It cuts between runes.
+func (f Format) prefix(text string, room int) int {
+	if f != FormatText {
+		n, _ := prefix(text, room)
+		return n
+	}
+	n := min(max(room, 0), len(text))
+	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}
+
+// suffix returns the offset of the longest end of a text that takes at most
+// room bytes in a result. It cuts between runes.
+func (f Format) suffix(text string, room int) int {
+	if f != FormatText {
+		at, _ := suffix(text, room)
+		return at
+	}
+	at := len(text) - min(max(room, 0), len(text))
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return at
+}
+
 // prefix returns the length of the longest beginning of a text that takes at
 // most room bytes in a result, and how many it takes. It cuts between runes.
 func prefix(text string, room int) (n, cost int) {

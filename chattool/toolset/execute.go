@@ -12,7 +12,7 @@ import (
 )
 
 // execute runs a command.
-func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
+func (s *Set) execute(ctx context.Context, c Call, started *string) report {
 	args := executeArgs{Timeout: duration(s.opts.DefaultTimeout)}
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.execute, words(err))
@@ -23,6 +23,7 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 	if ctx.Err() != nil {
 		return s.canceled(ctx, "nothing was started", nil, "")
 	}
+	budget, cut := s.allow(args.MaxOutput)
 	m, res, ok := s.manager(ctx)
 	if !ok {
 		return res
@@ -56,7 +57,10 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) Result {
 		run.req.ID = procmgr.NewID()
 	}
 	*started = run.req.ID
-	return run.start(ctx)
+	rep := run.start(ctx)
+	rep.budget = budget
+	rep.add(cut)
+	return rep
 }
 
 // A run is one command that execute is carrying out.
@@ -72,7 +76,7 @@ type run struct {
 }
 
 // start starts the command and reports the outcome.
-func (r *run) start(ctx context.Context) Result {
+func (r *run) start(ctx context.Context) report {
 	out, err := r.m.Start(ctx, r.req)
 	if err == nil && out.Process.ID == "" {
 		// The manager did not say which process it is. It can only be
@@ -108,7 +112,7 @@ func unfinished(out procmgr.Output, err error) bool {
 
 // started reports on a process that has been started. trouble says why the
 // manager could not answer in full, or is "".
-func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) Result {
+func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) report {
 	p := out.Process
 	rep := r.set.describe(out)
 	rep.place(&r.set.places, r.m, out)
@@ -144,12 +148,12 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) R
 	}
 	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
 	r.set.tellHolder(ctx, &rep, r.m, out)
-	return rep.result(&out)
+	return rep
 }
 
 // broken reports on a Start that failed although the command may have begun. It
 // asks the manager how the process stands.
-func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result {
+func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report {
 	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
 	if ferr == nil {
 		return r.started(ctx, found, "the command was started, but waiting for it failed: "+words(err))
@@ -161,14 +165,13 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) Result 
 		if out.Process.State == "" { // only its ID is known
 			rep.Error = "the command may have been started, and its output could not be read: " + words(err)
 		}
-		rep.BackgroundProcessID = r.req.ID
+		rep.ProcessID = r.req.ID
 		rep.add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.set.names.output, r.req.ID)
-		return Result{IsError: true, Content: encode(rep), Output: &out}
+		rep.isError = true
+		return rep
 	}
-	rep := report{
-		Error:               "it is unknown whether the command ran: " + words(err),
-		BackgroundProcessID: r.req.ID,
-	}
+	rep := unsure(r.req.ID, "it is unknown whether the command ran: %s", words(err))
+	rep.isError = true
 	rep.add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.set.names.list, r.req.ID)
-	return Result{IsError: true, Content: encode(rep)}
+	return rep
 }

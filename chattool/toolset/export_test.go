@@ -1,7 +1,24 @@
 package toolset
 
-// Fold returns a text as a model reads it; cut says that it misses its middle.
-func Fold(text string, cut bool) string { return fold(text, cut) }
+import (
+	"math"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+// Fold folds a text, which a manager has cut or not.
+func Fold(text string, isCut bool) string {
+	c := cut{end: text}
+	if isCut {
+		c = split(text, &anyCut)
+	}
+	return anySet.fold(c).String()
+}
+
+var (
+	anySet Set
+	anyCut = headtail.Truncation{OmittedBytes: math.MaxInt64}
+)
 
 // Encode returns the JSON of a result with an output.
-func Encode(output string) string { return encode(report{Output: &output}) }
+func Encode(output string) string { return FormatJSON.render(Report{Output: &output}) }

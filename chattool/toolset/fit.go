@@ -1,42 +1,56 @@
 package toolset
 
 import (
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/procmgr"
 )
 
-// limit returns how many bytes the output may take in a result.
-func (s *Set) limit() int {
-	switch n := s.opts.Limit.Bytes; {
-	case n == 0:
-		return headtail.DefaultTextLimit
-	case n > 0:
-		return n
-	}
-	return math.MaxInt
+// A cut is a text that misses its middle: the beginning, the marker of the gap
+// and the end. A text without a gap is all end.
+type cut struct {
+	begin, gap, end string
+	// begun and ended are how many bytes of the stream begin and end stand
+	// for, those included that are missing within their lines.
+	begun, ended int64
+	// told says what is missing. It is nil if that is nothing.
+	told *headtail.Truncation
 }
 
-// shown returns the text of an output for a result, and says what that text
-// leaves out. from is the offset that the model asked for.
-func (s *Set) shown(out procmgr.Output, from int64) (string, *headtail.Truncation) {
-	brief := func(text string, cut bool) string {
-		if s.opts.KeepRepeats {
-			return text
-		}
-		return fold(text, cut)
+func (c cut) String() string { return c.begin + c.gap + c.end }
+
+// fold folds the repeated lines of a text. The lines that the cut went through
+// are not counted, because nobody knows their full text.
+func (s *Set) fold(c cut) cut {
+	if s.opts.KeepRepeats {
+		return c
 	}
-	text, t := brief(out.Text, out.Truncated != nil), out.Truncated
-	if limit := s.limit(); len(text) > limit/maxCost && encodedLen(text) > limit {
-		// The text is cut before it is folded: folded text has other bytes than the stream.
-		text, t = fit(out.Text, t, out.Next-from, limit)
-		text = brief(text, true)
+	first := 0 // where the first whole line of the end begins
+	if c.gap != "" {
+		first = strings.IndexByte(c.end, '\n') + 1
 	}
-	return text, t
+	c.begin, c.end = foldLines(c.begin), c.end[:first]+foldLines(c.end[first:])
+	return c
+}
+
+// split takes a manager's text apart at its gap. t says what the text leaves
+// out.
+func split(text string, t *headtail.Truncation) cut {
+	c := cut{end: text, told: t}
+	if t == nil {
+		return c
+	}
+	a := account{lines: t.TruncatedLines > 0}
+	at := a.gap(text, t.OmittedBytes)
+	if at == nil {
+		return c
+	}
+	c.begin, c.gap, c.end = text[:at[0]], text[at[0]:at[1]], text[at[1]:]
+	a.escaped = a.escapes(c.begin+c.end, t.RetainedBytes)
+	c.begun, c.ended = a.covers(c.begin), a.covers(c.end)
+	return c
 }
 
 // The markers that package headtail writes.
@@ -47,7 +61,7 @@ var (
 
 const minAround = 16
 
-// fit shortens a text so that it takes at most limit bytes in JSON, and says
+// fit shortens a text so that it takes at most limit bytes in a result, and says
 // what it leaves out. The manager's limit counts the bytes of the plain text,
 // but 32 KiB of a binary become 190 KB of JSON.
 //
@@ -56,8 +70,8 @@ const minAround = 16
 // place where output is missing already, and gives the marker there the new
 // number. t says what the text leaves out so far. If t is nil, that is nothing,
 // and stream is the number of bytes of the stream in the text.
-func fit(text string, t *headtail.Truncation, stream int64, limit int) (string, *headtail.Truncation) {
-	a := account{lines: t != nil && t.TruncatedLines > 0}
+func (f Format) fit(text string, t *headtail.Truncation, stream int64, limit int) cut {
+	a := account{format: f, lines: t != nil && t.TruncatedLines > 0}
 	front, back, gap := text, text, ""
 	if t != nil {
 		if at := a.gap(text, t.OmittedBytes); at != nil {
@@ -75,37 +89,32 @@ func fit(text string, t *headtail.Truncation, stream int64, limit int) (string, 
 		original, _, _ = a.of(text)
 	}
 
-	room := limit - gapCost(original)
+	room := limit - f.cost(gapMarker+strconv.FormatInt(original, 10)+gapMarkerEnd)
 	if tailOnly := gap == "" && omitted > missing; tailOnly || room < minAround {
-		at, _ := suffix(back, limit)
-		return back[at:], a.truncation(original, back[at:])
+		at := f.suffix(back, limit)
+		return cut{end: back[at:], ended: a.covers(back[at:]), told: a.truncation(original, back[at:])}
 	}
 	half := room / 2
 	if gap != "" {
-		half = max(half, room-encodedLen(back))
+		half = max(half, room-f.cost(back))
 	}
-	n, _ := prefix(front, half)
-	begin := a.beginning(front, n, half/4)
-	room -= encodedLen(begin)
-	at, _ := suffix(back, room)
-	end := a.end(back, at, room/4)
+	begin := a.beginning(front, f.prefix(front, half), half/4)
+	room -= f.cost(begin)
+	end := a.end(back, f.suffix(back, room), room/4)
 
-	told := a.truncation(original, begin, end)
+	c := cut{begin: begin, end: end, begun: a.covers(begin), ended: a.covers(end), told: a.truncation(original, begin, end)}
 	_, missing, _ = a.of(begin)
 	_, more, _ := a.of(end)
-	return begin + gapMarker + strconv.FormatInt(max(told.OmittedBytes-missing-more, 0), 10) + gapMarkerEnd + end, told
+	c.gap = gapMarker + strconv.FormatInt(max(c.told.OmittedBytes-missing-more, 0), 10) + gapMarkerEnd
+	return c
 }
 
 // gapMarkerEnd ends the marker that gapMarker begins.
 const gapMarkerEnd = " bytes] ...\n\n"
 
-// gapCost returns the most bytes that the marker of a gap takes in JSON.
-func gapCost(original int64) int {
-	return encodedLen(gapMarker + strconv.FormatInt(original, 10) + gapMarkerEnd)
-}
-
 // An account counts how many bytes of the stream a text stands for.
 type account struct {
+	format  Format
 	lines   bool // the manager wrote the markers within lines, not the program
 	escaped bool // U+FFFD stands for one byte, not for its own three
 }
@@ -124,6 +133,20 @@ func (a account) of(part string) (held, missing int64, lines int) {
 		lines++
 	}
 	return held, missing, lines
+}
+
+// covers returns how many bytes of the stream a part stands for, those included
+// that are missing within its lines.
+func (a account) covers(part string) int64 {
+	held, missing, _ := a.of(part)
+	return held + missing
+}
+
+// escapes reports whether U+FFFD stands for single bytes in a text of so many
+// bytes of the stream.
+func (a account) escapes(text string, stream int64) bool {
+	held, _, _ := a.of(text)
+	return held > stream
 }
 
 // markers finds the markers within lines.
@@ -158,7 +181,7 @@ func (a account) gap(text string, omitted int64) (found []int) {
 // nor at the end of one, since the marker of the gap follows.
 func (a account) beginning(text string, n, slack int) string {
 	if n < len(text) && text[n] != '\n' {
-		if i := strings.LastIndexByte(text[:n], '\n') + 1; i > 0 && encodedLen(text[i:n]) <= slack {
+		if i := strings.LastIndexByte(text[:n], '\n') + 1; i > 0 && a.format.cost(text[i:n]) <= slack {
 			n = i
 		}
 	}
@@ -174,7 +197,7 @@ func (a account) beginning(text string, n, slack int) string {
 // from an offset on. It is never empty.
 func (a account) end(text string, from, slack int) string {
 	if from > 0 && text[from-1] != '\n' {
-		if i := from + strings.IndexByte(text[from:], '\n') + 1; i > from && i < len(text) && encodedLen(text[from:i]) <= slack {
+		if i := from + strings.IndexByte(text[from:], '\n') + 1; i > from && i < len(text) && a.format.cost(text[from:i]) <= slack {
 			from = i
 		}
 	}

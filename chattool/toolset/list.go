@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -26,28 +24,8 @@ const (
 	minListedCommand = 24
 )
 
-// A listing is what a model reads about all of its processes.
-type listing struct {
-	Processes  []listed `json:"processes"`             // never null
-	Omitted    int      `json:"omitted"`               // how many more follow these
-	NextOffset int      `json:"next_offset,omitempty"` // the offset that lists them
-	Note       string   `json:"note,omitempty"`
-}
-
-type listed struct {
-	ProcessID      string        `json:"process_id"`
-	Command        string        `json:"command"`
-	WorkDir        string        `json:"workdir,omitempty"`
-	State          procmgr.State `json:"state"`
-	ExitCode       *int          `json:"exit_code,omitempty"`
-	Signal         string        `json:"signal,omitempty"`
-	Background     bool          `json:"background,omitempty"`
-	StartedAt      string        `json:"started_at,omitempty"`
-	WallDurationMS *int64        `json:"wall_duration_ms,omitempty"`
-}
-
 // list lists the processes: first all that live, then those that have ended.
-func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
+func (s *Set) list(ctx context.Context, c Call, _ *string) report {
 	var args listArgs
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.list, words(err))
@@ -67,7 +45,7 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
-	return Result{Content: s.page(processes, int64(args.Offset))}
+	return s.page(processes, int64(args.Offset))
 }
 
 // page lists processes from an offset on, those that matter most to a model
@@ -75,7 +53,7 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) Result {
 // the others. Within each kind the newest comes first. All living processes are
 // there, because the model learns of them nowhere else. A foreground command
 // was reported in its own result.
-func (s *Set) page(processes []procmgr.Process, offset int64) string {
+func (s *Set) page(processes []procmgr.Process, offset int64) report {
 	// Processes that started in the same instant keep the manager's order,
 	// which is oldest first.
 	processes = slices.Clone(processes)
@@ -90,43 +68,27 @@ func (s *Set) page(processes []procmgr.Process, offset int64) string {
 		living++
 	}
 	shown := min(max(maxListed, living+minEnded), len(rest))
-	l := listing{Omitted: len(rest) - shown}
-	if l.Omitted > 0 {
-		l.NextOffset = at + shown
+	r := report{Report: Report{Success: true, Omitted: len(rest) - shown}}
+	if r.Omitted > 0 {
+		next := int64(at + shown)
+		r.NextOffset = &next
 	}
 	if at > 0 && len(rest) == 0 {
-		l.Note = fmt.Sprintf("There are only %d processes.", len(processes))
+		r.add("There are only %d processes.", len(processes))
 	}
+	limit := min(s.limit(), defaultTokens*tokenBytes)
 	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
-		l.Processes = make([]listed, 0, shown)
-		for _, p := range rest[:shown] {
-			l.Processes = append(l.Processes, entryOf(p, most))
+		r.Processes = slices.Clone(rest[:shown])
+		if r.Processes == nil {
+			r.Processes = []procmgr.Process{}
 		}
-		if text := encode(l); len(text) <= s.limit() || most == minListedCommand {
-			return text
+		for i, p := range r.Processes {
+			r.Processes[i].Command = clip(p.Command, most)
+		}
+		if most == minListedCommand || len(s.opts.Format.render(r.Report)) <= limit {
+			return r
 		}
 	}
-}
-
-// entryOf returns the list entry of a process, with at most most bytes of its
-// command. If that is less than maxListedCommand, it has no directory.
-func entryOf(p procmgr.Process, most int) listed {
-	entry := listed{
-		ProcessID:      p.ID,
-		Command:        clip(p.Command, most),
-		State:          p.State,
-		ExitCode:       p.ExitCode,
-		Signal:         p.Signal,
-		Background:     p.Background,
-		WallDurationMS: wallDuration(p),
-	}
-	if most == maxListedCommand {
-		entry.WorkDir = p.WorkDir
-	}
-	if !p.StartedAt.IsZero() {
-		entry.StartedAt = p.StartedAt.Format(time.RFC3339)
-	}
-	return entry
 }
 
 // rank orders processes by how much they matter to a model.

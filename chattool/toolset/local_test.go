@@ -260,11 +260,9 @@ func TestLocalAdvice(t *testing.T) {
 	// note gives to a shell.
 	got = l.call(t.Context(), "execute", "command", "seq 100000")
 	require.NotContains(t, got["output"], "\n50000\n")
-	_, search, ok := strings.Cut(got["note"].(string), "search it (grep -n -a PATTERN ")
-	require.True(t, ok, got["note"])
-	path, _, ok := strings.Cut(search, ") instead of running the command again.")
-	require.True(t, ok)
+	require.Contains(t, got["note"], "search it with grep -n -a PATTERN FILE")
+	path := got["log_path"].(string)
 	require.Contains(t, path, "all logs")
-	got = l.call(t.Context(), "execute", "command", "grep -n '^50000$' "+path)
+	got = l.call(t.Context(), "execute", "command", "grep -n '^50000$' '"+path+"'")
 	require.Equal(t, "50000:50000\n", got["output"])
 }

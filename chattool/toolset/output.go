@@ -10,7 +10,7 @@ import (
 )
 
 // output reads the output of a process.
-func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
+func (s *Set) output(ctx context.Context, c Call, _ *string) report {
 	args := outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
@@ -18,6 +18,15 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	if err := checkWaitFor(string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
 	}
+	budget, cut := s.allow(args.MaxOutput)
+	rep := s.readOutput(ctx, args)
+	rep.budget = budget
+	rep.add(cut)
+	return rep
+}
+
+// readOutput does the work of output, for arguments that can be used.
+func (s *Set) readOutput(ctx context.Context, args outputArgs) report {
 	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	m, res, ok := s.manager(ctx)
@@ -49,9 +58,10 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	default:
 		snapshot, serr := s.snapshotFrom(ctx, m, id, req.From)
 		if serr != nil {
-			rep := report{Error: "reading failed: " + words(err), BackgroundProcessID: id}
+			rep := unsure(id, "reading failed: %s", words(err))
+			rep.isError = true
 			rep.add("The process may live. Try again, and tell the user if that fails too.")
-			return Result{IsError: true, Content: encode(rep)}
+			return rep
 		}
 		rep := s.read(m, snapshot, req.From, "")
 		if alive(snapshot.Process) {
@@ -59,7 +69,7 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 			rep.Error = "waiting failed: " + words(err)
 			rep.add("This is the output so far. Read again to wait on.")
 		}
-		return rep.result(&snapshot)
+		return rep
 	}
 	rep := s.read(m, out, req.From, clamped)
 	switch since := int64(args.Since); {
@@ -74,12 +84,12 @@ func (s *Set) output(ctx context.Context, c Call, _ *string) Result {
 	}
 	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
 	s.tellHolder(ctx, &rep, m, out)
-	return rep.result(&out)
+	return rep
 }
 
 // leftAlone returns the result of a wait that ended because the call's context
 // did.
-func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) Result {
+func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) report {
 	id := out.Process.ID
 	rep := s.describeFrom(out, from)
 	rep.Success = false
@@ -88,7 +98,7 @@ func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) Res
 	if alive(out.Process) && !stopped(ctx) {
 		rep.add(`Use %s {"process_id":%q,"since":%d} to wait on.`, s.names.output, id, out.Next)
 	}
-	return rep.result(&out)
+	return rep
 }
 
 // read reports on a process that the model named by its ID, from an offset on.
@@ -105,7 +115,7 @@ func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 
 // notFound returns the result for an ID that the manager does not know. If err
 // is also ErrUnknown, the process was there.
-func (s *Set) notFound(id string, err error) Result {
+func (s *Set) notFound(id string, err error) report {
 	if errors.Is(err, procmgr.ErrUnknown) {
 		return refuse("process %s cannot be seen: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
 	}

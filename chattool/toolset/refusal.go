@@ -16,7 +16,7 @@ func mayHaveBegun(out procmgr.Output, err error) bool {
 }
 
 // refusal returns a result that says why nothing was started, and what to do.
-func (r *run) refusal(err error) Result {
+func (r *run) refusal(err error) report {
 	why := words(err)
 	switch {
 	case errors.Is(err, procmgr.ErrConflict):
@@ -37,7 +37,7 @@ func (r *run) refusal(err error) Result {
 
 // denied returns the result of a call that was not allowed. did is the verb for
 // the work that was not done.
-func denied(did string, err error) Result {
+func denied(did string, err error) report {
 	return refuse("nothing was %s: %s This was not allowed, and a second try will not be either: do not retry it, nor look for a way around it; tell the user if the task needs it",
 		did, sentence(words(err)))
 }

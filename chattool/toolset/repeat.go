@@ -26,32 +26,10 @@ const (
 	lineMarker = " ... [omitted "
 )
 
-// fold replaces each run of identical lines in a text by one line and a count
-// of the others. cut says that the text misses its middle. The lines that the
-// cut went through are not counted, because nobody knows their full text. A
-// last line without a line end stays as it is.
-func fold(text string, cut bool) string {
-	if !cut {
-		return foldLines(text)
-	}
-	before, after, ok := strings.Cut(text, gapMarker)
-	if !ok {
-		return foldLines(text)
-	}
-	// The three lines of the marker, and the rest of the line behind it.
-	rest := after
-	for range 3 {
-		_, rest, _ = strings.Cut(rest, "\n")
-	}
-	begin, end := foldLines(before), foldLines(rest)
-	if len(begin) == len(before) && len(end) == len(rest) {
-		return text
-	}
-	return begin + text[len(before):len(text)-len(rest)] + end
-}
-
-// foldLines does the work of fold for a text without a gap. A folded text is
-// always shorter, so an equal length means that nothing was folded.
+// foldLines replaces each run of identical lines in a text without a gap by one
+// line and a count of the others. A last line without a line end stays as it is.
+// A folded text is always shorter, so an equal length means that nothing was
+// folded.
 func foldLines(text string) string {
 	var b strings.Builder
 	done := 0 // b has all the text before this offset

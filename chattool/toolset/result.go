@@ -2,123 +2,12 @@ package toolset
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
-	"mvdan.cc/sh/v3/syntax"
 )
-
-// A report is the text about a process that a model reads, or the reason why
-// there is no process.
-type report struct {
-	Success             bool                 `json:"success"`
-	Output              *string              `json:"output,omitempty"`
-	ExitCode            *int                 `json:"exit_code,omitempty"`
-	Signal              string               `json:"signal,omitempty"`
-	State               procmgr.State        `json:"state,omitempty"`
-	WorkDir             string               `json:"workdir,omitempty"`
-	WallDurationMS      *int64               `json:"wall_duration_ms,omitempty"`
-	Error               string               `json:"error,omitempty"`
-	Truncated           *headtail.Truncation `json:"truncated,omitempty"`
-	Note                string               `json:"note,omitempty"`
-	BackgroundProcessID string               `json:"background_process_id,omitempty"`
-	NextOffset          *int64               `json:"next_offset,omitempty"`
-	LogPath             string               `json:"log_path,omitempty"`
-}
-
-// describe reports the state of a process and its output.
-func (s *Set) describe(out procmgr.Output) report { return s.describeFrom(out, 0) }
-
-// describeFrom does the same as describe, for an output from an offset on.
-func (s *Set) describeFrom(out procmgr.Output, from int64) report {
-	p := out.Process
-	text, truncated := s.shown(out, from)
-	r := report{
-		Success:        !failed(p),
-		Output:         &text,
-		ExitCode:       p.ExitCode,
-		Signal:         p.Signal,
-		State:          p.State,
-		WallDurationMS: wallDuration(p),
-		Error:          s.cause(p),
-		Truncated:      truncated,
-	}
-	if alive(p) {
-		r.BackgroundProcessID = p.ID
-		r.NextOffset = &out.Next
-	}
-	if p.LogPath != "" && (alive(p) || truncated != nil) {
-		r.LogPath = p.LogPath
-	}
-	switch t := truncated; {
-	case r.LogPath != "" && p.LogError != "":
-		r.add("The file log_path has only the beginning of the output: %s.", clip(p.LogError, maxWords))
-	case t == nil:
-	case r.LogPath != "":
-		r.add("All of the output is in %s; search it (%s %s) instead of running the command again.", r.LogPath, search(t), quote(r.LogPath))
-	case t.RetainedBytes == 0 && p.State == procmgr.Exited:
-		r.add("The output is no longer kept.")
-	}
-	return r
-}
-
-// search returns the command that finds something in a log. If lines were too
-// long for the result, it prints a match and its offset, and not the whole
-// line. It does not print text before the match, because that costs grep
-// minutes on such a line. Without -a, one byte that is not text keeps grep from
-// printing anything.
-func search(t *headtail.Truncation) string {
-	if t.TruncatedLines > 0 {
-		return `grep -n -a -b -o 'PATTERN.\{0,200\}'`
-	}
-	return "grep -n -a PATTERN"
-}
-
-// quote writes a path for a shell.
-func quote(path string) string {
-	quoted, err := syntax.Quote(path, syntax.LangPOSIX)
-	if err != nil {
-		return strconv.Quote(path) // the path has a control character: this is to be read, not run
-	}
-	return quoted
-}
-
-// add appends a sentence to the note.
-func (r *report) add(format string, args ...any) {
-	if len(args) > 0 {
-		format = fmt.Sprintf(format, args...)
-	}
-	if format == "" {
-		return
-	}
-	if r.Note != "" {
-		r.Note += " "
-	}
-	r.Note += format
-}
-
-// result makes a Result of the report. out may be nil.
-func (r report) result(out *procmgr.Output) Result {
-	return Result{Content: encode(r), Output: out}
-}
-
-// encode returns one JSON object on one line. It does not escape < and &,
-// because models read them better so, and the text is not for a web page.
-func encode(v any) string {
-	var b strings.Builder // whose String is no copy
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// v has strings and numbers alone, so this cannot be reached.
-		return `{"success":false,"error":"the result could not be encoded"}`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
 
 // alive reports whether any part of a process lives, or may live. An empty
 // state means that the manager could not tell.
@@ -165,37 +54,42 @@ func (s *Set) cause(p procmgr.Process) string {
 	return ""
 }
 
-// wallDuration returns how long a process ran, or has run so far, in
-// milliseconds. It is never negative, although the manager's clock may be
+// wallDuration returns how long a process ran, or has run so far, or 0 if that
+// is not known. It is never negative, although the manager's clock may be
 // another machine's.
-func wallDuration(p procmgr.Process) *int64 {
+func wallDuration(p procmgr.Process) time.Duration {
 	if p.StartedAt.IsZero() {
-		return nil
+		return 0
 	}
 	d := time.Since(p.StartedAt)
 	if !p.ExitedAt.IsZero() {
 		d = p.ExitedAt.Sub(p.StartedAt)
 	}
-	ms := max(d.Milliseconds(), 0)
-	return &ms
+	return max(d, 0)
 }
 
 // refuse returns the result of a call that the tool could not carry out.
-func refuse(format string, args ...any) Result {
-	return Result{IsError: true, Content: encode(report{Error: fmt.Sprintf(format, args...)})}
+func refuse(format string, args ...any) report {
+	return report{isError: true, Report: Report{Error: fmt.Sprintf(format, args...)}}
+}
+
+// unsure returns the result of a call after which a process may live that
+// nobody could read. id is its ID.
+func unsure(id, format string, args ...any) report {
+	return report{Report: Report{ProcessID: id, Error: fmt.Sprintf(format, args...)}}
 }
 
 // canceled returns the result of a call whose context has ended. did says what
 // became of the process. out is the last snapshot of the process, or nil. id is
 // set if the process may live but nobody could read it.
-func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) Result {
-	r := report{BackgroundProcessID: id}
+func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) report {
+	r := report{Report: Report{ProcessID: id}}
 	if out != nil {
 		r = s.describe(*out)
 	}
 	r.Success = false
 	r.Error = endOf(ctx) + "; " + did
-	return r.result(out)
+	return r
 }
 
 // endOf says in words how a context has ended.
@@ -208,12 +102,13 @@ func endOf(ctx context.Context) string {
 
 // panicked returns the result of a call that panicked. started is the ID of the
 // process that the call may have started, or "".
-func (s *Set) panicked(p any, started string) Result {
-	r := report{Error: "the tool failed unexpectedly: " + clip(fmt.Sprint(p), maxWords), BackgroundProcessID: started}
+func (s *Set) panicked(p any, started string) report {
+	r := unsure(started, "the tool failed unexpectedly: %s", clip(fmt.Sprint(p), maxWords))
+	r.isError = true
 	if started != "" {
 		r.add("The command may have started as process %s: check with %s before running it again.", started, s.names.output)
 	}
-	return Result{IsError: true, Content: encode(r)}
+	return r
 }
 
 // maxWords is how much of an error a result quotes, in bytes of the result.

@@ -65,6 +65,7 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 	}
 	r.add("%d bytes of the output were not searched: they are no longer kept, or stand beyond the first 4 KiB of their line.", out.Unsearched)
 	if p.LogPath != "" && p.LogError == "" {
-		r.add(`They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' %s`, quote(p.LogPath))
+		r.LogPath = p.LogPath
+		r.add(`They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' FILE`)
 	}
 }

@@ -38,7 +38,7 @@ func TestWaitForTells(t *testing.T) {
 		{"a manager that does not tell", "x", matched("", 0), "wait_for matched.", "offset"},
 		{"not all was searched", "z", unsearched(running("p1", ""), "", ""),
 			"did not match within 10s; the process still runs. 12345 bytes of the output were not searched: they are no longer kept, or", "They are in the log"},
-		{"the log has it", "z", unsearched(exited("p1", 0, ""), "/log", ""), `They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' /log`, ""},
+		{"the log has it", "z", unsearched(exited("p1", 0, ""), "/log", ""), `They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' FILE`, ""},
 		{"the log has only the beginning", "z", unsearched(exited("p1", 0, ""), "/log", "it is full"), "12345 bytes of the output were not searched", "They are in the log"},
 		{"detached", "z", unsearched(detached("p1", 0, ""), "", ""), "the shell has ended. 12345 bytes of the output", ""},
 		{"slashes", "/ready/", running("p1", "ready"), "The slashes of wait_for were searched for, too.", "bytes of the output"},

@@ -41,12 +41,20 @@ type Options struct {
 	// in the background: 200 ms by default. So a command that fails at once
 	// ("command not found", "address in use") is reported as failed.
 	BackgroundWait time.Duration
-	// Limit is how long the output in a result may be; see
-	// [headtail.Limits]. Its Bytes count the output as JSON without the
-	// quotes: a line end is two bytes and a NUL six. execute asks the
-	// manager for the same number of bytes of plain text. If that does not
-	// fit, it leaves out more of the middle.
+	// Format is the form of a result: FormatJSON by default.
+	Format Format
+	// Limit is how long a result may be, however much a model asks for; see
+	// [headtail.Limits]. Its Bytes count the result as the model reads it: in
+	// JSON a line end is two bytes and a NUL six. The manager is asked for the
+	// same number of bytes of plain text. If that does not fit, more of the
+	// middle is left out. Without max_output a result has 8,000 tokens, or
+	// fewer if Limit allows fewer.
 	Limit headtail.Limits
+	// CountTokens counts the tokens of a text as the model does. If it is nil,
+	// two bytes count as a token, which is more than the output of tools has
+	// as a rule. It is called at most three times for a result, and only if the
+	// result could have too many tokens. It must be safe for concurrent use.
+	CountTokens func(text string) int
 	// KeepRepeats leaves runs of identical lines in a result as they are.
 	// By default such a run becomes the line once and a count of the
 	// others, if that is shorter.
@@ -130,8 +138,10 @@ type Call struct {
 
 // A Result is the outcome of a call.
 type Result struct {
-	// Content is the text for the model: one JSON object on one line.
+	// Content is the text for the model, in Options.Format.
 	Content string
+	// Report has the facts of Content, for a program.
+	Report Report
 	// IsError reports that the tool could not do its work. It is not set
 	// for a command that failed.
 	IsError bool
@@ -155,7 +165,7 @@ type Set struct {
 // A tool is one tool of a Set.
 type tool struct {
 	def Definition
-	run func(ctx context.Context, c Call, started *string) Result
+	run func(ctx context.Context, c Call, started *string) report
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
@@ -164,7 +174,7 @@ func New(managers Resolver, opts *Options) *Set {
 	s := &Set{managers: managers, opts: opts.withDefaults()}
 	s.names, s.mistake = ownNames.rename(s.opts.Names)
 	s.opts.Names = nil
-	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *string) Result) {
+	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *string) report) {
 		s.tools = append(s.tools, tool{run: run, def: Definition{
 			Name:        name,
 			Description: s.fill(description),
@@ -208,22 +218,22 @@ func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 	var started string
 	defer func() {
 		if p := recover(); p != nil {
-			res = s.panicked(p, started)
+			res = s.finish(ctx, s.panicked(p, started))
 		}
 	}()
 	if s.mistake != nil {
-		return refuse("the tools are set up wrongly, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake))
+		return s.finish(ctx, refuse("the tools are set up wrongly, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake)))
 	}
 	for _, t := range s.tools {
 		if t.def.Name == c.Name {
-			return t.run(ctx, c, &started)
+			return s.finish(ctx, t.run(ctx, c, &started))
 		}
 	}
-	return refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", "))
+	return s.finish(ctx, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", ")))
 }
 
 // manager calls the resolver. If ok is false, the Result says why.
-func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res Result, ok bool) {
+func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {
 	if s.managers == nil {
 		return nil, refuse("no process manager is set up, so no command can be run and no process seen; tell the user"), false
 	}
@@ -238,5 +248,5 @@ func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res Result, ok bo
 	case m == nil:
 		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
 	}
-	return m, Result{}, true
+	return m, report{}, true
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // signal sends a signal, and watches its effect for a moment.
-func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
+func (s *Set) signal(ctx context.Context, c Call, _ *string) report {
 	var args signalArgs
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.signal, words(err))
@@ -25,16 +25,13 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	switch {
 	case err == nil:
 	case errors.Is(err, procmgr.ErrNotRunning):
-		rep := report{Success: true, State: procmgr.Exited}
+		rep := report{Report: Report{Success: true, State: procmgr.Exited}}
 		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
 		if oerr == nil {
 			rep = s.afterSignal(out)
 		}
 		rep.add("Process %s had already ended; nothing was sent.", id)
-		if oerr != nil {
-			return rep.result(nil)
-		}
-		return rep.result(&out)
+		return rep
 	case errors.Is(err, procmgr.ErrNotFound):
 		return s.notFound(id, err)
 	case errors.Is(err, procmgr.ErrRefused):
@@ -46,8 +43,9 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 	default:
 		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
 		if oerr != nil {
-			rep := report{Error: "the signal could not be sent, or did not do all that it should: " + words(err), BackgroundProcessID: id}
-			return Result{IsError: true, Content: encode(rep)}
+			rep := unsure(id, "the signal could not be sent, or did not do all that it should: %s", words(err))
+			rep.isError = true
+			return rep
 		}
 		rep := s.afterSignal(out)
 		if alive(out.Process) {
@@ -55,7 +53,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 			rep.Error = words(err)
 			rep.add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, s.names.output, id)
 		}
-		return rep.result(&out)
+		return rep
 	}
 
 	out, err := s.settle(ctx, m, id, atEnd, signalGrace)
@@ -63,9 +61,9 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 		out, err = s.snapshotFrom(ctx, m, id, atEnd)
 	}
 	if err != nil {
-		rep := report{Success: true, BackgroundProcessID: id}
+		rep := report{Report: Report{Success: true, ProcessID: id}}
 		rep.add("The signal was sent; its effect could not be read: %s.", words(err))
-		return rep.result(nil)
+		return rep
 	}
 	rep := s.afterSignal(out)
 	switch {
@@ -79,7 +77,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 		rep.Success = false
 		rep.Error = "the signal was sent, and something of the process still runs"
 	}
-	return rep.result(&out)
+	return rep
 }
 
 // afterSignal reports the state of a process after a signal. It is a success
@@ -87,10 +85,8 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) Result {
 func (s *Set) afterSignal(out procmgr.Output) report {
 	rep := s.describe(out)
 	rep.Success = true
-	rep.Output = nil
+	rep.reads = false
 	rep.Error = ""
-	rep.Truncated = nil
-	rep.Note = ""
 	rep.NextOffset = nil
 	rep.LogPath = ""
 	return rep

@@ -78,7 +78,7 @@ const atEnd = math.MaxInt64
 
 // cancel handles a command whose caller has asked for a stop. Start returned
 // out and err.
-func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result {
+func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report {
 	begun := err == nil || mayHaveBegun(out, err)
 	if r.req.Background {
 		return r.leave(ctx, out, begun)
@@ -107,7 +107,7 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) Result 
 // spent its ID, so a start that is still on its way runs nothing. Start
 // returned err, and Signal returned asked. asked is also ErrUnknown if this
 // manager is not the one that got the start.
-func (r *run) prevented(ctx context.Context, err, asked error) Result {
+func (r *run) prevented(ctx context.Context, err, asked error) report {
 	if errors.Is(err, procmgr.ErrUnknown) || errors.Is(asked, procmgr.ErrUnknown) {
 		return r.set.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
 	}
@@ -116,7 +116,7 @@ func (r *run) prevented(ctx context.Context, err, asked error) Result {
 
 // over reports on a command that had ended before the signal came. out is the
 // last known snapshot, or empty.
-func (r *run) over(ctx context.Context, out procmgr.Output) Result {
+func (r *run) over(ctx context.Context, out procmgr.Output) report {
 	const did = "the command had ended by then"
 	if found, err := r.set.snapshot(ctx, r.m, r.req.ID); err == nil {
 		out = found
@@ -137,7 +137,7 @@ func (r *run) ended(ctx context.Context) (out procmgr.Output, ok bool) {
 
 // kill ends a command that did not end when it was asked to. Start returned out
 // and err.
-func (r *run) kill(ctx context.Context, out procmgr.Output, err error) Result {
+func (r *run) kill(ctx context.Context, out procmgr.Output, err error) report {
 	killed := r.signal(ctx, procmgr.Kill, signalLimit)
 	if errors.Is(killed, procmgr.ErrNotFound) {
 		return r.prevented(ctx, err, killed)
@@ -165,7 +165,7 @@ func (r *run) kill(ctx context.Context, out procmgr.Output, err error) Result {
 
 // leave reports on a background command whose caller is gone. begun says that
 // the command may have begun.
-func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) Result {
+func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) report {
 	id := r.req.ID
 	found, err := r.set.snapshot(ctx, r.m, id)
 	if err == nil {
@@ -185,7 +185,7 @@ func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) Result 
 // overdue reports on a command whose call reached its deadline. It ends
 // nothing: the result is the same as for the tool's own timeout. Start returned
 // out and err.
-func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result {
+func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report {
 	r.overdrawn = true
 	if err == nil {
 		return r.started(ctx, out, "")
@@ -199,13 +199,10 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) Result
 	case !mayHaveBegun(out, err):
 		return r.set.canceled(ctx, "nothing was started", nil, "")
 	}
-	rep := report{
-		Error:               "the call ran out of time before it was known whether the command has started",
-		BackgroundProcessID: r.req.ID,
-	}
+	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
 	rep.add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
 		r.req.ID, r.set.names.output, r.req.ID)
-	return rep.result(nil)
+	return rep
 }
 
 // signal sends a signal to the process of the run, even if ctx has ended.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,7 +114,7 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 		Output   string  `json:"output"`
 		ExitCode *int    `json:"exit_code"`
 		State    string  `json:"state"`
-		Duration float64 `json:"wall_duration_ms"`
+		Duration string  `json:"duration"`
 		Error    string  `json:"error"`
 		ID       string  `json:"background_process_id"`
 		List     []struct {
@@ -141,7 +142,7 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 	}
 	fmt.Fprintf(&b, "  = %s", call.Name)
 	if res.State != "" {
-		fmt.Fprintf(&b, ": %s after %.1fs", res.State, res.Duration/1000)
+		fmt.Fprintf(&b, ": %s after %s", res.State, cmp.Or(res.Duration, "0s"))
 	}
 	if res.ExitCode != nil {
 		fmt.Fprintf(&b, ", exit code %d", *res.ExitCode)

@@ -73,7 +73,7 @@ var scenes = []scene{
 				arguments: map[string]any{"process_id": "SERVER", "wait_for": "listening", "wait_timeout": "30s"},
 				result:    "wait_for matched",
 			},
-			{tool: "process_list", result: `"omitted":0`},
+			{tool: "process_list", result: `"processes":[`},
 		},
 	},
 	{

@@ -82,7 +82,7 @@ func (t *transcript) result(res fantasy.ToolResultContent) error {
 	var facts, output, prose []string
 	for _, m := range members {
 		switch m.Name {
-		case "wall_duration_ms", "workdir": // different in each run
+		case "duration", "workdir": // different in each run
 		case "output":
 			output = shorten(m.Text())
 		case "error", "note":

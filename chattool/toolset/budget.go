@@ -1,0 +1,118 @@
+package toolset
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+const (
+	// defaultTokens is how much of its context a model spends on a result
+	// unless it asks for more or less.
+	defaultTokens = 8000
+	// tokenBytes is how many bytes count as a token if nothing counts them:
+	// the output of tools has 2.3 to 2.7 bytes in a token of o200k_base, so a
+	// result stays below its budget.
+	tokenBytes = 2
+	// mostTokenBytes is how many bytes of a text the first attempt has for
+	// each token if Options.CountTokens counts them.
+	mostTokenBytes = 4
+	// maxCounts is how often CountTokens is called for one result.
+	maxCounts = 3
+)
+
+// A budget is what a result may take.
+type budget struct {
+	tokens int
+	most   bool // Options.Limit allows no more
+}
+
+// tokens is a number of tokens, such as 4000 or "4k"; "" leaves it alone.
+type tokens int
+
+func (t *tokens) decode(raw json.RawMessage) error {
+	value, ok := scalar(raw)
+	if ok && value == "" {
+		return nil
+	}
+	number := strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(value, "s"), "token")))
+	number, thousands := strings.CutSuffix(strings.ReplaceAll(number, ",", ""), "k")
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if thousands {
+		n *= 1000
+	}
+	if !ok || err != nil || math.IsNaN(n) || n < 1 {
+		return xerrors.Errorf(`got %.60s, want a number of tokens such as 4000 or "4k"`, raw)
+	}
+	*t = tokens(min(n, math.MaxInt32))
+	return nil
+}
+
+// limit returns how many bytes a result may take, however many tokens a model
+// asks for.
+func (s *Set) limit() int {
+	switch n := s.opts.Limit.Bytes; {
+	case n == 0:
+		return headtail.DefaultTextLimit
+	case n > 0:
+		return n
+	}
+	return math.MaxInt
+}
+
+// allow returns the budget of a call that asks for a number of tokens; 0 is the
+// default. The note says that it got fewer, or is "".
+func (s *Set) allow(want tokens) (b budget, note string) {
+	most := max(s.limit()/tokenBytes, 1)
+	b.tokens = min(int(want), most)
+	if want == 0 {
+		b.tokens = min(defaultTokens, most)
+	}
+	b.most = b.tokens == most
+	if int(want) > most {
+		note = fmt.Sprintf("max_output was cut from %d to the most allowed, %d.", want, most)
+	}
+	return b, note
+}
+
+// defaultTokens says in a description how many tokens a result has by default.
+func (s *Set) defaultTokens() string {
+	b, _ := s.allow(0)
+	if b.tokens >= 1000 && b.tokens%1000 == 0 {
+		return strconv.Itoa(b.tokens/1000) + "k"
+	}
+	return strconv.Itoa(b.tokens)
+}
+
+// attempt lays a report out by attempts of a falling size in bytes, until it is
+// within its budget. lay returns the text of one attempt.
+func (s *Set) attempt(b budget, lay func(size int) string) {
+	if b.tokens == 0 {
+		b, _ = s.allow(0)
+	}
+	if s.opts.CountTokens == nil {
+		lay(min(b.tokens, math.MaxInt/tokenBytes) * tokenBytes)
+		return
+	}
+	size := min(min(b.tokens, math.MaxInt/mostTokenBytes)*mostTokenBytes, s.limit())
+	for range maxCounts {
+		text := lay(size)
+		if len(text) <= b.tokens {
+			return // no token has less than a byte
+		}
+		n := s.opts.CountTokens(text)
+		if n <= b.tokens {
+			return
+		}
+		// A little less, because the middle that goes may be cheaper than
+		// the rest.
+		size = int(float64(len(text)) * float64(b.tokens) / float64(n) * 0.96)
+	}
+	lay(min(size, b.tokens))
+}

@@ -1,0 +1,194 @@
+package toolset_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// ask makes one call of a set whose results are text.
+func ask(t testing.TB, m procmgr.Manager, opts *toolset.Options, tool, arguments string) toolset.Result {
+	t.Helper()
+	text := toolset.Options{}
+	if opts != nil {
+		text = *opts
+	}
+	text.Format = toolset.FormatText
+	return toolset.New(toolset.Static(m), &text).Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
+}
+
+func TestTextResult(t *testing.T) {
+	t.Parallel()
+	cut := exited("p1", 1, "first\n\n\n... [omitted 106499 bytes] ...\n\nlast\n")
+	cut.Process.ExitedAt = cut.Process.StartedAt.Add(12345 * time.Millisecond)
+	cut.Process.LogPath = "/var/lib/agent/19-5aymafeemy.log"
+	cut.Truncated = &headtail.Truncation{OriginalBytes: 131075, RetainedBytes: 24576, OmittedBytes: 106499, Strategy: "head_tail"}
+	cut.Next = 131075
+	future := running("p1", "so far")
+	future.Process.StartedAt = time.Now().Add(time.Hour) // the clock of another machine
+	signaled := exited("p1", 137, "")
+	signaled.Process.Signal, signaled.Process.EndedBy = "SIGKILL", procmgr.CauseSignal
+	lost := exited("p1", 0, "")
+	lost.Process.ExitCode, lost.Process.EndedBy = nil, procmgr.CauseLost
+	asked := exited("p1", 0, "Password: ")
+	for _, tt := range []struct {
+		name string
+		out  procmgr.Output
+		want string
+	}{
+		{"success", exited("p1", 0, "hi\n"), "exit code 0 · 1.5s\n---\nhi\n"},
+		{"no output", exited("p1", 3, ""), "exit code 3 · 1.5s\n---\n"},
+		{"cut", cut, "exit code 1 · 12.3s · 131,075 bytes printed, 24,576 shown\n" +
+			"note: all of it is in /var/lib/agent/19-5aymafeemy.log; search it with grep -n -a PATTERN FILE\n" +
+			"note: process_output {\"process_id\":\"p1\",\"since\":6} reads on, and a larger max_output shows more; do not run the command again for that\n" +
+			"---\nfirst\n\n\n... [omitted 106499 bytes] ...\n\nlast\n"},
+		{"running", future, "running · process p1 · next_offset 6\n" +
+			"error: still running after 10s, the timeout; nothing was killed\n" +
+			"note: Do not run the command again. Use process_output {\"process_id\":\"p1\",\"since\":6,\"wait_timeout\":\"1m\"} to wait on, process_signal {\"process_id\":\"p1\",\"signal\":\"terminate\"} to end it.\n" +
+			"---\nso far"},
+		{"killed", signaled, "exit code 137 · SIGKILL · 1.5s\nerror: ended by SIGKILL, which no tool sent\n---\n"},
+		{"lost", lost, "exited · 1.5s\nerror: ended, but its exit code is not known\n---\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			res := ask(t, &fake{start: answerStart(tt.out)}, fixed(), "execute", `{"command":"x"}`)
+			require.Equal(t, tt.want, res.Content)
+			require.False(t, res.IsError)
+			require.Equal(t, tt.out.Text, *res.Report.Output)
+			require.Equal(t, tt.out.Process.ExitCode, res.Report.ExitCode)
+			require.Equal(t, tt.out.Process.State, res.Report.State)
+		})
+	}
+	res := ask(t, &fake{start: answerStart(asked)}, nil, "execute", `{"command":"x"}`)
+	require.Contains(t, res.Content, "\nnote: ")
+}
+
+// The tools that read no output have a header and nothing else, or a table.
+func TestTextWithoutOutput(t *testing.T) {
+	t.Parallel()
+	p := running("p1", "").Process
+	p.StartedAt, p.Command = time.Now().Add(-5*time.Minute), "sleep 60\nexit 1"
+	q := exited("p2", 3, "").Process
+	q.StartedAt, q.Command = time.Now().Add(-49*time.Hour), "make"
+	m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{p, q}, nil }}
+	require.Equal(t, "2 processes\n---\np1  running  5m  sleep 60\\nexit 1\np2  exited 3  2d  make\n", ask(t, m, nil, "process_list", "{}").Content)
+	require.Equal(t, "0 processes\n---\n", ask(t, &fake{}, nil, "process_list", "{}").Content)
+
+	ended := exited("p1", 143, "bye")
+	ended.Process.Signal = "SIGTERM"
+	m = &fake{output: answerOutput(ended)}
+	require.Equal(t, "exit code 143 · SIGTERM · 1.5s\nnote: Process p1 has ended, as it was asked to.",
+		ask(t, m, nil, "process_signal", `{"process_id":"p1","signal":"kill"}`).Content)
+
+	m = &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+		return procmgr.Output{}, errors.New("no route\n---\nexit code 0")
+	}}
+	res := ask(t, m, nil, "execute", `{"command":"x"}`)
+	require.True(t, res.IsError)
+	require.Contains(t, res.Content, "failed\nerror: nothing was started: no route\\n---\\nexit code 0.")
+	require.Equal(t, 2, len(strings.Split(res.Content, "\n")))
+}
+
+// The budget of a result counts all of it, in both formats.
+func TestMaxOutput(t *testing.T) {
+	t.Parallel()
+	text := numbered(30 << 10)
+	for _, tt := range []struct {
+		arguments string
+		tokens    int
+		note      string
+	}{
+		{`{"command":"x"}`, 8000, ""},
+		{`{"command":"x","max_output":2000}`, 2000, ""},
+		{`{"command":"x","max_output":"2k"}`, 2000, ""},
+		{`{"command":"x","max_output":"1.5K tokens"}`, 1500, ""},
+		{`{"command":"x","max_output":"3,000"}`, 3000, ""},
+		{`{"command":"x","max_output":""}`, 8000, ""},
+		{`{"command":"x","max_output":100000}`, 16384, "max_output was cut from 100000 to the most allowed, 16384."},
+	} {
+		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+			m := &fake{start: answerStart(exited("p1", 0, text))}
+			res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(tt.arguments)})
+			require.LessOrEqual(t, len(res.Content), 2*tt.tokens)
+			require.Greater(t, len(res.Content), min(2*tt.tokens, len(text))*9/10)
+			require.Contains(t, strings.Join(res.Report.Notes, " "), tt.note)
+			if tt.tokens < 10000 {
+				require.NotNil(t, res.Report.Truncated)
+				require.Contains(t, res.Content, "larger max_output")
+			}
+		}
+	}
+	for _, wrong := range []string{`0`, `-5`, `"many"`, `[1]`, `"NaN"`, `0.5`, `true`} {
+		res, got := call(t, &fake{}, nil, "execute", `{"command":"x","max_output":`+wrong+`}`)
+		require.True(t, res.IsError, wrong)
+		require.Contains(t, got["error"], `want a number of tokens such as 4000 or "4k"`)
+	}
+	res, _ := call(t, &fake{output: answerOutput(exited("p1", 0, text))}, nil, "process_output", `{"process_id":"p1","max_output":1000}`)
+	require.LessOrEqual(t, len(res.Content), 2000)
+}
+
+func TestCountTokens(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		count func(string) int
+	}{
+		{"words", func(text string) int { return len(strings.Fields(text)) }},
+		{"bytes", func(text string) int { return len(text) }},
+		{"three bytes", func(text string) int { return len(text) / 3 }},
+		{"the beginning is cheap", func(text string) int { return min(len(text), 3000)/4 + max(len(text)-3000, 0)/2 }},
+	} {
+		for _, tokens := range []int{1000, 2000, 4000} {
+			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+				counts := 0
+				opts := &toolset.Options{Format: format, CountTokens: func(text string) int { counts++; return tt.count(text) }}
+				m := &fake{start: answerStart(exited("p1", 0, numbered(32<<10)))}
+				res := toolset.New(toolset.Static(m), opts).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","max_output":` + strconv.Itoa(tokens) + `}`)})
+				require.LessOrEqual(t, counts, 3, tt.name)
+				require.LessOrEqual(t, tt.count(res.Content), tokens, tt.name)
+				require.GreaterOrEqual(t, len(res.Content), tokens*8/10, tt.name)
+			}
+		}
+	}
+	// A result that cannot have too many tokens is not counted.
+	opts := &toolset.Options{CountTokens: func(string) int { panic("needless") }}
+	res, _ := call(t, &fake{}, opts, "execute", `{"command":"x"}`)
+	require.False(t, res.IsError)
+}
+
+func TestBinaryOutput(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, data string
+		binary     bool
+	}{
+		{"NULs", strings.Repeat("\x00\x01\x02a", 75000), true},
+		{"no UTF-8", strings.Repeat("\xff\xfe\x80", 100000), true},
+		{"a third", strings.Repeat("ab\x01", 100000), true},
+		{"a fourth", strings.Repeat("abc\x01", 75000), false},
+		{"text", strings.Repeat("text\r\n\t", 10000), false},
+		{"short", strings.Repeat("\x00", 50), false},
+	} {
+		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+			m := &fake{start: answerStart(printed(t, []byte(tt.data), 32<<10, headtail.Limits{}))}
+			res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+			note := strings.Join(res.Report.Notes, " ")
+			if !tt.binary {
+				require.NotContains(t, note, "binary", tt.name)
+				continue
+			}
+			require.Contains(t, note, "binary, 300,000 bytes: write it to a file, or look with xxd", tt.name)
+			require.LessOrEqual(t, len(*res.Report.Output), 512)
+			require.NotEmpty(t, *res.Report.Output)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package toolset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+const (
+	// binaryPart is how much of an output may be controls or invalid bytes, in
+	// percent. Nobody wants to read one that has more.
+	binaryPart = 30
+	// maxBinary is how many bytes of such an output a result shows.
+	maxBinary = 512
+)
+
+// finish makes the result of a report: it lays out the output within the
+// budget, and writes all of it for the model.
+func (s *Set) finish(ctx context.Context, r report) Result {
+	if r.reads {
+		l := layout{set: s, ctx: ctx, report: &r, notes: r.Notes}
+		s.attempt(r.budget, l.lay)
+	}
+	return Result{Content: s.opts.Format.render(r.Report), IsError: r.isError, Output: r.out, Report: r.Report}
+}
+
+// A layout puts the output into a report.
+type layout struct {
+	set    *Set
+	ctx    context.Context
+	report *report
+	notes  []string // without those on what is cut
+}
+
+// lay lays the output out so that the result takes at most size bytes, and
+// returns the result. If its facts and notes take more than half of that, the
+// output gets the other half all the same.
+func (l *layout) lay(size int) string {
+	r := l.report
+	binary := isBinary(r.out.Text)
+	if r.out.Truncated == nil && !binary {
+		whole := cut{end: r.out.Text}
+		if content := l.write(whole, l.notes); len(content) <= size {
+			return content
+		}
+	}
+	none := l.cut(0)
+	if none.told == nil { // an output without a byte
+		return l.write(none, l.notes)
+	}
+	// Numbers as long as they can get.
+	total := none.told.OriginalBytes
+	longest := cut{begun: total, told: &headtail.Truncation{OriginalBytes: total, RetainedBytes: total, OmittedBytes: total}}
+	if t := r.out.Truncated; t != nil {
+		longest.told.TruncatedLines = t.TruncatedLines
+	}
+	beside := len(l.write(longest, l.cutNotes(longest, binary)))
+	room := max(size-beside, size/2)
+	if binary {
+		room = min(room, maxBinary)
+	}
+	c := l.cut(room)
+	if c.told == nil {
+		return l.write(c, l.notes)
+	}
+	return l.write(c, l.cutNotes(c, binary))
+}
+
+// cut returns the output in at most room bytes of a result.
+func (l *layout) cut(room int) cut {
+	out, format := l.report.out, l.set.opts.Format
+	c := split(out.Text, out.Truncated)
+	if whole := l.set.fold(c).String(); format.within(whole, room) {
+		return c
+	}
+	// The text is cut before it is folded: folded text has other bytes than
+	// the stream.
+	return format.fit(out.Text, out.Truncated, out.Next-l.report.from, room)
+}
+
+// write puts a text and the notes into the report, and returns the result.
+func (l *layout) write(c cut, notes []string) string {
+	r := l.report
+	text := l.set.fold(c).String()
+	r.Output, r.Truncated, r.Notes = &text, c.told, notes
+	if c.told != nil {
+		r.LogPath = r.out.Process.LogPath
+	}
+	return l.set.opts.Format.render(r.Report)
+}
+
+// cutNotes returns the notes of a report whose text is cut: where the rest is,
+// and how to read more, each once.
+func (l *layout) cutNotes(c cut, binary bool) []string {
+	r, s := l.report, l.set
+	p := r.out.Process
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	log := "log_path"
+	if s.opts.Format == FormatText {
+		log = p.LogPath
+	}
+	switch {
+	case binary:
+		add("binary, %s bytes: write it to a file, or look with xxd", grouped(c.told.OriginalBytes))
+		return append(notes, l.notes...)
+	case p.LogPath != "" && p.LogError != "":
+		add("only the beginning of it is in %s (%s); search that with %s FILE", log, clip(p.LogError, maxWords), search(c.told))
+	case p.LogPath != "":
+		add("all of it is in %s; search it with %s FILE", log, search(c.told))
+	case c.told.RetainedBytes == 0 && p.ID != "" && !alive(p):
+		add("The output is no longer kept.")
+		return append(notes, l.notes...)
+	default:
+		add("the middle is not kept; the host's LogDir would keep it")
+	}
+	if p.ID != "" {
+		more := ""
+		if !r.budget.most {
+			more = `, and a larger max_output shows more`
+		}
+		add(`%s {"process_id":%q,"since":%d} reads on%s; do not run the command again for that`, s.names.output, p.ID, r.from+c.begun, more)
+	}
+	return append(notes, l.notes...)
+}
+
+// search returns the command that finds something in a log. If lines were too
+// long for the result, it prints a match and its offset, and not the whole
+// line. It does not print text before the match, because that costs grep
+// minutes on such a line. Without -a, one byte that is not text keeps grep from
+// printing anything.
+func search(t *headtail.Truncation) string {
+	if t.TruncatedLines > 0 {
+		return `grep -n -a -b -o 'PATTERN.\{0,200\}'`
+	}
+	return "grep -n -a PATTERN"
+}
+
+// isBinary reports whether a text is mostly one that a terminal could not show.
+func isBinary(text string) bool {
+	bad, invalid := 0, 0
+	for _, r := range text {
+		switch {
+		case r == '\uFFFD':
+			invalid++
+		case r < ' ' && r != '\n' && r != '\t' && r != '\r', r == '\x7f':
+			bad++
+		}
+	}
+	bytes := len(text) - 2*invalid // U+FFFD stands for one byte of the stream
+	return len(text) > maxBinary && (bad+invalid)*100 > bytes*binaryPart
+}

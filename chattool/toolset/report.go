@@ -1,0 +1,97 @@
+package toolset
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A Report has the facts of a result, for a program. Content says them to a
+// model, in the Format of the Set.
+type Report struct {
+	// Success is false if the command has failed, if a foreground command has
+	// not ended within its timeout, or if the tool could not do its work.
+	Success bool
+	// Error says in words what went wrong. It is "" if nothing did, or if the
+	// exit code says it.
+	Error string
+	// State is that of the process, and "" if no process is known.
+	State    procmgr.State
+	ExitCode *int   // nil while it is not known
+	Signal   string // such as "SIGKILL", if a signal ended the shell
+	// Duration is how long the process ran, or has run so far. It is 0 if that
+	// is not known.
+	Duration time.Duration
+	// WorkDir is the directory of the process, if the chat was not told so
+	// last, and "" otherwise.
+	WorkDir string
+	// ProcessID is the ID of the process while it lives or may live, and ""
+	// otherwise. Result.Output has it in any case.
+	ProcessID string
+	// NextOffset is the since that reads on from here. For process_list it is
+	// the offset that lists further processes. It is nil if there is no more to
+	// read.
+	NextOffset *int64
+	// LogPath is the file with all of the output, if the process lives or the
+	// output is truncated, and "" otherwise.
+	LogPath string
+	// Output is the output as the model reads it. It is nil if the call reads
+	// none.
+	Output *string
+	// Truncated says what Output leaves out. It is nil if that is nothing.
+	Truncated *headtail.Truncation
+	// Notes say what to know and what to do next, one after the other.
+	Notes []string
+	// Processes are those that process_list lists, in its order. It is nil for
+	// the other tools. Omitted is how many more follow.
+	Processes []procmgr.Process
+	Omitted   int
+}
+
+// A report is a result that a tool is making: the facts, and the output that
+// [Set.finish] still has to lay out.
+type report struct {
+	Report
+	isError bool
+	// out is the process and what was read of it, or nil if no process is
+	// known. If reads is set, its text belongs in the result; it begins at the
+	// offset from.
+	out    *procmgr.Output
+	reads  bool
+	from   int64
+	budget budget
+}
+
+// describe reports the state of a process and its output.
+func (s *Set) describe(out procmgr.Output) report { return s.describeFrom(out, 0) }
+
+// describeFrom does the same as describe, for an output from an offset on.
+func (s *Set) describeFrom(out procmgr.Output, from int64) report {
+	p := out.Process
+	r := report{reads: true, from: from, out: &out, Report: Report{
+		Success:  !failed(p),
+		ExitCode: p.ExitCode,
+		Signal:   p.Signal,
+		State:    p.State,
+		Duration: wallDuration(p),
+		Error:    s.cause(p),
+	}}
+	if alive(p) {
+		r.ProcessID = p.ID
+		r.NextOffset = &out.Next
+		r.LogPath = p.LogPath
+	}
+	return r
+}
+
+// add appends a note.
+func (r *report) add(format string, args ...any) {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	if format != "" {
+		r.Notes = append(r.Notes, format)
+	}
+}
