@@ -78,8 +78,13 @@ var arrows = []arrow{
 		why: "a directory with a lock is for logs and cgroups alike, and knows neither",
 	},
 	{
+		dir:     "procmgr/internal/prefilter",
+		outside: []string{sys},
+		why:     "it knows regular expressions and the processor's vectors, and nothing of output",
+	},
+	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",

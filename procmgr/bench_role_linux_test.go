@@ -47,7 +47,10 @@ func TestBenchmarkRole(t *testing.T) {
 	var found any
 	switch name {
 	case "write":
-		writeBlocks(t, n)
+		writeBlocks(t, n, bytes.Repeat([]byte{'x'}, block))
+		return
+	case "build":
+		writeBlocks(t, n, buildOutput())
 		return
 	case "idle-local":
 		found = idleLocal(t, n)
@@ -63,9 +66,8 @@ func TestBenchmarkRole(t *testing.T) {
 
 const block = 64 << 10 // bytes
 
-// writeBlocks writes to stdout, by the bare system call.
-func writeBlocks(t *testing.T, n int) {
-	all := bytes.Repeat([]byte{'x'}, block)
+// writeBlocks writes a block to stdout n times, by the bare system call.
+func writeBlocks(t *testing.T, n int, all []byte) {
 	for range n {
 		for rest := all; len(rest) > 0; {
 			wrote, err := unix.Write(unix.Stdout, rest)

@@ -2,9 +2,11 @@ package capture
 
 import (
 	"bytes"
+	"math"
 	"regexp"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
 )
 
 const (
@@ -14,19 +16,27 @@ const (
 )
 
 // A Matcher looks for a pattern in a stream, line by line, as the output
-// arrives. The stream's lock guards it. matched is closed at the first match.
+// arrives. matched is closed at the first match.
+//
+// One goroutine at a time searches with it: the one that joins it to a stream,
+// then the stream's writer or its search, and the one that takes it back.
 type Matcher struct {
-	re      *regexp.Regexp // nil for the pattern ".", which any new output matches
-	from    int64          // the offset from which the caller reads; only used if re is nil
-	at      int64          // offset of the next byte to feed
-	start   int64          // offset at which the unfinished line begins
-	line    []byte         // the first bytes of the unfinished line, at most maxLine
-	shown   []byte         // the held-back text at the last look; if re is nil, at the first look
-	skipped int64          // bytes that were never searched: in a gap, or behind maxLine
-	found   Found          // the matched line; stays empty if re is nil
-	done    bool           // the search has ended with a match
-	quote   int            // at most this many bytes of the line are in found
+	re      *regexp.Regexp    // nil for the pattern ".", which any new output matches
+	filter  *prefilter.Filter // finds the lines that re may match; nil if it may match any
+	from    int64             // the offset from which the caller reads; only used if re is nil
+	at      int64             // offset of the next byte to feed
+	start   int64             // offset at which the unfinished line begins
+	line    []byte            // the first bytes of the unfinished line, at most maxLine
+	shown   []byte            // the held-back text at the last look; if re is nil, at the first look
+	skipped int64             // bytes that were never searched: in a gap, or behind maxLine
+	found   Found             // the matched line; stays empty if re is nil
+	done    bool              // the search has ended with a match
+	quote   int               // at most this many bytes of the line are in found
 	matched chan struct{}
+
+	// ahead is how many texts that were put aside are still to be searched for
+	// the pattern. The stream's mu guards it.
+	ahead int
 }
 
 // NewMatcher compiles a pattern. It returns nil for an empty pattern.
@@ -39,7 +49,7 @@ func NewMatcher(pattern string) (*Matcher, error) {
 		return m, nil // see OutputRequest.Until: any new output matches, even an empty line
 	}
 	var err error
-	m.re, err = compilePattern(pattern)
+	m.re, m.filter, err = compilePattern(pattern)
 	return m, err
 }
 
@@ -50,11 +60,11 @@ func NewNotice(pattern string) (*Matcher, error) {
 	if pattern == "" {
 		return nil, nil
 	}
-	re, err := compilePattern(pattern)
+	re, filter, err := compilePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
-	return &Matcher{re: re, quote: maxNotice, matched: make(chan struct{})}, nil
+	return &Matcher{re: re, filter: filter, quote: maxNotice, matched: make(chan struct{})}, nil
 }
 
 // Matched returns a channel that is closed at the first match. If m is nil, the
@@ -68,51 +78,121 @@ func (m *Matcher) Matched() <-chan struct{} {
 
 // begin feeds the text that the window has already. A line ends at a gap.
 func (m *Matcher) begin(s headtail.Snapshot) {
-	m.feed(s.Head)
+	m.feed(s.Head, 0, math.MaxInt)
 	if s.Gap > 0 && !m.done {
 		m.line = m.line[:0] // the text before a gap and the text after it are not one line
 		m.at += s.Gap
 		m.start = m.at
 		m.skipped += s.Gap
 	}
-	m.feed(s.Tail)
+	m.feed(s.Tail, 0, math.MaxInt)
 }
 
-// feed takes the next bytes of the stream.
-func (m *Matcher) feed(p []byte) {
-	if len(p) == 0 || m.done || m.re == nil {
-		return
-	}
-	for {
-		line, rest, ended := bytes.Cut(p, []byte{'\n'})
-		full := len(m.line) == maxLine // the pattern was already matched against its first bytes
-		first := line[:min(len(line), maxLine-len(m.line))]
-		switch {
-		case full:
-		case len(m.line) == 0 && ended:
-			// A whole line in one piece needs no copy.
-			if m.matches(first, m.start) {
-				return
-			}
-		default:
-			m.line = append(m.line, first...)
-			if (ended || len(m.line) > 0) && m.matches(m.line, m.start) {
-				return
-			}
-		}
-		m.skipped += int64(len(line) - len(first))
-		m.at += int64(len(p) - len(rest))
-		if !ended {
-			return
-		}
-		m.line = m.line[:0]
-		m.start = m.at
-		p = rest
-		if len(p) == 0 {
-			return
-		}
+// over reports whether the search has ended with a match. Any goroutine may
+// call it.
+func (m *Matcher) over() bool {
+	select {
+	case <-m.matched:
+		return true
+	default:
+		return false
 	}
 }
+
+// feed takes the next bytes of the stream. It stops when it has matched the
+// pattern itself against about most bytes: those of the lines that the filter
+// has found. It returns how many bytes it has taken. The caller knows that the
+// filter finds nothing in the first clean bytes.
+func (m *Matcher) feed(p []byte, clean, most int) (taken int) {
+	for taken < len(p) && !m.done && m.re != nil {
+		if most <= 0 {
+			return taken
+		}
+		rest := p[taken:]
+		lines := 0
+		if m.at == m.start { // no line has begun
+			lines = shortLines(rest)
+		}
+		var n, tried int
+		if lines > 0 {
+			n, tried = m.feedLines(rest[:lines], clean-taken, most)
+		} else {
+			n, tried = m.feedPart(rest)
+		}
+		taken += n
+		most -= tried
+	}
+	return len(p)
+}
+
+// shortLines returns the length of the whole lines at the beginning of p, up to
+// the first that is longer than maxLine. It looks only at the last line in each
+// maxLine bytes.
+func shortLines(p []byte) (n int) {
+	for {
+		lines := bytes.LastIndexByte(p[n:min(len(p), n+maxLine+1)], '\n') + 1
+		if lines == 0 {
+			return n
+		}
+		n += lines
+	}
+}
+
+// feedLines takes whole lines, none of them longer than maxLine. The filter
+// finds nothing in the first clean bytes. It stops when it has tried about most
+// bytes. It returns how many bytes it has taken, and
+// how many it has tried.
+func (m *Matcher) feedLines(p []byte, clean, most int) (taken, tried int) {
+	if m.filter != nil && clean > 0 {
+		taken = bytes.LastIndexByte(p[:min(clean, len(p))], '\n') + 1
+	}
+	for taken < len(p) && tried < most {
+		if m.filter != nil {
+			i := m.filter.Index(p[taken:])
+			if i < 0 {
+				taken = len(p)
+				break
+			}
+			taken += bytes.LastIndexByte(p[taken:taken+i], '\n') + 1
+		}
+		line, _, _ := bytes.Cut(p[taken:], []byte{'\n'})
+		if m.matches(line, m.at+int64(taken)) {
+			break
+		}
+		taken += len(line) + 1
+		tried += len(line) + 1
+	}
+	m.at += int64(taken)
+	m.start = m.at
+	return taken, tried
+}
+
+// feedPart takes the rest of a line, or as much of it as there is. It returns
+// how many bytes that is, and how many bytes it has tried.
+func (m *Matcher) feedPart(p []byte) (taken, tried int) {
+	part, rest, ended := bytes.Cut(p, []byte{'\n'})
+	first := part[:min(len(part), maxLine-len(m.line))]
+	if len(m.line) < maxLine { // or the pattern has been tried on all that counts
+		m.line = append(m.line, first...)
+		if m.mayMatch(m.line) {
+			tried = len(m.line)
+			if m.matches(m.line, m.start) {
+				return len(p), tried
+			}
+		}
+	}
+	taken = len(p) - len(rest)
+	m.skipped += int64(len(part) - len(first))
+	m.at += int64(taken)
+	if ended {
+		m.line = m.line[:0]
+		m.start = m.at
+	}
+	return taken, tried
+}
+
+// mayMatch reports false if the pattern certainly does not match a line.
+func (m *Matcher) mayMatch(line []byte) bool { return m.filter == nil || m.filter.Index(line) >= 0 }
 
 // look matches the pattern against the text that is held back: the part of the
 // newest line that may still be replaced, such as a progress bar or a prompt.
@@ -140,7 +220,8 @@ func (m *Matcher) peek(pending []byte) {
 	line := append(bytes.Clone(m.line), pending...)
 	start := m.start
 	for part := range bytes.SplitSeq(line, []byte{'\n'}) {
-		if len(part) > 0 && m.matches(part[:min(len(part), maxLine)], start) {
+		part := part[:min(len(part), maxLine)]
+		if len(part) > 0 && m.mayMatch(part) && m.matches(part, start) {
 			return
 		}
 		// Every line after the first begins within the held-back text.

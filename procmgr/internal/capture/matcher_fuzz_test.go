@@ -2,10 +2,12 @@ package capture_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,7 +55,10 @@ func untilMatches(re *regexp.Regexp, from int64, pieces ...piece) (v verdict) {
 
 // checkUntil writes a stream in pieces. After some of them it watches the
 // stream from an offset on. It compares each answer with the oracle's.
-func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail int, from int64, before int) {
+//
+// Each piece has a multiple of unit bytes, so that a large unit makes pieces
+// that are searched later.
+func checkUntil(t *testing.T, stream, cuts []byte, unit int, pattern string, head, tail int, from int64, before int) {
 	re, err := regexp.Compile(pattern)
 	if err != nil || pattern == "" || pattern == "." {
 		return
@@ -64,7 +69,7 @@ func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail in
 	}
 	s := newStream(capture.Options{Head: head, Tail: tail, Raw: true})
 	buf := headtail.New(head, tail) // its own package fuzzes it
-	pieces := split(stream, cuts)
+	pieces := split(stream, cuts, unit)
 	before = min(before, len(pieces))
 	written := 0
 	for _, p := range pieces[:before] {
@@ -90,6 +95,13 @@ func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail in
 		if !want.matched {
 			want = untilMatches(re, kept.at, kept, text)
 		}
+		if want.matched { // much text is searched a moment later
+			select {
+			case <-m.Matched():
+				return
+			case <-time.After(long):
+			}
+		}
 		require.Equal(t, want.matched, matched(m), "%q in %q and %q", pattern, kept.text, text.text)
 	}
 	check()
@@ -103,11 +115,11 @@ func checkUntil(t *testing.T, stream, cuts []byte, pattern string, head, tail in
 	require.Equal(t, want, got, "%q in %q and %q", pattern, kept.text, text.text)
 }
 
-// split cuts a stream into pieces of the given lengths. The last piece is the
-// rest.
-func split(stream, cuts []byte) (pieces [][]byte) {
+// split cuts a stream into pieces of the given lengths, in units. The last piece
+// is the rest.
+func split(stream, cuts []byte, unit int) (pieces [][]byte) {
 	for _, n := range cuts {
-		n := min(int(n), len(stream))
+		n := min(int(n)*unit, len(stream))
 		pieces = append(pieces, stream[:n])
 		stream = stream[n:]
 	}
@@ -117,16 +129,17 @@ func split(stream, cuts []byte) (pieces [][]byte) {
 // FuzzUntil checks that a pattern is found in any split of a stream, and only
 // if a line matches it that was visible at some moment.
 func FuzzUntil(f *testing.F) {
-	f.Add([]byte("listening on 80\r\n"), []byte{3, 9}, "on [0-9]+$", uint16(100), uint16(100), uint16(0), uint8(1))
-	f.Add([]byte("a\n\nb"), []byte{1, 1, 1}, "^$", uint16(0), uint16(2), uint16(1), uint8(9))
-	f.Add([]byte("zeile \xc3\xa4\xe2\x82\xac!\n"), []byte{7, 2, 1}, "€!", uint16(100), uint16(0), uint16(9), uint8(2))
-	f.Add([]byte("x"+strings.Repeat("y", 4095)+"z\n"), []byte{255, 255}, "z$", uint16(9000), uint16(0), uint16(1), uint8(1))
-	f.Add([]byte("\r\r\n"), []byte{1, 1}, "\\r$", uint16(4), uint16(4), uint16(0), uint8(0))
-	f.Fuzz(func(t *testing.T, stream, cuts []byte, pattern string, head, tail, from uint16, before uint8) {
+	f.Add([]byte("listening on 80\r\n"), []byte{3, 9}, "on [0-9]+$", uint16(100), uint16(100), uint16(0), uint8(1), uint8(1))
+	f.Add([]byte("a\n\nb"), []byte{1, 1, 1}, "^$", uint16(0), uint16(2), uint16(1), uint8(9), uint8(1))
+	f.Add([]byte("zeile \xc3\xa4\xe2\x82\xac!\n"), []byte{7, 2, 1}, "€!", uint16(100), uint16(0), uint16(9), uint8(2), uint8(1))
+	f.Add([]byte("x"+strings.Repeat("y", 4095)+"z\n"), []byte{255, 255}, "z$", uint16(9000), uint16(0), uint16(1), uint8(1), uint8(1))
+	f.Add([]byte("\r\r\n"), []byte{1, 1}, "\\r$", uint16(4), uint16(4), uint16(0), uint8(0), uint8(1))
+	f.Add([]byte(strings.Repeat("error: no\nready\n", 3000)), []byte{99, 80, 70}, "(?i)timeout|READY$", uint16(50), uint16(50), uint16(7), uint8(1), uint8(90))
+	f.Fuzz(func(t *testing.T, stream, cuts []byte, pattern string, head, tail, from uint16, before, unit uint8) {
 		if len(stream) > 64<<10 || len(cuts) > 200 {
 			return
 		}
-		checkUntil(t, stream, cuts, pattern, int(head), int(tail), int64(from), int(before))
+		checkUntil(t, stream, cuts, int(unit), pattern, int(head), int(tail), int64(from), int(before))
 	})
 }
 
@@ -151,6 +164,33 @@ func TestUntilOfRandomStreams(t *testing.T) {
 				cuts[i] = byte(r.IntN(256))
 			}
 		}
-		checkUntil(t, stream, cuts, patterns[r.IntN(len(patterns))], r.IntN(40), r.IntN(40), int64(r.IntN(60)), r.IntN(25))
+		checkUntil(t, stream, cuts, 1, patterns[r.IntN(len(patterns))], r.IntN(40), r.IntN(40), int64(r.IntN(60)), r.IntN(25))
+	}
+}
+
+// Much text comes at once, with long lines in it.
+func TestUntilOfLongRandomStreams(t *testing.T) {
+	patterns := []string{"needle$", "need.*9", "(?i)NEEDLE 7", "(a|b)x{2}", `^\s*n[a-z]+ 1?3`, "haystack|needle 5", `^[^a-z]+$`, "never"}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		var stream []byte
+		for len(stream) < 60_000 {
+			switch r.IntN(300) {
+			case 0:
+				stream = append(stream, fmt.Sprintf("a needle %d", r.IntN(20))...)
+			case 1:
+				stream = append(stream, bytes.Repeat([]byte("axb"), r.IntN(3000))...)
+			default:
+				stream = append(stream, "hay hay stack"[:r.IntN(14)]...)
+			}
+			if r.IntN(3) > 0 {
+				stream = append(stream, '\n')
+			}
+		}
+		cuts := make([]byte, r.IntN(12))
+		for i := range cuts {
+			cuts[i] = byte(r.IntN(256))
+		}
+		checkUntil(t, stream, cuts, 1+r.IntN(60), patterns[r.IntN(len(patterns))], r.IntN(9000), r.IntN(9000), int64(r.IntN(20_000)), r.IntN(14))
 	}
 }

@@ -2,7 +2,6 @@ package capture
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -82,15 +81,13 @@ func liveBytes(snap headtail.Snapshot, n int, text string) int {
 func (s *Stream) snapshot(from int64, m *Matcher) (snap headtail.Snapshot, pending []byte, matched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pending = s.pending()
+	snap, pending = s.buf.Snapshot(from), s.pending()
 	if m != nil {
-		if i := slices.Index(s.matchers, m); i >= 0 {
-			s.matchers = slices.Delete(s.matchers, i, i+1)
-		}
-		m.look(s.Visible, pending)
+		s.search.leave(m)
+		m.look(func() int64 { return snap.Total }, pending)
 		matched = m.done
 	}
-	return s.buf.Snapshot(from), pending, matched
+	return snap, pending, matched
 }
 
 // fill adds to a snapshot the part of its gap that a text of limit bytes can

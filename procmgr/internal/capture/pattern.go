@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
@@ -20,35 +21,39 @@ const (
 // refuses a pattern that is too long or too large. It also refuses a pattern that
 // no line can match: a wait for that pattern would always last until its time is
 // up.
-func compilePattern(pattern string) (*regexp.Regexp, error) {
+//
+// The filter finds the lines that the pattern may match. It is nil if that can
+// be any line.
+func compilePattern(pattern string) (*regexp.Regexp, *prefilter.Filter, error) {
 	if len(pattern) > maxPattern {
-		return nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
+		return nil, nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); %s: %w", pattern, err, patternAdvice(err), sentinel.ErrInvalid)
+		return nil, nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); %s: %w", pattern, err, patternAdvice(err), sentinel.ErrInvalid)
 	}
-	prog, err := syntax.Compile(parsed.Simplify())
+	parsed = parsed.Simplify()
+	prog, err := syntax.Compile(parsed)
 	if err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+		return nil, nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
 	}
 	switch {
 	case len(prog.Inst) > maxInstructions:
-		return nil, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
+		return nil, nil, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
 			pattern, len(prog.Inst), maxInstructions, sentinel.ErrInvalid)
 	case canMatch(prog, false):
 	case canMatch(prog, true):
-		return nil, xerrors.Errorf("the pattern %q can never match: output is searched line by line, and no line has a newline in it; look for the text of one line, such as the last: %w",
+		return nil, nil, xerrors.Errorf("the pattern %q can never match: output is searched line by line, and no line has a newline in it; look for the text of one line, such as the last: %w",
 			pattern, sentinel.ErrInvalid)
 	default:
-		return nil, xerrors.Errorf(`the pattern %q can never match, whatever is printed; look at its ^, $ and \b, and write \^ and \$ for the characters themselves: %w`,
+		return nil, nil, xerrors.Errorf(`the pattern %q can never match, whatever is printed; look at its ^, $ and \b, and write \^ and \$ for the characters themselves: %w`,
 			pattern, sentinel.ErrInvalid)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+		return nil, nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
 	}
-	return re, nil
+	return re, prefilter.New(parsed), nil
 }
 
 // patternAdvice returns the advice for a pattern that RE2 cannot parse: the

@@ -2,7 +2,7 @@ package capture
 
 import (
 	"context"
-	"slices"
+	"math"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -42,16 +42,16 @@ type Stream struct {
 	// counts is how many bytes the record takes beside its output.
 	counts int64
 
-	// mu guards matchers. Watch holds it from its last look at the text that is
-	// there until the matcher is in the list: so the matcher misses no byte,
+	// mu guards search. Watch holds it from its last look at the text that is
+	// there until the matcher is in the search: so the matcher misses no byte,
 	// and gets none twice.
-	mu       sync.Mutex
-	matchers []*Matcher
-	clean    *plaintext.Writer // nil for a raw stream; guarded by mu
-	sink     sink              // clean writes to it; only the writer uses it
-	notice   *Matcher          // of Notify; only the writer uses it, and it is one of matchers
-	notify   func(line string) // called when notice has matched
-	held     int64             // the bytes that this stream has added to Options.Memory; guarded by mu
+	mu     sync.Mutex
+	search search
+	clean  *plaintext.Writer // nil for a raw stream; guarded by mu
+	sink   sink              // clean writes to it; only the writer uses it
+	notice *Matcher          // of Notify, until it has matched; guarded by mu
+	notify func(line string) // called when notice has matched
+	held   int64             // the bytes that this stream has added to Options.Memory; guarded by mu
 
 	// last are the newest bytes, guarded by mu. A snapshot leaves out a rune
 	// that has not ended, but a matcher must see its beginning.
@@ -63,6 +63,7 @@ type Stream struct {
 func NewStream(opts *Options, counts int64) *Stream {
 	opts.Memory.Add(counts)
 	s := &Stream{opts: opts, buf: headtail.New(opts.Head, opts.Tail), counts: counts, held: counts}
+	s.search.moved = sync.NewCond(&s.mu)
 	if !opts.Raw {
 		s.clean = plaintext.NewWriter(&s.sink)
 	}
@@ -117,20 +118,42 @@ func (s *sink) Write(p []byte) (int, error) {
 // a process that prints nothing holds none.
 var textBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Notify looks for the first match of m, and calls f with its line as the
-// writer. The stream then holds no lock that a reader needs. Notify is called at
-// most once, and before the first Add.
+// Notify looks for the first match of m, and calls f with its line before End
+// returns. The stream then holds no lock that a reader needs. Notify is called
+// at most once, and before the first Add.
 func (s *Stream) Notify(m *Matcher, f func(line string)) {
-	s.notice, s.notify, s.matchers = m, f, []*Matcher{m}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notice, s.notify = m, f
+	s.search.told = s.tell
+	s.search.join(m)
+}
+
+// tell tells of the match of notice, if there is one that was not told.
+func (s *Stream) tell() {
+	s.mu.Lock()
+	m := s.notice
+	if m == nil || !m.over() {
+		s.mu.Unlock()
+		return
+	}
+	s.notice = nil
+	s.search.leave(m)
+	s.mu.Unlock()
+	s.notify(m.found.Line)
 }
 
 // Add takes the next bytes of output. One goroutine at a time calls it.
 func (s *Stream) Add(p []byte) { s.add(p, false) }
 
-// End takes the text that was held back, and marks the end of the stream. It is
-// called once, and nothing is added after it.
+// End takes the text that was held back, and marks the end of the stream. It
+// waits until all text is searched. It is called once, and nothing is added
+// after it.
 func (s *Stream) End() {
 	s.add(nil, true)
+	s.mu.Lock()
+	s.search.awaitEnd()
+	s.mu.Unlock()
 	if s.log != nil {
 		s.log.end()
 	}
@@ -157,9 +180,8 @@ func (s *Stream) add(p []byte, last bool) {
 	if grown {
 		s.opts.Grown()
 	}
-	if s.notice != nil && s.notice.done {
-		s.notify(s.notice.found.Line)
-		s.notice = nil
+	if s.notify != nil {
+		s.tell()
 	}
 }
 
@@ -168,6 +190,7 @@ func (s *Stream) add(p []byte, last bool) {
 func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.search.awaitRoom()
 	if s.clean != nil {
 		s.sink = sink{given: p, buf: room[:0]}
 		if last {
@@ -193,15 +216,8 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 	} else {
 		s.last = append(s.last[:0], p[len(p)-utf8.UTFMax:]...)
 	}
-	if len(s.matchers) > 0 {
-		pending := s.pending()
-		for _, m := range s.matchers {
-			m.feed(p)
-			m.look(s.Visible, pending)
-		}
-		if s.notice != nil && s.notice.done {
-			s.matchers = slices.DeleteFunc(s.matchers, func(m *Matcher) bool { return m == s.notice })
-		}
+	if len(s.search.matchers) > 0 {
+		s.search.add(p, s.pending(), s.Visible)
 	}
 	return p, more > 0
 }
@@ -251,7 +267,7 @@ func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 			s.awaitLog()
 			p = s.log.read(at, logChunk)
 		}
-		m.feed(p)
+		m.feed(p, 0, math.MaxInt)
 		if err := ctx.Err(); err != nil && !m.done {
 			return err
 		}
@@ -274,14 +290,14 @@ func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	}
 	m.begin(seen)
 	if missing := s.buf.Total() - max(at, seen.Total); missing > 0 {
-		m.feed(s.last[max(0, len(s.last)-int(missing)):])
+		m.feed(s.last[max(0, len(s.last)-int(missing)):], 0, math.MaxInt)
 	}
 	m.from = from
 	m.shown = s.pending()
 	m.peek(m.shown)
 	m.look(s.Visible, m.shown)
 	if !m.done {
-		s.matchers = append(s.matchers, m)
+		s.search.join(m)
 	}
 	return true
 }

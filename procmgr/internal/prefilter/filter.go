@@ -1,0 +1,190 @@
+package prefilter
+
+import (
+	"encoding/binary"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// A Filter finds the text that an expression may match. It does not change, and
+// is safe for concurrent use.
+//
+// It knows each required string by a run of at most four bytes of it. It looks
+// for the runs, and compares the strings only with the text around a run.
+type Filter struct {
+	required set
+	fold     uint32             // the bits in four bytes that two cases of a letter differ in, if folds
+	folds    bool               // the strings have small letters, which stand for both cases
+	width    int                // bytes of a run
+	table    *[tableSize]uint16 // by the hash of a run: 0, or an index in places plus 1
+	places   [][]place
+	// step is the distance between the places of a text at which Index looks
+	// for a run, if it looks at one at a time.
+	step  int
+	masks *masks // to look at many places at a time; nil if the processor cannot
+}
+
+// A place is an occurrence of a run in a required string.
+type place struct {
+	of string
+	at int
+}
+
+const (
+	maxWidth  = 4
+	tableBits = 12
+	tableSize = 1 << tableBits
+)
+
+// New returns the filter of an expression, or nil if the expression has none
+// that helps. The expression must be simplified, so that it has no counted
+// repetition.
+func New(re *syntax.Regexp) *Filter {
+	strings, folds := required(re)
+	return newFilter(strings, folds, hasVectors)
+}
+
+// Union returns a filter that finds the first line that any of some filters
+// finds, or nil if there is none that helps.
+func Union(filters []*Filter) *Filter {
+	var all set
+	folds := slices.ContainsFunc(filters, func(f *Filter) bool { return f.folds })
+	for _, f := range filters {
+		for _, s := range f.required {
+			if folds {
+				s = small(s)
+			}
+			all = append(all, s)
+		}
+	}
+	slices.Sort(all)
+	return newFilter(slices.Compact(all), folds, hasVectors)
+}
+
+func newFilter(required set, folds, vectors bool) *Filter {
+	if len(required) == 0 || required.shortest() == 1 && len(required) > 1 {
+		return nil
+	}
+	f := &Filter{required: required, folds: folds, width: min(required.shortest(), maxWidth), table: new([tableSize]uint16)}
+	if folds {
+		f.fold = 0x20202020
+	}
+	if !vectors {
+		f.width = min(f.width, 3) // a shorter run makes a longer step
+		f.step = required.shortest() - f.width + 1
+		for _, s := range required {
+			// Of any step places that follow one another Index looks at one.
+			for at := range f.step {
+				f.add(s, at)
+			}
+		}
+		return f
+	}
+	f.step = 1
+	runs := make([]string, len(required))
+	for i, s := range required {
+		at := f.rarest(s)
+		f.add(s, at)
+		runs[i] = s[at : at+f.width]
+	}
+	f.masks = newMasks(runs, folds)
+	return f
+}
+
+// small returns a string with small ASCII letters.
+func small(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// add enters a place into the table.
+func (f *Filter) add(s string, at int) {
+	var four [4]byte
+	copy(four[:], s[at:at+f.width])
+	slot := &f.table[f.hash(binary.LittleEndian.Uint32(four[:]))]
+	if *slot == 0 {
+		f.places = append(f.places, nil)
+		*slot = uint16(len(f.places))
+	}
+	f.places[*slot-1] = append(f.places[*slot-1], place{s, at})
+}
+
+// rarest returns the offset of the run of a string that is likely to be the
+// rarest in what programs print.
+func (f *Filter) rarest(s string) int {
+	rarest, least := 0, 0.0
+	for at := range len(s) - f.width + 1 {
+		share := 1.0
+		for i := range f.width {
+			share *= shareOf(s[at+i])
+		}
+		if at == 0 || share < least {
+			rarest, least = at, share
+		}
+	}
+	return rarest
+}
+
+// hash returns the slot of the run at the beginning of four bytes. If letters
+// stand for both cases, both have one hash, and so have some other bytes.
+func (f *Filter) hash(four uint32) uint32 {
+	return (four | f.fold) << (8 * (4 - f.width)) * 0x9E3779B1 >> (32 - tableBits)
+}
+
+// Index returns the offset of a required string in p: of one in the first line
+// that has any. It returns -1 if there is none. Then the expression matches no
+// line of p.
+func (f *Filter) Index(p []byte) int {
+	for i := 0; i <= len(p)-f.width; i += f.step {
+		if f.masks != nil {
+			i += f.masks.index(p[i:])
+		}
+		slot := uint16(0)
+		if i <= len(p)-4 {
+			slot = f.table[f.hash(binary.LittleEndian.Uint32(p[i:]))]
+		} else if i <= len(p)-f.width {
+			var four [4]byte
+			copy(four[:], p[i:])
+			slot = f.table[f.hash(binary.LittleEndian.Uint32(four[:]))]
+		}
+		if slot == 0 {
+			continue
+		}
+		if at := f.compare(p, i, f.places[slot-1]); at >= 0 {
+			return at
+		}
+	}
+	return -1
+}
+
+// compare returns the offset of a required string that has a run at i, or -1.
+func (f *Filter) compare(p []byte, i int, places []place) int {
+	for _, place := range places {
+		begin := i - place.at
+		if begin >= 0 && len(p)-begin >= len(place.of) && f.equal(p[begin:begin+len(place.of)], place.of) {
+			return begin
+		}
+	}
+	return -1
+}
+
+// equal compares a text with a required string of the same length.
+func (f *Filter) equal(text []byte, s string) bool {
+	if !f.folds {
+		return string(text) == s
+	}
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != s[i] {
+			return false
+		}
+	}
+	return true
+}

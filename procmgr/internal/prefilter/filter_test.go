@@ -1,0 +1,182 @@
+package prefilter_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
+)
+
+// parse returns an expression in the form that New wants.
+func parse(t testing.TB, pattern string) *syntax.Regexp {
+	t.Helper()
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	require.NoError(t, err, pattern)
+	return re.Simplify()
+}
+
+func TestRequired(t *testing.T) {
+	for _, tt := range []struct {
+		pattern string
+		want    []string
+		folds   bool
+	}{
+		{"READY", []string{"READY"}, false},
+		{"error|warn|ready", []string{"error", "ready", "warn"}, false},
+		{`(?i)listening on .*:\d+`, []string{"listening on ", "li\u017ftening on "}, true},
+		{`ready in \d+ ?ms`, []string{"ready in 0", "ready in 1", "ready in 2", "ready in 3", "ready in 4", "ready in 5", "ready in 6", "ready in 7", "ready in 8", "ready in 9"}, false},
+		{`^\s*(BUILD|TEST) (FAILED|SUCCESSFUL)$`, []string{"BUILD FAILED", "BUILD SUCCESSFUL", "TEST FAILED", "TEST SUCCESSFUL"}, false},
+		{`server (is )?up`, []string{"server is up", "server up"}, false},
+		{`(?i)K`, []string{"k", "\u212a"}, true},
+		{`[Ee]rror.*timeout`, []string{"timeout"}, true},
+		{`(foo)+bar`, []string{"foobar"}, false},
+		{`(a|bcd.)e`, []string{"e"}, false},
+		{`(abc.|de.f)*x`, []string{"x"}, false},
+		{`✓|✗`, []string{"✓", "✗"}, false},
+		{`a?b?`, nil, false},
+		{`\x{fffd}`, nil, false},
+		{`[^a]\w*`, nil, false},
+		{`.`, nil, false},
+		{`(ready)?`, nil, false},
+		{`ready|.`, nil, false},
+	} {
+		t.Run(tt.pattern, func(t *testing.T) {
+			got, folds := prefilter.Required(parse(t, tt.pattern))
+			require.ElementsMatch(t, tt.want, got)
+			require.Equal(t, tt.folds, folds)
+		})
+	}
+}
+
+// check compares both filters of a pattern with the expression itself: each line
+// that the expression matches is found, by its first required string or by one
+// that comes in the same line.
+func check(t *testing.T, pattern string, text []byte) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return
+	}
+	parsed = parsed.Simplify()
+	var found [2][]int
+	for i, f := range []*prefilter.Filter{prefilter.New(parsed), prefilter.NewPortable(parsed)} {
+		if f == nil {
+			return
+		}
+		begin := 0
+		for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+			if re.Match(line) {
+				require.GreaterOrEqual(t, f.Index(line), 0, "%q in the line %q", pattern, line)
+				at := f.Index(text[begin:])
+				require.True(t, 0 <= at && at <= len(line), "%q in %q: found at %d in %q", pattern, line, at, text[begin:])
+			}
+			begin += len(line) + 1
+		}
+		for at := 0; ; {
+			next := f.Index(text[at:])
+			if next < 0 {
+				break
+			}
+			line := at + bytes.LastIndexByte(text[at:at+next], '\n') + 1
+			found[i] = append(found[i], line)
+			end := bytes.IndexByte(text[line:], '\n')
+			if end < 0 {
+				break
+			}
+			at = line + end + 1
+		}
+	}
+	require.Equal(t, found[1], found[0], "the lines that may match %q, one way and the other, in %q", pattern, text)
+}
+
+// A union finds the first line that one of its filters finds.
+func TestUnion(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 5000 {
+		var filters []*prefilter.Filter
+		for range 1 + r.IntN(10) {
+			if f := prefilter.New(parse(t, randomPattern(r, 3))); f != nil {
+				filters = append(filters, f)
+			}
+		}
+		union := prefilter.Union(filters)
+		if union == nil {
+			continue
+		}
+		text := randomText(r)
+		first := -1
+		for _, f := range filters {
+			if i := f.Index(text); i >= 0 && (first < 0 || i < first) {
+				first = i
+			}
+		}
+		found := union.Index(text)
+		if first >= 0 {
+			require.True(t, found >= 0 && !bytes.Contains(text[first:max(first, found)], []byte{'\n'}), "%q: %d, not %d", text, found, first)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	f.Add(`(?i)listening on .*:\d+`, []byte("now\nLi\u017ftening on :80\nlistening on port:8"))
+	f.Add(`error|warn|ready`, []byte(strings.Repeat("wart ", 20)+"\nerro\nrready\n"))
+	f.Add(`:\d{4,5}\b`, []byte("::1:12345 :999"))
+	f.Add(`(a+b)+c?[xy]`, []byte("aab\nabx"))
+	f.Add("\\x{fffd}k|(?i)k", []byte("\xffk\n\u212a"))
+	f.Fuzz(func(t *testing.T, pattern string, text []byte) {
+		if len(pattern) > 200 || len(text) > 4096 {
+			return
+		}
+		check(t, pattern, text)
+	})
+}
+
+// Patterns and lines of few different characters match often.
+func TestFilterOfRandomPatterns(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		check(t, randomPattern(r, 3), randomText(r))
+	}
+}
+
+// randomPattern returns an expression of at most so many nested operators.
+func randomPattern(r *rand.Rand, depth int) string {
+	sub := func() string { return randomPattern(r, depth-1) }
+	if depth == 0 {
+		leaves := []string{"a", "b", "ab", "abc", "K", "s", "ks", "é", "[ab]", "[a-c]", "[^a]", `\d`, ".", "^", "$", `\b`, "€uro", "E", "(?i:sk)", "(?i:é)", "\\x{fffd}", " "}
+		return leaves[r.IntN(len(leaves))]
+	}
+	switch r.IntN(12) {
+	case 0:
+		return "(?:" + sub() + "|" + sub() + ")"
+	case 1:
+		return "(" + sub() + ")?"
+	case 2:
+		return "(?:" + sub() + ")+"
+	case 3:
+		return "(?:" + sub() + ")*"
+	case 4:
+		return "(?:" + sub() + "){1,3}"
+	case 5:
+		return "(?i:" + sub() + ")"
+	default:
+		return sub() + sub()
+	}
+}
+
+func randomText(r *rand.Rand) (text []byte) {
+	pieces := []string{"a", "b", "c", "abc", "k", "K", "s", "S", "\u017f", "\u212a", "é", "É", "€", "uro", "E", "e", "1", " ", "\xff", "\n", "\n", "x", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
+	for range r.IntN(60) {
+		text = append(text, pieces[r.IntN(len(pieces))]...)
+	}
+	return text
+}
