@@ -13,8 +13,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// killTime is how long Kill repeats itself.
-const killTime = 5 * time.Second
+// killTime is how long Kill repeats itself. killSoon is how long it waits until
+// it searches: most processes end at once when their group is killed, and their
+// end is searched for anyway.
+const (
+	killTime = 5 * time.Second
+	killSoon = 50 * time.Millisecond
+)
 
 // number returns the system's signal.
 func (s Signal) number() osproc.Signal {
@@ -87,12 +92,13 @@ func (l *Local) target(chat, id string, sig Signal) (*record, error) {
 // A survivor is a process that a kill has not ended.
 type survivor struct {
 	id   string
-	pids []int // live members; none if an unseen member holds the pipe
+	pids []int // live members
+	why  string
 }
 
 func (s survivor) String() string {
 	if len(s.pids) == 0 {
-		return fmt.Sprintf("process %s: something that cannot be found still holds its output", s.id)
+		return fmt.Sprintf("process %s: %s", s.id, s.why)
 	}
 	pids := make([]string, len(s.pids))
 	for i, pid := range s.pids {
@@ -105,20 +111,45 @@ func (s survivor) String() string {
 // killTime is over. It returns the survivors.
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	over := time.Now().Add(killTime)
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		live, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // a process that cannot be signalled is named below
-		var err error
-		if rs, err = awaitExits(ctx, rs, pause); err != nil || len(rs) == 0 {
-			return nil, err
-		}
-		if time.Now().After(over) {
-			left := make([]survivor, len(rs))
-			for i, r := range rs {
-				left[i] = survivor{id: r.id, pids: live[r.tree]}
-			}
-			return left, nil
+	var err error
+	if !slices.ContainsFunc(rs, (*record).detached) {
+		l.system.KillGroups(treesOf(rs))
+		rs, err = awaitExits(ctx, rs, killSoon)
+	}
+	for pause := time.Millisecond; err == nil && len(rs) > 0; pause = min(2*pause, 100*time.Millisecond) {
+		sent, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // a process that cannot be signalled is named below
+		if rs, err = awaitExits(ctx, rs, pause); err == nil && time.Now().After(over) {
+			return l.survivors(rs, sent), nil
 		}
 	}
+	return nil, err
+}
+
+// detached reports whether the leader has exited and other members live on.
+func (r *record) detached() bool {
+	state, _ := r.state()
+	return state == Detached
+}
+
+// survivors says of some processes that have not exited in time why they have
+// not. A process of which nothing lives is about to exit.
+func (l *Local) survivors(rs []*record, sent osproc.Delivery) (left []survivor) {
+	for _, r := range rs {
+		s := survivor{id: r.id, pids: sent.Live[r.tree]}
+		switch {
+		case r.exited():
+			continue
+		case len(s.pids) > 0:
+		case !sent.Settled:
+			s.why = "processes are started faster than they can be looked at, or none can be looked at"
+		case r.tree.Held():
+			s.why = "something that cannot be found still holds its output"
+		default:
+			s.why = "nothing of it was found alive, but its end is not told yet"
+		}
+		left = append(left, s)
+	}
+	return left
 }
 
 // awaitExits waits until all of some processes have exited, or until a while is

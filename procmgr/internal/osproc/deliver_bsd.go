@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deliver sends a signal to the process groups of some sessions. It returns the
-// sessions in whose group something was left.
-func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
-	live = make(map[*session][]int)
+// deliver sends a signal to the process groups of some sessions. The leader
+// stands for whatever was left in its group.
+func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, err error) {
+	live := make(map[*session][]int)
 	for _, s := range sessions {
 		s.num.Lock()
 		// After the leader is reaped, its number stays taken as long as
@@ -20,6 +20,9 @@ func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*ses
 		if !s.empty.Load() {
 			switch kerr := unix.Kill(-s.pid, sig); kerr {
 			case nil:
+				if wakes(sig) {
+					_ = unix.Kill(-s.pid, unix.SIGCONT)
+				}
 				live[s] = []int{s.pid}
 			case unix.ESRCH:
 				if s.reaped {
@@ -31,9 +34,24 @@ func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*ses
 		}
 		s.num.Unlock()
 	}
-	return live, err
+	return delivery{live: live, settled: true}, err
 }
 
-// escapees finds nothing. These systems do not show a process's environment to
-// other processes, or only at a cost that is too high.
-func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }
+// killGroups sends SIGKILL to the groups, which is all that can be done.
+func killGroups(sessions []*session) {
+	_, _ = deliver(nil, sessions, unix.SIGKILL) // a second attempt tells the error
+}
+
+// searches has nothing to share here.
+type searches struct{}
+
+// find tells which of some sessions have members in their group. What has left
+// its group cannot be found: these systems do not show a process's environment
+// to other processes, or only at a cost that is too high.
+func find(_ *shared, sessions []*session, _ bool) (found map[*session][]member, settled bool) {
+	found = make(map[*session][]member)
+	for _, s := range sessions {
+		found[s] = s.members()
+	}
+	return found, true
+}

@@ -3,48 +3,49 @@ package osproc
 import (
 	"slices"
 	"syscall"
-
-	"golang.org/x/sys/unix"
-	"golang.org/x/xerrors"
 )
 
 // deliver sends a signal to all members of some sessions: first to the leader's
 // group at once, then to every other member that is in the session or has left
-// it. It returns the live members, which it finds by one search for all the
-// sessions, and an error if the system did not permit it to signal one of them.
-func deliver(sessions []*session, known *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
-	grouped := make(map[*session]bool, len(sessions))
+// it. It returns the live members, and an error if the system did not permit it
+// to signal one of them.
+func deliver(sh *shared, sessions []*session, sig syscall.Signal) (delivery, error) {
+	r := &request{sessions: sessions, deep: true, sig: sig, grouped: make(map[*session]bool, len(sessions))}
 	for _, s := range sessions {
-		if sig == syscall.SIGKILL && s.cgroup != nil {
-			_ = s.cgroup.kill()
-		}
-		grouped[s] = s.signalGroup(sig)
+		r.grouped[s] = s.deliverGroup(sig)
 	}
-	found, _ := newSearch(sessions, known.pids()).run()
-	live = make(map[*session][]int, len(found))
-	send := func(s *session, m member) {
-		live[s] = append(live[s], m.pid)
-		if group, gerr := unix.Getpgid(m.pid); gerr == nil && group == s.pid && grouped[s] {
-			return // the group's signal has reached it
-		}
-		if serr := m.signal(sig); serr != nil {
-			err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, serr)
-		}
-	}
+	sh.looks.do(r, &sh.leaders)
 	for _, s := range sessions {
-		for _, m := range found[s] {
-			if m != unseen {
-				send(s, m)
-			}
-		}
-		closeMembers(found[s])
 		// A process that was a member at the last look is still one, whatever
 		// it has left since.
 		s.eachPin(func(m member) {
-			if !slices.Contains(live[s], m.pid) && m.alive() {
-				send(s, m)
+			if !slices.Contains(r.live[s], m.pid) && m.alive() {
+				r.send(s, m)
 			}
 		})
 	}
-	return live, err
+	return delivery{r.live, r.settled}, r.err
+}
+
+// killGroups sends SIGKILL to the leaders' groups.
+func killGroups(sessions []*session) {
+	for _, s := range sessions {
+		s.deliverGroup(syscall.SIGKILL)
+	}
+}
+
+// deliverGroup sends a signal to the leader's group, and SIGKILL to the whole
+// cgroup if there is one. It reports whether the group has got it.
+func (s *session) deliverGroup(sig syscall.Signal) bool {
+	if sig == syscall.SIGKILL {
+		s.killed.Store(true)
+		if s.cgroup != nil {
+			_ = s.cgroup.kill()
+		}
+	}
+	grouped := s.signalGroup(sig)
+	if wakes(sig) {
+		s.signalGroup(syscall.SIGCONT)
+	}
+	return grouped
 }

@@ -10,8 +10,8 @@ import (
 // cannot ask anything of a process that has a console of its own. The signal
 // shows only in the exit code. deliver returns the members that were still
 // there.
-func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*session][]int, err error) {
-	live = make(map[*session][]int)
+func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, err error) {
+	live := make(map[*session][]int)
 	for _, s := range sessions {
 		pids, serr := s.end(sig)
 		if len(pids) > 0 {
@@ -21,8 +21,23 @@ func deliver(sessions []*session, _ *leaders, sig syscall.Signal) (live map[*ses
 			err = xerrors.Errorf("pid %d cannot be ended: %w", s.pid, serr)
 		}
 	}
-	return live, err
+	return delivery{live: live, settled: true}, err
 }
 
-// escapees finds nothing: no process can leave a job.
-func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }
+// killGroups ends all members.
+func killGroups(sessions []*session) {
+	_, _ = deliver(nil, sessions, syscall.SIGKILL) // a second attempt tells the error
+}
+
+// searches has nothing to share here.
+type searches struct{}
+
+// find returns the processes in the jobs of some sessions. No process can leave
+// a job.
+func find(_ *shared, sessions []*session, _ bool) (found map[*session][]member, settled bool) {
+	found = make(map[*session][]member)
+	for _, s := range sessions {
+		found[s] = s.members()
+	}
+	return found, true
+}

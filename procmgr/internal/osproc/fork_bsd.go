@@ -5,10 +5,13 @@ package osproc
 import "syscall"
 
 // startIn starts a program in a new session.
-func startIn(_ *cgroup, _ bool, file string, argv []string, attr *syscall.ProcAttr) (pid, pidfd int, err error) {
+func startIn(_ *cgroup, _ *lacks, file string, argv []string, attr *syscall.ProcAttr) (l leader, err error) {
 	attr.Sys = &syscall.SysProcAttr{Setsid: true}
 	started := forks.begin()
-	pid, _, err = syscall.StartProcess(file, argv, attr)
+	l.pid, _, err = syscall.StartProcess(file, argv, attr)
 	started()
-	return pid, -1, err
+	return l, err
 }
+
+// A leader is a process that has just been started.
+type leader struct{ pid int }

@@ -14,7 +14,7 @@ import (
 
 // fork starts a leader in a new session, and in a cgroup of its own if there
 // are cgroups.
-func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, noPidfd bool) (*session, *pipe, error) {
+func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks *lacks) (*session, *pipe, error) {
 	read, write, err := newPipePair()
 	if err != nil {
 		return nil, nil, forkError(err, file)
@@ -25,7 +25,7 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, noPid
 		unix.Close(write)
 		return nil, nil, err
 	}
-	pid, pidfd, err := startIn(group, noPidfd, file, c.Argv, &syscall.ProcAttr{
+	leader, err := startIn(group, lacks, file, c.Argv, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
 		Files: []uintptr{null.Fd(), uintptr(write), uintptr(write)},
@@ -43,5 +43,5 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, noPid
 		return nil, nil, forkError(err, file)
 	}
 	p := newPipe(uintptr(read), reader{}, c.Output)
-	return newSession(pid, pidfd, cookie, p.file, group, noPidfd), p, nil
+	return newSession(leader, cookie, p.file, group, lacks.pidfd), p, nil
 }

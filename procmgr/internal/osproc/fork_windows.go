@@ -14,7 +14,7 @@ import (
 )
 
 // fork starts a leader in a job of its own.
-func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ bool) (*session, *pipe, error) {
+func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ *lacks) (*session, *pipe, error) {
 	line, err := windows.UTF16FromString(commandLine(file, c.Argv))
 	if err != nil {
 		return nil, nil, forkError(err, file)

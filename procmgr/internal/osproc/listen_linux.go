@@ -17,7 +17,7 @@ const TellsPorts = true
 // it runs as another user, it counts for none. Listening reports false if it
 // could not look.
 func (s *System) Listening(trees []*Tree) (found map[*Tree][]Listen, looked bool) {
-	members, looked := escapees(sessionsOf(trees), &s.leaders)
+	members, looked := find(&s.shared, sessionsOf(trees), true)
 	if !looked {
 		for _, all := range members {
 			closeMembers(all)

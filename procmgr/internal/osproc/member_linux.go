@@ -1,11 +1,9 @@
 package osproc
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +32,7 @@ func openMember(pid int, noPidfd bool) (m member, ok bool) {
 	switch err {
 	case nil:
 		return member{pid: pid, pidfd: fd}, true
-	case unix.ESRCH, unix.EINVAL:
+	case unix.ESRCH, unix.EINVAL, unix.ENOENT: // the last two: it is a thread
 		return member{}, false
 	}
 	// There are no pidfds here (ENOSYS), or no descriptor is left for one.
@@ -52,16 +50,13 @@ func (m member) alive() bool {
 // statAlive reads /proc/PID/stat. A process whose first thread is a zombie may
 // have other threads that live.
 func statAlive(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	fields, err := readStat(pid)
 	if err != nil {
 		// No descriptor is left to read it: a process that exists counts as
 		// alive.
 		return !errors.Is(err, fs.ErrNotExist) && unix.Kill(pid, 0) != unix.ESRCH
 	}
-	// The name in parentheses may contain anything; the last parenthesis ends
-	// it. After it come the state and, 17 fields later, the number of threads:
-	// see proc(5).
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	// The number of threads comes 17 fields after the state.
 	if len(fields) < 18 {
 		return false
 	}

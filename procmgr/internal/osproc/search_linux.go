@@ -1,282 +1,412 @@
 package osproc
 
 import (
-	"bytes"
-	"os"
-	"strconv"
+	"math"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
 )
 
 // A search looks through /proc for the live members of some sessions.
 type search struct {
+	requests map[*session][]*request
+	// found has the members that live, and seen their numbers.
+	found map[*session][]member
+	seen  map[int]bool
+	// gone is the first process that was listed and has ended before it was
+	// looked at, or 0. dead has the zombies that were seen, by their inodes.
+	gone int
+	dead map[int]uint64
+
 	inCgroup  []*session // the sessions with a cgroup, which knows all its members
 	bySession map[int]*session
+	byMark    map[mark]*session
 	byCookie  map[string]*session
 	// known has the numbers of the sessions that leaders of this System lead.
-	// The search looks in none of them for members that left another session,
-	// because no process can enter an existing session.
+	// Members of one of these are members of no other tree, because no process
+	// can enter an existing session.
 	known map[int]bool
-	// environ is the buffer for the environment of one process.
-	environ []byte
-	// patience is how much longer the search waits for processes that are
-	// between two programs.
-	patience time.Duration
+
+	environ   environReader
+	strangers *strangers
+	deep      bool // a request wants the cookies to be looked for
 }
 
-// newSearch returns a search for members by session. If known is not nil, the
-// search looks for them by cookie as well. To do that, it reads the environment
-// of every process that is in none of the known sessions.
-func newSearch(sessions []*session, known map[int]bool) *search {
+// newSearch returns a search that answers some requests.
+func newSearch(requests []*request, known map[int]bool, strangers *strangers) *search {
 	f := &search{
-		bySession: make(map[int]*session, len(sessions)),
-		byCookie:  make(map[string]*session, len(sessions)),
+		requests:  make(map[*session][]*request),
+		found:     make(map[*session][]member),
+		seen:      make(map[int]bool),
+		dead:      make(map[int]uint64),
+		bySession: make(map[int]*session),
+		byMark:    make(map[mark]*session),
+		byCookie:  make(map[string]*session),
 		known:     known,
-		patience:  maxPatience,
+		strangers: strangers,
 	}
-	for _, s := range sessions {
-		if s.cgroup != nil {
-			f.inCgroup = append(f.inCgroup, s)
-			continue
+	for _, r := range requests {
+		f.deep = f.deep || r.deep
+		for _, s := range r.sessions {
+			if r.deep && s.cgroup == nil && !s.whole {
+				f.environ.patience = maxPatience
+			}
+			f.requests[s] = append(f.requests[s], r)
+			if len(f.requests[s]) > 1 {
+				continue
+			}
+			if s.cgroup != nil {
+				f.inCgroup = append(f.inCgroup, s)
+				continue
+			}
+			f.byCookie[s.cookie] = s
+			if !s.empty.Load() {
+				f.bySession[s.pid] = s
+			}
+			if s.mark != 0 {
+				f.byMark[marks.key(s.mark)] = s
+			}
 		}
-		if !s.empty.Load() {
-			f.bySession[s.pid] = s
-		}
-		f.byCookie[s.cookie] = s
 	}
 	return f
 }
 
-// looks is how often a search looks, if processes have gone while it looked. A
-// process that forks and exits can slip through a single look.
-const looks = 3
+// A search that does not settle gives up when it has looked this often and this
+// long. On a slow machine one look alone takes long.
+const (
+	leastLooks   = 20
+	leastLooking = 500 * time.Millisecond
+)
 
-// run returns the members that it found; the caller closes them. It reports
-// false if it could not look because no descriptor was left: then any member
-// may live.
-func (f *search) run() (found map[*session][]member, looked bool) {
-	found = make(map[*session][]member)
+// run looks until it has settled: until nothing has forked or ended during a
+// look. Then it has missed no member. Otherwise it looks again, but only at the
+// processes that are newer than the look before, or than the first that has
+// ended. A chain of processes that fork and exit is caught by this, although it
+// is faster than a look at all processes. run reports false if it does not settle, or if no descriptor was
+// left to look.
+func (f *search) run() (settled bool) {
 	for _, s := range f.inCgroup {
-		found[s] = s.cgroup.members(s.noPidfd)
-	}
-	if len(f.byCookie) == 0 {
-		return found, true
-	}
-	seen := make(map[int]bool)
-	for range looks {
-		settled := true
-		pids, err := allProcesses()
-		if err != nil {
-			return found, false
-		}
-		for _, pid := range pids {
-			if seen[pid] {
-				continue
-			}
-			s, m, gone := f.check(pid)
-			if gone {
-				settled = false
-			}
-			if s != nil {
-				seen[pid] = true
-				found[s] = append(found[s], m)
-			}
-		}
-		if settled {
-			break
+		for _, m := range s.cgroup.members(s.noPidfd) {
+			f.add(s, m)
 		}
 	}
-	return found, true
+	if len(f.inCgroup) == len(f.requests) {
+		return true
+	}
+	proc, err := openProcfs()
+	if err != nil {
+		return false
+	}
+	defer proc.close()
+	newest := proc.newest()
+	if err := f.lookAtAll(proc); err != nil {
+		return false
+	}
+	began := time.Now()
+	for looks := 1; ; looks++ {
+		now, after := proc.newest(), newest
+		if f.gone > 0 {
+			after = min(after, f.gone-1)
+		}
+		if f.gone == 0 && now == newest || newest > 0 && f.enough() {
+			return true
+		}
+		if newest == 0 { // the system does not tell
+			err = f.lookAtAll(proc)
+		} else {
+			err = f.lookAtNewer(proc, after, now < newest, now)
+		}
+		newest = now
+		if err != nil || looks >= leastLooks && time.Since(began) >= leastLooking {
+			return false
+		}
+	}
 }
 
-// check finds out if a process is a member of a session that the search looks
-// for. It reports whether the process has gone meanwhile.
-func (f *search) check(pid int) (s *session, m member, gone bool) {
+// enough reports whether each session has a member that lives: then nobody asks
+// if there are others, unless all of them are to be killed.
+func (f *search) enough() bool {
+	for s := range f.requests {
+		if s.killed.Load() || len(f.found[s]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// lookAtAll looks at every process.
+func (f *search) lookAtAll(proc *procfs) error {
+	f.gone = 0
+	f.strangers.begin()
+	err := proc.each(1, math.MaxInt, f.look)
+	if err == nil {
+		f.strangers.end()
+	}
+	return err
+}
+
+// lookAtNewer looks at the processes with the numbers above one. Numbers are
+// given in their order and begin again at the end: if they have, lookAtNewer
+// also looks at the numbers up to the last one.
+func (f *search) lookAtNewer(proc *procfs, above int, wrapped bool, last int) error {
+	f.gone = 0
+	err := proc.each(above+1, math.MaxInt, f.look)
+	if err == nil && wrapped {
+		err = proc.each(1, last, f.look)
+	}
+	return err
+}
+
+// look checks one process, and notes the first that has gone since it was
+// listed. Such a process may have been in the middle of a fork when the list was
+// made: its child had a number, but was not to be seen yet.
+func (f *search) look(pid int, inode uint64) {
+	if f.check(pid, inode) && (f.gone == 0 || pid < f.gone) {
+		f.gone = pid
+	}
+}
+
+// check finds out if a process is a live member of a session that the search
+// looks for. It reports whether the process has gone meanwhile.
+func (f *search) check(pid int, inode uint64) (gone bool) {
+	if f.seen[pid] || f.bySession[pid] == nil && f.strangers.has(pid, inode) {
+		return false
+	}
 	sid := sessionOf(pid)
 	if sid < 0 {
-		return nil, member{}, true
+		return true
 	}
 	if s := f.bySession[sid]; s != nil {
-		// First the pidfd, then the question. So the answer is about the
-		// process that the pidfd holds, or that process is not alive.
-		if m, ok := openMember(pid, s.noPidfd); ok {
-			ours := sessionOf(pid) == sid && (s.holdsNumber() || f.marked(pid) == s)
-			if ours && m.alive() {
-				return s, m, false
-			}
-			if ours && pid != s.pid {
-				m.reap()
-			}
-			m.close()
+		return f.verify(s, pid, inode, func() bool {
+			return sessionOf(pid) == sid && (s.holdsNumber() || f.byMarkOf(pid) == s || f.byCookieOf(pid) == s)
+		})
+	}
+	if sid == 0 { // a kernel thread
+		f.strangers.add(pid, inode)
+		return false
+	}
+	if f.known[sid] {
+		return false
+	}
+	limit, ok := markOf(pid)
+	if s := f.byMark[marks.key(limit)]; ok && s != nil {
+		return f.verify(s, pid, inode, func() bool { return f.byMarkOf(pid) == s })
+	}
+	if ok {
+		switch marks.says(limit) {
+		case markOfAStranger:
+			f.strangers.add(pid, inode)
+			return false
+		case markOfAnotherTree:
+			return false
 		}
 	}
-	if f.known == nil || sid == 0 || f.known[sid] { // 0: a kernel thread
-		return nil, member{}, false
+	if !f.deep {
+		return sessionOf(pid) < 0
 	}
-	if s := f.marked(pid); s != nil {
-		if m, ok := openMember(pid, s.noPidfd); ok {
-			if f.marked(pid) == s && m.alive() {
-				return s, m, false
-			}
-			m.close()
-		}
+	s, stranger := f.cookieOf(pid)
+	switch {
+	case s != nil:
+		return f.verify(s, pid, inode, func() bool { return f.byCookieOf(pid) == s })
+	case stranger:
+		f.strangers.add(pid, inode)
 	}
-	return nil, member{}, false
+	return sessionOf(pid) < 0
 }
 
-// These are how long one search waits for processes that are in the middle of
-// an exec: in all, and for each process. An exec takes some 100 µs, and longer
-// if the new program comes from a slow disk.
-const (
-	maxPatience     = 400 * time.Millisecond
-	maxPatienceEach = 100 * time.Millisecond
-)
+// verify adds a process to the members of a session, if it is one and lives. It
+// opens the pidfd first and asks then. So the answer is about the process that
+// the pidfd holds, or that process is not alive. It reports whether the process
+// has ended since it was listed.
+func (f *search) verify(s *session, pid int, inode uint64, ours func() bool) (gone bool) {
+	m, ok := openMember(pid, s.noPidfd)
+	if !ok {
+		return true
+	}
+	isOurs := ours()
+	if isOurs && m.alive() {
+		if s.mark != 0 && !s.whole && f.byMarkOf(pid) != s {
+			s.mark.setAll(pid)
+		}
+		f.add(s, m)
+		return false
+	}
+	if isOurs && pid != s.pid {
+		m.reap()
+	}
+	m.close()
+	if f.dead[pid] == inode {
+		return false // a zombie, which starts nothing any more
+	}
+	f.dead[pid] = inode
+	return true
+}
 
-// marked returns the session whose cookie a process has in its environment. If
-// the environment cannot be read, because the process is another user's, there
-// is no such session. For a moment of its exec a process has no environment;
-// then marked looks again.
-func (f *search) marked(pid int) *session {
-	patience := min(f.patience, maxPatienceEach)
-	for again, pause := 0, 50*time.Microsecond; ; again++ {
-		n, err := f.readEnviron(pid)
-		if err != nil {
+// add takes a member that lives, and sends it the signals of the requests for
+// its session.
+func (f *search) add(s *session, m member) {
+	f.found[s] = append(f.found[s], m)
+	f.seen[m.pid] = true
+	if m == unseen {
+		return
+	}
+	killed := false
+	for _, r := range f.requests[s] {
+		if r.sig != 0 {
+			r.send(s, m)
+			killed = killed || r.sig == syscall.SIGKILL
+		}
+	}
+	if s.killed.Load() && !killed {
+		_ = m.signal(syscall.SIGKILL) // Kill names it if that is forbidden
+	}
+}
+
+// byMarkOf returns the session whose mark a process has.
+func (f *search) byMarkOf(pid int) *session {
+	limit, ok := markOf(pid)
+	s := f.byMark[marks.key(limit)]
+	if !ok || s == nil {
+		return nil
+	}
+	if marks.nested() {
+		// Few bits of the mark are random. A process that has the cookies of
+		// others, and not this one, is another manager's.
+		if found, stranger := f.cookieOf(pid); found != s && !stranger {
 			return nil
 		}
-		if n > 0 {
-			return f.owner(f.environ[:n])
+	}
+	return s
+}
+
+// byCookieOf returns the session whose cookie a process has.
+func (f *search) byCookieOf(pid int) *session {
+	s, _ := f.cookieOf(pid)
+	return s
+}
+
+// cookieOf returns the session whose cookie a process has in its environment.
+// stranger reports that it has no cookie of a tree of this or of another
+// manager, so that it never is a member by its cookie.
+func (f *search) cookieOf(pid int) (s *session, stranger bool) {
+	environ, err := f.environ.read(pid)
+	if err != nil {
+		return nil, false
+	}
+	stranger = true
+	eachCookie(environ, func(name []byte) bool {
+		s = f.byCookie[string(name)]
+		stranger = stranger && f.strangers.inherited[string(name)]
+		return s == nil
+	})
+	return s, stranger
+}
+
+// strangers are the processes that are known to be members of no tree. Nothing
+// becomes a member later, so that each is looked at only once. A process is
+// known by its number and by the inode of its directory in /proc.
+type strangers struct {
+	inherited  map[string]bool // the cookies of this program itself
+	all, spare map[int]uint64
+	looking    bool // at all processes: spare has those that live
+}
+
+func (k *strangers) has(pid int, inode uint64) bool {
+	if known, ok := k.all[pid]; !ok || known != inode {
+		return false
+	}
+	if k.looking {
+		k.spare[pid] = inode
+	}
+	return true
+}
+
+func (k *strangers) add(pid int, inode uint64) {
+	if inode <= 1 {
+		return
+	}
+	if k.looking {
+		k.spare[pid] = inode
+	} else {
+		k.all[pid] = inode
+	}
+}
+
+// begin begins a look at all processes. end forgets those that have gone.
+func (k *strangers) begin() {
+	if k.inherited == nil {
+		k.inherited = inheritedCookies()
+		k.all, k.spare = make(map[int]uint64), make(map[int]uint64)
+	}
+	clear(k.spare)
+	k.looking = true
+}
+
+func (k *strangers) end() {
+	k.looking = false
+	k.all, k.spare = k.spare, k.all
+}
+
+// send sends the request's signal to a member, unless the signal to the leader's
+// group has reached it.
+func (r *request) send(s *session, m member) {
+	r.live[s] = append(r.live[s], m.pid)
+	if r.sig != syscall.SIGKILL {
+		if group, err := unix.Getpgid(m.pid); err == nil && group == s.pid && r.grouped[s] {
+			return
 		}
-		switch environOf(pid) {
-		case noEnviron:
-			return nil
-		case someEnviron:
-			if again == 12 {
-				return nil // it cannot be read
+	}
+	if err := m.signal(r.sig); err != nil {
+		r.err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, err)
+	}
+	if wakes(r.sig) {
+		_ = m.signal(syscall.SIGCONT) // no more is permitted than the signal itself
+	}
+}
+
+// handOver hands the members of a session over to the requests that keep them.
+func (f *search) handOver() {
+	for s, requests := range f.requests {
+		members := f.found[s]
+		for _, r := range requests {
+			if r.keep && len(members) > 0 {
+				r.found[s] = cloneMembers(members)
 			}
-			time.Sleep(20 * time.Microsecond)
-		case unknownEnviron:
-			if patience <= 0 {
-				return nil
+		}
+		closeMembers(members)
+	}
+}
+
+// cloneMembers returns members with pidfds of their own.
+func cloneMembers(members []member) []member {
+	clones := make([]member, len(members))
+	for i, m := range members {
+		clones[i] = m
+		if m.pidfd >= 0 {
+			fd, err := unix.FcntlInt(uintptr(m.pidfd), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				fd = -1 // no descriptor is left: it is looked for again
 			}
-			time.Sleep(pause)
-			patience -= pause
-			f.patience -= pause
-			pause *= 2
+			clones[i].pidfd = fd
 		}
 	}
+	return clones
 }
 
-// readEnviron reads the environment of a process into the search's buffer.
-func (f *search) readEnviron(pid int) (n int, err error) {
-	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	if f.environ == nil {
-		f.environ = make([]byte, 16<<10)
-	}
-	for {
-		got, err := file.Read(f.environ[n:])
-		n += got
-		if err != nil || got == 0 {
-			return n, nil
+// over notes that nothing is left of the sessions of which a deep look has found
+// nothing. Their marks are free for others.
+func (f *search) over() {
+	for s, requests := range f.requests {
+		if s.mark == 0 || len(f.found[s]) > 0 || !s.isReaped() {
+			continue
 		}
-		if n == len(f.environ) {
-			f.environ = append(f.environ, make([]byte, n)...)
+		for _, r := range requests {
+			if r.deep {
+				s.forget.Do(func() { marks.free(s.mark) })
+				break
+			}
 		}
 	}
-}
-
-// The environment that a process may have if it reads as empty.
-const (
-	noEnviron      = iota
-	someEnviron    // there is one now
-	unknownEnviron // an exec has not written it yet
-)
-
-// environOf tells which of these a process has. In stat, proc(5) has the start
-// and the end of the environment as fields 50 and 51. They are zero until an
-// exec has written the environment, and equal if it is empty.
-func environOf(pid int) int {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return noEnviron
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // from field 3 on, the state
-	if len(fields) < 49 || bytes.ContainsAny(fields[0], "ZX") {
-		return noEnviron
-	}
-	switch start, end := string(fields[47]), string(fields[48]); {
-	case end == "0":
-		return unknownEnviron
-	case start != end:
-		return someEnviron
-	}
-	return noEnviron
-}
-
-// owner returns the session whose cookie is in an environment.
-func (f *search) owner(environ []byte) *session {
-	rest := environ
-	for len(rest) > 0 {
-		at := bytes.Index(rest, []byte(CookiePrefix))
-		if at < 0 {
-			return nil
-		}
-		start := at == 0 || rest[at-1] == 0
-		rest = rest[at:]
-		name, _, ok := bytes.Cut(rest[:min(len(rest), maxCookie+1)], []byte{'='})
-		if s := f.byCookie[string(name)]; start && ok && s != nil {
-			return s
-		}
-		rest = rest[len(CookiePrefix):]
-	}
-	return nil
-}
-
-// sessionOf returns the session of a process, or -1 if the process has gone.
-func sessionOf(pid int) int {
-	sid, err := unix.Getsid(pid)
-	if err != nil {
-		return -1
-	}
-	return sid
-}
-
-// allProcesses returns the process numbers in /proc.
-func allProcesses() ([]int, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	pids := make([]int, 0, len(names))
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids, nil
-}
-
-// members looks for the live members that are in the session.
-func (s *session) members() []member {
-	found, looked := newSearch([]*session{s}, nil).run()
-	if !looked {
-		return append(found[s], unseen)
-	}
-	return found[s]
-}
-
-// escapees looks for the live members of some sessions: those that have left
-// their session, and those that are still in it. known are sessions that have
-// leaders of their own. escapees reports false if it could not look.
-func escapees(sessions []*session, known *leaders) (map[*session][]member, bool) {
-	return newSearch(sessions, known.pids()).run()
 }

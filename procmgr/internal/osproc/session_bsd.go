@@ -32,8 +32,8 @@ type session struct {
 	done    chan struct{} // closed when nobody waits any longer
 }
 
-func newSession(pid, _ int, _ string, _ *os.File, _ *cgroup, _ bool) *session {
-	return &session{pid: pid, done: make(chan struct{})}
+func newSession(l leader, _ string, _ *os.File, _ *cgroup, _ bool) *session {
+	return &session{pid: l.pid, done: make(chan struct{})}
 }
 
 // poll is how often the kernel is asked about an end that it does not tell.
@@ -129,7 +129,7 @@ func (s *session) abandon() { s.closing.Do(func() { close(s.done) }) }
 type member struct{ pid int }
 
 func (s *session) members() []member {
-	if s.vacant(nil) {
+	if s.empty.Load() || s.vacant(nil) {
 		return nil
 	}
 	return []member{{s.pid}}

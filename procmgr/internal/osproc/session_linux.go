@@ -24,7 +24,13 @@ const MaxCommand = 128<<10 - 1
 // number away only when it names nothing any more.
 type session struct {
 	pid    int
-	cookie string // the environment variable that marks every descendant
+	cookie string // the environment variable that every descendant gets
+
+	// mark is the limit that every descendant inherits; 0 if the leader could
+	// not be marked. whole is set if the leader had it before it could fork.
+	mark   mark
+	whole  bool
+	forget sync.Once // the mark is given back
 
 	// num guards reaped. It is also held while a signal is sent to the number:
 	// so the leader cannot be reaped, and its number cannot be given away, in
@@ -47,6 +53,10 @@ type session struct {
 	// it may still live. From then on the number is no longer the session's.
 	empty atomic.Bool
 
+	// killed is set when SIGKILL was sent. From then on, a search kills each
+	// member that it finds, at once.
+	killed atomic.Bool
+
 	// pins are the members that await waits for. mu guards pins, and it guards
 	// that done is closed once: when nobody waits for the session any longer.
 	mu   sync.Mutex
@@ -54,12 +64,21 @@ type session struct {
 	done chan struct{}
 }
 
-// newSession takes over a leader that has just been started. pidfd is -1 if
-// there is none.
-func newSession(pid, pidfd int, cookie string, anchor *os.File, group *cgroup, noPidfd bool) *session {
-	s := &session{pid: pid, cookie: cookie, anchor: anchor, cgroup: group, noPidfd: noPidfd, done: make(chan struct{})}
-	if pidfd >= 0 {
-		s.leader = pollable(pidfd, "pidfd")
+// A leader is a process that has just been started.
+type leader struct {
+	pid, pidfd int // pidfd is -1 if there is none
+	mark       mark
+	whole      bool // it had the mark before its first instruction
+}
+
+// newSession takes over a leader.
+func newSession(l leader, cookie string, anchor *os.File, group *cgroup, noPidfd bool) *session {
+	s := &session{
+		pid: l.pid, cookie: cookie, mark: l.mark, whole: l.whole,
+		anchor: anchor, cgroup: group, noPidfd: noPidfd, done: make(chan struct{}),
+	}
+	if l.pidfd >= 0 {
+		s.leader = pollable(l.pidfd, "pidfd")
 	}
 	return s
 }
@@ -122,10 +141,7 @@ func (s *session) vacant(probe *os.File) (vacant bool) {
 // can enter a session. If the answer is true, everything that was read under
 // the number before is about this session and about no stranger.
 func (s *session) holdsNumber() bool {
-	s.num.Lock()
-	reaped := s.reaped
-	s.num.Unlock()
-	if !reaped {
+	if !s.isReaped() {
 		return true
 	}
 	held := false
@@ -170,6 +186,13 @@ func (s *session) signalGroup(sig syscall.Signal) bool {
 	s.num.Lock()
 	defer s.num.Unlock()
 	return !s.reaped && unix.Kill(-s.pid, sig) == nil
+}
+
+// isReaped reports whether the leader is reaped.
+func (s *session) isReaped() bool {
+	s.num.Lock()
+	defer s.num.Unlock()
+	return s.reaped
 }
 
 // sealed reports whether no member can leave the session unseen.

@@ -27,7 +27,6 @@ type session struct {
 func (s *session) awaitLeader() bool    { return false }
 func (s *session) reap() Exit           { return Exit{Lost: true} }
 func (s *session) vacant(*os.File) bool { return true }
-func (s *session) members() []member    { return nil }
 func (s *session) await([]member)       {}
 func (s *session) release()             {}
 
@@ -39,7 +38,9 @@ func (s *session) sealed() bool { return true }
 
 type member struct{}
 
-func escapees([]*session, *leaders) (map[*session][]member, bool) { return nil, true }
+type searches struct{}
+
+func find(*shared, []*session, bool) (map[*session][]member, bool) { return nil, true }
 
 func closeMembers([]member) {}
 
@@ -49,11 +50,13 @@ func (p *pipe) collect()    {}
 func (p *pipe) drain() bool { return true }
 func (p *pipe) close()      {}
 
-func fork(*Command, string, string, *os.File, *cgroups, bool) (*session, *pipe, error) {
+func fork(*Command, string, string, *os.File, *cgroups, *lacks) (*session, *pipe, error) {
 	return nil, nil, checkPlatform()
 }
 
-func deliver([]*session, *leaders, Signal) (map[*session][]int, error) { return nil, nil }
+func deliver(*shared, []*session, Signal) (delivery, error) { return delivery{}, nil }
+
+func killGroups([]*session) {}
 
 func signalName(s Signal) string { return s.String() }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync/atomic"
 )
 
 // A Config says how a System runs commands.
@@ -12,8 +13,10 @@ type Config struct {
 	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
 	// of its own in it. "" means no cgroups.
 	Cgroup string
-	// NoPidfd runs without pidfds, as on a kernel before 5.4.
-	NoPidfd bool
+	// NoPidfd runs without pidfds, as on a kernel before 5.4. NoTrace marks
+	// leaders only when they run already, as in a sandbox that forbids ptrace.
+	// NoMark does not mark them. Tests use these.
+	NoPidfd, NoTrace, NoMark bool
 	// Logger gets a line for each dead System whose remains Open ends.
 	Logger *slog.Logger
 }
@@ -21,9 +24,15 @@ type Config struct {
 // A System starts commands on this machine. It is safe for concurrent use.
 type System struct {
 	cgroups *cgroups // nil if Config.Cgroup is not set
-	noPidfd bool
+	lacks   lacks
 	shell   shellPath
 	shared
+}
+
+// lacks says what a system cannot do, or must not.
+type lacks struct {
+	pidfd, mark bool
+	trace       atomic.Bool // becomes true when a start has shown it
 }
 
 // Open returns a System. It fails if the platform cannot run commands, or if
@@ -36,7 +45,9 @@ func Open(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{noPidfd: c.NoPidfd || !hasPidfds(), shared: shared{null: null, oom: newOOMCounter()}}
+	s := &System{shared: shared{null: null, oom: newOOMCounter()}}
+	s.lacks.pidfd, s.lacks.mark = c.NoPidfd || !hasPidfds(), c.NoMark
+	s.lacks.trace.Store(c.NoTrace)
 	if c.Cgroup != "" {
 		if s.cgroups, err = openCgroups(c.Cgroup, c.Logger); err != nil {
 			null.Close()
@@ -76,7 +87,7 @@ func (s *System) Start(c Command) (*Tree, error) {
 }
 
 func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
-	leader, pipe, err := fork(c, file, cookie, s.null, s.cgroups, s.noPidfd)
+	leader, pipe, err := fork(c, file, cookie, s.null, s.cgroups, &s.lacks)
 	if err != nil {
 		return nil, err
 	}
@@ -84,33 +95,58 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	return &Tree{shared: &s.shared, session: leader, pipe: pipe}, nil
 }
 
-// Signal sends a signal to all members of some trees. It returns the members of
-// each tree that it found alive, and an error if the system did not permit it
-// to signal one of them. On Windows every signal ends the trees.
-func (s *System) Signal(trees []*Tree, sig Signal) (live map[*Tree][]int, err error) {
-	found, err := deliver(sessionsOf(trees), &s.leaders, sig)
-	live = make(map[*Tree][]int, len(found))
+// A Delivery tells how far a signal has come.
+type Delivery struct {
+	// Live has the members of each tree that were found alive.
+	Live map[*Tree][]int
+	// Settled reports that no member was missed. If it is false, processes were
+	// started faster than they can be looked at, or no descriptor was left to
+	// look.
+	Settled bool
+}
+
+// delivery is a Delivery of sessions.
+type delivery struct {
+	live    map[*session][]int
+	settled bool
+}
+
+// Signal sends a signal to all members of some trees. After SIGTERM and SIGINT
+// it continues those that are stopped, so that they take it. It returns an error
+// if the system did not permit it to signal one of them. On Windows every signal
+// ends the trees.
+func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
+	found, err := deliver(&s.shared, sessionsOf(trees), sig)
+	live := make(map[*Tree][]int, len(found.live))
 	for _, t := range trees {
-		if pids := found[t.session]; len(pids) > 0 {
+		if pids := found.live[t.session]; len(pids) > 0 {
 			live[t] = pids
 		}
 	}
-	return live, err
+	return Delivery{live, found.settled}, err
 }
 
+// KillGroups sends SIGKILL to the groups of the leaders of some trees, and does
+// not search. Then Follow kills what it finds besides.
+func (s *System) KillGroups(trees []*Tree) { killGroups(sessionsOf(trees)) }
+
+// wakes reports whether a signal is followed by SIGCONT: a program that is
+// stopped takes it only when it is continued.
+func wakes(sig Signal) bool { return sig == SIGTERM || sig == SIGINT }
+
 // Search looks for members that have left the sessions of some trees that have
-// ended. It reports false if it could not look. The caller follows or closes
-// each Escaped that it gets.
-func (s *System) Search(trees []*Tree) (found map[*Tree]*Escaped, looked bool) {
+// ended. It reports false if it may have missed one. The caller follows or
+// closes each Escaped that it gets.
+func (s *System) Search(trees []*Tree) (found map[*Tree]*Escaped, settled bool) {
 	s.oom.struck() // no later death is put down to an old strike
-	members, looked := escapees(sessionsOf(trees), &s.leaders)
+	members, settled := find(&s.shared, sessionsOf(trees), true)
 	found = make(map[*Tree]*Escaped, len(members))
 	for _, t := range trees {
 		if left := members[t.session]; len(left) > 0 {
 			found[t] = &Escaped{tree: t, members: left}
 		}
 	}
-	return found, looked
+	return found, settled
 }
 
 func sessionsOf(trees []*Tree) []*session {

@@ -18,6 +18,7 @@ type shared struct {
 	null    *os.File // the stdin of every leader
 	oom     *oomCounter
 	leaders leaders
+	looks   searches
 	reading sync.WaitGroup // the collect goroutine of every tree's pipe
 }
 
@@ -39,6 +40,16 @@ func (t *Tree) Sealed() bool { return t.session.sealed() }
 // Want notes that a caller wants the tree to end. From then on, Follow believes
 // in an end only after it has searched for members that have left the session.
 func (t *Tree) Want() { t.wanted.Store(true) }
+
+// Held reports whether a process may still hold the tree's stdout or stderr.
+func (t *Tree) Held() bool {
+	select {
+	case <-t.pipe.eof:
+		return false
+	default:
+		return true
+	}
+}
 
 // Follow reads the output of the tree. It returns when nothing is left of the
 // tree, or when the tree is abandoned. It returns how the leader exited, and
@@ -114,12 +125,7 @@ func (t *Tree) finishReading(timer *time.Timer) {
 // gone reports whether the pipe has ended and the session's number names
 // nothing any more. It needs no look at /proc.
 func (t *Tree) gone() bool {
-	select {
-	case <-t.pipe.eof:
-		return t.session.vacant(t.null)
-	default:
-		return false
-	}
+	return !t.Held() && t.session.vacant(t.null)
 }
 
 // outlive waits for the members that live on after the leader, and reports
@@ -127,42 +133,34 @@ func (t *Tree) gone() bool {
 // left behind.
 func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 	detached := false
-	for empty := 0; ; {
+	for {
+		// As long as a caller of Start waits, only a look that costs little is
+		// made.
+		deep := detached || t.wanted.Load()
 		var members []member
-		if !t.gone() {
-			members = t.session.members()
+		settled := true
+		if deep || !t.gone() {
+			members, settled = t.look(deep)
 		}
-		held := false
+		held := t.Held()
 		select {
 		case <-t.session.done:
 			closeMembers(members)
 			return lived
-		case <-t.pipe.eof:
 		default:
-			held = true
 		}
-		if len(members) == 0 && !held {
-			// A fork and an exec can slip through one look. So a second look
-			// has to agree. A process that still has the number is then a
-			// zombie.
-			if empty++; empty < 2 && !t.gone() {
-				continue
-			}
-			if !detached && !t.wanted.Load() {
+		if len(members) == 0 && !held && settled {
+			if deep == (detached || t.wanted.Load()) {
 				return lived
 			}
-			// No caller of Start waits any more, and a caller that kills has to
-			// know.
-			if members = t.escapees(); len(members) == 0 {
-				return lived
-			}
+			continue // a caller wants the end now, and has to know
 		}
-		empty, lived = 0, true
+		lived = true
 
 		left := make(chan struct{})
 		go func() { // waited for just below
 			defer close(left)
-			t.await(members)
+			t.await(members, held)
 		}()
 		if !detached {
 			select {
@@ -176,24 +174,35 @@ func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 	}
 }
 
-// await waits until the members have gone. If there are none, it waits for the
-// end of the pipe: a member has left the session and kept the pipe.
-func (t *Tree) await(members []member) {
+// lookAgain is how long a tree waits before it looks again for members that it
+// may have missed.
+const lookAgain = 100 * time.Millisecond
+
+// await waits until the members have gone. If there are none, a member has left
+// unseen: if one holds the pipe, await waits for the end of the pipe.
+func (t *Tree) await(members []member, held bool) {
 	if len(members) > 0 {
 		t.session.await(members)
 		return
 	}
+	if held {
+		select {
+		case <-t.pipe.eof:
+		case <-t.session.done:
+		}
+		return
+	}
 	select {
-	case <-t.pipe.eof:
+	case <-time.After(lookAgain):
 	case <-t.session.done:
 	}
 }
 
-// escapees looks by the cookie for members that have left the session. If it
-// cannot look, it finds none.
-func (t *Tree) escapees() []member {
-	found, _ := escapees([]*session{t.session}, &t.leaders)
-	return found[t.session]
+// look looks for live members. It reports false if it may have missed one. A
+// deep look also reads environments.
+func (t *Tree) look(deep bool) (members []member, settled bool) {
+	found, settled := find(t.shared, []*session{t.session}, deep)
+	return found[t.session], settled
 }
 
 // An Escaped has the members of an ended tree that a search found alive. They
@@ -206,13 +215,15 @@ type Escaped struct {
 // Follow returns when none of the members is left. It reports false if the tree
 // was abandoned before that.
 func (e *Escaped) Follow() bool {
-	for members := e.members; len(members) > 0; members = e.tree.escapees() {
-		e.tree.session.await(members)
+	members, settled := e.members, true
+	for len(members) > 0 || !settled {
+		e.tree.await(members, false)
 		select {
 		case <-e.tree.session.done:
 			return false
 		default:
 		}
+		members, settled = e.tree.look(true)
 	}
 	return true
 }

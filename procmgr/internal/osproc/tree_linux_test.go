@@ -35,7 +35,7 @@ func TestSearch(t *testing.T) {
 		go func() { followed <- found[leaves.Tree].Follow() }() // waited for below
 		live, err := s.Signal([]*osproc.Tree{leaves.Tree}, syscall.SIGTERM)
 		require.NoError(t, err)
-		require.Len(t, live[leaves.Tree], 1)
+		require.Len(t, live.Live[leaves.Tree], 1)
 		select {
 		case whole := <-followed:
 			require.True(t, whole)
@@ -90,9 +90,9 @@ func TestSignalMany(t *testing.T) {
 	over.wait(t)
 	live, err := s.Signal([]*osproc.Tree{a.Tree, over.Tree, b.Tree}, syscall.SIGCONT)
 	require.NoError(t, err)
-	require.Len(t, live, 2)
-	require.Equal(t, []int{a.PID()}, live[a.Tree])
-	require.Equal(t, []int{b.PID()}, live[b.Tree])
+	require.Len(t, live.Live, 2)
+	require.Equal(t, []int{a.PID()}, live.Live[a.Tree])
+	require.Equal(t, []int{b.PID()}, live.Live[b.Tree])
 }
 
 // If another part of the program has reaped a leader, its exit code is lost,

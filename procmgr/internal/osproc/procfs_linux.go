@@ -1,0 +1,138 @@
+package osproc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// A procfs is /proc while a search looks through it.
+type procfs struct {
+	dir  int
+	load *os.File
+	buf  [32 << 10]byte
+}
+
+// openProcfs fails if no descriptor is left.
+func openProcfs() (*procfs, error) {
+	dir, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	load, err := os.Open("/proc/loadavg")
+	if err != nil {
+		unix.Close(dir)
+		return nil, err
+	}
+	return &procfs{dir: dir, load: load}, nil
+}
+
+func (p *procfs) close() {
+	unix.Close(p.dir)
+	p.load.Close()
+}
+
+// newest returns the number that the kernel gave out last, to a process or to a
+// thread: the last field of loadavg, see proc(5). As long as it stays the same,
+// nothing has forked. newest returns 0 if the system does not tell, as gVisor
+// does not.
+func (p *procfs) newest() int {
+	n, err := p.load.ReadAt(p.buf[:], 0)
+	if n == 0 && err != nil {
+		return 0
+	}
+	text := bytes.TrimSpace(p.buf[:n])
+	last, err := strconv.Atoi(string(text[bytes.LastIndexByte(text, ' ')+1:]))
+	if err != nil {
+		return 0
+	}
+	return last
+}
+
+// firstProcess is the position in the listing of /proc of process 0, as the
+// kernel counts it: FIRST_PROCESS_ENTRY and two more.
+const firstProcess = 256 + 2
+
+// each calls f for the processes with the numbers from first to last, in their
+// order. inode is the number of the process's directory in /proc. No two
+// processes with the same number have the same inode. It is 1 if the system does
+// not tell.
+func (p *procfs) each(first, last int, f func(pid int, inode uint64)) error {
+	at := int64(0)
+	if first > 1 {
+		at = int64(first) + firstProcess
+	}
+	if _, err := unix.Seek(p.dir, at, unix.SEEK_SET); err != nil {
+		return err
+	}
+	for {
+		n, err := unix.Getdents(p.dir, p.buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return err
+		}
+		// An entry is a struct linux_dirent64: inode, offset, length, type and
+		// name, see getdents(2).
+		for rest := p.buf[:n]; len(rest) > 19; {
+			length := binary.NativeEndian.Uint16(rest[16:])
+			entry := rest[:length]
+			rest = rest[length:]
+			name, _, _ := bytes.Cut(entry[19:], []byte{0})
+			pid, err := strconv.Atoi(string(name))
+			if err != nil || pid < first {
+				continue
+			}
+			if pid > last {
+				return nil
+			}
+			f(pid, binary.NativeEndian.Uint64(entry))
+		}
+	}
+}
+
+// sessionOf returns the session of a process, or -1 if the process has gone.
+func sessionOf(pid int) int {
+	sid, err := unix.Getsid(pid)
+	if err != nil {
+		return -1
+	}
+	return sid
+}
+
+// children returns the children of a process's first thread, if the kernel tells
+// them (CONFIG_PROC_CHILDREN).
+func children(pid int) (all []int) {
+	n := strconv.Itoa(pid)
+	text, _ := os.ReadFile("/proc/" + n + "/task/" + n + "/children") // a process that has gone has none
+	for field := range bytes.FieldsSeq(text) {
+		if child, err := strconv.Atoi(string(field)); err == nil {
+			all = append(all, child)
+		}
+	}
+	return all
+}
+
+// parentOf returns the parent of a process, or 0 if the process has gone.
+func parentOf(pid int) int {
+	fields, err := readStat(pid)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	parent, _ := strconv.Atoi(string(fields[1])) // the kernel writes a number
+	return parent
+}
+
+// readStat returns the fields of /proc/PID/stat from the third on, the state:
+// see proc(5). The second, the name, may contain anything.
+func readStat(pid int) ([][]byte, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]), nil
+}
