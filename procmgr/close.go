@@ -2,8 +2,10 @@ package procmgr
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -20,6 +22,11 @@ import (
 // SIGHUP a Go program by default ends without its deferred calls. With
 // [os/signal.NotifyContext] the signal ends a context instead, and the program
 // returns and calls Close. os.Exit and log.Fatal skip deferred calls too.
+//
+// A Start that is under way and has not forked yet runs nothing: it is
+// [ErrClosed], also if it hangs in a hook or in a dead mount, after StopGrace at
+// the latest. If it hangs in the fork itself, the error comes with the ID, since
+// the command may begin once more; it is killed then.
 //
 // After Close, Start is [ErrClosed]. The output that is kept in memory can
 // still be read. The logs are gone, unless Options.KeepLogs is set.
@@ -44,11 +51,11 @@ func (l *Local) shutdown() error {
 	l.mu.Unlock()
 
 	ctx := context.Background()
-	// A start that is under way is only a fork away from its end.
-	all = slices.DeleteFunc(all, func(r *record) bool {
-		failed, _ := r.started(ctx)
-		return failed
-	})
+	over := time.Now().Add(l.opts.StopGrace)
+	// Starts that have not forked by now run nothing. The others are only a fork
+	// away from their end.
+	all, late := l.splitStarts(all)
+	all = slices.DeleteFunc(all, func(r *record) bool { return l.awaitStart(r, time.Now().Add(max(l.opts.StopGrace, killTime))) != nil })
 	// When the leader of a process exits that was asked to end, its Follow
 	// searches for members that have left. For a process that had exited
 	// before, this search does it.
@@ -58,6 +65,9 @@ func (l *Local) shutdown() error {
 	l.sweepNow(all...)
 	running := slices.DeleteFunc(all, func(r *record) bool { return !r.ask(CauseShutdown) })
 	left := l.end(ctx, running)
+	for _, r := range late {
+		_ = l.awaitStart(r, over) // nothing of it runs
+	}
 	for _, r := range running {
 		if !r.exited() { // it survived: stop waiting for it
 			r.tree.Abandon()
@@ -82,6 +92,40 @@ func (l *Local) shutdown() error {
 		names[i] = s.String()
 	}
 	return xerrors.Errorf("procmgr: close: not all processes are gone: %s", strings.Join(names, "; "))
+}
+
+// splitStarts returns the records that have begun to fork, and those whose start
+// is under way before that.
+func (l *Local) splitStarts(all []*record) (forked, late []*record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range all {
+		if r.forking {
+			forked = append(forked, r)
+		} else {
+			late = append(late, r)
+		}
+	}
+	return forked, late
+}
+
+// awaitStart waits for a start that is under way. If it hangs until the time is
+// over, it is answered with ErrClosed. The error says why nothing was started.
+func (l *Local) awaitStart(r *record, until time.Time) error {
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	if failed, err := r.started(ctx); failed || err == nil {
+		return err
+	}
+	if l.answer(r, ErrClosed) {
+		l.mu.Lock()
+		r.hangs = r.forking
+		l.mu.Unlock()
+		close(r.ready)
+		r.log(slog.LevelWarn, "a start that hangs was given up")
+	}
+	<-r.ready
+	return r.failed
 }
 
 // end terminates processes, waits, and kills the rest. It returns the

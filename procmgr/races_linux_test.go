@@ -309,9 +309,9 @@ func TestCloseFindsWhatLeavesMeanwhile(t *testing.T) {
 	}
 	block.Store(true)
 	var group sync.WaitGroup
-	group.Go(func() { // Close waits for this start, which is under way
+	group.Go(func() { // Close waits for this start, which is under way, and lets it run nothing
 		_, err := l.Start(context.Background(), procmgr.StartRequest{Command: "sleep 1000"})
-		assert.NoError(t, err)
+		assert.ErrorIs(t, err, procmgr.ErrClosed)
 	})
 	<-inHook
 	group.Go(func() { assert.NoError(t, l.Close()) })

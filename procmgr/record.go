@@ -25,10 +25,13 @@ type record struct {
 	// are set before that, and do not change after it.
 	ready  chan struct{}
 	failed error // why nothing was started
+	hangs  bool  // failed was not waited for: the system may start the command after all
 	tree   *osproc.Tree
 	lacks  []string // the variables that the policy kept from the command; never changed
 	// passedOver is for Output.PassedOver.
 	passedOver string
+
+	told chan struct{} // closed when OnStart has returned
 
 	look sync.Once // for lookForWithheld
 
@@ -41,8 +44,10 @@ type record struct {
 	changed  chan struct{}
 
 	// The Local's mu guards these.
-	inExits *list.Element // the element of exits; nil if the record is not in it
-	unswept bool          // the process has exited, and no search has looked for members that left
+	forking  bool          // the fork is under way, or is over: Close can no longer prevent it
+	answered bool          // the start is decided; ready is closed, or about to be
+	inExits  *list.Element // the element of exits; nil if the record is not in it
+	unswept  bool          // the process has exited, and no search has looked for members that left
 }
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.

@@ -60,21 +60,12 @@ func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
 		seq:     l.seq,
 		key:     key,
 		ready:   make(chan struct{}),
+		told:    make(chan struct{}),
 		changed: make(chan struct{}),
 	}
 	l.chats.begun(r)
 	l.wg.Add(1)
 	return r, nil
-}
-
-// forget gives up a reservation after a failed launch. The ID is then unused
-// again.
-func (l *Local) forget(r *record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.chats.ended(r)
-	l.chats.remove(r)
-	l.wg.Done()
 }
 
 // room returns nil if the chat can start another process. If not, the error says

@@ -58,13 +58,16 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 		return out, nil
 	}
 	if mine {
-		if err := l.launch(r, req, baseenv.From(ctx), notify); err != nil {
-			return Output{}, err
-		}
-	} else if failed, err := r.started(ctx); failed {
+		// A hook or a dead mount can hang for ever, and this call must not.
+		go l.launch(r, req, baseenv.From(ctx), notify) // Close waits for it, or gives it up
+	}
+	if failed, err := r.started(ctx); failed && !r.hangs {
 		return Output{}, err
 	} else if err != nil {
 		return Output{Process: Process{ID: r.id, ChatID: chat}}, err // the command may have begun
+	}
+	if mine {
+		<-r.told
 	}
 	err = r.wait(ctx, Running, req.Wait, nil, nil)
 	out := r.output(0, req.Limit, nil)
@@ -75,13 +78,18 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 // launch starts the command of a reserved record, or gives up the reservation.
 // base is what the command starts from; nil is this program's own. notify is for
 // StartRequest.Notify; nil is none.
-func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *capture.Matcher) error {
-	if err := l.spawn(r, req, base); err != nil {
-		r.failed = err
-		l.forget(r)
+func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *capture.Matcher) {
+	err := l.spawn(r, req, base)
+	if !l.answer(r, err) {
+		if err == nil {
+			l.endUnheard(r)
+		}
+		return
+	}
+	if err != nil {
 		close(r.ready)
 		r.log(slog.LevelWarn, "process not started", slog.String("error", err.Error()))
-		return err
+		return
 	}
 	if l.logs != nil {
 		r.out.LogTo(l.logs)
@@ -89,19 +97,47 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *
 	if notify != nil {
 		r.out.Notify(notify, func(line string) { l.matched(r, line) })
 	}
-	began, told := r.snapshot(), make(chan struct{})
-	defer close(told)
+	began := r.snapshot()
+	defer close(r.told)
 	l.opts.Metrics.started()
 	l.mu.Lock()
 	close(r.ready)
 	l.happened(EventStarted, began.StartedAt, began, "")
 	l.mu.Unlock()
-	go l.watch(r, told) // from now on there is output, and an end
+	go l.watch(r) // from now on there is output, and an end
 	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
 	if f := l.opts.OnStart; f != nil {
 		r.hook("OnStart", func() { f(began) })
 	}
-	return nil
+}
+
+// answer decides a start. If err is not nil, it gives up the reservation: the ID
+// is then unused again. It reports false if Close has answered the start
+// already. The caller then closes ready, unless answer has reported false.
+func (l *Local) answer(r *record, err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.answered {
+		return false
+	}
+	r.answered = true
+	if err != nil {
+		r.failed = err
+		l.chats.ended(r)
+		l.chats.remove(r)
+		l.wg.Done()
+	}
+	return true
+}
+
+// endUnheard ends a command that began when Close had answered its start
+// already.
+func (l *Local) endUnheard(r *record) {
+	r.tree.Want()
+	l.system.KillGroups([]*osproc.Tree{r.tree})
+	r.tree.Follow(func(osproc.Exit) {})
+	r.tree.Release()
+	r.out.Drop()
 }
 
 // spawn forks. The caller holds no lock.
@@ -128,6 +164,13 @@ func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
 		Background: req.Background,
 		State:      Running,
 		StartedAt:  time.Now(),
+	}
+	l.mu.Lock()
+	closed := l.closed
+	r.forking = !closed
+	l.mu.Unlock()
+	if closed {
+		return ErrClosed
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	r.tree, err = l.system.Start(osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out})

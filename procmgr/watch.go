@@ -7,9 +7,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// watch follows a process from its start to its end. told is closed when
-// OnStart has returned. Close waits for watch.
-func (l *Local) watch(r *record, told <-chan struct{}) {
+// watch follows a process from its start to its end. Close waits for it.
+func (l *Local) watch(r *record) {
 	defer l.wg.Done()
 
 	end, at := r.tree.Follow(func(end osproc.Exit) { l.detach(r, end) })
@@ -20,7 +19,7 @@ func (l *Local) watch(r *record, told <-chan struct{}) {
 	r.tree.Release()
 	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))
 
-	<-told
+	<-r.told
 	if f := l.opts.OnExit; f != nil {
 		r.hook("OnExit", func() { f(exited) })
 	}
