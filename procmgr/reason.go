@@ -41,7 +41,7 @@ func Reason(err error) string {
 }
 
 // callForm matches the words in front of the reason.
-var callForm = regexp.MustCompile(`^[a-z]\w*: (start|output|list|signal|shell)( "([^"\\]|\\.)*")?: `)
+var callForm = regexp.MustCompile(`^[a-z]\w*: (start|output|list|signal|shell|events)( "([^"\\]|\\.)*")?: `)
 
 // A callError names the call that failed, and its process.
 type callError struct {

@@ -61,6 +61,7 @@ type call struct {
 type answer struct {
 	status   int
 	instance string
+	protocol int // the version that the server speaks
 	waiting  bool
 	body     []byte
 	failure  failure // set if the answer is an error
@@ -246,8 +247,12 @@ func (c *Client) attempt(ctx context.Context, call *call) (*answer, error) {
 	a := &answer{
 		status:   res.StatusCode,
 		instance: res.Header.Get(headerInstance),
+		protocol: 1,
 		waiting:  res.Header.Get(headerWaiting) != "",
 		body:     body,
+	}
+	if version, err := strconv.Atoi(res.Header.Get(headerProtocol)); err == nil {
+		a.protocol = version
 	}
 	if a.instance == "" {
 		return nil, c.stranger(a, lose)

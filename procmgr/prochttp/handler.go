@@ -187,6 +187,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}()
 	header := w.Header()
 	header.Set(headerInstance, h.instance)
+	header.Set(headerProtocol, strconv.Itoa(protocol))
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	r.extend(0)
@@ -209,6 +210,8 @@ func (r *request) route() func() {
 		r.endpoint, method, serve = "start", http.MethodPost, r.start
 	case path == pathList:
 		r.endpoint, method, serve = "list", http.MethodGet, r.list
+	case path == pathEvents:
+		r.endpoint, method, serve = "events", http.MethodGet, r.events
 	case path == pathShell:
 		r.endpoint, method, serve = "shell", http.MethodGet, r.shell
 	default:

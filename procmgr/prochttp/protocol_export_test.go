@@ -28,7 +28,7 @@ func ProtocolCodes() []ProtocolCode {
 
 // ProtocolHeaders returns the headers that are the protocol's own.
 func ProtocolHeaders() []string {
-	return []string{headerChat, headerInstance, headerWaiting, headerKey}
+	return []string{headerChat, headerInstance, headerProtocol, headerWaiting, headerKey}
 }
 
 // ProtocolObjects returns a value of each type that crosses the wire, by the
@@ -42,6 +42,8 @@ func ProtocolObjects() map[string]any {
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
 		"Listen object":     &procmgr.Listen{},
+		"Events object":     &procmgr.EventPage{},
+		"Event object":      &procmgr.Event{},
 		"Process object":    &procmgr.Process{},
 		"Usage object":      &procmgr.Usage{},
 		"Truncation object": &headtail.Truncation{},
@@ -58,6 +60,16 @@ func ProtocolQuery() url.Values {
 		WaitID: "w",
 		Left:   time.Second,
 	}
+	values, err := url.ParseQuery(q.encode())
+	if err != nil {
+		panic(err)
+	}
+	return values
+}
+
+// ProtocolEventsQuery is ProtocolQuery for events.
+func ProtocolEventsQuery() url.Values {
+	q := eventsQuery{After: "x", Latest: true, Wait: time.Second, Limit: 1}
 	values, err := url.ParseQuery(q.encode())
 	if err != nil {
 		panic(err)

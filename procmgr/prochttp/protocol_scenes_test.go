@@ -35,6 +35,7 @@ type actor struct {
 	list   func() ([]procmgr.Process, error)
 	signal func(string, procmgr.Signal) error
 	shell  func() (string, error)
+	events func(procmgr.EventsRequest) (procmgr.EventPage, error)
 }
 
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
@@ -81,6 +82,18 @@ func (a *actor) Shell(context.Context) (string, error) {
 	}
 	name, err := a.shell()
 	return name, prefix("shell", "", err)
+}
+
+func (a *actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	if a.events == nil {
+		assert.Fail(a.t, "a question for events has reached the host")
+		return procmgr.EventPage{}, procmgr.ErrUnknown
+	}
+	page, err := a.events(req)
+	for i := range page.Events {
+		page.Events[i].Process.ChatID = a.chat
+	}
+	return page, prefix("events", "", err)
 }
 
 // mine puts a process into the chat of the last call.
@@ -190,6 +203,27 @@ var scenes = map[string]func(testing.TB) scene{
 			out.Text, out.Next = "", 40
 			out.Listening = []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:3000", PID: 4760}}
 			return out, nil
+		}}}
+	},
+	"events": func(t testing.TB) scene {
+		const instance = "YQ3F6HJD2N7KBW5XTMZL4CPRVS."
+		n := 0
+		return scene{host: &actor{t: t, events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
+			if n++; n == 2 {
+				assert.Equal(t, procmgr.EventsRequest{After: "from-another-server", Wait: 25 * time.Second}, req)
+				return procmgr.EventPage{Next: instance + "21", Gap: true}, nil
+			}
+			assert.Equal(t, procmgr.EventsRequest{After: instance + "17", Wait: 25 * time.Second, Limit: 50}, req)
+			return procmgr.EventPage{Next: instance + "21", Events: []procmgr.Event{
+				{At: made().Process.ExitedAt, Kind: procmgr.EventExited, Process: made().Process},
+				{At: at(8200), Kind: procmgr.EventMatched, Process: web().Process, Line: "listening on :3000"},
+			}}, nil
+		}}}
+	},
+	"quiet": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, events: func(req procmgr.EventsRequest) (procmgr.EventPage, error) {
+			time.Sleep(req.Wait)
+			return procmgr.EventPage{Next: req.After}, nil
 		}}}
 	},
 	"truncated": func(t testing.TB) scene {

@@ -413,6 +413,18 @@ func TestProtocolNames(t *testing.T) {
 	}
 	require.ElementsMatch(t, sent, parameters)
 
+	parameters, sent = nil, nil
+	for _, row := range table(t, "Events", "parameter") {
+		parameters = append(parameters, strings.Trim(row[0], "`"))
+	}
+	for name, values := range prochttp.ProtocolEventsQuery() {
+		sent = append(sent, name)
+		h := newHandler(t, &actor{t: t}, nil)
+		status, _ := ask(t, h, request(http.MethodGet, "/events?"+name+"="+values[0]+"&"+name+"="+values[0], ""))
+		require.Equal(t, http.StatusBadRequest, status, name)
+	}
+	require.ElementsMatch(t, sent, parameters)
+
 	for _, row := range table(t, "The ID of a chat", "chat") {
 		require.Equal(t, strings.Trim(row[1], "`"), prochttp.ProtocolChat(strings.Trim(row[0], "`")))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -28,6 +29,9 @@ const (
 	// headerInstance is on every answer. On a start it names the handler that
 	// is meant: another handler does not know the process IDs that were used.
 	headerInstance = "Toolproc-Instance"
+	// headerProtocol is on every answer: the version of the protocol that the
+	// handler speaks. Version 1 did not have the header.
+	headerProtocol = "Toolproc-Protocol"
 	// headerWaiting is on an answer if the time of the request was up before
 	// its wait ended. The client can continue the wait.
 	headerWaiting = "Toolproc-Waiting"
@@ -36,11 +40,22 @@ const (
 	headerKey = "Idempotency-Key"
 )
 
+const (
+	// protocol is the version that this package speaks. A version has all that
+	// the one before has: it grows when a client must know whether a server
+	// understands a request.
+	protocol = 2
+	// protocolEvents is the first version with events and with what notifies of
+	// them.
+	protocolEvents = 2
+)
+
 // The endpoints. None of them is the path of a process, which has two segments.
 const (
 	pathStart  = "/start"
 	pathList   = "/list"
 	pathShell  = "/shell"
+	pathEvents = "/events"
 	pathHealth = "/health"
 )
 
@@ -155,13 +170,18 @@ type outputQuery struct {
 	Left time.Duration
 }
 
-func (q outputQuery) encode() string {
-	v := url.Values{}
-	set := func(name string, is bool, value string) {
-		if is {
-			v.Set(name, value)
-		}
+// A query collects the parameters of a request.
+type query struct{ url.Values }
+
+func (q query) set(name string, is bool, value string) {
+	if is {
+		q.Set(name, value)
 	}
+}
+
+func (q outputQuery) encode() string {
+	v := query{url.Values{}}
+	set := v.set
 	set("from", q.From > 0, strconv.FormatInt(q.From, 10))
 	set("wait", q.Wait > 0, q.Wait.String())
 	set("until", q.Until != "", q.Until)
@@ -175,21 +195,67 @@ func (q outputQuery) encode() string {
 	return v.Encode()
 }
 
-// parseOutputQuery refuses a parameter that it does not know: with a misspelled
-// "until", the request would wait for something else.
-func parseOutputQuery(query string) (outputQuery, error) {
-	var q outputQuery
+// errParameter is the error of a parameter that an endpoint does not know.
+var errParameter = xerrors.New("unknown parameter")
+
+// parseQuery calls set with each parameter of a query. It refuses a parameter
+// that set does not know: with a misspelled "until", the request would wait for
+// something else.
+func parseQuery(query string, set func(name, value string) error) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return q, xerrors.Errorf("the query cannot be read (%v): %w", err, procmgr.ErrInvalid)
+		return xerrors.Errorf("the query cannot be read (%v): %w", err, procmgr.ErrInvalid)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		all := values[name]
 		if len(all) != 1 {
-			return q, xerrors.Errorf("the query has %q %d times: %w", name, len(all), procmgr.ErrInvalid)
+			return xerrors.Errorf("the query has %q %d times: %w", name, len(all), procmgr.ErrInvalid)
 		}
-		value := all[0]
-		var err error
+		switch err := set(name, all[0]); {
+		case errors.Is(err, errParameter):
+			return xerrors.Errorf("the query has %q, which this endpoint does not know: %w", name, procmgr.ErrInvalid)
+		case err != nil:
+			return xerrors.Errorf("the query's %q cannot be %.80q: %w", name, all[0], procmgr.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// An eventsQuery is the query of a page of events.
+type eventsQuery procmgr.EventsRequest
+
+func (q eventsQuery) encode() string {
+	v := query{url.Values{}}
+	v.set("after", q.After != "", q.After)
+	v.set("latest", q.Latest, "true")
+	v.set("wait", q.Wait > 0, q.Wait.String())
+	v.set("limit", q.Limit != 0, strconv.Itoa(q.Limit))
+	return v.Encode()
+}
+
+func parseEventsQuery(query string) (eventsQuery, error) {
+	var q eventsQuery
+	err := parseQuery(query, func(name, value string) (err error) {
+		switch name {
+		case "after":
+			q.After = value
+		case "latest":
+			q.Latest, err = strconv.ParseBool(value)
+		case "wait":
+			q.Wait, err = parseWait(value)
+		case "limit":
+			q.Limit, err = strconv.Atoi(value)
+		default:
+			err = errParameter
+		}
+		return err
+	})
+	return q, err
+}
+
+func parseOutputQuery(query string) (outputQuery, error) {
+	var q outputQuery
+	err := parseQuery(query, func(name, value string) (err error) {
 		switch name {
 		case "from":
 			q.From, err = strconv.ParseInt(value, 10, 64)
@@ -212,13 +278,11 @@ func parseOutputQuery(query string) (outputQuery, error) {
 		case "state":
 			q.State = procmgr.State(value)
 		default:
-			return q, xerrors.Errorf("the query has %q, which this endpoint does not know: %w", name, procmgr.ErrInvalid)
+			err = errParameter
 		}
-		if err != nil {
-			return q, xerrors.Errorf("the query's %q cannot be %.80q: %w", name, value, procmgr.ErrInvalid)
-		}
-	}
-	return q, nil
+		return err
+	})
+	return q, err
 }
 
 // parseWait reads a duration such as "10s". A negative duration is no wait.

@@ -1,0 +1,93 @@
+package prochttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// maxCursor is the longest Next of a page in bytes.
+const maxCursor = 4 << 10
+
+var (
+	_ procmgr.EventManager = (*Client)(nil)
+	_ procmgr.EventManager = (*manager)(nil)
+)
+
+// Events implements [procmgr.EventManager]. It has the events of the Host behind
+// the handler, and of all chats. If that Host has none, or the handler is of a
+// version that does not know them, the error is [errors.ErrUnsupported].
+//
+// If an answer is lost, the client asks again, and no event is lost with it. If
+// the server was restarted, the page has Gap once.
+func (c *Client) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return c.all.Events(ctx, req)
+}
+
+func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	page, err := m.events(ctx, req)
+	return page, wrap("events", "", err)
+}
+
+// events waits in slices. Reading takes no event away, so that a slice needs
+// nothing of the one before but the place in which that ended.
+func (m *manager) events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	if err := m.check(); err != nil {
+		return procmgr.EventPage{}, err
+	}
+	if len(req.After) > maxCursor {
+		req.After = "?" // no page ends like this either
+	}
+	began := time.Now()
+	for {
+		c := &call{manager: m, method: http.MethodGet, path: pathEvents}
+		c.prepare = func() {
+			slice := req
+			slice.Wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
+			c.wait, c.query = slice.Wait, eventsQuery(slice).encode()
+		}
+		answer, err := m.c.call(ctx, c)
+		if err != nil {
+			return procmgr.EventPage{}, answer.older(err)
+		}
+		page, err := answer.events(m)
+		if err != nil || !answer.waiting || time.Since(began) >= req.Wait {
+			return page, err
+		}
+		req.After = page.Next
+	}
+}
+
+// events reads an answer that is a page of events.
+func (a *answer) events(m *manager) (procmgr.EventPage, error) {
+	var page procmgr.EventPage
+	if err := json.Unmarshal(a.body, &page); err != nil {
+		return procmgr.EventPage{}, xerrors.Errorf("the answer cannot be read: %w", err)
+	}
+	for _, e := range page.Events {
+		if m.isChat && e.Process.ChatID != m.chat {
+			return procmgr.EventPage{}, errMixedUp
+		}
+	}
+	return page, nil
+}
+
+// older replaces the error of an answer from a server that is too old to know
+// what was asked for. a is nil if no answer came.
+func (a *answer) older(err error) error {
+	if a == nil || a.protocol >= protocolEvents {
+		return err
+	}
+	switch a.failure.Code {
+	case codeNoEndpoint, codeInvalid:
+		return xerrors.Errorf("the server speaks version %d of the protocol, and events begin with version %d: %w",
+			a.protocol, protocolEvents, errors.ErrUnsupported)
+	}
+	return err
+}

@@ -1,0 +1,247 @@
+package prochttp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// events reads a page that must be there.
+func events(t testing.TB, m procmgr.Manager, req procmgr.EventsRequest) procmgr.EventPage {
+	t.Helper()
+	page, err := procmgr.Events(t.Context(), m, req)
+	require.NoError(t, err)
+	return page
+}
+
+// kinds returns what has happened, as "ID kind".
+func kinds(page procmgr.EventPage) []string {
+	var all []string
+	for _, e := range page.Events {
+		all = append(all, e.Process.ID+" "+string(e.Kind))
+	}
+	return all
+}
+
+// A page is the same behind a client, and behind a chain. Its cursor is that of
+// the Local.
+func TestEventsInAChain(t *testing.T) {
+	l := newLocal(t, nil)
+	one := newClient(t, serve(t, newHandler(t, l, nil)), nil)
+	two := newClient(t, serve(t, newHandler(t, one, nil)), nil)
+	for i, m := range []procmgr.Manager{two.Chat("ä b"), two, one.Chat("c")} {
+		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint("p", i), Command: "echo 'ready \"1\"'", Notify: "^ready", Wait: long})
+		require.NoError(t, err)
+	}
+	for _, req := range []procmgr.EventsRequest{{}, {Limit: 2}, {Limit: -1}, {Latest: true, Wait: long}, {After: "garbled ?&"}, {After: strings.Repeat("%", 5<<10)}} {
+		for _, view := range []func(procmgr.Host) procmgr.Manager{
+			func(h procmgr.Host) procmgr.Manager { return h },
+			func(h procmgr.Host) procmgr.Manager { return h.Chat("ä b") },
+			func(h procmgr.Host) procmgr.Manager { return h.Chat("nobody") },
+		} {
+			want := events(t, view(l), req)
+			for _, h := range []procmgr.Host{one, two} {
+				got := events(t, view(h), req)
+				require.Equal(t, want.Next, got.Next)
+				require.Equal(t, want.Gap, got.Gap)
+				require.Equal(t, kinds(want), kinds(got))
+				for i := range got.Events {
+					require.True(t, want.Events[i].At.Equal(got.Events[i].At))
+					require.Equal(t, want.Events[i].Line, got.Events[i].Line)
+					require.Equal(t, want.Events[i].Process.ExitCode, got.Events[i].Process.ExitCode)
+				}
+			}
+		}
+	}
+	require.Equal(t, `ready "1"`, events(t, two.Chat("ä b"), procmgr.EventsRequest{}).Events[1].Line)
+	_, err := procmgr.Events(t.Context(), two.Chat(""), procmgr.EventsRequest{})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// A wait goes on over slices, lost requests and lost answers, and misses no
+// event between two of them.
+func TestEventsInSlices(t *testing.T) {
+	l := newLocal(t, nil)
+	c, p := sliced(t, l)
+	m := c.Chat("a")
+	next := ""
+	for i, what := range []fault{none, lostRequest, lostAnswer, cutAnswer, badGateway} {
+		id := fmt.Sprint("p", i)
+		pages := make(chan procmgr.EventPage)
+		go func() {
+			page, err := procmgr.Events(context.Background(), m, procmgr.EventsRequest{After: next, Wait: 10 * long})
+			assert.NoError(t, err)
+			pages <- page
+		}()
+		before := p.count("/events")
+		require.Eventually(t, func() bool { return p.count("/events") > before+3 }, long, time.Millisecond)
+		p.set(func(p *proxy) { p.plan = once("/events", what) })
+		out, err := l.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exec sleep 1000"})
+		require.NoError(t, err)
+		page := <-pages
+		require.Equal(t, []string{id + " started"}, kinds(page), "%v", what)
+		require.Equal(t, out.Process.PID, page.Events[0].Process.PID)
+		require.False(t, page.Gap)
+		next = page.Next
+		require.NoError(t, m.Signal(t.Context(), id, procmgr.Kill))
+		page = events(t, m, procmgr.EventsRequest{After: next, Wait: long})
+		require.Equal(t, []string{id + " exited"}, kinds(page))
+		next = page.Next
+	}
+	began := time.Now()
+	require.Empty(t, events(t, m, procmgr.EventsRequest{After: next, Wait: 100 * time.Millisecond}).Events)
+	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
+}
+
+// A server that was restarted is a gap, told once. A handler that was restarted
+// in front of the same Local is none.
+func TestEventsAfterARestart(t *testing.T) {
+	var now atomic.Pointer[http.Handler]
+	begin := func(l *procmgr.Local) {
+		h := newHandler(t, l, nil)
+		now.Store(&h)
+	}
+	p := newProxy(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*now.Load()).ServeHTTP(w, r) })))
+	inner := newClient(t, p.url, nil)
+	prochttp.SetSlice(inner, 20*time.Millisecond)
+	outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
+	first, second := newLocal(t, nil), newLocal(t, nil)
+	for _, c := range []*prochttp.Client{inner, outer} {
+		begin(first)
+		run(t, c.Chat("a"), "true")
+		next := events(t, c.Chat("a"), procmgr.EventsRequest{}).Next
+		begin(first)
+		page := events(t, c.Chat("a"), procmgr.EventsRequest{After: next})
+		require.False(t, page.Gap)
+		require.Empty(t, page.Events)
+
+		// In the middle of a wait.
+		pages := make(chan procmgr.EventPage)
+		go func() {
+			page, err := procmgr.Events(context.Background(), c.Chat("a"), procmgr.EventsRequest{After: next, Wait: 10 * long})
+			assert.NoError(t, err)
+			pages <- page
+		}()
+		before := p.count("/events")
+		require.Eventually(t, func() bool { return p.count("/events") > before+2 }, long, time.Millisecond)
+		begin(second)
+		page = <-pages
+		require.True(t, page.Gap)
+		page = events(t, c.Chat("a"), procmgr.EventsRequest{After: page.Next})
+		require.False(t, page.Gap, "it is told once")
+		require.Empty(t, page.Events)
+	}
+}
+
+// earlier is a handler of version 1 of the protocol.
+func earlier(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/events" {
+			r.URL.Path = "/nothing"
+		}
+		h.ServeHTTP(versionOne{w}, r)
+	})
+}
+
+type versionOne struct{ http.ResponseWriter }
+
+func (w versionOne) WriteHeader(status int) {
+	w.Header().Del("Toolproc-Protocol")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w versionOne) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// A server of an earlier version is known by its version, whatever it answers.
+func TestEventsOfAnEarlierVersion(t *testing.T) {
+	l := newLocal(t, nil)
+	old := newClient(t, serve(t, earlier(newHandler(t, l, nil))), nil)
+	for _, c := range []*prochttp.Client{old, newClient(t, serve(t, newHandler(t, old, nil)), nil)} {
+		_, err := procmgr.Events(t.Context(), c.Chat("a"), procmgr.EventsRequest{Wait: long})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.NotErrorIs(t, err, procmgr.ErrNotFound)
+		require.Equal(t, "ok\n", run(t, c, "echo ok").Text)
+	}
+	// A path that leads nowhere is no earlier version.
+	c := newClient(t, serve(t, http.StripPrefix("/prefix", newHandler(t, l, nil)))+"/prefix/wrong", nil)
+	_, err := procmgr.Events(t.Context(), c, procmgr.EventsRequest{})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// A start that notifies runs nothing on a server that does not know that.
+func TestNotifyOfAnEarlierVersion(t *testing.T) {
+	c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Toolproc-Instance", pageInstance)
+		if r.URL.Path == "/health" {
+			_, _ = w.Write([]byte(`{"status":"ok"}`))
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"message":"m","detail":"json: unknown field \"notify\"","code":"invalid"}`))
+	})), nil)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "true", Notify: "x"})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.Empty(t, out.Process.ID)
+	_, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// plain is a Host without events.
+type plain struct{ procmgr.Host }
+
+func (p plain) Chat(id string) procmgr.Manager { return struct{ procmgr.Manager }{p.Host.Chat(id)} }
+
+// mixed is a Host that mixes its chats up.
+type mixed struct{ *procmgr.Local }
+
+func (m mixed) Chat(string) procmgr.Manager { return m.Local }
+
+func TestEventsRefused(t *testing.T) {
+	l := newLocal(t, nil)
+	run(t, l.Chat("a"), "true")
+	_, err := procmgr.Events(t.Context(), newClient(t, serve(t, newHandler(t, plain{l}, nil)), nil), procmgr.EventsRequest{})
+	require.ErrorIs(t, err, errors.ErrUnsupported, "the Host has none")
+	h := newHandler(t, mixed{l}, nil)
+	_, err = procmgr.Events(t.Context(), newClient(t, serve(t, h), nil).Chat("b"), procmgr.EventsRequest{})
+	require.ErrorContains(t, err, "another chat")
+	_, err = procmgr.Events(t.Context(), newClient(t, serve(t, h), &prochttp.ClientOptions{Token: "wrong"}), procmgr.EventsRequest{})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = procmgr.Events(ctx, newClient(t, serve(t, h), nil), procmgr.EventsRequest{})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A server that is about to end answers the waits for events at once.
+func TestEventsInAShutdown(t *testing.T) {
+	l := newLocal(t, nil)
+	ending, end := context.WithCancel(context.Background())
+	defer end()
+	h := newHandler(t, l, &prochttp.HandlerOptions{Token: token, Context: ending})
+	c := newClient(t, serve(t, h), nil)
+	pages := make(chan procmgr.EventPage)
+	go func() {
+		page, err := procmgr.Events(context.Background(), c, procmgr.EventsRequest{Wait: 10 * long})
+		assert.NoError(t, err)
+		pages <- page
+	}()
+	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 1 }, long, time.Millisecond)
+	end()
+	page := <-pages
+	require.Empty(t, page.Events)
+	require.Equal(t, events(t, l, procmgr.EventsRequest{Latest: true}).Next, page.Next)
+	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
+}
