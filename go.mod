@@ -4,6 +4,8 @@ go 1.26.5
 
 require (
 	charm.land/fantasy v0.40.0
+	github.com/creack/pty v1.1.24
+	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02
 	github.com/invopop/jsonschema v0.14.0
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sys v0.49.0

@@ -27,6 +27,8 @@ const (
 	sys        = "golang.org/x/sys"
 	testify    = "github.com/stretchr/testify/require"
 	assertions = "github.com/stretchr/testify/assert" // its require ends the goroutine that calls it
+	terminals  = "github.com/creack/pty"
+	emulator   = "github.com/hinshun/vt10x"
 	xerrors    = "golang.org/x/xerrors"
 )
 
@@ -83,6 +85,11 @@ var arrows = []arrow{
 		why:     "it knows regular expressions and the processor's vectors, and nothing of output",
 	},
 	{
+		dir:     "procmgr/internal/screen",
+		outside: []string{emulator},
+		why:     "it draws what a terminal shows, and knows no terminal and no process; the emulator is a library's, and no other package sees it",
+	},
+	{
 		dir:     "procmgr/internal/capture",
 		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
@@ -92,7 +99,7 @@ var arrows = []arrow{
 	{
 		dir:     "procmgr/internal/osproc",
 		module:  []string{"procmgr/internal/owndir", "procmgr/internal/sentinel"},
-		outside: []string{sys, xerrors},
+		outside: []string{terminals, sys, xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
 	},
@@ -107,7 +114,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",

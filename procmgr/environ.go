@@ -26,9 +26,17 @@ const (
 // has applied the policy to its own environment.
 func (l *Local) environ(r *record, req StartRequest, base *baseenv.Base) (env []string) {
 	own := l.allowed.Get(&l.opts.Env)
+	if r.terminal {
+		policy := l.opts.Env
+		policy.Interactive = true
+		own = l.allowedAsking.Get(&policy)
+	}
 	inherited, withheld := own.Env, own.Withheld
 	if base != nil {
 		inherited, withheld = base.Env, base.Withheld
+	}
+	if r.terminal {
+		inherited = l.forTerminal(inherited, base != nil && !l.opts.Env.Interactive)
 	}
 	if len(withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))

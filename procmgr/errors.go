@@ -12,8 +12,9 @@ import (
 var (
 	// ErrNotFound: this chat has no process with that ID.
 	ErrNotFound = errors.New("no such process")
-	// ErrNotRunning: the process has ended, so there is nothing to signal.
-	ErrNotRunning = errors.New("process is not running")
+	// ErrNotRunning: the process has ended, so there is nothing to signal; or
+	// nobody can read its stdin any more.
+	ErrNotRunning = sentinel.ErrNotRunning
 	// ErrClosed: the manager has been closed and starts nothing any more.
 	ErrClosed = errors.New("process manager is closed")
 	// ErrInvalid: the request can never work as it is.
@@ -28,13 +29,16 @@ var (
 	// [Local] never returns it: it is for a Manager with rules of its own,
 	// about commands or about the users who may run them.
 	ErrRefused = errors.New("refused")
+	// ErrNotReady: the program does not take this input now, and it was not
+	// written: for example, no program asks for a secret.
+	ErrNotReady = errors.New("program is not ready for the input")
 	// ErrUnknown: the command may or may not have run, and nobody can tell any
 	// more. Check what the command would have changed before you run it again.
 	ErrUnknown = errors.New("unknown whether the command ran")
 )
 
 var sentinels = []error{
-	ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrUnknown,
+	ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrNotReady, ErrUnknown,
 	errors.ErrUnsupported, // of what a Manager need not be able to do
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // A fingerprint tells whether two requests are for the same command.
@@ -23,6 +24,12 @@ func fingerprintOf(req StartRequest) fingerprint {
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		add(name)
 		add(req.Env[name])
+	}
+	if req.Stdin != StdinEmpty || req.Size != (Size{}) {
+		add("") // no variable has this name
+		add(string(req.Stdin))
+		add(strconv.Itoa(req.Size.Cols))
+		add(strconv.Itoa(req.Size.Rows))
 	}
 	return fingerprint(h.Sum(nil))
 }

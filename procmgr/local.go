@@ -19,7 +19,8 @@ import (
 //	record.mu
 //	a log's mu, its Logs' mu
 //
-// A stream's mu comes after Local.mu, and only its Buffer's lock comes after
+// An inlet's mu is held under a pipe while the screen draws, and nothing comes
+// after it. A stream's mu comes after Local.mu, and only its Buffer's lock comes after
 // it. Every other lock is held alone. Under all locks but the first two, nobody
 // forks, waits, writes to the disk or calls the host. Under those two, nobody
 // calls the host except for Metrics.Output.
@@ -38,10 +39,11 @@ type Local struct {
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
 
-	allowed baseenv.Allowance
-	name    string // of the shell, "" if it cannot be told
-	bash    bool   // the shell is the default one, and bash
-	ports   portLooks
+	allowed       baseenv.Allowance
+	allowedAsking baseenv.Allowance // for commands with a terminal
+	name          string            // of the shell, "" if it cannot be told
+	bash          bool              // the shell is the default one, and bash
+	ports         portLooks
 
 	wg sync.WaitGroup // the watch and rewatch of every record
 

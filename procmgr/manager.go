@@ -64,9 +64,9 @@ type Host interface {
 // A StartRequest names the command to run, and how to run it.
 //
 // An ID belongs to its chat, and there to one command. If the chat has used the
-// ID with the same Command, WorkDir and Env, Start starts nothing: it returns
-// that process, with Output.Attached set. This holds also for several callers at
-// the same instant. If any of the three differs, the error is [ErrConflict]. The
+// ID with the same Command, WorkDir, Env, Stdin and Size, Start starts nothing: it
+// returns that process, with Output.Attached set. This holds also for several
+// callers at the same instant. If any of them differs, the error is [ErrConflict]. The
 // requests are compared as they are: a WorkDir of "" differs from the default
 // directory by its name.
 type StartRequest struct {
@@ -89,6 +89,13 @@ type StartRequest struct {
 	Env map[string]string
 	// Background is a label. The manager treats all processes alike.
 	Background bool
+	// Stdin is the stdin of the command. By default it is empty, so that the
+	// command cannot wait for an answer. If the manager cannot give it, the
+	// error is [errors.ErrUnsupported]; a [Local] has terminals on Linux, macOS
+	// and BSD, and on Windows no other stdin than an empty one yet.
+	Stdin Stdin
+	// Size is the size of the terminal if Stdin is [StdinTerminal].
+	Size Size
 	// Wait is how long to wait for the end. If it is 0, Start returns when the
 	// process has started.
 	Wait time.Duration
@@ -131,6 +138,8 @@ type OutputRequest struct {
 	UntilListening int
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
+	// Screen asks for Output.Screen.
+	Screen bool
 }
 
 // An Output is the output of a process from an offset on, and its state.
@@ -184,4 +193,8 @@ type Output struct {
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
 	Listening []Listen `json:"listening,omitempty"`
+	// Screen is what the terminal of the process shows, if the request asked
+	// for it. It is nil if the process has no terminal. After the end it is
+	// what the terminal showed at last, as long as the output is kept.
+	Screen *Screen `json:"screen,omitempty"`
 }

@@ -45,6 +45,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	if failed := l.addPorts(ctx, &out, r, req, heard); err == nil {
 		err = failed
 	}
+	if req.Screen && r.in != nil {
+		out.Screen = r.in.look()
+	}
 	l.opts.Metrics.omitted(out)
 	return out, err
 }

@@ -21,12 +21,15 @@ type record struct {
 	key  fingerprint
 	out  *capture.Stream
 
+	terminal bool // its stdin is one
+
 	// ready is closed when the start has succeeded or failed. The fields below
 	// are set before that, and do not change after it.
 	ready  chan struct{}
 	failed error // why nothing was started
 	hangs  bool  // failed was not waited for: the system may start the command after all
 	tree   *osproc.Tree
+	in     *inlet   // nil if its stdin is empty
 	lacks  []string // the variables that the policy kept from the command; never changed
 	// passedOver is for Output.PassedOver.
 	passedOver string

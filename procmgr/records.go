@@ -14,8 +14,9 @@ type records struct {
 
 // chatRecords has the records of one chat, by ID.
 type chatRecords struct {
-	byID    map[string]*record
-	running int
+	byID      map[string]*record
+	running   int
+	terminals int // of those that run
 }
 
 // get returns a record, or nil if there is none.
@@ -35,12 +36,19 @@ func (rs *records) begun(r *record) {
 	}
 	c.byID[r.id] = r
 	c.running++
+	if r.terminal {
+		c.terminals++
+	}
 	rs.running++
 }
 
 // ended takes a record out of the count of those that have not exited.
 func (rs *records) ended(r *record) {
-	rs.byChat[r.chat].running--
+	c := rs.byChat[r.chat]
+	c.running--
+	if r.terminal {
+		c.terminals--
+	}
 	rs.running--
 }
 
@@ -67,6 +75,14 @@ func (rs *records) chatsOf(id string) (chats []string) {
 func (rs *records) runningIn(chat string) int {
 	if c := rs.byChat[chat]; c != nil {
 		return c.running
+	}
+	return 0
+}
+
+// terminalsIn returns the number of a chat's terminals.
+func (rs *records) terminalsIn(chat string) int {
+	if c := rs.byChat[chat]; c != nil {
+		return c.terminals
 	}
 	return 0
 }

@@ -25,7 +25,7 @@ func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, err
 	case past != nil && past.spent:
 		return nil, nil, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", ErrConflict)
 	case r != nil && r.key != key, past != nil && past.key != key:
-		return nil, nil, xerrors.Errorf("this ID ran another command, directory or environment; take another ID: %w", ErrConflict)
+		return nil, nil, xerrors.Errorf("this ID ran another command, directory, environment or stdin; take another ID: %w", ErrConflict)
 	}
 	return r, past, nil
 }
@@ -42,8 +42,8 @@ func (l *Local) lookup(chat, id string) (*record, *tombstone) {
 // reserve makes the record of a process that the caller will launch. If id is
 // empty, the record gets a new ID. If there is no room for the process, reserve
 // returns an error. The caller holds mu.
-func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
-	if err := l.room(chat); err != nil {
+func (l *Local) reserve(chat, id string, key fingerprint, terminal bool) (*record, error) {
+	if err := l.room(chat, terminal); err != nil {
 		return nil, err
 	}
 	for id == "" {
@@ -54,14 +54,15 @@ func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
 	}
 	l.seq++
 	r := &record{
-		opts:    &l.opts,
-		id:      id,
-		chat:    chat,
-		seq:     l.seq,
-		key:     key,
-		ready:   make(chan struct{}),
-		told:    make(chan struct{}),
-		changed: make(chan struct{}),
+		opts:     &l.opts,
+		id:       id,
+		chat:     chat,
+		seq:      l.seq,
+		key:      key,
+		terminal: terminal,
+		ready:    make(chan struct{}),
+		told:     make(chan struct{}),
+		changed:  make(chan struct{}),
 	}
 	l.chats.begun(r)
 	l.wg.Add(1)
@@ -71,8 +72,11 @@ func (l *Local) reserve(chat, id string, key fingerprint) (*record, error) {
 // room returns nil if the chat can start another process. If not, the error says
 // which limit is reached. If chat is "", the host itself starts the process, and
 // no limit of a chat applies. The caller holds mu.
-func (l *Local) room(chat string) error {
+func (l *Local) room(chat string, terminal bool) error {
 	own := l.chats.runningIn(chat)
+	if terminal && chat != "" && l.chats.terminalsIn(chat) >= maxTerminals {
+		return xerrors.Errorf("%d processes of this chat have a terminal, which is the limit; end one of them first: %w", maxTerminals, ErrLimit)
+	}
 	var limit int
 	var whose string
 	switch {

@@ -46,7 +46,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	r, past, err := l.used(chat, req.ID, key)
 	mine := err == nil && r == nil && past == nil
 	if mine {
-		r, err = l.reserve(chat, req.ID, key)
+		r, err = l.reserve(chat, req.ID, key, req.Stdin == StdinTerminal)
 	}
 	l.mu.Unlock()
 	if err != nil {
@@ -173,10 +173,17 @@ func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
 		return ErrClosed
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
-	r.tree, err = l.system.Start(osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out})
-	if err != nil {
+	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
+	if req.Stdin != StdinEmpty {
+		r.in = newInlet(req, r.out)
+		c.Output, c.Stdin, c.Size = r.in, req.Stdin.kind(), osproc.Size(req.Size.withDefaults())
+	}
+	if r.tree, err = l.system.Start(c); err != nil {
 		r.out.Drop()
 		return err
+	}
+	if r.in != nil {
+		r.in.tree = r.tree.Input()
 	}
 	process.PID = r.tree.PID()
 	r.mu.Lock()
@@ -197,6 +204,9 @@ func checkCommand(req StartRequest) error {
 			len(req.Command), osproc.MaxCommand, ErrInvalid)
 	case strings.ContainsRune(req.WorkDir, 0):
 		return xerrors.Errorf("the working directory has a NUL byte: %w", ErrInvalid)
+	}
+	if err := checkStdin(req); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {

@@ -23,6 +23,7 @@ const (
 	codeLimit      code = "limit"
 	codeConflict   code = "conflict"
 	codeNotRunning code = "not_running"
+	codeNotReady   code = "not_ready"
 	codeNotFound   code = "not_found"
 	codeInvalid    code = "invalid"
 	// codeUnsupported: the machine or the Host behind the handler cannot do it.
@@ -54,6 +55,7 @@ var codes = []struct {
 	{codeLimit, http.StatusTooManyRequests, procmgr.ErrLimit, ""},
 	{codeConflict, http.StatusConflict, procmgr.ErrConflict, ""},
 	{codeNotRunning, http.StatusConflict, procmgr.ErrNotRunning, ""},
+	{codeNotReady, http.StatusConflict, procmgr.ErrNotReady, ""},
 	{codeNotFound, http.StatusNotFound, procmgr.ErrNotFound, ""},
 	{codeInvalid, http.StatusBadRequest, procmgr.ErrInvalid, ""},
 	{codeUnsupported, http.StatusNotImplemented, errors.ErrUnsupported, ""},
@@ -111,6 +113,9 @@ type failure struct {
 	// Result is set if a process may have begun although the call failed. It
 	// has everything that is known of the process.
 	Result *procmgr.Output `json:"result,omitempty"`
+	// Written is how many bytes of an input were written although the call
+	// failed.
+	Written int `json:"written,omitempty"`
 }
 
 // failureOf describes an error of a Host. The detail leaves out the call and the

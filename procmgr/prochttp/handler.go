@@ -223,6 +223,8 @@ func (r *request) route() func() {
 		switch rest {
 		case "output":
 			r.endpoint, method, serve = "output", http.MethodGet, r.output
+		case "input":
+			r.endpoint, method, serve = "input", http.MethodPost, r.input
 		case "signal":
 			r.endpoint, method, serve = "signal", http.MethodPost, r.signal
 		default:

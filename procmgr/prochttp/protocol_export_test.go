@@ -37,6 +37,9 @@ func ProtocolObjects() map[string]any {
 	return map[string]any{
 		"Start request":     &startBody{},
 		"Signal request":    &signalBody{},
+		"Input request":     &inputBody{},
+		"Screen object":     &procmgr.Screen{},
+		"Size object":       &procmgr.Size{},
 		"List object":       &listBody{},
 		"Shell object":      &shellBody{},
 		"Error object":      &failure{},
@@ -55,7 +58,7 @@ func ProtocolObjects() map[string]any {
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, UntilListening: 3000, Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,

@@ -38,6 +38,9 @@ type actor struct {
 	events func(procmgr.EventsRequest) (procmgr.EventPage, error)
 }
 
+	input  func(string, procmgr.InputRequest) (procmgr.InputOutput, error)
+}
+
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
 
 func (a *actor) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -94,6 +97,16 @@ func (a *actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.Ev
 		page.Events[i].Process.ChatID = a.chat
 	}
 	return page, prefix("events", "", err)
+}
+
+func (a *actor) Input(_ context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	if a.input == nil {
+		assert.Fail(a.t, "an input has reached the host")
+		return procmgr.InputOutput{}, procmgr.ErrUnknown
+	}
+	out, err := a.input(id, req)
+	out.Output = a.mine(out.Output)
+	return out, prefix("input", id, err)
 }
 
 // mine puts a process into the chat of the last call.
@@ -153,6 +166,21 @@ func listening() procmgr.Output {
 	out.Text, out.Next = "listening on :3000\n", 40
 	out.Matched, out.MatchedLine, out.MatchedAt = true, "listening on :3000", 21
 	return out
+}
+
+// python is the interpreter on the page: it has got a line.
+func python() procmgr.InputOutput {
+	return procmgr.InputOutput{
+		Output: procmgr.Output{
+			Process: procmgr.Process{
+				ID: "repl", Command: "python3 -i", WorkDir: "/srv/project", Background: true, PID: 4790,
+				State: procmgr.Running, StartedAt: at(9000),
+			},
+			Text: "42\n>>> ",
+			Next: 91,
+		},
+		Written: 11,
+	}
 }
 
 // fails makes a scene with a host that answers every call with an error.
@@ -244,6 +272,19 @@ var scenes = map[string]func(testing.TB) scene{
 			return []procmgr.Process{first, second}, nil
 		}}}
 	},
+	"input": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, input: func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+			assert.Equal(t, "repl", id)
+			want := procmgr.InputRequest{Key: "VJ7RCKQ2", Data: []byte("print(6*7)\n")}
+			out := python()
+			if req.Wait > 0 {
+				want.Until, want.Wait = "^42$", 10*time.Second
+				out.Matched, out.MatchedLine, out.MatchedAt = true, "42", 84
+			}
+			assert.Equal(t, want, req)
+			return out, nil
+		}}}
+	},
 	"signal": func(t testing.TB) scene {
 		return scene{host: &actor{t: t, signal: func(id string, sig procmgr.Signal) error {
 			assert.Equal(t, "web", id)
@@ -297,6 +338,11 @@ var scenes = map[string]func(testing.TB) scene{
 	"badquery":   refused,
 	"notfound":   fails(procmgr.Output{}, procmgr.ErrNotFound),
 	"notrunning": fails(procmgr.Output{}, procmgr.ErrNotRunning),
+	"not-ready": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, input: func(string, procmgr.InputRequest) (procmgr.InputOutput, error) {
+			return procmgr.InputOutput{}, xerrors.Errorf("no program asks for a secret: none has turned the echo of the terminal off to read a line, so nothing was written: %w", procmgr.ErrNotReady)
+		}}}
+	},
 	"conflict": fails(procmgr.Output{},
 		xerrors.Errorf("this ID ran another command, directory or environment; take another ID: %w", procmgr.ErrConflict)),
 	"limit": fails(procmgr.Output{},

@@ -187,7 +187,7 @@ func TestProtocolCodes(t *testing.T) {
 	for name, err := range map[string]error{
 		"ErrNotFound": procmgr.ErrNotFound, "ErrNotRunning": procmgr.ErrNotRunning, "ErrClosed": procmgr.ErrClosed,
 		"ErrInvalid": procmgr.ErrInvalid, "ErrConflict": procmgr.ErrConflict, "ErrLimit": procmgr.ErrLimit,
-		"ErrUnknown": procmgr.ErrUnknown, "ErrRefused": procmgr.ErrRefused,
+		"ErrUnknown": procmgr.ErrUnknown, "ErrRefused": procmgr.ErrRefused, "ErrNotReady": procmgr.ErrNotReady,
 		"errors.ErrUnsupported": errors.ErrUnsupported,
 	} {
 		sentinels["`"+name+"`"] = err
@@ -351,6 +351,8 @@ func fill(t testing.TB, v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(1)
+	case reflect.Uint8:
+		v.SetUint(1)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(t, v.Elem())

@@ -85,6 +85,8 @@ type startBody struct {
 	Wait       string            `json:"wait,omitempty"`
 	Limit      headtail.Limits   `json:"limit,omitzero"`
 	Notify     string            `json:"notify,omitempty"`
+	Stdin      procmgr.Stdin     `json:"stdin,omitempty"`
+	Size       procmgr.Size      `json:"size,omitzero"`
 
 	// These are only for a handler that accepts them, see package baseenv. They
 	// are no part of the request that an ID stands for.
@@ -103,10 +105,12 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 		Background: req.Background,
 		Limit:      req.Limit,
 		Notify:     req.Notify,
+		Stdin:      req.Stdin,
+		Size:       req.Size,
 	}
 	// JSON would change the bytes, and so the command.
 	texts := []struct{ what, text string }{
-		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir}, {"pattern", req.Notify},
+		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir}, {"pattern", req.Notify}, {"stdin", string(req.Stdin)},
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		what := "environment variable " + strconv.Quote(name)
@@ -138,6 +142,8 @@ func (b startBody) request() (procmgr.StartRequest, error) {
 		Background: b.Background,
 		Limit:      b.Limit,
 		Notify:     b.Notify,
+		Stdin:      b.Stdin,
+		Size:       b.Size,
 	}
 	var err error
 	req.Wait, err = parseWait(b.Wait)
@@ -187,6 +193,7 @@ func (q outputQuery) encode() string {
 	set("until", q.Until != "", q.Until)
 	set("ports", q.Ports, "true")
 	set("until_listening", q.UntilListening != 0, strconv.Itoa(q.UntilListening))
+	set("screen", q.Screen, "true")
 	set("limit_bytes", q.Limit.Bytes != 0, strconv.Itoa(q.Limit.Bytes))
 	set("limit_line", q.Limit.Line != 0, strconv.Itoa(q.Limit.Line))
 	set("wait_id", q.WaitID != "", q.WaitID)
@@ -267,6 +274,8 @@ func parseOutputQuery(query string) (outputQuery, error) {
 			q.Ports, err = strconv.ParseBool(value)
 		case "until_listening":
 			q.UntilListening, err = strconv.Atoi(value)
+		case "screen":
+			q.Screen, err = strconv.ParseBool(value)
 		case "limit_bytes":
 			q.Limit.Bytes, err = strconv.Atoi(value)
 		case "limit_line":

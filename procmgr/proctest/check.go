@@ -121,6 +121,7 @@ func name(err error) string {
 		{procmgr.ErrConflict, "ErrConflict"},
 		{procmgr.ErrLimit, "ErrLimit"},
 		{procmgr.ErrRefused, "ErrRefused"},
+		{procmgr.ErrNotReady, "ErrNotReady"},
 		{procmgr.ErrUnknown, "ErrUnknown"},
 		{context.Canceled, "context.Canceled"},
 		{context.DeadlineExceeded, "context.DeadlineExceeded"},

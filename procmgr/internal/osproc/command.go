@@ -8,6 +8,9 @@ type Command struct {
 	Dir string
 	// Env is the whole environment. Start adds only the cookie.
 	Env []string
+	// Stdin is the leader's stdin, and Size the size of its terminal.
+	Stdin Stdin
+	Size  Size
 	// Output gets everything that the tree prints: stdout and stderr together.
 	Output Sink
 }

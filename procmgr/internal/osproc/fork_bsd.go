@@ -4,9 +4,8 @@ package osproc
 
 import "syscall"
 
-// startIn starts a program in a new session.
+// startIn starts a program as attr has it.
 func startIn(_ *cgroup, _ *lacks, file string, argv []string, attr *syscall.ProcAttr) (l leader, err error) {
-	attr.Sys = &syscall.SysProcAttr{Setsid: true}
 	started := forks.begin()
 	l.pid, _, err = syscall.StartProcess(file, argv, attr)
 	started()

@@ -9,11 +9,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// startIn starts a program in a new session, and in the cgroup g if that is not
+// startIn starts a program as attr has it, and in the cgroup g if that is not
 // nil. Without a cgroup, it marks the program.
 func startIn(g *cgroup, lacks *lacks, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
 	l := leader{pidfd: -1}
-	attr.Sys = &syscall.SysProcAttr{Setsid: true}
 	if !lacks.pidfd {
 		attr.Sys.PidFD = &l.pidfd
 	}

@@ -7,41 +7,43 @@ import (
 	"os"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
 // fork starts a leader in a new session, and in a cgroup of its own if there
 // are cgroups.
-func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks *lacks) (*session, *pipe, error) {
-	read, write, err := newPipePair()
+func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks *lacks) (*session, *pipe, *Input, error) {
+	ends, err := openStdio(c, null)
+	if err != nil && c.Stdin == StdinTerminal {
+		return nil, nil, nil, err
+	}
 	if err != nil {
-		return nil, nil, forkError(err, file)
+		return nil, nil, nil, forkError(err, file)
 	}
 	group, err := groups.add()
 	if err != nil {
-		unix.Close(read)
-		unix.Close(write)
-		return nil, nil, err
+		ends.close()
+		return nil, nil, nil, err
 	}
 	leader, err := startIn(group, lacks, file, c.Argv, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
-		Files: []uintptr{null.Fd(), uintptr(write), uintptr(write)},
+		Files: ends.leader[:],
+		// The terminal, if there is one, is that of the leader's session.
+		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal},
 	})
-	unix.Close(write)
 	if err != nil {
-		unix.Close(read)
+		ends.close()
 		group.remove()
 		if gone := CheckDirectory(c.Dir); gone != nil {
-			return nil, nil, gone
+			return nil, nil, nil, gone
 		}
 		if errors.Is(err, sentinel.ErrInvalid) {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		return nil, nil, forkError(err, file)
+		return nil, nil, nil, forkError(err, file)
 	}
-	p := newPipe(uintptr(read), reader{}, c.Output)
-	return newSession(leader, cookie, p.file, group, lacks.pidfd), p, nil
+	ends.release()
+	p := newPipe(uintptr(ends.output), reader{}, c.Output)
+	return newSession(leader, cookie, p.file, group, lacks.pidfd), p, ends.newInput(p), nil
 }

@@ -14,24 +14,27 @@ import (
 )
 
 // fork starts a leader in a job of its own.
-func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ *lacks) (*session, *pipe, error) {
+func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ *lacks) (*session, *pipe, *Input, error) {
+	if err := checkStdin(c.Stdin); err != nil {
+		return nil, nil, nil, err
+	}
 	line, err := windows.UTF16FromString(commandLine(file, c.Argv))
 	if err != nil {
-		return nil, nil, forkError(err, file)
+		return nil, nil, nil, forkError(err, file)
 	}
 	if len(line) > maxCommandLine {
-		return nil, nil, xerrors.Errorf("the command line has %d characters, this system takes at most %d; write the command to a script file and run that: %w",
+		return nil, nil, nil, xerrors.Errorf("the command line has %d characters, this system takes at most %d; write the command to a script file and run that: %w",
 			len(line)-1, maxCommandLine-1, sentinel.ErrInvalid)
 	}
 	read, write, err := newPipePair()
 	if err != nil {
-		return nil, nil, forkError(err, file)
+		return nil, nil, nil, forkError(err, file)
 	}
 	defer windows.CloseHandle(write) //nolint:errcheck // a copy of it is the child's
 	reader, err := newReader()
 	if err != nil {
 		_ = windows.CloseHandle(read)
-		return nil, nil, forkError(err, file)
+		return nil, nil, nil, forkError(err, file)
 	}
 	p := newPipe(uintptr(read), reader, c.Output)
 	s, err := newSession()
@@ -44,11 +47,11 @@ func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ *lacks) (*ses
 		p.close()
 		p.reader.close()
 		if gone := CheckDirectory(c.Dir); gone != nil {
-			return nil, nil, gone
+			return nil, nil, nil, gone
 		}
-		return nil, nil, forkError(err, file)
+		return nil, nil, nil, forkError(err, file)
 	}
-	return s, p, nil
+	return s, p, nil, nil
 }
 
 // procThreadAttributeJobList is PROC_THREAD_ATTRIBUTE_JOB_LIST of winbase.h.

@@ -50,8 +50,8 @@ func (p *pipe) collect()    {}
 func (p *pipe) drain() bool { return true }
 func (p *pipe) close()      {}
 
-func fork(*Command, string, string, *os.File, *cgroups, *lacks) (*session, *pipe, error) {
-	return nil, nil, checkPlatform()
+func fork(*Command, string, string, *os.File, *cgroups, *lacks) (*session, *pipe, *Input, error) {
+	return nil, nil, nil, checkPlatform()
 }
 
 func deliver(*shared, []*session, Signal) (delivery, error) { return delivery{}, nil }

@@ -87,12 +87,12 @@ func (s *System) Start(c Command) (*Tree, error) {
 }
 
 func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
-	leader, pipe, err := fork(c, file, cookie, s.null, s.cgroups, &s.lacks)
+	leader, pipe, input, err := fork(c, file, cookie, s.null, s.cgroups, &s.lacks)
 	if err != nil {
 		return nil, err
 	}
 	s.leaders.add(leader)
-	return &Tree{shared: &s.shared, session: leader, pipe: pipe}, nil
+	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input}, nil
 }
 
 // A Delivery tells how far a signal has come.

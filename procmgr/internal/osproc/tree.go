@@ -28,6 +28,7 @@ type Tree struct {
 	*shared
 	session *session
 	pipe    *pipe
+	input   *Input      // nil if stdin is empty
 	wanted  atomic.Bool // a caller has asked for the end
 }
 
@@ -50,6 +51,10 @@ func (t *Tree) Held() bool {
 		return true
 	}
 }
+
+// Input returns this program's end of the tree's stdin, or nil if that is empty.
+// It is closed when the tree is released or abandoned.
+func (t *Tree) Input() *Input { return t.input }
 
 // Follow reads the output of the tree. It returns when nothing is left of the
 // tree, or when the tree is abandoned. It returns how the leader exited, and
@@ -80,12 +85,14 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 
 // Release frees the resources of a tree that was followed to its end.
 func (t *Tree) Release() {
+	t.input.close()
 	t.pipe.close()
 	t.session.release()
 }
 
 // Abandon makes Follow return. Members that are still alive are left alone.
 func (t *Tree) Abandon() {
+	t.input.close()
 	t.pipe.close()
 	t.session.abandon()
 }

@@ -8,6 +8,8 @@ import "errors"
 var (
 	// ErrInvalid is procmgr.ErrInvalid.
 	ErrInvalid = errors.New("invalid request")
+	// ErrNotRunning is procmgr.ErrNotRunning.
+	ErrNotRunning = errors.New("process is not running")
 	// ErrLimit is procmgr.ErrLimit.
 	ErrLimit = errors.New("limit reached")
 )

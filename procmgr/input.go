@@ -1,0 +1,164 @@
+package procmgr
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+// An InputManager is a [Manager] that can also write to the stdin of a process.
+// A Manager need not have this method. The function [Input] takes any Manager.
+type InputManager interface {
+	Manager
+	// Input writes to the stdin of a process that was started with one, waits
+	// for what comes of it as long as the request says, and returns the output
+	// from the offset before the write on. The bytes of one request stay
+	// together, whoever else writes. What is written with one key is written
+	// once; see [InputRequest].
+	//
+	// If the process was started without a stdin, the error is [ErrInvalid].
+	// If it has ended, or nobody can read its stdin any more, the error is
+	// [ErrNotRunning]. After an error, the InputOutput says how much of Data
+	// was written; if it has no Process.ID, nothing was.
+	Input(ctx context.Context, id string, req InputRequest) (InputOutput, error)
+}
+
+// Input writes to the stdin of a process of m. If m cannot do that, the error is
+// [errors.ErrUnsupported].
+//
+// If a Manager wraps another one, it should have the method
+//
+//	Unwrap() Manager
+//
+// Input calls it to find the [InputManager] inside.
+func Input(ctx context.Context, m Manager, id string, req InputRequest) (InputOutput, error) {
+	for m != nil {
+		switch wrapper := m.(type) {
+		case InputManager:
+			return wrapper.Input(ctx, id, req)
+		case interface{ Unwrap() Manager }:
+			m = wrapper.Unwrap()
+		default:
+			return InputOutput{}, errNoInput
+		}
+	}
+	return InputOutput{}, errNoInput
+}
+
+var errNoInput = xerrors.Errorf("procmgr: the manager cannot write to the stdin of a process: %w", errors.ErrUnsupported)
+
+// MaxInput is the largest Data of an [InputRequest] in bytes.
+const MaxInput = 64 << 10
+
+// An InputRequest says what to write, and how long to wait for what comes of it.
+// With nothing to write, it only waits.
+type InputRequest struct {
+	// Key has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses
+	// it; "" is a new one. What is written with a key is written once: a
+	// request with a key that the process has seen writes nothing, and its
+	// answer has the output from the offset of the first one. The process
+	// remembers its last 64 keys. With other Data, Keys, Close or Secret, the
+	// error is [ErrConflict]. A request that was refused and has written
+	// nothing leaves its key unused.
+	Key string
+	// Data is written as it is, at most [MaxInput] bytes. On a terminal whose
+	// program has asked for bracketed paste, Data with a line end in it is
+	// marked as pasted text; if it has ESC [201~ in it, the error is
+	// [ErrInvalid]. A terminal that collects lines drops what exceeds a line
+	// of 4,095 bytes (1,023 on macOS and BSD); such a line is ErrInvalid.
+	Data []byte
+	// Keys are pressed after Data, on a terminal only. See [Key].
+	Keys []Key
+	// Close ends the input after that. A pipe is closed: Data in a later
+	// request is ErrInvalid. On a terminal its end-of-file character is
+	// typed, which ends the input only of a program that reads lines.
+	Close bool
+	// Secret is for a password, on a terminal only: nothing is written until
+	// the program has turned the echo off and reads a line, as programs do
+	// that ask for one. If it has not when Wait is over, the error is
+	// [ErrNotReady].
+	Secret bool
+	// Wait is the longest time to wait in all: for a pipe that is full, for
+	// the echo to go off, and for output. The wait ends when all is written
+	// if neither Until nor UntilQuiet is set, and as soon as the process
+	// changes its state. 0 tries once.
+	Wait time.Duration
+	// Until ends the wait when output from the offset before the write on
+	// matches it; see OutputRequest.Until.
+	Until string
+	// UntilQuiet ends the wait when the output has been quiet for so long,
+	// counted from the first output after the write. If there is none at all
+	// for 2 s, that ends it too.
+	UntilQuiet time.Duration
+	// Limit bounds the Text of the answer; the zero value is the default.
+	Limit headtail.Limits
+}
+
+// An InputOutput is the output from the offset before a write on.
+type InputOutput struct {
+	Output
+	// Written is how many bytes of Data were taken. If these are fewer than
+	// Data has, Keys and Close were not done: go on with the rest of Data, and
+	// a new key.
+	Written int `json:"written"`
+}
+
+// quietAtLast is how long UntilQuiet waits for the first output.
+const quietAtLast = 2 * time.Second
+
+// check returns an error that says why a request can never be carried out, or
+// nil.
+func (req InputRequest) check() error {
+	if req.Key != "" {
+		if err := checkName("key", req.Key); err != nil {
+			return err
+		}
+	}
+	if len(req.Data) > MaxInput {
+		return xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), MaxInput, ErrInvalid)
+	}
+	if len(req.Keys) > maxKeys {
+		return xerrors.Errorf("there are %d keys, at most %d are allowed at a time: %w", len(req.Keys), maxKeys, ErrInvalid)
+	}
+	for _, k := range req.Keys {
+		if _, err := k.bytes(false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writes reports whether a request has anything to write.
+func (req InputRequest) writes() bool { return len(req.Data) > 0 || len(req.Keys) > 0 || req.Close }
+
+// An inputHash tells whether two requests write the same.
+type inputHash [sha256.Size]byte
+
+func (req InputRequest) hash() inputHash {
+	h := sha256.New()
+	add := func(p []byte) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		h.Write(p)
+	}
+	flags := []byte{0, 0}
+	if req.Close {
+		flags[0] = 1
+	}
+	if req.Secret {
+		flags[1] = 1
+	}
+	add(flags)
+	add(req.Data)
+	for _, k := range req.Keys {
+		add([]byte(k))
+	}
+	return inputHash(h.Sum(nil))
+}

@@ -1,0 +1,260 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package osproc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
+
+// stdio has the ends of a leader's stdin, stdout and stderr.
+type stdio struct {
+	kind   Stdin
+	output int // this program's end of stdout and stderr; of a terminal, the end for all three
+	input  int // this program's end of stdin; -1: none of its own
+	leader [3]uintptr
+	theirs []func() // close what is the leader's alone
+}
+
+// openStdio opens what a command asks for. Nothing of it is inherited but the
+// leader's ends.
+func openStdio(c *Command, null *os.File) (*stdio, error) {
+	if c.Stdin == StdinTerminal {
+		return openTerminal(c.Size)
+	}
+	read, write, err := newPipePair()
+	if err != nil {
+		return nil, err
+	}
+	out := uintptr(write)
+	s := &stdio{kind: c.Stdin, output: read, input: -1, leader: [3]uintptr{null.Fd(), out, out}}
+	s.theirs = append(s.theirs, func() { unix.Close(write) })
+	if c.Stdin == StdinEmpty {
+		return s, nil
+	}
+	theirs, ours, err := newPipePair()
+	if err == nil {
+		s.input = ours
+		s.leader[0] = uintptr(theirs)
+		s.theirs = append(s.theirs, func() { unix.Close(theirs) })
+		err = unix.SetNonblock(theirs, false)
+	}
+	if err == nil {
+		err = unix.SetNonblock(ours, true)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// openTerminal opens a new terminal.
+func openTerminal(size Size) (*stdio, error) {
+	ours, theirs, err := pty.Open()
+	if err != nil {
+		return nil, terminalError(err)
+	}
+	// The library leaves its end in a mode in which a read takes a thread.
+	fd, err := unix.FcntlInt(ours.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		err = pty.Setsize(ours, &pty.Winsize{Cols: uint16(size.Cols), Rows: uint16(size.Rows)})
+	}
+	ours.Close()
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		theirs.Close()
+		return nil, terminalError(err)
+	}
+	end := theirs.Fd() // blocks from now on
+	return &stdio{
+		kind:   StdinTerminal,
+		output: fd,
+		input:  -1,
+		leader: [3]uintptr{end, end, end},
+		theirs: []func(){func() { theirs.Close() }},
+	}, nil
+}
+
+// terminalError explains why there is no terminal.
+func terminalError(err error) error {
+	switch {
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOSPC), errors.Is(err, unix.ENOMEM):
+		return xerrors.Errorf("no terminal is left for another process (%v); end some of them: %w", err, sentinel.ErrLimit)
+	}
+	return xerrors.Errorf("this system gives no terminal (%v): %w", err, errors.ErrUnsupported)
+}
+
+// release closes the leader's ends. As long as this program held one, it would
+// never see the end of the output.
+func (s *stdio) release() {
+	for _, f := range s.theirs {
+		f()
+	}
+	s.theirs = nil
+}
+
+// close closes all ends.
+func (s *stdio) close() {
+	s.release()
+	unix.Close(s.output)
+	if s.input >= 0 {
+		unix.Close(s.input)
+	}
+}
+
+// newInput returns this program's end of stdin, nil if the stdin is empty. p
+// has taken over the end of the output.
+func (s *stdio) newInput(p *pipe) *Input {
+	switch {
+	case s.kind == StdinTerminal:
+		return &Input{file: p.file, conn: p.conn, terminal: true, gone: p.eof}
+	case s.input >= 0:
+		in := &Input{file: os.NewFile(uintptr(s.input), "|1")}
+		in.conn, _ = in.file.SyscallConn() // fails only for a nil file
+		return in
+	}
+	return nil
+}
+
+// An Input is this program's end of a tree's stdin. One goroutine at a time may
+// call its methods, except for close.
+type Input struct {
+	file     *os.File
+	conn     syscall.RawConn
+	terminal bool
+	gone     <-chan struct{} // of a terminal: closed when no member has it open
+}
+
+// patience is how long a write waits in one go. A terminal does not always tell
+// when it has room again.
+const patience = 100 * time.Millisecond
+
+// Write writes bytes until all are written, until a time, or until ctx ends. At
+// least it tries once. n is how many bytes were taken. If n is less than
+// len(p), the error says why; it is nil if only the time was up. If nobody can
+// read any more, the error is [ErrStdinClosed]. stalled is called before the
+// first wait.
+func (in *Input) Write(ctx context.Context, p []byte, until time.Time, stalled func()) (n int, err error) {
+	n, err = in.try(p)
+	if n == len(p) || err != nil {
+		return n, err
+	}
+	stalled()
+	stop := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		_ = in.file.SetWriteDeadline(time.Unix(1, 0))
+		close(stop)
+	})
+	defer func() {
+		if !cancel() {
+			<-stop
+		}
+	}()
+	for n < len(p) && err == nil && ctx.Err() == nil && time.Now().Before(until) {
+		wait := time.Now().Add(patience)
+		if until.Before(wait) {
+			wait = until
+		}
+		_ = in.file.SetWriteDeadline(wait)
+		if ctx.Err() != nil {
+			break // its deadline may have been replaced just now
+		}
+		var took int
+		_ = in.conn.Write(func(uintptr) bool {
+			took, err = in.try(p[n:])
+			return took > 0 || err != nil
+		})
+		n += took
+		if took == 0 && err == nil {
+			took, err = in.try(p[n:]) // the deadline has passed, or the file is closed
+			n += took
+		}
+	}
+	if err == nil && n < len(p) {
+		err = ctx.Err()
+	}
+	return n, err
+}
+
+// try writes as much as there is room for.
+func (in *Input) try(p []byte) (n int, err error) {
+	if in.isGone() {
+		return 0, ErrStdinClosed
+	}
+	failed := in.conn.Control(func(fd uintptr) {
+		for n < len(p) {
+			took, e := unix.Write(int(fd), p[n:])
+			switch {
+			case e == unix.EINTR:
+			case e == unix.EAGAIN:
+				return
+			case e == unix.EPIPE, e == unix.EIO:
+				err = ErrStdinClosed
+				return
+			case e != nil:
+				err = e
+				return
+			case took == 0:
+				return
+			default:
+				n += took
+			}
+		}
+	})
+	if failed != nil {
+		err = ErrStdinClosed
+	}
+	return n, err
+}
+
+func (in *Input) isGone() bool {
+	select {
+	case <-in.gone: // nil for a pipe
+		return true
+	default:
+		return false
+	}
+}
+
+// Mode returns the mode of the terminal as it is now.
+func (in *Input) Mode() (m TerminalMode, err error) {
+	err = in.conn.Control(func(fd uintptr) {
+		var t *unix.Termios
+		if t, err = unix.IoctlGetTermios(int(fd), ioctlGetTermios); err == nil {
+			m = TerminalMode{Echo: t.Lflag&unix.ECHO != 0, Lines: t.Lflag&unix.ICANON != 0, EOF: t.Cc[unix.VEOF]}
+		}
+	})
+	if err != nil || in.isGone() {
+		return m, ErrStdinClosed
+	}
+	return m, nil
+}
+
+// Close ends the input of a pipe.
+func (in *Input) Close() {
+	if !in.terminal {
+		in.close()
+	}
+}
+
+// close ends a write that is under way. in may be nil.
+func (in *Input) close() {
+	if in != nil {
+		_ = in.file.Close()
+	}
+}

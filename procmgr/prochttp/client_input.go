@@ -1,0 +1,96 @@
+package prochttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+var (
+	_ procmgr.InputManager = (*Client)(nil)
+	_ procmgr.InputManager = (*manager)(nil)
+)
+
+// Input implements [procmgr.InputManager]. It finds the processes of every chat.
+// If the answer is lost, the client asks again with the same key, so that
+// nothing is written twice. If no answer comes at all, the error is
+// [procmgr.ErrUnknown], and a caller that has chosen the key can ask again. If
+// the Host behind the handler cannot write, or the handler is of a version that
+// does not, the error is [errors.ErrUnsupported].
+func (c *Client) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return c.all.Input(ctx, id, req)
+}
+
+func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	out, err := m.input(ctx, id, req)
+	return out, wrap("input", id, err)
+}
+
+// input writes once, and waits in slices: each request of a wait has the key of
+// the first one, and writes nothing.
+func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest) (out procmgr.InputOutput, err error) {
+	if err := m.check(); err != nil {
+		return out, err
+	}
+	switch {
+	case id == "" || len(id) > maxPath:
+		return out, procmgr.ErrNotFound
+	case len(req.Data) > procmgr.MaxInput:
+		return out, xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), procmgr.MaxInput, procmgr.ErrInvalid)
+	case len(req.Until) > maxPath:
+		return out, xerrors.Errorf("the pattern has %d bytes: %w", len(req.Until), procmgr.ErrInvalid)
+	case !utf8.ValidString(req.Until):
+		return out, xerrors.Errorf("the pattern is not UTF-8, which this connection cannot carry: %w", procmgr.ErrInvalid)
+	}
+	if req.Key == "" {
+		req.Key = newKey()
+	}
+	body := newInputBody(req)
+	began := time.Now()
+	for {
+		c := &call{manager: m, id: id, method: http.MethodPost, path: processPath(id, "input")}
+		c.prepare = func() {
+			c.wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
+			c.body = body.encode(c.wait)
+		}
+		answer, err := m.c.call(ctx, c)
+		if err != nil {
+			return m.inputFailed(ctx, id, c, answer, out, err)
+		}
+		var next procmgr.InputOutput
+		if err := json.Unmarshal(answer.body, &next); err != nil {
+			return out, xerrors.Errorf("the answer cannot be read: %w", err)
+		}
+		if !m.isOf(next.Process, id) {
+			return out, errMixedUp
+		}
+		changed := out.Process.ID != "" && next.Process.State != out.Process.State
+		out = next
+		// What was not taken in one slice is for another key, and so for the
+		// caller.
+		if !answer.waiting || changed || out.Written < len(req.Data) || req.Until == "" && req.UntilQuiet <= 0 || time.Since(began) >= req.Wait {
+			return out, nil
+		}
+	}
+}
+
+// inputFailed returns what is known of an input that failed. out is the answer
+// to an earlier request of the same input.
+func (m *manager) inputFailed(ctx context.Context, id string, c *call, answer *answer, out procmgr.InputOutput, err error) (procmgr.InputOutput, error) {
+	switch {
+	case answer != nil && (answer.failure.Code == codeNoEndpoint || answer.failure.Code == codeMethod):
+		return out, xerrors.Errorf("the server is of a version that does not write to the stdin of a process: %w", errors.ErrUnsupported)
+	case answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id):
+		return procmgr.InputOutput{Output: *answer.failure.Result, Written: answer.failure.Written}, err
+	case answer == nil && c.mayHaveArrived && ctx.Err() == nil:
+		return out, unknown(xerrors.Errorf("the input may have been written: %w", err))
+	}
+	return out, m.explain(id, answer, err)
+}

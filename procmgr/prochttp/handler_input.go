@@ -1,0 +1,115 @@
+package prochttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// An inputBody is an InputRequest on the wire. Data is in base64, because it
+// need not be text.
+type inputBody struct {
+	Key        string          `json:"key,omitempty"`
+	Data       []byte          `json:"data,omitempty"`
+	Keys       []procmgr.Key   `json:"keys,omitempty"`
+	Close      bool            `json:"close,omitempty"`
+	Secret     bool            `json:"secret,omitempty"`
+	Wait       string          `json:"wait,omitempty"`
+	Until      string          `json:"until,omitempty"`
+	UntilQuiet string          `json:"until_quiet,omitempty"`
+	Limit      headtail.Limits `json:"limit,omitzero"`
+}
+
+func newInputBody(req procmgr.InputRequest) inputBody {
+	b := inputBody{
+		Key:    req.Key,
+		Data:   req.Data,
+		Keys:   req.Keys,
+		Close:  req.Close,
+		Secret: req.Secret,
+		Until:  req.Until,
+		Limit:  req.Limit,
+	}
+	if req.UntilQuiet > 0 {
+		b.UntilQuiet = req.UntilQuiet.String()
+	}
+	return b
+}
+
+// encode writes the body of an attempt that waits for a time.
+func (b inputBody) encode(wait time.Duration) []byte {
+	if wait > 0 {
+		b.Wait = wait.String()
+	}
+	data, _ := encode(b) // strings and numbers can always be written
+	return data
+}
+
+func (b inputBody) request() (req procmgr.InputRequest, err error) {
+	req = procmgr.InputRequest{
+		Key:    b.Key,
+		Data:   b.Data,
+		Keys:   b.Keys,
+		Close:  b.Close,
+		Secret: b.Secret,
+		Until:  b.Until,
+		Limit:  b.Limit,
+	}
+	if req.Wait, err = parseWait(b.Wait); err == nil {
+		req.UntilQuiet, err = parseWait(b.UntilQuiet)
+	}
+	return req, err
+}
+
+// input serves an input, with a wait of at most maxSlice. The process itself
+// remembers the keys, so a repeated request writes nothing, whichever handler it
+// comes through.
+func (r *request) input() {
+	var body inputBody
+	if !r.body(&body) {
+		return
+	}
+	req, err := body.request()
+	if err != nil {
+		r.failWith(err, nil)
+		return
+	}
+	if req.Key == "" {
+		req.Key = newKey()
+	}
+	req.Wait = min(req.Wait, maxSlice)
+	release, ok := r.h.waits.enter(req.Wait > 0)
+	if !ok {
+		r.failWith(errBusy, nil)
+		return
+	}
+	defer release()
+	r.extend(req.Wait)
+
+	ctx, done := r.h.untilShutdown(r.Context())
+	defer done()
+	began := time.Now()
+	out, err := procmgr.Input(ctx, r.manager, r.id, req)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil && r.Context().Err() == nil {
+		// The shutdown ended the wait. What was written by then is told.
+		req.Wait = 0
+		out, err = procmgr.Input(r.Context(), r.manager, r.id, req)
+	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched {
+		r.w.Header().Set(headerWaiting, "true")
+	}
+	switch {
+	case out.Process.ID != "" && !r.mine(out.Process):
+	case err == nil:
+		r.answer(http.StatusOK, out)
+	default:
+		f := failureOf(err)
+		if out.Process.ID != "" {
+			f.Result, f.Written = &out.Output, out.Written
+		}
+		r.fail(f)
+	}
+}

@@ -1,0 +1,249 @@
+//go:build unix
+
+package prochttp_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// counts is a command that numbers the lines of its stdin.
+const counts = `n=0; while read -r x; do n=$((n+1)); echo "$n $x"; done; echo end`
+
+// Whatever happens to a request or its answer, the input is written once.
+func TestFaultOfAnInput(t *testing.T) {
+	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
+		for _, key := range []string{"", "mine"} {
+			t.Run(what.String()+" "+key, func(t *testing.T) {
+				p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+				m := newClient(t, p.url, nil).Chat("a")
+				out, err := m.Start(t.Context(), procmgr.StartRequest{Command: counts, Stdin: procmgr.StdinPipe})
+				require.NoError(t, err)
+				id := out.Process.ID
+				p.set(func(p *proxy) { p.plan = once("/input", what) })
+				got, err := procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Key: key, Data: []byte("one\n"), Until: "one", Wait: long})
+				require.NoError(t, err)
+				require.Equal(t, 4, got.Written)
+				require.Equal(t, "1 one\n", got.Text)
+				require.Equal(t, 2, p.count("/input"))
+				_, err = procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Close: true})
+				require.NoError(t, err)
+				require.Equal(t, "1 one\nend\n", ended(t, m, id).Text)
+			})
+		}
+	}
+}
+
+// Over two handlers, with lost requests and answers everywhere and a handler in
+// the middle that is restarted again and again, each input is written once, in
+// its order.
+func TestFaultsOfInputOverAChain(t *testing.T) {
+	lossy := func(p *proxy) {
+		p.plan = func(r *http.Request) fault {
+			if !strings.HasSuffix(r.URL.Path, "/input") || rand.N(3) > 0 {
+				return none
+			}
+			return fault(1 + rand.N(4))
+		}
+	}
+	inner := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	middle := &restarted{make: func() http.Handler { return newHandler(t, newClient(t, inner.url, nil), nil) }}
+	middle.restart()
+	outer := newProxy(t, serve(t, middle))
+	m := newClient(t, outer.url, nil).Chat("a")
+	inner.set(lossy)
+	outer.set(lossy)
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: counts, Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	id := out.Process.ID
+	var want strings.Builder
+	for i := range 30 {
+		if i%5 == 0 {
+			middle.restart()
+		}
+		line := fmt.Sprintf("line-%d", i)
+		got, err := procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Data: []byte(line + "\n"), Until: line + "$", Wait: long})
+		require.NoError(t, err)
+		require.True(t, got.Matched)
+		fmt.Fprintf(&want, "%d %s\n", i+1, line)
+	}
+	_, err = procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Close: true})
+	require.NoError(t, err)
+	require.Equal(t, want.String()+"end\n", ended(t, m, id).Text)
+}
+
+// A restarted is a handler of which a test makes new ones.
+type restarted struct {
+	make func() http.Handler
+	mu   sync.Mutex // guards now
+	now  http.Handler
+}
+
+func (h *restarted) restart() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = h.make()
+}
+
+func (h *restarted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	now := h.now
+	h.mu.Unlock()
+	now.ServeHTTP(w, r)
+}
+
+// A wait goes on over several requests, and what was written is written once.
+func TestInputInSlices(t *testing.T) {
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c := newClient(t, p.url, nil)
+	prochttp.SetSlice(c, 20*time.Millisecond)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: `read -r x; sleep 0.3; echo "got $x"; read -r x; echo "and $x"`, Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	got, err := c.Input(t.Context(), out.Process.ID, procmgr.InputRequest{Data: []byte("one\n"), Until: "got", Wait: long})
+	require.NoError(t, err)
+	require.True(t, got.Matched)
+	require.Equal(t, "got one\n", got.Text)
+	require.Greater(t, p.count("/input"), 2)
+	got, err = c.Input(t.Context(), out.Process.ID, procmgr.InputRequest{Data: []byte("two\n"), UntilQuiet: 100 * time.Millisecond, Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, "and two\n", got.Text)
+}
+
+// Errors come through a chain as they are.
+func TestInputErrorsOverAChain(t *testing.T) {
+	c := newClient(t, serve(t, newHandler(t, overTCP(t, nil), nil)), nil)
+	start := func(stdin procmgr.Stdin, command string) string {
+		out, err := c.Start(t.Context(), procmgr.StartRequest{Command: command, Stdin: stdin})
+		require.NoError(t, err)
+		return out.Process.ID
+	}
+	empty, pipe, terminal := start("", "exec sleep 600"), start(procmgr.StdinPipe, "head -c 100000 >/dev/null; exec <&-; echo closed; exec sleep 600"), start(procmgr.StdinTerminal, "exec cat")
+	input := func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+		return procmgr.Input(t.Context(), c, id, req)
+	}
+	_, err := input(empty, procmgr.InputRequest{Data: []byte("x")})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	_, err = input(pipe, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	_, err = input("nosuch", procmgr.InputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	_, err = input(terminal, procmgr.InputRequest{Data: []byte("x"), Secret: true})
+	require.ErrorIs(t, err, procmgr.ErrNotReady)
+	require.Contains(t, procmgr.Reason(err), "echo")
+	_, err = input(terminal, procmgr.InputRequest{Key: "k", Data: []byte("x")})
+	require.NoError(t, err)
+	_, err = input(terminal, procmgr.InputRequest{Key: "k", Data: []byte("y")})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+
+	data := make([]byte, procmgr.MaxInput)
+	_, err = input(pipe, procmgr.InputRequest{Data: data, Wait: long})
+	require.NoError(t, err)
+	for err == nil {
+		var out procmgr.InputOutput
+		if out, err = input(pipe, procmgr.InputRequest{Data: data, Wait: long}); err != nil {
+			require.ErrorIs(t, err, procmgr.ErrNotRunning)
+			require.Equal(t, "its stdin is closed", procmgr.Reason(err))
+			require.Less(t, out.Written, len(data))
+		}
+	}
+	out, err := c.Output(t.Context(), terminal, procmgr.OutputRequest{Screen: true})
+	require.NoError(t, err)
+	require.Equal(t, "x", strings.Join(out.Screen.Rows, ""))
+}
+
+// A handler of an earlier version, and a Host that cannot write, say so.
+func TestInputIsUnsupported(t *testing.T) {
+	h := newHandler(t, newLocal(t, nil), nil)
+	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/input") {
+			r.URL.Path = "/x/nosuch"
+		}
+		h.ServeHTTP(w, r)
+	})
+	for _, c := range []procmgr.Manager{
+		newClient(t, serve(t, old), nil),
+		newClient(t, serve(t, newHandler(t, unable{h: newLocal(t, nil)}, nil)), nil),
+	} {
+		_, err := procmgr.Input(t.Context(), c, "x", procmgr.InputRequest{Data: []byte("x")})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+	}
+}
+
+// An unable is a Host with a Manager's methods alone.
+type unable struct {
+	procmgr.Manager
+	h procmgr.Host
+}
+
+func (u unable) Chat(id string) procmgr.Manager { return unable{Manager: u.h.Chat(id)} }
+
+// If no answer comes, the input may have been written.
+func TestInputIsUnknown(t *testing.T) {
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 100 * time.Millisecond})
+	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "exec cat", Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	p.set(func(p *proxy) {
+		p.plan = func(r *http.Request) fault {
+			if strings.HasSuffix(r.URL.Path, "/input") {
+				return lostAnswer
+			}
+			return none
+		}
+	})
+	req := procmgr.InputRequest{Key: "k", Data: []byte("one\n")}
+	_, err = c.Input(t.Context(), out.Process.ID, req)
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	p.set(func(p *proxy) { p.plan = nil })
+	req.Until, req.Wait = "one", long
+	got, err := c.Input(t.Context(), out.Process.ID, req)
+	require.NoError(t, err, "Until is no part of what a key stands for")
+	require.Equal(t, "one\n", got.Text)
+}
+
+// Neither a line of the log nor an error has the input.
+func TestInputIsNotLogged(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	logger := slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return log.Write(p)
+	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Insecure: true, Logger: logger})
+	post := func(body string) string {
+		r := httptest.NewRequest(http.MethodPost, "http://localhost/x/input", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		text, err := io.ReadAll(w.Result().Body)
+		assert.NoError(t, err)
+		return string(text)
+	}
+	for _, body := range []string{`{"data":"aHVudGVyMg=="}`, `{"data":"hunter2"}`, `{"hunter2":1}`, `{"keys":["enter"],"data":"aHVudGVyMg==","secret":true}`} {
+		post(body)
+	}
+	require.Contains(t, log.String(), "endpoint=input")
+	require.NotContains(t, log.String(), "hunter2")
+	require.NotContains(t, log.String(), "aHVudGVyMg")
+}
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
