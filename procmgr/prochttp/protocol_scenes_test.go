@@ -36,8 +36,6 @@ type actor struct {
 	signal func(string, procmgr.Signal) error
 	shell  func() (string, error)
 	events func(procmgr.EventsRequest) (procmgr.EventPage, error)
-}
-
 	input  func(string, procmgr.InputRequest) (procmgr.InputOutput, error)
 }
 
