@@ -86,7 +86,7 @@ func TestEventsOfChats(t *testing.T) {
 	require.Empty(t, events(t, l.Chat("c"), procmgr.EventsRequest{}).Events)
 	page := events(t, l, procmgr.EventsRequest{})
 	require.Len(t, page.Events, 8)
-	require.Equal(t, "", page.Events[4].Process.ChatID, "the host's own process")
+	require.Empty(t, page.Events[4].Process.ChatID, "the host's own process")
 	_, err := procmgr.Events(t.Context(), l.Chat(""), procmgr.EventsRequest{})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }

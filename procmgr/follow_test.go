@@ -181,7 +181,7 @@ func TestFollowLargeWindow(t *testing.T) {
 		text, gap = text+chunk.Text, gap+chunk.Gap
 	}
 	require.Equal(t, int64(200000-100-100<<10), gap)
-	require.True(t, text == strings.Repeat("x", 100+100<<10))
+	require.Equal(t, strings.Repeat("x", 100+100<<10), text)
 	require.Equal(t, gap, all[1].Gap)
 }
 

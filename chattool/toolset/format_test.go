@@ -95,7 +95,7 @@ func TestTextWithoutOutput(t *testing.T) {
 	res := ask(t, m, nil, "execute", `{"command":"x"}`)
 	require.True(t, res.IsError)
 	require.Contains(t, res.Content, "failed\nerror: nothing was started: no route\\n---\\nexit code 0.")
-	require.Equal(t, 2, len(strings.Split(res.Content, "\n")))
+	require.Len(t, strings.Split(res.Content, "\n"), 2)
 }
 
 // The budget of a result counts all of it, in both formats.
