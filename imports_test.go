@@ -133,6 +133,13 @@ var arrows = []arrow{
 		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it",
 	},
 	{
+		dir:     "procmgr/prockeep",
+		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/prochttp"},
+		outside: []string{sys, xerrors},
+		tests:   []string{"envpolicy", "internal/testenv", "procmgr/proctest"},
+		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
+	},
+	{
 		dir:     "chattool/toolset/internal/script",
 		tests:   []string{"internal/testenv"},
 		outside: []string{shell},
@@ -166,14 +173,14 @@ var arrows = []arrow{
 	},
 	{
 		dir:   "internal/readme",
-		tests: []string{"internal/testenv", "headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp"},
+		tests: []string{"internal/testenv", "headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp", "procmgr/prockeep"},
 		why:   "it has tests alone, of what the documentation has readers copy; those programs import what they like",
 	},
 	{
 		dir: "examples/...",
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
-			"procmgr", "procmgr/prochttp", "procmgr/proctest",
+			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proctest",
 			"chattool", "chattool/toolset", "examples/internal/dialogue",
 		},
 		outside: []string{fantasy, xerrors},

@@ -23,6 +23,7 @@ import (
 	"github.com/toolproc/toolproc/headtail/plaintext"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
 const (
@@ -31,11 +32,17 @@ const (
 	cgroupBlock    = "/proc/self/cgroup"
 	choomBlock     = `"choom"`
 	sandboxBlock   = `"bwrap"`
+	keeperBlock    = "prockeep.Main()"
 	ctrlCBlock     = "signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)"
 )
 
 var docsRules = []rule{
 	{page: "docs/benchmarks.md", language: "console", has: "go test -run", run: benchmarks},
+	{page: "docs/keeper.md", language: "ini", has: "Type=oneshot", run: unit},
+	{
+		page: "docs/keeper.md", language: "go", has: keeperBlock, run: keeper, program: "BLOCK\n",
+		instead: map[string]string{`"/var/lib/agent/keeper"`: `os.Getenv("KEEPER")`, "./server": "sleep 1000"},
+	},
 	{page: "docs/output.md", has: "plain text   ", run: drawing},
 	{page: "docs/output.md", has: "=== RUN", run: longOutput},
 	{page: "docs/processes.md", has: "tombstone", run: drawing},
@@ -259,6 +266,23 @@ func ctrlC(t *testing.T, p *pages, _ block) {
 		require.Zero(t, program.end(t))
 		require.Equal(t, "ready\nend\n", program.out.String())
 	}
+}
+
+// keeper runs the program three times: its command runs once.
+func keeper(t *testing.T, p *pages, _ block) {
+	dir, err := os.MkdirTemp("", "k") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	for _, attached := range []bool{false, true, true} {
+		cmd := exec.CommandContext(t.Context(), p.programs[keeperBlock])
+		cmd.Env = append(os.Environ(), "KEEPER="+dir)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Equal(t, fmt.Sprintf("it ran already: %t\n", attached), string(out))
+	}
+	k, err := prockeep.Open(t.Context(), dir, nil) // it runs, so this program need not call Main
+	require.NoError(t, err)
+	require.NoError(t, k.Stop(t.Context()))
 }
 
 // choom runs a command with the niceness and the score that the block sets.

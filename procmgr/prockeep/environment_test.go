@@ -1,0 +1,130 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
+)
+
+// What the program has that starts a process is what counts, not what the one
+// had that started the keeper.
+func TestEnvironmentOfTheOpener(t *testing.T) {
+	t.Setenv("SOCKET", "/first")
+	t.Setenv("MY_API_TOKEN", "very-secret-0123456789")
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	require.Equal(t, "/first\n", run(t, k, "echo $SOCKET").Text)
+
+	t.Setenv("SOCKET", "/second")
+	second := open(t, dir, nil)
+	for _, m := range []procmgr.Manager{k, second, second.Chat("a")} {
+		out := run(t, m, `echo "$SOCKET $MY_API_TOKEN"; env | grep -c very-secret`)
+		require.Equal(t, "/second \n0\n", out.Text)
+		require.Equal(t, []string{"MY_API_TOKEN"}, out.Withheld)
+	}
+}
+
+// The opener's directory is the default, and a relative one is resolved against
+// it.
+func TestDirectoryOfTheOpener(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	here, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(here, "below"), 0o700))
+	t.Chdir(here)
+	require.Equal(t, here, run(t, k, "true").Process.WorkDir)
+	out, err := k.Chat("a").Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "below", Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, here+"/below", out.Process.WorkDir)
+}
+
+// Neither is part of what an ID stands for: after a deployment, a start that is
+// asked for again is the same.
+func TestReplayAfterADeployment(t *testing.T) {
+	dir := newDir(t)
+	req := procmgr.StartRequest{ID: "migrate", Command: "echo $SSH_AUTH_SOCK; echo x >> side-effect", Wait: long}
+	t.Setenv("SSH_AUTH_SOCK", "/tmp/before")
+	t.Chdir(t.TempDir())
+	_, err := open(t, dir, nil).Chat("a").Start(t.Context(), req)
+	require.NoError(t, err)
+	file, err := filepath.Abs("side-effect")
+	require.NoError(t, err)
+
+	t.Setenv("SSH_AUTH_SOCK", "/tmp/after")
+	t.Chdir(t.TempDir())
+	out, err := open(t, dir, nil).Chat("a").Start(t.Context(), req)
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, "/tmp/before\n", out.Text)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "x\n", string(data))
+}
+
+// Every command can read what the keeper has been started with. So no secret is
+// in it, nor one of the options.
+func TestNothingSecretOfTheKeeper(t *testing.T) {
+	t.Setenv("MY_API_TOKEN", "very-secret-0123456789")
+	t.Setenv("LANG", "C.UTF-8")
+	k := open(t, newDir(t), &prockeep.Options{Local: procmgr.Options{
+		Env: envpolicy.Policy{Set: map[string]string{"GIVEN": "very-secret-too"}},
+	}})
+	require.Equal(t, "very-secret-too\n", run(t, k, "echo $GIVEN").Text)
+	proc := "/proc/" + strconv.Itoa(keeperPID(t, k))
+	env, err := os.ReadFile(proc + "/environ")
+	if err != nil {
+		t.Log("this system does not tell environments")
+		return
+	}
+	for kv := range strings.SplitSeq(strings.TrimRight(string(env), "\x00"), "\x00") {
+		name, _, _ := strings.Cut(kv, "=")
+		require.Contains(t, []string{"PATH", "HOME", "LANG", "TMPDIR", "TOOLPROC_KEEPER"}, name)
+	}
+	line, err := os.ReadFile(proc + "/cmdline")
+	require.NoError(t, err)
+	require.NotContains(t, string(line), "secret")
+	comm, err := os.ReadFile(proc + "/comm")
+	require.NoError(t, err)
+	require.Equal(t, "toolproc-keeper\n", string(comm))
+	cwd, err := os.Readlink(proc + "/cwd")
+	require.NoError(t, err)
+	require.Equal(t, "/", cwd)
+	require.NotContains(t, run(t, k, "env; cat keeper.log 2>/dev/null").Text, "TOOLPROC_KEEPER")
+}
+
+// The keeper leads a session of its own, so that no terminal's end reaches it.
+func TestSession(t *testing.T) {
+	k := open(t, newDir(t), nil)
+	own, err := unix.Getsid(0)
+	require.NoError(t, err)
+	session, err := unix.Getsid(keeperPID(t, k))
+	require.NoError(t, err)
+	require.NotEqual(t, own, session)
+}
+
+// A descriptor that this program has inherited, such as the pipe of a shell,
+// does not stay open with the keeper.
+func TestDescriptorsAreNotInherited(t *testing.T) {
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer read.Close()
+	_, err = unix.FcntlInt(write.Fd(), unix.F_SETFD, 0)
+	require.NoError(t, err)
+	k := open(t, newDir(t), nil)
+	require.NoError(t, write.Close())
+	_, err = read.Read(make([]byte, 1)) // returns when nobody has the other end
+	require.Error(t, err)
+	run(t, k, "true")
+}

@@ -1,0 +1,226 @@
+package prockeep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// ErrIncompatible is the error of Open if the keeper that runs speaks another
+// protocol than this program. It goes on, and keeps its processes.
+var ErrIncompatible = errors.New("incompatible keeper")
+
+// Options configures [Open]. The zero value of every field is its default.
+type Options struct {
+	// Local configures the keeper's [procmgr.Local], if this call starts the
+	// keeper. A field that is a function, or that leads to functions as Logger
+	// and Metrics do, cannot be passed on: if it is set, the error is
+	// [procmgr.ErrInvalid] and names it. The keeper's own log lines go to
+	// keeper.log in its directory. LogDir, Cgroup and a path in Shell are
+	// resolved against this program's current directory.
+	Local procmgr.Options
+	// Require has the names of fields of Local in which a keeper that already
+	// runs must agree, such as "LogDir". If it does not, the error is
+	// [procmgr.ErrConflict] and names the field. The fields are compared as
+	// they were given: 0 differs from the default's value. An unknown name is
+	// [procmgr.ErrInvalid]. In all other fields the options of the program that
+	// started the keeper count, see [Keeper.Options].
+	Require []string
+	// Path is the keeper's program; its main function calls Main. "" is this
+	// program.
+	Path string
+	// Idle is how long the keeper goes on when nothing runs and nobody asks:
+	// 10 min by default. A negative duration is for ever. Its end forgets the
+	// records and IDs of all processes.
+	Idle time.Duration
+	// Logger gets a line when a keeper is started, and for each failed attempt
+	// to reach it; nil logs nothing.
+	Logger *slog.Logger
+}
+
+// retry is how long a call repeats its request while it gets no answer. A keeper
+// is on this machine: either it answers or it is gone.
+const retry = 2 * time.Second
+
+// Keeper is a [procmgr.Host] whose processes outlive this program. It is safe for
+// concurrent use.
+//
+// If the keeper has ended, the next call starts another one with the options of
+// this handle. That one knows nothing of earlier processes: Output and Signal of
+// a process that this handle had started match both [procmgr.ErrNotFound] and
+// [procmgr.ErrUnknown].
+type Keeper struct {
+	manager // the host's view
+	opener  opener
+	client  *prochttp.Client
+	log     *slog.Logger
+
+	turn chan struct{} // held by the call that opens anew
+
+	mu     sync.Mutex // guards the fields below
+	line   *line
+	closed bool
+}
+
+var (
+	_ procmgr.Host         = (*Keeper)(nil)
+	_ procmgr.ShellManager = (*Keeper)(nil)
+	_ procmgr.EventManager = (*Keeper)(nil)
+	_ procmgr.InputManager = (*Keeper)(nil)
+)
+
+// Open returns the keeper of a directory, and starts it if none runs. Two
+// programs that open a directory at the same instant get the same keeper. ctx
+// bounds the call alone.
+//
+// The directory is made with mode 0700 if it does not exist. If others can enter
+// it, that mode is set. A directory of another user is [procmgr.ErrInvalid], and
+// so is one whose path is too long for a socket in it: some 90 bytes are allowed
+// on all systems. If this program has not called [Main], Open cannot start it as
+// a keeper, and the error says so. A program that is setuid or setgid is not
+// started as a keeper. If the keeper that runs speaks another protocol, the error
+// is [ErrIncompatible].
+func Open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
+	k, err := open(ctx, dir, opts)
+	if err != nil {
+		return nil, xerrors.Errorf("prockeep: open: %w", err)
+	}
+	return k, nil
+}
+
+func open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	own, err := pass(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNames(o.Require); err != nil {
+		return nil, err
+	}
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	k := &Keeper{
+		opener: opener{options: own, require: slices.Clone(o.Require), log: log},
+		log:    log,
+		turn:   make(chan struct{}, 1),
+	}
+	if err := k.opener.take(dir); err != nil {
+		return nil, err
+	}
+	if k.line, err = k.opener.connect(ctx); err != nil {
+		return nil, err
+	}
+	target := url.URL{Scheme: "unix", Path: k.opener.socket()}
+	if k.client, err = prochttp.NewClient(target.String(), &prochttp.ClientOptions{Retry: retry, Logger: o.Logger}); err != nil {
+		k.line.close()
+		return nil, err
+	}
+	k.manager = manager{k, k.client}
+	return k, nil
+}
+
+// Options returns the options with which the keeper runs: those of the program
+// that started it. Require and Logger are not among them.
+func (k *Keeper) Options() Options {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.line.options()
+}
+
+// Chat implements [procmgr.Host]. The rules for a chat's ID are those of
+// [procmgr.Local].
+func (k *Keeper) Chat(id string) procmgr.Manager { return &manager{k, k.client.Chat(id)} }
+
+// Close closes the connections to the keeper. The keeper and its processes go on.
+// Every later call is [procmgr.ErrClosed].
+func (k *Keeper) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closed = true
+	k.line.close()
+	return k.client.Close()
+}
+
+// Stop ends every process as [procmgr.Local.Close] does, and then the keeper. It
+// returns when both are gone, or with an error that names the processes that
+// survived. If ctx ends first, the keeper goes on with it. Every later call of
+// this handle is [procmgr.ErrClosed]; other programs that use the keeper start
+// another one with their next call. If no keeper runs, Stop does nothing.
+func (k *Keeper) Stop(ctx context.Context) error {
+	err := k.opener.stop(ctx)
+	if closed := k.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return xerrors.Errorf("prockeep: stop: %w", err)
+	}
+	return nil
+}
+
+// ready returns the connection to a keeper that lives, and starts one if
+// necessary. A keeper that has died is noticed before anything is sent to it, so
+// that a request is lost only if it died while it had that request.
+func (k *Keeper) ready(ctx context.Context) (*line, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	now, closed := k.line, k.closed
+	k.mu.Unlock()
+	switch {
+	case closed:
+		return nil, xerrors.Errorf("this handle of the keeper was closed: %w", procmgr.ErrClosed)
+	case now.alive():
+		return now, nil
+	}
+	next, err := k.openAnew(ctx, now)
+	if err != nil {
+		return nil, xerrors.Errorf("the keeper has ended, and opening it anew failed: %w", err)
+	}
+	return next, nil
+}
+
+// openAnew replaces a connection that is dead. The first of several calls does
+// it, and the others wait for it.
+func (k *Keeper) openAnew(ctx context.Context, dead *line) (*line, error) {
+	select {
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	k.mu.Lock()
+	now := k.line
+	k.mu.Unlock()
+	if now != dead {
+		return now, nil
+	}
+	next, err := k.opener.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	dead.close()
+	if k.closed {
+		next.close()
+		return nil, procmgr.ErrClosed
+	}
+	k.line = next
+	_ = k.client.Close() // its idle connections lead to the dead keeper
+	return next, nil
+}

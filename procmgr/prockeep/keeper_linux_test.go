@@ -1,0 +1,89 @@
+package prockeep_test
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
+)
+
+// A container ends with its PID 1, and its keeper with it. The socket that stays
+// is stale.
+func TestContainer(t *testing.T) {
+	testenv.Root(t)
+	dir := newDir(t)
+	cmd := program(t, "start", dir, "x", "echo ready; exec sleep 1000")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.FileExists(t, filepath.Join(dir, "keeper"))
+	_, err = open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+}
+
+// A keeper that is stopped holds up a call no longer than its context says.
+func TestStoppedKeeper(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	pid := keeperPID(t, k)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	defer func() { require.NoError(t, syscall.Kill(pid, syscall.SIGCONT)) }()
+	require.Eventually(t, func() bool {
+		status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+		return err == nil && strings.Contains(string(status), "State:\tT")
+	}, long, time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := prockeep.Open(ctx, dir, nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = k.List(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// On a disk without a free byte a keeper starts and works; it only logs nothing.
+// Without a free file, Open says why it fails, and leaves nothing behind.
+func TestFullDisk(t *testing.T) {
+	for name, test := range map[string]struct {
+		size string
+		full bool
+	}{
+		"no byte": {"size=4k", false},
+		"no file": {"nr_inodes=1", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newDir(t)
+			require.NoError(t, os.Mkdir(dir, 0o700))
+			testenv.Mount(t, "tmpfs", dir, "tmpfs", 0, test.size)
+			k, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Idle: lifetime})
+			if test.full {
+				require.ErrorIs(t, err, syscall.ENOSPC)
+				require.ErrorContains(t, err, "the directory cannot be locked")
+				return
+			}
+			require.NoError(t, err)
+			for range 50 {
+				require.Equal(t, "yes\n", run(t, k, "echo yes").Text)
+			}
+			pid := keeperPID(t, k)
+			require.NoError(t, k.Stop(t.Context()))
+			require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
+		})
+	}
+}

@@ -1,0 +1,215 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
+)
+
+// A program is killed. Its processes go on; the next program knows of every end,
+// every ID and all output.
+func TestProgramIsKilled(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil) // the keeper's first opener is another program than the one that is killed
+	pid := keeperPID(t, k)
+	require.NoError(t, k.Close())
+
+	file := filepath.Join(t.TempDir(), "go")
+	wait := "while [ ! -e " + file + " ]; do sleep 0.01; done; "
+	startAndKill(t, dir, "ends", "echo ready; "+wait+"echo done; exit 3")
+	startAndKill(t, dir, "serves", "echo ready; exec sleep 1000")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+
+	k = open(t, dir, nil)
+	require.Equal(t, pid, keeperPID(t, k))
+	chat := k.Chat("a")
+	out, err := chat.Output(t.Context(), "ends", procmgr.OutputRequest{Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.Equal(t, "ready\ndone\n", out.Text)
+	out, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "serves", Command: "echo ready; exec sleep 1000"})
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	_, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "serves", Command: "another"})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	all, err := chat.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.NoError(t, chat.Signal(t.Context(), "serves", procmgr.Kill))
+}
+
+// The program that started the keeper is killed: the keeper is not its child.
+func TestFirstOpenerIsKilled(t *testing.T) {
+	dir := newDir(t)
+	startAndKill(t, dir, "x", "echo ready; exec sleep 1000")
+	out, err := open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+}
+
+// The keeper is killed. The next call starts another one at once, though it has
+// connections to the dead one; what the dead one had is not known.
+func TestKeeperIsKilled(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	other := open(t, dir, nil)
+	first := keeperPID(t, k)
+	run(t, other.Chat("a"), "true")
+	old := begin(t, k.Chat("a"), "old", "echo ready; exec sleep 1000")
+	defer func() { _ = syscall.Kill(old.Process.PID, syscall.SIGKILL) }()
+	killKeeper(t, dir, first)
+
+	out, err := k.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "new", Command: "echo $PPID", Wait: long})
+	require.NoError(t, err)
+	require.False(t, out.Attached)
+	require.NotEqual(t, first, keeperPID(t, k))
+	require.Equal(t, keeperPID(t, k), keeperPID(t, other))
+	_, err = k.Chat("a").Output(t.Context(), "old", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	_, err = k.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "old", Command: "echo ready; exec sleep 1000"})
+	require.ErrorIs(t, err, procmgr.ErrUnknown, "this handle has sent the ID to the dead keeper")
+}
+
+// A call that is under way when the keeper dies says that the command may have
+// run.
+func TestKeeperIsKilledDuringAStart(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	pid := keeperPID(t, k)
+	failed := make(chan error, 1)
+	id := ""
+	go func() {
+		out, err := k.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: "exec sleep 1000", Wait: long})
+		id = out.Process.ID
+		failed <- err
+	}()
+	var victim int
+	require.Eventually(t, func() bool {
+		out, err := k.Output(t.Context(), "x", procmgr.OutputRequest{})
+		victim = out.Process.PID
+		return err == nil && victim > 0
+	}, long, time.Millisecond)
+	killKeeper(t, dir, pid)
+	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
+	require.ErrorIs(t, <-failed, procmgr.ErrUnknown)
+	require.Equal(t, "x", id)
+	run(t, k, "true")
+}
+
+// A keeper ends when nothing runs and nobody asks. That forgets every ID, and
+// the next call of a handle starts another keeper.
+func TestIdle(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, &prockeep.Options{Idle: 50 * time.Millisecond})
+	req := procmgr.StartRequest{ID: "x", Command: "echo $PPID; sleep 0.2", Wait: long}
+	out, err := k.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, 0, *out.Process.ExitCode, "a process runs longer than the idle time")
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "keeper")); return err != nil }, long, time.Millisecond)
+
+	again, err := open(t, dir, &prockeep.Options{Idle: lifetime}).Start(t.Context(), req)
+	require.NoError(t, err)
+	require.False(t, again.Attached)
+	require.NotEqual(t, out.Text, again.Text)
+	run(t, k, "true")
+}
+
+// A start that reaches a keeper at its end is run by the next one.
+func TestHeldStartsWhileKeepersEnd(t *testing.T) {
+	testenv.Held(t)
+	dir := newDir(t)
+	opts := &prockeep.Options{Idle: 10 * time.Millisecond}
+	var wg sync.WaitGroup
+	for range 8 {
+		k := open(t, dir, opts)
+		wg.Go(func() {
+			for range 10 {
+				time.Sleep(900*time.Millisecond + rand.N(300*time.Millisecond)) // the time of an end
+				out, err := k.Start(t.Context(), procmgr.StartRequest{Command: "echo ran", Wait: long})
+				assert.NoError(t, err)
+				assert.Equal(t, "ran\n", out.Text)
+			}
+		})
+	}
+	wg.Wait()
+	log, err := os.ReadFile(filepath.Join(dir, "keeper.log"))
+	require.NoError(t, err)
+	ends := bytes.Count(log, []byte("why=idle"))
+	t.Log(ends, "keepers have ended")
+	require.Positive(t, ends)
+}
+
+func TestStop(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{StopGrace: 100 * time.Millisecond}})
+	other := open(t, dir, nil)
+	pid := keeperPID(t, k)
+	victim := begin(t, k, "x", "trap '' TERM; echo ready; sleep 1000 & wait").Process.PID
+	require.NoError(t, k.Stop(t.Context()))
+	require.False(t, alive(victim))
+	require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
+	require.NoFileExists(t, filepath.Join(dir, "keeper"))
+	_, err := k.List(t.Context())
+	require.ErrorIs(t, err, procmgr.ErrClosed)
+	require.NoError(t, k.Stop(t.Context()), "nothing runs")
+
+	require.NotEqual(t, pid, keeperPID(t, other), "it has started another keeper")
+}
+
+func TestClose(t *testing.T) {
+	dir := newDir(t)
+	k, other := open(t, dir, nil), open(t, dir, nil)
+	begin(t, k.Chat("a"), "x", "echo ready; exec sleep 1000")
+	require.NoError(t, k.Close())
+	require.NoError(t, k.Close())
+	_, err := k.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrClosed)
+	out, err := other.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+}
+
+// SIGTERM ends the processes first, as a service manager has it. A hangup is no
+// end.
+func TestSignals(t *testing.T) {
+	k := open(t, newDir(t), nil)
+	pid := keeperPID(t, k)
+	victim := begin(t, k, "x", "echo ready; exec sleep 1000").Process.PID
+	require.NoError(t, syscall.Kill(pid, syscall.SIGHUP))
+	run(t, k, "true")
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+	require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
+	require.False(t, alive(victim))
+}
+
+// Open can be called off, and leaves nothing behind.
+func TestOpenIsCalledOff(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		k, err := prockeep.Open(ctx, newDir(t), &prockeep.Options{Idle: lifetime})
+		cancel()
+		if err == nil {
+			require.NoError(t, k.Stop(t.Context()))
+		} else {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+	}
+}

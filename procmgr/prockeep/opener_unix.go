@@ -1,0 +1,180 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// The files in a keeper's directory.
+const (
+	nameLock   = "lock"       // held by the program that opens the directory, for moments
+	nameSocket = "keeper"     // while a keeper runs
+	nameLog    = "keeper.log" // what keepers have logged, and their last words
+)
+
+// maxDirectory is the length of the longest path of a directory in which
+// ListenUnix can make a socket: it makes it as ".XXXXXX/s" first.
+const maxDirectory = len(syscall.RawSockaddrUnix{}.Path) - 1 - len("/.XXXXXX/s")
+
+// An opener finds or starts the keeper of a directory, as often as necessary.
+type opener struct {
+	dir     string
+	options passed // for a keeper that it starts
+	require []string
+	log     *slog.Logger
+}
+
+func (o *opener) socket() string { return filepath.Join(o.dir, nameSocket) }
+
+// take makes the directory, and keeps others out of it.
+func (o *opener) take(dir string) error {
+	if dir == "" {
+		return xerrors.Errorf("the directory has no name: %w", procmgr.ErrInvalid)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return xerrors.Errorf("the directory is relative, and this program's own has gone: %w", procmgr.ErrInvalid)
+	}
+	if len(dir) > maxDirectory {
+		return xerrors.Errorf("the path of the directory has %d bytes; with more than %d, no socket can be in it: %s: %w",
+			len(dir), maxDirectory, dir, procmgr.ErrInvalid)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return xerrors.Errorf("the directory cannot be made: %w", err)
+	}
+	// A link that somebody else has put there could lead to any directory of ours.
+	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := look(dir)
+		if err != nil {
+			return err
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
+			return xerrors.Errorf("%s belongs to another user: %w", dir, procmgr.ErrInvalid)
+		}
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return xerrors.Errorf("%s is no directory: %w", dir, procmgr.ErrInvalid)
+	case info.Mode().Perm()&0o077 != 0:
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return xerrors.Errorf("others can enter the directory, and that cannot be changed: %w", err)
+		}
+	}
+	o.dir = dir
+	return nil
+}
+
+// maxAbsent is how often connect finds no keeper, before it gives up. More than
+// once is rare: a keeper ends in the midst of the greeting, or one that a killed
+// program had begun to start gets ahead of another one.
+const maxAbsent = 5
+
+// connect returns a connection to the keeper, and starts it if none runs. It
+// holds the lock meanwhile, so that of several programs one starts it.
+func (o *opener) connect(ctx context.Context) (*line, error) {
+	lock, err := o.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	var failed error
+	for range maxAbsent {
+		l, err := greet(ctx, o.socket())
+		switch {
+		case err == nil:
+			if err := o.options.agree(l.status.Options, o.require); err != nil {
+				l.close()
+				return nil, err
+			}
+			return l, nil
+		case !errors.Is(err, errAbsent):
+			return nil, err
+		case failed != nil && !errors.Is(failed, errTaken):
+			return nil, failed
+		}
+		if failed = o.launch(ctx); failed == nil {
+			o.log.LogAttrs(ctx, slog.LevelInfo, "keeper started", slog.String("dir", o.dir))
+		} else if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	return nil, xerrors.Errorf("each of %d keepers ended as soon as it was started; %s may say why", maxAbsent, filepath.Join(o.dir, nameLog))
+}
+
+// lock waits for the lock of the directory.
+func (o *opener) lock(ctx context.Context) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(o.dir, nameLock), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, xerrors.Errorf("the directory cannot be locked: %w", err)
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return f, nil
+		case !errors.Is(err, syscall.EINTR) && !errors.Is(err, syscall.EWOULDBLOCK):
+			f.Close()
+			return nil, xerrors.Errorf("the directory cannot be locked: %w", err)
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// stopTime is how long the end of a keeper may take. Its Local may wait as long
+// as its StopGrace says.
+const stopTime = 24 * time.Hour
+
+// stop ends the keeper if one runs, and waits until its process has gone.
+func (o *opener) stop(ctx context.Context) error {
+	l, err := greet(ctx, o.socket())
+	if errors.Is(err, errAbsent) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	data, err := l.call(ctx, http.MethodDelete, stopTime)
+	if errors.Is(err, errAbsent) {
+		return nil // somebody else has stopped it
+	}
+	if err != nil {
+		return err
+	}
+	var r report
+	if err := json.Unmarshal(data, &r); err != nil {
+		return xerrors.Errorf("the keeper's answer cannot be read: %w", err)
+	}
+	if err := l.gone(ctx); err != nil {
+		return err
+	}
+	if r.Error != "" {
+		return xerrors.New(r.Error)
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// maxBody is the limit of a request in bytes. It has room for a command and an
+// environment of the largest size that Linux runs.
+const maxBody = 16 << 20
+
+const (
+	// lastAnswers is how long a keeper that has ended everything waits until the
+	// answers to its callers are written.
+	lastAnswers = 2 * time.Second
+	// welcome is how long a program that has just connected may take until it
+	// asks for something, beyond the idle time.
+	welcome = time.Second
+	// farewell is how long a keeper that ends because it was idle still answers
+	// programs that had found it alive.
+	farewell = time.Second
+)
+
+// A server is a keeper at work.
+type server struct {
+	listener net.Listener
+	local    *procmgr.Local
+	log      *slog.Logger
+	options  passed
+	idle     time.Duration
+
+	context context.Context // ends when nothing is started any more
+	cancel  context.CancelFunc
+
+	ending  sync.Once
+	endErr  error
+	ended   chan struct{} // closed when the processes have ended
+	answers sync.RWMutex  // held for reading until a stop has been answered
+
+	mu     sync.Mutex            // guards the fields below
+	asking int                   // requests that are being served
+	last   time.Time             // when somebody asked, or a process exited
+	lines  map[net.Conn]struct{} // by which programs see that the keeper lives
+}
+
+// endIdle is why a keeper ends for which nobody has asked.
+const endIdle = "idle"
+
+// connKey is the key of a connection in the context of its requests.
+type connKey struct{}
+
+// newServer takes the socket, and then makes the Local: a keeper that cannot have
+// the socket must not touch what the other one's processes use.
+func newServer(o order) (*server, error) {
+	options, err := o.Options.options()
+	if err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.NewTextHandler(newKeeperLog(filepath.Join(o.Dir, nameLog), os.Stderr, 1, 2), nil))
+	s := &server{
+		log: log, options: o.Options, idle: o.Options.Idle,
+		last:  time.Now().Add(launchTime), // the opener is about to connect
+		ended: make(chan struct{}), lines: make(map[net.Conn]struct{}),
+	}
+	s.context, s.cancel = context.WithCancel(baseenv.Accept(context.Background()))
+	if s.listener, err = prochttp.ListenUnix(filepath.Join(o.Dir, nameSocket)); err != nil {
+		return nil, xerrors.Errorf("%v: %w", err, errTaken)
+	}
+	options.Local.Logger = log
+	options.Local.OnExit = func(procmgr.Process) { s.asked(0) }
+	if s.local, err = procmgr.NewLocal(&options.Local); err != nil {
+		s.listener.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// serve serves until the keeper is to end, and then until it has ended. The
+// goroutines of the listener, of signals and of the idle time end before it.
+func (s *server) serve() {
+	handler, err := prochttp.NewHandler(s.local, &prochttp.HandlerOptions{
+		Insecure: true, MaxBody: maxBody, Context: s.context, Logger: slog.New(warnings{s.log.Handler()}),
+	})
+	if err != nil {
+		s.log.Error("no handler", slog.String("error", err.Error()))
+		return
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc(http.MethodGet+" "+pathKeeper, s.tellStatus)
+	mux.HandleFunc(http.MethodDelete+" "+pathKeeper, s.stop)
+	mux.Handle("/", handler)
+	web := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.asked(1)
+			defer s.asked(-1)
+			mux.ServeHTTP(w, r)
+		}),
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnState:   s.forgetLine,
+	}
+	s.log.Info("keeper serves", slog.Int("pid", os.Getpid()))
+
+	signal.Ignore(syscall.SIGHUP)
+	var wg sync.WaitGroup
+	wg.Go(s.endOnSignal)
+	wg.Go(s.endWhenIdle)
+	wg.Go(func() {
+		<-s.ended
+		late, cancel := context.WithTimeout(context.Background(), lastAnswers)
+		defer cancel()
+		_ = web.Shutdown(late) // the connections that are left end with the program
+	})
+	_ = web.Serve(s.listener) // it ends when the listener is closed
+	wg.Wait()
+	s.log.Info("keeper ends")
+	s.answers.Lock()
+}
+
+// end starts nothing any more, lets another keeper take the directory, and ends
+// every process.
+func (s *server) end(why string) error {
+	s.ending.Do(func() {
+		s.log.Info("ending", slog.String("why", why))
+		s.cancel()
+		s.listener.Close()
+		s.closeLines() // before all other connections: who looks at one now, opens another keeper
+		s.endErr = s.local.Close()
+		if why == endIdle {
+			time.Sleep(farewell) // nobody waits for this
+		}
+		close(s.ended)
+	})
+	<-s.ended
+	return s.endErr
+}
+
+// endOnSignal ends the keeper at a signal. Another signal changes nothing.
+func (s *server) endOnSignal() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	select {
+	case <-signals:
+		if err := s.end("signal"); err != nil {
+			s.log.Warn("not all processes are gone", slog.String("error", err.Error()))
+		}
+	case <-s.context.Done():
+	}
+}
+
+// endWhenIdle ends the keeper when nothing has run and nobody has asked for the
+// idle time.
+func (s *server) endWhenIdle() {
+	if s.idle < 0 {
+		<-s.context.Done()
+		return
+	}
+	timer := time.NewTimer(s.idle)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-s.context.Done():
+			return
+		}
+		left := s.idleFor()
+		if left <= 0 {
+			_ = s.end(endIdle) // nothing runs
+			return
+		}
+		timer.Reset(left)
+	}
+}
+
+// idleFor returns how much of the idle time is left. If nothing is left, it lets
+// nothing start any more.
+func (s *server) idleFor() time.Duration {
+	all, err := s.local.List(s.context)
+	if err != nil {
+		return s.idle
+	}
+	for _, p := range all {
+		if p.State != procmgr.Exited {
+			return s.idle // its exit counts
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asking > 0 {
+		return s.idle
+	}
+	left := s.idle - time.Since(s.last)
+	if left <= 0 {
+		s.cancel() // under mu: a request either counts above or finds the context ended
+	}
+	return left
+}
+
+// asked counts requests, and notes that the keeper is not idle.
+func (s *server) asked(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asking += n
+	if now := time.Now(); now.After(s.last) {
+		s.last = now
+	}
+}
+
+// greeted notes that a program has connected by a line, and is about to ask.
+func (s *server) greeted(line net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines[line] = struct{}{}
+	s.last = time.Now().Add(welcome)
+}
+
+// forgetLine is called when the state of a connection changes.
+func (s *server) forgetLine(c net.Conn, state http.ConnState) {
+	if state == http.StateClosed || state == http.StateHijacked {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.lines, c)
+	}
+}
+
+func (s *server) closeLines() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.lines {
+		_ = c.Close() // forgetLine is called later, and finds mu free
+	}
+}
+
+func (s *server) tellStatus(w http.ResponseWriter, r *http.Request) {
+	if line, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+		defer s.greeted(line)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(status{Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options})
+}
+
+// stop serves the end of the keeper. The answer says which processes survived. It
+// takes the connection from the server, so that the end of the process is what
+// closes it: the caller waits for that.
+func (s *server) stop(w http.ResponseWriter, req *http.Request) {
+	s.answers.RLock()
+	defer s.answers.RUnlock()
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		s.log.Error("a stop cannot be answered", slog.String("error", err.Error()))
+		return
+	}
+	var r report
+	if err := s.end("stop"); err != nil {
+		r.Error = err.Error()
+	}
+	data, _ := json.Marshal(r) // a report can always be written
+	answer := http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: req,
+		Body: io.NopCloser(bytes.NewReader(data)), ContentLength: int64(len(data)),
+	}
+	_ = answer.Write(conn) // a caller that has gone needs no answer
+}
+
+// warnings are the lines of a log that are no mere information.
+type warnings struct{ slog.Handler }
+
+// Enabled implements [slog.Handler].
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
