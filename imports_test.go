@@ -93,7 +93,7 @@ var arrows = []arrow{
 		dir:     "procmgr/internal/capture",
 		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/internal/leftover"},
+		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",
 	},
 	{

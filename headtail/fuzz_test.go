@@ -236,7 +236,7 @@ func checkText(t *testing.T, stream []byte, head, tail int, from int64, l headta
 		}
 		require.True(t, strings.HasSuffix(text, end), "%q does not end with %q", text, end)
 	}
-	replay(t, stream, s, text, cut)
+	require.Equal(t, replay(t, stream, s, text, cut), s.Cuts(l))
 	if s.Gap == 0 && l.Line < 0 && most >= 200 {
 		require.Greater(t, len(text), most*3/5, "most of the room is used")
 	}
@@ -254,7 +254,8 @@ func checkText(t *testing.T, stream []byte, head, tail int, from int64, l headta
 // replay walks through the stream as the text says. The bytes between two
 // markers must be next in the stream, and a marker skips as many bytes as it
 // says.
-func replay(t *testing.T, stream []byte, s headtail.Snapshot, text string, cut *headtail.Truncation) {
+// It returns the parts that the markers skip.
+func replay(t *testing.T, stream []byte, s headtail.Snapshot, text string, cut *headtail.Truncation) (cuts []headtail.Cut) {
 	t.Helper()
 	marks := anyMarker.FindAllStringSubmatchIndex(text, -1)
 	if len(marks) == 0 {
@@ -264,7 +265,7 @@ func replay(t *testing.T, stream []byte, s headtail.Snapshot, text string, cut *
 		}
 		require.Less(t, len(text), 64, "no marker")
 		require.True(t, strings.HasSuffix(sanitized(last), text), "%q is not the end of %q", text, last)
-		return
+		return []headtail.Cut{{From: s.From, To: s.From + cut.OmittedBytes}}
 	}
 	at, retained, omitted, lines := s.From, int64(0), int64(0), 0
 	follow := func(part string) {
@@ -288,6 +289,7 @@ func replay(t *testing.T, stream []byte, s headtail.Snapshot, text string, cut *
 		require.NoError(t, err)
 		require.Positive(t, n)
 		omitted += n
+		cuts = append(cuts, headtail.Cut{From: at, To: at + n})
 		at += n
 		done = m[1]
 	}
@@ -297,4 +299,5 @@ func replay(t *testing.T, stream []byte, s headtail.Snapshot, text string, cut *
 	require.Equal(t, cut.OmittedBytes, omitted)
 	require.Equal(t, cut.TruncatedLines, lines)
 	require.LessOrEqual(t, len(marks)-lines, 1, "the middle is cut once")
+	return cuts
 }

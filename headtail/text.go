@@ -69,6 +69,26 @@ type Truncation struct {
 // The numbers in the markers add up to OmittedBytes, except in the third case.
 // Cuts fall between runes, and no two markers stand side by side.
 func (s Snapshot) Text(l Limits) (string, *Truncation) {
+	var w writer
+	return s.write(&w, l)
+}
+
+// A Cut is a part of the stream that a text leaves out, from the offset From up
+// to, but without, the offset To.
+type Cut struct{ From, To int64 }
+
+// Cuts returns the parts of the stream that Text leaves out with the same
+// limits, in their order: those in the middle of a line, and the one in the
+// middle of the text. It is for a caller that looks there for something that
+// the reader of the text should know.
+func (s Snapshot) Cuts(l Limits) []Cut {
+	w := writer{at: s.From, record: true}
+	s.write(&w, l)
+	return w.cuts
+}
+
+// write writes the text, and counts what it leaves out.
+func (s Snapshot) write(w *writer, l Limits) (string, *Truncation) {
 	limit, line := l.resolve()
 	front, back, gap := s.Head, s.Tail, max(s.Gap, 0)
 	original := int64(len(front)) + gap + int64(len(back))
@@ -81,7 +101,7 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 	if gap > 0 {
 		size += gapMarker.size(gap)
 	}
-	w := writer{escaped: escaped}
+	w.escaped = escaped
 	if size <= limit {
 		if gap == 0 {
 			return w.all(front), nil
@@ -120,7 +140,9 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 		if len(back) > 0 {
 			last = back // never joined to front without a marker between them
 		}
-		w.text(last[ceil(last, len(last)-min(limit, len(last))):])
+		last = last[ceil(last, len(last)-min(limit, len(last))):]
+		w.skip(original - streamLen(last, escaped))
+		w.text(last)
 		return w.truncated(original)
 	}
 	half := room / 2

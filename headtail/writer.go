@@ -68,6 +68,10 @@ type writer struct {
 	escaped  bool
 	retained int64
 	lines    int
+
+	record bool  // cuts is wanted
+	at     int64 // the offset of the next byte of the stream, if record is set
+	cuts   []Cut
 }
 
 // all returns b as a text. It avoids the Builder if it can.
@@ -81,7 +85,9 @@ func (w *writer) all(b []byte) string {
 }
 
 func (w *writer) text(b []byte) {
-	w.retained += streamLen(b, w.escaped)
+	n := streamLen(b, w.escaped)
+	w.retained += n
+	w.at += n
 	for w.escaped {
 		i := bytes.Index(b, []byte(hole))
 		if i < 0 {
@@ -99,6 +105,15 @@ func (w *writer) marker(m marker, n int64) {
 	w.WriteString(m.open)
 	w.Write(strconv.AppendInt(digits[:0], n, 10))
 	w.WriteString(m.close)
+	w.skip(n)
+}
+
+// skip notes that the text leaves out the next n bytes of the stream.
+func (w *writer) skip(n int64) {
+	if w.record && n > 0 {
+		w.cuts = append(w.cuts, Cut{w.at, w.at + n})
+	}
+	w.at += n
 }
 
 func (w *writer) pieces(ps []piece) {

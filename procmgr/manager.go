@@ -140,6 +140,28 @@ type OutputRequest struct {
 	Limit headtail.Limits
 	// Screen asks for Output.Screen.
 	Screen bool
+	// Highlight asks for Output.Highlights of at most so many bytes of text.
+	// 0 or less asks for none.
+	Highlight int
+}
+
+// A Highlight is a line of the output that tells of trouble, such as an error.
+// It stands for all lines of its kind: those that differ from it in numbers,
+// quoted words and paths alone, or behind its first 80 bytes.
+type Highlight struct {
+	// Line is the number of the line in the stream, from 1 on. It is 0 if the
+	// manager has not counted so far.
+	Line int `json:"line,omitempty"`
+	// Offset is the offset in the stream at which the line begins, or what is
+	// left out of it.
+	Offset int64 `json:"offset"`
+	// Text is the line as valid UTF-8, and up to two lines that follow it and
+	// tell of no trouble themselves, without the last line end. Each line has
+	// at most 300 bytes: of a longer one the part around the trouble, with …
+	// for what is left out.
+	Text string `json:"text"`
+	// Count is how many more lines of this kind Text leaves out.
+	Count int `json:"count,omitempty"`
 }
 
 // An Output is the output of a process from an offset on, and its state.
@@ -190,6 +212,15 @@ type Output struct {
 	// kept when the call began, and what lies beyond the first 4 KiB of its
 	// line. If it is not 0, that Matched is false says nothing about those.
 	Unsearched int64 `json:"unsearched,omitempty"`
+	// Highlights are the first lines of each kind of trouble in what Text
+	// leaves out, in their order, if OutputRequest.Highlight asks for them. A
+	// line tells of trouble if it has a word such as "error", whatever program
+	// has printed it. They come from the log, so there are none without one.
+	Highlights []Highlight `json:"highlights,omitempty"`
+	// Unscanned is how many of the bytes that Text leaves out were not searched
+	// for highlights: a search ends after 64 MiB or 200 ms, and begins at both
+	// ends of what is left out. It is 0 if nothing was searched.
+	Unscanned int64 `json:"unscanned,omitempty"`
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
 	Listening []Listen `json:"listening,omitempty"`

@@ -36,12 +36,12 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	from := min(max(req.From, 0), r.out.Visible()) // an offset beyond the end is the end as it is now
 	if m != nil {
 		if err := r.out.Watch(ctx, m, from); err != nil {
-			return r.output(from, req.Limit, nil), err
+			return r.output(from, req.Limit, 0, nil), err
 		}
 	}
 	heard := l.hear(ctx, r, req)
 	err = r.wait(ctx, state, req.Wait, m, heard.port())
-	out := r.output(from, req.Limit, m)
+	out := r.output(from, req.Limit, req.Highlight, m)
 	if failed := l.addPorts(ctx, &out, r, req, heard); err == nil {
 		err = failed
 	}
@@ -64,12 +64,18 @@ func (l *Local) find(chat, id string) (*record, *tombstone) {
 	return r, past
 }
 
-// output reads from an offset on, and takes a matcher back; nil for none. It
+// output reads from an offset on, with so many bytes of highlights, and takes a
+// matcher back; nil for none. It
 // takes the process before the text: if the process has exited, the text is all
 // there is.
-func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) Output {
+func (r *record) output(from int64, limit headtail.Limits, highlight int, m *capture.Matcher) Output {
 	process, withheld := r.snapshot(), r.names()
 	page := r.out.Read(from, limit, m)
+	found, unscanned := r.out.Highlights(page, highlight)
+	var highlights []Highlight
+	for _, h := range found {
+		highlights = append(highlights, Highlight(h))
+	}
 	return Output{
 		Process:     process,
 		Withheld:    withheld,
@@ -82,6 +88,8 @@ func (r *record) output(from int64, limit headtail.Limits, m *capture.Matcher) O
 		MatchedLine: page.Found.Line,
 		MatchedAt:   page.Found.Offset,
 		Unsearched:  page.Unsearched,
+		Highlights:  highlights,
+		Unscanned:   unscanned,
 	}
 }
 

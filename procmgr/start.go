@@ -70,7 +70,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 		<-r.told
 	}
 	err = r.wait(ctx, Running, req.Wait, nil, nil)
-	out := r.output(0, req.Limit, nil)
+	out := r.output(0, req.Limit, 0, nil)
 	out.Attached = !mine
 	return out, err
 }

@@ -40,7 +40,7 @@ func (r *record) lookForWithheld(code *int) {
 		if !failed && len(runs) == 0 {
 			return
 		}
-		printed := r.output(0, headtail.Limits{}, nil).Text
+		printed := r.output(0, headtail.Limits{}, 0, nil).Text
 		if !failed && !warns(printed) {
 			return
 		}

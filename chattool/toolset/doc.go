@@ -69,6 +69,19 @@
 // cut, it loses its middle. The last bytes of output are the last bytes that the
 // process printed.
 //
+// If the manager keeps a log, the text that is cut has highlights between its
+// beginning and its end: of what is missing there, the first line of each kind of
+// trouble, with its number, up to two lines that follow it, and how many more of
+// its kind there are. See [procmgr.Highlight]. They take at most a third of the
+// budget, and 8 KiB:
+//
+//	... [omitted 98304 bytes] ...
+//
+//	... [of these, by line] ...
+//	2041: error[E0308]: mismatched types ... [3 more like it]
+//	2042:   --> src/main.rs:3:5
+//	... [the end] ...
+//
 // If over 30 % of an output are control characters or bytes that are no UTF-8, a
 // result has 512 bytes of it, and the note says that it is binary.
 //

@@ -115,6 +115,7 @@ func unfinished(out procmgr.Output, err error) bool {
 func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) report {
 	p := out.Process
 	rep := r.set.describe(out)
+	rep.findIn(r.m)
 	rep.place(&r.set.places, r.m, out)
 	if out.Attached {
 		rep.add("This process was started by an earlier call with the same id; nothing was run again.")

@@ -6,12 +6,16 @@ import (
 	"strings"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // A cut is a text that misses its middle: the beginning, the marker of the gap
 // and the end. A text without a gap is all end.
 type cut struct {
 	begin, gap, end string
+	// middle has the highlights, and stands between gap and end.
+	middle     string
+	highlights []procmgr.Highlight
 	// begun and ended are how many bytes of the stream begin and end stand
 	// for, those included that are missing within their lines.
 	begun, ended int64
@@ -19,7 +23,7 @@ type cut struct {
 	told *headtail.Truncation
 }
 
-func (c cut) String() string { return c.begin + c.gap + c.end }
+func (c cut) String() string { return c.begin + c.gap + c.middle + c.end }
 
 // fold folds the repeated lines of a text. The lines that the cut went through
 // are not counted, because nobody knows their full text.

@@ -31,6 +31,8 @@ type layout struct {
 	ctx    context.Context
 	report *report
 	notes  []string // without those on what is cut
+	// unscanned is how much of what is cut was not searched for highlights.
+	unscanned int64
 }
 
 // lay lays the output out so that the result takes at most size bytes, and
@@ -64,6 +66,9 @@ func (l *layout) lay(size int) string {
 	if c.told == nil {
 		return l.write(c, l.notes)
 	}
+	if !binary {
+		c = l.highlight(c, size, room)
+	}
 	return l.write(c, l.cutNotes(c, binary))
 }
 
@@ -83,7 +88,7 @@ func (l *layout) cut(room int) cut {
 func (l *layout) write(c cut, notes []string) string {
 	r := l.report
 	text := l.set.fold(c).String()
-	r.Output, r.Truncated, r.Notes = &text, c.told, notes
+	r.Output, r.Truncated, r.Highlights, r.Notes = &text, c.told, c.highlights, notes
 	if c.told != nil {
 		r.LogPath = r.out.Process.LogPath
 	}
@@ -113,7 +118,10 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 		add("The output is no longer kept.")
 		return append(notes, l.notes...)
 	default:
-		add("the middle is not kept; the host's LogDir would keep it")
+		add("the middle is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
+	}
+	if l.unscanned > 0 {
+		add("%s bytes of the middle were not searched for trouble", grouped(l.unscanned))
 	}
 	if p.ID != "" {
 		more := ""

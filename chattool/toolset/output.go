@@ -104,6 +104,7 @@ func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) rep
 // read reports on a process that the model named by its ID, from an offset on.
 func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
 	rep := s.describeFrom(out, from)
+	rep.findIn(m)
 	rep.place(&s.places, m, out)
 	rep.NextOffset = &out.Next
 	rep.add(clamped)

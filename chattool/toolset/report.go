@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -42,6 +43,8 @@ type Report struct {
 	Output *string
 	// Truncated says what Output leaves out. It is nil if that is nothing.
 	Truncated *headtail.Truncation
+	// Highlights are those that Output has between its beginning and its end.
+	Highlights []procmgr.Highlight
 	// Notes say what to know and what to do next, one after the other.
 	Notes []string
 	// Processes are those that process_list lists, in its order. It is nil for
@@ -62,6 +65,16 @@ type report struct {
 	reads  bool
 	from   int64
 	budget budget
+	// find reads the highlights of the output, if there can be any.
+	find finder
+}
+
+// findIn lets the report find highlights in the log of its process.
+func (r *report) findIn(m procmgr.Manager) {
+	id := r.out.Process.ID
+	r.find = func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+		return m.Output(ctx, id, req)
+	}
 }
 
 // describe reports the state of a process and its output.

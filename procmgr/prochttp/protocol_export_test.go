@@ -44,6 +44,7 @@ func ProtocolObjects() map[string]any {
 		"Shell object":      &shellBody{},
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
+		"Highlight object":  new(procmgr.Highlight),
 		"Listen object":     &procmgr.Listen{},
 		"Events object":     &procmgr.EventPage{},
 		"Event object":      &procmgr.Event{},
@@ -58,7 +59,7 @@ func ProtocolObjects() map[string]any {
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,

@@ -263,6 +263,17 @@ var scenes = map[string]func(testing.TB) scene{
 			return out, nil
 		}}}
 	},
+	"highlights": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, output: func(_ context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}, Highlight: 1000}, req)
+			out := made()
+			out.Text = "cc -c module1.c\n\n\n... [omitted 20480 bytes] ...\n\nmake: *** [all] Error 2\n"
+			out.Truncated = &headtail.Truncation{OriginalBytes: 20520, RetainedBytes: 40, OmittedBytes: 20480, Strategy: "head_tail"}
+			out.Next = 20520
+			out.Highlights = []procmgr.Highlight{{Line: 1176, Offset: 18304, Text: "module147.c:7:13: error: 'struct item' has no member named 'length'\n    7 | if (items[i].length == size)", Count: 2}}
+			return out, nil
+		}}}
+	},
 	"list": func(t testing.TB) scene {
 		return scene{host: &actor{t: t, list: func() ([]procmgr.Process, error) {
 			first, second := made().Process, web().Process

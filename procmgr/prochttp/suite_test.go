@@ -1,6 +1,7 @@
 package prochttp_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -20,10 +21,11 @@ func TestHostOverUnix(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overUnix(t, newLocal(t, nil)) })
 }
 
-// A client of a handler of a client.
+// A client of a handler of a client, and behind them a host with logs.
 func TestHostOverChain(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
-		inner := overTCP(t, nil)
+		l := newLocal(t, &procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+		inner := newClient(t, serve(t, newHandler(t, l, nil)), nil)
 		return newClient(t, serve(t, newHandler(t, inner, nil)), nil)
 	})
 }

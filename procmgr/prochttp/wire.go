@@ -196,6 +196,7 @@ func (q outputQuery) encode() string {
 	set("screen", q.Screen, "true")
 	set("limit_bytes", q.Limit.Bytes != 0, strconv.Itoa(q.Limit.Bytes))
 	set("limit_line", q.Limit.Line != 0, strconv.Itoa(q.Limit.Line))
+	set("highlight", q.Highlight > 0, strconv.Itoa(q.Highlight))
 	set("wait_id", q.WaitID != "", q.WaitID)
 	set("left", q.Left > 0, q.Left.String())
 	set("state", q.State != "", string(q.State))
@@ -280,6 +281,8 @@ func parseOutputQuery(query string) (outputQuery, error) {
 			q.Limit.Bytes, err = strconv.Atoi(value)
 		case "limit_line":
 			q.Limit.Line, err = strconv.Atoi(value)
+		case "highlight":
+			q.Highlight, err = strconv.Atoi(value)
 		case "wait_id":
 			q.WaitID, err = value, checkKey(value)
 		case "left":

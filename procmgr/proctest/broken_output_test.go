@@ -98,6 +98,19 @@ var brokenOutputs = []brokenHost{
 		slow:  true,
 	},
 	{
+		name:  "has no highlights",
+		logs:  true,
+		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Highlights = nil })),
+		fails: []string{"output/highlights"},
+	},
+	{
+		name: "gives highlights unasked",
+		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) {
+			out.Highlights = append(out.Highlights, procmgr.Highlight{Text: "error"})
+		})),
+		fails: []string{"output/highlights"},
+	},
+	{
 		name: "forgets what has exited",
 		fault: always(fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)

@@ -1,6 +1,7 @@
 package proctest_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ type brokenHost struct {
 	// slow is set if a case finds it by a wait that lasts until its time is up.
 	// The test then makes that time short.
 	slow bool
+	// logs says that the host keeps logs.
+	logs bool
 }
 
 var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, brokenShells, brokenOutputs, brokenWaits, brokenSearches, brokenPorts, brokenSignals, brokenChats)
@@ -82,14 +85,18 @@ func (broken brokenHost) run(t *testing.T, name string) (failures []string) {
 	if broken.slow {
 		longest = 300 * time.Millisecond
 	}
-	l, err := procmgr.NewLocal(&procmgr.Options{
+	opts := &procmgr.Options{
 		StopGrace: -1,
 		UpdateEnv: func(env []string) ([]string, error) {
 			// A broken host may fail to remove the files of a case.
 			env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TMPDIR=") })
 			return append(env, "TMPDIR="+temp), nil
 		},
-	})
+	}
+	if broken.logs {
+		opts.LogDir = filepath.Join(temp, "logs")
+	}
+	l, err := procmgr.NewLocal(opts)
 	require.NoError(t, err)
 	began := time.Now()
 	failures = proctest.RunCase(name, newHost(l, broken.fault(l)), longest)

@@ -2,6 +2,7 @@ package proctest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ var outputCases = []testCase{
 	{"after the exit", "the output of an exited process stays, and no output follows it", outputStays},
 	{"while it runs", "Output without a wait returns at once, with all output so far", outputNow},
 	{"nothing printed", "if a command prints nothing, its output is empty and nothing is missing", outputEmpty},
+	{"highlights", "Highlight asks for lines that tell of trouble in what Text leaves out, the first of each kind with the number of the others; Text is the same without. A host without a log has none", outputHighlights},
 	{"unknown process", "Output of an ID that was never used fails with ErrNotFound, however odd the ID is", outputUnknown},
 }
 
@@ -220,6 +222,36 @@ func outputEmpty(c *check) {
 		if out.Text != "" || out.Next != 0 || out.Truncated != nil || out.Matched {
 			c.errorf("nothing was printed, and the output is %q, Next %d, Truncated %+v, Matched %v", out.Text, out.Next, out.Truncated, out.Matched)
 		}
+	}
+}
+
+func outputHighlights(c *check) {
+	const lines = 200
+	m := c.chat("a")
+	filler := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do echo "all is well here"; i=$((i+1)); done; `, lines)
+	out := c.run(m, filler+`echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; `+filler)
+	id, logged := out.Process.ID, out.Process.LogPath != "" && out.Process.LogError == ""
+	limit := headtail.Limits{Bytes: 300}
+	without := c.read(m, id, procmgr.OutputRequest{Limit: limit})
+	if len(without.Highlights) > 0 {
+		c.errorf("no highlights were asked for, and there are %d", len(without.Highlights))
+	}
+	with := c.read(m, id, procmgr.OutputRequest{Limit: limit, Highlight: 1000})
+	if with.Text != without.Text || with.Next != without.Next {
+		c.errorf("with highlights the output is %s, and without %s", excerpt(with.Text), excerpt(without.Text))
+	}
+	var want []procmgr.Highlight
+	if logged {
+		want = []procmgr.Highlight{{Line: lines + 1, Offset: int64(lines * len("all is well here\n")), Text: "error 1: it broke\n  at its edge", Count: 1}}
+	}
+	if !slices.Equal(with.Highlights, want) || with.Unscanned != 0 {
+		c.errorf("the highlights are %+v, %d bytes not searched, and not %+v", with.Highlights, with.Unscanned, want)
+	}
+	if whole := c.read(m, id, procmgr.OutputRequest{Highlight: 1000}); whole.Truncated == nil && len(whole.Highlights) > 0 {
+		c.errorf("Text leaves out nothing, and there are %d highlights", len(whole.Highlights))
+	}
+	if short := c.read(m, id, procmgr.OutputRequest{Limit: limit, Highlight: 5}); len(short.Highlights) > 0 {
+		c.errorf("5 bytes of highlights were asked for, and they are %+v", short.Highlights)
 	}
 }
 

@@ -1,6 +1,7 @@
 package proctest_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,9 +15,9 @@ func TestLocal(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return newLocal(t, nil) })
 }
 
-// One host may serve all cases, and have other users.
+// One host may serve all cases, and have other users. This one keeps logs.
 func TestSharedHost(t *testing.T) {
-	l := newLocal(t, nil)
+	l := newLocal(t, &procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "another-user", Command: "exec sleep 1000"})
 	require.NoError(t, err)
 	proctest.TestHost(t, func(*testing.T) procmgr.Host { return l })
