@@ -102,7 +102,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 	} else {
 		m = nil
 	}
-	out := r.output(w.offset, req.Limit, m)
+	out := r.output(w.offset, req.Limit, 0, m)
 	l.opts.Metrics.omitted(out)
 	return InputOutput{Output: out, Written: w.written}, err
 }
