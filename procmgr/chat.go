@@ -55,16 +55,6 @@ func (c *chat) Output(ctx context.Context, id string, req OutputRequest) (Output
 	return out, wrap("output", id, err)
 }
 
-func (c *chat) List(ctx context.Context) ([]Process, error) {
-	if c.err != nil {
-		return nil, wrap("list", "", c.err)
-	}
-	c.local.mu.Lock()
-	all := c.local.chats.of(c.id)
-	c.local.mu.Unlock()
-	return listOf(ctx, all)
-}
-
 func (c *chat) Signal(ctx context.Context, id string, sig Signal) error {
 	if c.err != nil {
 		return wrap("signal", id, c.err)

@@ -42,7 +42,7 @@ func (l *Local) shutdown() error {
 		l.expiry.Stop()
 	}
 	l.sweeps.stop()
-	all := l.chats.all()
+	all := l.chats.all.records()
 	for _, r := range l.sweeps.pending {
 		if r.inExits == nil { // in no chat any more
 			all = append(all, r)

@@ -25,7 +25,7 @@ func (l *Local) over(r *record, at time.Time, note func()) Process {
 	note()
 	r.process.ExitedAt = at
 	r.turn(Exited)
-	exited := r.withLog(r.process.clone())
+	exited := r.snapshot()
 	r.mu.Unlock()
 	l.happened(EventExited, at, exited, "")
 	r.inExits = l.exits.PushBack(r)

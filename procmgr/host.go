@@ -72,14 +72,6 @@ func (l *Local) Output(ctx context.Context, id string, req OutputRequest) (Outpu
 	return out, wrap("output", id, err)
 }
 
-// List implements [Manager]. It lists the processes of every chat.
-func (l *Local) List(ctx context.Context) ([]Process, error) {
-	l.mu.Lock()
-	all := l.chats.all()
-	l.mu.Unlock()
-	return listOf(ctx, all)
-}
-
 // Signal implements [Manager]. It finds the processes of every chat. If nobody
 // has used the ID, Terminate and Kill spend it for the processes that the host
 // itself starts.

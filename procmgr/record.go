@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -38,6 +39,11 @@ type record struct {
 
 	look sync.Once // for lookForWithheld
 
+	// shown is the process as it was at its last turn; nil before the start has
+	// succeeded. It is read without a lock, and what it points to does not
+	// change.
+	shown atomic.Pointer[Process]
+
 	// mu guards the fields below. changed is closed and replaced when the state
 	// changes.
 	mu       sync.Mutex
@@ -47,17 +53,21 @@ type record struct {
 	changed  chan struct{}
 
 	// The Local's mu guards these.
-	forking  bool          // the fork is under way, or is over: Close can no longer prevent it
-	answered bool          // the start is decided; ready is closed, or about to be
-	inExits  *list.Element // the element of exits; nil if the record is not in it
-	unswept  bool          // the process has exited, and no search has looked for members that left
+	listed   *atomic.Pointer[record] // the place in the lists of records
+	forking  bool                    // the fork is under way, or is over: Close can no longer prevent it
+	answered bool                    // the start is decided; ready is closed, or about to be
+	inExits  *list.Element           // the element of exits; nil if the record is not in it
+	unswept  bool                    // the process has exited, and no search has looked for members that left
 }
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.
-func (r *record) snapshot() Process {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.withLog(r.process.clone())
+func (r *record) snapshot() Process { return r.withLog(r.shown.Load().clone()) }
+
+// show makes the process as it is now the one that snapshot returns. The caller
+// holds mu.
+func (r *record) show() {
+	p := r.process.clone()
+	r.shown.Store(&p)
 }
 
 // names returns the names for Output.Withheld.
@@ -88,6 +98,7 @@ func (p Process) clone() Process {
 // for that. The caller holds mu.
 func (r *record) turn(to State) {
 	r.process.State = to
+	r.show()
 	close(r.changed)
 	r.changed = make(chan struct{})
 }

@@ -98,7 +98,6 @@ func (l *Local) room(chat string, terminal bool) error {
 func oldest(all []*record) string {
 	const most = 5
 	live := slices.DeleteFunc(all, (*record).exited)
-	inOrder(live)
 	ids := make([]string, 0, most+1)
 	for _, r := range live[:min(most, len(live))] {
 		ids = append(ids, r.id)

@@ -97,6 +97,9 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *
 	if notify != nil {
 		r.out.Notify(notify, func(line string) { l.matched(r, line) })
 	}
+	r.mu.Lock()
+	r.show()
+	r.mu.Unlock()
 	began := r.snapshot()
 	defer close(r.told)
 	l.opts.Metrics.started()

@@ -91,7 +91,7 @@ func (l *Local) revive(rs []*record) {
 		}
 		r.process.ExitedAt = time.Time{}
 		r.turn(Detached)
-		revived := r.withLog(r.process.clone())
+		revived := r.snapshot()
 		r.mu.Unlock()
 		l.resume(r)
 		l.happened(EventRevived, time.Now(), revived, "")

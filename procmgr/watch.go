@@ -32,7 +32,7 @@ func (l *Local) detach(r *record, end osproc.Exit) {
 	r.mu.Lock()
 	r.leave(end)
 	r.turn(Detached)
-	detached := r.withLog(r.process.clone())
+	detached := r.snapshot()
 	r.mu.Unlock()
 	l.happened(EventDetached, time.Now(), detached, "")
 	l.mu.Unlock()
