@@ -25,23 +25,46 @@ func listOf(ctx context.Context, all []*record) ([]Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, wrap("list", "", err)
 	}
-	processes, codes := make([]Process, 0, len(all)), make([]int, 0, len(all))
+	return snapshots(sights(all)), nil
+}
+
+// A sight is a record together with what it showed at one moment.
+type sight struct {
+	*record
+	shown *Process // must not be changed
+}
+
+// sights looks at the records that have started, in the order of their starts.
+func sights(all []*record) []sight {
+	seen := make([]sight, 0, len(all))
+	for _, r := range inOrder(all) {
+		if p := r.shown.Load(); p != nil {
+			seen = append(seen, sight{r, p})
+		}
+	}
+	return seen
+}
+
+// inOrder sorts records in the order of their starts.
+func inOrder(all []*record) []*record {
 	bySeq := func(a, b *record) int { return cmp.Compare(a.seq, b.seq) }
 	if !slices.IsSortedFunc(all, bySeq) { // some have come back
 		slices.SortFunc(all, bySeq)
 	}
-	for _, r := range all {
-		shown := r.shown.Load()
-		if shown == nil {
-			continue // the start is still under way
-		}
-		processes = append(processes, *shown)
-		p := &processes[len(processes)-1]
+	return all
+}
+
+// snapshots returns copies of processes. The caller may keep them.
+func snapshots(seen []sight) []Process {
+	processes, codes := make([]Process, len(seen)), make([]int, 0, len(seen))
+	for i, s := range seen {
+		p := &processes[i]
+		*p = *s.shown
 		if p.ExitCode != nil { // the caller may change it
 			codes = append(codes, *p.ExitCode)
 			p.ExitCode = &codes[len(codes)-1]
 		}
-		p.LogPath, p.LogError = r.out.Log()
+		p.LogPath, p.LogError = s.out.Log()
 	}
-	return processes, nil
+	return processes
 }

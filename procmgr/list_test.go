@@ -99,3 +99,25 @@ func TestListInOrder(t *testing.T) {
 		require.Equal(t, ids[i], p.ID)
 	}
 }
+
+// A Manager that lists only everything is asked for everything.
+func TestListSome(t *testing.T) {
+	l := newLocal(t, nil)
+	for i := range 6 {
+		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", Background: i%2 == 0, Wait: long})
+		require.NoError(t, err)
+	}
+	for _, req := range []procmgr.ListRequest{{}, {Limit: 2}, {Offset: 2, Limit: 2}, {Offset: 9}, {State: procmgr.Exited, Limit: 3}, {State: procmgr.Running}} {
+		want, err := l.ListSome(t.Context(), req)
+		require.NoError(t, err)
+		for _, m := range []procmgr.Manager{l, opaque{l}, open{l}} {
+			got, err := procmgr.ListSome(t.Context(), m, req)
+			require.NoError(t, err)
+			require.Equal(t, want.Total, got.Total)
+			require.Equal(t, want.Live, got.Live)
+			require.ElementsMatch(t, want.Processes, got.Processes)
+		}
+	}
+	_, err := procmgr.ListSome(t.Context(), l.Chat(""), procmgr.ListRequest{})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}

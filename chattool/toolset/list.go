@@ -1,9 +1,9 @@
 package toolset
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -34,7 +34,7 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) report {
 	if !ok {
 		return res
 	}
-	processes, err := m.List(ctx)
+	found, err := listFrom(ctx, m, args.Offset)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return s.canceled(ctx, "nothing was listed", nil, "")
@@ -45,40 +45,37 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) report {
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
-	return s.page(processes, int64(args.Offset))
+	return s.page(found, args.Offset)
 }
 
-// page lists processes from an offset on, those that matter most to a model
-// first: processes that live, then background processes that have ended, then
-// the others. Within each kind the newest comes first. All living processes are
-// there, because the model learns of them nowhere else. A foreground command
-// was reported in its own result.
-func (s *Set) page(processes []procmgr.Process, offset int64) report {
-	// Processes that started in the same instant keep the manager's order,
-	// which is oldest first.
-	processes = slices.Clone(processes)
-	slices.Reverse(processes)
-	slices.SortStableFunc(processes, func(a, b procmgr.Process) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.StartedAt.Compare(a.StartedAt))
-	})
-	at := int(min(offset, int64(len(processes))))
-	rest := processes[at:]
-	living := 0
-	for living < len(rest) && rest[living].State != procmgr.Exited {
-		living++
+// listFrom lists processes from an offset on, in the order of a
+// [procmgr.ListPage]: those that matter most to a model come first. All living
+// processes are there, because the model learns of them nowhere else. A
+// foreground command was reported in its own result.
+func listFrom(ctx context.Context, m procmgr.Manager, from offset) (procmgr.ListPage, error) {
+	req := procmgr.ListRequest{Offset: int(min(int64(from), math.MaxInt32)), Limit: maxListed}
+	found, err := procmgr.ListSome(ctx, m, req)
+	if all := found.Live - req.Offset + minEnded; err == nil && req.Limit < all {
+		req.Limit = all
+		found, err = procmgr.ListSome(ctx, m, req)
 	}
-	shown := min(max(maxListed, living+minEnded), len(rest))
-	r := report{Report: Report{Success: true, Omitted: len(rest) - shown}}
+	return found, err
+}
+
+// page reports processes from an offset on.
+func (s *Set) page(found procmgr.ListPage, from offset) report {
+	rest := found.Processes
+	next := int64(from) + int64(len(rest))
+	r := report{Report: Report{Success: true, Omitted: int(max(int64(found.Total)-next, 0))}}
 	if r.Omitted > 0 {
-		next := int64(at + shown)
 		r.NextOffset = &next
 	}
-	if at > 0 && len(rest) == 0 {
-		r.add("There are only %d processes.", len(processes))
+	if from > 0 && len(rest) == 0 {
+		r.add("There are only %d processes.", found.Total)
 	}
 	limit := min(s.limit(), defaultTokens*tokenBytes)
 	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
-		r.Processes = slices.Clone(rest[:shown])
+		r.Processes = slices.Clone(rest)
 		if r.Processes == nil {
 			r.Processes = []procmgr.Process{}
 		}
@@ -89,17 +86,4 @@ func (s *Set) page(processes []procmgr.Process, offset int64) report {
 			return r
 		}
 	}
-}
-
-// rank orders processes by how much they matter to a model.
-func rank(p procmgr.Process) int {
-	switch {
-	case p.State == procmgr.Running:
-		return 0
-	case p.State != procmgr.Exited:
-		return 1
-	case p.Background:
-		return 2
-	}
-	return 3
 }

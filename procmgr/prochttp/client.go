@@ -3,7 +3,6 @@ package prochttp
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
@@ -183,9 +182,6 @@ func (c *Client) Output(ctx context.Context, id string, req procmgr.OutputReques
 	return c.all.Output(ctx, id, req)
 }
 
-// List implements [procmgr.Manager]. It has the processes of every chat.
-func (c *Client) List(ctx context.Context) ([]procmgr.Process, error) { return c.all.List(ctx) }
-
 // Signal implements [procmgr.Manager]. It finds the processes of every chat.
 func (c *Client) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	return c.all.Signal(ctx, id, sig)
@@ -222,33 +218,8 @@ func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputReque
 	return out, wrap("output", id, err)
 }
 
-func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
-	all, err := m.list(ctx)
-	return all, wrap("list", "", err)
-}
-
 func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	return wrap("signal", id, m.signal(ctx, id, sig))
-}
-
-func (m *manager) list(ctx context.Context) ([]procmgr.Process, error) {
-	if err := m.check(); err != nil {
-		return nil, err
-	}
-	answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathList})
-	if err != nil {
-		return nil, err
-	}
-	var body listBody
-	if err := json.Unmarshal(answer.body, &body); err != nil {
-		return nil, xerrors.Errorf("the answer cannot be read: %w", err)
-	}
-	for _, p := range body.Processes {
-		if m.isChat && p.ChatID != m.chat {
-			return nil, errMixedUp
-		}
-	}
-	return body.Processes, nil
 }
 
 func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) error {

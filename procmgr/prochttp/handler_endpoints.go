@@ -78,22 +78,37 @@ func (h *handler) untilShutdown(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// list serves a list.
+// list serves a list: all processes, or with a query a part of them.
 func (r *request) list() {
-	all, err := r.manager.List(r.Context())
+	var body listBody
+	var err error
+	if query := r.URL.RawQuery; query == "" {
+		body.Processes, err = r.manager.List(r.Context())
+	} else {
+		body, err = r.listSome(query)
+	}
 	if err != nil {
 		r.failWith(err, nil)
 		return
 	}
-	for _, p := range all {
+	for _, p := range body.Processes {
 		if !r.mine(p) {
 			return
 		}
 	}
-	if all == nil {
-		all = []procmgr.Process{} // never null
+	if body.Processes == nil {
+		body.Processes = []procmgr.Process{} // never null
 	}
-	r.answer(http.StatusOK, listBody{Processes: all})
+	r.answer(http.StatusOK, body)
+}
+
+func (r *request) listSome(query string) (listBody, error) {
+	q, err := parseListQuery(query)
+	if err != nil {
+		return listBody{}, err
+	}
+	page, err := procmgr.ListSome(r.Context(), r.manager, procmgr.ListRequest(q))
+	return listBody{Processes: page.Processes, Total: &page.Total, Live: page.Live}, err
 }
 
 // shell serves the name of the shell that runs the commands.

@@ -150,9 +150,11 @@ func (b startBody) request() (procmgr.StartRequest, error) {
 	return req, err
 }
 
-// A listBody is the answer to a list.
+// A listBody is the answer to a list. One that has a query has the counts, too.
 type listBody struct {
 	Processes []procmgr.Process `json:"processes"`
+	Total     *int              `json:"total,omitempty"`
+	Live      int               `json:"live,omitempty"`
 }
 
 // A shellBody is the answer of a shell.
@@ -251,6 +253,35 @@ func parseEventsQuery(query string) (eventsQuery, error) {
 			q.Latest, err = strconv.ParseBool(value)
 		case "wait":
 			q.Wait, err = parseWait(value)
+		case "limit":
+			q.Limit, err = strconv.Atoi(value)
+		default:
+			err = errParameter
+		}
+		return err
+	})
+	return q, err
+}
+
+// A listQuery is the query of a part of a list.
+type listQuery procmgr.ListRequest
+
+func (q listQuery) encode() string {
+	v := query{url.Values{}}
+	v.set("state", q.State != "", string(q.State))
+	v.set("offset", q.Offset != 0, strconv.Itoa(q.Offset))
+	v.set("limit", true, strconv.Itoa(max(q.Limit, 0))) // without a query, a list is another one
+	return v.Encode()
+}
+
+func parseListQuery(query string) (listQuery, error) {
+	var q listQuery
+	err := parseQuery(query, func(name, value string) (err error) {
+		switch name {
+		case "state":
+			q.State = procmgr.State(value)
+		case "offset":
+			q.Offset, err = strconv.Atoi(value)
 		case "limit":
 			q.Limit, err = strconv.Atoi(value)
 		default:

@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -10,6 +11,7 @@ var listCases = []testCase{
 	{"order and states", "List has all processes, running or exited, in the order in which they were started", listOrder},
 	{"empty", "List of a chat that has started nothing is empty, and no error", listEmpty},
 	{"attached once", "List has a process once, however often its Start was repeated", listOnce},
+	{"some", "ListSome has the processes that a request asks for, those that live first, and within each kind the newest first", listSome},
 	{"the host's", "List of a Host has the processes of every chat and its own, each with its chat", listHost},
 }
 
@@ -62,6 +64,49 @@ func listOrder(c *check) {
 	for i, p := range all {
 		if exited := i%3 == 0 || i == 1; exited != (p.State == procmgr.Exited) {
 			c.errorf("one process was killed, and the list has another as %q", p.State)
+		}
+	}
+}
+
+func listSome(c *check) {
+	m := c.chat("a")
+	var ids [4][]string // by kind, the newest first
+	for i := range 9 {
+		req, kind := procmgr.StartRequest{Command: "exec sleep 600"}, 0
+		if i%3 > 0 {
+			req, kind = procmgr.StartRequest{Command: "true", Wait: c.long, Background: i%3 == 1}, 1+i%3
+		}
+		ids[kind] = append([]string{c.start(m, req).Process.ID}, ids[kind]...)
+	}
+	want := slices.Concat(ids[:]...)
+	for _, tt := range []struct {
+		req         procmgr.ListRequest
+		want        []string
+		total, live int
+	}{
+		{procmgr.ListRequest{}, want, 9, 3},
+		{procmgr.ListRequest{Limit: 4}, want[:4], 9, 3},
+		{procmgr.ListRequest{Limit: 4, Offset: 7}, want[7:], 9, 3},
+		{procmgr.ListRequest{Limit: 4, Offset: 10}, nil, 9, 3},
+		{procmgr.ListRequest{Limit: -1, State: procmgr.Exited}, want[3:], 6, 0},
+		{procmgr.ListRequest{Limit: 2, State: procmgr.Running}, want[:2], 3, 3},
+		{procmgr.ListRequest{Limit: 2, State: procmgr.Detached}, nil, 0, 0},
+	} {
+		page, err := procmgr.ListSome(c.ctx, m, tt.req)
+		if err != nil {
+			c.fatalf("ListSome with %+v: %v", tt.req, err)
+		}
+		var got []string
+		for _, p := range page.Processes {
+			got = append(got, p.ID)
+		}
+		if !slices.Equal(got, tt.want) || page.Total != tt.total || page.Live != tt.live {
+			c.errorf("ListSome with %+v has %q of %d with %d that live; it should have %q of %d with %d", tt.req, got, page.Total, page.Live, tt.want, tt.total, tt.live)
+		}
+	}
+	for _, req := range []procmgr.ListRequest{{State: "asleep"}, {Offset: -1}} {
+		if _, err := procmgr.ListSome(c.ctx, m, req); !errors.Is(err, procmgr.ErrInvalid) {
+			c.errorf("ListSome with %+v is no ErrInvalid: %v", req, err)
 		}
 	}
 }

@@ -1,0 +1,146 @@
+package procmgr
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/xerrors"
+)
+
+// A ListManager is a [Manager] that can list a part of its processes. A Manager
+// need not have this method. The function [ListSome] takes any Manager.
+type ListManager interface {
+	Manager
+	// ListSome returns the processes of List that a request asks for, those
+	// that matter most first. It costs what the page costs, however many
+	// processes have ended.
+	ListSome(ctx context.Context, req ListRequest) (ListPage, error)
+}
+
+// A ListRequest says which processes to list. The zero value is all of them.
+type ListRequest struct {
+	// State is the state of the processes that are wanted; "" is any.
+	State State
+	// Offset is how many processes to leave out at the beginning.
+	Offset int
+	// Limit is the largest number of processes in the page; 0 or a negative
+	// number is no limit.
+	Limit int
+}
+
+// check returns an error that says why nothing can be listed, or nil.
+func (req ListRequest) check() error {
+	switch {
+	case req.State != "" && req.State != Running && req.State != Detached && req.State != Exited:
+		return xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
+	case req.Offset < 0:
+		return xerrors.Errorf("the offset %d is negative: %w", req.Offset, ErrInvalid)
+	}
+	return nil
+}
+
+// A ListPage is a part of a list. First come the processes that run, then those
+// that are detached, then the background processes that have exited, and then
+// the others that have exited. Within each kind the newest comes first.
+type ListPage struct {
+	Processes []Process
+	// Total is how many processes there are in the state that was asked for,
+	// and Live is how many of them have not exited: these come first. Both
+	// count the processes before and after the page, too.
+	Total, Live int
+}
+
+// ListSome returns a part of the processes of m. If m is no [ListManager], it
+// gets all of them from List.
+//
+// If a Manager wraps another one and shows all of its processes, it should have
+// the method
+//
+//	Unwrap() Manager
+//
+// ListSome calls it to find the ListManager inside. A Manager that shows only
+// some of them must not have it.
+func ListSome(ctx context.Context, m Manager, req ListRequest) (ListPage, error) {
+	for inner := m; inner != nil; {
+		switch wrapper := inner.(type) {
+		case ListManager:
+			return wrapper.ListSome(ctx, req)
+		case interface{ Unwrap() Manager }:
+			inner = wrapper.Unwrap()
+		default:
+			inner = nil
+		}
+	}
+	if err := req.check(); err != nil {
+		return ListPage{}, wrap("list", "", err)
+	}
+	all, err := m.List(ctx)
+	if err != nil {
+		return ListPage{}, err
+	}
+	page, picked := pick(all, func(p Process) *Process { return &p }, req)
+	page.Processes = picked
+	return page, nil
+}
+
+var (
+	_ ListManager = (*Local)(nil)
+	_ ListManager = (*chat)(nil)
+)
+
+// ListSome implements [ListManager]. It has the processes of every chat.
+func (l *Local) ListSome(ctx context.Context, req ListRequest) (ListPage, error) {
+	return someOf(ctx, l.chats.all.records(), req)
+}
+
+func (c *chat) ListSome(ctx context.Context, req ListRequest) (ListPage, error) {
+	if c.err != nil {
+		return ListPage{}, wrap("list", "", c.err)
+	}
+	return someOf(ctx, c.local.chats.of(c.id), req)
+}
+
+// someOf returns a part of the processes of some records.
+func someOf(ctx context.Context, all []*record, req ListRequest) (ListPage, error) {
+	err := ctx.Err()
+	if err == nil {
+		err = req.check()
+	}
+	if err != nil {
+		return ListPage{}, wrap("list", "", err)
+	}
+	page, picked := pick(sights(all), func(s sight) *Process { return s.shown }, req)
+	page.Processes = snapshots(picked)
+	return page, nil
+}
+
+// pick returns what a request asks for, out of all in the order of their
+// starts, and a page with the counts. shown returns the process of an item.
+func pick[T any](all []T, shown func(T) *Process, req ListRequest) (page ListPage, picked []T) {
+	var kinds [4][]T
+	for _, item := range slices.Backward(all) {
+		if p := shown(item); req.State == "" || p.State == req.State {
+			kinds[p.kind()] = append(kinds[p.kind()], item)
+		}
+	}
+	picked = slices.Concat(kinds[:]...)
+	page.Total, page.Live = len(picked), len(kinds[0])+len(kinds[1])
+	picked = picked[min(req.Offset, len(picked)):]
+	if req.Limit > 0 {
+		picked = picked[:min(req.Limit, len(picked))]
+	}
+	return page, picked
+}
+
+// kind is a smaller number for a process that matters more.
+func (p *Process) kind() int {
+	switch {
+	case p.State == Running:
+		return 0
+	case p.State != Exited:
+		return 1
+	case p.Background:
+		return 2
+	}
+	return 3
+}
