@@ -40,6 +40,19 @@ type ClientOptions struct {
 	// Transport carries the requests instead of the client's own transport.
 	// TLS and the socket of a unix URL are then up to Transport.
 	Transport http.RoundTripper
+	// Dial makes the connection to the handler, for example with [Command]. The
+	// URL is then any, such as http://localhost, and TLS has no effect. One
+	// connection carries all calls, also when the first ones come at once. It
+	// speaks HTTP/2 from its first byte on (prior knowledge, RFC 9113, section
+	// 3.3); [ServeStdio] does, and so does an http.Server whose Protocols have
+	// UnencryptedHTTP2. If the connection has failed, the next request dials
+	// again. Each side asks every 10 s of silence whether the other is there,
+	// and gives up after 5 s without an answer.
+	//
+	// The context of Dial ends after 30 s, when the client is closed, or when
+	// no call waits for the connection any more. It has no effect on a
+	// connection that was made. Set Dial or Transport, not both.
+	Dial func(ctx context.Context) (net.Conn, error)
 	// Retry is how long a call repeats its request while it gets no answer:
 	// 10 s by default; a negative number is no retry. The end of the call's
 	// context ends the retries too.
@@ -67,7 +80,8 @@ type Client struct {
 	token     string
 	header    http.Header
 	transport http.RoundTripper
-	own       *http.Transport // the same as transport; nil if ClientOptions gave it
+	own       *http.Transport // the same as transport; nil if ClientOptions gave it, or Dial
+	dialed    *dialed         // the same as transport; nil without Dial
 	retry     time.Duration
 	slice     time.Duration
 	log       *slog.Logger
@@ -118,7 +132,13 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	if c.transport == nil {
+	switch {
+	case o.Dial != nil && c.transport != nil:
+		return nil, xerrors.Errorf("set one of Dial and Transport: %w", procmgr.ErrInvalid)
+	case o.Dial != nil:
+		c.dialed = &dialed{dial: o.Dial}
+		c.transport = c.dialed
+	case c.transport == nil:
 		c.own = newTransport(o.TLS)
 		c.transport = c.own
 	}
@@ -165,7 +185,14 @@ func newTransport(config *tls.Config) *http.Transport {
 
 // Close closes the idle connections of the client's own transport. The processes
 // go on, and the client can still be used.
+//
+// With ClientOptions.Dial, Close ends the connection, and the calls on it fail.
+// It waits until a command of [Command] has ended, and not for a Dial that
+// ignores its context. A later call fails, and nothing is sent.
 func (c *Client) Close() error {
+	if c.dialed != nil {
+		c.dialed.close()
+	}
 	if c.own != nil {
 		c.own.CloseIdleConnections()
 	}

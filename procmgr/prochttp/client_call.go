@@ -138,10 +138,14 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		switch {
 		case errors.As(err, &lost):
 			call.mayHaveArrived = call.mayHaveArrived || lost.sent
-			if lost.timeout && c.own != nil {
+			switch {
+			case !lost.timeout:
+			case c.own != nil:
 				// The connection has died silently, and most likely the idle
 				// connections beside it have died too.
 				c.own.CloseIdleConnections()
+			case c.dialed != nil:
+				c.dialed.distrust()
 			}
 		case err != nil:
 			return nil, err
@@ -165,7 +169,7 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 			slog.String("path", call.path), slog.Int("attempt", tries), slog.Duration("duration", took),
 			slog.String("chat_id", call.manager.chat), slog.String("process_id", call.id), slog.String("error", err.Error()))
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, endedBy(ctx, err)
 		}
 		jittered := pause/2 + rand.N(pause/2+1) + wait
 		again := time.Now().Add(jittered).Before(giveUp) || tries == 1 && lost != nil && lost.timeout
@@ -179,9 +183,23 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		select {
 		case <-time.After(jittered):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, endedBy(ctx, err)
 		}
 	}
+}
+
+// endedBy returns the error of a call whose context has ended. If the last
+// attempt found no connection, it says why: otherwise nobody would learn that
+// the far side refuses every one.
+func endedBy(ctx context.Context, last error) error {
+	var unsent *unsentError
+	switch {
+	case !errors.As(last, &unsent):
+		return ctx.Err()
+	case errors.Is(last, ctx.Err()):
+		return last
+	}
+	return xerrors.Errorf("%v: %w", last, ctx.Err())
 }
 
 // permanent reports whether a repeat cannot help.
@@ -221,9 +239,13 @@ func (c *Client) attempt(ctx context.Context, call *call) (*answer, error) {
 	lose := func(cause error) *lostError {
 		// A transport that is not the client's own may not report its
 		// connections. The client then assumes that it has sent the request.
-		sent := got.Load() || c.own == nil && !asked.Load()
+		sent := got.Load() || c.dialed != nil || c.own == nil && !asked.Load()
 		lost := &lostError{cause: cause, sent: sent, timeout: errors.Is(context.Cause(ctx), errLate)}
-		if lost.timeout {
+		var unsent *unsentError
+		switch {
+		case errors.As(cause, &unsent):
+			lost.sent, lost.final = false, unsent.final()
+		case lost.timeout:
 			lost.cause = errLate
 		}
 		return lost

@@ -9,6 +9,13 @@
 //	client, err := prochttp.NewClient("https://build.example:8443", &prochttp.ClientOptions{Token: token})
 //	tools := toolset.New(toolset.Static(client.Chat(chatID)), nil)
 //
+// # Ways without a port
+//
+// Whatever has a stdin and a stdout is a way to another machine: ssh, docker
+// exec -i, kubectl exec -i. [Command] makes a connection of such a command, for
+// ClientOptions.Dial, and [ServeStdio] is the far side of it. docs/reach.md says
+// which ways were tried.
+//
 // # What the network must not change
 //
 // A command runs once. Every start has an ID, so that the client can ask again
@@ -44,7 +51,9 @@
 //
 // # Platforms
 //
-// Handler and client run everywhere; ListenUnix needs a Unix with flock. To test
-// your code against them, serve a Local with [net/http/httptest] and run the
-// suite of [github.com/toolproc/toolproc/procmgr/proctest].
+// Handler and client run everywhere; ListenUnix needs a Unix with flock. On
+// Windows, the end of a Command's connection ends the command itself and nothing
+// that it has started. To test your code against them, serve a Local with
+// [net/http/httptest] and run the suite of
+// [github.com/toolproc/toolproc/procmgr/proctest].
 package prochttp

@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"net"
 	"net/http"
 	"time"
 )
@@ -31,3 +32,6 @@ const Progress = progress
 
 // MaxSent is how many process IDs a client remembers.
 const MaxSent = maxSent
+
+// CommandPID returns the PID of the command behind a connection of Command.
+func CommandPID(conn net.Conn) int { return conn.(*commandConn).cmd.Process.Pid }

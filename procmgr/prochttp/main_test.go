@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +26,9 @@ import (
 // TestMain fails the run if it leaves goroutines or children behind: a wait, a
 // connection, a process.
 func TestMain(m *testing.M) {
+	if os.Getenv(farSideVariable) != "" {
+		os.Exit(farSide())
+	}
 	code := m.Run()
 	if code == 0 {
 		if left := leftBehind(); left != "" {
@@ -32,6 +37,28 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// farSideVariable makes this program the far side of a Dial.
+const farSideVariable = "PROCHTTP_TEST_FARSIDE"
+
+// farSide runs the program that ssh and the like would run.
+func farSide() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	l, err := procmgr.NewLocal(nil)
+	if err == nil {
+		defer func() { _ = l.Close() }() // the test looks for what it leaves behind
+		handler, failed := prochttp.NewHandler(l, &prochttp.HandlerOptions{Insecure: true, Context: ctx})
+		if err = failed; err == nil {
+			err = prochttp.ServeStdio(ctx, handler)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // leftBehind waits for goroutines and children that are about to end. A wait

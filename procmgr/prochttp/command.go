@@ -1,0 +1,243 @@
+package prochttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// maxStderr is how much of a command's stderr is in an error, in bytes.
+	maxStderr = 4 << 10
+	// endTime is how long Close waits for a command after each of its steps.
+	endTime = 2 * time.Second
+	// pipeTime is how long the end of a command waits for its stderr. A
+	// process that it left behind may hold that open.
+	pipeTime = 500 * time.Millisecond
+)
+
+// Command returns a function for [ClientOptions].Dial that runs a command, and
+// talks to the far side through the command's stdin and stdout. The far side
+// calls [ServeStdio]:
+//
+//	prochttp.Command("ssh", "-T", "-o", "BatchMode=yes", "build", "toolprocd", "stdio")
+//	prochttp.Command("docker", "exec", "-i", "box", "toolprocd", "stdio")
+//	prochttp.Command("kubectl", "exec", "-i", "pod", "--", "toolprocd", "stdio")
+//
+// The command is a program and its arguments; no shell reads them. It runs in a
+// session of its own, so that it cannot ask for a password at the terminal, and
+// Ctrl-C there does not reach it. The context of the dial bounds only the start
+// of the command. If the command ends, the error of the connection has its exit
+// status and the first and last of its stderr, at most 4 KiB.
+//
+// Close of the connection closes the command's stdin. If the command still lives
+// after 2 s, its process group gets a SIGTERM, and after 2 s more a SIGKILL.
+// Close waits for the end of the command in any case. Windows has no SIGTERM:
+// there the command alone is ended.
+func Command(argv ...string) func(ctx context.Context) (net.Conn, error) {
+	argv = append([]string(nil), argv...)
+	return func(ctx context.Context) (net.Conn, error) {
+		if len(argv) == 0 {
+			return nil, xerrors.Errorf("prochttp: the command is empty: %w", procmgr.ErrInvalid)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := startCommand(argv)
+		if err != nil {
+			return nil, xerrors.Errorf("prochttp: run %q: %w", strings.Join(argv, " "), err)
+		}
+		return c, nil
+	}
+}
+
+// A commandConn is a connection to the stdin and stdout of a command.
+type commandConn struct {
+	name   string // the command, for errors
+	cmd    *exec.Cmd
+	in     *os.File // its stdin
+	out    *os.File // its stdout
+	stderr *headtail.Buffer
+
+	exited chan struct{} // closed when the command has exited
+	drain  chan struct{} // closed when its stdout has ended, and nobody reads it any more
+
+	closing sync.Once
+	done    chan struct{} // closed when Close is done
+}
+
+func startCommand(argv []string) (*commandConn, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	defer theirOut.Close()
+	c := &commandConn{
+		name:   strings.Join(argv, " "),
+		cmd:    exec.Command(argv[0], argv[1:]...),
+		in:     in,
+		out:    out,
+		stderr: headtail.New(maxStderr/2, maxStderr/2),
+		exited: make(chan struct{}),
+		drain:  make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, c.stderr
+	c.cmd.WaitDelay = pipeTime
+	ownSession(c.cmd)
+	if err := c.cmd.Start(); err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	go c.await() // close waits for it
+	return c, nil
+}
+
+// await waits for the exit of the command.
+func (c *commandConn) await() {
+	awaitExit(c.cmd)
+	close(c.exited)
+}
+
+// Read implements [net.Conn]. At the end of the command's stdout, it says how
+// the command has ended.
+func (c *commandConn) Read(p []byte) (int, error) {
+	n, err := c.out.Read(p)
+	if n == 0 && errors.Is(err, io.EOF) {
+		c.shut()
+		<-c.done
+		err = &commandError{name: c.name, status: c.cmd.ProcessState.String(), stderr: c.said()}
+	}
+	return n, err
+}
+
+// Write implements [net.Conn].
+func (c *commandConn) Write(p []byte) (int, error) { return c.in.Write(p) }
+
+// Close implements [net.Conn]. It returns when the command has ended.
+func (c *commandConn) Close() error {
+	c.shut()
+	<-c.done
+	return nil
+}
+
+// shut begins to close the connection. The goroutine ends with the command, and
+// Close waits for it.
+func (c *commandConn) shut() {
+	c.closing.Do(func() { go c.end() })
+}
+
+// end ends the command and waits for it.
+func (c *commandConn) end() {
+	defer close(c.done)
+	_ = c.in.Close() // a second Close, or one of a broken pipe, tells nothing
+	go c.empty()     // waited for below
+	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
+		if c.gone(endTime) {
+			break
+		}
+		if c.ours() {
+			signal(c.cmd)
+		}
+	}
+	c.gone(endTime)
+	<-c.exited
+	_ = c.out.SetReadDeadline(time.Now()) // a process that still holds the pipe is no part of the command
+	select {
+	case <-c.drain:
+	case <-time.After(pipeTime): // Windows has no deadline for a pipe
+	}
+	_ = c.cmd.Wait() // ProcessState has its exit status
+	_ = c.out.Close()
+}
+
+// ours reports whether the number of the command is surely its own.
+func (c *commandConn) ours() bool {
+	select {
+	case <-c.exited:
+		return keepsNumber
+	default:
+		return true
+	}
+}
+
+// empty reads the rest of the command's stdout, so that the command is not held
+// up by it.
+func (c *commandConn) empty() {
+	defer close(c.drain)
+	_ = c.out.SetReadDeadline(time.Time{})
+	_, _ = io.Copy(io.Discard, c.out)
+}
+
+// gone waits until the command has exited and nobody holds its stdout, or until
+// a time is over.
+func (c *commandConn) gone(d time.Duration) bool {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	for _, step := range []<-chan struct{}{c.exited, c.drain} {
+		select {
+		case <-step:
+		case <-over.C:
+			return false
+		}
+	}
+	return true
+}
+
+// said returns what the command has written to stderr so far.
+func (c *commandConn) said() string {
+	text, _ := c.stderr.Snapshot(0).Text(headtail.Limits{Bytes: maxStderr, Line: -1})
+	return string(bytes.TrimSpace([]byte(text)))
+}
+
+// A commandError says how the command of a connection has ended.
+type commandError struct{ name, status, stderr string }
+
+func (e *commandError) Error() string {
+	text := "the command " + strconv.Quote(e.name) + " has ended (" + e.status + ")"
+	if e.stderr != "" {
+		text += ": " + e.stderr
+	}
+	return text
+}
+
+// Unwrap says that the connection has ended too early.
+func (e *commandError) Unwrap() error { return io.ErrUnexpectedEOF }
+
+func (c *commandConn) LocalAddr() net.Addr                { return commandAddr(c.name) }
+func (c *commandConn) RemoteAddr() net.Addr               { return commandAddr(c.name) }
+func (c *commandConn) SetReadDeadline(t time.Time) error  { return c.out.SetReadDeadline(t) }
+func (c *commandConn) SetWriteDeadline(t time.Time) error { return c.in.SetWriteDeadline(t) }
+
+func (c *commandConn) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+// A commandAddr is the address of a command: its words.
+type commandAddr string
+
+func (a commandAddr) Network() string { return "command" }
+func (a commandAddr) String() string  { return string(a) }

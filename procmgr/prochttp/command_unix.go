@@ -1,0 +1,21 @@
+//go:build unix
+
+package prochttp
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownSession gives a command a session of its own.
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// terminateGroup asks the process group of a command to end.
+func terminateGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGTERM) }
+
+// killGroup ends the process group of a command.
+func killGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGKILL) }
+
+func signalGroup(cmd *exec.Cmd, sig syscall.Signal) {
+	_ = syscall.Kill(-cmd.Process.Pid, sig) // if the group has gone, there is nothing to end
+}

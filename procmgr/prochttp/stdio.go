@@ -1,0 +1,142 @@
+package prochttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+)
+
+// shutdownTime is how long ServeStdio waits for the answers of requests after
+// its context has ended.
+const shutdownTime = 5 * time.Second
+
+// maxStreams is how many requests a connection of ServeStdio carries at a time.
+// It is far above the default of HandlerOptions.MaxWaiters, which is the limit
+// that a client understands.
+const maxStreams = 1 << 16
+
+// ServeStdio serves a handler to the one client at the other end of stdin and
+// stdout, which comes by [Command]. It is the far side of ssh, docker exec -i,
+// kubectl exec -i and the like:
+//
+//	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
+//	…
+//	err = prochttp.ServeStdio(ctx, handler)
+//
+// Insecure is right there: whoever runs the command has already shown who they
+// are.
+//
+// It returns when stdin ends, and also when the client has not answered a ping
+// for 5 s, because docker and kubectl leave the command behind if they lose
+// their connection. Then the error is nil. It returns ctx's error after ctx has
+// ended, and requests have had 5 s for their answers. When it returns, no
+// request is in the handler any more. The program should end then: one goroutine
+// may still read stdin.
+//
+// Nothing else may write to stdout. Log to stderr: [Command] quotes it if the
+// connection fails.
+func ServeStdio(ctx context.Context, handler http.Handler) error {
+	if err := serveStdio(ctx, handler, os.Stdin, os.Stdout); err != nil {
+		return xerrors.Errorf("prochttp: serve stdio: %w", err)
+	}
+	return nil
+}
+
+func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.Writer) error {
+	// Reads of stdin know no deadline, and Close does not end them. A pipe in
+	// between knows both.
+	near, far := net.Pipe()
+	go func() { // ends with stdin
+		_, _ = io.Copy(far, in) // the end of stdin, whatever its reason, is the end of the connection
+		far.Close()
+	}()
+	go func() { // ends with the connection, or when stdout takes its bytes
+		_, _ = io.Copy(out, far)
+		far.Close()
+	}()
+
+	conn := &onlyConn{Conn: near, closed: make(chan struct{})}
+	var requests sync.WaitGroup
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			defer requests.Done()
+			handler.ServeHTTP(w, r)
+		}),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				requests.Add(1) // its requests come before its end
+			case http.StateClosed:
+				requests.Done()
+			}
+		},
+		Protocols: new(http.Protocols),
+		HTTP2:     &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pongTime, MaxConcurrentStreams: maxStreams},
+	}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	served := make(chan struct{})
+	go func() { // waited for below
+		defer close(served)
+		_ = server.Serve(&onlyListener{conn: conn, given: make(chan struct{}, 1)}) // it returns when the connection is closed
+	}()
+
+	var err error
+	select {
+	case <-conn.closed:
+	case <-ctx.Done():
+		err = ctx.Err()
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		_ = server.Shutdown(late) // what is not answered by then is cut
+	}
+	// Nothing is left that these could fail to close.
+	_ = server.Close()
+	_ = conn.Close()
+	<-served
+	requests.Wait()
+	return err
+}
+
+// An onlyConn is the connection of an onlyListener.
+type onlyConn struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Close implements [net.Conn].
+func (c *onlyConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// An onlyListener has one connection.
+type onlyListener struct {
+	conn  *onlyConn
+	given chan struct{}
+}
+
+// Accept implements [net.Listener]. After the only connection, it waits for its
+// end.
+func (l *onlyListener) Accept() (net.Conn, error) {
+	select {
+	case l.given <- struct{}{}:
+		return l.conn, nil
+	case <-l.conn.closed:
+		return nil, errors.New("the connection has ended")
+	}
+}
+
+// Close implements [net.Listener].
+func (l *onlyListener) Close() error { return nil }
+
+// Addr implements [net.Listener].
+func (l *onlyListener) Addr() net.Addr { return l.conn.LocalAddr() }

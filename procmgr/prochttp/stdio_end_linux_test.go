@@ -1,0 +1,59 @@
+package prochttp_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// Close closes the command's stdin, which is enough for most.
+func TestCommandEnds(t *testing.T) {
+	isEnded(t, "echo ready; cat >/dev/null; echo stdin >> $0", "stdin\n", 0)
+}
+
+// If that is not enough, Close sends TERM, and then KILL to the whole group. It
+// waits in any case.
+func TestHeldCommandIsEnded(t *testing.T) {
+	testenv.Held(t)
+	for _, tt := range []struct {
+		name, script, want string
+		after              time.Duration
+	}{
+		{"by TERM", "trap 'echo term >> $0; exit' TERM; echo ready; while :; do sleep 0.05; done", "term\n", 2 * time.Second},
+		{"by KILL", "trap 'echo term >> $0' TERM; echo ready; while :; do sleep 0.05; done", "term\n", 4 * time.Second},
+		{"with its group", "trap '' TERM; (echo ready; while :; do sleep 0.05; done) & exit", "", 4 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			isEnded(t, tt.script, tt.want, tt.after)
+		})
+	}
+}
+
+// isEnded runs a script as the command of a connection and closes that. $0 is a
+// file, and want is what the script writes to it.
+func isEnded(t *testing.T, script, want string, after time.Duration) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "said")
+	conn, err := prochttp.Command("sh", "-c", script, file)(t.Context())
+	require.NoError(t, err)
+	_, err = io.ReadFull(conn, make([]byte, len("ready\n")))
+	require.NoError(t, err)
+	began := time.Now()
+	require.NoError(t, conn.Close())
+	require.GreaterOrEqual(t, time.Since(began), after)
+	text, err := os.ReadFile(file)
+	if want == "" {
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+	require.Equal(t, want, string(text))
+	require.Empty(t, liveInGroup(prochttp.CommandPID(conn)))
+	require.NoError(t, conn.Close(), "once more")
+}

@@ -1,0 +1,292 @@
+package prochttp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+)
+
+// toFarSide returns the command of a far side. before are the words in front of
+// it, such as those of ssh.
+func toFarSide(t testing.TB, before ...string) []string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return append(before, "env", farSideVariable+"=1", self)
+}
+
+// dialing returns a client that dials.
+func dialing(t testing.TB, dial func(context.Context) (net.Conn, error), opts prochttp.ClientOptions) *prochttp.Client {
+	t.Helper()
+	opts.Dial = dial
+	return newClient(t, "http://localhost", &opts)
+}
+
+// Over stdin and stdout, a client is a Host as well.
+func TestHostOverStdio(t *testing.T) {
+	var dials atomic.Int32
+	command := prochttp.Command(toFarSide(t)...)
+	c := dialing(t, func(ctx context.Context) (net.Conn, error) {
+		dials.Add(1)
+		return command(ctx)
+	}, prochttp.ClientOptions{})
+	proctest.TestHost(t, func(*testing.T) procmgr.Host { return c })
+	require.EqualValues(t, 1, dials.Load(), "one connection carries all calls")
+}
+
+// The first calls come at once, and share one connection.
+func TestOneDial(t *testing.T) {
+	var dials atomic.Int32
+	command := prochttp.Command(toFarSide(t)...)
+	c := dialing(t, func(ctx context.Context) (net.Conn, error) {
+		dials.Add(1)
+		return command(ctx)
+	}, prochttp.ClientOptions{})
+	var wg sync.WaitGroup
+	for range 300 {
+		wg.Go(func() {
+			_, err := c.List(t.Context())
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	require.EqualValues(t, 1, dials.Load())
+}
+
+// The far side ends with the client, and its processes with it.
+func TestCloseEndsFarSide(t *testing.T) {
+	command := prochttp.Command(toFarSide(t)...)
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: command})
+	require.NoError(t, err)
+	pid := strings.TrimSpace(run(t, c, "echo $PPID").Text)
+	require.True(t, lives(pid))
+	require.NoError(t, c.Close())
+	require.False(t, lives(pid), "Close waits for it")
+	_, err = c.List(t.Context())
+	require.ErrorContains(t, err, "the client is closed")
+	require.NoError(t, c.Close())
+}
+
+// lives reports whether a process lives; a zombie does not.
+func lives(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+// liveInGroup returns the processes of a group, without zombies.
+func liveInGroup(pgid int) (pids []string) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		stat, _ := os.ReadFile(name)
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		pid := filepath.Base(filepath.Dir(name))
+		if fields := strings.Fields(rest); len(fields) > 2 && fields[2] == strconv.Itoa(pgid) && lives(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// A far side that ends takes its connection along; the next call dials again,
+// and a start that was cut is not run a second time.
+func TestFarSideIsReplaced(t *testing.T) {
+	var mu sync.Mutex
+	var far []net.Conn
+	command := prochttp.Command(toFarSide(t)...)
+	c := dialing(t, func(ctx context.Context) (net.Conn, error) {
+		conn, err := command(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		far = append(far, conn)
+		return conn, err
+	}, prochttp.ClientOptions{})
+	mark := filepath.Join(t.TempDir(), "mark")
+	started := make(chan error, 1)
+	go func() { // waited for below
+		out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "once", Command: "echo x >> " + mark + "; exec sleep 1000", Wait: long})
+		if err != nil && out.Process.ID != "once" {
+			err = errors.New("no ID: " + err.Error())
+		}
+		started <- err
+	}()
+	require.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, long, time.Millisecond)
+	mu.Lock()
+	pid := prochttp.CommandPID(far[0])
+	mu.Unlock()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	require.ErrorIs(t, <-started, procmgr.ErrUnknown)
+	require.Equal(t, "hello\n", run(t, c, "echo hello").Text)
+	text, err := os.ReadFile(mark)
+	require.NoError(t, err)
+	require.Equal(t, "x\n", string(text))
+	_, err = c.Output(t.Context(), "once", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrUnknown, "its server was replaced")
+}
+
+// Whatever comes before HTTP/2 is quoted, and none of HTTP/2's own bytes.
+func TestBanner(t *testing.T) {
+	for _, tt := range []struct{ name, before, want string }{
+		{"a page", "echo Welcome to build; echo; echo 3 updates; ", `begins with "Welcome to build\n\n3 updates\n"`},
+		{"a word", "printf hi; ", `begins with "hi"`},
+		{"late lines", "echo one; sleep 0.05; echo two; ", `begins with "one\ntwo\n"`},
+		{"nothing after it", "echo no such command; echo why >&2; exit 3; ", `begins with "no such command\n"`},
+		{"a short word and the end", "printf hi; exit 3; ", `begins with "hi": keep`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := dialing(t, prochttp.Command("sh", "-c", tt.before+`exec "$@"`, "sh", "env", farSideVariable+"=1", self(t)), prochttp.ClientOptions{})
+			_, err := c.List(t.Context())
+			require.ErrorContains(t, err, tt.want)
+			require.NotContains(t, err.Error(), `\x00`)
+		})
+	}
+}
+
+func self(t testing.TB) string {
+	t.Helper()
+	name, err := os.Executable()
+	require.NoError(t, err)
+	return name
+}
+
+// The error of a connection has the exit status and 4 KiB of stderr.
+func TestCommandSaysWhy(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		command []string
+		want    []string
+	}{
+		{"a refusal", []string{"sh", "-c", "echo 'Permission denied (publickey).' >&2; exit 255"}, []string{"has ended (exit status 255): Permission denied (publickey)."}},
+		{"success", []string{"sh", "-c", "echo 'lost connection to pod' >&2"}, []string{"has ended (exit status 0): lost connection to pod"}},
+		{"a signal", []string{"sh", "-c", "kill -9 $$"}, []string{"has ended (signal: killed)"}},
+		{"no such program", []string{"no-such-program"}, []string{`run "no-such-program"`, "not found"}},
+		{"no command", nil, []string{"the command is empty: invalid request"}},
+		{"much", []string{"sh", "-c", "echo first; head -c 100000 /dev/zero | tr '\\0' x >&2; echo first >&2; echo last >&2; exit 1"}, []string{"last"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := dialing(t, prochttp.Command(tt.command...), prochttp.ClientOptions{Retry: -1})
+			_, err := c.List(t.Context())
+			for _, want := range tt.want {
+				require.ErrorContains(t, err, want)
+			}
+			require.Less(t, len(err.Error()), 5<<10)
+		})
+	}
+}
+
+// The command cannot reach the terminal of this program.
+func TestCommandHasItsOwnSession(t *testing.T) {
+	conn, err := prochttp.Command("sh", "-c", "cut -d' ' -f6 /proc/self/stat 2>/dev/null || echo; echo $$; exec cat")(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	buf := make([]byte, 100)
+	n, err := io.ReadAtLeast(conn, buf, 2)
+	require.NoError(t, err)
+	for bytes.Count(buf[:n], []byte("\n")) < 2 {
+		more, err := conn.Read(buf[n:])
+		require.NoError(t, err)
+		n += more
+	}
+	words := strings.Fields(string(buf[:n]))
+	require.Equal(t, words[len(words)-1], words[0], "it leads its session")
+}
+
+// Close does not wait for a Dial that ignores its context, and the connection
+// that this Dial makes at last is closed.
+func TestCloseWhileDialling(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	dialled, goOn := make(chan struct{}), make(chan struct{})
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: func(context.Context) (net.Conn, error) {
+		close(dialled)
+		<-goOn
+		return near, nil
+	}})
+	require.NoError(t, err)
+	failed := make(chan error, 1)
+	go func() { // waited for below
+		_, err := c.List(context.Background())
+		failed <- err
+	}()
+	<-dialled
+	require.NoError(t, c.Close())
+	close(goOn)
+	require.ErrorContains(t, <-failed, "the client is closed")
+	_, err = far.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+}
+
+// If a call's context ends while it has no connection, its error says why there
+// is none.
+func TestDialReasonSurvivesContext(t *testing.T) {
+	refuses := errors.New("the gate is closed")
+	for name, dial := range map[string]func(context.Context) (net.Conn, error){
+		"at once":    func(context.Context) (net.Conn, error) { return nil, refuses },
+		"at its end": func(ctx context.Context) (net.Conn, error) { <-ctx.Done(); return nil, refuses },
+		"on stderr":  prochttp.Command("sh", "-c", "echo the gate is closed >&2; exec sleep 1000"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := dialing(t, dial, prochttp.ClientOptions{})
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			out, err := c.Start(ctx, procmgr.StartRequest{Command: "true"})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "the gate is closed")
+			require.Empty(t, out.Process.ID, "nothing was sent")
+			require.NotErrorIs(t, err, procmgr.ErrUnknown)
+		})
+	}
+}
+
+// A start that found no connection was not sent, even if there was one before.
+func TestNoConnectionIsNoUnknown(t *testing.T) {
+	command := prochttp.Command(toFarSide(t)...)
+	var gone atomic.Bool
+	var conn net.Conn
+	c := dialing(t, func(ctx context.Context) (_ net.Conn, err error) {
+		if gone.Load() {
+			return prochttp.Command("sh", "-c", "echo no route >&2; exit 255")(ctx)
+		}
+		conn, err = command(ctx)
+		return conn, err
+	}, prochttp.ClientOptions{Retry: 300 * time.Millisecond})
+	run(t, c, "true")
+	gone.Store(true)
+	require.NoError(t, conn.Close())
+	_, err := c.List(t.Context()) // the client learns that its connection has ended
+	require.ErrorContains(t, err, "no route")
+	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorContains(t, err, "no route")
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID)
+}
+
+func TestDialOrTransport(t *testing.T) {
+	_, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Dial: prochttp.Command("true"), Transport: http.DefaultTransport,
+	})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
