@@ -32,9 +32,9 @@
 // If a case fails only now and then, run it with -count 100. Begin with the
 // first group that fails, because the later groups build on it: start, command,
 // shell, directory, environment, refusal, once, output, limit, wait, until,
-// search, ports, signal, stop, detached, list, chat, isolation, concurrent. No
-// case measures how fast a host is. If a message mentions 30 s, something did
-// not happen, or the machine had no time for it.
+// search, ports, signal, stop, detached, list, chat, isolation, events, follow,
+// concurrent. No case measures how fast a host is. If a message mentions 30 s,
+// something did not happen, or the machine had no time for it.
 //
 // # What the suite assumes of the host
 //
@@ -51,7 +51,7 @@
 //     holds both ends.
 //   - The host keeps 16 KiB of the beginning and 16 KiB of the end of an
 //     output, or more. It keeps them unchanged, except for terminal sequences
-//     and carriage returns, which no case prints.
+//     and carriage returns, which only the case output/a_line_redrawn prints.
 //   - The host lets 32 processes of one chat run at once and 128 in all, and
 //     allows some 50 chats.
 //   - The host keeps exited processes for some minutes.

@@ -2,6 +2,7 @@ package proctest_test
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -15,6 +16,7 @@ type fault struct {
 	list   func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error)
 	signal func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error
 	shell  func(ctx context.Context, m procmgr.Manager) (string, error)
+	events func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error)
 	chat   func(h procmgr.Host, id string) procmgr.Manager
 }
 
@@ -57,6 +59,13 @@ func (m manager) Shell(ctx context.Context) (string, error) {
 		return procmgr.Shell(ctx, m.Manager)
 	}
 	return m.fault.shell(ctx, m.Manager)
+}
+
+func (m manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	if m.fault.events == nil {
+		return procmgr.Events(ctx, m.Manager, req)
+	}
+	return m.fault.events(ctx, m.Manager, req)
 }
 
 // A host is a sound Host with a fault, which its chats have too.
@@ -199,6 +208,9 @@ func (f fault) and(g fault) fault {
 	if g.shell != nil {
 		f.shell = g.shell
 	}
+	if g.events != nil {
+		f.events = g.events
+	}
 	if g.chat != nil {
 		f.chat = g.chat
 	}
@@ -211,4 +223,28 @@ func until(ctx context.Context, end time.Time) {
 	case <-time.After(time.Until(end)):
 	case <-ctx.Done():
 	}
+}
+
+// A memory says what has come before.
+type memory struct {
+	mu  sync.Mutex // guards all
+	all map[string]bool
+}
+
+func newMemory() *memory { return &memory{all: make(map[string]bool)} }
+
+// knows reports whether a text has come before, and remembers it.
+func (m *memory) knows(text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.all[text]
+	m.all[text] = true
+	return was
+}
+
+// has is knows for a text that is not to be remembered.
+func (m *memory) has(text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.all[text]
 }

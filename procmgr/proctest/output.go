@@ -13,6 +13,7 @@ import (
 var outputCases = []testCase{
 	{"pages", "pages that are joined by From and Next do not overlap and lose no byte", outputPages},
 	{"next lies between runes", "Next never lies within a rune: if the output ends in an incomplete rune, the next read returns it", outputRunes},
+	{"a line redrawn", "LiveBytes counts the last bytes of Text that have no offset: texts without them, joined by From and Next, are the output", outputLive},
 	{"from", "From is an offset in bytes: 0 is the beginning, and an offset beyond the end counts as the end", outputFrom},
 	{"bytes survive", "valid UTF-8 comes through byte for byte", outputBytes},
 	{"invalid bytes", "each invalid byte becomes U+FFFD, and Next counts the bytes that the command printed", outputInvalid},
@@ -69,6 +70,35 @@ func outputPages(c *check) {
 	}
 	if next != p.end+int64(len(want)) {
 		c.errorf("%d bytes were printed, and Next is %d bytes further", len(want), next-p.end)
+	}
+}
+
+func outputLive(c *check) {
+	m := c.chat("a")
+	p := c.puppet(m)
+	var joined strings.Builder
+	next := int64(0)
+	read := func(until string) procmgr.Output {
+		out := c.read(m, p.id, procmgr.OutputRequest{From: next, Until: until, Wait: c.long})
+		if out.LiveBytes < 0 || out.LiveBytes > len(out.Text) {
+			c.fatalf("Text has %d bytes, and LiveBytes is %d", len(out.Text), out.LiveBytes)
+		}
+		joined.WriteString(out.Text[:len(out.Text)-out.LiveBytes])
+		next = out.Next
+		return out
+	}
+	read("ready")
+	for _, state := range []string{"1 of 3", "2 of 3", "3 of 3"} {
+		p.tell("printf '" + state + "\\r'")
+		if out := read(state); !out.Matched {
+			c.errorf("a line was drawn as %q, and it is not seen", state)
+		}
+	}
+	p.tell("printf 'done\\n'; exit 0")
+	c.ended(m, p.id)
+	read("")
+	if out := c.look(m, p.id); joined.String() != out.Text || out.LiveBytes != 0 {
+		c.errorf("the output is %s with LiveBytes %d, and the texts without theirs are %s", excerpt(out.Text), out.LiveBytes, excerpt(joined.String()))
 	}
 }
 

@@ -49,6 +49,8 @@ var groups = []group{
 	{"list", listCases},
 	{"chat", chatCases},
 	{"isolation", isolationCases},
+	{"events", eventsCases},
+	{"follow", followCases},
 	{"concurrent", concurrentCases},
 }
 

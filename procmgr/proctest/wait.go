@@ -13,6 +13,7 @@ var waitCases = []testCase{
 	{"ends at the time", "a wait returns when its time is up at the latest, and does not end the process", waitTime},
 	{"the longest", "a wait may be as long as the longest time.Duration", waitLongest},
 	{"after the exit", "a wait for an exited process ends at once", waitAfterExit},
+	{"state", "a wait with a State ends at once if the process has another state, and goes on if it has that one", waitState},
 	{"many at once", "a change of the state ends all waits for the process", waitMany},
 	{"context ends", "ctx bounds the call: if it ends, a wait returns its error, and the process lives on", waitCanceled},
 	{"context ended before", "a wait with a ctx that has already ended returns its error at once", waitEndedContext},
@@ -113,6 +114,31 @@ func waitAfterExit(c *check) {
 			c.errorf("nothing matches Until %q from %d on, and Matched is true", req.Until, req.From)
 		}
 	}
+}
+
+func waitState(c *check) {
+	m := c.chat("a")
+	id := c.sleeper(m).Process.ID
+	for _, until := range []string{"", "no such line"} {
+		for _, state := range []procmgr.State{procmgr.Detached, procmgr.Exited} {
+			began := time.Now()
+			out := c.read(m, id, procmgr.OutputRequest{Wait: c.long, State: state, Until: until})
+			c.prompt(began, "the caller knew the state "+string(state)+" of a process that runs, and the wait went on")
+			if out.Matched || out.Process.State != procmgr.Running {
+				c.errorf("the process runs, and a wait with a State returned the state %q, Matched %v", out.Process.State, out.Matched)
+			}
+		}
+		const wait = 50 * time.Millisecond
+		began := time.Now()
+		c.read(m, id, procmgr.OutputRequest{Wait: wait, State: procmgr.Running, Until: until})
+		if took := time.Since(began); took < wait {
+			c.errorf("a wait of %v with the State that the process has, in which nothing happened, returned after %v", wait, took)
+		}
+	}
+	id = c.run(m, "sleep 600 & exit 3").Process.ID
+	began := time.Now()
+	c.isDetached(c.read(m, id, procmgr.OutputRequest{Wait: c.long, State: procmgr.Running}).Process, "3")
+	c.prompt(began, "the process was detached between two calls, and the second one went on waiting")
 }
 
 func waitMany(c *check) {
