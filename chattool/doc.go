@@ -29,6 +29,10 @@
 // those steps again. So keep each step that OnStepFinish reports, and go on
 // from there.
 //
+// The result of a call tells which background processes have ended since; see
+// package toolset. A host that may lose nothing, or that wakes an idle model,
+// uses a [toolset.Inbox] instead, and [PrepareStep].
+//
 // fantasy tells a provider the properties of a tool and which of them are
 // required. It does not tell the provider that there are no others. The tools
 // refuse unknown arguments all the same.

@@ -19,34 +19,43 @@ const (
 )
 
 // Execute returns the tool that runs a command, on the managers that the
-// resolver returns. opts may be nil, and is copied.
+// resolver returns. It has a [toolset.Set] of its own, which knows nothing of
+// the calls of other tools: for an agent take [All] or [Tools], and leave out
+// what it should not have. opts may be nil, and is copied.
 func Execute(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
 	return All(managers, opts)[execute]
 }
 
 // ProcessOutput returns the tool that reads the output of a process, and waits
-// for more. opts may be nil, and is copied.
+// for more. Like Execute it has a Set of its own. opts may be nil, and is copied.
 func ProcessOutput(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
 	return All(managers, opts)[processOutput]
 }
 
-// ProcessList returns the tool that lists the processes. opts may be nil, and
-// is copied.
+// ProcessList returns the tool that lists the processes. Like Execute it has a
+// Set of its own. opts may be nil, and is copied.
 func ProcessList(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
 	return All(managers, opts)[processList]
 }
 
-// ProcessSignal returns the tool that ends or interrupts a process. opts may
-// be nil, and is copied.
+// ProcessSignal returns the tool that ends or interrupts a process. Like Execute
+// it has a Set of its own. opts may be nil, and is copied.
 func ProcessSignal(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
 	return All(managers, opts)[processSignal]
 }
 
 // All returns the four tools: execute, process_output, process_list and
 // process_signal, in this order. A model that can start processes needs all
-// of them. opts may be nil, and is copied.
+// of them. They share one [toolset.Set], so that each of them tells what has
+// become of the processes that another one has left running. opts may be nil,
+// and is copied.
 func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
-	set := toolset.New(managers, opts)
+	return Tools(toolset.New(managers, opts))
+}
+
+// Tools returns the four tools of a Set, in the order of All. It is for a host
+// that needs the Set itself, for example for its [toolset.Inbox].
+func Tools(set *toolset.Set) []fantasy.AgentTool {
 	var tools []fantasy.AgentTool
 	for _, def := range set.Definitions() {
 		tools = append(tools, &tool{set: set, def: def})

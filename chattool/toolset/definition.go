@@ -52,6 +52,7 @@ type executeArgs struct {
 	WorkDir         text     `json:"workdir,omitempty" description:"The directory to run in; default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
 	MaxOutput       tokens   `json:"max_output,omitempty" description:"The most tokens to return, such as \"4k\"; default {tokens}. What is cut can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
 	RunInBackground flag     `json:"run_in_background,omitempty" description:"Start the command and return at once with its background_process_id. No trailing & is needed." alias:"background,is_background,detach,async"`
+	NotifyOn        text     `json:"notify_on,omitempty" description:"For the background: you are told of the end in any case, and with this also of the first line that matches this regular expression (RE2)." alias:"notify,notify_when,notify_pattern"`
 }
 
 type outputArgs struct {

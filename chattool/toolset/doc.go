@@ -40,6 +40,7 @@
 //	background_process_id  the ID, while the process lives or may live
 //	next_offset            the since that reads on from here
 //	log_path               a file with all of the output, if the manager keeps one
+//	meanwhile              what has become of other processes; see below
 //
 // workdir is in the first result of a chat. It is also in each result of a
 // process whose directory differs from the last one that the chat was told. So a
@@ -104,6 +105,30 @@
 // command has not run. If the error is [procmgr.ErrRefused], the result gives
 // the reason and advises the model not to try again. A call whose context has
 // ended is a result, not a tool error.
+//
+// # What the model has not been told
+//
+// Any result, also that of process_list or a refused call, may have meanwhile: a
+// list of lines about processes that earlier calls have left running, and that
+// have ended since, or have printed a line that matches notify_on:
+//
+//	npc5orns6a (npm test) exited with code 1 after 2m; last line: "3 failing"
+//
+// This is no queue of messages. The Set remembers which processes it has left
+// running, 1,024 in all, each by its chat. For a result it asks the manager what
+// has become of those. So an end that a result has shown is never told again, a
+// foreground command that ended during its call is never told, and no chat is
+// told of another one. One message has 8 lines and 2 KiB at most, and the next
+// result has the others. What a line quotes of output has its line ends and
+// controls escaped. If nothing was left running, the manager gets no further
+// request. Otherwise it is asked for its events if it has any, and at most once
+// for its list, after the work of the call, so that an end during the call is
+// told too.
+//
+// In a result each end is told at most once: what the loop drops is lost. A host
+// that may lose nothing, or wants to wake an idle model, sets Options.Notices to
+// [NoticesInInbox] and uses an [Inbox]. For either, all four tools must be those
+// of one Set.
 //
 // # Notes
 //

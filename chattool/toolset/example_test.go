@@ -118,5 +118,5 @@ func ExampleSet_Call_mistake() {
 	})
 	fmt.Println(res.IsError, res.Content)
 	// Output:
-	// true {"success":false,"error":"execute: there is no argument \"cmd\", it is called \"command\"; this tool takes command, timeout, workdir, max_output, run_in_background"}
+	// true {"success":false,"error":"execute: there is no argument \"cmd\", it is called \"command\"; this tool takes command, timeout, workdir, max_output, run_in_background, notify_on"}
 }

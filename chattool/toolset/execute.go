@@ -12,7 +12,7 @@ import (
 )
 
 // execute runs a command.
-func (s *Set) execute(ctx context.Context, c Call, started *string) report {
+func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 	args := executeArgs{Timeout: duration(s.opts.DefaultTimeout)}
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.execute, words(err))
@@ -28,8 +28,9 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) report {
 	if !ok {
 		return res
 	}
+	t.m, t.command = m, string(args.Command)
 
-	run := run{set: s, m: m, req: procmgr.StartRequest{
+	run := run{set: s, turn: t, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),
 		WorkDir:    string(args.WorkDir),
 		Background: bool(args.RunInBackground),
@@ -50,13 +51,22 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) report {
 		run.req.Wait = s.opts.BackgroundWait
 		run.clamped = ""
 	}
+	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
+		if t.since, res, ok = s.watchable(ctx, m, run.req.Notify); !ok {
+			return res
+		}
+	}
 	if s.opts.ProcessID != nil {
 		run.req.ID = s.opts.ProcessID(ctx, c)
 	}
 	if run.req.ID == "" {
 		run.req.ID = procmgr.NewID()
 	}
-	*started = run.req.ID
+	if s.opts.OnStart != nil {
+		s.opts.OnStart(ctx, c, run.req.ID)
+	}
+	t.started = run.req.ID
+	t.reads, t.over = s.ledger.begin(t.started)
 	rep := run.start(ctx)
 	rep.budget = budget
 	rep.add(cut)
@@ -66,6 +76,7 @@ func (s *Set) execute(ctx context.Context, c Call, started *string) report {
 // A run is one command that execute is carrying out.
 type run struct {
 	set      *Set
+	turn     *turn
 	m        procmgr.Manager
 	req      procmgr.StartRequest
 	clamped  string // the note that the timeout was cut, or ""
@@ -136,8 +147,8 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		rep.add("The command has already ended.")
 	case p.State == procmgr.Exited:
 	case r.req.Background:
-		rep.add(`Runs in the background as process %s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, r.set.names.output, p.ID, out.Next, r.set.names.signal)
+		rep.add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
+			p.ID, r.set.promise(r.m, p, r.req.Notify), r.set.names.output, p.ID, out.Next, r.set.names.signal)
 	default:
 		rep.Success = false
 		rep.Error = "still running after " + spell(r.req.Wait) + ", the timeout; nothing was killed"
@@ -148,7 +159,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 			r.set.names.output, p.ID, out.Next, spell(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal, p.ID)
 	}
 	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
-	r.set.tellHolder(ctx, &rep, r.m, out)
+	r.set.tellHolder(ctx, &rep, r.turn, out)
 	return rep
 }
 

@@ -56,6 +56,7 @@ type resultObject struct {
 	BackgroundProcessID string        `json:"background_process_id,omitempty"`
 	NextOffset          *int64        `json:"next_offset,omitempty"`
 	LogPath             string        `json:"log_path,omitempty"`
+	Meanwhile           []string      `json:"meanwhile,omitempty"`
 }
 
 // truncated has the numbers of a headtail.Truncation that a model can use.
@@ -72,6 +73,7 @@ type listing struct {
 	Omitted    int      `json:"omitted,omitempty"`     // how many more follow these
 	NextOffset *int64   `json:"next_offset,omitempty"` // the offset that lists them
 	Note       string   `json:"note,omitempty"`
+	Meanwhile  []string `json:"meanwhile,omitempty"`
 }
 
 type listed struct {
@@ -85,7 +87,7 @@ type listed struct {
 func (r Report) json() string {
 	note := sentences(r.Notes)
 	if r.Processes != nil {
-		l := listing{Processes: make([]listed, 0, len(r.Processes)), Omitted: r.Omitted, NextOffset: r.NextOffset, Note: note}
+		l := listing{Processes: make([]listed, 0, len(r.Processes)), Omitted: r.Omitted, NextOffset: r.NextOffset, Note: note, Meanwhile: r.Meanwhile}
 		for _, p := range r.Processes {
 			l.Processes = append(l.Processes, listed{ID: p.ID, State: p.State, Command: p.Command, Age: age(p), ExitCode: p.ExitCode})
 		}
@@ -103,6 +105,7 @@ func (r Report) json() string {
 		BackgroundProcessID: r.ProcessID,
 		NextOffset:          r.NextOffset,
 		LogPath:             r.LogPath,
+		Meanwhile:           r.Meanwhile,
 	}
 	if r.Duration > 0 {
 		o.Duration = brief(r.Duration)
@@ -160,6 +163,9 @@ func (r Report) text() string {
 	}
 	if !logged {
 		line("log", r.LogPath)
+	}
+	for _, notice := range r.Meanwhile {
+		line("meanwhile", notice)
 	}
 	switch {
 	case r.Processes != nil:

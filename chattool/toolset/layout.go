@@ -15,9 +15,12 @@ const (
 	maxBinary = 512
 )
 
-// finish makes the result of a report: it lays out the output within the
-// budget, and writes all of it for the model.
-func (s *Set) finish(ctx context.Context, r report) Result {
+// finish makes the result of a report: it adds what has become of other
+// processes, lays out the output within the budget, and writes all of it for the
+// model.
+func (s *Set) finish(ctx context.Context, t *turn, r report) Result {
+	s.note(t, &r)
+	r.Meanwhile = s.meanwhile(ctx, t, &r)
 	if r.reads {
 		l := layout{set: s, ctx: ctx, report: &r, notes: r.Notes}
 		s.attempt(r.budget, l.lay)

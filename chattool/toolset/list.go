@@ -25,7 +25,7 @@ const (
 )
 
 // list lists the processes: first all that live, then those that have ended.
-func (s *Set) list(ctx context.Context, c Call, _ *string) report {
+func (s *Set) list(ctx context.Context, c Call, t *turn) report {
 	var args listArgs
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.list, words(err))
@@ -34,6 +34,7 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) report {
 	if !ok {
 		return res
 	}
+	t.m = m
 	found, err := listFrom(ctx, m, args.Offset)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -45,6 +46,7 @@ func (s *Set) list(ctx context.Context, c Call, _ *string) report {
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
+	t.listed = append([]procmgr.Process{}, found.Processes...)
 	return s.page(found, args.Offset)
 }
 

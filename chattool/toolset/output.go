@@ -10,29 +10,30 @@ import (
 )
 
 // output reads the output of a process.
-func (s *Set) output(ctx context.Context, c Call, _ *string) report {
+func (s *Set) output(ctx context.Context, c Call, t *turn) report {
 	args := outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
 	}
-	if err := checkWaitFor(string(args.WaitFor)); err != nil {
+	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
 	}
 	budget, cut := s.allow(args.MaxOutput)
-	rep := s.readOutput(ctx, args)
+	rep := s.readOutput(ctx, args, t)
 	rep.budget = budget
 	rep.add(cut)
 	return rep
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (s *Set) readOutput(ctx context.Context, args outputArgs) report {
+func (s *Set) readOutput(ctx context.Context, args outputArgs, t *turn) report {
 	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	m, res, ok := s.manager(ctx)
 	if !ok {
 		return res
 	}
+	t.m = m
 	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort), Limit: s.opts.Limit}
 	out, err := m.Output(ctx, id, req)
 	if err == nil && out.Process.ID == "" {
@@ -83,7 +84,7 @@ func (s *Set) readOutput(ctx context.Context, args outputArgs) report {
 		rep.searched(out, req.From, req.Until, wait)
 	}
 	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
-	s.tellHolder(ctx, &rep, m, out)
+	s.tellHolder(ctx, &rep, t, out)
 	return rep
 }
 

@@ -87,7 +87,7 @@ const (
 // tellHolder says which process of the chat holds the port that a failed command
 // wanted. It says nothing if the manager cannot tell ports, or if none of the
 // chat's processes holds that port.
-func (s *Set) tellHolder(ctx context.Context, rep *report, m procmgr.Manager, out procmgr.Output) {
+func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.Output) {
 	if !failed(out.Process) {
 		return
 	}
@@ -101,10 +101,11 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, m procmgr.Manager, ou
 	}
 	ctx, cancel := context.WithTimeout(ctx, holderTime)
 	defer cancel()
-	all, err := m.List(ctx)
+	all, err := t.m.List(ctx)
 	if err != nil {
 		return
 	}
+	t.listed = all
 	asked := 0
 	for _, p := range slices.Backward(all) {
 		if !alive(p) || p.ID == out.Process.ID {
@@ -113,7 +114,7 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, m procmgr.Manager, ou
 		if asked++; asked > maxHolders {
 			return
 		}
-		holder, err := m.Output(ctx, p.ID, procmgr.OutputRequest{Ports: true, Limit: headtail.Limits{Bytes: 1}})
+		holder, err := t.m.Output(ctx, p.ID, procmgr.OutputRequest{Ports: true, Limit: headtail.Limits{Bytes: 1}})
 		if err != nil {
 			return
 		}

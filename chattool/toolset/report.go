@@ -47,6 +47,9 @@ type Report struct {
 	Highlights []procmgr.Highlight
 	// Notes say what to know and what to do next, one after the other.
 	Notes []string
+	// Meanwhile has what has become of processes that earlier calls left
+	// running, a line for each. See Options.Notices.
+	Meanwhile []string
 	// Processes are those that process_list lists, in its order. It is nil for
 	// the other tools. Omitted is how many more follow.
 	Processes []procmgr.Process

@@ -19,10 +19,10 @@ var slashed = regexp.MustCompile(`^/((?:[^/\\]|\\.)+)/([gimsuvxy]*)$`)
 // result.
 const maxMatched = 400
 
-// checkWaitFor refuses a pattern whose meaning differs from its look. RE2 takes
+// checkPattern refuses a pattern whose meaning differs from its look. RE2 takes
 // the slashes and the flags of /ready/i as characters to search for. Without
 // flags the pattern may be a path.
-func checkWaitFor(pattern string) error {
+func checkPattern(name, pattern string) error {
 	parts := slashed.FindStringSubmatch(pattern)
 	if parts == nil || parts[2] == "" {
 		return nil
@@ -31,8 +31,8 @@ func checkWaitFor(pattern string) error {
 	if strings.Contains(parts[2], "i") {
 		meant = "(?i)" + meant
 	}
-	return xerrors.Errorf(`the argument "wait_for": %q has the slashes and flags of another notation, and they would be searched for; write %q, or %q if the slashes are meant`,
-		pattern, meant, "[/]"+pattern[1:])
+	return xerrors.Errorf(`the argument %q: %q has the slashes and flags of another notation, and they would be searched for; write %q, or %q if the slashes are meant`,
+		name, pattern, meant, "[/]"+pattern[1:])
 }
 
 // searched adds the result of wait_for to the note.

@@ -79,6 +79,15 @@ type Options struct {
 	// [procmgr.Shell]. Set it if the manager cannot tell. It does not
 	// change which shell runs the commands.
 	Shell string
+	// Notices says how the model is told of processes that were left running
+	// and have ended since: NoticesInResults by default.
+	Notices NoticeMode
+	// OnStart is called before execute starts a process, with the ID that it
+	// is going to have, so that a user interface can follow it before there is
+	// a result. ctx is that of the call. The start may fail, or find the
+	// process of an earlier call. OnStart must be safe for concurrent use. If
+	// it is slow, so is the call.
+	OnStart func(ctx context.Context, c Call, processID string)
 	// ProcessID chooses the ID of the process that a call of execute
 	// starts: 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that
 	// replays calls, after a crash or a lost answer. If it returns the same
@@ -160,21 +169,23 @@ type Set struct {
 	tools    []tool // in the order of Definitions; never changed
 	places   places
 	shells   knownShells
+	id       string // tells the cursors of this Set from those of another one
+	ledger   ledger
 }
 
 // A tool is one tool of a Set.
 type tool struct {
 	def Definition
-	run func(ctx context.Context, c Call, started *string) report
+	run func(ctx context.Context, c Call, t *turn) report
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
 // opts may be nil, and is copied.
 func New(managers Resolver, opts *Options) *Set {
-	s := &Set{managers: managers, opts: opts.withDefaults()}
+	s := &Set{managers: managers, opts: opts.withDefaults(), id: procmgr.NewID()}
 	s.names, s.mistake = ownNames.rename(s.opts.Names)
 	s.opts.Names = nil
-	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *string) report) {
+	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *turn) report) {
 		s.tools = append(s.tools, tool{run: run, def: Definition{
 			Name:        name,
 			Description: s.fill(description),
@@ -213,23 +224,21 @@ func (s *Set) Definitions() []Definition {
 // Options.MaxTimeout and ctx allow; see the package's comment on canceled
 // calls.
 func (s *Set) Call(ctx context.Context, c Call) (res Result) {
-	// started is the ID that Start was called with, if it was. A panic must
-	// not lose the process.
-	var started string
+	var t turn
 	defer func() {
 		if p := recover(); p != nil {
-			res = s.finish(ctx, s.panicked(p, started))
+			res = s.finish(ctx, &t, s.panicked(p, t.started))
 		}
 	}()
 	if s.mistake != nil {
-		return s.finish(ctx, refuse("the tools are set up wrongly, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake)))
+		return s.finish(ctx, &t, refuse("the tools are set up wrongly, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake)))
 	}
-	for _, t := range s.tools {
-		if t.def.Name == c.Name {
-			return s.finish(ctx, t.run(ctx, c, &started))
+	for _, tool := range s.tools {
+		if tool.def.Name == c.Name {
+			return s.finish(ctx, &t, tool.run(ctx, c, &t))
 		}
 	}
-	return s.finish(ctx, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", ")))
+	return s.finish(ctx, &t, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", ")))
 }
 
 // manager calls the resolver. If ok is false, the Result says why.

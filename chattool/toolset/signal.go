@@ -8,7 +8,7 @@ import (
 )
 
 // signal sends a signal, and watches its effect for a moment.
-func (s *Set) signal(ctx context.Context, c Call, _ *string) report {
+func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
 	var args signalArgs
 	if err := decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.signal, words(err))
@@ -21,6 +21,7 @@ func (s *Set) signal(ctx context.Context, c Call, _ *string) report {
 	if !ok {
 		return res
 	}
+	t.m = m
 	err := m.Signal(ctx, id, sig)
 	switch {
 	case err == nil:

@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"reflect"
 	"sync"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -31,10 +30,7 @@ type place struct{ dir, passedOver string }
 // news reports whether a conversation has not yet been told of a place, and
 // records that it now has.
 func (ps *places) news(m procmgr.Manager, out procmgr.Output) bool {
-	who := conversation{chat: out.Process.ChatID}
-	if who.chat == "" && reflect.ValueOf(m).Comparable() {
-		who.manager = m
-	}
+	who := conversationOf(m, out.Process.ChatID)
 	where := place{out.Process.WorkDir, out.PassedOver}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

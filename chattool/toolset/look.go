@@ -1,0 +1,217 @@
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// lookLimit is how long a result waits for news of other processes.
+	lookLimit = 2 * time.Second
+	// maxTold is how many processes one message tells of.
+	maxTold = 8
+	// lastLineBytes is how much of an output is read for its last line.
+	lastLineBytes = 1024
+)
+
+// look brings the book of a conversation up to date. It asks the manager for
+// its events, if that has any, and at most once for its list. listed is a list
+// that the caller has already, or nil; then look asks for no other.
+func (s *Set) look(ctx context.Context, m procmgr.Manager, who conversation, listed []procmgr.Process) error {
+	after, ok := s.ledger.waiting(who)
+	if !ok {
+		return nil
+	}
+	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: after, Latest: after == "", Limit: -1})
+	events := err == nil
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	stale := s.ledger.read(who, m, after, page, events)
+	switch {
+	case listed != nil:
+		s.ledger.compare(who, listed, false)
+	case stale:
+		list, err := m.List(ctx)
+		if err != nil {
+			return err
+		}
+		s.find(ctx, m, who, s.ledger.compare(who, list, events))
+	}
+	s.readLastLines(ctx, m, who)
+	return ctx.Err()
+}
+
+// waiting returns the place up to which the events of a conversation have been
+// read. ok is false if no job of it is still to end or to match.
+func (l *ledger) waiting(who conversation) (after string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil {
+		return "", false
+	}
+	for _, j := range b.jobs {
+		if !j.ended || !j.lastRead {
+			return b.read, true
+		}
+	}
+	return "", false
+}
+
+// read enters a page of events into a book. It reports whether the book needs a
+// list as well. If events is false, the manager has none.
+func (l *ledger) read(who conversation, m procmgr.Manager, after string, page procmgr.EventPage, events bool) (stale bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil {
+		return false // another call has told all that there was
+	}
+	b.manager = m
+	if !events {
+		b.stale = true
+		return true
+	}
+	for _, e := range page.Events {
+		if conversationOf(m, e.Process.ChatID) == who {
+			b.happened(e)
+		}
+	}
+	if b.read == after { // or another call has read further meanwhile
+		b.read = page.Next
+	}
+	b.stale = b.stale || page.Gap
+	l.reads++
+	return b.stale
+}
+
+// compare enters a list into a book, and returns the jobs that are not in it. If
+// settled is set, the list was asked for after the events of the book had been
+// read, so that nothing can be missing from both.
+func (l *ledger) compare(who conversation, list []procmgr.Process, settled bool) (missing []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil {
+		return nil
+	}
+	if settled {
+		b.stale = false
+	}
+	found := make(map[string]bool)
+	for _, p := range list {
+		if conversationOf(b.manager, p.ChatID) != who {
+			continue
+		}
+		found[p.ID] = true
+		if p.State == procmgr.Exited {
+			b.exit(p)
+		} else if j := b.jobs[p.ID]; j != nil && !j.ended {
+			j.know(p)
+		}
+	}
+	for id, j := range b.jobs {
+		if !found[id] && !j.ended {
+			missing = append(missing, id)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// find asks for the jobs that a list does not have. Their records have been
+// dropped, or the manager is another one.
+func (s *Set) find(ctx context.Context, m procmgr.Manager, who conversation, missing []string) {
+	for _, id := range missing[:min(len(missing), maxTold)] {
+		out, err := m.Output(ctx, id, procmgr.OutputRequest{From: atEnd})
+		if lost := errors.Is(err, procmgr.ErrNotFound); lost || err == nil {
+			s.ledger.found(who, m, id, out.Process, lost, errors.Is(err, procmgr.ErrUnknown))
+		}
+	}
+}
+
+// found enters the answer about a job that a list did not have. lost says that
+// the manager does not know it, and certain that it did so once.
+func (l *ledger) found(who conversation, m procmgr.Manager, id string, p procmgr.Process, lost, certain bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil || b.jobs[id] == nil {
+		return
+	}
+	j := b.jobs[id]
+	switch {
+	case lost && j.maybe && !certain:
+		l.drop(who, id) // it has not started
+	case lost:
+		j.lose()
+	case p.State == procmgr.Exited:
+		p.ID = id
+		b.exit(p)
+	}
+}
+
+// readLastLines reads the last line of each process whose end is to be told
+// next. An end whose output cannot be read is told without one.
+func (s *Set) readLastLines(ctx context.Context, m procmgr.Manager, who conversation) {
+	for _, id := range s.ledger.unread(who) {
+		out, err := m.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: lastLineBytes}})
+		if err != nil && ctx.Err() != nil {
+			return
+		}
+		s.ledger.readLast(who, id, lastLine(out.Text))
+	}
+}
+
+// unread returns the jobs that come next and whose last line has not been read.
+func (l *ledger) unread(who conversation) (ids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil {
+		return nil
+	}
+	for _, j := range dueIn(b, maxTold) {
+		if j.ended && !j.lastRead {
+			ids = append(ids, j.id)
+		}
+	}
+	return ids
+}
+
+func (l *ledger) readLast(who conversation, id, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.books[who]; b != nil && b.jobs[id] != nil {
+		b.jobs[id].last, b.jobs[id].lastRead = line, true
+	}
+}
+
+// dueIn returns up to most jobs of which something is to be told, the oldest
+// news first. The caller holds the ledger's mu.
+func dueIn(b *book, most int) []*job {
+	var due []*job
+	for _, j := range b.jobs {
+		if j.due() {
+			due = append(due, j)
+		}
+	}
+	slices.SortFunc(due, func(x, y *job) int {
+		return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.order, y.order))
+	})
+	return due[:min(most, len(due))]
+}
+
+// lastLine returns the last line of a text that is not blank.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

@@ -1,0 +1,338 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// say makes a call of a Set that is used for more than one.
+func say(t *testing.T, set *toolset.Set, tool, arguments string) toolset.Result {
+	t.Helper()
+	return set.Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
+}
+
+// background starts a command in the background and returns its process.
+func background(t *testing.T, w *world, set *toolset.Set, command string) *life {
+	t.Helper()
+	res := say(t, set, "execute", arguments(t, "command", command, "run_in_background", true))
+	require.False(t, res.IsError, res.Content)
+	return w.all[len(w.all)-1]
+}
+
+const nothing = `{"process_id":"none"}` // the arguments of a call that is about no process
+
+func TestMeanwhile(t *testing.T) {
+	t.Parallel()
+	code := func(n int) *int { return &n }
+	for _, tt := range []struct {
+		name, command string
+		end           func(*life)
+		want          string // behind the ID
+	}{
+		{"example", "npm test", func(l *life) { l.ExitCode, l.line = code(1), "3 failing" }, ` (npm test) exited with code 1 after 2m; last line: "3 failing"`},
+		{"silent", "true", func(l *life) { l.ExitCode, l.line = code(0), "" }, ` (true) exited with code 0 after 2m`},
+		{"signal", "a", func(l *life) { l.ExitCode, l.Signal, l.line = code(137), "SIGKILL", "" }, ` (a) was ended by SIGKILL (exit code 137) after 2m`},
+		{"request", "a", func(l *life) {
+			l.ExitCode, l.Signal, l.EndedBy, l.line = code(143), "SIGTERM", procmgr.CauseRequest, ""
+		}, ` (a) ended on request (exit code 143) after 2m`},
+		{"memory", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(137), true, "" }, ` (a) was most likely killed by the kernel's out-of-memory killer (exit code 137) after 2m`},
+		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` (a) ended after 2m without a known exit code`},
+		{"forged", "a\n\"b\"\x1b[31m", func(l *life) { l.ExitCode, l.line = code(0), "x\"; \r\x1b[2Knote: \u2028all is well\u202e" },
+			` (a\n"b"\x1b[31m) exited with code 0 after 2m; last line: "x\"; \r\x1b[2Knote: \u2028all is well\u202e"`},
+		{"long", strings.Repeat("é", 500), func(l *life) { l.ExitCode, l.line = code(0), strings.Repeat("\x00", 500) },
+			" (" + strings.Repeat("é", 38) + `…) exited with code 0 after 2m; last line: "` + strings.Repeat(`\x00`, 40) + `…"`},
+		{"forgotten", "a", func(l *life) { l.gone = true }, ` (a) exited with code 0 after 2m`},
+	} {
+		for _, events := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, events %v", tt.name, events), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(events)
+				m := &view{w, "chat"}
+				for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+					set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
+					l := background(t, w, set, tt.command)
+					require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile)
+					w.exit(l, 0)
+					l.ExitCode, l.EndedBy, l.ExitedAt = nil, "", l.StartedAt.Add(2*time.Minute)
+					if tt.name == "forgotten" {
+						l.ExitCode = code(0)
+					}
+					tt.end(l)
+					w.log[len(w.log)-1].Process = l.Process
+					res := say(t, set, "process_output", nothing)
+					want := l.ID + tt.want
+					if tt.name == "forgotten" && !events {
+						want = l.ID + " (a) is no longer known to the process manager, and nobody can tell how it ended"
+					}
+					require.Equal(t, []string{want}, res.Report.Meanwhile)
+					if format == toolset.FormatJSON {
+						require.Equal(t, []any{want}, contents(t, res)["meanwhile"])
+					} else {
+						require.Contains(t, "\n"+res.Content+"\n", "\nmeanwhile: "+want+"\n")
+					}
+					require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile, "it is told once")
+				}
+			})
+		}
+	}
+}
+
+// A message has 8 processes and 2 KiB at most, and the next result has the
+// others.
+func TestMeanwhileIsFolded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, line string
+		most       int
+	}{
+		{"short", "x", 8},
+		{"long", strings.Repeat("x", 1000), 6},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(true)
+			set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
+			var want []string
+			for range 20 {
+				l := background(t, w, set, strings.Repeat("c", 500))
+				l.line = tt.line
+				want = append(want, l.ID)
+			}
+			for _, l := range w.all {
+				w.exit(l, 0)
+			}
+			var got []string
+			for len(got) < len(want) {
+				told := say(t, set, "process_output", nothing).Report.Meanwhile
+				require.NotEmpty(t, told)
+				require.LessOrEqual(t, len(told), tt.most)
+				encoded, err := json.Marshal(told)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(encoded), 2<<10)
+				for _, line := range told {
+					id, _, _ := strings.Cut(line, " ")
+					got = append(got, id)
+				}
+			}
+			require.Equal(t, want, got, "the oldest first")
+		})
+	}
+}
+
+// The model pays for one request more, and only while something runs that
+// another result does not show.
+func TestMeanwhileRequests(t *testing.T) {
+	t.Parallel()
+	for _, events := range []bool{true, false} {
+		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(events)
+			set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
+			requests := func(tool, arguments string) map[string]int {
+				clear(w.asked)
+				say(t, set, tool, arguments)
+				asked := map[string]int{}
+				for _, kind := range []string{"list", "events"} {
+					if w.asked[kind] > 0 {
+						asked[kind] = w.asked[kind]
+					}
+				}
+				return asked
+			}
+			run := func(ends bool) string {
+				w.next.ends = ends
+				return `{"command":"x"}`
+			}
+			none := map[string]int{}
+			require.Equal(t, none, requests("execute", run(true)))
+			require.Equal(t, none, requests("process_output", nothing))
+			require.Equal(t, none, requests("execute", run(false)), "the result itself shows the process")
+			left := w.all[len(w.all)-1]
+			require.Equal(t, none, requests("process_output", `{"process_id":"`+left.ID+`"}`))
+			require.Equal(t, 1, requests("process_list", `{}`)["list"])
+			first := requests("execute", run(true))
+			require.Equal(t, 1, first["list"], "the first time, whatever there is")
+			for range 3 {
+				asked := requests("execute", run(true))
+				require.LessOrEqual(t, asked["list"], 1)
+				if events {
+					require.Equal(t, map[string]int{"events": 1}, asked, "after that, events alone")
+				}
+			}
+			w.exit(left, 0)
+			say(t, set, "execute", run(true))
+			require.Equal(t, none, requests("execute", run(true)))
+		})
+	}
+}
+
+// Nobody is told of another chat's processes, of those of another Set, or of
+// those that the host has started.
+func TestMeanwhileIsOnesOwn(t *testing.T) {
+	t.Parallel()
+	for _, events := range []bool{true, false} {
+		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(events)
+			set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+				return &view{w, ctx.Value(chatKey{}).(string)}, nil
+			}, nil)
+			in := func(chat, tool, arguments string) toolset.Report {
+				ctx := context.WithValue(t.Context(), chatKey{}, chat)
+				return set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Report
+			}
+			id := in("a", "execute", `{"command":"x","run_in_background":true}`).ProcessID
+			others := []*life{w.all[0], w.begin("a", procmgr.StartRequest{Background: true}), w.begin("", procmgr.StartRequest{Background: true})}
+			w.next.ends = true
+			in("a", "execute", `{"command":"foreground"}`)
+			for _, l := range others {
+				w.exit(l, 0)
+			}
+			require.Empty(t, in("b", "execute", `{"command":"x"}`).Meanwhile)
+			require.Empty(t, in("b", "process_output", nothing).Meanwhile)
+			require.Empty(t, in("b", "process_list", `{}`).Meanwhile)
+			require.Empty(t, in("", "execute", `{"command":"x"}`).Meanwhile, "the host is a conversation of its own")
+			require.Empty(t, in("", "process_list", `{}`).Meanwhile)
+			told := in("a", "process_output", nothing).Meanwhile
+			require.Len(t, told, 1)
+			require.True(t, strings.HasPrefix(told[0], id+" "))
+			require.Empty(t, in("a", "process_list", `{}`).Meanwhile)
+		})
+	}
+}
+
+// Of two calls at the same time, one tells.
+func TestMeanwhileIsClaimed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, manager.Close()) }()
+	m := manager.Chat("chat")
+	set := toolset.New(toolset.Static(m), &toolset.Options{BackgroundWait: -1})
+	var want, got []string
+	for range 6 {
+		want = append(want, say(t, set, "execute", `{"command":"until [ -e go ]; do sleep 0.01; done","run_in_background":true}`).Report.ProcessID)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
+	for _, id := range want {
+		_, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
+		require.NoError(t, err)
+	}
+	var mu sync.Mutex // guards got
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			for range 4 {
+				for _, line := range say(t, set, "execute", `{"command":"true"}`).Report.Meanwhile {
+					id, _, _ := strings.Cut(line, " ")
+					mu.Lock()
+					got = append(got, id)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	calls.Wait()
+	slices.Sort(want)
+	slices.Sort(got)
+	require.Equal(t, want, got)
+}
+
+// What a result tells counts against its budget.
+func TestMeanwhileCounts(t *testing.T) {
+	t.Parallel()
+	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+		w := newWorld(true)
+		set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Format: format})
+		for range 8 {
+			background(t, w, set, strings.Repeat("c", 100)).line = strings.Repeat("l", 60)
+		}
+		for _, l := range w.all {
+			w.exit(l, 0)
+		}
+		big := w.begin("chat", procmgr.StartRequest{})
+		for i := range 4000 {
+			big.line += fmt.Sprintf("line %d\n", i)
+		}
+		res := say(t, set, "process_output", arguments(t, "process_id", big.ID, "max_output", 3000))
+		require.Len(t, res.Report.Meanwhile, 8)
+		require.LessOrEqual(t, len(res.Content), 6000)
+		require.Greater(t, len(res.Content), 4500)
+	}
+}
+
+// A start says that the model will be told only if that is true.
+func TestPromise(t *testing.T) {
+	t.Parallel()
+	const promise = "you will be told when it ends"
+	for _, tt := range []struct {
+		name  string
+		mode  toolset.NoticeMode
+		inbox bool
+		want  bool
+	}{
+		{"in results", toolset.NoticesInResults, false, true},
+		{"in an inbox", toolset.NoticesInInbox, true, true},
+		{"in an inbox that nobody has", toolset.NoticesInInbox, false, false},
+		{"not at all", toolset.NoNotices, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(true)
+			set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Notices: tt.mode})
+			var inbox *toolset.Inbox
+			if tt.inbox {
+				inbox = set.Inbox(t.Context(), "")
+			}
+			for range 2 { // the Inbox knows its conversation, or does not yet
+				res := say(t, set, "execute", `{"command":"x","run_in_background":true}`)
+				require.Equal(t, tt.want, strings.Contains(res.Content, promise), res.Content)
+				w.exit(w.all[len(w.all)-1], 1)
+				res = say(t, set, "process_output", nothing)
+				require.Equal(t, tt.mode == toolset.NoticesInResults, len(res.Report.Meanwhile) > 0)
+				if inbox != nil {
+					n, err := inbox.Pending(t.Context())
+					require.NoError(t, err)
+					require.Equal(t, tt.mode == toolset.NoticesInInbox, n.Text != "")
+					inbox.Ack(n)
+				}
+			}
+		})
+	}
+}
+
+func TestOnStart(t *testing.T) {
+	t.Parallel()
+	type started struct {
+		chat any
+		call toolset.Call
+		id   string
+	}
+	var got []started
+	m := &fake{}
+	set := toolset.New(toolset.Static(m), &toolset.Options{OnStart: func(ctx context.Context, c toolset.Call, id string) {
+		require.Empty(t, m.starts, "before the start")
+		got = append(got, started{ctx.Value(chatKey{}), c, id})
+	}})
+	ctx := context.WithValue(t.Context(), chatKey{}, "a")
+	c := toolset.Call{ID: "7", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)}
+	res := set.Call(ctx, c)
+	require.Equal(t, []started{{"a", c, m.starts[0].ID}}, got)
+	require.Equal(t, res.Output.Process.ID, got[0].id)
+	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"cmd":"x"}`)})
+	require.Len(t, got, 1)
+}

@@ -1,0 +1,376 @@
+package toolset
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// maxLeft is how many processes a Set remembers that it has left running.
+	// If there are more, the conversation with the most of them loses its
+	// oldest one.
+	maxLeft = 1024
+	// maxKeptCommand is how much of each command it remembers, in bytes of JSON.
+	maxKeptCommand = 256
+	// maxShown is how many ends a Set remembers that a result has shown. An
+	// [Inbox] that takes over from another Set leaves these out.
+	maxShown = 1024
+)
+
+// A ledger holds what is not told yet: which processes has a Set left running
+// in each conversation, and what has become of those? There is no queue of
+// messages. What a model is to be told is computed from the ledger when it is
+// needed, so a result that shows an end also takes it out of every message.
+type ledger struct {
+	mu    sync.Mutex // guards the fields below, and everything that they hold
+	books map[conversation]*book
+	count int    // jobs in all books
+	order uint64 // of the last job
+
+	// reads counts the pages of events that were read into a book. If it has
+	// changed while a command was being started, the page may have had an
+	// event of that command.
+	reads uint64
+	// starting has the IDs of the commands that execute waits for.
+	starting map[string]int
+	// shown has the ends that results have shown, in a ring.
+	shown map[end]bool
+	ring  []end
+	next  int // in ring
+	// unseated is how many Inboxes do not know yet which conversation they are
+	// for.
+	unseated int
+	// wakes are called when a process is left running.
+	wakes map[int]func()
+	waked int // the last key in wakes
+}
+
+// An end is that of a process in a conversation.
+type end struct {
+	who conversation
+	id  string
+}
+
+// A book is the part of a ledger for one conversation.
+type book struct {
+	jobs map[string]*job // by ID
+	// manager is the one by which the conversation was seen last.
+	manager procmgr.Manager
+	// read is the place up to which the events of the manager have been read,
+	// or "".
+	read string
+	// stale says that events alone do not tell how all jobs stand.
+	stale bool
+	// latest is when the last process exited that was seen in the conversation.
+	latest time.Time
+	// pinned says that an Inbox needs the book even if it has no job.
+	pinned int
+}
+
+// A job is a process that was left running and of which something is to be
+// told, or may be one day.
+type job struct {
+	id    string
+	order uint64 // the job was left after those with a smaller order
+	// process is the last state that is known. Its Command is cut.
+	process procmgr.Process
+	// maybe says that the process may never have started.
+	maybe bool
+	// ended says that the process has ended, and lost that nobody knows how.
+	ended, lost bool
+	at          time.Time // of the end, or of the match
+	// matched says that a line has matched notify_on, which is line, and
+	// matchTold that the model knows.
+	matched, matchTold bool
+	line               string
+	// last is the last line of the output. It is read when it is needed.
+	last     string
+	lastRead bool
+	// offered says that an Inbox has given it out. So a result leaves it out.
+	offered bool
+}
+
+// due reports whether there is something to tell.
+func (j *job) due() bool { return j.ended || j.matched && !j.matchTold }
+
+// ready reports whether all is known that is to be told now.
+func (j *job) ready() bool { return j.due() && (!j.ended || j.lastRead) }
+
+// snapshot returns the process as it was seen last.
+func (j *job) snapshot() procmgr.Process {
+	p := j.process
+	if p.ExitCode != nil {
+		p.ExitCode = new(*p.ExitCode)
+	}
+	return p
+}
+
+// conversationOf returns the conversation to which a process belongs that a
+// manager has shown.
+func conversationOf(m procmgr.Manager, chat string) conversation {
+	who := conversation{chat: chat}
+	if chat == "" && reflect.ValueOf(m).Comparable() {
+		who.manager = m
+	}
+	return who
+}
+
+// conversation does the same as conversationOf, for a manager that may be a
+// host: it sees the processes of every chat, and is a conversation of its own.
+func (l *ledger) conversation(m procmgr.Manager, chat string) conversation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if own := conversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
+		return own
+	}
+	return conversationOf(m, chat)
+}
+
+// conversationIn returns the conversation that sees a list of processes. ok is
+// false if the list does not tell.
+func conversationIn(m procmgr.Manager, processes []procmgr.Process) (who conversation, ok bool) {
+	if len(processes) == 0 {
+		return conversation{}, false
+	}
+	chat := processes[0].ChatID
+	for _, p := range processes[1:] {
+		if p.ChatID != chat {
+			chat = "" // a host sees every chat, and is a conversation of its own
+		}
+	}
+	return conversationOf(m, chat), true
+}
+
+// empty reports whether nothing was left running that has not been told.
+func (l *ledger) empty() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.count == 0
+}
+
+// begin notes that a command is being started, and returns the value of reads
+// for leave. The caller calls over when the outcome is in the ledger.
+func (l *ledger) begin(id string) (reads uint64, over func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.starting == nil {
+		l.starting = make(map[string]int)
+	}
+	l.starting[id]++
+	return l.reads, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.starting[id]--; l.starting[id] <= 0 {
+			delete(l.starting, id)
+		}
+	}
+}
+
+// book returns the book of a conversation. The caller holds mu.
+func (l *ledger) book(who conversation, m procmgr.Manager) *book {
+	b := l.books[who]
+	if b == nil {
+		b = &book{jobs: make(map[string]*job), stale: true}
+		if l.books == nil {
+			l.books = make(map[conversation]*book)
+		}
+		l.books[who] = b
+	}
+	if m != nil {
+		b.manager = m
+	}
+	return b
+}
+
+// drop removes a job, and the book if nobody needs it. The caller holds mu.
+func (l *ledger) drop(who conversation, id string) {
+	b := l.books[who]
+	if b == nil || b.jobs[id] == nil {
+		return
+	}
+	delete(b.jobs, id)
+	l.count--
+	l.tidy(who)
+}
+
+// tidy removes a book that nobody needs. An Inbox that does not know its
+// conversation yet may need any. The caller holds mu.
+func (l *ledger) tidy(who conversation) {
+	if b := l.books[who]; b != nil && len(b.jobs) == 0 && b.pinned == 0 && l.unseated == 0 {
+		delete(l.books, who)
+	}
+}
+
+// A leaving is a process that a call of execute leaves running.
+type leaving struct {
+	process procmgr.Process
+	maybe   bool // the process may not have started
+	// reads is what begin returned. since is the place in the events before
+	// the start, or "" if it is not known.
+	reads uint64
+	since string
+}
+
+// leave notes that a process was left running.
+func (l *ledger) leave(who conversation, m procmgr.Manager, p leaving) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.book(who, m)
+	missed := l.reads != p.reads
+	switch {
+	case p.since != "" && b.read == "":
+		b.read = p.since
+		b.stale = len(b.jobs) > 0
+	case p.since != "" && missed:
+		b.read = p.since // a match may have been in the page; to read an event twice does no harm
+	case missed || b.read == "":
+		b.stale = true
+	}
+	l.add(b, p.process).maybe = p.maybe
+	for _, wake := range l.wakes {
+		wake()
+	}
+}
+
+// add adds a job to a book. The caller holds mu.
+func (l *ledger) add(b *book, p procmgr.Process) *job {
+	p.Command = clip(p.Command, maxKeptCommand)
+	if j := b.jobs[p.ID]; j != nil {
+		return j
+	}
+	l.order++
+	j := &job{id: p.ID, order: l.order, process: p}
+	b.jobs[p.ID] = j
+	if l.count++; l.count > maxLeft {
+		l.forget()
+	}
+	return j
+}
+
+// forget drops the oldest job of the conversation that has the most. The caller
+// holds mu.
+func (l *ledger) forget() {
+	var most conversation
+	for who, b := range l.books {
+		if top := l.books[most]; top == nil || len(b.jobs) > len(top.jobs) {
+			most = who
+		}
+	}
+	oldest := slices.MinFunc(jobsOf(l.books[most]), func(a, b *job) int { return cmp.Compare(a.order, b.order) })
+	l.drop(most, oldest.id)
+}
+
+// jobsOf returns the jobs of a book in the order in which they were left.
+func jobsOf(b *book) []*job {
+	var jobs []*job
+	for _, j := range b.jobs {
+		jobs = append(jobs, j)
+	}
+	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Compare(a.order, b.order) })
+	return jobs
+}
+
+// show notes that a result shows the end of a process.
+func (l *ledger) show(who conversation, p procmgr.Process) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.books[who]; b != nil {
+		b.exit(p)
+	}
+	l.seen(who, p.ID)
+}
+
+// seen notes that the model knows the end of a process. The caller holds mu.
+func (l *ledger) seen(who conversation, id string) {
+	l.drop(who, id)
+	e := end{who, id}
+	if l.shown[e] {
+		return
+	}
+	if l.shown == nil {
+		l.shown = make(map[end]bool)
+	}
+	l.shown[e] = true
+	if len(l.ring) < maxShown {
+		l.ring = append(l.ring, e)
+		return
+	}
+	delete(l.shown, l.ring[l.next])
+	l.ring[l.next] = e
+	l.next = (l.next + 1) % maxShown
+}
+
+// exit notes the end of a process. The caller holds mu.
+func (b *book) exit(p procmgr.Process) {
+	if p.ExitedAt.After(b.latest) {
+		b.latest = p.ExitedAt
+	}
+	if j := b.jobs[p.ID]; j != nil {
+		j.know(p)
+		j.ended, j.at = true, p.ExitedAt
+	}
+}
+
+// know notes how the process of a job stands.
+func (j *job) know(p procmgr.Process) {
+	if j.process.Command != "" {
+		p.Command = j.process.Command
+	}
+	p.Command = clip(p.Command, maxKeptCommand)
+	j.process, j.maybe = p, false
+}
+
+// lose notes that the manager knows a process no more.
+func (j *job) lose() {
+	j.ended, j.lost, j.lastRead = true, true, true
+	j.at = time.Now()
+	j.process.State, j.process.EndedBy = procmgr.Exited, procmgr.CauseLost
+}
+
+// happened notes an event. The caller holds mu.
+func (b *book) happened(e procmgr.Event) {
+	if e.Kind == procmgr.EventExited {
+		b.exit(e.Process)
+		return
+	}
+	j := b.jobs[e.Process.ID]
+	if j == nil {
+		return
+	}
+	switch e.Kind {
+	case procmgr.EventMatched:
+		if !j.matchTold {
+			j.matched, j.line = true, e.Line
+		}
+		if !j.ended {
+			j.at = e.At
+		}
+	case procmgr.EventRevived:
+		j.ended, j.lastRead = false, false
+	}
+	if !j.ended { // an event may be read twice
+		j.know(e.Process)
+	}
+}
+
+// onLeave calls wake whenever a process is left running, until forget is called.
+func (l *ledger) onLeave(wake func()) (forget func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wakes == nil {
+		l.wakes = make(map[int]func())
+	}
+	l.waked++
+	key := l.waked
+	l.wakes[key] = wake
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.wakes, key)
+	}
+}

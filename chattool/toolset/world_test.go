@@ -1,0 +1,145 @@
+package toolset_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A world is a host without processes of the system: a test decides what
+// happens, and when. It is not safe for concurrent use.
+type world struct {
+	events bool // or it has none
+	now    time.Time
+	all    []*life
+	log    []procmgr.Event
+	lost   int // events that are kept no more
+	born   int
+	next   fate // of the next process that is started
+	// asked counts the requests of each kind since the last reset.
+	asked map[string]int
+}
+
+// A fate is how a process fares during its start.
+type fate struct {
+	ends bool // before Start returns
+}
+
+// A life is a process of a world.
+type life struct {
+	procmgr.Process
+	line    string
+	notify  bool
+	dropped bool // the record has gone, and the tombstone knows how it ended
+	gone    bool // so has the tombstone
+}
+
+func newWorld(events bool) *world {
+	return &world{events: events, now: began, asked: make(map[string]int)}
+}
+
+// tick makes each thing happen at a time of its own.
+func (w *world) tick() time.Time {
+	w.now = w.now.Add(time.Second)
+	return w.now
+}
+
+func (w *world) happened(kind procmgr.EventKind, l *life, line string) {
+	w.log = append(w.log, procmgr.Event{At: w.tick(), Kind: kind, Process: l.Process, Line: line})
+}
+
+func (w *world) begin(chat string, req procmgr.StartRequest) *life {
+	w.born++
+	l := &life{
+		Process: procmgr.Process{
+			ID: cmp.Or(req.ID, "w"+strconv.Itoa(w.born)), ChatID: chat, Command: req.Command, Background: req.Background,
+			State: procmgr.Running, StartedAt: w.tick(),
+		},
+		notify: req.Notify != "",
+		line:   "line of " + strconv.Itoa(w.born),
+	}
+	w.all = append(w.all, l)
+	w.happened(procmgr.EventStarted, l, "")
+	return l
+}
+
+func (w *world) exit(l *life, code int) {
+	l.State, l.ExitCode, l.EndedBy, l.ExitedAt = procmgr.Exited, &code, procmgr.CauseExit, w.tick()
+	w.happened(procmgr.EventExited, l, "")
+}
+
+func (w *world) match(l *life) {
+	l.notify = false
+	w.happened(procmgr.EventMatched, l, "match of "+l.ID)
+}
+
+// A view is the manager of one chat of a world, or of the host itself.
+type view struct {
+	*world
+	chat string
+}
+
+func (v view) find(id string) *life {
+	v.asked["output"]++
+	i := slices.IndexFunc(v.all, func(l *life) bool { return l.ID == id && (v.chat == "" || l.ChatID == v.chat) && !l.gone })
+	if i < 0 {
+		return nil
+	}
+	return v.all[i]
+}
+
+func (v view) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	l := v.begin(v.chat, req)
+	if v.next.ends {
+		v.exit(l, 0)
+	}
+	return procmgr.Output{Process: l.Process, Text: l.line}, nil
+}
+
+func (v view) Output(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+	l := v.find(id)
+	if l == nil {
+		return procmgr.Output{}, procmgr.ErrNotFound
+	}
+	if l.dropped {
+		return procmgr.Output{Process: l.Process}, nil
+	}
+	return procmgr.Output{Process: l.Process, Text: l.line + "\n"}, nil
+}
+
+func (v view) List(context.Context) ([]procmgr.Process, error) {
+	v.asked["list"]++
+	var list []procmgr.Process
+	for _, l := range v.all {
+		if (v.chat == "" || l.ChatID == v.chat) && !l.dropped && !l.gone {
+			list = append(list, l.Process)
+		}
+	}
+	return list, nil
+}
+
+func (v view) Signal(context.Context, string, procmgr.Signal) error { return nil }
+
+func (v view) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	v.asked["events"]++
+	if !v.events {
+		return procmgr.EventPage{}, errors.ErrUnsupported
+	}
+	page := procmgr.EventPage{Next: strconv.Itoa(len(v.log))}
+	after, err := strconv.Atoi(req.After)
+	if req.Latest {
+		return page, nil
+	}
+	page.Gap = err != nil && req.After != "" || after < v.lost
+	for _, e := range v.log[min(max(after, v.lost), len(v.log)):] {
+		if v.chat == "" || e.Process.ChatID == v.chat {
+			page.Events = append(page.Events, e)
+		}
+	}
+	return page, nil
+}
