@@ -65,6 +65,7 @@ func snapshots(seen []sight) []Process {
 			p.ExitCode = &codes[len(codes)-1]
 		}
 		p.LogPath, p.LogError = s.out.Log()
+		p.Stopped = p.State != Exited && s.tree.Stopped()
 	}
 	return processes
 }

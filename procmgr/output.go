@@ -69,7 +69,7 @@ func (l *Local) find(chat, id string) (*record, *tombstone) {
 // takes the process before the text: if the process has exited, the text is all
 // there is.
 func (r *record) output(from int64, limit headtail.Limits, highlight int, m *capture.Matcher) Output {
-	process, withheld := r.snapshot(), r.names()
+	process, withheld := r.now(), r.names()
 	page := r.out.Read(from, limit, m)
 	found, unscanned := r.out.Highlights(page, highlight)
 	var highlights []Highlight

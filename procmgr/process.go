@@ -41,10 +41,12 @@ const (
 type Signal string
 
 const (
-	// Terminate asks all members of the process to end: SIGTERM. Windows has
+	// Terminate asks all members of the process to end: SIGTERM, and SIGCONT
+	// for those that are stopped. Windows has
 	// no way to ask: there Terminate and Interrupt end all members at once.
 	Terminate Signal = "terminate"
-	// Interrupt is what Ctrl-C sends: SIGINT.
+	// Interrupt is what Ctrl-C sends: SIGINT, and SIGCONT for those that are
+	// stopped.
 	Interrupt Signal = "interrupt"
 	// Kill ends all members, and repeats until nothing is left: SIGKILL.
 	Kill Signal = "kill"
@@ -69,9 +71,14 @@ type Process struct {
 	Background bool   `json:"background,omitempty"`
 	PID        int    `json:"pid,omitempty"` // of the leader; also of its process group and session
 	State      State  `json:"state"`
-	ExitCode   *int   `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
-	Signal     string `json:"signal,omitempty"`    // such as "SIGKILL", if a signal ended the leader
-	EndedBy    Cause  `json:"ended_by,omitempty"`  // "" while the leader runs
+	// Stopped reports that the leader or another member is stopped by a signal
+	// such as SIGSTOP or SIGTTIN: it does nothing until it gets SIGCONT, which
+	// Terminate and Interrupt send too. Members that have left the session of
+	// their process are not asked. Events do not tell it. Linux only.
+	Stopped  bool   `json:"stopped,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
+	Signal   string `json:"signal,omitempty"`    // such as "SIGKILL", if a signal ended the leader
+	EndedBy  Cause  `json:"ended_by,omitempty"`  // "" while the leader runs
 	// OOM reports that most likely the kernel's out-of-memory killer ended the
 	// process. It is set if SIGKILL ended the leader, or a child for which the
 	// leader waited, if no caller had asked for that, and if the kernel's

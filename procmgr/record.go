@@ -70,6 +70,14 @@ func (r *record) show() {
 	r.shown.Store(&p)
 }
 
+// now is snapshot for a caller, who is also told whether the process is stopped.
+// The caller holds no lock.
+func (r *record) now() Process {
+	p := r.snapshot()
+	p.Stopped = p.State != Exited && r.tree.Stopped()
+	return p
+}
+
 // names returns the names for Output.Withheld.
 func (r *record) names() []string {
 	r.mu.Lock()

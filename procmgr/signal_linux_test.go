@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -105,4 +106,52 @@ func TestOOM(t *testing.T) {
 		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 		require.False(t, ended(t, l, out.Process.ID).Process.OOM)
 	})
+}
+
+// A process that is stopped is told as such. Terminate, Interrupt and Close
+// continue it, so that it takes their signal.
+func TestStopped(t *testing.T) {
+	for name, command := range map[string]string{
+		"the shell":      "echo ready; kill -STOP $$",
+		"a child":        "sleep 1000 & kill -STOP $!; echo ready; wait",
+		"a grandchild":   `sh -c 'sh -c "kill -STOP \$\$"; :' & echo ready; wait`,
+		"left behind":    "sleep 1000 & kill -STOP $!; echo ready",
+		"waits for none": "sh -c 'kill -STOP $$'; echo never",
+	} {
+		t.Run(name, func(t *testing.T) {
+			testenv.Programs(t, "bash")
+			l, err := procmgr.NewLocal(&procmgr.Options{Shell: []string{"bash", "-c"}, StopGrace: 4 * long})
+			require.NoError(t, err)
+			stopped := func(id string) {
+				eventually(t, "it is told as stopped", func() bool {
+					out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+					require.NoError(t, err)
+					all, err := l.List(t.Context())
+					require.NoError(t, err)
+					return out.Process.Stopped && all[len(all)-1].Stopped
+				})
+			}
+			start := func() procmgr.Process {
+				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: command})
+				require.NoError(t, err)
+				stopped(out.Process.ID)
+				return out.Process
+			}
+			p := start()
+			require.NoError(t, l.Signal(t.Context(), p.ID, procmgr.Terminate))
+			require.False(t, ended(t, l, p.ID).Process.Stopped)
+			if name == "the shell" {
+				p := start()
+				require.NoError(t, syscall.Kill(p.PID, syscall.SIGCONT))
+				require.False(t, ended(t, l, p.ID).Process.Stopped, "it goes on")
+				p = start()
+				require.NoError(t, l.Signal(t.Context(), p.ID, procmgr.Interrupt))
+				require.Equal(t, "SIGINT", ended(t, l, p.ID).Process.Signal)
+			}
+			start()
+			began := time.Now()
+			require.NoError(t, l.Close())
+			require.Less(t, time.Since(began), 2*long, "it has not waited StopGrace")
+		})
+	}
 }

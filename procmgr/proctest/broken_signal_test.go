@@ -68,6 +68,22 @@ var brokenSignals = []brokenHost{
 		slow:  true,
 	},
 	{
+		name: "does not continue what is stopped",
+		fault: always(signals(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
+			out, err := m.Output(ctx, id, procmgr.OutputRequest{})
+			if err != nil || sig == procmgr.Kill {
+				return m.Signal(ctx, id, sig)
+			}
+			shell, err := os.FindProcess(out.Process.PID)
+			if err != nil {
+				return err
+			}
+			return shell.Signal(syscall.SIGTERM)
+		})),
+		fails: []string{"signal/terminate ends what is stopped", "signal/interrupt ends what is stopped"},
+		slow:  true,
+	},
+	{
 		name:  "signals the shell alone",
 		fault: always(signals(shellAlone)),
 		fails: []string{"signal/terminate reaches the whole tree", "signal/interrupt reaches the whole tree", "signal/kill reaches the whole tree", "signal/what has left the session", "detached/kill", "detached/terminate"},

@@ -11,7 +11,9 @@ var signalCases = []testCase{
 	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; if they end a process, EndedBy is request", signalEnds},
 	{"a handler's exit code", "if a command handles a signal and exits, its exit code counts, and EndedBy is request", signalHandled},
 	{"kill returns when nothing is left", "Kill returns once nothing of the process is left, whatever signals it ignores", signalKill},
-	{"kill ends what is stopped", "Kill ends a stopped process", signalStopped},
+	{"kill ends what is stopped", "Kill ends a stopped process", func(c *check) { signalStopped(c, procmgr.Kill, 137, "SIGKILL") }},
+	{"terminate ends what is stopped", "Terminate ends a stopped process: it continues the process", func(c *check) { signalStopped(c, procmgr.Terminate, 143, "SIGTERM") }},
+	{"interrupt ends what is stopped", "Interrupt ends a stopped process: it continues the process", func(c *check) { signalStopped(c, procmgr.Interrupt, 130, "SIGINT") }},
 	{"terminate reaches the whole tree", "Terminate reaches the shell and everything that it has started", func(c *check) { signalTree(c, procmgr.Terminate) }},
 	{"interrupt reaches the whole tree", "Interrupt reaches the shell and everything that it has started", func(c *check) { signalTree(c, procmgr.Interrupt) }},
 	{"kill reaches the whole tree", "Kill ends the shell and everything that it has started, even if it ignores the other signals", signalKillTree},
@@ -67,11 +69,15 @@ func signalKill(c *check) {
 	}
 }
 
-func signalStopped(c *check) {
+func signalStopped(c *check, sig procmgr.Signal, code int, name string) {
 	m := c.chat("a")
 	id := c.begin(m, "echo ready; kill -STOP $$").Process.ID
-	c.signal(m, id, procmgr.Kill)
-	c.exit(c.look(m, id).Process, 137, "SIGKILL", procmgr.CauseRequest)
+	c.signal(m, id, sig)
+	out := c.look(m, id)
+	if sig != procmgr.Kill {
+		out = c.ended(m, id)
+	}
+	c.exit(out.Process, code, name, procmgr.CauseRequest)
 }
 
 // tree is a command with children and a grandchild, some of which hold none of

@@ -16,7 +16,7 @@ var editors = []string{"vi", "vim", "vim.tiny", "vim.basic", "nvim", "view", "vi
 
 // editor says that an editor waits for a person, and that there is none.
 func (r Result) editor() string {
-	if r.Alive && r.Ran < promptPause || !r.Alive && !r.Failed {
+	if r.Alive && (r.Ran < promptPause || r.isStopped()) || !r.Alive && !r.Failed {
 		return ""
 	}
 	name := "vim"

@@ -46,7 +46,7 @@ var noPassword = regexp.MustCompile(`(?m)^(\w+ ){0,2}[Pp]assword: ?(su: |Passwor
 
 // prompt says that nobody can answer, if the command has asked a question.
 func (r Result) prompt() string {
-	if r.Alive && r.Ran < promptPause {
+	if r.Alive && (r.Ran < promptPause || r.isStopped()) {
 		return ""
 	}
 	note := r.question()

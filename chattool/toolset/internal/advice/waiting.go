@@ -22,7 +22,7 @@ const (
 
 // waiting names wait_for, if a command slept and then looked.
 func (r Result) waiting() string {
-	if r.Reading || r.Background || !strings.Contains(r.Command.Text, "sleep") || !r.Alive && r.Ran < longWait {
+	if r.Reading || r.Background || r.isStopped() || !strings.Contains(r.Command.Text, "sleep") || !r.Alive && r.Ran < longWait {
 		return ""
 	}
 	if tree := r.tree(); tree == nil || !waits(tree.Stmts, true) {
