@@ -45,7 +45,8 @@ func ProcessSignal(managers toolset.Resolver, opts *toolset.Options) fantasy.Age
 }
 
 // All returns the four tools: execute, process_output, process_list and
-// process_signal, in this order. A model that can start processes needs all
+// process_signal, in this order, and process_input behind them if
+// Options.Input is set. A model that can start processes needs all
 // of them. They share one [toolset.Set], so that each of them tells what has
 // become of the processes that another one has left running. opts may be nil,
 // and is copied.
@@ -53,7 +54,7 @@ func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
 	return Tools(toolset.New(managers, opts))
 }
 
-// Tools returns the four tools of a Set, in the order of All. It is for a host
+// Tools returns the tools of a Set, in the order of All. It is for a host
 // that needs the Set itself, for example for its [toolset.Inbox].
 func Tools(set *toolset.Set) []fantasy.AgentTool {
 	var tools []fantasy.AgentTool

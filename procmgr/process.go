@@ -69,6 +69,7 @@ type Process struct {
 	Command    string `json:"command"`
 	WorkDir    string `json:"work_dir,omitempty"` // the directory in which it runs, absolute
 	Background bool   `json:"background,omitempty"`
+	Stdin      Stdin  `json:"stdin,omitempty"`
 	PID        int    `json:"pid,omitempty"` // of the leader; also of its process group and session
 	State      State  `json:"state"`
 	// Stopped reports that the leader or another member is stopped by a signal

@@ -165,6 +165,7 @@ func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
 		Command:    req.Command,
 		WorkDir:    dir,
 		Background: req.Background,
+		Stdin:      req.Stdin,
 		State:      Running,
 		StartedAt:  time.Now(),
 	}

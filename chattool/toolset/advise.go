@@ -8,7 +8,7 @@ func (s *Set) advise(rep *report, a advice.Result) {
 	p := a.Output.Process
 	a.Alive, a.Failed = alive(p), failed(p)
 	a.Ran = wallDuration(p)
-	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output, Signal: s.names.signal}
+	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output, Signal: s.names.signal, Input: s.names.input}
 	if !s.opts.NoReadFileTool {
 		a.Tools.ReadFile = s.opts.ReadFileTool
 	}

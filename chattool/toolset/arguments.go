@@ -48,8 +48,8 @@ func decode(raw json.RawMessage, arguments any) error {
 	if err := unknown(members, into.Type()); err != nil {
 		return err
 	}
-	for field, value := range into.Fields() {
-		name := fieldName(field)
+	for _, field := range argumentsOf(into.Type()) {
+		value, name := into.FieldByIndex(field.Index), fieldName(field)
 		raw, ok := members[name]
 		if !ok || string(raw) == "null" {
 			if required(field) {
@@ -123,7 +123,7 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 // name that the model probably meant.
 func unknown(members map[string]json.RawMessage, t reflect.Type) error {
 	var known []string
-	for field := range t.Fields() {
+	for _, field := range argumentsOf(t) {
 		known = append(known, fieldName(field))
 	}
 	var names []string
@@ -151,12 +151,12 @@ func meant(name string, t reflect.Type) string {
 	fold := func(s string) string {
 		return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 	}
-	for field := range t.Fields() {
+	for _, field := range argumentsOf(t) {
 		if fold(fieldName(field)) == fold(name) {
 			return fieldName(field)
 		}
 	}
-	for field := range t.Fields() {
+	for _, field := range argumentsOf(t) {
 		for alias := range strings.SplitSeq(field.Tag.Get("alias"), ",") {
 			if alias != "" && fold(alias) == fold(name) {
 				return fieldName(field)

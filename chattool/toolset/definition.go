@@ -3,9 +3,12 @@ package toolset
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // A Definition is a tool in the form that a provider wants.
@@ -22,10 +25,15 @@ type Definition struct {
 // shellMark stands for the shell in a description until one is known.
 const shellMark = "{shell}"
 
-const executeDescription = `Run a shell command (` + shellMark + `) and return its output and exit code. ` +
-	`Each call is a new shell: cd and variables do not carry over, use workdir. ` +
-	`There is no terminal and stdin is empty, so use flags such as -y instead of prompts. ` +
-	`A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with {process_output} and {process_signal}; do not run it again. ` +
+const (
+	executeDescription      = executeBegins + `There is no terminal and stdin is empty, so use flags such as -y instead of prompts. ` + executeEnds
+	executeInputDescription = executeBegins + `stdin is empty unless you set stdin: prefer flags such as -y, and set it for a command that must be answered or driven with {process_input}. ` + executeEnds
+)
+
+const executeBegins = `Run a shell command (` + shellMark + `) and return its output and exit code. ` +
+	`Each call is a new shell: cd and variables do not carry over, use workdir. `
+
+const executeEnds = `A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with {process_output} and {process_signal}; do not run it again. ` +
 	`Set run_in_background for servers, watchers and long jobs, and wait for them with the wait_for of {process_output}, not with sleep.`
 
 const outputDescription = `Read what a process has printed and whether it has ended. ` +
@@ -88,6 +96,8 @@ func (s *Set) fill(description string) string {
 		"{process_output}", s.names.output,
 		"{process_list}", s.names.list,
 		"{process_signal}", s.names.signal,
+		"{process_input}", s.names.input,
+		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
 		"{tokens}", s.defaultTokens(),
 		"{default}", spell(s.opts.DefaultTimeout),
 		"{max}", s.longest(),
@@ -108,8 +118,11 @@ func (s *Set) schema(arguments any) json.RawMessage {
 		// A duration is a string to the model, because a number has no unit,
 		// and so is a number of tokens, because it may have one.
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			if t == reflect.TypeFor[duration]() || t == reflect.TypeFor[tokens]() {
+			switch t {
+			case reflect.TypeFor[duration](), reflect.TypeFor[tokens]():
 				return &jsonschema.Schema{Type: "string"}
+			case reflect.TypeFor[keyList]():
+				return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
 			}
 			return nil
 		},
@@ -117,7 +130,7 @@ func (s *Set) schema(arguments any) json.RawMessage {
 	t := reflect.TypeOf(arguments)
 	schema := reflector.ReflectFromType(t)
 	schema.Version = ""
-	for field := range t.Fields() {
+	for _, field := range argumentsOf(t) {
 		for value := range strings.SplitSeq(field.Tag.Get("enum"), ",") {
 			if value == "" {
 				continue
@@ -132,6 +145,12 @@ func (s *Set) schema(arguments any) json.RawMessage {
 		panic("toolset: the schema of " + t.Name() + ": " + err.Error()) // the structs above are all there are
 	}
 	return data
+}
+
+// argumentsOf returns the fields of a struct of arguments, with those of the
+// struct that it embeds in its place.
+func argumentsOf(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }
 
 // fieldName returns the name by which a model knows a field.

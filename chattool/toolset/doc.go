@@ -7,6 +7,9 @@
 //	process_list    see which processes there are
 //	process_signal  end or interrupt a process
 //
+// With Options.Input there is a fifth, process_input, which writes to the stdin
+// of a process, and execute can start a process with one.
+//
 // The processes belong to a [procmgr.Manager]. A [Resolver] returns it at every
 // call, so that one Set serves every chat and every machine. Package chattool
 // wraps this package for charm.land/fantasy. If the host's interface knows the
@@ -129,6 +132,17 @@
 // that may lose nothing, or wants to wake an idle model, sets Options.Notices to
 // [NoticesInInbox] and uses an [Inbox]. For either, all four tools must be those
 // of one Set.
+//
+// # Input
+//
+// Without Options.Input a command's stdin is empty, so that no command can hang
+// on a question. With it, execute takes stdin: "open" is a pipe, and "terminal"
+// a terminal. process_input writes text and presses keys, and returns what the
+// process prints then, until that has been quiet for 300 ms, until wait_for
+// matches, or, with end, until the process has ended. If the program shows the
+// alternate screen of its terminal, as an editor does, or if the model asks for
+// the screen, the output of the result is the rows of the screen. A password is
+// written with secret, which waits until the program has turned the echo off.
 //
 // # Notes
 //

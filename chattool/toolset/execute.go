@@ -13,8 +13,12 @@ import (
 
 // execute runs a command.
 func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
-	args := executeArgs{Timeout: duration(s.opts.DefaultTimeout)}
-	if err := decode(c.Arguments, &args); err != nil {
+	args := executeInputArgs{executeArgs: executeArgs{Timeout: duration(s.opts.DefaultTimeout)}}
+	into := any(&args)
+	if !s.opts.Input {
+		into = &args.executeArgs
+	}
+	if err := decode(c.Arguments, into); err != nil {
 		return refuse("%s: %s", s.names.execute, words(err))
 	}
 	if strings.TrimSpace(string(args.Command)) == "" {
@@ -34,6 +38,7 @@ func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 		Command:    string(args.Command),
 		WorkDir:    string(args.WorkDir),
 		Background: bool(args.RunInBackground),
+		Stdin:      procmgr.Stdin(args.Stdin),
 		Limit:      s.opts.Limit,
 	}}
 	run.req.Wait, run.clamped = s.clamp("timeout", args.Timeout)
@@ -158,6 +163,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
 			r.set.names.output, p.ID, out.Next, spell(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal, p.ID)
 	}
+	r.tellInput(&rep, p)
 	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
 	r.set.tellHolder(ctx, &rep, r.turn, out)
 	return rep

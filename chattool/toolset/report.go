@@ -45,6 +45,9 @@ type Report struct {
 	Truncated *headtail.Truncation
 	// Highlights are those that Output has between its beginning and its end.
 	Highlights []procmgr.Highlight
+	// Screen is set if Output is what the terminal of the process shows, and
+	// nil otherwise.
+	Screen *procmgr.Screen
 	// Notes say what to know and what to do next, one after the other.
 	Notes []string
 	// Meanwhile has what has become of processes that earlier calls left

@@ -88,6 +88,11 @@ type Options struct {
 	// process of an earlier call. OnStart must be safe for concurrent use. If
 	// it is slow, so is the call.
 	OnStart func(ctx context.Context, c Call, processID string)
+	// Input adds the tool process_input, which writes to the stdin of a
+	// process, and to execute the argument stdin, which starts a process with
+	// one. Without it, stdin is always empty, so that nothing can hang on a
+	// question. The manager must be a [procmgr.InputManager].
+	Input bool
 	// ProcessID chooses the ID of the process that a call of execute
 	// starts: 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that
 	// replays calls, after a crash or a lost answer. If it returns the same
@@ -101,6 +106,9 @@ type Options struct {
 	// new, since some providers count from 0 in each answer. The position
 	// of a call in the conversation is: the number of the message, and the
 	// number of the call in it. ProcessID must be safe for concurrent use.
+	//
+	// A call of process_input takes its ID for the key of what it writes, so
+	// that a call that is made again writes nothing twice.
 	ProcessID func(ctx context.Context, c Call) string
 }
 
@@ -160,7 +168,7 @@ type Result struct {
 	Output *procmgr.Output
 }
 
-// A Set is the four tools. It is safe for concurrent use.
+// A Set is the four tools, or five with Options.Input. It is safe for concurrent use.
 type Set struct {
 	managers Resolver
 	opts     Options
@@ -183,7 +191,11 @@ type tool struct {
 // opts may be nil, and is copied.
 func New(managers Resolver, opts *Options) *Set {
 	s := &Set{managers: managers, opts: opts.withDefaults(), id: procmgr.NewID()}
-	s.names, s.mistake = ownNames.rename(s.opts.Names)
+	own := ownNames
+	if s.opts.Input {
+		own.input = ownInput
+	}
+	s.names, s.mistake = own.rename(s.opts.Names)
 	s.opts.Names = nil
 	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *turn) report) {
 		s.tools = append(s.tools, tool{run: run, def: Definition{
@@ -195,17 +207,25 @@ func New(managers Resolver, opts *Options) *Set {
 	}
 	// Only tools that read may run beside other calls. Two commands of one
 	// step may depend on their order, and so may a signal.
-	define(s.names.execute, executeDescription, executeArgs{}, false, s.execute)
+	if s.opts.Input {
+		define(s.names.execute, executeInputDescription, executeInputArgs{}, false, s.execute)
+	} else {
+		define(s.names.execute, executeDescription, executeArgs{}, false, s.execute)
+	}
 	define(s.names.output, outputDescription, outputArgs{}, true, s.output)
 	define(s.names.list, listDescription, listArgs{}, true, s.list)
 	define(s.names.signal, signalDescription, signalArgs{}, false, s.signal)
+	if s.opts.Input {
+		define(s.names.input, inputDescription, inputArgs{}, false, s.input)
+	}
 	return s
 }
 
 // Definitions returns the tools for a model's provider: execute,
-// process_output, process_list and process_signal, in this order and by their
-// names in Options.Names. They are the same at every call, with one exception:
-// the description of execute names the shell only once a manager has told it.
+// process_output, process_list, process_signal and, with Options.Input,
+// process_input, in this order and by their names in Options.Names. They are the
+// same at every call, with one exception: the description of execute names the
+// shell only once a manager has told it.
 // The first call of Definitions asks a manager, for 2 s at most, and so does
 // each call of execute.
 func (s *Set) Definitions() []Definition {

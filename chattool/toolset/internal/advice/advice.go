@@ -40,6 +40,8 @@ type Result struct {
 // Tools are the names by which the model knows the tools.
 type Tools struct {
 	Execute, Output, Signal string
+	// Input is the tool that writes to a stdin, or "" if there is none.
+	Input string
 	// ReadFile is the tool that reads files, or "" if there is none.
 	ReadFile string
 }

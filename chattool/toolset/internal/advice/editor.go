@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"github.com/toolproc/toolproc/procmgr"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -16,7 +17,7 @@ var editors = []string{"vi", "vim", "vim.tiny", "vim.basic", "nvim", "view", "vi
 
 // editor says that an editor waits for a person, and that there is none.
 func (r Result) editor() string {
-	if r.Alive && (r.Ran < promptPause || r.isStopped()) || !r.Alive && !r.Failed {
+	if r.Output.Process.Stdin == procmgr.StdinTerminal || r.Alive && (r.Ran < promptPause || r.isStopped()) || !r.Alive && !r.Failed {
 		return ""
 	}
 	name := "vim"
@@ -32,7 +33,7 @@ func (r Result) editor() string {
 	if r.Alive {
 		note += " End it with " + r.Tools.Signal + "."
 	}
-	return note + " Change files with sed, a script or a here-document instead, or with a tool for files."
+	return note + " Change files with sed, a script or a here-document instead, or with a tool for files." + r.startAgain("terminal")
 }
 
 // editorOf returns the editor that a script ends with, if the editor has files
@@ -64,7 +65,7 @@ func editorOf(tree *script.Tree) string {
 func (r Result) unedited() string {
 	code, ok := r.code()
 	text := r.Command.Text
-	if !ok || code != 0 || !strings.Contains(text, "rebase") || containsAny(text, "EDITOR", "VISUAL", "editor") {
+	if !ok || code != 0 || r.Output.Process.Stdin == procmgr.StdinTerminal || !strings.Contains(text, "rebase") || containsAny(text, "EDITOR", "VISUAL", "editor") {
 		return ""
 	}
 	tree := r.tree()

@@ -49,6 +49,9 @@ func (r Result) prompt() string {
 	if r.Alive && (r.Ran < promptPause || r.isStopped()) {
 		return ""
 	}
+	if r.Output.Process.Stdin != "" {
+		return r.waitsForInput()
+	}
 	note := r.question()
 	if note == "" || containsAny(r.Command.Text, "|", "<") && hasInput(r.tree()) {
 		return ""
@@ -58,12 +61,10 @@ func (r Result) prompt() string {
 
 // question does the work of prompt, for a command that gets no input.
 func (r Result) question() string {
-	const (
-		nobody = ", and nobody can answer it: stdin is empty"
-		answer = ". Use a flag such as -y, or pipe the answer in."
-		secret = "The command has asked for a password" + nobody +
-			" and there is no terminal. Use a key, a token or a password file instead, or tell the user."
-	)
+	const nobody = ", and nobody can answer it: stdin is empty"
+	answer := ". Use a flag such as -y, or pipe the answer in." + r.startAgain("open")
+	secret := "The command has asked for a password" + nobody +
+		" and there is no terminal. Use a key, a token or a password file instead, or tell the user." + r.startAgain("terminal")
 	text, ended := strings.CutSuffix(r.Output.Text, "\n")
 	line := text[strings.LastIndexByte(text, '\n')+1:]
 	short := line != "" && len(line) <= maxPrompt
@@ -79,9 +80,30 @@ func (r Result) question() string {
 	case strings.Contains(text, "? ") && passedOver.MatchString(r.Output.Text) && !r.onlyPrints():
 		return "The output has a question that was left unanswered" + nobody + answer
 	case strings.Contains(r.Command.Text, "read") && readsAnswer(r.tree()):
-		return "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in."
+		return "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in." + r.startAgain("open")
 	}
 	return ""
+}
+
+// startAgain says how a question could be answered, if there is a tool for it.
+func (r Result) startAgain(stdin string) string {
+	if r.Tools.Input == "" {
+		return ""
+	}
+	end := "Or start it again"
+	if r.Alive {
+		end = "Or end it with " + r.Tools.Signal + ", start it again"
+	}
+	return " " + end + ` with stdin "` + stdin + `", and answer with ` + r.Tools.Input + "."
+}
+
+// waitsForInput says that a process with a stdin has asked a question.
+func (r Result) waitsForInput() string {
+	line := r.Output.Text[strings.LastIndexByte(r.Output.Text, '\n')+1:]
+	if !r.Alive || r.Tools.Input == "" || line == "" || len(line) > maxPrompt || !asking.MatchString(line) {
+		return ""
+	}
+	return "The last line looks like a question or a prompt: " + r.Tools.Input + " answers it."
 }
 
 // onlyPrints reports whether a command possibly does nothing but print.

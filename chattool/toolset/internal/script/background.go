@@ -81,3 +81,19 @@ func Prepares(s *syntax.Stmt) bool {
 	}
 	return false
 }
+
+// Backgrounds reports whether the script starts something with an &. It is false
+// for a nil Tree.
+func (t *Tree) Backgrounds() bool {
+	if t == nil {
+		return false
+	}
+	found := false
+	Walk(t.Stmts, func(node syntax.Node) bool {
+		if stmt, ok := node.(*syntax.Stmt); ok {
+			found = found || stmt.Background
+		}
+		return !found
+	})
+	return found
+}

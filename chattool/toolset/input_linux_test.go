@@ -1,0 +1,331 @@
+package toolset_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A dialog is a program that a test drives as a model would.
+type dialog struct {
+	*local
+	id string
+}
+
+// open starts a program with a stdin.
+func (l *local) open(stdin, command string) *dialog {
+	l.t.Helper()
+	got := l.call(l.t.Context(), "execute", "command", command, "stdin", stdin, "run_in_background", true)
+	require.NotEmpty(l.t, got["background_process_id"], "%v", got)
+	return &dialog{l, got["background_process_id"].(string)}
+}
+
+// input calls process_input.
+func (d *dialog) input(pairs ...any) map[string]any {
+	d.t.Helper()
+	return d.call(d.t.Context(), "process_input", append([]any{"process_id", d.id, "wait_timeout", "1m"}, pairs...)...)
+}
+
+// until writes nothing, and waits for a line.
+func (d *dialog) until(line string) map[string]any {
+	d.t.Helper()
+	got := d.call(d.t.Context(), "process_output", "process_id", d.id, "wait_for", line, "wait_timeout", "1m")
+	require.Contains(d.t, got["note"], "wait_for matched", "%v", got)
+	return got
+}
+
+// ends waits for the end of the program, and returns its exit code.
+func (d *dialog) ends() int {
+	d.t.Helper()
+	got := d.call(d.t.Context(), "process_output", "process_id", d.id, "wait_timeout", "1m")
+	require.Equal(d.t, "exited", got["state"], "%v", got)
+	return int(got["exit_code"].(float64))
+}
+
+// shell runs a command of the test's own in the directory.
+func (l *local) shell(command string) string {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), "sh", "-c", command)
+	cmd.Dir = l.dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(l.t, err, "%s", out)
+	return string(out)
+}
+
+const repository = "git init -q . && git config user.name a && git config user.email a@b && " +
+	"for i in 1 2 3; do echo $i >f$i && git add f$i && git commit -q -m commit-$i; done"
+
+var withInput = &toolset.Options{Input: true}
+
+func TestLocalInput(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, withInput)
+	d := l.open("open", `while read -r x; do echo "got $x"; done; echo end; exit 3`)
+	got := d.input("text", "one\ntwo\n", "wait_for", "two")
+	require.Equal(t, "got one\ngot two\n", got["output"])
+	require.Contains(t, got["note"], "wait_for matched")
+	require.Equal(t, "running", got["state"])
+	got = d.input("text", "three\n")
+	require.Equal(t, "got three\n", got["output"], "until it is quiet")
+	got = d.input("text", "four\n", "end", true)
+	require.Equal(t, "got four\nend\n", got["output"])
+	require.Equal(t, "exited", got["state"])
+	require.EqualValues(t, 3, got["exit_code"])
+	got = d.input("text", "five\n")
+	require.Contains(t, got["error"], "nothing was written")
+	require.Equal(t, false, got["success"])
+}
+
+func TestLocalInputIsRefused(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, withInput)
+	empty := l.call(t.Context(), "execute", "command", "sleep 600", "run_in_background", true)["background_process_id"]
+	pipe, terminal := l.open("open", "exec cat"), l.open("terminal", "echo ready; exec cat")
+	terminal.until("ready")
+	for name, tt := range map[string]struct {
+		pairs []any
+		want  string
+	}{
+		"none":      {[]any{"process_id", "nosuch", "text", "x"}, "there is no process nosuch"},
+		"no stdin":  {[]any{"process_id", empty, "text", "x"}, `start it again with stdin "open" or "terminal"`},
+		"no key":    {[]any{"process_id", terminal.id, "keys", []string{"hyper-x"}}, "the keys are enter, tab"},
+		"a pipe":    {[]any{"process_id", pipe.id, "keys", []string{"enter"}}, "keys and secrets are for a terminal"},
+		"no secret": {[]any{"process_id", terminal.id, "text", "x", "secret", true, "wait_timeout", "50ms"}, "no program asks for a secret"},
+		"a pattern": {[]any{"process_id", terminal.id, "text", "x", "wait_for", "("}, "process_input"},
+	} {
+		got := l.call(t.Context(), "process_input", tt.pairs...)
+		require.Contains(t, got["error"], tt.want, name)
+	}
+	got := l.call(t.Context(), "execute", "command", "true", "stdin", "yes")
+	require.Contains(t, got["error"], "open or terminal")
+	plain := newLocal(t, nil)
+	got = plain.call(t.Context(), "execute", "command", "true", "stdin", "open")
+	require.Contains(t, got["error"], "there is no argument")
+	got = plain.call(t.Context(), "process_input", "process_id", "x")
+	require.Contains(t, got["error"], "there is no tool")
+}
+
+// A question of a command without a stdin gets a note on how to answer it, and
+// that of a command with one says what answers it.
+func TestLocalInputNotes(t *testing.T) {
+	t.Parallel()
+	testenv.Programs(t, "bash")
+	l := newLocal(t, withInput)
+	const question = `printf 'Continue? [y/N] '; sleep 600`
+	got := l.call(t.Context(), "execute", "command", question, "timeout", "1500ms")
+	require.Contains(t, got["note"], `start it again with stdin "open", and answer with process_input`)
+	d := l.open("open", `printf 'Continue? [y/N] '; read -r x; echo "$x"`)
+	d.until("Continue")
+	got = l.call(t.Context(), "process_output", "process_id", d.id, "wait_timeout", "1500ms")
+	require.Contains(t, got["note"], "process_input answers it")
+	got = l.call(t.Context(), "execute", "command", "sleep 600 & sleep 0.1", "stdin", "terminal", "timeout", "1m")
+	require.Contains(t, got["note"], "ends together with the shell")
+}
+
+// The result of a program that draws is the screen.
+func TestLocalInputScreen(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, withInput)
+	d := l.open("terminal", `printf '\033[?1049h\033[2J\033[3;5Hhere'; read -r x; printf '\033[?1049l'; echo bye; read -r y`)
+	d.until("here")
+	res := l.set.Call(t.Context(), toolset.Call{Name: "process_input", Arguments: []byte(arguments(t, "process_id", d.id))})
+	require.NotNil(t, res.Report.Screen)
+	got := contents(t, res)
+	require.Equal(t, "\n\n    here", got["output"])
+	require.Contains(t, got["note"], "the cursor is in row 3, column 9")
+	got = d.input("keys", []string{"return"}, "wait_for", "bye")
+	require.Contains(t, got["output"], "bye\n")
+	got = d.input("screen", true)
+	require.Equal(t, "bye\n", got["output"], "as the model asked")
+}
+
+// Without Options.Input the definitions are those that they were, and with it
+// the description and the schema name every key.
+func TestInputDefinitions(t *testing.T) {
+	without, with := toolset.New(nil, nil).Definitions(), toolset.New(nil, withInput).Definitions()
+	require.Len(t, without, 4)
+	require.Len(t, with, 5)
+	require.Equal(t, without[1:4], with[1:4])
+	require.NotContains(t, without[0].Description+string(without[0].Schema), "process_input")
+	require.NotContains(t, string(without[0].Schema), "stdin")
+	require.Equal(t, "process_input", with[4].Name)
+	require.False(t, with[4].Parallel)
+	for _, key := range procmgr.KeyNames() {
+		require.Contains(t, string(with[4].Schema), key)
+	}
+	var schema struct {
+		Properties map[string]struct {
+			Type  string   `json:"type"`
+			Enum  []string `json:"enum"`
+			Items struct {
+				Type string `json:"type"`
+			} `json:"items"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	require.NoError(t, json.Unmarshal(with[4].Schema, &schema))
+	require.Equal(t, []string{"process_id"}, schema.Required)
+	require.Equal(t, "array", schema.Properties["keys"].Type)
+	require.Equal(t, "string", schema.Properties["keys"].Items.Type)
+	schema.Properties = nil
+	require.NoError(t, json.Unmarshal(with[0].Schema, &schema))
+	require.Equal(t, []string{"open", "terminal"}, schema.Properties["stdin"].Enum)
+	require.Equal(t, []string{"command"}, schema.Required)
+
+	renamed := toolset.New(nil, &toolset.Options{Input: true, Names: map[string]string{"process_input": "type"}}).Definitions()
+	require.Equal(t, "type", renamed[4].Name)
+	require.Contains(t, renamed[0].Description, "driven with type")
+}
+
+// Real programs, driven as a model drives them: each ends with the right file or
+// answer.
+func TestHeldInputPrograms(t *testing.T) {
+	testenv.Held(t)
+	enter := []string{"enter"}
+	for _, tt := range []struct {
+		name     string
+		programs string
+		drive    func(t *testing.T, l *local)
+	}{
+		{"python3 on a pipe", "python3", func(t *testing.T, l *local) {
+			d := l.open("open", "python3 -i")
+			require.Contains(t, d.input("text", "x = 6\nprint(x * 7)\n", "wait_for", "42")["output"], "42")
+			require.Equal(t, "exited", d.input("end", true)["state"])
+		}},
+		{"bc", "bc", func(t *testing.T, l *local) {
+			d := l.open("open", "bc")
+			require.Equal(t, "42\n", d.input("text", "6*7\n", "wait_for", "42")["output"])
+			require.Equal(t, "exited", d.input("end", true)["state"])
+		}},
+		{"sqlite3", "sqlite3", func(t *testing.T, l *local) {
+			d := l.open("open", "sqlite3 db")
+			require.Equal(t, "42\n", d.input("text", "create table t(a); insert into t values(42); select a from t;\n", "wait_for", "42")["output"])
+			require.Equal(t, "exited", d.input("end", true)["state"])
+			require.Equal(t, "42\n", l.shell("sqlite3 db 'select a from t'"))
+		}},
+		{"node", "node", func(t *testing.T, l *local) {
+			d := l.open("open", "node -i")
+			require.Contains(t, d.input("text", "console.log(6 * 7)\n", "wait_for", "42")["output"], "42")
+			require.Equal(t, "exited", d.input("end", true)["state"])
+		}},
+		{"git add -p", "git", func(t *testing.T, l *local) {
+			l.shell(repository + " && echo more >>f1 && echo more >>f2")
+			d := l.open("open", "git add -p")
+			d.until("Stage this hunk")
+			d.input("text", "n\n", "wait_for", "2/1|f2|Stage this hunk")
+			d.input("text", "y\n", "end", true)
+			require.Zero(t, d.ends())
+			require.Equal(t, "f2\n", l.shell("git diff --cached --name-only"))
+		}},
+		{"npm init", "npm", func(t *testing.T, l *local) {
+			d := l.open("open", "HOME=$PWD npm init")
+			d.until("package name")
+			got := d.input("text", "demo\n", "wait_for", "version")
+			for i := 0; got["state"] != "exited"; i++ {
+				require.Less(t, i, 20, "%v", got)
+				got = d.input("text", "\n")
+			}
+			require.Contains(t, l.shell("cat package.json"), `"name": "demo"`)
+		}},
+		{"apt-get", "apt-get bc", func(t *testing.T, l *local) {
+			testenv.Root(t)
+			d := l.open("open", "apt-get remove bc")
+			d.until("Do you want to continue")
+			got := d.input("text", "n\n", "end", true)
+			require.Contains(t, got["output"], "Abort.")
+			require.EqualValues(t, 1, got["exit_code"])
+		}},
+		{"ssh-keygen", "ssh-keygen", func(t *testing.T, l *local) {
+			d := l.open("open", "ssh-keygen -t ed25519 -N ''")
+			d.until("in which to save the key")
+			require.Equal(t, "exited", d.input("text", l.dir+"/key\n", "end", true)["state"])
+			require.Contains(t, l.shell("cat key.pub"), "ssh-ed25519 ")
+		}},
+		{"python3 on a terminal", "python3", func(t *testing.T, l *local) {
+			d := l.open("terminal", "python3")
+			d.until(">>>")
+			d.input("text", "print(6 * 7)", "keys", enter, "wait_for", "^42$")
+			d.until(">>> $")
+			got := d.input("end", true)
+			require.Equal(t, "exited", got["state"], "%v", got)
+			require.EqualValues(t, 0, got["exit_code"])
+		}},
+		{"bash", "bash", func(t *testing.T, l *local) {
+			d := l.open("terminal", "PS1='ready> ' bash --norc -i")
+			d.until("ready>")
+			require.Contains(t, d.input("text", "echo $((6*7))", "keys", enter, "wait_for", "^42$")["output"], "42\n")
+			d.input("text", "exit 3", "keys", enter)
+			require.Equal(t, 3, d.ends())
+		}},
+		{"gdb", "gdb", func(t *testing.T, l *local) {
+			d := l.open("terminal", "gdb -q -nx -iex 'set debuginfod enabled off'")
+			d.until(`\(gdb\)`)
+			require.Contains(t, d.input("text", "print 6*7", "keys", enter, "wait_for", "= 42")["output"], "$1 = 42")
+			d.input("text", "quit", "keys", enter)
+			require.Zero(t, d.ends())
+		}},
+		{"git rebase -i", "git vi", func(t *testing.T, l *local) {
+			l.shell(repository)
+			d := l.open("terminal", "HOME=$PWD GIT_EDITOR=vi git rebase -i HEAD~2")
+			d.until("pick")
+			got := d.input("text", ":2s/^pick/drop/", "keys", enter)
+			require.Contains(t, got["output"], "drop ", "%v", got)
+			d.input("text", ":wq", "keys", enter)
+			require.Zero(t, d.ends())
+			require.Equal(t, "commit-2\ncommit-1\n", l.shell("git log --format=%s"))
+		}},
+		{"less", "less", func(t *testing.T, l *local) {
+			l.shell("seq 1 1000 >numbers")
+			d := l.open("terminal", "less numbers")
+			d.until("numbers|^39$")
+			got := d.input("text", "G")
+			require.Contains(t, got["output"], "\n1000\n", "%v", got)
+			require.Equal(t, "exited", d.input("text", "q", "wait_for", "nothing")["state"])
+		}},
+		{"vim", "vim", func(t *testing.T, l *local) {
+			d := l.open("terminal", "HOME=$PWD vim -n file")
+			d.until(`file`)
+			got := d.input("text", "ihello\nworld", "keys", []string{"escape"})
+			require.Contains(t, got["output"], "hello\nworld\n~", "%v", got)
+			d.input("text", ":wq", "keys", enter)
+			require.Zero(t, d.ends())
+			require.Equal(t, "hello\nworld\n", l.shell("cat file"))
+		}},
+		{"top", "top", func(t *testing.T, l *local) {
+			d := l.open("terminal", "top")
+			d.until("PID")
+			require.Contains(t, d.input("screen", true)["output"], "load average")
+			d.input("text", "q")
+			require.Zero(t, d.ends())
+		}},
+		{"su", "su setpriv useradd userdel chpasswd", func(t *testing.T, l *local) {
+			testenv.Root(t)
+			const user, password = "toolproc-input", "correct horse"
+			l.shell("useradd -M -s /bin/sh " + user)
+			t.Cleanup(func() { _ = exec.Command("userdel", user).Run() })
+			l.shell("echo '" + user + ":" + password + "' | chpasswd")
+			d := l.open("terminal", "cd /; setpriv --reuid 65534 --regid 65534 --clear-groups su "+user+" -c 'id -un'")
+			got := d.input("text", password, "keys", enter, "secret", true, "wait_for", "^"+user)
+			require.Contains(t, got["output"], user+"\n", "%v", got)
+			require.NotContains(t, got["output"], password)
+			require.Zero(t, d.ends())
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			testenv.Programs(t, strings.Fields(tt.programs)...)
+			l := newLocal(t, withInput)
+			require.NoError(t, os.MkdirAll(filepath.Join(l.dir, ".cache"), 0o700))
+			tt.drive(t, l)
+		})
+	}
+}
