@@ -59,10 +59,9 @@ const retry = 2 * time.Second
 // a process that this handle had started match both [procmgr.ErrNotFound] and
 // [procmgr.ErrUnknown].
 type Keeper struct {
-	manager // the host's view
-	opener  opener
-	client  *prochttp.Client
-	log     *slog.Logger
+	all    manager // the host's view of all chats
+	opener opener
+	client *prochttp.Client
 
 	turn chan struct{} // held by the call that opens anew
 
@@ -115,7 +114,6 @@ func open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
 	}
 	k := &Keeper{
 		opener: opener{options: own, require: slices.Clone(o.Require), log: log},
-		log:    log,
 		turn:   make(chan struct{}, 1),
 	}
 	if err := k.opener.take(dir); err != nil {
@@ -129,7 +127,7 @@ func open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
 		k.line.close()
 		return nil, err
 	}
-	k.manager = manager{k, k.client}
+	k.all = manager{k, k.client}
 	return k, nil
 }
 
@@ -140,6 +138,41 @@ func (k *Keeper) Options() Options {
 	defer k.mu.Unlock()
 	return k.line.options()
 }
+
+// Start implements [procmgr.Manager]. The process belongs to no chat. Its command
+// gets the environment of this program, as far as the keeper's policy lets it
+// through, and runs in this program's current directory if the request names
+// none.
+func (k *Keeper) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	return k.all.Start(ctx, req)
+}
+
+// Output implements [procmgr.Manager]. It finds the processes of every chat.
+func (k *Keeper) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	return k.all.Output(ctx, id, req)
+}
+
+// List implements [procmgr.Manager]. It has the processes of every chat.
+func (k *Keeper) List(ctx context.Context) ([]procmgr.Process, error) { return k.all.List(ctx) }
+
+// Signal implements [procmgr.Manager]. It finds the processes of every chat.
+func (k *Keeper) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	return k.all.Signal(ctx, id, sig)
+}
+
+// Events implements [procmgr.EventManager]. It has the events of every chat. A
+// keeper that was started since the cursor was returned tells it by a gap.
+func (k *Keeper) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return k.all.Events(ctx, req)
+}
+
+// Input implements [procmgr.InputManager]. It finds the processes of every chat.
+func (k *Keeper) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return k.all.Input(ctx, id, req)
+}
+
+// Shell implements [procmgr.ShellManager].
+func (k *Keeper) Shell(ctx context.Context) (string, error) { return k.all.Shell(ctx) }
 
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
 // [procmgr.Local].

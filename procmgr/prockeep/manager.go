@@ -26,9 +26,6 @@ var (
 // end.
 const maxEnding = 3
 
-// Start implements [procmgr.Manager]. The command gets the environment of this
-// program, as far as the keeper's policy lets it through, and runs in its current
-// directory if the request names none.
 func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	for tries := 1; ; tries++ {
 		now, err := m.ready(ctx, "start")
@@ -43,7 +40,6 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	}
 }
 
-// Output implements [procmgr.Manager].
 func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	if _, err := m.ready(ctx, "output"); err != nil {
 		return procmgr.Output{}, err
@@ -51,7 +47,6 @@ func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputReque
 	return m.on.Output(ctx, id, req)
 }
 
-// List implements [procmgr.Manager].
 func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
 	if _, err := m.ready(ctx, "list"); err != nil {
 		return nil, err
@@ -59,7 +54,6 @@ func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
 	return m.on.List(ctx)
 }
 
-// Signal implements [procmgr.Manager].
 func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	if _, err := m.ready(ctx, "signal"); err != nil {
 		return err
@@ -67,7 +61,6 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 	return m.on.Signal(ctx, id, sig)
 }
 
-// Shell implements [procmgr.ShellManager].
 func (m *manager) Shell(ctx context.Context) (string, error) {
 	if _, err := m.ready(ctx, "shell"); err != nil {
 		return "", err
@@ -75,7 +68,6 @@ func (m *manager) Shell(ctx context.Context) (string, error) {
 	return procmgr.Shell(ctx, m.on)
 }
 
-// Events implements [procmgr.EventManager].
 func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	if _, err := m.ready(ctx, "events"); err != nil {
 		return procmgr.EventPage{}, err
@@ -83,7 +75,6 @@ func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmg
 	return procmgr.Events(ctx, m.on, req)
 }
 
-// Input implements [procmgr.InputManager].
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	if _, err := m.ready(ctx, "input"); err != nil {
 		return procmgr.InputOutput{}, err
