@@ -16,6 +16,9 @@
 // Ctrl-C stops the commands that run, and the model reads about it. If no
 // command runs, or at the second Ctrl-C, it ends the agent. Processes that
 // still run in the background end with the agent.
+//
+// With -keep they do not: they go on, however the agent ends, and the next run
+// with -keep and the same -chat has them again.
 package main
 
 import (
@@ -26,6 +29,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"charm.land/fantasy"
@@ -35,9 +39,11 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
 func main() {
+	prockeep.Main() // with -keep, this program is also the keeper of its processes
 	err := run(os.Args[1:], os.Stdin, newScreen(os.Stdout, isTerminal(os.Stdout)))
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "agent:", err)
@@ -52,6 +58,8 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	baseURL := flags.String("base-url", "", "`URL` of the provider's API; none: the provider's own")
 	maxTokens := flags.Int64("max-tokens", 16_000, "`number` of tokens that one answer may have")
 	maxSteps := flags.Int("max-steps", 100, "`number` of answers to one prompt after which to pause")
+	keep := flags.Bool("keep", false, "keep processes when the agent ends, for its next run")
+	chat := flags.String("chat", "agent", "`name` of the conversation that processes belong to")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -65,18 +73,20 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := os.Getwd()
+	host, err := newHost(ctx, *keep)
 	if err != nil {
 		return err
 	}
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
-	if err != nil {
-		return err
+	defer func() { err = errors.Join(err, host.Close()) }()
+	manager := host.Chat(*chat)
+	if *keep {
+		show.running(manager, "runs already")
+		defer show.running(manager, "goes on")
+	} else {
+		defer show.running(manager, "ends now")
 	}
-	defer func() { err = errors.Join(err, manager.Close()) }()
-	defer show.leave(manager)
 
-	s := newSession(model, manager.Chat("agent"), stop, show, *maxTokens, *maxSteps)
+	s := newSession(model, manager, stop, show, *maxTokens, *maxSteps)
 	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
 		return s.turn(ctx, prompt)
 	}
@@ -87,6 +97,24 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 		}
 	}
 	return nil
+}
+
+// A host runs the commands. Close ends its processes, unless they are kept.
+type host interface {
+	procmgr.Host
+	Close() error
+}
+
+// newHost returns the host of this run, or the keeper of all runs of this user.
+func newHost(ctx context.Context, keep bool) (host, error) {
+	if !keep {
+		return procmgr.NewLocal(nil)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return prockeep.Open(ctx, filepath.Join(cache, "toolproc-agent"), nil)
 }
 
 // newModel returns a model of one of the providers of fantasy.

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.json anew")
@@ -27,6 +28,7 @@ const long = 30 * time.Second
 
 // TestMain lets the test binary play the program, if a test starts it as such.
 func TestMain(m *testing.M) {
+	prockeep.Main() // with -keep, the test binary is the keeper, too
 	if os.Getenv("AGENT_CHILD") != "" {
 		main()
 		os.Exit(0)

@@ -111,12 +111,12 @@ func (s *screen) call(call fantasy.ToolCall) {
 // result shows the result of a call. The model reads more of it.
 func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 	var res struct {
-		Output   string  `json:"output"`
-		ExitCode *int    `json:"exit_code"`
-		State    string  `json:"state"`
-		Duration string  `json:"duration"`
-		Error    string  `json:"error"`
-		ID       string  `json:"background_process_id"`
+		Output   string `json:"output"`
+		ExitCode *int   `json:"exit_code"`
+		State    string `json:"state"`
+		Duration string `json:"duration"`
+		Error    string `json:"error"`
+		ID       string `json:"background_process_id"`
 		List     []struct {
 			ID      string `json:"process_id"`
 			State   string `json:"state"`
@@ -168,15 +168,15 @@ func (s *screen) ask() {
 	}
 }
 
-// leave lists the processes that end with the agent.
-func (s *screen) leave(manager procmgr.Manager) {
+// running lists the processes that live, and says what becomes of them.
+func (s *screen) running(manager procmgr.Manager, what string) {
 	processes, err := manager.List(context.Background())
 	if err != nil {
 		s.note("%v", err)
 	}
 	for _, p := range processes {
 		if p.State != procmgr.Exited {
-			s.print(fmt.Sprintf("ends now: process %s, %s: %s\n", p.ID, p.State, plain(p.Command)))
+			s.print(fmt.Sprintf("%s: process %s, %s: %s\n", what, p.ID, p.State, plain(p.Command)))
 		}
 	}
 }
