@@ -1,0 +1,31 @@
+package procmgr_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// What the events cost a command: one with twice as many events, beside one with
+// those that it has anyway.
+func BenchmarkEventsOfTrue(b *testing.B) {
+	l := newLocal(b, nil)
+	procmgr.Tell(l, "", procmgr.MaxChatEvents) // from here on each event drops one
+	beside(b, func() {
+		require.NoError(b, runTrue(l))
+		procmgr.Tell(l, "", 2)
+	}, func() { require.NoError(b, runTrue(l)) })
+}
+
+// One event of a manager that keeps as many as it can.
+func BenchmarkEvent(b *testing.B) {
+	l := newLocal(b, nil)
+	for chat := range procmgr.MaxEvents / 512 {
+		procmgr.Tell(l, string(rune('a'+chat)), 512)
+	}
+	for b.Loop() {
+		procmgr.Tell(l, "a", 1)
+	}
+}
