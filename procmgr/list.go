@@ -64,6 +64,7 @@ func snapshots(seen []sight) []Process {
 			codes = append(codes, *p.ExitCode)
 			p.ExitCode = &codes[len(codes)-1]
 		}
+		s.out.LookForLog()
 		p.LogPath, p.LogError = s.out.Log()
 		p.Stopped = p.State != Exited && s.tree.Stopped()
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -274,20 +275,23 @@ func TestLogsAndIntruders(t *testing.T) {
 	// The log is replaced by a link while its process runs, and after it.
 	hold := filepath.Join(t.TempDir(), "hold")
 	out := begin(t, l, "seq 100; echo ready; while [ ! -e "+hold+" ]; do sleep 0.01; done; seq 1000")
-	require.NoError(t, os.Remove(out.Process.LogPath))
-	require.NoError(t, os.Symlink(precious, out.Process.LogPath))
+	log := out.Process.LogPath
+	require.NoError(t, os.Remove(log))
+	require.NoError(t, os.Symlink(precious, log))
 	require.NoError(t, os.WriteFile(hold, nil, 0o600))
 	out = ended(t, l, out.Process.ID)
 	out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.NotContains(t, out.Text, "precious", "root does not lead outside")
+	require.Empty(t, out.Process.LogPath)
+	require.Equal(t, "its file has been removed", out.Process.LogError)
 
 	// The directory is replaced by a link.
-	made := filepath.Dir(out.Process.LogPath)
+	made := filepath.Dir(log)
 	require.NoError(t, os.Rename(made, made+"-moved"))
 	require.NoError(t, os.Symlink(t.TempDir(), made))
 	out = run(t, l, "seq 1000")
-	require.NoFileExists(t, out.Process.LogPath, "what is opened is the directory that was made")
+	require.Empty(t, out.Process.LogPath, "it is in the directory that was made, and not where that was")
 	files, err := filepath.Glob(made + "-moved/*.log")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -302,18 +306,62 @@ func TestLogsAndIntruders(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// A command may remove the logs, or all that it finds. It is said at once that a
+// log is gone, and later processes have theirs in a directory that is made again.
+func TestLogThatWasRemoved(t *testing.T) {
+	needs(t, "way to remove a directory that is open")
+	l, dir := logged(t, procmgr.Options{Head: 10, Tail: 10})
+	ends := run(t, l, "seq 1000").Process
+	runs := begin(t, l, "seq 1000; echo ready; exec sleep 1000").Process
+	alone := run(t, l, "seq 1000").Process
+	gone := func(id string) {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		all, err := l.List(t.Context())
+		require.NoError(t, err)
+		at := slices.IndexFunc(all, func(p procmgr.Process) bool { return p.ID == id })
+		for _, p := range []procmgr.Process{out.Process, all[at]} {
+			require.Empty(t, p.LogPath)
+			require.Equal(t, "its file has been removed", p.LogError)
+		}
+	}
+	require.NoError(t, os.Remove(alone.LogPath))
+	gone(alone.ID)
+	out, err := l.Output(t.Context(), ends.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.FileExists(t, out.Process.LogPath)
+	require.Empty(t, out.Process.LogError)
+
+	require.NoError(t, os.RemoveAll(dir))
+	gone(ends.ID)
+	gone(runs.ID)
+	for range 2 {
+		p := run(t, l, "echo all the same").Process
+		require.Empty(t, p.LogError)
+		text, err := os.ReadFile(p.LogPath)
+		require.NoError(t, err)
+		require.Equal(t, "all the same\n", string(text))
+	}
+	made, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, made, 1)
+	require.NoError(t, l.Close())
+	made, err = os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, made)
+}
+
 // A log that cannot be made leaves the process alone.
 func TestLogThatCannotBeMade(t *testing.T) {
 	needs(t, "way to remove a directory that is open")
 	l, dir := logged(t, procmgr.Options{})
-	dirs, err := filepath.Glob(dir + "/*")
-	require.NoError(t, err)
-	require.NoError(t, os.RemoveAll(dirs[0]))
+	require.NoError(t, os.RemoveAll(dir))
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
 	out := run(t, l, "echo all the same; exit 4")
 	require.Equal(t, "all the same\n", out.Text)
 	require.Equal(t, 4, *out.Process.ExitCode)
 	require.Empty(t, out.Process.LogPath)
-	require.Equal(t, "no log: no such file or directory", out.Process.LogError)
+	require.Equal(t, "no log: not a directory", out.Process.LogError)
 }
 
 func TestLogDirThatCannotServe(t *testing.T) {

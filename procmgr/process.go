@@ -91,7 +91,9 @@ type Process struct {
 	// LogPath is the file with the whole output, "" if there is none.
 	LogPath string `json:"log_path,omitempty"`
 	// LogError says why the file has only the beginning of the output, for
-	// example because the disk was full. It is "" if the file has all of it.
+	// example because the disk was full, or why there is none, for example
+	// because a command has removed it. It is "" if the file has all of the
+	// output.
 	LogError string `json:"log_error,omitempty"`
 }
 

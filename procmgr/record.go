@@ -70,9 +70,11 @@ func (r *record) show() {
 	r.shown.Store(&p)
 }
 
-// now is snapshot for a caller, who is also told whether the process is stopped.
+// now is snapshot for a caller, who is also told whether the process is stopped
+// and whether its log is still there.
 // The caller holds no lock.
 func (r *record) now() Process {
+	r.out.LookForLog()
 	p := r.snapshot()
 	p.Stopped = p.State != Exited && r.tree.Stopped()
 	return p

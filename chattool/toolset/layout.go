@@ -117,6 +117,8 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 		add("only the beginning of it is in %s (%s); search that with %s FILE", log, clip(p.LogError, maxWords), search(c.told))
 	case p.LogPath != "":
 		add("all of it is in %s; search it with %s FILE", log, search(c.told))
+	case p.LogError != "" && c.told.RetainedBytes > 0:
+		add("the middle is not kept: it has no log (%s)", clip(p.LogError, maxWords))
 	case c.told.RetainedBytes == 0 && p.ID != "" && !alive(p):
 		add("The output is no longer kept.")
 		return append(notes, l.notes...)

@@ -35,20 +35,27 @@ type LogOptions struct {
 	Logger  *slog.Logger
 }
 
-// Logs is the directory with the logs of one Local. Every file is opened
-// through root: whatever becomes of the names above it, nothing outside is
-// touched.
+// Logs has the logs of one Local, in a directory of their own.
 type Logs struct {
-	opts LogOptions
-	dir  *owndir.Dir
-	root *os.Root // of dir
+	opts   LogOptions
+	parent string // absolute
 
 	total atomic.Int64 // bytes of all logs that exist
 	named atomic.Uint64
 
 	removals sync.WaitGroup
-	mu       sync.Mutex // guards closed, and that removals does not grow after that
+	mu       sync.Mutex // guards the fields below, and that removals does not grow once closed is set
 	closed   bool
+	made     []place // the last one is in use; the others were removed by somebody else
+
+	remaking sync.Mutex // held while a directory is made in the place of another
+}
+
+// A place is a directory for logs. Every file is opened through root: whatever
+// becomes of the names above it, nothing outside is touched.
+type place struct {
+	dir  *owndir.Dir
+	root *os.Root // of dir
 }
 
 // OpenLogs makes the directory of a Local, and removes the directories that
@@ -66,19 +73,10 @@ func OpenLogs(opts LogOptions) (*Logs, error) {
 	} else if othersCanWrite(info) {
 		return nil, xerrors.Errorf("log directory %s: others can write to it, make it 0700: %w", parent, sentinel.ErrInvalid)
 	}
-	prefix := logsPrefix
-	if opts.Keep {
-		prefix = keptPrefix
-	}
-	dir, err := owndir.Make(parent, prefix, 0o700)
-	if errors.Is(err, owndir.ErrRemoved) {
+	l := &Logs{opts: opts, parent: parent}
+	if _, err := l.makePlace(); errors.Is(err, owndir.ErrRemoved) {
 		return nil, xerrors.Errorf("log directory %s: %w", parent, err)
 	} else if err != nil {
-		return nil, xerrors.Errorf("log directory: %w", err)
-	}
-	root, err := os.OpenRoot(dir.Path)
-	if err != nil {
-		dir.Unlock()
 		return nil, xerrors.Errorf("log directory: %w", err)
 	}
 	for path := range owndir.Abandoned(parent, logsPrefix) {
@@ -86,7 +84,56 @@ func OpenLogs(opts LogOptions) (*Logs, error) {
 			opts.Logger.Info("logs of a dead host removed", slog.String("path", path))
 		}
 	}
-	return &Logs{opts: opts, dir: dir, root: root}, nil
+	return l, nil
+}
+
+// makePlace makes a directory and uses it from now on.
+func (l *Logs) makePlace() (place, error) {
+	prefix := logsPrefix
+	if l.opts.Keep {
+		prefix = keptPrefix
+	}
+	dir, err := owndir.Make(l.parent, prefix, 0o700)
+	if err != nil {
+		return place{}, err
+	}
+	root, err := os.OpenRoot(dir.Path)
+	if err != nil {
+		dir.Unlock()
+		return place{}, err
+	}
+	p := place{dir, root}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made = append(l.made, p)
+	return p, nil
+}
+
+// current returns the place in use.
+func (l *Logs) current() place {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.made[len(l.made)-1]
+}
+
+// remake makes another directory if the one that was in use has been removed: a
+// command that cleans up may remove everything that it finds. If another caller
+// has done so already, remake returns that one.
+func (l *Logs) remake(was place) (place, error) {
+	l.remaking.Lock()
+	defer l.remaking.Unlock()
+	if now := l.current(); now != was {
+		return now, nil
+	}
+	if err := os.MkdirAll(l.parent, 0o700); err != nil {
+		return place{}, err
+	}
+	p, err := l.makePlace()
+	if err == nil {
+		l.opts.Logger.Warn("the log directory was removed, another one was made",
+			slog.String("removed", was.dir.Path), slog.String("path", p.dir.Path))
+	}
+	return p, err
 }
 
 // Close removes the directory, unless it is kept.
@@ -95,22 +142,31 @@ func (l *Logs) Close() {
 	l.closed = true
 	l.mu.Unlock()
 	l.removals.Wait()
-	l.root.Close()
-	if !l.opts.Keep {
-		_ = os.RemoveAll(l.dir.Path) // on an error the next Local removes it
+	for _, p := range l.made {
+		p.root.Close()
+		if !l.opts.Keep {
+			_ = os.RemoveAll(p.dir.Path) // on an error the next Local removes it
+		}
+		p.dir.Unlock()
 	}
-	l.dir.Unlock()
 }
 
 // open makes the log of one process. If it cannot, the log says why.
 func (l *Logs) open() *logFile {
 	// The name says nothing about the process: callers choose the IDs.
 	name := strconv.FormatUint(l.named.Add(1), 10) + "-" + owndir.Name() + ".log"
-	file, err := l.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	in := l.current()
+	const flags = os.O_CREATE | os.O_EXCL | os.O_RDWR
+	file, err := in.root.OpenFile(name, flags, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if in, err = l.remake(in); err == nil {
+			file, err = in.root.OpenFile(name, flags, 0o600)
+		}
+	}
 	if err != nil {
 		return &logFile{logs: l, failed: "no log: " + cause(err)}
 	}
-	return &logFile{logs: l, name: name, path: filepath.Join(l.dir.Path, name), file: file}
+	return &logFile{logs: l, root: in.root, name: name, path: filepath.Join(in.dir.Path, name), file: file}
 }
 
 // reserve takes bytes of the quota of all logs. It may drop other logs for
@@ -126,19 +182,20 @@ func (l *Logs) reserve(n int64) bool {
 }
 
 // remove unlinks a file. Its caller does not wait for that.
-func (l *Logs) remove(name string) {
+func (l *Logs) remove(root *os.Root, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return // the whole directory goes
 	}
-	l.removals.Go(func() { _ = l.root.Remove(name) }) // Close waits, and removes the file if this fails
+	l.removals.Go(func() { _ = root.Remove(name) }) // Close waits, and removes the file if this fails
 }
 
 // A logFile is the log of one process. It has the bytes of the stream from the
 // beginning on, so offsets are the same in both.
 type logFile struct {
 	logs *Logs
+	root *os.Root // of the directory that the file is in
 	name string
 	path string
 
@@ -148,6 +205,7 @@ type logFile struct {
 	size    int64
 	failed  string // why the log has no more bytes, or does not exist
 	retired bool   // removed, or about to be
+	lost    bool   // somebody else has removed the file, or has put another one in its place
 }
 
 // write appends bytes. If the log cannot take all of them, it ends.
@@ -210,10 +268,39 @@ func (g *logFile) end() {
 func (g *logFile) tell() (path, failed string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.retired || g.path == "" || g.logs.gone() {
+	switch {
+	case g.retired || g.path == "" || g.logs.gone():
 		return "", g.failed
+	case g.lost:
+		return "", "its file has been removed"
 	}
 	return g.path, g.failed
+}
+
+// look looks whether the file is still where tell says. It may take as long as
+// the disk does, so the caller holds no lock.
+func (g *logFile) look() {
+	g.mu.Lock()
+	file, info := g.file, g.info
+	over := g.retired || g.path == "" || g.lost
+	g.mu.Unlock()
+	if over {
+		return
+	}
+	if file != nil {
+		own, err := file.Stat()
+		if err != nil {
+			return // the log has ended meanwhile
+		}
+		info = own
+	}
+	now, err := os.Lstat(g.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && os.SameFile(now, info) {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lost = true
 }
 
 // gone reports whether the files no longer exist.
@@ -236,7 +323,7 @@ func (g *logFile) retire() bool {
 	}
 	g.retired = true
 	g.logs.total.Add(-g.size)
-	g.logs.remove(g.name)
+	g.logs.remove(g.root, g.name)
 	return true
 }
 
@@ -271,7 +358,7 @@ func (g *logFile) read(from, n int64) []byte {
 // reopen opens the file of a log that has ended. It returns nil if the file is
 // not there.
 func (g *logFile) reopen(info fs.FileInfo) *os.File {
-	file, err := g.logs.root.OpenFile(g.name, os.O_RDONLY|openNow, 0)
+	file, err := g.root.OpenFile(g.name, os.O_RDONLY|openNow, 0)
 	if err != nil {
 		return nil // the host has closed the Local, or somebody has removed the file
 	}

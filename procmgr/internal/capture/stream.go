@@ -83,6 +83,14 @@ func (s *Stream) Log() (path, failed string) {
 	return s.log.tell()
 }
 
+// LookForLog looks whether the log's file is still there, for the next call of
+// Log. It may take as long as the disk does: the caller holds no lock.
+func (s *Stream) LookForLog() {
+	if s.log != nil {
+		s.log.look()
+	}
+}
+
 // RetireLog removes the stream's log together with its record, unless logs are
 // kept. It reports whether there was a log to remove.
 func (s *Stream) RetireLog() bool { return s.log != nil && s.log.retire() }
