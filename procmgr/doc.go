@@ -17,6 +17,9 @@
 // The shell is bash if there is one, else sh. Options.Shell sets another one. The
 // function [Shell] tells which one it is.
 //
+// The function [Events] tells of starts and ends without asking for each process,
+// and [Follow] yields what a process prints while it runs.
+//
 // Every command runs in a session of its own (on Windows: with a console of its
 // own that nobody sees). It has no terminal, its stdin is empty, and its stdout
 // and stderr share one pipe.
