@@ -35,6 +35,35 @@ func BenchmarkExecuteTrueHTTP(b *testing.B) {
 	benchmarkExecuteTrue(b, client)
 }
 
+// A short command while a background process runs, of which each result may have
+// to tell, beside the same in a Set that tells nothing. Both are measured in one
+// run, A B A B, and the ratio is that of the medians.
+func BenchmarkMeanwhile(b *testing.B) {
+	chat := newBenchLocal(b).Chat("bench")
+	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
+	background := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"exec sleep 1000","run_in_background":true}`)}
+	var sets [2]*toolset.Set
+	for i, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoNotices} {
+		sets[i] = toolset.New(toolset.Static(chat), &toolset.Options{Notices: mode})
+		require.False(b, sets[i].Call(b.Context(), background).IsError)
+	}
+	var took [2][]time.Duration
+	for b.Loop() {
+		for i, set := range sets {
+			began := time.Now()
+			result := set.Call(b.Context(), call)
+			took[i] = append(took[i], time.Since(began))
+			require.False(b, result.IsError, result.Content)
+		}
+	}
+	slices.Sort(took[0])
+	slices.Sort(took[1])
+	with, without := took[0][len(took[0])/2], took[1][len(took[1])/2]
+	b.ReportMetric(float64(with)/float64(without), "ratio")
+	b.ReportMetric(float64(with.Microseconds()), "us-with")
+	b.ReportMetric(float64(without.Microseconds()), "us-without")
+}
+
 func newBenchLocal(b *testing.B) *procmgr.Local {
 	b.Helper()
 	l, err := procmgr.NewLocal(nil)

@@ -4,11 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -212,44 +208,6 @@ func TestMeanwhileIsOnesOwn(t *testing.T) {
 			require.Empty(t, in("a", "process_list", `{}`).Meanwhile)
 		})
 	}
-}
-
-// Of two calls at the same time, one tells.
-func TestMeanwhileIsClaimed(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, manager.Close()) }()
-	m := manager.Chat("chat")
-	set := toolset.New(toolset.Static(m), &toolset.Options{BackgroundWait: -1})
-	var want, got []string
-	for range 6 {
-		want = append(want, say(t, set, "execute", `{"command":"until [ -e go ]; do sleep 0.01; done","run_in_background":true}`).Report.ProcessID)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
-	for _, id := range want {
-		_, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
-		require.NoError(t, err)
-	}
-	var mu sync.Mutex // guards got
-	var calls sync.WaitGroup
-	for range 8 {
-		calls.Go(func() {
-			for range 4 {
-				for _, line := range say(t, set, "execute", `{"command":"true"}`).Report.Meanwhile {
-					id, _, _ := strings.Cut(line, " ")
-					mu.Lock()
-					got = append(got, id)
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	calls.Wait()
-	slices.Sort(want)
-	slices.Sort(got)
-	require.Equal(t, want, got)
 }
 
 // What a result tells counts against its budget.

@@ -1,0 +1,84 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func inboxOptions() *toolset.Options {
+	return &toolset.Options{Notices: toolset.NoticesInInbox, BackgroundWait: -1}
+}
+
+// A cursor that cannot be read is one that knows nothing.
+func TestInboxGarbledCursor(t *testing.T) {
+	t.Parallel()
+	for _, events := range []bool{true, false} {
+		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(events)
+			chat := w.begin("chat", procmgr.StartRequest{Background: true})
+			w.exit(chat, 0)
+			w.exit(w.begin("chat", procmgr.StartRequest{}), 0)
+			w.exit(w.begin("", procmgr.StartRequest{Background: true}), 0)
+			set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+			n, err := set.Inbox(t.Context(), "what is this").Pending(t.Context())
+			require.NoError(t, err)
+			require.Len(t, n.Processes, 1)
+			require.Equal(t, chat.ID, n.Processes[0].ID)
+		})
+	}
+}
+
+// An error of the resolver or of the manager loses nothing.
+func TestInboxErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(true)
+	m := &view{w, "chat"}
+	ouch := errors.New("the workspace is stopped")
+	var broken error
+	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
+	inbox := set.Inbox(t.Context(), "")
+	l := background(t, w, set, "x")
+	w.exit(l, 0)
+	broken = ouch
+	_, err := inbox.Pending(t.Context())
+	require.ErrorIs(t, err, ouch)
+	require.Equal(t, "toolset: pending notices: the workspace is stopped", err.Error())
+	require.ErrorIs(t, inbox.Wait(t.Context()), ouch)
+	inbox.Ack(toolset.Notices{})
+	broken = nil
+	n, err := inbox.Pending(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, n.Text, l.ID)
+}
+
+// The Inbox has the values of the context that it was made with.
+func TestInboxContext(t *testing.T) {
+	t.Parallel()
+	worlds := map[string]*world{"a": newWorld(true), "b": newWorld(true)}
+	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+		chat, _ := ctx.Value(chatKey{}).(string)
+		return &view{worlds[chat], chat}, nil
+	}, inboxOptions())
+	in := func(chat string) context.Context { return context.WithValue(t.Context(), chatKey{}, chat) }
+	a, b := set.Inbox(in("a"), ""), set.Inbox(in("b"), "")
+	for _, chat := range []string{"a", "b"} {
+		set.Call(in(chat), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"in ` + chat + `","run_in_background":true}`)})
+	}
+	w := worlds["b"]
+	w.exit(w.all[0], 0)
+	n, err := a.Pending(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, n)
+	n, err = b.Pending(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, n.Text, "(in b) exited")
+}
