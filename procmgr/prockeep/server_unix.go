@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +36,9 @@ const (
 	// welcome is how long a program that has just connected may take until it
 	// asks for something, beyond the idle time.
 	welcome = time.Second
+	// quiet is how long nobody has asked when a keeper gives the memory back
+	// that it has taken to answer.
+	quiet = time.Second
 	// farewell is how long a keeper that ends because it was idle still answers
 	// programs that had found it alive.
 	farewell = time.Second
@@ -60,6 +64,7 @@ type server struct {
 	asking int                   // requests that are being served
 	last   time.Time             // when somebody asked, or a process exited
 	lines  map[net.Conn]struct{} // by which programs see that the keeper lives
+	trim   *time.Timer           // gives memory back
 }
 
 // endIdle is why a keeper ends for which nobody has asked.
@@ -81,6 +86,7 @@ func newServer(o order) (*server, error) {
 		last:  time.Now().Add(launchTime), // the opener is about to connect
 		ended: make(chan struct{}), lines: make(map[net.Conn]struct{}),
 	}
+	s.trim = time.AfterFunc(quiet, debug.FreeOSMemory)
 	s.context, s.cancel = context.WithCancel(baseenv.Accept(context.Background()))
 	if s.listener, err = prochttp.ListenUnix(filepath.Join(o.Dir, nameSocket)); err != nil {
 		return nil, xerrors.Errorf("%v: %w", err, errTaken)
@@ -223,6 +229,7 @@ func (s *server) asked(n int) {
 	if now := time.Now(); now.After(s.last) {
 		s.last = now
 	}
+	s.trim.Reset(quiet)
 }
 
 // greeted notes that a program has connected by a line, and is about to ask.

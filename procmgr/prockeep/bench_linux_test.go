@@ -1,0 +1,101 @@
+package prockeep_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
+)
+
+// A tool call through a keeper, beside the plainest way to run the same command
+// in the same shell. They run in turns, so a noisy machine disturbs both alike.
+func BenchmarkExecuteTrue(b *testing.B) {
+	k := open(b, newDir(b), nil)
+	shell, err := procmgr.Shell(b.Context(), k)
+	require.NoError(b, err)
+	set := toolset.New(toolset.Static(k.Chat("a")), nil)
+	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
+	var ours, theirs []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		set.Call(context.Background(), call)
+		middle := time.Now()
+		_, err := exec.CommandContext(b.Context(), shell, "-c", "true").CombinedOutput()
+		ours, theirs = append(ours, middle.Sub(began)), append(theirs, time.Since(middle))
+		require.NoError(b, err)
+	}
+	b.ReportMetric(float64(median(ours))/float64(median(theirs)), "ratio")
+	b.ReportMetric(float64(median(ours).Microseconds()), "us-ours")
+	b.ReportMetric(float64(median(theirs).Microseconds()), "us-theirs")
+	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
+}
+
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+// small is a program that does nothing but keep processes.
+const small = `package main
+
+import "github.com/toolproc/toolproc/procmgr/prockeep"
+
+func main() { prockeep.Main() }
+`
+
+// The memory of the keeper of a small program: alone, with 100 processes when it
+// has just started them, and after nobody has asked for a moment.
+func BenchmarkMemory(b *testing.B) {
+	const processes = 100
+	source := filepath.Join(b.TempDir(), "main.go")
+	require.NoError(b, os.WriteFile(source, []byte(small), 0o600))
+	path := filepath.Join(b.TempDir(), "small")
+	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, source).CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	for b.Loop() {
+		k := open(b, newDir(b), &prockeep.Options{Path: path, Local: procmgr.Options{MaxRunning: -1}})
+		pid := keeperPID(b, k)
+		b.ReportMetric(memory(b, pid), "MB-alone")
+		for i := range processes {
+			begin(b, k, fmt.Sprintf("p%d", i), "echo ready; exec sleep 1000")
+		}
+		most := memory(b, pid)
+		b.ReportMetric(most, "MB-started-100")
+		settled := most
+		for until := time.Now().Add(3 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+			settled = min(settled, memory(b, pid))
+		}
+		b.ReportMetric(settled, "MB-with-100")
+		require.NoError(b, k.Stop(context.Background()))
+	}
+	b.ReportMetric(0, "ns/op") // it is mostly the time of the preparation
+}
+
+// memory returns the megabytes that a process has in memory.
+func memory(b *testing.B, pid int) float64 {
+	b.Helper()
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	require.NoError(b, err)
+	for line := range strings.Lines(string(status)) {
+		if kib, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			n, err := strconv.Atoi(strings.Fields(kib)[0])
+			require.NoError(b, err)
+			return float64(n) / 1000 * 1.024
+		}
+	}
+	b.Fatal("the system does not tell")
+	return 0
+}
