@@ -2,6 +2,7 @@ package proctest_test
 
 import (
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ func TestBrokenHosts(t *testing.T) {
 		require.NotEmpty(t, broken.fails, broken.name)
 	}
 	for name := range promises {
-		if !found[name] {
+		if !found[name] && !(runtime.GOOS == "windows" && strings.HasPrefix(name, "input/")) { // no process has a stdin there
 			t.Errorf("no broken host is found out by the case %q", name)
 		}
 	}

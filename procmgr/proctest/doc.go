@@ -32,14 +32,14 @@
 // If a case fails only now and then, run it with -count 100. Begin with the
 // first group that fails, because the later groups build on it: start, command,
 // shell, directory, environment, refusal, once, output, limit, wait, until,
-// search, ports, signal, stop, detached, list, chat, isolation, events, follow,
-// concurrent. No case measures how fast a host is. If a message mentions 30 s,
-// something did not happen, or the machine had no time for it.
+// search, ports, signal, stop, detached, input, list, chat, isolation, events,
+// follow, concurrent. No case measures how fast a host is. If a message mentions
+// 30 s, something did not happen, or the machine had no time for it.
 //
 // # What the suite assumes of the host
 //
 //   - The shell of the host is a POSIX sh, with the usual commands: cat, head,
-//     kill, mkdir, mkfifo, mktemp, printf, pwd, rm, sleep, test, tr. If there
+//     kill, mkdir, mkfifo, mktemp, printf, pwd, rm, sleep, stty, test, tr. If there
 //     is no setsid, the suite leaves out the checks that need it. If there is
 //     no perl, python3 or node, it leaves out those of the ports on which a
 //     process listens.

@@ -17,6 +17,7 @@ type fault struct {
 	signal func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error
 	shell  func(ctx context.Context, m procmgr.Manager) (string, error)
 	events func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error)
+	input  func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error)
 	chat   func(h procmgr.Host, id string) procmgr.Manager
 }
 
@@ -66,6 +67,13 @@ func (m manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr
 		return procmgr.Events(ctx, m.Manager, req)
 	}
 	return m.fault.events(ctx, m.Manager, req)
+}
+
+func (m manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	if m.fault.input == nil {
+		return procmgr.Input(ctx, m.Manager, id, req)
+	}
+	return m.fault.input(ctx, m.Manager, id, req)
 }
 
 // A host is a sound Host with a fault, which its chats have too.
@@ -210,6 +218,9 @@ func (f fault) and(g fault) fault {
 	}
 	if g.events != nil {
 		f.events = g.events
+	}
+	if g.input != nil {
+		f.input = g.input
 	}
 	if g.chat != nil {
 		f.chat = g.chat

@@ -46,6 +46,7 @@ var groups = []group{
 	{"signal", signalCases},
 	{"stop", stopCases},
 	{"detached", detachedCases},
+	{"input", inputCases},
 	{"list", listCases},
 	{"chat", chatCases},
 	{"isolation", isolationCases},
