@@ -28,22 +28,83 @@ const (
 
 var updateDocs = flag.Bool("update-docs", false, "write the measured part of docs/output.md, and its plot, anew")
 
+// todaysTokens is what the results of the corpus in JSON took before a model
+// could set a budget, at 32 KiB each, and todaysSeen is how many of the wanted
+// lines they showed.
+const (
+	todaysTokens = 376682
+	todaysSeen   = 58
+)
+
+// checkTargets fails if highlights show less than they are meant to.
+func checkTargets(t *testing.T, all, heldout []measurement) {
+	least := map[int]int{8 << 10: 18, 20 << 10: 19, 32 << 10: 20} // recordings of the corpus with all wanted lines
+	ratio := map[int]float64{8 << 10: 2, 32 << 10: 1.5}           // lines of heldout, beside head and tail
+	for i, size := range sizes {
+		of := func(s sized) sight { return s.text }
+		whole, _ := tally(all, i, of)
+		require.GreaterOrEqual(t, whole, least[size], "%d", size)
+		_, seen := tally(heldout, i, of)
+		_, plain := tally(heldout, i, func(s sized) sight { return s.headTail })
+		require.GreaterOrEqual(t, float64(seen), ratio[size]*float64(plain), "%d", size)
+		for _, m := range slices.Concat(all, heldout) {
+			require.GreaterOrEqual(t, m.sized[i].text.seen, m.sized[i].headTail.seen-1, "%s, %d", m.name, size)
+			require.GreaterOrEqual(t, m.sized[i].json.seen, m.sized[i].headTail.seen-1, "%s, %d", m.name, size)
+		}
+	}
+}
+
+// tally counts the recordings of which all wanted lines are seen, and the wanted
+// lines that are seen in all recordings.
+func tally(all []measurement, size int, of func(sized) sight) (whole, seen int) {
+	for _, m := range all {
+		n := of(m.sized[size]).seen
+		seen += n
+		if len(m.wanted) > 0 && n == len(m.wanted) {
+			whole++
+		}
+	}
+	return whole, seen
+}
+
 // checkPage fails if the page or its plot differs from the measurements.
-func checkPage(t *testing.T, all []measurement) {
+func checkPage(t *testing.T, all, heldout []measurement) {
 	// Others have another idea of what a binary file is, and of expressions.
 	if version, _ := exec.Command("grep", "--version").Output(); !strings.Contains(string(version), "GNU grep") {
 		testenv.Lacks(t, "grep", "the page was measured with GNU grep")
 	}
-	slices.SortStableFunc(all, func(a, b measurement) int {
-		return cmp.Compare(len(b.raw), len(a.raw))
-	})
+	tok := loadTokenizer(t)
+	var texts []string
+	for _, half := range [][]measurement{all, heldout} {
+		slices.SortStableFunc(half, func(a, b measurement) int {
+			return cmp.Compare(len(b.raw), len(a.raw))
+		})
+		for _, m := range half {
+			texts = append(texts, string(m.raw), m.result.text)
+			for _, s := range m.sized {
+				texts = append(texts, s.headTail.text, s.json.text, s.text.text)
+			}
+		}
+	}
+	definitions := definitionsText(t)
+	tok.learn(t, texts)
+	count := func(text string) int { return tok.count(t, text) }
+	given := 0
+	for _, m := range all {
+		given += count(m.result.text)
+	}
+	require.LessOrEqual(t, given, todaysTokens*6/10)
+	_, seen := tally(all, slices.Index(sizes, defaultSize), func(s sized) sight { return s.json })
+	require.Greater(t, seen, todaysSeen)
+
 	page, err := os.ReadFile(corpusPage)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(page), corpusBegin)
 	require.True(t, ok, "the page lacks %s", corpusBegin)
 	shown, after, ok := strings.Cut(rest, corpusEnd)
 	require.True(t, ok, "the page lacks %s", corpusEnd)
-	measured, drawn := tables(all), plot(all)
+	measured, drawn := tables(all, heldout, count), plot(all)
+	tok.save(t, func(hash string) bool { return hash == hashOf(definitions) })
 	if *updateDocs {
 		require.NoError(t, os.WriteFile(corpusPage, []byte(before+corpusBegin+measured+corpusEnd+after), 0o644))
 		require.NoError(t, os.WriteFile(corpusPlot, []byte(drawn), 0o644))
@@ -59,48 +120,63 @@ func checkPage(t *testing.T, all []measurement) {
 }
 
 // tables writes what was measured in Markdown.
-func tables(all []measurement) string {
+func tables(all, heldout []measurement, count func(text string) int) string {
 	var b strings.Builder
-	var printed, given, headTail, result, generic, own, asked int
-	for _, m := range all {
-		printed += len(m.raw)
-		given += m.encoded
-		if len(m.wanted) == 0 {
-			continue
-		}
-		asked++
-		for _, count := range []struct {
-			all  *int
-			seen int
-		}{{&headTail, m.headTail.seen}, {&result, m.result.seen}, {&generic, m.generic.seen}, {&own, m.own.seen}} {
-			if count.seen == len(m.wanted) {
-				*count.all++
+	for _, half := range []struct {
+		name string
+		all  []measurement
+	}{{"The corpus", all}, {"Held out", heldout}} {
+		asked, lines, printed := 0, 0, 0
+		for _, m := range half.all {
+			lines += len(m.wanted)
+			printed += count(string(m.raw))
+			if len(m.wanted) > 0 {
+				asked++
 			}
 		}
-	}
-	fmt.Fprintf(&b, "\n%d recordings have wanted lines. All of these lines are visible in\n\n", asked)
-	fmt.Fprintf(&b, "| | recordings |\n|---|---|\n| head and tail of the raw bytes | %d |\n| the result | %d |\n", headTail, result)
-	fmt.Fprintf(&b, "| the result and one generic grep | %d |\n| the result and one grep for the missing lines | %d |\n\n", generic, own)
-	fmt.Fprintf(&b, "All %d recordings together printed %s bytes, some %s tokens. Their results have %s bytes, some %s tokens.\n\n",
-		len(all), number(printed), number(printed/4), number(given), number(given/4))
-
-	b.WriteString("| recording | printed | plain text | head and tail | result | in JSON | generic grep | own grep |\n")
-	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|\n")
-	for _, m := range all {
-		plain := "="
-		if m.plain != len(m.raw) {
-			plain = number(m.plain)
+		fmt.Fprintf(&b, "\n### %s\n\n%d recordings printed %s tokens. %d of them have wanted lines, %d in all. Each cell has the recordings of which all wanted lines are visible, the wanted lines that are, and the tokens of all %d texts.\n\n",
+			half.name, len(half.all), number(printed), asked, lines, len(half.all))
+		b.WriteString("| bytes | head and tail | result in JSON | result as text |\n|---:|---:|---:|---:|\n")
+		for i, size := range sizes {
+			fmt.Fprintf(&b, "| %s |", number(size))
+			for _, of := range []func(sized) sight{
+				func(s sized) sight { return s.headTail },
+				func(s sized) sight { return s.json },
+				func(s sized) sight { return s.text },
+			} {
+				whole, seen := tally(half.all, i, of)
+				tokens := 0
+				for _, m := range half.all {
+					tokens += count(of(m.sized[i]).text)
+				}
+				fmt.Fprintf(&b, " %d, %d lines, %s |", whole, seen, number(tokens))
+			}
+			b.WriteString("\n")
 		}
-		generic, own := "", ""
-		if m.result.seen < len(m.wanted) {
-			generic, own = m.cell(m.generic), m.cell(m.own)
+		b.WriteString("\n| recording | printed | tokens | plain text | head and tail, 32 KiB | result in JSON | as text | generic grep | own grep |\n")
+		b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+		byDefault := slices.Index(sizes, defaultSize)
+		for _, m := range half.all {
+			plain := "="
+			if m.plain != len(m.raw) {
+				plain = number(m.plain)
+			}
+			generic, own := "", ""
+			if m.result.seen < len(m.wanted) {
+				generic, own = m.cell(m.generic), m.cell(m.own)
+			}
+			tokens := func(s sight) string {
+				s.bytes = count(s.text)
+				return m.cell(s)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
+				m.name, number(len(m.raw)), number(count(string(m.raw))), plain, tokens(m.sized[len(sizes)-1].headTail),
+				tokens(m.result), tokens(m.sized[byDefault].text), generic, own)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			m.name, number(len(m.raw)), plain, m.cell(m.headTail), m.cell(m.result), number(m.encoded), generic, own)
-	}
-	b.WriteString("\n| recording | command | exit code |\n|---|---|---|\n")
-	for _, m := range all {
-		fmt.Fprintf(&b, "| %s | `%s` | %d |\n", m.name, m.command, m.exitCode)
+		b.WriteString("\n| recording | command | exit code |\n|---|---|---|\n")
+		for _, m := range half.all {
+			fmt.Fprintf(&b, "| %s | `%s` | %d |\n", m.name, m.command, m.exitCode)
+		}
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -3,7 +3,6 @@
 package toolset_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -24,8 +23,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// corpusDir has the output of real tools; its record.sh says how it came about.
-const corpusDir = "testdata/corpus"
+// These have the output of real tools; their record.sh says how it came about.
+// What results look like was tuned by the corpus, and is judged by heldout too.
+const (
+	corpusDir  = "testdata/corpus"
+	heldoutDir = "testdata/heldout"
+)
 
 // genericGrep is the pattern of a person who knows only that something went
 // wrong.
@@ -33,6 +36,7 @@ const genericGrep = `error|fail|fatal|panic|exception|traceback|denied|not found
 
 // A recording is what a tool printed, and what a person looks for in it.
 type recording struct {
+	dir      string
 	name     string
 	raw      []byte
 	exitCode int
@@ -47,36 +51,56 @@ type wanted struct {
 	grep string // for grep -E
 }
 
-// A sight is what somebody gets to see: how many bytes, and how many of the
-// wanted lines.
+// A sight is what somebody gets to see: how many bytes and tokens, and how many
+// of the wanted lines.
 type sight struct {
 	bytes, seen int
-	binary      bool // grep says no more than that a binary file matches
+	text        string // of which tokens are counted
+	binary      bool   // grep says no more than that a binary file matches
 }
 
 // A measurement is what becomes of a recording on its way to a model.
 type measurement struct {
 	recording
 	plain    int   // bytes of the log, which are those of the plain text
+	tokens   int   // of what was printed
 	headTail sight // beginning and end of the raw bytes, without all the rest
 	result   sight // the output in the result of execute
-	encoded  int   // that output, as it stands in the JSON
 	generic  sight // what genericGrep prints, and what that and the result show
 	own      sight // the same with what the result lacks as the pattern
+	sized    []sized
 }
+
+// sized is what a model sees in a limit of bytes: in head and tail of the raw
+// bytes, and in a result of either format.
+type sized struct {
+	headTail, json, text sight
+}
+
+// sizes are the limits that the page compares. One is that of a result by
+// default.
+var sizes = []int{8 << 10, defaultSize, 20 << 10, 32 << 10}
+
+const defaultSize = 16000
 
 // TestCorpus replays recordings through a process manager and the tools. It
 // fails if a wanted line is neither in the result nor in the log.
 func TestCorpus(t *testing.T) {
 	player := newPlayer(t)
-	var all []measurement
-	for _, name := range recordings(t) {
-		t.Run(name, func(t *testing.T) {
-			all = append(all, player.measure(t, load(t, name)))
-		})
+	var all, heldout []measurement
+	for _, half := range []struct {
+		dir string
+		all *[]measurement
+	}{{corpusDir, &all}, {heldoutDir, &heldout}} {
+		for _, name := range recordings(t, half.dir) {
+			t.Run(name, func(t *testing.T) {
+				*half.all = append(*half.all, player.measure(t, load(t, half.dir, name)))
+			})
+		}
 	}
-	if !t.Failed() && len(all) == len(recordings(t)) {
-		t.Run("page", func(t *testing.T) { checkPage(t, all) })
+	if !t.Failed() && len(all) == len(recordings(t, corpusDir)) && len(heldout) == len(recordings(t, heldoutDir)) {
+		t.Run("targets", func(t *testing.T) { checkTargets(t, all, heldout) })
+		t.Run("page", func(t *testing.T) { checkPage(t, all, heldout) })
 	}
 }
 
@@ -84,23 +108,23 @@ func TestCorpus(t *testing.T) {
 // recording; model-B/op is what the model gets of it.
 func BenchmarkCorpus(b *testing.B) {
 	player := newPlayer(b)
-	for _, name := range recordings(b) {
-		r := load(b, name)
+	for _, name := range recordings(b, corpusDir) {
+		r := load(b, corpusDir, name)
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(r.raw)))
 			var output string
 			for b.Loop() {
-				output, _ = player.execute(b, player.play(name))
+				output, _ = player.execute(b, player.play(r))
 			}
 			b.ReportMetric(float64(len(output)), "model-B/op")
 		})
 	}
 }
 
-// recordings returns the names of all recordings.
-func recordings(t testing.TB) []string {
+// recordings returns the names of all recordings in a directory.
+func recordings(t testing.TB, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(corpusDir, "*.raw.gz"))
+	names, err := filepath.Glob(filepath.Join(dir, "*.raw.gz"))
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	for i, name := range names {
@@ -110,12 +134,12 @@ func recordings(t testing.TB) []string {
 }
 
 // load reads a recording and what is wanted of it.
-func load(t testing.TB, name string) recording {
+func load(t testing.TB, dir, name string) recording {
 	t.Helper()
-	raw, err := unpack(name)
+	raw, err := unpack(dir, name)
 	require.NoError(t, err)
-	r := recording{name: name, raw: raw}
-	want, err := os.ReadFile(filepath.Join(corpusDir, name+".want"))
+	r := recording{dir: dir, name: name, raw: raw}
+	want, err := os.ReadFile(filepath.Join(dir, name+".want"))
 	require.NoError(t, err)
 	lines := strings.Split(strings.TrimSuffix(string(want), "\n"), "\n")
 	require.GreaterOrEqual(t, len(lines), 2)
@@ -144,8 +168,8 @@ var ereQuoter = strings.NewReplacer(
 	`+`, `\+`, `?`, `\?`, `(`, `\(`, `)`, `\)`, `{`, `\{`, `|`, `\|`,
 )
 
-func unpack(name string) ([]byte, error) {
-	file, err := os.Open(filepath.Join(corpusDir, name+".raw.gz"))
+func unpack(dir, name string) ([]byte, error) {
+	file, err := os.Open(filepath.Join(dir, name+".raw.gz"))
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +197,9 @@ func (r recording) seen(texts ...string) int {
 
 // A player is the tools on a process manager that keeps logs.
 type player struct {
-	set    *toolset.Set
+	set    *toolset.Set // of results in JSON
+	text   *toolset.Set
+	id     *string // of the next process
 	binary string
 	steady *steady
 }
@@ -222,12 +248,20 @@ func newPlayer(t testing.TB) player {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	s := &steady{Manager: manager.Chat("chat")}
-	return player{set: toolset.New(toolset.Static(s), nil), binary: binary, steady: s}
+	id := new(string)
+	next := func(context.Context, toolset.Call) string { return *id }
+	return player{
+		set:    toolset.New(toolset.Static(s), &toolset.Options{ProcessID: next}),
+		text:   toolset.New(toolset.Static(s), &toolset.Options{Format: toolset.FormatText}),
+		id:     id,
+		binary: binary,
+		steady: s,
+	}
 }
 
 // play returns the command by which this test binary prints a recording.
-func (p player) play(name string) string {
-	return fmt.Sprintf("exec '%s' '-test.run=^TestCorpusChild$' %s", p.binary, name)
+func (p player) play(r recording) string {
+	return fmt.Sprintf("exec '%s' '-test.run=^TestCorpusChild$' %s %s", p.binary, r.dir, r.name)
 }
 
 // TestCorpusChild is no test: it is the child that prints a recording, in
@@ -236,7 +270,7 @@ func TestCorpusChild(t *testing.T) {
 	if os.Getenv("TOOLSET_CORPUS") != "play" {
 		return // go test runs it, and not TestCorpus
 	}
-	r := load(t, os.Args[len(os.Args)-1])
+	r := load(t, os.Args[len(os.Args)-2], os.Args[len(os.Args)-1])
 	for block := range slices.Chunk(r.raw, 64<<10) {
 		if _, err := os.Stdout.Write(block); err != nil {
 			os.Exit(125)
@@ -264,22 +298,29 @@ func (p player) execute(t testing.TB, command string) (string, toolset.Result) {
 // measure replays a recording.
 func (p player) measure(t *testing.T, r recording) measurement {
 	m := measurement{recording: r}
-	output, res := p.execute(t, p.play(r.name))
+	// The same ID in each run, so that the same room is left for the output.
+	*p.id = "id" + hashOf(r.dir + r.name)[:8]
+	output, res := p.execute(t, p.play(r))
+	*p.id = ""
 	require.Equal(t, r.exitCode, *res.Output.Process.ExitCode)
-
-	// What else is in the result is little.
-	m.encoded = encodedLen(t, output)
-	require.LessOrEqual(t, len(res.Content)-m.encoded, 1024, "beside the output")
-
+	require.LessOrEqual(t, len(res.Content), defaultSize)
 	logPath := p.steady.log
+	for _, size := range sizes {
+		m.sized = append(m.sized, sized{
+			headTail: r.headTail(size),
+			json:     p.read(t, r, p.set, res.Output.Process.ID, size),
+			text:     p.read(t, r, p.text, res.Output.Process.ID, size),
+		})
+	}
+
 	log, err := os.ReadFile(logPath)
 	require.NoError(t, err)
 	require.EqualValues(t, len(log), res.Output.Next, "offsets are the log's")
 	m.plain = len(log)
-	m.result = sight{bytes: len(output), seen: r.seen(output)}
+	m.result = sight{bytes: len(output), seen: r.seen(unnumbered(output))}
 	var missing []string
 	for _, w := range r.wanted {
-		if !w.re.MatchString(output) {
+		if !w.re.MatchString(unnumbered(output)) {
 			missing = append(missing, w.grep)
 			if !w.re.Match(log) {
 				t.Errorf("neither in the result nor in the log: %s", w.text)
@@ -290,12 +331,8 @@ func (p player) measure(t *testing.T, r recording) measurement {
 		}
 	}
 
-	head := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
-	_, _ = head.Write(r.raw) // never fails
-	text, _ := head.Snapshot(0).Text(headtail.Limits{})
-	// A reader of that text sees no colors, and takes each redraw of a line
-	// for a line of its own.
-	m.headTail = sight{bytes: len(text), seen: r.seen(strings.ReplaceAll(colors.ReplaceAllString(text, ""), "\r", "\n"))}
+	m.headTail = r.headTail(headtail.DefaultTextLimit)
+	m.result.text = res.Content
 
 	m.generic, m.own = m.result, m.result
 	if len(missing) > 0 {
@@ -305,6 +342,37 @@ func (p player) measure(t *testing.T, r recording) measurement {
 	}
 	return m
 }
+
+// read reads the output of a process, in a limit of bytes.
+func (p player) read(t *testing.T, r recording, set *toolset.Set, id string, size int) sight {
+	t.Helper()
+	for {
+		res := set.Call(t.Context(), toolset.Call{Name: "process_output",
+			Arguments: []byte(fmt.Sprintf(`{"process_id":%q,"wait_timeout":"0s","max_output":%d}`, id, size/2))})
+		require.False(t, res.IsError, res.Content)
+		require.LessOrEqual(t, len(res.Content), size)
+		if !strings.Contains(res.Content, "were not searched") { // else the machine is too busy
+			return sight{bytes: len(res.Content), seen: r.seen(unnumbered(*res.Report.Output)), text: res.Content}
+		}
+	}
+}
+
+// headTail returns what head and tail of the raw bytes show.
+func (r recording) headTail(size int) sight {
+	head := headtail.New(headtail.DefaultHead, headtail.DefaultTail)
+	_, _ = head.Write(r.raw) // never fails
+	text, _ := head.Snapshot(0).Text(headtail.Limits{Bytes: size})
+	// A reader of that text sees no colors, and takes each redraw of a line
+	// for a line of its own.
+	return sight{bytes: len(text), seen: r.seen(strings.ReplaceAll(colors.ReplaceAllString(text, ""), "\r", "\n")), text: text}
+}
+
+// unnumbered returns an output without what a result adds to highlights.
+func unnumbered(output string) string {
+	return moreLikeIt.ReplaceAllString(lineNumber.ReplaceAllString(output, ""), "")
+}
+
+var moreLikeIt = regexp.MustCompile(`(?m) \.\.\. \[\d+ more like it\]$`)
 
 // grep searches a log by execute, as a model does that follows the note.
 func (p player) grep(t *testing.T, r recording, before, flags, pattern string, around bool, logPath string) sight {
@@ -317,24 +385,15 @@ func (p player) grep(t *testing.T, r recording, before, flags, pattern string, a
 	found = strings.ReplaceAll(found, logPath, "LOG")
 	return sight{
 		bytes:  len(found),
-		seen:   r.seen(before, lineNumber.ReplaceAllString(found, "")),
+		seen:   r.seen(unnumbered(before), lineNumber.ReplaceAllString(found, "")),
 		binary: binaryMatches.MatchString(found),
 	}
 }
 
 var (
-	lineNumber    = regexp.MustCompile(`(?m)^([0-9]+:){1,2}`)
+	lineNumber    = regexp.MustCompile(`(?m)^([0-9]+: ?){1,2}`)
 	binaryMatches = regexp.MustCompile(`(?i)binary file .*matches\s*\z`)
 )
 
 // colors are the sequences that a terminal does not show.
 var colors = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\^_])`)
-
-// encodedLen returns how many bytes a text has as a string of JSON.
-func encodedLen(t testing.TB, text string) int {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	require.NoError(t, enc.Encode(text))
-	return b.Len() - 1
-}

@@ -26,27 +26,26 @@ type Definition struct {
 const shellMark = "{shell}"
 
 const (
-	executeDescription      = executeBegins + `There is no terminal and stdin is empty, so use flags such as -y instead of prompts. ` + executeEnds
+	executeDescription      = executeBegins + `No terminal, stdin is empty: use flags such as -y. ` + executeEnds
 	executeInputDescription = executeBegins + `stdin is empty unless you set stdin: prefer flags such as -y, and set it for a command that must be answered or driven with {process_input}. ` + executeEnds
 )
 
 const executeBegins = `Run a shell command (` + shellMark + `) and return its output and exit code. ` +
 	`Each call is a new shell: cd and variables do not carry over, use workdir. `
 
-const executeEnds = `A command that outlasts its timeout is not killed: the result has its output so far and a background_process_id to use with {process_output} and {process_signal}; do not run it again. ` +
-	`Set run_in_background for servers, watchers and long jobs, and wait for them with the wait_for of {process_output}, not with sleep.`
+const executeEnds = `A command that outlasts its timeout runs on: use its background_process_id with {process_output} and {process_signal}, do not run it again. ` +
+	`For servers, watchers and long jobs set run_in_background; wait with wait_for of {process_output}, not with sleep.`
 
 const outputDescription = `Read what a process has printed and whether it has ended. ` +
-	`Waits until it ends, until wait_for matches, until it listens on wait_for_port, or until wait_timeout is over; the process runs on. ` +
-	`Reading consumes nothing: pass the last result's next_offset as since to get only what is new. ` +
-	`state is running, exited, or detached (the shell has ended, processes that it started live on); exit_code is there once it is known.`
+	`Waits until it ends, wait_for matches, it listens on wait_for_port, or wait_timeout is over; the process runs on. ` +
+	`Reading consumes nothing: since = the last next_offset gets only what is new. ` +
+	`state: running, exited, or detached (the shell has ended, processes it started live on).`
 
-const listDescription = `List the processes with their ids, commands, states and exit codes: all that still live, then those that have ended, background ones first. ` +
-	`Use it to find a process_id, or to see what still runs.`
+const listDescription = `List processes with id, state, command, age and exit code: those that live, then those that have ended, background ones first.`
 
-const signalDescription = `End or interrupt a process and everything that it has started, and return its state. ` +
-	`Use terminate first, and kill if the process still runs afterwards. ` +
-	`What it has printed can still be read with {process_output}.`
+const signalDescription = `End or interrupt a process and all that it started; returns its state. ` +
+	`Use terminate first, kill if it still runs. ` +
+	`{process_output} still reads its output.`
 
 // The arguments of the tools. Each field's type is an [argument]. A field is
 // required if its json tag has no omitempty. The tag description is for the
@@ -55,30 +54,30 @@ const signalDescription = `End or interrupt a process and everything that it has
 // them gives the right name.
 
 type executeArgs struct {
-	Command         text     `json:"command" description:"The command, as the shell takes it. May be a script of several lines." alias:"cmd,script,code,shell,bash,input"`
-	Timeout         duration `json:"timeout,omitempty" description:"How long to wait for the command, such as \"30s\" or \"5m\"; default {default}{max}. For the foreground only." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
-	WorkDir         text     `json:"workdir,omitempty" description:"The directory to run in; default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
-	MaxOutput       tokens   `json:"max_output,omitempty" description:"The most tokens to return, such as \"4k\"; default {tokens}. What is cut can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
-	RunInBackground flag     `json:"run_in_background,omitempty" description:"Start the command and return at once with its background_process_id. No trailing & is needed." alias:"background,is_background,detach,async"`
-	NotifyOn        text     `json:"notify_on,omitempty" description:"For the background: you are told of the end in any case, and with this also of the first line that matches this regular expression (RE2)." alias:"notify,notify_when,notify_pattern"`
+	Command         text     `json:"command" description:"May have several lines." alias:"cmd,script,code,shell,bash,input"`
+	Timeout         duration `json:"timeout,omitempty" description:"How long to wait in the foreground: \"30s\", \"5m\"; default {default}{max}." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
+	WorkDir         text     `json:"workdir,omitempty" description:"Default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
+	MaxOutput       tokens   `json:"max_output,omitempty" description:"Most tokens to return; default {tokens}. The rest can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
+	RunInBackground flag     `json:"run_in_background,omitempty" description:"Return at once with a background_process_id. Needs no &." alias:"background,is_background,detach,async"`
+	NotifyOn        text     `json:"notify_on,omitempty" description:"You are told of the end in any case; with this also of the first line that matches this RE2 expression." alias:"notify,notify_when,notify_pattern"`
 }
 
 type outputArgs struct {
-	ProcessID   processID `json:"process_id" description:"The background_process_id that {execute} returned, or one from {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
-	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait, such as \"30s\"; default {default}{max}. \"0s\" returns at once with what there is." alias:"timeout,wait,timeout_ms,timeout_seconds"`
-	Since       offset    `json:"since,omitempty" description:"Only read output from this byte offset on: next_offset of an earlier result. Default 0, the beginning." alias:"offset,from,start,next_offset"`
-	MaxOutput   tokens    `json:"max_output,omitempty" description:"The most tokens to return, such as \"4k\"; default {tokens}." alias:"max_tokens,limit,max_output_tokens,head_limit"`
-	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line of the output read matches this regular expression (RE2), such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
-	WaitForPort port      `json:"wait_for_port,omitempty" description:"Return as soon as the process listens on this TCP port, such as 3000, even if it prints nothing." alias:"port,until_listening,wait_port,listen"`
+	ProcessID   processID `json:"process_id" description:"From {execute} or {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait; default {default}{max}. \"0s\" returns at once." alias:"timeout,wait,timeout_ms,timeout_seconds"`
+	Since       offset    `json:"since,omitempty" description:"Read from this byte offset on: next_offset of an earlier result. Default 0." alias:"offset,from,start,next_offset"`
+	MaxOutput   tokens    `json:"max_output,omitempty" description:"As in {execute}." alias:"max_tokens,limit,max_output_tokens,head_limit"`
+	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line from since on matches this RE2 expression, such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
+	WaitForPort port      `json:"wait_for_port,omitempty" description:"Return as soon as it listens on this TCP port." alias:"port,until_listening,wait_port,listen"`
 }
 
 type listArgs struct {
-	Offset offset `json:"offset,omitempty" description:"Skip this many processes: next_offset of an earlier list shows those that it omitted. Default 0." alias:"since,from,start,skip,next_offset"`
+	Offset offset `json:"offset,omitempty" description:"next_offset of a list shows what it omitted. Default 0." alias:"since,from,start,skip,next_offset"`
 }
 
 type signalArgs struct {
-	ProcessID processID  `json:"process_id" description:"The background_process_id that {execute} returned, or one from {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
-	Signal    signalName `json:"signal" description:"terminate asks it to end (SIGTERM), interrupt is Ctrl-C (SIGINT), kill ends it for certain (SIGKILL)." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
+	ProcessID processID  `json:"process_id" description:"From {execute} or {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	Signal    signalName `json:"signal" description:"terminate: SIGTERM; interrupt: Ctrl-C (SIGINT); kill: SIGKILL." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
 }
 
 // longest says in a description how long a wait may be.
