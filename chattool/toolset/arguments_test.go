@@ -223,9 +223,9 @@ func TestDefinitions(t *testing.T) {
 	require.JSONEq(t, `{
 		"type": "object",
 		"properties": {
-			"process_id": {"type": "string", "description": "The background_process_id that execute returned, or one from process_list."},
+			"process_id": {"type": "string", "description": "From execute or process_list."},
 			"signal": {"type": "string", "enum": ["terminate", "kill", "interrupt"],
-				"description": "terminate asks it to end (SIGTERM), interrupt is Ctrl-C (SIGINT), kill ends it for certain (SIGKILL)."}
+				"description": "terminate: SIGTERM; interrupt: Ctrl-C (SIGINT); kill: SIGKILL."}
 		},
 		"required": ["process_id", "signal"],
 		"additionalProperties": false

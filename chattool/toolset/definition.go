@@ -59,7 +59,7 @@ type executeArgs struct {
 	WorkDir         text     `json:"workdir,omitempty" description:"Default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
 	MaxOutput       tokens   `json:"max_output,omitempty" description:"Most tokens to return; default {tokens}. The rest can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
 	RunInBackground flag     `json:"run_in_background,omitempty" description:"Return at once with a background_process_id. Needs no &." alias:"background,is_background,detach,async"`
-	NotifyOn        text     `json:"notify_on,omitempty" description:"You are told of the end in any case; with this also of the first line that matches this RE2 expression." alias:"notify,notify_when,notify_pattern"`
+	NotifyOn        text     `json:"notify_on,omitempty" description:"In the background: be told of the first line that matches (RE2), not only of the end." alias:"notify,notify_when,notify_pattern"`
 }
 
 type outputArgs struct {
@@ -67,7 +67,7 @@ type outputArgs struct {
 	WaitTimeout duration  `json:"wait_timeout,omitempty" description:"How long to wait; default {default}{max}. \"0s\" returns at once." alias:"timeout,wait,timeout_ms,timeout_seconds"`
 	Since       offset    `json:"since,omitempty" description:"Read from this byte offset on: next_offset of an earlier result. Default 0." alias:"offset,from,start,next_offset"`
 	MaxOutput   tokens    `json:"max_output,omitempty" description:"As in {execute}." alias:"max_tokens,limit,max_output_tokens,head_limit"`
-	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line from since on matches this RE2 expression, such as \"listening on\"." alias:"pattern,until,filter,regex,match"`
+	WaitFor     text      `json:"wait_for,omitempty" description:"Return as soon as a line from since on matches (RE2)." alias:"pattern,until,filter,regex,match"`
 	WaitForPort port      `json:"wait_for_port,omitempty" description:"Return as soon as it listens on this TCP port." alias:"port,until_listening,wait_port,listen"`
 }
 

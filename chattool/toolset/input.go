@@ -19,7 +19,7 @@ const inputDescription = `Write to the stdin of a process that {execute} started
 	`Wait for the program's prompt before end or a control key: before that, ctrl-d is lost.`
 
 type inputArgs struct {
-	ProcessID   processID `json:"process_id" description:"The background_process_id that {execute} returned, or one from {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	ProcessID   processID `json:"process_id" description:"From {execute} or {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
 	Text        text      `json:"text,omitempty" description:"What to write, as it is." alias:"input,data,stdin,chars,content,line"`
 	Keys        keyList   `json:"keys,omitempty" description:"Keys to press after text, on a terminal only: {keys}." alias:"key,press,keystrokes,special_keys"`
 	End         flag      `json:"end,omitempty" description:"End the input after that (Ctrl-D on a terminal), and wait until the process has ended." alias:"eof,close,close_stdin,finish"`

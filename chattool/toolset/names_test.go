@@ -41,7 +41,7 @@ func TestNames(t *testing.T) {
 	}
 	require.Equal(t, []string{"bash", "bash_output", "jobs", "kill_bash"}, names)
 	require.Contains(t, set.Definitions()[0].Description, "with bash_output and kill_bash")
-	require.Contains(t, string(set.Definitions()[1].Schema), "that bash returned, or one from jobs.")
+	require.Contains(t, string(set.Definitions()[1].Schema), "From bash or jobs.")
 
 	res := set.Call(t.Context(), toolset.Call{Name: "bash", Arguments: []byte(`{"command":"x"}`)})
 	require.False(t, res.IsError)

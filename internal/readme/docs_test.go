@@ -16,12 +16,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/headtail/plaintext"
 	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
@@ -45,6 +47,7 @@ var docsRules = []rule{
 	},
 	{page: "docs/output.md", has: "plain text   ", run: drawing},
 	{page: "docs/output.md", has: "=== RUN", run: longOutput},
+	{page: "docs/output.md", has: "of these, by line", run: highlights},
 	{page: "docs/processes.md", has: "tombstone", run: drawing},
 	{page: "docs/processes.md", language: "ini", has: "Delegate=yes", run: unit},
 	{page: "docs/processes.md", language: "sh", has: "systemd-run", run: systemdRun},
@@ -206,6 +209,30 @@ func longOutput(t *testing.T, _ *pages, b block) {
 	require.NoError(t, buffer.Close())
 	text, _ := buffer.Snapshot(0).Text(headtail.Limits{})
 	require.Contains(t, text, b.text)
+}
+
+// highlights compares the lines of a block with those that a Local finds in a
+// recording.
+func highlights(t *testing.T, _ *pages, b block) {
+	recording, err := filepath.Abs("../../chattool/toolset/testdata/corpus/make.raw.gz")
+	require.NoError(t, err)
+	local, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, local.Close()) }()
+	out, err := local.Start(t.Context(), procmgr.StartRequest{Command: "gzip -dc '" + recording + "'", Wait: time.Minute})
+	require.NoError(t, err)
+	out, err = local.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Highlight: 1 << 10})
+	require.NoError(t, err)
+	var found []string
+	for _, h := range out.Highlights {
+		for i, line := range strings.Split(h.Text, "\n") {
+			found = append(found, fmt.Sprintf("%d: %s", h.Line+i, line))
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(b.text), "\n")
+	for _, line := range lines[1 : len(lines)-1] {
+		require.Contains(t, found, line)
+	}
 }
 
 // unit reads the lines of a systemd unit, and lets systemd read them if it is
