@@ -67,9 +67,3 @@ func runPlainTrue() error {
 	_, err := exec.Command(plainShell(), "-c", "true").CombinedOutput()
 	return err
 }
-
-// What the default shell costs: the same command in it and in sh.
-func BenchmarkShell(b *testing.B) {
-	l, sh := newLocal(b, nil), newLocal(b, &procmgr.Options{Shell: []string{"sh", "-c"}})
-	beside(b, func() { require.NoError(b, runTrue(l)) }, func() { require.NoError(b, runTrue(sh)) })
-}

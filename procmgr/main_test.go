@@ -12,13 +12,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // TestMain fails the run if the tests leave goroutines, children or descriptors
 // behind.
-func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "toolproc/procmgr")) }
+func TestMain(m *testing.M) {
+	leave := testenv.CPUGroup()
+	code := leftover.Run(m, "toolproc/procmgr")
+	leave()
+	os.Exit(code)
+}
 
 // goroutines returns the goroutines of this package and of the packages below
 // it.

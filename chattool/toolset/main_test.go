@@ -7,12 +7,16 @@ import (
 	"runtime/pprof"
 	"testing"
 	"time"
+
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // TestMain fails if a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	before := runtime.NumGoroutine()
+	leave := testenv.CPUGroup()
 	code := m.Run()
+	leave()
 	deadline := time.Now().Add(5 * time.Second)
 	for code == 0 && runtime.NumGoroutine() > before+1 { // one more handles os/signal, once fuzzing has used it
 		if time.Now().After(deadline) {
