@@ -2,6 +2,7 @@ package procmgr
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"golang.org/x/xerrors"
@@ -75,12 +76,13 @@ func ListSome(ctx context.Context, m Manager, req ListRequest) (ListPage, error)
 		return ListPage{}, wrap("list", "", err)
 	}
 	all, err := m.List(ctx)
-	if err != nil {
+	var partial *PartialError
+	if err != nil && !errors.As(err, &partial) {
 		return ListPage{}, err
 	}
 	page, picked := pick(all, func(p Process) *Process { return &p }, req)
 	page.Processes = picked
-	return page, nil
+	return page, err
 }
 
 var (

@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,6 +55,11 @@ func (m *manager) events(ctx context.Context, req procmgr.EventsRequest) (procmg
 		}
 		answer, err := m.c.call(ctx, c)
 		if err != nil {
+			if answer != nil && answer.failure.Page != nil {
+				// Some machines are missing, and err names them.
+				page := *answer.failure.Page
+				return page, cmp.Or(m.own(page), err)
+			}
 			return procmgr.EventPage{}, answer.older(err)
 		}
 		page, err := answer.events(m)
@@ -70,12 +76,20 @@ func (a *answer) events(m *manager) (procmgr.EventPage, error) {
 	if err := json.Unmarshal(a.body, &page); err != nil {
 		return procmgr.EventPage{}, xerrors.Errorf("the answer cannot be read: %w", err)
 	}
-	for _, e := range page.Events {
-		if m.isChat && e.Process.ChatID != m.chat {
-			return procmgr.EventPage{}, errMixedUp
-		}
+	if err := m.own(page); err != nil {
+		return procmgr.EventPage{}, err
 	}
 	return page, nil
+}
+
+// own returns an error if a page has events of another chat.
+func (m *manager) own(page procmgr.EventPage) error {
+	for _, e := range page.Events {
+		if m.isChat && e.Process.ChatID != m.chat {
+			return errMixedUp
+		}
+	}
+	return nil
 }
 
 // older replaces the error of an answer from a server that is too old to know

@@ -32,12 +32,12 @@ func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
 func (m *manager) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	body, err := m.list(ctx, listQuery(req).encode())
 	switch {
-	case err != nil:
+	case err != nil && body.Total == nil:
 		return procmgr.ListPage{}, wrap("list", "", err)
 	case body.Total == nil:
 		return procmgr.ListSome(ctx, listed{all: body.Processes}, req)
 	}
-	return procmgr.ListPage{Processes: body.Processes, Total: *body.Total, Live: body.Live}, nil
+	return procmgr.ListPage{Processes: body.Processes, Total: *body.Total, Live: body.Live}, wrap("list", "", err)
 }
 
 // A listed is a Manager that only lists what an earlier handler has sent.
@@ -53,16 +53,20 @@ func (m *manager) list(ctx context.Context, query string) (body listBody, err er
 		return body, err
 	}
 	answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathList, query: query})
-	if err != nil {
+	switch {
+	case err != nil && answer != nil && answer.failure.List != nil:
+		body = *answer.failure.List // some machines are missing, and err names them
+	case err != nil:
 		return body, err
-	}
-	if err := json.Unmarshal(answer.body, &body); err != nil {
-		return body, xerrors.Errorf("the answer cannot be read: %w", err)
+	default:
+		if err := json.Unmarshal(answer.body, &body); err != nil {
+			return body, xerrors.Errorf("the answer cannot be read: %w", err)
+		}
 	}
 	for _, p := range body.Processes {
 		if m.isChat && p.ChatID != m.chat {
 			return listBody{}, errMixedUp
 		}
 	}
-	return body, nil
+	return body, err
 }

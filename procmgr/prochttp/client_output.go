@@ -2,6 +2,7 @@ package prochttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -47,6 +48,10 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 			if answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id) {
 				out = *answer.failure.Result
 			}
+			if answer.oldFor(req) {
+				return out, xerrors.Errorf("the server speaks version %d of the protocol, and ports begin with version %d: %w",
+					answer.protocol, protocolEvents, errors.ErrUnsupported)
+			}
 			return out, m.explain(id, answer, err)
 		}
 		next, err := answer.output(m, id)
@@ -63,4 +68,10 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		}
 		query.State = out.Process.State
 	}
+}
+
+// oldFor reports whether a server is too old to know the ports that a request
+// asks for. a is nil if no answer came.
+func (a *answer) oldFor(req procmgr.OutputRequest) bool {
+	return a != nil && a.protocol < protocolEvents && a.failure.Code == codeInvalid && (req.Ports || req.UntilListening != 0)
 }

@@ -38,6 +38,7 @@ const (
 	codeHeaderTooLong code = "header_too_large"
 	codeBusy          code = "busy"
 	codeRestarted     code = "restarted"
+	codePartial       code = "partial"
 	codeInternal      code = "internal"
 )
 
@@ -69,6 +70,8 @@ var codes = []struct {
 	{codeHeaderTooLong, http.StatusRequestHeaderFieldsTooLarge, procmgr.ErrInvalid, "the header is too large"},
 	{codeBusy, http.StatusTooManyRequests, procmgr.ErrLimit, "too many calls are waiting"},
 	{codeRestarted, http.StatusConflict, procmgr.ErrUnknown, "the server was restarted since"},
+	// A *procmgr.PartialError: it has the machines, so that no value stands for it.
+	{codePartial, http.StatusBadGateway, nil, "some machines have not answered"},
 	{codeInternal, http.StatusInternalServerError, nil, "the call failed"},
 }
 
@@ -116,23 +119,43 @@ type failure struct {
 	// Written is how many bytes of an input were written although the call
 	// failed.
 	Written int `json:"written,omitempty"`
+	// Missing has the machines behind the Host that have not answered, and
+	// why. List and Page are then what a list or events got from the others.
+	Missing map[string]string  `json:"missing,omitempty"`
+	List    *listBody          `json:"list,omitempty"`
+	Page    *procmgr.EventPage `json:"page,omitempty"`
 }
 
 // failureOf describes an error of a Host. The detail leaves out the call and the
 // sentinel, because the client adds both itself.
 func failureOf(err error) failure {
 	c := codeOf(err)
+	var missing map[string]string
+	var partial *procmgr.PartialError
+	if errors.As(err, &partial) {
+		c, missing = codePartial, make(map[string]string, len(partial.Missing))
+		for name, why := range partial.Missing {
+			missing[name] = procmgr.Reason(why)
+		}
+	}
 	_, message := c.status()
 	detail := procmgr.Reason(err)
 	if sentinel := c.sentinel(); sentinel != nil && detail == sentinel.Error() {
 		detail = "" // the code says it
 	}
-	return failure{Message: message, Detail: detail, Code: c}
+	return failure{Message: message, Detail: detail, Code: c, Missing: missing}
 }
 
 // err returns the failure as an error: its text, and the sentinel that its code
 // stands for.
 func (f failure) err() error {
+	if len(f.Missing) > 0 {
+		partial := &procmgr.PartialError{Missing: make(map[string]error, len(f.Missing))}
+		for name, why := range f.Missing {
+			partial.Missing[name] = xerrors.New(why)
+		}
+		return partial
+	}
 	text, sentinel := f.Detail, f.Code.sentinel()
 	if _, message := f.Code.status(); text == "" && (sentinel == nil || message != sentinel.Error()) {
 		text = f.Message

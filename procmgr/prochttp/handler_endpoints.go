@@ -87,7 +87,8 @@ func (r *request) list() {
 	} else {
 		body, err = r.listSome(query)
 	}
-	if err != nil {
+	var partial *procmgr.PartialError
+	if err != nil && !errors.As(err, &partial) {
 		r.failWith(err, nil)
 		return
 	}
@@ -98,6 +99,12 @@ func (r *request) list() {
 	}
 	if body.Processes == nil {
 		body.Processes = []procmgr.Process{} // never null
+	}
+	if partial != nil {
+		f := failureOf(err)
+		f.List = &body
+		r.fail(f)
+		return
 	}
 	r.answer(http.StatusOK, body)
 }

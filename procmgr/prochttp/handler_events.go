@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -37,7 +38,8 @@ func (r *request) events() {
 		req.Wait = 0 // the shutdown ended the wait
 		page, err = procmgr.Events(r.Context(), r.manager, req)
 	}
-	if err != nil {
+	var partial *procmgr.PartialError
+	if err != nil && !errors.As(err, &partial) {
 		r.failWith(err, nil)
 		return
 	}
@@ -48,6 +50,12 @@ func (r *request) events() {
 	}
 	if page.Events == nil {
 		page.Events = []procmgr.Event{} // never null
+	}
+	if partial != nil {
+		f := failureOf(err)
+		f.Page = &page
+		r.fail(f)
+		return
 	}
 	if req.Wait > 0 && took >= req.Wait && len(page.Events) == 0 && !page.Gap {
 		r.w.Header().Set(headerWaiting, "true")

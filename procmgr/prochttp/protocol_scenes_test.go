@@ -363,6 +363,11 @@ var scenes = map[string]func(testing.TB) scene{
 		xerrors.Errorf("nothing was started; what ran before is not known here: %w", procmgr.ErrUnknown)),
 	"unsupported": fails(procmgr.Output{},
 		xerrors.Errorf("the ports of a process cannot be told on windows: %w", errors.ErrUnsupported)),
+	"partial": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, list: func() ([]procmgr.Process, error) {
+			return []procmgr.Process{web().Process}, &procmgr.PartialError{Missing: map[string]error{"build-2": context.DeadlineExceeded}}
+		}}}
+	},
 	"unauthorized": refused,
 	"browser":      refused,
 	"badhost":      refused,

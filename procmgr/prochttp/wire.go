@@ -45,8 +45,8 @@ const (
 	// the one before has: it grows when a client must know whether a server
 	// understands a request.
 	protocol = 2
-	// protocolEvents is the first version with events and with what notifies of
-	// them.
+	// protocolEvents is the first version with events, with what notifies of
+	// them, and with ports.
 	protocolEvents = 2
 )
 

@@ -79,8 +79,9 @@ func chatTwice(c *check) {
 // chatRefused fails if any call of a chat with an impossible ID succeeds.
 func chatRefused(c *check, name string) {
 	c.Helper()
-	file := c.dir(c.host) + "/runs"
-	id := c.sleeper(c.host).Process.ID
+	own, _ := c.own()
+	file := c.dir(own) + "/runs"
+	id := c.sleeper(own).Process.ID
 	m := c.host.Chat(name)
 	if m == nil {
 		c.fatalf("Chat(%q) returned nil, and no Manager to answer", name)
@@ -109,8 +110,8 @@ func chatRefused(c *check, name string) {
 	for _, sig := range []procmgr.Signal{procmgr.Interrupt, procmgr.Kill} {
 		c.is(c.trySignal(m, id, sig), procmgr.ErrInvalid, "%s", called(string(sig)))
 	}
-	c.runs(c.host, id, "after a chat without a usable ID has sent it signals")
-	if c.file(c.host, file) != "" {
+	c.runs(own, id, "after a chat without a usable ID has sent it signals")
+	if c.file(own, file) != "" {
 		c.errorf("%s ran its command", called("Start"))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,16 +33,25 @@ type check struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 
+	ownOnce    sync.Once
+	chatsAlone bool // the host starts no process of no chat; set once
+
 	mu    sync.Mutex // guards the fields below
 	begun []started
-	dirs  []string // quoted
-	bad   bool     // a failure was reported
+	dirs  []made
+	bad   bool // a failure was reported
 }
 
 // A started is a process that a case may have started, and has to end.
 type started struct {
 	m  procmgr.Manager
 	id string
+}
+
+// A made is a directory, quoted, and the Manager on whose machine it is.
+type made struct {
+	m   procmgr.Manager
+	dir string
 }
 
 func newCheck(r reporter, host procmgr.Host, promise string, long time.Duration) *check {
@@ -64,9 +72,23 @@ func (c *check) cleanUp() {
 	for _, s := range begun {
 		_ = c.trySignalIn(ctx, s.m, s.id, procmgr.Kill)
 	}
-	if len(dirs) > 0 {
-		_, _ = c.tryStartIn(ctx, c.host, procmgr.StartRequest{Command: "rm -rf " + strings.Join(dirs, " "), Wait: c.long})
+	for _, d := range dirs {
+		_, _ = c.tryStartIn(ctx, d.m, procmgr.StartRequest{Command: "rm -rf " + d.dir, Wait: c.long})
 	}
+}
+
+// own returns the Manager that starts processes of no chat, and their chat, "".
+// That is the host. A host of many machines has none for them, and refuses with
+// ErrInvalid: then another chat takes its place.
+func (c *check) own() (m procmgr.Manager, chat string) {
+	c.ownOnce.Do(func() {
+		_, err := c.tryStart(c.host, procmgr.StartRequest{Command: "exit 0", Wait: c.long})
+		c.chatsAlone = errors.Is(err, procmgr.ErrInvalid)
+	})
+	if c.chatsAlone {
+		return c.chat("of the host"), c.chatName("of the host")
+	}
+	return c.host, ""
 }
 
 // errorf reports how the promise is broken. The case goes on.

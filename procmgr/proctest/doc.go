@@ -55,6 +55,8 @@
 //   - The host lets 32 processes of one chat run at once and 128 in all, and
 //     allows some 50 chats.
 //   - The host keeps exited processes for some minutes.
+//   - The host itself starts processes, outside of every chat. If it refuses with
+//     ErrInvalid, as one of many machines does, a chat of its own stands in.
 //
 // A case ends every process that it has started and removes every file that it
 // has made, even if it fails. If the host cannot end a process, the process

@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -51,16 +52,18 @@ const printMarks = `echo "${TOOLPROC-unset} ${TOOLPROC_PROCESS_ID-unset} ${TOOLP
 func environmentMarks(c *check) {
 	out := c.run(c.chat("a"), printMarks)
 	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, c.chatName("a")))
-	out = c.run(c.host, printMarks)
-	c.text(out, fmt.Sprintf("1 %s unset\n", out.Process.ID))
-	out = c.run(c.host, "sh -c '"+printMarks+"'")
-	c.text(out, fmt.Sprintf("1 %s unset\n", out.Process.ID))
+	own, chat := c.own()
+	out = c.run(own, printMarks)
+	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, cmp.Or(chat, "unset")))
+	out = c.run(own, "sh -c '"+printMarks+"'")
+	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, cmp.Or(chat, "unset")))
 }
 
 func environmentForged(c *check) {
 	forged := map[string]string{"TOOLPROC": "forged", "TOOLPROC_PROCESS_ID": "forged", "TOOLPROC_CHAT_ID": "forged"}
 	out := c.runAs(c.chat("a"), procmgr.StartRequest{Command: printMarks, Env: forged})
 	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, c.chatName("a")))
-	out = c.runAs(c.host, procmgr.StartRequest{Command: printMarks, Env: forged})
-	c.text(out, fmt.Sprintf("1 %s unset\n", out.Process.ID))
+	own, chat := c.own()
+	out = c.runAs(own, procmgr.StartRequest{Command: printMarks, Env: forged})
+	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, cmp.Or(chat, "unset")))
 }

@@ -235,9 +235,10 @@ func eventsChats(c *check) {
 	if !c.tellsEvents(a) {
 		return
 	}
+	host, chat := c.own()
 	next := c.events(c.host, procmgr.EventsRequest{Latest: true}).Next
 	one, two := c.run(a, "true").Process.ID, c.run(b, "true").Process.ID
-	three := c.run(c.host, "true").Process.ID
+	three := c.run(host, "true").Process.ID
 	c.tells("the first chat", c.events(a, procmgr.EventsRequest{}), one+" started", one+" exited")
 	c.tells("the second chat", c.events(b, procmgr.EventsRequest{}), two+" started", two+" exited")
 	c.tells("a chat that has started nothing", c.events(c.chat("c"), procmgr.EventsRequest{}))
@@ -248,7 +249,8 @@ func eventsChats(c *check) {
 		}
 	}
 	want := []string{
-		one + ` started of " a"`, one + ` exited of " a"`, two + ` started of " b"`, two + ` exited of " b"`, three + ` started of ""`, three + ` exited of ""`,
+		one + ` started of " a"`, one + ` exited of " a"`, two + ` started of " b"`, two + ` exited of " b"`,
+		fmt.Sprintf("%s started of %q", three, strings.TrimPrefix(chat, c.mark)), fmt.Sprintf("%s exited of %q", three, strings.TrimPrefix(chat, c.mark)),
 	}
 	if !slices.Equal(own, want) {
 		c.errorf("Events of the host told %q, and had to tell %q", own, want)

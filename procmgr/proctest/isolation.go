@@ -10,7 +10,7 @@ import (
 
 var isolationCases = []testCase{
 	{"of other chats", "a chat lists, reads and signals only its own processes: for a process of another chat, it gets ErrNotFound", func(c *check) { isolated(c, c.chat("b")) }},
-	{"of the host", "a chat lists, reads and signals only its own processes: for a process of the host itself, it gets ErrNotFound", func(c *check) { isolated(c, c.host) }},
+	{"of the host", "a chat lists, reads and signals only its own processes: for a process of the host itself, it gets ErrNotFound", func(c *check) { own, _ := c.own(); isolated(c, own) }},
 	{"errors tell nothing", "a chat gets the same error for the ID of another chat as for an ID that was never used", isolatedErrors},
 	{"one ID in two chats", "two chats may use the same ID, each for a process of its own", isolatedSameID},
 	{"the host is asked for both", "if several chats have an ID, a Host that is asked for it fails with ErrConflict and does nothing", isolatedConflict},
@@ -51,7 +51,8 @@ func isolatedErrors(c *check) {
 	never := c.id()
 	// Each call that could give a hint has an ID of its own: a stop spends an
 	// ID that it does not find.
-	theirs, ofHost := c.sleeper(c.chat("b")).Process.ID, c.run(c.host, "true").Process.ID
+	own, _ := c.own()
+	theirs, ofHost := c.sleeper(c.chat("b")).Process.ID, c.run(own, "true").Process.ID
 	says := func(err error, id string) string {
 		if err == nil {
 			return "success"
@@ -82,6 +83,7 @@ func isolatedSameID(c *check) {
 	id := c.id()
 	a, b := c.chat("a"), c.chat("b")
 	var pids []int
+	own, ownChat := c.own()
 	for _, tt := range []struct {
 		m       procmgr.Manager
 		chat    string
@@ -89,7 +91,7 @@ func isolatedSameID(c *check) {
 	}{
 		{a, c.chatName("a"), sleeps},
 		{b, c.chatName("b"), sleeps},
-		{c.host, "", "echo ready"}, // no other Manager reaches this one
+		{own, ownChat, "echo ready"}, // no other Manager reaches this one
 	} {
 		out, err := c.tryStart(tt.m, procmgr.StartRequest{ID: id, Command: tt.command})
 		if err != nil {

@@ -139,7 +139,7 @@ func listHost(c *check) {
 		order = append(order, id)
 	}
 	start(c.chat("a"), c.chatName("a"))
-	start(c.host, "")
+	start(c.own())
 	start(c.chat("b"), c.chatName("b"))
 	start(c.chat("a"), c.chatName("a"))
 

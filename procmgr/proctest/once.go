@@ -220,12 +220,13 @@ func onceAnother(c *check) {
 }
 
 func onceHost(c *check) {
-	req, runs := c.counted(c.host, "echo done; exit 3")
+	own, _ := c.own()
+	req, runs := c.counted(own, "echo done; exit 3")
 	req.Wait = c.long
-	first := c.start(c.host, req)
-	out := c.attaches(c.host, req, first.Process)
+	first := c.start(own, req)
+	out := c.attaches(own, req, first.Process)
 	c.exit(out.Process, 3, "", procmgr.CauseExit)
 	c.text(out, "done\n")
-	c.conflicts(c.host, req)
+	c.conflicts(own, req)
 	c.ranOnce(runs(), "several Starts")
 }

@@ -17,7 +17,7 @@ func (c *check) dir(m procmgr.Manager) string {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dirs = append(c.dirs, quote(dir))
+	c.dirs = append(c.dirs, made{m, quote(dir)})
 	return dir
 }
 

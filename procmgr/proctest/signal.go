@@ -194,7 +194,8 @@ func signalSeveral(c *check) {
 func signalOthers(c *check) {
 	m, other := c.chat("a"), c.chat("b")
 	before, target, after := c.puppet(m), c.sleeper(m).Process.ID, c.puppet(other)
-	ofHost := c.puppet(c.host)
+	own, _ := c.own()
+	ofHost := c.puppet(own)
 	c.signal(m, target, procmgr.Kill)
 	for _, p := range []*puppet{before, after, ofHost} {
 		c.runs(p.m, p.id, "after another process was killed")

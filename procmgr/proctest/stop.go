@@ -9,7 +9,7 @@ import (
 var stopCases = []testCase{
 	{"terminate before the start", "Terminate of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check) { stopSpends(c, c.chat("a"), procmgr.Terminate) }},
 	{"kill before the start", "Kill of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check) { stopSpends(c, c.chat("a"), procmgr.Kill) }},
-	{"of the host itself", "a stop of an unused ID spends the ID, even if the host itself is asked", func(c *check) { stopSpends(c, c.host, procmgr.Terminate) }},
+	{"of the host itself", "a stop of an unused ID spends the ID, even if the host itself is asked", func(c *check) { own, _ := c.own(); stopSpends(c, own, procmgr.Terminate) }},
 	{"interrupt before the start", "Interrupt of an ID that the chat has not used fails with ErrNotFound, and leaves the ID unused", stopInterrupt},
 	{"one chat's alone", "a stop spends an ID in its own chat and in no other", stopOwnChat},
 	{"in a race", "the start that a stop is meant for cannot overtake it: when both have returned, nothing runs", stopRace},

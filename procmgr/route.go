@@ -1,0 +1,399 @@
+package procmgr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+// A Router knows many machines, and on which of them each chat runs its
+// commands. Its methods are safe for concurrent use.
+type Router interface {
+	// Host returns the machine of a chat. It is the same one for as long as the
+	// chat has processes. Nothing was started if it returns an error.
+	Host(ctx context.Context, chatID string) (Host, error)
+	// Hosts returns all machines by their names.
+	Hosts(ctx context.Context) (map[string]Host, error)
+}
+
+// RouteOptions configures [NewRoute]. The zero value of every field is its
+// default.
+type RouteOptions struct {
+	// Timeout is how long each machine has to answer when all of them are
+	// asked: 5 s by default; a negative number is no limit.
+	Timeout time.Duration
+}
+
+// A PartialError is the error of a call that asks many machines if some of them
+// did not answer. List and Events return with it what the others have. The call
+// of a process by its ID returns it if no machine that answered knows the ID.
+type PartialError struct {
+	// Missing has the machines that did not answer, and why.
+	Missing map[string]error
+}
+
+// Error names each machine.
+func (e *PartialError) Error() string {
+	texts := make([]string, 0, len(e.Missing))
+	for _, name := range slices.Sorted(maps.Keys(e.Missing)) {
+		texts = append(texts, name+" ("+Reason(e.Missing[name])+")")
+	}
+	return fmt.Sprintf("%d machines have not answered: %s", len(texts), strings.Join(texts, ", "))
+}
+
+// partial returns the error of the machines that are missing, or nil.
+func partial(missing map[string]error) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	return &PartialError{Missing: missing}
+}
+
+// defaultRouteTime is the default of RouteOptions.Timeout.
+const defaultRouteTime = 5 * time.Second
+
+// A route is a Host of many machines.
+type route struct {
+	router  Router
+	timeout time.Duration
+	cursors cursors
+}
+
+var (
+	_ Host         = (*route)(nil)
+	_ EventManager = (*route)(nil)
+	_ InputManager = (*route)(nil)
+)
+
+// NewRoute returns a Host whose chats run on the machines of a Router. If opts is
+// nil, all options have their defaults.
+//
+// The calls of a chat go to the chat's machine. List and Events of the Host ask
+// all machines side by side. A machine that does not answer in time, or fails, is
+// in the Missing of the *[PartialError] that comes with what the others have; a
+// machine that ignores its context keeps a goroutine until it returns.
+//
+// Other calls of the Host ask all machines for the ID of the process. If two
+// machines have the ID, the error is [ErrConflict]. If none has it, and one that
+// has not answered may have it, the error is a *PartialError and never
+// [ErrNotFound]. Start of the Host is [ErrInvalid]: only a chat has a machine.
+func NewRoute(r Router, opts *RouteOptions) Host {
+	timeout := defaultRouteTime
+	if opts != nil && opts.Timeout != 0 {
+		timeout = opts.Timeout
+	}
+	return &route{router: r, timeout: timeout}
+}
+
+// An asked is the answer of one machine.
+type asked[T any] struct {
+	name  string
+	value T
+	err   error
+}
+
+// An askFunc asks one machine.
+type askFunc[T any] func(ctx context.Context, name string, h Host) (T, error)
+
+// askAll asks all machines side by side. It returns their answers by the names
+// of the machines, and of each that has not answered the reason. If an answer is
+// enough, those that have not answered yet are in neither; nil: none is. The
+// goroutines end with the calls.
+func askAll[T any](ctx context.Context, hosts map[string]Host, timeout time.Duration, ask askFunc[T], enough func(T) bool) (answers map[string]T, missing map[string]error) {
+	ctx, cancel := limited(ctx, timeout)
+	defer cancel()
+	got := make(chan asked[T], len(hosts))
+	for name, h := range hosts {
+		go func() {
+			value, err := ask(ctx, name, h)
+			got <- asked[T]{name, value, err}
+		}()
+	}
+	answers, missing = make(map[string]T, len(hosts)), make(map[string]error)
+	for len(answers)+len(missing) < len(hosts) {
+		select {
+		case a := <-got:
+			if a.err != nil {
+				missing[a.name] = a.err
+				continue
+			}
+			answers[a.name] = a.value
+			if enough != nil && enough(a.value) {
+				return answers, missing
+			}
+		case <-ctx.Done():
+			for name := range hosts {
+				_, ok := answers[name]
+				if _, failed := missing[name]; !ok && !failed {
+					missing[name] = ctx.Err()
+				}
+			}
+		}
+	}
+	return answers, missing
+}
+
+// limited bounds a context; a timeout that is not positive is no limit.
+func limited(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// hosts returns all machines.
+func (r *route) hosts(ctx context.Context) (map[string]Host, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := limited(ctx, r.timeout)
+	defer cancel()
+	all, err := r.router.Hosts(ctx)
+	if err != nil {
+		return nil, xerrors.Errorf("the machines cannot be told: %w", err)
+	}
+	return all, nil
+}
+
+// A place is where a process may be: what a machine knows of an ID.
+type place struct {
+	has   bool
+	vague error // matches ErrNotFound and ErrUnknown: it was there
+}
+
+// find returns the machine that has an ID.
+func (r *route) find(ctx context.Context, id string) (Host, error) {
+	hosts, err := r.hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h Host) (place, error) {
+		_, err := h.Output(ctx, id, OutputRequest{Limit: headtail.Limits{Bytes: 1}})
+		switch {
+		case errors.Is(err, ErrNotFound) && errors.Is(err, ErrUnknown):
+			return place{vague: err}, nil
+		case errors.Is(err, ErrNotFound):
+			return place{}, nil
+		case err == nil, errors.Is(err, ErrConflict):
+			return place{has: true}, nil // the machine itself tells of the conflict
+		}
+		return place{}, err
+	}, nil)
+	var found []string
+	var vague error
+	for name, p := range places {
+		if p.has {
+			found = append(found, name)
+		}
+		vague = cmp.Or(vague, p.vague)
+	}
+	switch {
+	case len(found) > 1:
+		slices.Sort(found)
+		return nil, xerrors.Errorf("%d machines have a process with this ID (%s), ask in the chat: %w", len(found), strings.Join(found, ", "), ErrConflict)
+	case len(found) == 1:
+		return hosts[found[0]], nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case len(missing) > 0:
+		return nil, partial(missing)
+	case vague != nil:
+		return nil, vague
+	}
+	return nil, ErrNotFound
+}
+
+// Start implements [Manager]. Only a chat has a machine.
+func (r *route) Start(_ context.Context, req StartRequest) (Output, error) {
+	return Output{}, wrap("start", req.ID, xerrors.Errorf("only a chat has a machine, so start it in a chat: %w", ErrInvalid))
+}
+
+// Output implements [Manager]. It finds the processes of every machine.
+func (r *route) Output(ctx context.Context, id string, req OutputRequest) (Output, error) {
+	h, err := r.find(ctx, id)
+	if err != nil {
+		return Output{}, wrap("output", id, err)
+	}
+	return h.Output(ctx, id, req)
+}
+
+// Input implements [InputManager]. It finds the processes of every machine.
+func (r *route) Input(ctx context.Context, id string, req InputRequest) (InputOutput, error) {
+	h, err := r.find(ctx, id)
+	if err != nil {
+		return InputOutput{}, wrap("input", id, err)
+	}
+	return Input(ctx, h, id, req)
+}
+
+// Signal implements [Manager]. It finds the processes of every machine. The stop
+// of an ID that nobody has used spends nothing, since the Host starts nothing.
+func (r *route) Signal(ctx context.Context, id string, sig Signal) error {
+	err := sig.check()
+	if err == nil {
+		err = checkID(id)
+	}
+	if err != nil {
+		return wrap("signal", id, err)
+	}
+	h, err := r.find(ctx, id)
+	if err != nil {
+		return wrap("signal", id, err)
+	}
+	return h.Signal(ctx, id, sig)
+}
+
+// List implements [Manager]. It has the processes of every machine that answers,
+// by the times of their starts.
+func (r *route) List(ctx context.Context) ([]Process, error) {
+	hosts, err := r.hosts(ctx)
+	if err != nil {
+		return nil, wrap("list", "", err)
+	}
+	lists, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h Host) (part[[]Process], error) {
+		all, err := h.List(ctx)
+		return partOf(all, err)
+	}, nil)
+	all := []Process{}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		all = append(all, lists[name].value...)
+		lists[name].addTo(missing, name)
+	}
+	slices.SortStableFunc(all, func(a, b Process) int { return a.StartedAt.Compare(b.StartedAt) })
+	if err := ctx.Err(); err != nil {
+		return nil, wrap("list", "", err)
+	}
+	return all, wrap("list", "", partial(missing))
+}
+
+// A part is the answer of a machine that may itself be a Host of many.
+type part[T any] struct {
+	value   T
+	missing *PartialError // nil if nothing is missing
+}
+
+// partOf makes a part of an answer.
+func partOf[T any](value T, err error) (part[T], error) {
+	p := part[T]{value: value}
+	if errors.As(err, &p.missing) {
+		return p, nil
+	}
+	return p, err
+}
+
+// addTo adds the machines behind a machine to those that are missing.
+func (p part[T]) addTo(missing map[string]error, name string) {
+	if p.missing == nil {
+		return
+	}
+	for behind, err := range p.missing.Missing {
+		missing[name+"/"+behind] = err
+	}
+}
+
+// Chat implements [Host]. The rules for a chat's ID are those of [Local].
+func (r *route) Chat(id string) Manager {
+	return &routed{router: r.router, id: id, err: checkChat(id)}
+}
+
+// A routed is the Manager of a chat whose machine a Router knows.
+type routed struct {
+	router Router
+	id     string
+	err    error // why the ID cannot be used: isolation fails closed
+}
+
+var (
+	_ EventManager = (*routed)(nil)
+	_ InputManager = (*routed)(nil)
+	_ ListManager  = (*routed)(nil)
+	_ ShellManager = (*routed)(nil)
+)
+
+// manager returns the chat's Manager on its machine.
+func (c *routed) manager(ctx context.Context) (Manager, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h, err := c.router.Host(ctx, c.id)
+	if err != nil {
+		return nil, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+	}
+	return h.Chat(c.id), nil
+}
+
+func (c *routed) Start(ctx context.Context, req StartRequest) (Output, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return Output{}, wrap("start", req.ID, err)
+	}
+	return m.Start(ctx, req)
+}
+
+func (c *routed) Output(ctx context.Context, id string, req OutputRequest) (Output, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return Output{}, wrap("output", id, err)
+	}
+	return m.Output(ctx, id, req)
+}
+
+func (c *routed) List(ctx context.Context) ([]Process, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return nil, wrap("list", "", err)
+	}
+	return m.List(ctx)
+}
+
+func (c *routed) ListSome(ctx context.Context, req ListRequest) (ListPage, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return ListPage{}, wrap("list", "", err)
+	}
+	return ListSome(ctx, m, req)
+}
+
+func (c *routed) Signal(ctx context.Context, id string, sig Signal) error {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return wrap("signal", id, err)
+	}
+	return m.Signal(ctx, id, sig)
+}
+
+func (c *routed) Shell(ctx context.Context) (string, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return "", wrap("shell", "", err)
+	}
+	return Shell(ctx, m)
+}
+
+func (c *routed) Events(ctx context.Context, req EventsRequest) (EventPage, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return EventPage{}, wrap("events", "", err)
+	}
+	return Events(ctx, m, req)
+}
+
+func (c *routed) Input(ctx context.Context, id string, req InputRequest) (InputOutput, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return InputOutput{}, wrap("input", id, err)
+	}
+	return Input(ctx, m, id, req)
+}
