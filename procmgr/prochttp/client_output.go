@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
@@ -58,6 +60,9 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		if err != nil {
 			return out, err
 		}
+		if answer.protocol < protocolEvents {
+			next.LiveBytes = liveBytes(next, req.From)
+		}
 		out = next
 		changed := query.State != "" && out.Process.State != query.State
 		// A snapshot in the middle of a wait does not say what the pattern has
@@ -74,4 +79,15 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 // asks for. a is nil if no answer came.
 func (a *answer) oldFor(req procmgr.OutputRequest) bool {
 	return a != nil && a.protocol < protocolEvents && a.failure.Code == codeInvalid && (req.Ports || req.UntilListening != 0)
+}
+
+// liveBytes computes Output.LiveBytes for an answer that was read from an offset
+// on. A server of an earlier version does not tell it. It cannot be computed if
+// the text has U+FFFD, which may be an invalid byte, or leaves something out.
+func liveBytes(out procmgr.Output, from int64) int {
+	length := out.Next - min(max(from, 0), out.Next)
+	if out.Truncated != nil || strings.ContainsRune(out.Text, utf8.RuneError) {
+		return 0
+	}
+	return max(len(out.Text)-int(length), 0)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -158,7 +159,15 @@ type versionOne struct{ http.ResponseWriter }
 
 func (w versionOne) WriteHeader(status int) {
 	w.Header().Del("Toolproc-Protocol")
+	w.Header().Del("Content-Length")
 	w.ResponseWriter.WriteHeader(status)
+}
+
+var liveField = regexp.MustCompile(`,"live_bytes":\d+`)
+
+func (w versionOne) Write(b []byte) (int, error) {
+	_, err := w.ResponseWriter.Write(liveField.ReplaceAll(b, nil))
+	return len(b), err
 }
 
 func (w versionOne) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -178,6 +187,23 @@ func TestEventsOfAnEarlierVersion(t *testing.T) {
 	_, err := procmgr.Events(t.Context(), c, procmgr.EventsRequest{})
 	require.Error(t, err)
 	require.NotErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// Follow works with a server that does not say which bytes have no offset.
+func TestFollowOfAnEarlierVersion(t *testing.T) {
+	c := newClient(t, serve(t, earlier(newHandler(t, newLocal(t, nil), nil))), nil)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{
+		Command: `echo begin; for i in 1 2 3 4 5 6; do printf "$i of 6\r"; sleep 0.1; done; echo; echo end`,
+	})
+	require.NoError(t, err)
+	text, live := "", 0
+	for chunk, err := range procmgr.Follow(t.Context(), c, out.Process.ID, nil) {
+		require.NoError(t, err)
+		text += chunk.Text
+		live += len(chunk.Live)
+	}
+	require.Equal(t, ended(t, c, out.Process.ID).Text, text)
+	require.Positive(t, live, "the line that was redrawn was seen")
 }
 
 // A start that notifies runs nothing on a server that does not know that.
