@@ -62,13 +62,14 @@ func (l *Local) shutdown() error {
 	for _, r := range all {
 		r.ask(CauseShutdown)
 	}
-	l.sweepNow(all...)
-	running := slices.DeleteFunc(all, func(r *record) bool { return !r.ask(CauseShutdown) })
+	unsure := l.sweepNow(all...)
+	running := slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.ask(CauseShutdown) })
 	left := l.end(ctx, running)
+	left = append(left, l.endUnsure(ctx, unsure, running)...)
 	for _, r := range late {
 		_ = l.awaitStart(r, over) // nothing of it runs
 	}
-	for _, r := range running {
+	for _, r := range all {
 		if !r.exited() { // it survived: stop waiting for it
 			r.tree.Abandon()
 		}
@@ -92,6 +93,25 @@ func (l *Local) shutdown() error {
 		names[i] = s.String()
 	}
 	return xerrors.Errorf("procmgr: close: not all processes are gone: %s", strings.Join(names, "; "))
+}
+
+// endUnsure ends those processes of which the first search may have missed a
+// member. It returns the survivors.
+func (l *Local) endUnsure(ctx context.Context, unsure, ended []*record) (survived []survivor) {
+	if len(unsure) == 0 {
+		return nil
+	}
+	still := l.sweepFully(ctx, unsure...)
+	back := slices.DeleteFunc(unsure, func(r *record) bool { return slices.Contains(ended, r) || !r.ask(CauseShutdown) })
+	if len(back) > 0 {
+		survived, _ = l.kill(ctx, back) // the context never ends
+	}
+	for _, r := range still {
+		if r.exited() {
+			survived = append(survived, survivor{id: r.id, why: cannotSettle})
+		}
+	}
+	return survived
 }
 
 // splitStarts returns the records that have begun to fork, and those whose start

@@ -56,8 +56,14 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 			return err
 		}
 	}
-	l.sweepNow(r)
+	unsure := l.sweepNow(r)
+	if sig == Kill {
+		unsure = l.sweepFully(ctx, unsure...)
+	}
 	if !r.ask(CauseRequest) {
+		if sig == Kill && len(unsure) > 0 {
+			return xerrors.Errorf("it has exited, but something of it may live on: %s", cannotSettle)
+		}
 		return ErrNotRunning
 	}
 	r.log(slog.LevelInfo, "process signalled", slog.String("signal", string(sig)))
@@ -88,6 +94,9 @@ func (l *Local) target(chat, id string, sig Signal) (*record, error) {
 	}
 	return nil, ErrNotFound
 }
+
+// cannotSettle says why nobody can tell if a process has members.
+const cannotSettle = "processes are started faster than they can be looked at, or none can be looked at"
 
 // A survivor is a process that a kill has not ended.
 type survivor struct {
@@ -141,7 +150,7 @@ func (l *Local) survivors(rs []*record, sent osproc.Delivery) (left []survivor) 
 			continue
 		case len(s.pids) > 0:
 		case !sent.Settled:
-			s.why = "processes are started faster than they can be looked at, or none can be looked at"
+			s.why = cannotSettle
 		case r.tree.Held():
 			s.why = "something that cannot be found still holds its output"
 		default:

@@ -1,6 +1,7 @@
 package procmgr
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -12,6 +13,8 @@ const (
 	sweepEvery = time.Second
 	// sweepSoon is how long a sweep waits for more processes to exit.
 	sweepSoon = 100 * time.Millisecond
+	// sweepPause is the time between two sweeps of a caller that has to know.
+	sweepPause = 10 * time.Millisecond
 )
 
 // afterExit schedules a sweep for a process that has exited, and lets other
@@ -58,19 +61,42 @@ func (l *Local) sweep() {
 }
 
 // sweepNow searches at once for those of some processes that no search has
-// looked after yet. It is for callers that cannot wait.
-func (l *Local) sweepNow(rs ...*record) {
+// looked after yet. It is for callers that cannot wait. It returns the processes
+// of which the search may have missed a member.
+func (l *Local) sweepNow(rs ...*record) (unsure []*record) {
+	rs = l.unsweptOf(rs)
+	if len(rs) > 0 {
+		l.revive(rs)
+	}
+	return l.unsweptOf(rs)
+}
+
+// sweepFully repeats sweepNow until no member can have been missed, or until
+// killTime is over.
+func (l *Local) sweepFully(ctx context.Context, rs ...*record) (unsure []*record) {
+	over := time.Now().Add(killTime)
+	for {
+		if rs = l.sweepNow(rs...); len(rs) == 0 || time.Now().After(over) {
+			return rs
+		}
+		select {
+		case <-time.After(sweepPause):
+		case <-ctx.Done():
+			return rs
+		}
+	}
+}
+
+// unsweptOf returns those of some processes that no search has looked after.
+func (l *Local) unsweptOf(rs []*record) (unswept []*record) {
 	l.mu.Lock()
-	var unswept []*record
+	defer l.mu.Unlock()
 	for _, r := range rs {
 		if r.unswept {
 			unswept = append(unswept, r)
 		}
 	}
-	l.mu.Unlock()
-	if len(unswept) > 0 {
-		l.revive(unswept)
-	}
+	return unswept
 }
 
 // revive searches once. A process of which it finds live members becomes

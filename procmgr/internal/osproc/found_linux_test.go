@@ -179,11 +179,18 @@ func named(program, text string) (pids []int) {
 
 // A command that starts many children at once has all of them marked, even if it
 // could not be marked before it ran.
-func TestLateMark(t *testing.T) {
+func TestLateMark(t *testing.T) { lateMark(t, 20) }
+
+func TestHeldLateMark(t *testing.T) {
+	testenv.Held(t)
+	lateMark(t, 200)
+}
+
+func lateMark(t *testing.T, times int) {
 	testenv.Programs(t, "setsid")
 	s := open(t, osproc.Config{NoTrace: true})
-	for range 20 {
-		c := begin(t, s, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do setsid sleep 1000 >/dev/null 2>&1 & echo $!; done; echo ready; wait")
+	for range times {
+		c := begin(t, s, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do env -i setsid sleep 1000 >/dev/null 2>&1 & echo $!; done; echo ready; wait")
 		children := number.FindAllString(c.output(), -1)
 		require.Len(t, children, 20)
 		c.Want()

@@ -1,0 +1,88 @@
+package procmgr_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// Managers run inside one another, three deep. Each ends one of its processes
+// and no other, whatever that has left, and the outermost ends all.
+func TestNestedManagers(t *testing.T) {
+	testenv.Programs(t, "setsid")
+	if inProgram(t) {
+		depth, err := strconv.Atoi(os.Getenv("DEPTH"))
+		require.NoError(t, err)
+		manage(t, depth, os.Getenv("MARKER"))
+		return
+	}
+	marker := fmt.Sprint("1000.", os.Getpid())
+	t.Cleanup(func() { killMarked(marker) })
+	l := newLocal(t, nil)
+	id := nest(t, l, 1, marker)
+	require.Len(t, sleepTimes(marker), 2, "one of each manager inside")
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+	require.Empty(t, marked(marker))
+}
+
+// nest starts this test as a process of a manager, and returns when it has
+// printed "ready".
+func nest(t *testing.T, l *procmgr.Local, depth int, marker string) (id string) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: self + " -test.run='^TestNestedManagers$' -test.count=1 -test.v",
+		Env:     map[string]string{programVariable: t.Name(), "DEPTH": strconv.Itoa(depth), "MARKER": marker},
+	})
+	require.NoError(t, err)
+	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "^ready$", Wait: 2 * long})
+	require.NoError(t, err)
+	require.True(t, out.Matched, out.Text)
+	return out.Process.ID
+}
+
+// manage is a manager in a process of another one, and at depth 2 in a process of
+// one that is so itself. It returns only if something is wrong.
+func manage(t *testing.T, depth int, marker string) {
+	l := newLocal(t, nil)
+	wiped := "env -i "
+	if depth == 2 {
+		wiped = "" // it sets no marks
+	}
+	leave := func(name string) string {
+		out, err := l.Start(t.Context(), procmgr.StartRequest{
+			Command: wiped + "setsid sleep " + marker + name + " >/dev/null 2>&1 & wait",
+		})
+		require.NoError(t, err)
+		return out.Process.ID
+	}
+	d := strconv.Itoa(depth)
+	stays, ends := leave(d+"1"), leave(d+"2")
+	eventually(t, "both run", func() bool { return len(sleepTimes(marker+d)) == 2 })
+	require.NoError(t, l.Signal(t.Context(), ends, procmgr.Kill))
+	require.Equal(t, []string{marker + d + "1"}, sleepTimes(marker+d), "the other one lives")
+	if depth < 2 {
+		nest(t, l, depth+1, marker)
+	}
+	fmt.Println("ready")
+	ended(t, l, stays) // until the manager outside ends it
+}
+
+// sleepTimes returns the times for which the live sleeps sleep that begin with a
+// text.
+func sleepTimes(marker string) (times []string) {
+	for _, pid := range marked("sleep\x00" + marker) {
+		line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		if rest, ok := strings.CutPrefix(string(line), "sleep\x00"); ok {
+			times = append(times, strings.TrimRight(rest, "\x00"))
+		}
+	}
+	return times
+}
