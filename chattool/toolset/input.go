@@ -57,6 +57,7 @@ func (s *Set) input(ctx context.Context, c Call, turn *turn) report {
 	turn.m = m
 	t := typing{set: s, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{
+		Key:    procmgr.NewID(), // for awaitEnd, and for a manager that asks again
 		Data:   []byte(args.Text),
 		Keys:   args.Keys,
 		Close:  bool(args.End),
@@ -68,12 +69,6 @@ func (s *Set) input(ctx context.Context, c Call, turn *turn) report {
 	t.req.Wait, clamped = s.clamp("wait_timeout", args.WaitTimeout)
 	if args.WaitFor == "" && !args.End {
 		t.req.UntilQuiet = inputQuiet
-	}
-	if s.opts.ProcessID != nil {
-		t.req.Key = s.opts.ProcessID(ctx, c)
-	}
-	if t.req.Key == "" {
-		t.req.Key = procmgr.NewID()
 	}
 	rep := t.write(ctx)
 	rep.budget = budget

@@ -106,9 +106,6 @@ type Options struct {
 	// new, since some providers count from 0 in each answer. The position
 	// of a call in the conversation is: the number of the message, and the
 	// number of the call in it. ProcessID must be safe for concurrent use.
-	//
-	// A call of process_input takes its ID for the key of what it writes, so
-	// that a call that is made again writes nothing twice.
 	ProcessID func(ctx context.Context, c Call) string
 }
 

@@ -19,6 +19,9 @@
 //
 // With -keep they do not: they go on, however the agent ends, and the next run
 // with -keep and the same -chat has them again.
+//
+// With -input the model can answer the questions of commands, and use programs
+// that need a terminal, such as a debugger.
 package main
 
 import (
@@ -38,6 +41,7 @@ import (
 	"charm.land/fantasy/providers/openaicompat"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
@@ -60,6 +64,7 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	maxSteps := flags.Int("max-steps", 100, "`number` of answers to one prompt after which to pause")
 	keep := flags.Bool("keep", false, "keep processes when the agent ends, for its next run")
 	chat := flags.String("chat", "agent", "`name` of the conversation that processes belong to")
+	input := flags.Bool("input", false, "let the model answer questions of commands, and use programs at a terminal")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -86,7 +91,7 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 		defer show.running(manager, "ends now")
 	}
 
-	s := newSession(model, manager, stop, show, *maxTokens, *maxSteps)
+	s := newSession(model, manager, stop, show, &toolset.Options{Input: *input}, *maxTokens, *maxSteps)
 	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
 		return s.turn(ctx, prompt)
 	}

@@ -26,10 +26,11 @@ type session struct {
 }
 
 // newSession returns a session whose commands run on a manager.
-func newSession(model fantasy.LanguageModel, manager procmgr.Manager, stop *interrupter, show *screen, maxTokens int64, maxSteps int) *session {
+func newSession(model fantasy.LanguageModel, manager procmgr.Manager, stop *interrupter, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) *session {
+	opts.ProcessID = processID
 	var tools []fantasy.AgentTool
 	w := &watcher{manager: manager, stop: stop, show: show}
-	for _, tool := range chattool.All(toolset.Static(manager), &toolset.Options{ProcessID: processID}) {
+	for _, tool := range chattool.All(toolset.Static(manager), opts) {
 		tools = append(tools, watched{AgentTool: tool, watcher: w})
 	}
 	return &session{

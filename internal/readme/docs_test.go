@@ -45,6 +45,7 @@ var docsRules = []rule{
 		page: "docs/keeper.md", language: "go", has: keeperBlock, run: keeper, program: "BLOCK\n",
 		instead: map[string]string{`"/var/lib/agent/keeper"`: `os.Getenv("KEEPER")`, "./server": "sleep 1000"},
 	},
+	{page: "docs/input.md", has: "→ process_input", run: transcript},
 	{page: "docs/output.md", has: "plain text   ", run: drawing},
 	{page: "docs/output.md", has: "=== RUN", run: longOutput},
 	{page: "docs/output.md", has: "of these, by line", run: highlights},
@@ -148,6 +149,9 @@ func drawing(t *testing.T, _ *pages, b block) {
 		require.Contains(t, []string{"running", "detached", "exited", "tombstone"}, boxed[1])
 	}
 }
+
+// transcript is a block that the test of another package makes.
+func transcript(t *testing.T, _ *pages, b block) { require.Contains(t, b.text, "→ ") }
 
 // tree compares the packages that a page lists with the directories.
 func tree(t *testing.T, _ *pages, b block) {
