@@ -19,6 +19,13 @@ import (
 // answer to them, it tells the same once more. Options.Notices of the
 // [toolset.Set] should be [toolset.NoticesInInbox].
 //
+// What the last step of a turn has told is acknowledged when the next turn
+// begins. A host that calls inbox.Wait between two turns calls inbox.Ack before
+// that, if inbox.Pending still returns what was sent.
+//
+// To wake an idle model, make the Text of inbox.Pending the prompt of a turn.
+// Messages that end with it already get it no second time.
+//
 // The message is part of that one step. fantasy builds each step from its own
 // messages, so the next step, and the history that a host keeps, do not have it.
 // What the model has answered to it is there.
@@ -55,7 +62,7 @@ type telling struct {
 	sent    []fantasy.Message // the messages of that step, without the notices
 }
 
-// text acknowledges what was told last, and returns what to tell in this step.
+// text acknowledges what was told last, and returns what to add to this step.
 func (t *telling) text(ctx context.Context, opts fantasy.PrepareStepFunctionOptions) string {
 	if t.notices.Text != "" && !t.failed(opts) {
 		t.inbox.Ack(t.notices)
@@ -63,6 +70,10 @@ func (t *telling) text(ctx context.Context, opts fantasy.PrepareStepFunctionOpti
 	// On an error there is nothing to tell, and nothing is lost.
 	t.notices, _ = t.inbox.Pending(ctx)
 	t.sent = opts.Messages
+	if n := len(opts.Messages); n > 0 && reflect.DeepEqual(opts.Messages[n-1], fantasy.NewUserMessage(t.notices.Text)) {
+		t.sent = opts.Messages[:n-1]
+		return ""
+	}
 	return t.notices.Text
 }
 

@@ -9,9 +9,10 @@
 //	go run . -provider openaicompat -base-url http://127.0.0.1:8080/v1 -model qwen3
 //
 // Without a prompt as its argument it reads prompts from stdin, one in each
-// line. The key comes from OPENAI_API_KEY or ANTHROPIC_API_KEY. Commands do not
-// get the key: by default, a manager withholds variables that look like secrets
-// from them.
+// line. If a background process ends meanwhile, the model is told, and goes to
+// work by itself. The key comes from OPENAI_API_KEY or ANTHROPIC_API_KEY.
+// Commands do not get the key: by default, a manager withholds variables that
+// look like secrets from them.
 //
 // Ctrl-C stops the commands that run, and the model reads about it. If no
 // command runs, or at the second Ctrl-C, it ends the agent. Processes that
@@ -95,12 +96,7 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
 		return s.turn(ctx, prompt)
 	}
-	for prompt := range lines(ctx, in, show) {
-		if err := s.turn(ctx, prompt); err != nil && ctx.Err() == nil {
-			// The results so far are kept, so that no command has to run again.
-			show.note("%v\nNothing is lost: Enter goes on from here.", err)
-		}
-	}
+	s.talk(ctx, in)
 	return nil
 }
 
@@ -158,31 +154,19 @@ func newModel(ctx context.Context, provider, baseURL, name string) (fantasy.Lang
 	return from.LanguageModel(ctx, name)
 }
 
-// lines asks for prompts and yields them, until the input or ctx ends. If
-// nobody types a line, the goroutine that reads stays until the program ends.
-func lines(ctx context.Context, in io.Reader, show *screen) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		typed := make(chan string)
-		go func() {
-			defer close(typed)
-			for scanner := bufio.NewScanner(in); scanner.Scan(); {
-				select {
-				case typed <- scanner.Text():
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
-		for ctx.Err() == nil {
-			show.ask()
+// lines returns the lines that are typed, until the input or ctx ends. If nobody
+// types a line, the goroutine that reads stays until the program ends.
+func lines(ctx context.Context, in io.Reader) <-chan string {
+	typed := make(chan string)
+	go func() {
+		defer close(typed)
+		for scanner := bufio.NewScanner(in); scanner.Scan(); {
 			select {
-			case line, ok := <-typed:
-				if !ok || !yield(strings.TrimSpace(line)) {
-					return
-				}
+			case typed <- scanner.Text():
 			case <-ctx.Done():
 				return
 			}
 		}
-	}
+	}()
+	return typed
 }

@@ -17,10 +17,14 @@ const system = "You work for a developer, in a directory of theirs, by running c
 
 // A session is a conversation with an agent. It does one turn at a time.
 type session struct {
-	agent   fantasy.Agent
-	stop    *interrupter
-	show    *screen
+	agent fantasy.Agent
+	stop  *interrupter
+	show  *screen
+	// inbox has the ends of background processes that no result has shown.
+	inbox   *toolset.Inbox
 	history []fantasy.Message
+	told    string // the last message of the inbox in the history
+	failed  bool   // the last turn
 	// maxRetries is how often fantasy asks again. nil means fantasy's default.
 	maxRetries *int
 }
@@ -30,19 +34,24 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, stop *inte
 	opts.ProcessID = processID
 	var tools []fantasy.AgentTool
 	w := &watcher{manager: manager, stop: stop, show: show}
-	for _, tool := range chattool.All(toolset.Static(manager), opts) {
+	opts.Notices = toolset.NoticesInInbox
+	set := toolset.New(toolset.Static(manager), opts)
+	for _, tool := range chattool.Tools(set) {
 		tools = append(tools, watched{AgentTool: tool, watcher: w})
 	}
-	return &session{
-		stop: stop,
-		show: show,
-		agent: fantasy.NewAgent(model,
-			fantasy.WithSystemPrompt(system),
-			fantasy.WithMaxOutputTokens(maxTokens),
-			fantasy.WithStopConditions(fantasy.StepCountIs(maxSteps)),
-			fantasy.WithTools(tools...),
-		),
+	s := &session{
+		stop:  stop,
+		show:  show,
+		inbox: set.Inbox(context.Background(), ""),
 	}
+	s.agent = fantasy.NewAgent(model,
+		fantasy.WithSystemPrompt(system),
+		fantasy.WithMaxOutputTokens(maxTokens),
+		fantasy.WithStopConditions(fantasy.StepCountIs(maxSteps)),
+		fantasy.WithTools(tools...),
+		fantasy.WithPrepareStep(chattool.PrepareStep(s.inbox, s.note)),
+	)
+	return s
 }
 
 // turn lets the model work until an answer has no call. Without a prompt it
@@ -59,6 +68,11 @@ func (s *session) turn(ctx context.Context, prompt string) error {
 	if last := len(s.history) - 1; last < 0 || s.history[last].Role == fantasy.MessageRoleAssistant {
 		return nil // there is nothing to go on with
 	}
+	return s.work(ctx)
+}
+
+// work does a turn with the history as it is.
+func (s *session) work(ctx context.Context) error {
 	result, err := s.agent.Stream(ctx, fantasy.AgentStreamCall{
 		Messages:    s.history,
 		MaxRetries:  s.maxRetries,
@@ -93,6 +107,11 @@ func (s *session) turn(ctx context.Context, prompt string) error {
 	}
 	if err != nil {
 		return err
+	}
+	// What the last step of a turn has told is acknowledged here, or the inbox
+	// would wake the model with it.
+	if n, perr := s.inbox.Pending(ctx); perr == nil && n.Text == s.told {
+		s.inbox.Ack(n)
 	}
 	switch result.Steps[len(result.Steps)-1].FinishReason {
 	case fantasy.FinishReasonLength:

@@ -12,7 +12,6 @@ import (
 	"charm.land/fantasy"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -68,44 +67,37 @@ func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolRe
 // tail shows the newest line of a process's output, until ctx or the process
 // ends.
 func (w *watcher) tail(ctx context.Context, id string, from int64) {
-	line, shown := "", "" // the newest line as read so far
-	wait := time.Duration(0)
+	pace := w.show.pace()
 	for {
 		select {
-		case <-time.After(w.show.pace()):
+		case <-time.After(pace): // most commands end before it
 		case <-ctx.Done():
 			return
 		}
-		out, err := w.manager.Output(ctx, id, procmgr.OutputRequest{
-			From:  from,
-			Wait:  wait,
-			Until: ".", // any output
-			Limit: headtail.Limits{Bytes: 4 << 10},
-		})
-		switch {
-		case errors.Is(err, procmgr.ErrNotFound):
-			continue // not started yet, or no process at all
-		case err != nil || ctx.Err() != nil:
+		if err := w.follow(ctx, id, from, pace); !errors.Is(err, procmgr.ErrNotFound) {
 			return
 		}
-		if newest := lastLine(line + out.Text); newest != "" && newest != shown {
+		// It has not started yet, or is no process at all.
+	}
+}
+
+// follow does the work of tail for a process that has started.
+func (w *watcher) follow(ctx context.Context, id string, from int64, pace time.Duration) error {
+	line, shown := "", "" // the newest line as read so far
+	opts := &procmgr.FollowOptions{From: from, Every: pace, Limit: 256 << 10}
+	for chunk, err := range procmgr.Follow(ctx, w.manager, id, opts) {
+		if err != nil {
+			return err
+		}
+		line += chunk.Text
+		if newest := lastLine(line + chunk.Live); newest != "" && newest != shown {
 			w.show.live(newest)
 			shown = newest
 		}
-		// If a line is drawn again and again, Text has its newest state after
-		// Next: that state has no place in the output yet.
-		read := out.Text
-		if n := out.Next - from; out.Truncated == nil && n >= 0 && n < int64(len(read)) {
-			read = read[:n]
-		}
-		line += read
 		line = line[strings.LastIndexByte(line, '\n')+1:]
 		line = line[max(0, len(line)-4<<10):]
-		from, wait = out.Next, time.Minute
-		if out.Process.State == procmgr.Exited {
-			return
-		}
 	}
+	return nil
 }
 
 // lastLine returns the last line of a text that is not blank.
