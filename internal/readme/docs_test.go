@@ -45,7 +45,7 @@ var docsRules = []rule{
 		page: "docs/keeper.md", language: "go", has: keeperBlock, run: keeper, program: "BLOCK\n",
 		instead: map[string]string{`"/var/lib/agent/keeper"`: `os.Getenv("KEEPER")`, "./server": "sleep 1000"},
 	},
-	{page: "docs/input.md", has: "→ process_input", run: transcript},
+	{page: "docs/input.md", language: "text", has: "→ process_input", run: transcript},
 	{page: "docs/output.md", has: "plain text   ", run: drawing},
 	{page: "docs/output.md", has: "=== RUN", run: longOutput},
 	{page: "docs/output.md", has: "of these, by line", run: highlights},
