@@ -141,7 +141,7 @@ type OutputRequest struct {
 	// Screen asks for Output.Screen.
 	Screen bool
 	// Highlight asks for Output.Highlights of at most so many bytes of text.
-	// 0 or less asks for none.
+	// 0 or less asks for none. A server that is too old to know them has none.
 	Highlight int
 }
 

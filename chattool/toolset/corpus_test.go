@@ -63,7 +63,6 @@ type sight struct {
 type measurement struct {
 	recording
 	plain    int   // bytes of the log, which are those of the plain text
-	tokens   int   // of what was printed
 	headTail sight // beginning and end of the raw bytes, without all the rest
 	result   sight // the output in the result of execute
 	generic  sight // what genericGrep prints, and what that and the result show

@@ -160,8 +160,8 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		if r.overdrawn {
 			rep.Error = "still running when the call ran out of time; nothing was killed"
 		}
-		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s {"process_id":%q,"signal":"terminate"} to end it.`,
-			r.set.names.output, p.ID, out.Next, spell(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal, p.ID)
+		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
+			r.set.names.output, p.ID, out.Next, spell(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal)
 	}
 	r.tellInput(&rep, p)
 	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})

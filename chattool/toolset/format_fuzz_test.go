@@ -66,7 +66,7 @@ func FuzzFormats(f *testing.F) {
 		for _, line := range lines[1:] {
 			what, _, ok := strings.Cut(line, ": ")
 			require.True(t, ok, line)
-			require.Contains(t, []string{"error", "workdir", "note", "log"}, what)
+			require.Contains(t, []string{"error", "workdir", "note", "log", "meanwhile"}, what)
 			if what == "note" {
 				notes++
 			}

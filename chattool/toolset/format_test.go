@@ -53,7 +53,7 @@ func TestTextResult(t *testing.T) {
 			"---\nfirst\n\n\n... [omitted 106499 bytes] ...\n\nlast\n"},
 		{"running", future, "running · process p1 · next_offset 6\n" +
 			"error: still running after 10s, the timeout; nothing was killed\n" +
-			"note: Do not run the command again. Use process_output {\"process_id\":\"p1\",\"since\":6,\"wait_timeout\":\"1m\"} to wait on, process_signal {\"process_id\":\"p1\",\"signal\":\"terminate\"} to end it.\n" +
+			"note: Do not run the command again. Use process_output {\"process_id\":\"p1\",\"since\":6,\"wait_timeout\":\"1m\"} to wait on, process_signal to end it.\n" +
 			"---\nso far"},
 		{"killed", signaled, "exit code 137 · SIGKILL · 1.5s\nerror: ended by SIGKILL, which no tool sent\n---\n"},
 		{"lost", lost, "exited · 1.5s\nerror: ended, but its exit code is not known\n---\n"},

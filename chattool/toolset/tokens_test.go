@@ -4,6 +4,7 @@ package toolset_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,11 +16,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // The counts of tokens are checked in, each by the hash of its text: go test
@@ -150,12 +153,50 @@ func definitionsText(t testing.TB) string {
 	return b.String()
 }
 
-func TestTokensOfDefinitions(t *testing.T) {
+// shortTexts are short results, as a model reads them: a list of 8 processes,
+// and a command that still runs, each in JSON and as text.
+func shortTexts(t testing.TB) (texts []string) {
+	t.Helper()
+	m := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+		out := running("npc5orns6a", "compiling 1 of 300\n")
+		out.Process.StartedAt = time.Now().Add(-10 * time.Second)
+		return out, nil
+	}, list: func(context.Context) (all []procmgr.Process, err error) {
+		for i, command := range []string{"npm run dev", "go test ./...", "make -j4 -k", "python3 server.py", "git fetch origin", "cargo build --release", "pytest -v", "docker compose up db"} {
+			p := exited("npc5orns6"+string(rune('a'+i)), i%2, "").Process
+			p.Command, p.StartedAt = command, time.Now().Add(-time.Duration(i+2)*time.Hour-time.Minute)
+			if i < 3 {
+				p.State, p.ExitCode = procmgr.Running, nil
+			}
+			all = append(all, p)
+		}
+		return all, nil
+	}}
+	for _, call := range []toolset.Call{
+		{Name: "process_list", Arguments: []byte(`{}`)},
+		{Name: "execute", Arguments: []byte(`{"command":"make"}`)},
+	} {
+		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+			opts := fixed()
+			opts.Format = format
+			texts = append(texts, toolset.New(toolset.Static(m), opts).Call(t.Context(), call).Content)
+		}
+	}
+	return texts
+}
+
+// Each number here is what a model pays for again and again. Before results were
+// made shorter, the list took 521 tokens in JSON, and the result 114.
+func TestTokensOfShortTexts(t *testing.T) {
 	tok := loadTokenizer(t)
-	text := definitionsText(t)
-	tok.learn(t, []string{text})
-	require.Equal(t, definitionTokens, tok.count(t, text), "set definitionTokens to what the definitions take now")
+	texts := append(shortTexts(t), definitionsText(t))
+	tok.learn(t, texts)
+	var counts []int
+	for _, text := range texts {
+		counts = append(counts, tok.count(t, text))
+	}
 	if *updateDocs {
 		tok.save(t, func(string) bool { return true })
 	}
+	require.Equal(t, []int{235, 148, 100, 85, definitionTokens}, counts, "change what the text takes now:\n%s", strings.Join(texts, "\n"))
 }

@@ -46,6 +46,10 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 			c.query = query.encode()
 		}
 		answer, err := m.c.call(ctx, c)
+		if err != nil && query.Highlight > 0 && answer != nil && answer.protocol < protocolEvents && answer.failure.Code == codeInvalid {
+			query.Highlight = 0 // an older server has none, and the output is worth as much without
+			continue
+		}
 		if err != nil {
 			if answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id) {
 				out = *answer.failure.Result

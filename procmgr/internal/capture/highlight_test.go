@@ -104,7 +104,7 @@ func TestHighlightsFromAnOffset(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, 301, found[0].Line)
 	require.Equal(t, 9, found[0].Count)
-	require.Equal(t, text[found[0].Offset:][:9], "error: x\n")
+	require.True(t, strings.HasPrefix(text[found[0].Offset:], "error: x\n"))
 }
 
 // The middle of a line that is too long for a text is searched as well.
