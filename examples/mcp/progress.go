@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -72,41 +72,73 @@ func processOf(c toolset.Call) string {
 
 // watch calls notify whenever the process has printed something, with the
 // seconds since the begin and the newest line, until ctx or the process ends.
-// It waits for output and does not poll.
+// After a long silence it calls notify with the same line again.
 func watch(ctx context.Context, m procmgr.Manager, id string, notify func(seconds float64, line string)) {
-	began := time.Now()
-	last, lastAt := "", began
-	req := procmgr.OutputRequest{Wait: progressSilence, Until: ".", Limit: headtail.Limits{Bytes: progressLine}}
-	for {
-		// This comes first: most commands end before it, and cost nothing here.
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	lines := make(chan string)
+	go func() { // it ends with ctx
+		defer close(lines)
+		for line := range newestLines(ctx, m, id) {
+			select {
+			case lines <- line:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	began, line := time.Now(), ""
+	for ok := true; ; {
 		select {
-		case <-ctx.Done():
+		case line, ok = <-lines:
+		case <-time.After(progressSilence):
+		}
+		if !ok || ctx.Err() != nil {
 			return
-		case <-time.After(progressInterval):
 		}
-		out, err := m.Output(ctx, id, req)
-		switch {
-		case errors.Is(err, procmgr.ErrNotFound):
-			continue // it has not started yet
-		case err != nil, ctx.Err() != nil, out.Process.State == procmgr.Exited:
-			return // the result has the rest
-		}
-		req.From = out.Next
-		line := newestLine(out.Text)
-		if line == "" {
-			line = last
-		}
-		if line == last && time.Since(lastAt) < progressSilence {
-			continue // as with a line that is drawn again and has no offset yet
-		}
-		last, lastAt = line, time.Now()
 		// The protocol wants a number that grows with every notification.
-		notify(float64(lastAt.Sub(began).Milliseconds())/1000, line)
+		notify(float64(time.Since(began).Milliseconds())/1000, line)
 	}
 }
 
-// newestLine returns the last line of a text that is not blank.
+// newestLines yields the newest line of a process whenever it is another one,
+// until ctx or the process ends. The result of the call has the rest.
+func newestLines(ctx context.Context, m procmgr.Manager, id string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		opts := &procmgr.FollowOptions{Every: progressInterval, Limit: 256 << 10}
+		for last := ""; ; {
+			// This comes first: most commands end before it, and cost nothing here.
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(progressInterval):
+			}
+			for chunk, err := range procmgr.Follow(ctx, m, id, opts) {
+				if errors.Is(err, procmgr.ErrNotFound) {
+					break // it has not started yet
+				}
+				if err != nil || chunk.Process.State == procmgr.Exited {
+					return
+				}
+				line := newestLine(chunk.Text + chunk.Live)
+				if line == "" || line == last {
+					continue
+				}
+				if last = line; !yield(line) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// newestLine returns the last line of a text that is not blank, or the end of
+// it.
 func newestLine(text string) string {
 	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	line := text[strings.LastIndexByte(text, '\n')+1:]
+	if cut := len(line) - progressLine; cut > 0 {
+		line = "…" + strings.ToValidUTF8(line[cut:], "")
+	}
+	return strings.TrimSpace(line)
 }

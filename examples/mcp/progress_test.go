@@ -103,7 +103,7 @@ func (f *fake) Output(ctx context.Context, _ string, req procmgr.OutputRequest) 
 		from := min(req.From, int64(len(text)))
 		out := procmgr.Output{Process: procmgr.Process{State: procmgr.Running}, Text: text[from:], Next: int64(len(text))}
 		if f.held {
-			out.Text, out.Next = text, 0
+			out.Text, out.Next, out.LiveBytes = text, 0, len(text)
 		}
 		if !time.Now().Before(f.ends) {
 			out.Process.State = procmgr.Exited
@@ -141,9 +141,9 @@ func TestWatch(t *testing.T) {
 		{name: "starts late", starts: time.Second, prints: steps(time.Second), ends: 2500 * time.Millisecond, stop: time.Hour,
 			want: []string{"step a", "step b"}, seconds: []float64{2, 3}},
 		{name: "silent", prints: func(time.Duration) string { return "" }, ends: time.Hour, stop: 25 * time.Second,
-			want: []string{"", ""}, seconds: []float64{10.25, 20.5}},
+			want: []string{"", ""}, seconds: []float64{10, 20}},
 		{name: "silent after a line", prints: func(time.Duration) string { return "compiling\n\n" }, ends: time.Hour, stop: 15 * time.Second,
-			want: []string{"compiling", "compiling"}, seconds: []float64{0.25, 10.5}},
+			want: []string{"compiling", "compiling"}, seconds: []float64{0.25, 10.25}},
 		{name: "a line that is drawn again", held: true, prints: func(since time.Duration) string {
 			return "at " + string(rune('a'+int(since/(3*time.Second)))) + "%"
 		}, ends: time.Hour, stop: 7 * time.Second,
