@@ -112,7 +112,7 @@ func TestRouteNamesTheSilent(t *testing.T) {
 	require.Equal(t, []string{"deaf"}, missing(t, err))
 	require.Equal(t, `procmgr: list: 1 machines have not answered: deaf (context deadline exceeded)`, err.Error())
 	require.Len(t, all, 2)
-	require.Equal(t, ids, []string{all[0].ID, all[1].ID}, "by their starts")
+	require.Equal(t, []string{all[0].ID, all[1].ID}, ids, "by their starts")
 
 	page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{})
 	require.Equal(t, []string{"deaf"}, missing(t, err))

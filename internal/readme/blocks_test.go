@@ -55,7 +55,7 @@ type pages struct {
 }
 
 // rules has every block of the documentation.
-var rules = slices.Concat(readmeRules, docsRules, mcpRules, []rule{
+var rules = slices.Concat(readmeRules, docsRules, reachRules, mcpRules, []rule{
 	{page: "CONTRIBUTING.md", has: "headtail/  ", run: tree},
 })
 

@@ -43,6 +43,9 @@ const (
 // of the command. If the command ends, the error of the connection has its exit
 // status and the first and last of its stderr, at most 4 KiB.
 //
+// A program that asks package signal for SIGPIPE gets it also when a command has
+// ended and something is written to it.
+//
 // Close of the connection closes the command's stdin. If the command still lives
 // after 2 s, its process group gets a SIGTERM, and after 2 s more a SIGKILL.
 // Close waits for the end of the command in any case. Windows has no SIGTERM:
