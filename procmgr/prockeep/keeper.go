@@ -73,6 +73,7 @@ type Keeper struct {
 var (
 	_ procmgr.Host         = (*Keeper)(nil)
 	_ procmgr.ShellManager = (*Keeper)(nil)
+	_ procmgr.ListManager  = (*Keeper)(nil)
 	_ procmgr.EventManager = (*Keeper)(nil)
 	_ procmgr.InputManager = (*Keeper)(nil)
 )
@@ -154,6 +155,11 @@ func (k *Keeper) Output(ctx context.Context, id string, req procmgr.OutputReques
 
 // List implements [procmgr.Manager]. It has the processes of every chat.
 func (k *Keeper) List(ctx context.Context) ([]procmgr.Process, error) { return k.all.List(ctx) }
+
+// ListSome implements [procmgr.ListManager]. It has the processes of every chat.
+func (k *Keeper) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return k.all.ListSome(ctx, req)
+}
 
 // Signal implements [procmgr.Manager]. It finds the processes of every chat.
 func (k *Keeper) Signal(ctx context.Context, id string, sig procmgr.Signal) error {

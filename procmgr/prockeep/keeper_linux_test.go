@@ -38,6 +38,24 @@ func TestContainer(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrNotFound)
 }
 
+// A keeper that is started by a command of another manager belongs to that
+// command, as everything does that the command starts.
+func TestUnderAnotherManager(t *testing.T) {
+	l, err := procmgr.NewLocal(nil)
+	require.NoError(t, err)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: self + " " + newDir(t), Env: map[string]string{envRole: "keeper's pid"}, Wait: long,
+	})
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(out.Text))
+	require.NoError(t, err)
+	require.True(t, alive(pid))
+	require.NoError(t, l.Close())
+	require.False(t, alive(pid))
+}
+
 // A keeper that is stopped holds up a call no longer than its context says.
 func TestStoppedKeeper(t *testing.T) {
 	dir := newDir(t)

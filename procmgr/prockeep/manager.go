@@ -18,6 +18,7 @@ type manager struct {
 
 var (
 	_ procmgr.ShellManager = (*manager)(nil)
+	_ procmgr.ListManager  = (*manager)(nil)
 	_ procmgr.EventManager = (*manager)(nil)
 	_ procmgr.InputManager = (*manager)(nil)
 )
@@ -52,6 +53,13 @@ func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
 		return nil, err
 	}
 	return m.on.List(ctx)
+}
+
+func (m *manager) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	if _, err := m.ready(ctx, "list"); err != nil {
+		return procmgr.ListPage{}, err
+	}
+	return procmgr.ListSome(ctx, m.on, req)
 }
 
 func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {

@@ -45,6 +45,22 @@ func TestFunctionsAreRefused(t *testing.T) {
 	}
 }
 
+// A keeper can do all that a client can, and so can its chats.
+func TestCapabilities(t *testing.T) {
+	client := reflect.TypeFor[*prochttp.Client]()
+	k := open(t, newDir(t), nil)
+	for i := range client.NumMethod() {
+		name := client.Method(i).Name
+		_, ok := reflect.TypeOf(k).MethodByName(name)
+		require.True(t, ok, name)
+		if name == "Close" || name == "Chat" {
+			continue
+		}
+		_, ok = reflect.TypeOf(k.Chat("a")).MethodByName(name)
+		require.True(t, ok, "a chat's %s", name)
+	}
+}
+
 // Options are those of the program that started the keeper.
 func TestOptions(t *testing.T) {
 	dir := newDir(t)
