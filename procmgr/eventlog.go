@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -18,9 +19,10 @@ const (
 
 // An eventLog keeps the newest events. The Local's mu guards it.
 type eventLog struct {
-	instance string // of the Local: it tells the cursors of two from each other
-	closed   bool   // there will be no more
-	newest   uint64 // the number of the newest event; the first one has 1
+	instance string    // of the Local: it tells the cursors of two from each other
+	closed   bool      // there will be no more
+	newest   uint64    // the number of the newest event; the first one has 1
+	at       time.Time // of the newest event
 	byChat   *fair[*entry]
 	order    []*entry // of all chats, the oldest first; those that were dropped are still in it for a while
 	// dropped is the newest event of each chat that was dropped, as long as
@@ -58,6 +60,10 @@ func newEventLog() *eventLog {
 }
 
 func (e *eventLog) add(chat string, event Event) {
+	if event.At.Before(e.at) {
+		event.At = e.at // the end of a process is known only when its last output has been read
+	}
+	e.at = event.At
 	e.newest++
 	it := &entry{number: e.newest, event: event}
 	e.order = append(e.order, it)

@@ -60,6 +60,8 @@ type EventPage struct {
 
 // An Event is something that has happened to a process.
 type Event struct {
+	// At is the time at which it happened, or that of the event before it if
+	// it became known only after that one.
 	At   time.Time `json:"at"`
 	Kind EventKind `json:"kind"`
 	// Process is the process as it was then. Its Command is cut after 256

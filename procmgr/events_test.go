@@ -51,6 +51,7 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, []string{"one started", "one exited", "two started", "two detached", "two exited"}, kinds(page))
 	require.Equal(t, one.Process, page.Events[1].Process)
 	require.Equal(t, one.Process.ExitedAt, page.Events[1].At)
+	require.True(t, slices.IsSortedFunc(page.Events, byTime))
 	require.Equal(t, procmgr.Running, page.Events[0].Process.State)
 	require.Nil(t, page.Events[0].Process.ExitCode)
 	require.Equal(t, procmgr.Detached, page.Events[3].Process.State)
@@ -227,9 +228,12 @@ func TestNotify(t *testing.T) {
 				require.Equal(t, procmgr.Running, page.Events[1].Process.State)
 			}
 			require.Equal(t, want, kinds(page))
+			require.True(t, slices.IsSortedFunc(page.Events, byTime), "%v", page.Events)
 		})
 	}
 }
+
+func byTime(a, b procmgr.Event) int { return a.At.Compare(b.At) }
 
 // Notify has the limits of Until, and is not a part of what an ID has run.
 func TestNotifyIsChecked(t *testing.T) {
