@@ -31,6 +31,7 @@ const (
 var readmeRules = []rule{
 	{page: "README.md", language: "console", has: "go run ./examples/quickstart", run: stepsOfCI},
 	{page: "README.md", has: "model   [...]", run: quickstartTranscript},
+	{page: "README.md", language: "text", has: "→ execute", run: transcript},
 	{page: "README.md", language: "go", has: agentBlock, run: agent},
 	{
 		page: "README.md", language: "go", has: loopBlock, run: loop,
