@@ -80,7 +80,27 @@ func newSession(l leader, cookie string, anchor *os.File, group *cgroup, noPidfd
 	if l.pidfd >= 0 {
 		s.leader = pollable(l.pidfd, "pidfd")
 	}
+	if s.mark != 0 && !s.whole {
+		s.markAgain(time.Millisecond)
+	}
 	return s
+}
+
+// markAgain marks the leader's descendants once more after a while, and then a
+// few times. When a leader is marked late, one of its forks may be under way:
+// such a child inherits no mark, and is not listed yet.
+func (s *session) markAgain(after time.Duration) {
+	time.AfterFunc(after, func() {
+		s.num.Lock()
+		defer s.num.Unlock()
+		if s.reaped {
+			return
+		}
+		s.mark.setAll(s.pid)
+		if after < 100*time.Millisecond {
+			s.markAgain(5 * after)
+		}
+	})
 }
 
 // awaitLeader returns when the leader has exited. It does not reap the leader.
