@@ -19,7 +19,8 @@
 // still run in the background end with the agent.
 //
 // With -keep they do not: they go on, however the agent ends, and the next run
-// with -keep and the same -chat has them again.
+// with -keep and the same -chat has them again. Its model is told which of them
+// have ended meanwhile.
 //
 // With -input the model can answer the questions of commands, and use programs
 // that need a terminal, such as a debugger.
@@ -33,7 +34,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"charm.land/fantasy"
@@ -92,7 +92,11 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 		defer show.running(manager, "ends now")
 	}
 
-	s := newSession(model, manager, stop, show, &toolset.Options{Input: *input}, *maxTokens, *maxSteps)
+	from, err := newCursor(*keep, *chat)
+	if err != nil {
+		return err
+	}
+	s := newSession(model, manager, from, stop, show, &toolset.Options{Input: *input}, *maxTokens, *maxSteps)
 	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
 		return s.turn(ctx, prompt)
 	}
@@ -111,11 +115,11 @@ func newHost(ctx context.Context, keep bool) (host, error) {
 	if !keep {
 		return procmgr.NewLocal(nil)
 	}
-	cache, err := os.UserCacheDir()
+	dir, err := keepDir()
 	if err != nil {
 		return nil, err
 	}
-	return prockeep.Open(ctx, filepath.Join(cache, "toolproc-agent"), nil)
+	return prockeep.Open(ctx, dir, nil)
 }
 
 // newModel returns a model of one of the providers of fantasy.

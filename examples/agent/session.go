@@ -25,12 +25,14 @@ type session struct {
 	history []fantasy.Message
 	told    string // the last message of the inbox in the history
 	failed  bool   // the last turn
+	cursor  cursor // of the inbox
 	// maxRetries is how often fantasy asks again. nil means fantasy's default.
 	maxRetries *int
 }
 
-// newSession returns a session whose commands run on a manager.
-func newSession(model fantasy.LanguageModel, manager procmgr.Manager, stop *interrupter, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) *session {
+// newSession returns a session whose commands run on a manager. It goes on from a
+// cursor.
+func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from cursor, stop *interrupter, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) *session {
 	opts.ProcessID = processID
 	var tools []fantasy.AgentTool
 	w := &watcher{manager: manager, stop: stop, show: show}
@@ -40,10 +42,12 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, stop *inte
 		tools = append(tools, watched{AgentTool: tool, watcher: w})
 	}
 	s := &session{
-		stop:  stop,
-		show:  show,
-		inbox: set.Inbox(context.Background(), ""),
+		stop:   stop,
+		show:   show,
+		inbox:  set.Inbox(context.Background(), from.read()),
+		cursor: from,
 	}
+	s.cursor.write(s.inbox) // what a run leaves that is killed at once is told of, too
 	s.agent = fantasy.NewAgent(model,
 		fantasy.WithSystemPrompt(system),
 		fantasy.WithMaxOutputTokens(maxTokens),
@@ -87,6 +91,7 @@ func (s *session) work(ctx context.Context) error {
 		},
 		OnStepFinish: func(step fantasy.StepResult) error {
 			s.history = append(s.history, step.Messages...)
+			s.cursor.write(s.inbox)
 			return nil
 		},
 		OnRetry: func(err *fantasy.ProviderError, delay time.Duration) {
@@ -112,6 +117,7 @@ func (s *session) work(ctx context.Context) error {
 	// would wake the model with it.
 	if n, perr := s.inbox.Pending(ctx); perr == nil && n.Text == s.told {
 		s.inbox.Ack(n)
+		s.cursor.write(s.inbox)
 	}
 	switch result.Steps[len(result.Steps)-1].FinishReason {
 	case fantasy.FinishReasonLength:
