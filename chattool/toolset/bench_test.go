@@ -95,3 +95,42 @@ func benchmarkExecuteTrue(b *testing.B, host procmgr.Host) {
 	b.ReportMetric(float64(a.Microseconds()), "us-ours")
 	b.ReportMetric(float64(c.Microseconds()), "us-theirs")
 }
+
+// process_list over HTTP, when 2,000 commands have ended, beside a list of all
+// of them.
+func BenchmarkProcessList(b *testing.B) {
+	local := newBenchLocal(b)
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "bench"})
+	require.NoError(b, err)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "bench"})
+	require.NoError(b, err)
+	defer func() { require.NoError(b, client.Close()) }()
+	for range 2000 {
+		_, err := local.Chat("bench").Start(context.Background(), procmgr.StartRequest{Command: ":", Wait: time.Minute})
+		require.NoError(b, err)
+	}
+	for name, host := range map[string]procmgr.Host{"local": local, "http": client} {
+		b.Run(name, func(b *testing.B) {
+			set := toolset.New(toolset.Static(host.Chat("bench")), nil)
+			call := toolset.Call{ID: "1", Name: "process_list", Arguments: json.RawMessage("{}")}
+			var tool, all []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				result := set.Call(context.Background(), call)
+				middle := time.Now()
+				_, err := host.Chat("bench").List(context.Background())
+				tool, all = append(tool, middle.Sub(began)), append(all, time.Since(middle))
+				require.False(b, result.IsError, result.Content)
+				require.NoError(b, err)
+			}
+			slices.Sort(tool)
+			slices.Sort(all)
+			b.ReportMetric(float64(tool[len(tool)/2])/float64(all[len(all)/2]), "ratio")
+			b.ReportMetric(float64(tool[len(tool)/2].Microseconds()), "us-tool")
+			b.ReportMetric(float64(all[len(all)/2].Microseconds()), "us-list")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -2,7 +2,11 @@ package capture_test
 
 import (
 	"fmt"
+	"io"
+	"os"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,4 +36,53 @@ func BenchmarkAdd(b *testing.B) {
 			s.End()
 		})
 	}
+}
+
+// A search of a log of 64 MB that the window has dropped, beside reading the
+// file.
+func BenchmarkSearchLog(b *testing.B) {
+	var text []byte
+	for i := 0; len(text) < 1<<20; i++ {
+		text = fmt.Appendf(text, "[%3d%%] Building CXX object src/core/CMakeFiles/core.dir/buffer_%d.cc.o\n", i%100, i)
+	}
+	s := newStream(capture.Options{Head: 16 << 10, Tail: 16 << 10})
+	s.LogTo(openLogs(b, capture.LogOptions{}))
+	for range 64 {
+		s.Add(text)
+	}
+	s.End()
+	path, failed := s.Log()
+	require.Empty(b, failed)
+	read := func() {
+		file, err := os.Open(path)
+		require.NoError(b, err)
+		defer file.Close()
+		buf := make([]byte, 64<<10)
+		for {
+			if _, err := file.Read(buf); err == io.EOF {
+				return
+			}
+		}
+	}
+	search := func() {
+		m := matcher(b, `(?i)listening on .*:\d+|error|ready`)
+		require.NoError(b, s.Watch(b.Context(), m, 0))
+		page := s.Read(s.Total(), noLimit, m)
+		require.False(b, page.Matched)
+		require.Zero(b, page.Unsearched)
+	}
+	var ours, theirs []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		search()
+		middle := time.Now()
+		read()
+		ours, theirs = append(ours, middle.Sub(began)), append(theirs, time.Since(middle))
+	}
+	slices.Sort(ours)
+	slices.Sort(theirs)
+	x, y := ours[len(ours)/2], theirs[len(theirs)/2]
+	b.ReportMetric(float64(y)/float64(x), "x-read")
+	b.ReportMetric(float64(s.Total())/1e9/x.Seconds(), "GB/s")
+	b.ReportMetric(0, "ns/op")
 }

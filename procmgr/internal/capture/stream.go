@@ -275,9 +275,11 @@ func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 			s.awaitLog()
 			p = s.log.read(at, logChunk)
 		}
-		m.feed(p, 0, math.MaxInt)
-		if err := ctx.Err(); err != nil && !m.done {
-			return err
+		for n := 0; n < len(p) && !m.done; {
+			n += m.feed(p[n:], 0, mostTried)
+			if err := ctx.Err(); err != nil && !m.done {
+				return err
+			}
 		}
 		at += int64(len(p))
 		ended = len(p) == 0 || m.done
@@ -317,7 +319,11 @@ func (s *Stream) awaitLog() {
 	defer s.logging.Unlock()
 }
 
-// logChunk is how many bytes of a log are read at a time. A slow pattern takes
-// a good part of a second for that many, and only after them does Watch notice
-// that the caller has gone.
-const logChunk = 64 << 10
+const (
+	// logChunk is how many bytes of a log are read at a time.
+	logChunk = 1 << 20
+	// mostTried is how many bytes a pattern is matched against before Watch
+	// looks whether the caller has gone. A slow pattern takes a good part of a
+	// second for that many.
+	mostTried = 64 << 10
+)
