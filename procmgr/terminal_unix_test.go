@@ -127,7 +127,11 @@ func TestTerminalSecretAtAPrompt(t *testing.T) {
 	ready(t, l, id, "ready> ")
 	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("hunter2"), Secret: true, Wait: 100 * time.Millisecond})
 	require.ErrorIs(t, err, procmgr.ErrNotReady)
-	typeLine(t, l, id, "echo $((6*7))", "^42$")
+	typed := typeLine(t, l, id, "echo $((6*7))", "^42$")
+	// An end of file that comes before the next prompt is lost.
+	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: typed.Next, Until: "^ready> $", Wait: long})
+	require.NoError(t, err)
+	require.True(t, out.Matched, "%q", out.Text)
 	input(t, l, id, procmgr.InputRequest{Close: true})
 	require.NotContains(t, ended(t, l, id).Text, "hunter2")
 }
