@@ -123,15 +123,12 @@ func TestTerminalSecret(t *testing.T) {
 func TestTerminalSecretAtAPrompt(t *testing.T) {
 	testenv.Programs(t, "bash")
 	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinTerminal, "PS1='ready> ' exec bash --norc --noprofile -i")
-	ready(t, l, id, "ready> ")
+	id := opened(t, l, procmgr.StdinTerminal, `PS1='ready \#> ' exec bash --norc --noprofile -i`)
+	ready(t, l, id, "^ready 1> $")
 	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("hunter2"), Secret: true, Wait: 100 * time.Millisecond})
 	require.ErrorIs(t, err, procmgr.ErrNotReady)
-	typed := typeLine(t, l, id, "echo $((6*7))", "^42$")
-	// An end of file that comes before the next prompt is lost.
-	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: typed.Next, Until: "^ready> $", Wait: long})
-	require.NoError(t, err)
-	require.True(t, out.Matched, "%q", out.Text)
+	// An end of file that comes before the next prompt would be lost.
+	require.Contains(t, typeLine(t, l, id, "echo $((6*7))", "^ready 2> $").Text, "\n42\n")
 	input(t, l, id, procmgr.InputRequest{Close: true})
 	require.NotContains(t, ended(t, l, id).Text, "hunter2")
 }
@@ -150,8 +147,8 @@ func TestTerminalEnd(t *testing.T) {
 func TestTerminalInterrupt(t *testing.T) {
 	testenv.Programs(t, "bash")
 	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinTerminal, "PS1='ready> ' exec bash --norc --noprofile -i")
-	ready(t, l, id, "ready> ")
+	id := opened(t, l, procmgr.StdinTerminal, `PS1='ready \#> ' exec bash --norc --noprofile -i`)
+	ready(t, l, id, "^ready 1> $")
 	typeLine(t, l, id, "sleep 600 &", `^\[1\] \d+`)
 	typeLine(t, l, id, "sh -c 'echo go; exec sleep 600'", "^go$") // it is in the foreground when it prints
 	require.True(t, input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"ctrl-c"}, Wait: long, Until: "^ready> $"}).Matched)
