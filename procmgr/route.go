@@ -319,6 +319,9 @@ var (
 	_ ShellManager = (*routed)(nil)
 )
 
+// errNoMachine is the error of a chat for which a Router has no Host.
+var errNoMachine = xerrors.New("the chat has no machine")
+
 // manager returns the chat's Manager on its machine.
 func (c *routed) manager(ctx context.Context) (Manager, error) {
 	if c.err != nil {
@@ -328,8 +331,11 @@ func (c *routed) manager(ctx context.Context) (Manager, error) {
 		return nil, err
 	}
 	h, err := c.router.Host(ctx, c.id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+	case h == nil:
+		return nil, errNoMachine
 	}
 	return h.Chat(c.id), nil
 }

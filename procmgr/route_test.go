@@ -169,6 +169,8 @@ func TestRouteWithoutMachine(t *testing.T) {
 	require.ErrorIs(t, err, lost)
 	_, err = r.Chat("").List(t.Context())
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	_, err = procmgr.NewRoute(noRouter{}, nil).Chat("x").List(t.Context())
+	require.ErrorContains(t, err, "the chat has no machine")
 }
 
 type noRouter struct{ err error }
