@@ -59,6 +59,8 @@ func TestBenchmarkRole(t *testing.T) {
 		found = idleLocal(t, n)
 	case "idle-plain":
 		found = idlePlain(t, n)
+	case "idle-terminals":
+		found = idleTerminals(t, n)
 	default: // go test runs it, and no benchmark
 		return
 	}
