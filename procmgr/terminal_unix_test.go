@@ -347,7 +347,7 @@ func TestTerminalTakesMuch(t *testing.T) {
 	ended(t, l, id)
 	got, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, want.Len(), len(got))
+	require.Len(t, got, want.Len())
 	require.Equal(t, -1, mismatch(want.String(), string(got)))
 }
 

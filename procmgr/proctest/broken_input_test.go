@@ -31,8 +31,6 @@ func failsInput(f func(err error) error) fault {
 	})
 }
 
-func init() { brokenHosts = append(brokenHosts, brokenInputs...) }
-
 var brokenInputs = []brokenHost{
 	{
 		name:  "writes nothing",

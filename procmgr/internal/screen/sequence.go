@@ -116,6 +116,9 @@ func (s *Screen) control(final byte) {
 		s.repeat(numbers)
 		return
 	}
+	if len(numbers) > 0 && (final == 'I' || final == 'Z') {
+		numbers[0] = min(numbers[0], s.cols) // tabs, which the emulator makes one by one
+	}
 	for len(numbers) > 0 && numbers[len(numbers)-1] == 0 && final != 'm' {
 		numbers = numbers[:len(numbers)-1] // the default, which is not 0 everywhere
 	}

@@ -84,12 +84,12 @@ func Prepares(s *syntax.Stmt) bool {
 
 // Backgrounds reports whether the script starts something with an &. It is false
 // for a nil Tree.
-func (t *Tree) Backgrounds() bool {
-	if t == nil {
+func (s *Tree) Backgrounds() bool {
+	if s == nil {
 		return false
 	}
 	found := false
-	Walk(t.Stmts, func(node syntax.Node) bool {
+	Walk(s.Stmts, func(node syntax.Node) bool {
 		if stmt, ok := node.(*syntax.Stmt); ok {
 			found = found || stmt.Background
 		}
