@@ -176,3 +176,54 @@ func ExampleProcessSignal() {
 	fmt.Println(result.State, result.Signal)
 	// Output: exited SIGTERM
 }
+
+// The host needs the Set itself, for its Inbox.
+func ExampleTools() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Notices: toolset.NoticesInInbox})
+	inbox := set.Inbox(ctx, "")
+	tools := chattool.Tools(set)
+	// fantasy.NewAgent takes both:
+	_ = []fantasy.AgentOption{
+		fantasy.WithTools(tools...),
+		fantasy.WithPrepareStep(chattool.PrepareStep(inbox, nil)),
+	}
+	fmt.Println(len(tools))
+	// Output: 4
+}
+
+// A background process has ended. The next step has a message about it.
+func ExamplePrepareStep() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := procmgr.NewLocal(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Notices: toolset.NoticesInInbox, BackgroundWait: -1})
+	inbox := set.Inbox(ctx, "")
+	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"sleep 0.5; exit 1","run_in_background":true}`)})
+	if err := inbox.Wait(ctx); err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	// fantasy calls this before each step.
+	prepare := chattool.PrepareStep(inbox, nil)
+	step := fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{fantasy.NewUserMessage("How is it going?")}}
+	_, prepared, err := prepare(ctx, step)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(len(prepared.Messages), "messages")
+	// Output: 2 messages
+}

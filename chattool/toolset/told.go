@@ -72,44 +72,6 @@ type book struct {
 	pinned int
 }
 
-// A job is a process that was left running and of which something is to be
-// told, or may be one day.
-type job struct {
-	id    string
-	order uint64 // the job was left after those with a smaller order
-	// process is the last state that is known. Its Command is cut.
-	process procmgr.Process
-	// maybe says that the process may never have started.
-	maybe bool
-	// ended says that the process has ended, and lost that nobody knows how.
-	ended, lost bool
-	at          time.Time // of the end, or of the match
-	// matched says that a line has matched notify_on, which is line, and
-	// matchTold that the model knows.
-	matched, matchTold bool
-	line               string
-	// last is the last line of the output. It is read when it is needed.
-	last     string
-	lastRead bool
-	// offered says that an Inbox has given it out. So a result leaves it out.
-	offered bool
-}
-
-// due reports whether there is something to tell.
-func (j *job) due() bool { return j.ended || j.matched && !j.matchTold }
-
-// ready reports whether all is known that is to be told now.
-func (j *job) ready() bool { return j.due() && (!j.ended || j.lastRead) }
-
-// snapshot returns the process as it was seen last.
-func (j *job) snapshot() procmgr.Process {
-	p := j.process
-	if p.ExitCode != nil {
-		p.ExitCode = new(*p.ExitCode)
-	}
-	return p
-}
-
 // conversationOf returns the conversation to which a process belongs that a
 // manager has shown.
 func conversationOf(m procmgr.Manager, chat string) conversation {
@@ -303,59 +265,6 @@ func (l *ledger) seen(who conversation, id string) {
 	delete(l.shown, l.ring[l.next])
 	l.ring[l.next] = e
 	l.next = (l.next + 1) % maxShown
-}
-
-// exit notes the end of a process. The caller holds mu.
-func (b *book) exit(p procmgr.Process) {
-	if p.ExitedAt.After(b.latest) {
-		b.latest = p.ExitedAt
-	}
-	if j := b.jobs[p.ID]; j != nil {
-		j.know(p)
-		j.ended, j.at = true, p.ExitedAt
-	}
-}
-
-// know notes how the process of a job stands.
-func (j *job) know(p procmgr.Process) {
-	if j.process.Command != "" {
-		p.Command = j.process.Command
-	}
-	p.Command = clip(p.Command, maxKeptCommand)
-	j.process, j.maybe = p, false
-}
-
-// lose notes that the manager knows a process no more.
-func (j *job) lose() {
-	j.ended, j.lost, j.lastRead = true, true, true
-	j.at = time.Now()
-	j.process.State, j.process.EndedBy = procmgr.Exited, procmgr.CauseLost
-}
-
-// happened notes an event. The caller holds mu.
-func (b *book) happened(e procmgr.Event) {
-	if e.Kind == procmgr.EventExited {
-		b.exit(e.Process)
-		return
-	}
-	j := b.jobs[e.Process.ID]
-	if j == nil {
-		return
-	}
-	switch e.Kind {
-	case procmgr.EventMatched:
-		if !j.matchTold {
-			j.matched, j.line = true, e.Line
-		}
-		if !j.ended {
-			j.at = e.At
-		}
-	case procmgr.EventRevived:
-		j.ended, j.lastRead = false, false
-	}
-	if !j.ended { // an event may be read twice
-		j.know(e.Process)
-	}
 }
 
 // onLeave calls wake whenever a process is left running, until forget is called.

@@ -97,8 +97,6 @@ func (s *simulation) fail(format string, args ...any) {
 // tell enters a message about a process, which h has got.
 func (s *simulation) tell(h *host, id string, ended, matched bool) {
 	d := s.fates[id]
-	if d != nil {
-	}
 	switch {
 	case d == nil:
 		s.fail("%s is of another chat, or of the host", id)

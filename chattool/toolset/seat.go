@@ -1,0 +1,66 @@
+package toolset
+
+import "github.com/toolproc/toolproc/procmgr"
+
+// A seat says which conversation an Inbox is for. The ledger's mu guards it.
+type seat struct {
+	who   conversation
+	taken bool // who is known, and its book pinned
+}
+
+// sit notes that there is an Inbox.
+func (l *ledger) sit() *seat {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unseated++
+	return &seat{}
+}
+
+// take gives a seat its conversation.
+func (l *ledger) take(st *seat, who conversation, m procmgr.Manager) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if st.taken {
+		return
+	}
+	st.who, st.taken = who, true
+	l.unseated--
+	l.book(who, m).pinned++
+}
+
+func (l *ledger) taken(st *seat) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return st.taken
+}
+
+// maySit reports whether a seat has no conversation yet, and the Set has left
+// something running in one.
+func (l *ledger) maySit(st *seat) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !st.taken && len(l.books) > 0
+}
+
+// rise notes that an Inbox has been collected as garbage.
+func (l *ledger) rise(st *seat) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !st.taken {
+		l.unseated--
+		return
+	}
+	if b := l.books[st.who]; b != nil {
+		b.pinned--
+		l.tidy(st.who)
+	}
+}
+
+// attended reports whether there is an Inbox that tells of a conversation, or
+// may be one.
+func (l *ledger) attended(who conversation) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	return l.unseated > 0 || b != nil && b.pinned > 0
+}
