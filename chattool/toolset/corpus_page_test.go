@@ -80,7 +80,7 @@ func checkPage(t *testing.T, all, heldout []measurement) {
 			return cmp.Compare(len(b.raw), len(a.raw))
 		})
 		for _, m := range half {
-			texts = append(texts, string(m.raw), m.result.text)
+			texts = append(texts, string(m.raw))
 			for _, s := range m.sized {
 				texts = append(texts, s.headTail.text, s.json.text, s.text.text)
 			}

@@ -56,6 +56,8 @@ type wanted struct {
 type sight struct {
 	bytes, seen int
 	text        string // of which tokens are counted
+	output      string // that a result has
+	cutLines    int    // lines of it whose middle is missing
 	binary      bool   // grep says no more than that a binary file matches
 }
 
@@ -299,10 +301,9 @@ func (p player) measure(t *testing.T, r recording) measurement {
 	m := measurement{recording: r}
 	// The same ID in each run, so that the same room is left for the output.
 	*p.id = "id" + hashOf(r.dir + r.name)[:8]
-	output, res := p.execute(t, p.play(r))
+	_, res := p.execute(t, p.play(r))
 	*p.id = ""
 	require.Equal(t, r.exitCode, *res.Output.Process.ExitCode)
-	require.LessOrEqual(t, len(res.Content), defaultSize)
 	logPath := p.steady.log
 	for _, size := range sizes {
 		m.sized = append(m.sized, sized{
@@ -316,7 +317,8 @@ func (p player) measure(t *testing.T, r recording) measurement {
 	require.NoError(t, err)
 	require.EqualValues(t, len(log), res.Output.Next, "offsets are the log's")
 	m.plain = len(log)
-	m.result = sight{bytes: len(output), seen: r.seen(unnumbered(output))}
+	m.result = m.sized[slices.Index(sizes, defaultSize)].json
+	output := m.result.output
 	var missing []string
 	for _, w := range r.wanted {
 		if !w.re.MatchString(unnumbered(output)) {
@@ -324,18 +326,16 @@ func (p player) measure(t *testing.T, r recording) measurement {
 			if !w.re.Match(log) {
 				t.Errorf("neither in the result nor in the log: %s", w.text)
 			}
-			if !strings.Contains(res.Content, `"log_path":`) {
+			if !strings.Contains(m.result.text, `"log_path":`) {
 				t.Errorf("in the log, and the result does not tell of that: %s", w.text)
 			}
 		}
 	}
 
 	m.headTail = r.headTail(headtail.DefaultTextLimit)
-	m.result.text = res.Content
-
 	m.generic, m.own = m.result, m.result
 	if len(missing) > 0 {
-		around := res.Report.Truncated.TruncatedLines > 0
+		around := m.result.cutLines > 0
 		m.generic = p.grep(t, r, output, "-n -a -i", genericGrep, around, logPath)
 		m.own = p.grep(t, r, output, "-n -a", strings.Join(missing, "|"), around, logPath)
 	}
@@ -350,10 +350,22 @@ func (p player) read(t *testing.T, r recording, set *toolset.Set, id string, siz
 			Arguments: []byte(fmt.Sprintf(`{"process_id":%q,"wait_timeout":"0s","max_output":%d}`, id, size/2))})
 		require.False(t, res.IsError, res.Content)
 		require.LessOrEqual(t, len(res.Content), size)
-		if !strings.Contains(res.Content, "were not searched") { // else the machine is too busy
-			return sight{bytes: len(res.Content), seen: r.seen(unnumbered(*res.Report.Output)), text: res.Content}
+		if !searched(res.Report) {
+			continue // the machine is too busy
 		}
+		s := sight{bytes: len(res.Content), seen: r.seen(unnumbered(*res.Report.Output)), text: res.Content, output: *res.Report.Output}
+		if t := res.Report.Truncated; t != nil {
+			s.cutLines = t.TruncatedLines
+		}
+		return s
 	}
+}
+
+// searched reports whether there was time to search for all highlights of a
+// result, and to count their lines.
+func searched(r toolset.Report) bool {
+	return !strings.Contains(strings.Join(r.Notes, " "), "were not searched") &&
+		!slices.ContainsFunc(r.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 })
 }
 
 // headTail returns what head and tail of the raw bytes show.

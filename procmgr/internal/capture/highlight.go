@@ -23,9 +23,6 @@ const (
 	// maxSearch and maxSearchTime bound the search for one page.
 	maxSearch     = 64 << 20
 	maxSearchTime = 200 * time.Millisecond
-	// searchTime is the part of maxSearchTime after which nothing new is
-	// searched. The rest is for the numbers of the lines.
-	searchTime = maxSearchTime * 3 / 4
 	// searchChunk is how much of a log is searched at a time.
 	searchChunk = 256 << 10
 	// maxKinds is how many kinds are told apart. More would be a list of
@@ -39,11 +36,16 @@ const (
 // has it. It returns highlights of at most room bytes of text, and how many of
 // the bytes that are left out were not searched.
 func (s *Stream) Highlights(p Page, room int) (found []Highlight, unscanned int64) {
+	return s.highlightsWithin(p, room, maxSearchTime)
+}
+
+// highlightsWithin is Highlights with another time for the search.
+func (s *Stream) highlightsWithin(p Page, room int, limit time.Duration) (found []Highlight, unscanned int64) {
 	if p.Truncated == nil || room <= 0 || s.log == nil {
 		return nil, 0
 	}
 	s.awaitLog()
-	return s.log.highlights(p.snap.Cuts(p.limit), room)
+	return s.log.highlights(p.snap.Cuts(p.limit), room, limit)
 }
 
 // A finding is the first line of a kind.
@@ -65,9 +67,10 @@ type scan struct {
 }
 
 // highlights does the work of Highlights for the parts that are left out.
-func (g *logFile) highlights(cuts []headtail.Cut, room int) (found []Highlight, unscanned int64) {
+func (g *logFile) highlights(cuts []headtail.Cut, room int, limit time.Duration) (found []Highlight, unscanned int64) {
 	now := time.Now()
-	s := scan{log: g, deadline: now.Add(searchTime), left: maxSearch, kinds: make(map[string]*finding)}
+	// A part of the time is for the numbers of the lines.
+	s := scan{log: g, deadline: now.Add(limit * 3 / 4), left: maxSearch, kinds: make(map[string]*finding)}
 	for _, c := range cuts {
 		unscanned += c.To - c.From
 	}
@@ -78,7 +81,7 @@ func (g *logFile) highlights(cuts []headtail.Cut, room int) (found []Highlight, 
 		s.part(c)
 	}
 	found = s.choose(room)
-	g.number(found, now.Add(maxSearchTime))
+	g.number(found, now.Add(limit))
 	return found, unscanned - s.searched
 }
 

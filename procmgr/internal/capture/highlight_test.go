@@ -65,7 +65,7 @@ func TestHighlights(t *testing.T) {
 			s := logged(t, filler(0, 500)+tt.middle+filler(0, 500))
 			page := s.Read(0, headtail.Limits{Bytes: 500}, nil)
 			before := page.Text
-			found, unscanned := s.Highlights(page, tt.room)
+			found, unscanned := s.AllHighlights(page, tt.room)
 			require.Zero(t, unscanned)
 			var got []string
 			for _, h := range found {
@@ -73,7 +73,7 @@ func TestHighlights(t *testing.T) {
 			}
 			require.Equal(t, tt.want, got)
 			require.Equal(t, before, s.Read(0, headtail.Limits{Bytes: 500}, nil).Text)
-			none, _ := s.Highlights(page, 0)
+			none, _ := s.AllHighlights(page, 0)
 			require.Empty(t, none)
 		})
 	}
@@ -86,11 +86,11 @@ func TestNoHighlights(t *testing.T) {
 	s := newStream(capture.Options{Head: 1 << 20, Tail: 1 << 10, Raw: true})
 	s.Add([]byte(text))
 	s.End()
-	found, unscanned := s.Highlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 1<<10)
+	found, unscanned := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 1<<10)
 	require.Empty(t, found)
 	require.Zero(t, unscanned)
 	s = logged(t, text)
-	found, _ = s.Highlights(s.Read(0, headtail.Limits{}, nil), 1<<10)
+	found, _ = s.AllHighlights(s.Read(0, headtail.Limits{}, nil), 1<<10)
 	require.Empty(t, found)
 }
 
@@ -100,7 +100,7 @@ func TestHighlightsFromAnOffset(t *testing.T) {
 	text := strings.Repeat("error: x\n", 100) + filler(0, 200) + strings.Repeat("error: x\n", 10) + filler(0, 200)
 	s := logged(t, text)
 	from := int64(strings.Index(text, "line 0"))
-	found, _ := s.Highlights(s.Read(from, headtail.Limits{Bytes: 500}, nil), 1<<10)
+	found, _ := s.AllHighlights(s.Read(from, headtail.Limits{Bytes: 500}, nil), 1<<10)
 	require.Len(t, found, 1)
 	require.Equal(t, 301, found[0].Line)
 	require.Equal(t, 9, found[0].Count)
@@ -113,7 +113,7 @@ func TestHighlightsWithinALine(t *testing.T) {
 	for _, lines := range []string{"", filler(0, 300)} {
 		text := "first\n" + strings.Repeat("x", 300<<10) + " an error: y " + strings.Repeat("z", 300<<10) + "\n" + lines
 		s := logged(t, text)
-		found, unscanned := s.Highlights(s.Read(0, headtail.Limits{Bytes: 3000}, nil), 1<<10)
+		found, unscanned := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 3000}, nil), 1<<10)
 		require.Zero(t, unscanned)
 		require.Len(t, found, 1)
 		require.Equal(t, 2, found[0].Line)
@@ -136,13 +136,13 @@ func TestHighlightsOfAnything(t *testing.T) {
 		s := logged(t, text)
 		limit := headtail.Limits{Bytes: 200 + r.IntN(2000), Line: 1 << 20}
 		page := s.Read(0, limit, nil)
-		found, unscanned := s.Highlights(page, 1<<20)
+		found, unscanned := s.AllHighlights(page, 1<<20)
 		require.Zero(t, unscanned)
 		if page.Truncated == nil {
 			require.Empty(t, found)
 			continue
 		}
-		require.Equal(t, plainly(t, text, page), count(found), "%d", i)
+		require.Equal(t, plainly(t, text, page), count(found), "%d: %+v of %q", i, *page.Truncated, text)
 		last := int64(-1)
 		for _, h := range found {
 			require.Greater(t, h.Offset, last)
