@@ -99,6 +99,9 @@ func (t *typing) write(ctx context.Context) report {
 		out = t.awaitEnd(ctx, out, t.req.Wait-time.Since(began))
 	}
 	rep := t.describe(ctx, out)
+	if out.Process.Stdin == procmgr.StdinTerminal && alive(out.Process) && len(t.req.Keys) == 0 && strings.HasSuffix(string(t.args.Text), "\n") {
+		rep.add(`If it has not taken the line: a program at a terminal may take text with a line end for a paste; press keys ["enter"].`)
+	}
 	switch {
 	case out.Written < len(t.req.Data):
 		rep.Success = false

@@ -127,6 +127,11 @@ func TestLocalInputNotes(t *testing.T) {
 	d.until("Continue")
 	got = l.call(t.Context(), "process_output", "process_id", d.id, "wait_timeout", "1500ms")
 	require.Contains(t, got["note"], "process_input answers it")
+	shell := l.open("terminal", "PS1='ready> ' bash --norc -i")
+	shell.until("ready>")
+	got = shell.input("text", "echo $((6*7))\n")
+	require.Contains(t, got["note"], `press keys ["enter"]`)
+	require.Contains(t, shell.input("keys", []string{"enter"}, "wait_for", "^42$")["output"], "42\n")
 	got = l.call(t.Context(), "execute", "command", "sleep 600 & sleep 0.1", "stdin", "terminal", "timeout", "1m")
 	require.Contains(t, got["note"], "ends together with the shell")
 }
