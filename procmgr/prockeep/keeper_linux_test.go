@@ -3,8 +3,12 @@ package prockeep_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -12,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
@@ -36,6 +41,36 @@ func TestContainer(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "keeper"))
 	_, err = open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
 	require.ErrorIs(t, err, procmgr.ErrNotFound)
+}
+
+// The kernel says who listens at the other end. A server of another user is not
+// spoken to, even if it has come into the directory.
+func TestKeeperOfAnotherUser(t *testing.T) {
+	testenv.Root(t)
+	dir := newDir(t)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "keeper")}))
+	const keep, nobody = ^uintptr(0), 65534
+	listened := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // the thread ends with its user
+		if _, _, failed := syscall.RawSyscall(syscall.SYS_SETRESUID, keep, nobody, keep); failed != 0 {
+			listened <- failed
+			return
+		}
+		listened <- unix.Listen(fd, 1)
+	}()
+	require.NoError(t, <-listened)
+	file := os.NewFile(uintptr(fd), "keeper")
+	l, err := net.FileListener(file)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	serve(t, l, func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]any{"protocol": 1})
+	})
+	refused(t, dir, "the keeper runs as user 65534")
 }
 
 // A keeper that is started by a command of another manager belongs to that
