@@ -24,7 +24,7 @@ const untilOut = "while [ ! -e out ]; do sleep 0.01; done"
 func TestSearch(t *testing.T) {
 	systems(t, func(t *testing.T, s *osproc.System) {
 		stays := start(t, s, "sh", "-c", "exit 4")
-		leaves := start(t, s, "sh", "-c", "setsid sh -c 'touch out; exec sleep 1000' >/dev/null 2>&1 & "+untilOut+"; exit 3")
+		leaves := start(t, s, "sh", "-c", "setsid sh -c ': >out; exec sleep 1000' >/dev/null 2>&1 & "+untilOut+"; exit 3")
 		require.Equal(t, 3, *leaves.wait(t).Code())
 		stays.wait(t)
 		require.False(t, leaves.Sealed())
