@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
 package screen
 
 // Break makes the emulator of a screen panic at its next write.
