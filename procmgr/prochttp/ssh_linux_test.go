@@ -150,13 +150,18 @@ exit 0
 	mark := filepath.Join(dir, "mark")
 	got := make(chan error, 1)
 	go func() { // waited for below
-		out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "once", Command: "echo x >> " + mark + "; exec sleep 1000", Wait: 2 * long})
+		out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "once", Command: "echo x >> " + mark + "; echo $$ > " + mark + ".pid; exec sleep 1000", Wait: 2 * long})
 		if err == nil {
 			err = fmt.Errorf("it ended: %+v", out)
 		}
 		got <- err
 	}()
-	require.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, long, 10*time.Millisecond)
+	var leader string
+	require.Eventually(t, func() bool {
+		pid, err := os.ReadFile(mark + ".pid")
+		leader = strings.TrimSpace(string(pid))
+		return err == nil && leader != ""
+	}, long, 10*time.Millisecond)
 	first, err := os.ReadFile(filepath.Join(dir, "far"))
 	require.NoError(t, err)
 	far := strings.TrimSpace(string(first))
@@ -168,6 +173,7 @@ exit 0
 	require.NoError(t, err)
 	require.Equal(t, "x\n", string(text), "it ran once")
 	require.Eventually(t, func() bool { return !lives(far) }, long, 50*time.Millisecond, "the first far side has to end by itself")
+	require.False(t, lives(leader), "it closes what it served, though nobody reads its stderr any more")
 }
 
 // A client finds a connection dead on which nothing comes any more, and makes

@@ -41,8 +41,11 @@ const maxStreams = 1 << 16
 // may still read stdin.
 //
 // Nothing else may write to stdout. Log to stderr: [Command] quotes it if the
-// connection fails.
+// connection fails. From the call on, SIGPIPE no longer ends the program: when
+// the connection is lost, stdout and stderr take no more bytes, and the program
+// still has to close what it serves.
 func ServeStdio(ctx context.Context, handler http.Handler) error {
+	outlivePipes()
 	if err := serveStdio(ctx, handler, os.Stdin, os.Stdout); err != nil {
 		return xerrors.Errorf("prochttp: serve stdio: %w", err)
 	}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package prochttp
+
+// outlivePipes has nothing to do: there is no SIGPIPE.
+func outlivePipes() {}

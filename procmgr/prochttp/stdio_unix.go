@@ -1,0 +1,16 @@
+//go:build unix
+
+package prochttp
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// outlivePipes makes a write to a stdout or stderr that nobody reads an error.
+// Otherwise Go ends the program by SIGPIPE. The signal is caught and not
+// ignored, since a command would inherit that.
+func outlivePipes() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the channel is never read
+}
