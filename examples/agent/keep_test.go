@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,22 +30,38 @@ func TestKeep(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Cleanup(func() { require.NoError(t, keeper(t).Stop(context.Background())) })
 
+	thinks := make(chan struct{})
+	write := func(name, script string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o600))
+	}
+	write("server.sh", "exec sleep 1000")
+	write("test.sh", "until [ -e finish ]; do sleep 0.05; done; echo '3 failing'; exit 3")
+	background := func(command string) reply {
+		return reply{words: "Go.", tool: "execute", arguments: map[string]any{"command": command, "run_in_background": true}}
+	}
 	cmd := kept(t, dir, newServer(t, openAI, func(results []string) reply {
-		if len(results) == 0 {
-			return reply{words: "Tests.", tool: "execute", arguments: map[string]any{
-				"command": "until [ -e finish ]; do sleep 0.05; done; exit 3", "run_in_background": true,
-			}}
+		switch len(results) {
+		case 0:
+			return background("sh server.sh")
+		case 1:
+			return background("sh test.sh")
 		}
-		return waits(results[1:])
+		close(thinks)
+		<-t.Context().Done()
+		return reply{}
 	}))
 	var first strings.Builder
 	cmd.Stdout, cmd.Stderr = &first, &first
 	require.NoError(t, cmd.Start())
-	waitFor(t, filepath.Join(dir, "one"))
+	select {
+	case <-thinks:
+	case <-time.After(long):
+		require.Fail(t, "the model was not asked", "%s", first.String())
+	}
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "finish"), nil, 0o600))
-	awaitEnd(t, "until [ -e finish ]")
+	write("finish", "")
+	awaitEnd(t, "sh test.sh")
 
 	model := newServer(t, openAI, func(results []string) reply {
 		if len(results) == 0 {
@@ -54,12 +71,21 @@ func TestKeep(t *testing.T) {
 	})
 	second, err := kept(t, dir, model).CombinedOutput()
 	require.NoError(t, err, "%s", second)
-	require.Regexp(t, `runs already: process \w+, running: exec sleep 1000\n`, string(second))
+	told, _, _ := strings.Cut(string(second), "What runs?")
+	told = regexp.MustCompile(`\b[a-z2-7]{10}\b( \(|,)`).ReplaceAllString(told, "npc5orns6a$1")
+	told = regexp.MustCompile(`after \S+;`).ReplaceAllString(told, "after 2m;")
+	golden := filepath.Join("testdata", "keep.txt") // README shows it
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(told), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), told, "go test -update writes %s anew", golden)
 	require.Contains(t, string(second), "exited with code 3")
 	require.Contains(t, string(model.request(1)), "exited with code 3", "the model is told")
 	_, seen, _ := strings.Cut(string(second), "I see:")
-	require.Contains(t, seen, "exec sleep 1000")
-	require.Regexp(t, `goes on: process \w+, running: exec sleep 1000\n`, string(second))
+	require.Contains(t, seen, "sh server.sh")
+	require.Regexp(t, `goes on: process \w+, running: sh server.sh\n`, string(second))
 
 	// What the model has been told is told once.
 	third, err := kept(t, dir, newServer(t, openAI, func([]string) reply { return reply{words: "Hello."} })).CombinedOutput()

@@ -22,7 +22,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
-var update = flag.Bool("update", false, "write testdata/*.json anew")
+var update = flag.Bool("update", false, "write the files in testdata anew")
 
 // long is a wait that ends earlier, unless something is wrong.
 const long = 30 * time.Second

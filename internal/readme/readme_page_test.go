@@ -32,6 +32,7 @@ var readmeRules = []rule{
 	{page: "README.md", language: "console", has: "go run ./examples/quickstart", run: stepsOfCI},
 	{page: "README.md", has: "model   [...]", run: quickstartTranscript},
 	{page: "README.md", language: "text", has: "→ execute", run: transcript},
+	{page: "README.md", language: "text", has: "runs already", run: keptTranscript},
 	{page: "README.md", language: "go", has: agentBlock, run: agent},
 	{
 		page: "README.md", language: "go", has: loopBlock, run: loop,
@@ -73,6 +74,12 @@ func commands(t *testing.T, b block) []string {
 	}
 	require.NotEmpty(t, all)
 	return all
+}
+
+// keptTranscript compares a block with what a test of examples/agent has made.
+// Ids differ.
+func keptTranscript(t *testing.T, _ *pages, b block) {
+	require.Contains(t, read(t, "examples/agent/testdata/keep.txt"), strings.ReplaceAll(b.text, "nkyft2dmrn", "npc5orns6a"))
 }
 
 // quickstartTranscript compares an excerpt with the transcript that
