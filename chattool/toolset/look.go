@@ -37,7 +37,10 @@ func (s *Set) look(ctx context.Context, m procmgr.Manager, who conversation, lis
 	stale := s.ledger.read(who, m, after, page, events)
 	switch {
 	case listed != nil:
-		s.ledger.compare(who, listed, false)
+		missing := s.ledger.compare(who, listed, false)
+		if stale {
+			s.find(ctx, m, who, missing)
+		}
 	case stale:
 		list, err := m.List(ctx)
 		if err != nil {
@@ -128,13 +131,32 @@ func (l *ledger) compare(who conversation, list []procmgr.Process, settled bool)
 }
 
 // find asks for the jobs that a list does not have. Their records have been
-// dropped, or the manager is another one.
+// dropped, or the manager is another one. It asks for as many as one message
+// tells. If there are more, or if the manager does not answer, the book stays
+// stale, and the next look goes on.
 func (s *Set) find(ctx context.Context, m procmgr.Manager, who conversation, missing []string) {
-	for _, id := range missing[:min(len(missing), maxTold)] {
-		out, err := m.Output(ctx, id, procmgr.OutputRequest{From: atEnd})
-		if lost := errors.Is(err, procmgr.ErrNotFound); lost || err == nil {
-			s.ledger.found(who, m, id, out.Process, lost, errors.Is(err, procmgr.ErrUnknown))
+	for i, id := range missing {
+		if i == maxTold {
+			s.ledger.doubt(who)
+			return
 		}
+		out, err := m.Output(ctx, id, procmgr.OutputRequest{From: atEnd})
+		lost := errors.Is(err, procmgr.ErrNotFound) || errors.Is(err, procmgr.ErrInvalid) // no process can have such an ID
+		if err != nil && !lost {
+			s.ledger.doubt(who)
+			continue
+		}
+		s.ledger.found(who, m, id, out.Process, lost, errors.Is(err, procmgr.ErrUnknown))
+	}
+}
+
+// doubt notes that the events to come do not tell how all jobs of a conversation
+// stand.
+func (l *ledger) doubt(who conversation) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.books[who]; b != nil {
+		b.stale = true
 	}
 }
 

@@ -128,6 +128,49 @@ func TestMeanwhileIsFolded(t *testing.T) {
 	}
 }
 
+// A manager that was restarted knows none of the processes. Each of them is told,
+// even if there are more than one message tells.
+func TestRestartIsTold(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"process_output", "process_list", "Inbox.Pending"} {
+		for _, events := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, events %v", tool, events), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(events)
+				opts := &toolset.Options{BackgroundWait: -1}
+				if tool == "Inbox.Pending" {
+					opts = inboxOptions()
+				}
+				set := toolset.New(toolset.Static(&view{w, "chat"}), opts)
+				inbox := set.Inbox(t.Context(), "")
+				var want, got []string
+				for range 20 {
+					want = append(want, background(t, w, set, "x").ID)
+				}
+				for _, l := range w.all {
+					l.gone = true
+				}
+				w.log = append(w.log, procmgr.Event{}, procmgr.Event{})
+				w.lost = len(w.log) - 1 // so the page says Gap
+				for range 5 {
+					lines := say(t, set, strings.Replace(tool, "Inbox.Pending", "process_list", 1), nothing).Report.Meanwhile
+					n, err := inbox.Pending(t.Context())
+					require.NoError(t, err)
+					inbox.Ack(n)
+					for _, p := range n.Processes {
+						lines = append(lines, p.ID+" ")
+					}
+					for _, line := range lines {
+						id, _, _ := strings.Cut(line, " ")
+						got = append(got, id)
+					}
+				}
+				require.ElementsMatch(t, want, got)
+			})
+		}
+	}
+}
+
 // The model pays for one request more, and only while something runs that
 // another result does not show.
 func TestMeanwhileRequests(t *testing.T) {
