@@ -106,7 +106,7 @@ func (s *Set) attempt(b budget, lay func(size int) string) {
 		if len(text) <= b.tokens {
 			return // no token has less than a byte
 		}
-		n := s.opts.CountTokens(text)
+		n := s.count(text)
 		if n <= b.tokens {
 			return
 		}
@@ -115,4 +115,15 @@ func (s *Set) attempt(b budget, lay func(size int) string) {
 		size = int(float64(len(text)) * float64(b.tokens) / float64(n) * 0.96)
 	}
 	lay(min(size, b.tokens))
+}
+
+// count returns how many tokens a text has. A tokenizer that panics, as some do
+// for an odd text, must not cost the outcome of a command.
+func (s *Set) count(text string) (n int) {
+	defer func() {
+		if recover() != nil {
+			n = len(text) / tokenBytes
+		}
+	}()
+	return s.opts.CountTokens(text)
 }

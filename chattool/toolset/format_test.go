@@ -159,9 +159,15 @@ func TestCountTokens(t *testing.T) {
 			}
 		}
 	}
+	// One that panics costs no result.
+	opts := &toolset.Options{CountTokens: func(string) int { panic("an odd text") }}
+	res, got := call(t, &fake{start: answerStart(exited("p1", 3, numbered(32<<10)))}, opts, "execute", `{"command":"x","max_output":1000}`)
+	require.False(t, res.IsError, res.Content)
+	require.EqualValues(t, 3, got["exit_code"])
+	require.LessOrEqual(t, len(res.Content), 2000)
 	// A result that cannot have too many tokens is not counted.
-	opts := &toolset.Options{CountTokens: func(string) int { panic("needless") }}
-	res, _ := call(t, &fake{}, opts, "execute", `{"command":"x"}`)
+	opts = &toolset.Options{CountTokens: func(string) int { panic("needless") }}
+	res, _ = call(t, &fake{}, opts, "execute", `{"command":"x"}`)
 	require.False(t, res.IsError)
 }
 

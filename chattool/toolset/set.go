@@ -53,7 +53,8 @@ type Options struct {
 	// CountTokens counts the tokens of a text as the model does. If it is nil,
 	// two bytes count as a token, which is more than the output of tools has
 	// as a rule. It is called at most three times for a result, and only if the
-	// result could have too many tokens. It must be safe for concurrent use.
+	// result could have too many tokens. If it panics, two bytes count as a
+	// token. It must be safe for concurrent use.
 	CountTokens func(text string) int
 	// KeepRepeats leaves runs of identical lines in a result as they are.
 	// By default such a run becomes the line once and a count of the
