@@ -17,9 +17,11 @@ const (
 	defaultChunk = 16 << 10
 )
 
-// longestIdle is how long a follower waits before it asks again. An event or a
-// new byte ends the wait earlier.
-const longestIdle = time.Hour
+// longestIdle is how long a follower waits before it asks again. A new byte or a
+// change of state ends the wait earlier. A wait is not told of a line that was
+// redrawn between it and the wait before, so that line is shown no later than
+// this.
+const longestIdle = 10 * time.Second
 
 // FollowOptions configures [Follow]. The zero value of every field is its
 // default.
