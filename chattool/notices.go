@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 
 	"charm.land/fantasy"
 	"golang.org/x/xerrors"
@@ -30,7 +31,8 @@ import (
 // messages, so the next step, and the history that a host keeps, do not have it.
 // What the model has answered to it is there.
 //
-// next is called with the message in its Messages, and may be nil. The cursor is
+// next is called with the message in its Messages, and may be nil. If it returns
+// Messages without the text, the message is put behind them. The cursor is
 // what inbox.Ack(toolset.Notices{}) returns at any time. If the inbox cannot be
 // read, the step goes on without it, and the next one tries again. The function
 // is for one conversation, whose steps follow each other.
@@ -48,11 +50,23 @@ func PrepareStep(inbox *toolset.Inbox, next fantasy.PrepareStepFunction) fantasy
 				return ctx, prepared, xerrors.Errorf("chattool: prepare step: %w", err)
 			}
 		}
-		if prepared.Messages == nil && text != "" {
+		switch {
+		case text == "":
+		case prepared.Messages == nil:
 			prepared.Messages = opts.Messages
+		case !slices.ContainsFunc(prepared.Messages, func(m fantasy.Message) bool { return has(m, text) }):
+			prepared.Messages = append(slices.Clone(prepared.Messages), fantasy.NewUserMessage(text))
 		}
 		return ctx, prepared, nil
 	}
+}
+
+// has reports whether a message has a text.
+func has(m fantasy.Message, text string) bool {
+	return slices.ContainsFunc(m.Content, func(part fantasy.MessagePart) bool {
+		p, ok := fantasy.AsMessagePart[fantasy.TextPart](part)
+		return ok && strings.Contains(p.Text, text)
+	})
 }
 
 // A telling is what PrepareStep has told last.

@@ -148,6 +148,36 @@ func TestPrepareStepAcks(t *testing.T) {
 	}
 }
 
+// Whatever messages next returns, the model is told before that is acknowledged.
+func TestPrepareStepOfOtherMessages(t *testing.T) {
+	t.Parallel()
+	manager := &fake{exit: -1}
+	set := toolset.New(toolset.Static(manager), &toolset.Options{Notices: toolset.NoticesInInbox})
+	set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
+	manager.exit = 0
+	inbox := set.Inbox(t.Context(), "")
+	n, err := inbox.Pending(t.Context())
+	require.NoError(t, err)
+	user, summary, told := fantasy.NewUserMessage("a"), fantasy.NewUserMessage("a, in short"), fantasy.NewUserMessage(n.Text)
+	for _, tt := range []struct {
+		name           string
+		returned, want []fantasy.Message
+	}{
+		{"none", nil, []fantasy.Message{user, told}},
+		{"its own", []fantasy.Message{summary}, []fantasy.Message{summary, told}},
+		{"its own with the text", []fantasy.Message{told, summary}, []fantasy.Message{told, summary}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			next := func(ctx context.Context, _ fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
+				return ctx, fantasy.PrepareStepResult{Messages: tt.returned}, nil
+			}
+			_, prepared, err := chattool.PrepareStep(inbox, next)(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{user}})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, prepared.Messages)
+		})
+	}
+}
+
 // If the inbox cannot be read, the step goes on; if next fails, it does not.
 func TestPrepareStepFails(t *testing.T) {
 	t.Parallel()
