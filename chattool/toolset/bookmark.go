@@ -90,16 +90,19 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from *bookmark) er
 	if err != nil {
 		return err
 	}
+	seen := slices.Clone(list)
+	for _, e := range page.Events {
+		seen = append(seen, e.Process)
+	}
+	if from.Chat != "" && len(seen) > 0 && !slices.ContainsFunc(seen, func(p procmgr.Process) bool { return p.ChatID == from.Chat }) {
+		from = &bookmark{} // it is of another chat, whose processes are not to be told here
+	}
 	l := &b.set.ledger
 	who, ok := conversation{chat: from.Chat}, from.Chat != ""
 	if !ok && len(from.Left) > 0 {
 		who, ok = conversationOf(m, ""), true
 	}
 	if !ok {
-		seen := slices.Clone(list)
-		for _, e := range page.Events {
-			seen = append(seen, e.Process)
-		}
 		who, ok = conversationIn(m, seen)
 	}
 	if ok {

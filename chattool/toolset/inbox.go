@@ -76,7 +76,7 @@ type Notices struct {
 // command was started before it ended. Processes without a chat, which the host
 // itself has started, are told only if the cursor has them.
 //
-// If the cursor cannot be read, everything counts as new. If the manager has
+// If the cursor cannot be read, or is of another chat, everything counts as new. If the manager has
 // dropped events since, its List decides.
 func (s *Set) Inbox(ctx context.Context, cursor string) *Inbox {
 	b := &Inbox{set: s, values: context.WithoutCancel(ctx), cursor: cursor, seat: s.ledger.sit()}

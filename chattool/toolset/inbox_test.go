@@ -17,7 +17,8 @@ func inboxOptions() *toolset.Options {
 	return &toolset.Options{Notices: toolset.NoticesInInbox, BackgroundWait: -1}
 }
 
-// A cursor that cannot be read is one that knows nothing.
+// A cursor that cannot be read, or that is of another chat, is one that knows
+// nothing.
 func TestInboxGarbledCursor(t *testing.T) {
 	t.Parallel()
 	for _, events := range []bool{true, false} {
@@ -28,11 +29,16 @@ func TestInboxGarbledCursor(t *testing.T) {
 			w.exit(chat, 0)
 			w.exit(w.begin("chat", procmgr.StartRequest{}), 0)
 			w.exit(w.begin("", procmgr.StartRequest{Background: true}), 0)
-			set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
-			n, err := set.Inbox(t.Context(), "what is this").Pending(t.Context())
-			require.NoError(t, err)
-			require.Len(t, n.Processes, 1)
-			require.Equal(t, chat.ID, n.Processes[0].ID)
+			other := toolset.New(toolset.Static(&view{w, "other chat"}), inboxOptions())
+			inbox := other.Inbox(t.Context(), "")
+			background(t, w, other, "cat secret")
+			for _, cursor := range []string{"what is this", inbox.Ack(toolset.Notices{})} {
+				set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+				n, err := set.Inbox(t.Context(), cursor).Pending(t.Context())
+				require.NoError(t, err)
+				require.Len(t, n.Processes, 1)
+				require.Equal(t, chat.ID, n.Processes[0].ID)
+			}
 		})
 	}
 }
