@@ -3,6 +3,7 @@ package toolset
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -115,7 +116,10 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.
 			return
 		}
 		holder, err := t.m.Output(ctx, p.ID, procmgr.OutputRequest{Ports: true, Limit: headtail.Limits{Bytes: 1}})
-		if err != nil {
+		switch {
+		case errors.Is(err, procmgr.ErrNotFound):
+			continue // it has gone meanwhile
+		case err != nil:
 			return
 		}
 		for _, l := range holder.Listening {

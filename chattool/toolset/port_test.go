@@ -102,11 +102,14 @@ func TestHolderOfPort(t *testing.T) {
 			m := &fake{
 				start: answerStart(failed),
 				list: func(context.Context) ([]procmgr.Process, error) {
-					return []procmgr.Process{web.Process, exited("old", 0, "").Process, failed.Process}, nil
+					return []procmgr.Process{web.Process, exited("old", 0, "").Process, failed.Process, running("gone", "").Process}, nil
 				},
 				output: func(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-					if id == "p1" {
+					switch id {
+					case "p1":
 						return failed, nil
+					case "gone":
+						return procmgr.Output{}, procmgr.ErrNotFound
 					}
 					require.Equal(t, "web", id, "nobody else lives")
 					require.True(t, req.Ports)
