@@ -171,6 +171,22 @@ func TestCountTokens(t *testing.T) {
 	require.False(t, res.IsError)
 }
 
+// An output that has its half of a small budget is not cut, and its log is not
+// named.
+func TestWholeInItsHalf(t *testing.T) {
+	t.Parallel()
+	out := exited("p1", 0, "\n---\nexit code 0\n---\n")
+	out.Process.LogPath = "/var/lib/agent/19-5aymafeemy.log"
+	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+		m := &fake{start: answerStart(out)}
+		res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","max_output":26}`)})
+		require.Equal(t, out.Text, *res.Report.Output)
+		require.Nil(t, res.Report.Truncated)
+		require.Empty(t, res.Report.LogPath)
+		require.NotContains(t, res.Content, "5aymafeemy")
+	}
+}
+
 func TestBinaryOutput(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -22,7 +22,7 @@ func (s *Set) finish(ctx context.Context, t *turn, r report) Result {
 	s.note(t, &r)
 	r.Meanwhile = s.meanwhile(ctx, t, &r)
 	if r.reads {
-		l := layout{set: s, ctx: ctx, report: &r, notes: r.Notes}
+		l := layout{set: s, ctx: ctx, report: &r, notes: r.Notes, log: r.LogPath}
 		s.attempt(r.budget, l.lay)
 	}
 	return Result{Content: s.opts.Format.render(r.Report), IsError: r.isError, Output: r.out, Report: r.Report}
@@ -34,6 +34,7 @@ type layout struct {
 	ctx    context.Context
 	report *report
 	notes  []string // without those on what is cut
+	log    string   // the LogPath of a report whose text is not cut
 	// unscanned is how much of what is cut was not searched for highlights.
 	unscanned int64
 }
@@ -91,7 +92,7 @@ func (l *layout) cut(room int) cut {
 func (l *layout) write(c cut, notes []string) string {
 	r := l.report
 	text := l.set.fold(c).String()
-	r.Output, r.Truncated, r.Highlights, r.Notes = &text, c.told, c.highlights, notes
+	r.Output, r.Truncated, r.Highlights, r.Notes, r.LogPath = &text, c.told, c.highlights, notes, l.log
 	if c.told != nil {
 		r.LogPath = r.out.Process.LogPath
 	}
