@@ -37,9 +37,17 @@ var daemons = []struct{ name, script string }{
 
 // In every way, the call returns soon after the shell's exit, the later output
 // of the child is collected, and the process ends when the child ends.
-func TestLeftBehindInTheBackground(t *testing.T) {
+func TestLeftBehindInTheBackground(t *testing.T) { leftBehindInTheBackground(t, "dash") }
+
+func TestHeldLeftBehindInTheBackground(t *testing.T) {
+	testenv.Held(t)
+	leftBehindInTheBackground(t, "bash", "bash -m") // -m is job control
+}
+
+func leftBehindInTheBackground(t *testing.T, shells ...string) {
+	t.Helper()
 	t.Parallel()
-	for _, shell := range []string{"dash", "bash", "bash -m"} { // -m is job control
+	for _, shell := range shells {
 		l := newLocal(t, &procmgr.Options{Shell: append(strings.Fields(shell), "-c")})
 		for _, tt := range daemons {
 			for _, output := range []string{"the pipe", "a file"} {
@@ -154,7 +162,8 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 // A member that has changed its mark, wiped its environment and left its session
 // cannot be found without a cgroup. If it holds the pipe, it is known to exist,
 // and Kill says so.
-func TestKillIsHonest(t *testing.T) {
+func TestHeldKillIsHonest(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel() // it takes all the time that Kill may take
 	testenv.Programs(t, "prlimit")
 	l := newLocal(t, nil)

@@ -377,6 +377,7 @@ func TestInputToWhatIsDetached(t *testing.T) {
 // A wait ends when the output has been quiet for a while, counted from its first
 // piece, and after 2 s without any.
 func TestInputUntilQuiet(t *testing.T) {
+	t.Parallel()
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinPipe, `while read -r x; do sleep 0.2; echo a; sleep 0.2; echo b; done`)
 	out := input(t, l, id, procmgr.InputRequest{Data: []byte("\n"), UntilQuiet: 2 * time.Second, Wait: long})

@@ -16,17 +16,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // There are many starts, while others list, read and signal. Each has its own
 // output and its own exit code, and nothing is left of any.
-func TestManyStarts(t *testing.T) {
-	starts := 10_000
-	if raced {
-		starts = 2_500
-	}
+func TestManyStarts(t *testing.T) { manyStarts(t, 2_500) }
+
+func TestHeldManyStarts(t *testing.T) {
+	testenv.Held(t)
+	manyStarts(t, 10_000)
+}
+
+func manyStarts(t *testing.T, starts int) {
+	t.Helper()
 	before := leftover.Descriptors()
 	const retain = time.Second
 	l, err := procmgr.NewLocal(&procmgr.Options{Retain: retain})

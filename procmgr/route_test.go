@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
@@ -47,7 +48,8 @@ func newMachines(t *testing.T, n int) machines {
 }
 
 // A Host of many machines is a Host.
-func TestRoute(t *testing.T) {
+func TestHeldRoute(t *testing.T) {
+	testenv.Held(t)
 	r := procmgr.NewRoute(newMachines(t, 3), nil)
 	proctest.TestHost(t, func(*testing.T) procmgr.Host { return r })
 }

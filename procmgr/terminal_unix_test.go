@@ -151,7 +151,7 @@ func TestTerminalInterrupt(t *testing.T) {
 	ready(t, l, id, "^ready 1> $")
 	typeLine(t, l, id, "sleep 600 &", `^\[1\] \d+`)
 	typeLine(t, l, id, "sh -c 'echo go; exec sleep 600'", "^go$") // it is in the foreground when it prints
-	require.True(t, input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"ctrl-c"}, Wait: long, Until: "^ready> $"}).Matched)
+	require.True(t, input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"ctrl-c"}, Wait: long, Until: "^ready 3> $"}).Matched)
 	out := typeLine(t, l, id, "jobs", "sleep 600")
 	require.Contains(t, out.Text, "Running")
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))

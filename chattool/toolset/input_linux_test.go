@@ -116,7 +116,8 @@ func TestLocalInputIsRefused(t *testing.T) {
 
 // A question of a command without a stdin gets a note on how to answer it, and
 // that of a command with one says what answers it.
-func TestLocalInputNotes(t *testing.T) {
+func TestHeldLocalInputNotes(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel()
 	testenv.Programs(t, "bash")
 	l := newLocal(t, withInput)

@@ -15,13 +15,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 // A proxy that cuts a start again and again does not make its wait longer: the
 // next attempt asks for the rest of the wait.
-func TestStartIsCutAgainAndAgain(t *testing.T) {
+func TestHeldStartIsCutAgainAndAgain(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel()
 	for _, idle := range []time.Duration{300 * time.Millisecond, prochttp.Progress + 200*time.Millisecond} {
 		t.Run(idle.String(), func(t *testing.T) {
@@ -39,7 +41,8 @@ func TestStartIsCutAgainAndAgain(t *testing.T) {
 
 // The client does not ask a slow proxy for ever if it says that it reaches no
 // server.
-func TestSlowBadGateway(t *testing.T) {
+func TestHeldSlowBadGateway(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel()
 	for name, wait := range map[string]time.Duration{"no wait": 0, "a wait": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +65,8 @@ func TestSlowBadGateway(t *testing.T) {
 
 // The same holds for a connection that is slow to fail, under a call without a
 // wait.
-func TestSlowCut(t *testing.T) {
+func TestHeldSlowCut(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel()
 	cut := newCutter(t, serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
@@ -76,7 +80,8 @@ func TestSlowCut(t *testing.T) {
 
 // Connections may die silently, all at once, as when a router forgets them. They
 // cost a call one attempt together, not one attempt each.
-func TestConnectionsDieInSilence(t *testing.T) {
+func TestHeldConnectionsDieInSilence(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel()
 	local := newLocal(t, nil)
 	r := newRouter(t, serve(t, newHandler(t, local, nil)))

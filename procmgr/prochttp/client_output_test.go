@@ -48,6 +48,7 @@ func TestStartInSlices(t *testing.T) {
 
 // A start ends when its shell exits and leaves a member behind, in any slice.
 func TestDetachedInSlices(t *testing.T) {
+	t.Parallel()
 	c, _ := sliced(t, newLocal(t, nil))
 	for i := range 20 {
 		began := time.Now()
@@ -99,6 +100,7 @@ func TestLostSlices(t *testing.T) {
 // A wait from beyond the end gets the output that is printed after it began,
 // however many requests it takes.
 func TestBeyondTheEndInSlices(t *testing.T) {
+	t.Parallel()
 	local := newLocal(t, nil)
 	c, p := sliced(t, local)
 	id := begin(t, local, "echo ready; while sleep 0.02; do echo tick; done").Process.ID

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
@@ -108,7 +109,8 @@ func TestFaultOfReading(t *testing.T) {
 }
 
 // Many callers use a connection that loses every third request or answer.
-func TestFaultsAtRandom(t *testing.T) {
+func TestHeldFaultsAtRandom(t *testing.T) {
+	testenv.Held(t)
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, nil)
 	p.set(func(p *proxy) {
@@ -154,6 +156,7 @@ func TestFaultsAtRandom(t *testing.T) {
 
 // A proxy cuts silent connections again and again, and the wait goes on.
 func TestIdleConnectionsAreCut(t *testing.T) {
+	t.Parallel()
 	cut := newCutter(t, serve(t, newHandler(t, newLocal(t, nil), nil)), 150*time.Millisecond)
 	c := newClient(t, cut.url, nil)
 	m := c.Chat("a")
@@ -334,6 +337,7 @@ func TestStopOvertakesStart(t *testing.T) {
 // If the timeouts of the server are shorter than a wait, they do not end it,
 // with or without middleware in between.
 func TestTimeoutsOfTheServer(t *testing.T) {
+	t.Parallel()
 	handler := newHandler(t, newLocal(t, nil), nil)
 	for name, h := range map[string]http.Handler{
 		"bare": handler,
@@ -361,6 +365,7 @@ func (u unwrapper) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 // A caller that goes away gives back the place of its wait, and ends no process.
 func TestCallerGoesAway(t *testing.T) {
+	t.Parallel()
 	host := &blockingHost{Local: newLocal(t, nil), began: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
 	c := newClient(t, serve(t, newHandler(t, host, nil)), nil)
 	id := begin(t, host.Local, "echo ready; exec sleep 1000").Process.ID

@@ -15,6 +15,7 @@ import (
 
 // The handler refuses too many waits. A wait that ends gives its place back.
 func TestTooManyWaiters(t *testing.T) {
+	t.Parallel()
 	local := newLocal(t, nil)
 	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
 	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})
@@ -44,6 +45,7 @@ func TestTooManyWaiters(t *testing.T) {
 
 // If many requests ask for one wait, each of them takes a place.
 func TestWaitersOfOneName(t *testing.T) {
+	t.Parallel()
 	local := newLocal(t, nil)
 	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
 	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})

@@ -203,7 +203,8 @@ func TestUnixSocketPathLength(t *testing.T) {
 
 // A user that can read the directory can lock it, but must not hold up a server
 // for ever.
-func TestUnixSocketInALockedDirectory(t *testing.T) {
+func TestHeldUnixSocketInALockedDirectory(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel()
 	dir := t.TempDir()
 	f, err := os.Open(dir)

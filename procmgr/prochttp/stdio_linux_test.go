@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proctest"
@@ -42,7 +43,8 @@ func dialing(t testing.TB, dial func(context.Context) (net.Conn, error), opts pr
 }
 
 // Over stdin and stdout, a client is a Host as well.
-func TestHostOverStdio(t *testing.T) {
+func TestHeldHostOverStdio(t *testing.T) {
+	testenv.Held(t)
 	var dials atomic.Int32
 	command := prochttp.Command(toFarSide(t)...)
 	c := dialing(t, func(ctx context.Context) (net.Conn, error) {

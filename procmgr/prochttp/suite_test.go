@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
@@ -13,16 +14,19 @@ func TestHostOverTCP(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overTCP(t, nil) })
 }
 
-func TestHostOverTLS(t *testing.T) {
+func TestHeldHostOverTLS(t *testing.T) {
+	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overTLS(t, newLocal(t, nil)) })
 }
 
-func TestHostOverUnix(t *testing.T) {
+func TestHeldHostOverUnix(t *testing.T) {
+	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overUnix(t, newLocal(t, nil)) })
 }
 
 // A client of a handler of a client, and behind them a host with logs.
-func TestHostOverChain(t *testing.T) {
+func TestHeldHostOverChain(t *testing.T) {
+	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
 		l := newLocal(t, &procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 		inner := newClient(t, serve(t, newHandler(t, l, nil)), nil)

@@ -14,6 +14,7 @@ import (
 // What a wait has not searched is told at its end, whatever number of requests
 // it takes, and what was dropped while it went on has been searched.
 func TestUnsearchedInSlices(t *testing.T) {
+	t.Parallel()
 	host := &countingHost{Local: newLocal(t, &procmgr.Options{Head: 100, Tail: 100})}
 	c, p := sliced(t, host)
 	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
