@@ -126,6 +126,7 @@ func TestPagesWithoutALimit(t *testing.T) {
 
 // A search of the log ends with ctx, and says so.
 func TestUntilEndsWithItsContext(t *testing.T) {
+	needs(t, "seq -f")
 	l, _ := logged(t, procmgr.Options{})
 	out := run(t, l, "seq -f %.0fx. 400000") // each line may match, so each is searched
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

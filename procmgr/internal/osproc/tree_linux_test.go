@@ -127,8 +127,9 @@ func adopt(t *testing.T) {
 func TestZombiesAreNoMembers(t *testing.T) {
 	adopt(t)
 	s := open(t, osproc.Config{NoPidfd: true}) // so that the System does not reap them either
-	c := start(t, s, "sh", "-c", "sleep 0.2 >/dev/null & echo $!")
+	c := start(t, s, "sh", "-c", "sh -c '"+untilOut+"' >/dev/null & echo $!")
 	c.left(t)
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "out"), nil, 0o600))
 	orphan := strings.TrimSpace(c.output())
 	c.wait(t)
 	stat, err := os.ReadFile("/proc/" + orphan + "/stat")
@@ -152,17 +153,15 @@ func TestAdoptedOrphansAreReaped(t *testing.T) {
 		c.wait(t)
 		require.NoFileExists(t, "/proc/"+strings.TrimSpace(c.output())+"/stat", script)
 	}
-	c := start(t, s, "sh", "-c", "setsid sh -c 'touch out; exec sleep 0.2' >/dev/null 2>&1 & echo $!; "+untilOut)
+	c := start(t, s, "sh", "-c", "setsid sh -c 'touch out; until [ -e go ]; do sleep 0.01; done' >/dev/null 2>&1 & echo $!; "+untilOut)
 	c.wait(t)
 	orphan := strings.TrimSpace(c.output())
 	found, looked := s.Search([]*osproc.Tree{c.Tree})
 	require.True(t, looked)
-	if left := found[c.Tree]; left != nil { // else the machine was too slow to see it in time
-		require.True(t, left.Follow())
-		require.NoFileExists(t, "/proc/"+orphan+"/stat")
-	} else {
-		reap(t, orphan)
-	}
+	require.NotNil(t, found[c.Tree])
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o600))
+	require.True(t, found[c.Tree].Follow())
+	require.NoFileExists(t, "/proc/"+orphan+"/stat")
 	require.NoError(t, stranger.Wait(), "its exit is there for the one who started it")
 }
 
