@@ -104,6 +104,8 @@ var installed = map[string]struct {
 	"customloop": {says: "nothing is left running."},
 	"remote":     {says: "The migration has run once"},
 	"metrics":    {says: "procmgr: start"},
+	"anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
+	"toolprocd":  {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
 	"agent":      {args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
 	"mcp": {
 		in:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n",
