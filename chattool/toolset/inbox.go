@@ -20,6 +20,9 @@ const (
 	eventsWait = 5 * time.Minute
 	// listPause is the time between two lists, for a manager without events.
 	listPause = time.Second
+	// eventsPause is the time between two requests for events, if the manager
+	// does not wait for one: a server that is about to end cuts its waits short.
+	eventsPause = 50 * time.Millisecond
 )
 
 // An Inbox tells a host what its model has not been told: which background
@@ -217,24 +220,33 @@ func (b *Inbox) latest(ctx context.Context) (string, error) {
 func (b *Inbox) rest(ctx context.Context, place string) (string, error) {
 	ctx = b.with(ctx)
 	if place == "" {
-		pause := time.NewTimer(listPause)
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-			return "", nil
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
+		return "", pause(ctx, listPause)
 	}
 	m, err := b.manager(ctx)
 	if err != nil {
 		return place, err
 	}
+	began := time.Now()
 	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: place, Wait: eventsWait})
 	if err != nil {
 		return place, err
 	}
+	if len(page.Events) == 0 {
+		return page.Next, pause(ctx, time.Until(began.Add(eventsPause)))
+	}
 	return page.Next, nil
+}
+
+// pause returns when a time is over, or ctx's error.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // due brings the ledger up to date, and reports whether there is something to

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -64,6 +65,20 @@ func TestInboxErrors(t *testing.T) {
 	n, err := inbox.Pending(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, n.Text, l.ID)
+}
+
+// A manager that does not wait for events is not asked without a pause.
+func TestInboxWaitPauses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(true)
+	set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+	inbox := set.Inbox(t.Context(), "")
+	background(t, w, set, "x")
+	clear(w.asked)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, inbox.Wait(ctx), context.DeadlineExceeded)
+	require.Less(t, w.asked["events"], 20)
 }
 
 // The Inbox has the values of the context that it was made with.
