@@ -17,8 +17,10 @@ import (
 // each call, so it may choose the chat or the machine by a value in the
 // context. If it returns an error, or a nil Manager, the call has a tool error
 // that quotes the error. So the error should say what to do. If the error is
-// [procmgr.ErrRefused], the model is told not to try again. A Resolver must be
-// safe for concurrent use.
+// [procmgr.ErrRefused], the model is told not to try again. If it chooses between
+// machines, a chat needs another ID on each of them: a Set knows a conversation by
+// the ID of its chat, and would look for its processes on the other machine. A
+// Resolver must be safe for concurrent use.
 //
 // [Set.Definitions] also calls it, once, with a context that has no values.
 type Resolver func(ctx context.Context) (procmgr.Manager, error)
