@@ -36,22 +36,3 @@ func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, er
 	}
 	return delivery{live: live, settled: true}, err
 }
-
-// killGroups sends SIGKILL to the groups, which is all that can be done.
-func killGroups(sessions []*session) {
-	_, _ = deliver(nil, sessions, unix.SIGKILL) // a second attempt tells the error
-}
-
-// searches has nothing to share here.
-type searches struct{}
-
-// find tells which of some sessions have members in their group. What has left
-// its group cannot be found: these systems do not show a process's environment
-// to other processes, or only at a cost that is too high.
-func find(_ *shared, sessions []*session, _ bool) (found map[*session][]member, settled bool) {
-	found = make(map[*session][]member)
-	for _, s := range sessions {
-		found[s] = s.members()
-	}
-	return found, true
-}

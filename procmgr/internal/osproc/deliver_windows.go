@@ -23,21 +23,3 @@ func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, er
 	}
 	return delivery{live: live, settled: true}, err
 }
-
-// killGroups ends all members.
-func killGroups(sessions []*session) {
-	_, _ = deliver(nil, sessions, syscall.SIGKILL) // a second attempt tells the error
-}
-
-// searches has nothing to share here.
-type searches struct{}
-
-// find returns the processes in the jobs of some sessions. No process can leave
-// a job.
-func find(_ *shared, sessions []*session, _ bool) (found map[*session][]member, settled bool) {
-	found = make(map[*session][]member)
-	for _, s := range sessions {
-		found[s] = s.members()
-	}
-	return found, true
-}
