@@ -65,7 +65,8 @@ type InputRequest struct {
 	// answer has the output from the offset of the first one. The process
 	// remembers its last 64 keys. With other Data, Keys, Close or Secret, the
 	// error is [ErrConflict]. A request that was refused and has written
-	// nothing leaves its key unused.
+	// nothing leaves its key unused. If the first request is still being
+	// written, another one with its key waits for that, whatever its Wait.
 	Key string
 	// Data is written as it is, at most [MaxInput] bytes. On a terminal whose
 	// program has asked for bracketed paste, Data with a line end in it is

@@ -392,6 +392,24 @@ func TestInputUntilQuiet(t *testing.T) {
 	require.Equal(t, procmgr.Exited, ended(t, l, id).Process.State)
 }
 
+// Output that comes while the pipe is still full is not the answer.
+func TestInputUntilQuietAfterTheWrite(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, `echo ready; sleep 0.1; echo noise; sleep 1.1; cat >/dev/null; sleep 0.1; echo answer; exec sleep 600`)
+	ready(t, l, id, "^ready$")
+	data := make([]byte, procmgr.MaxInput)
+	for range 3 { // more than a pipe holds
+		out := input(t, l, id, procmgr.InputRequest{Data: data})
+		if out.Written < len(data) {
+			break
+		}
+	}
+	out := input(t, l, id, procmgr.InputRequest{Data: data, Close: true, UntilQuiet: time.Second, Wait: long})
+	require.Equal(t, len(data), out.Written)
+	require.True(t, strings.HasSuffix(out.Text, "answer\n"), "%q", out.Text)
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
 // What is written is in no line of the log.
 func TestInputIsNotLogged(t *testing.T) {
 	var log safeBuffer

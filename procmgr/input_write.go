@@ -111,8 +111,8 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 // request was refused, nothing was written. An error that is ctx's is not w's.
 func (r *record) write(ctx context.Context, w *typed, req InputRequest, until time.Time) (refused bool, err error) {
 	in := r.in
+	defer func() { w.at = time.Now() }()
 	mark := func() {
-		w.at = time.Now()
 		w.offset = r.out.Visible()
 		w.count, _, _ = in.print.look()
 	}
@@ -138,14 +138,27 @@ func (r *record) write(ctx context.Context, w *typed, req InputRequest, until ti
 	}
 	mark()
 	n := 0
+	err = in.endPaste(ctx, until)
+	if errors.Is(err, errBusy) && len(req.Data) > 0 {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
 	if len(text) > 0 {
 		n, err = in.tree.Write(ctx, text, until, in.stall)
+		if before > 0 {
+			in.owed = owed(n, before, len(req.Data))
+		}
 	}
 	w.written = min(max(n-before, 0), len(req.Data))
 	if err != nil && ctx.Err() == nil {
 		w.err = err
 	} else if n < len(text) && w.written == len(req.Data) {
 		w.err = errKeys
+		if n == 0 {
+			w.err = errFull
+		}
 	}
 	if n == 0 && (err != nil || w.err != nil) {
 		return true, cmp.Or(err, w.err)
@@ -159,11 +172,14 @@ func (r *record) write(ctx context.Context, w *typed, req InputRequest, until ti
 	return false, err
 }
 
-// errBusy is the error of a request that had no turn in its time.
-var errBusy = xerrors.Errorf("another request is being written, and the program does not read it: %w", ErrNotReady)
+// errBusy is the error of a request that could not begin in its time.
+var errBusy = xerrors.Errorf("an earlier request is not written yet, because the program does not read it: %w", ErrNotReady)
 
 // errEcho is the error of a secret for which no program asks.
 var errEcho = xerrors.Errorf("no program asks for a secret: none has turned the echo of the terminal off to read a line, so nothing was written: %w", ErrNotReady)
+
+// errFull is the error of keys of which a terminal has taken nothing.
+var errFull = xerrors.Errorf("the terminal has no room, because its program does not read, so nothing was written; a signal reaches it all the same: %w", ErrNotReady)
 
 // errKeys is the error of a request whose Data was written, and nothing or only
 // a part of what comes after it.
@@ -233,7 +249,11 @@ func (in *inlet) awaitTurn(ctx context.Context, until time.Time) error {
 func (in *inlet) stall() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	close(in.stalled)
+	select {
+	case <-in.stalled:
+	default:
+		close(in.stalled)
+	}
 }
 
 // release gives the turn back, after the replies of the screen that have waited
@@ -257,7 +277,9 @@ func (in *inlet) release() {
 		}
 		in.mu.Unlock()
 		// Without a wait: if there is no room, the program does not read.
-		_, _ = in.tree.Write(context.Background(), replies, time.Time{}, func() {})
+		if in.endPaste(context.Background(), time.Time{}) == nil {
+			_, _ = in.tree.Write(context.Background(), replies, time.Time{}, func() {})
+		}
 	}
 }
 
@@ -279,6 +301,36 @@ const (
 	pasteBegin = "\x1b[200~"
 	pasteEnd   = "\x1b[201~"
 )
+
+// owed returns what is to be written before anything else after a pasted text of
+// which a terminal has taken n bytes: the text must not become part of the next
+// one. before is the length of the mark before the text.
+func owed(n, before, data int) string {
+	switch end := before + data; {
+	case n == 0:
+		return ""
+	case n < before:
+		return pasteBegin[n:] + pasteEnd
+	case n < end:
+		return pasteEnd
+	default:
+		return pasteEnd[min(n-end, len(pasteEnd)):]
+	}
+}
+
+// endPaste ends a pasted text that was cut. The caller has the turn.
+func (in *inlet) endPaste(ctx context.Context, until time.Time) error {
+	if in.owed == "" || !in.modes().BracketedPaste { // the program that was to read it is gone
+		in.owed = ""
+		return nil
+	}
+	n, err := in.tree.Write(ctx, []byte(in.owed), until, in.stall)
+	in.owed = in.owed[n:]
+	if err == nil && in.owed != "" {
+		err = errBusy
+	}
+	return err
+}
 
 // encode returns the bytes that a request writes, and how many of them stand
 // before its Data. The caller has the turn.
@@ -355,6 +407,9 @@ func (r *record) waitFor(ctx context.Context, in State, until time.Time, m *capt
 			still := w.at.Add(quietAtLast)
 			if count > w.count {
 				still = last.Add(quiet)
+				if last.Before(w.at) {
+					still = w.at.Add(quiet)
+				}
 			}
 			if still.Before(over) {
 				over = still

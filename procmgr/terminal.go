@@ -31,6 +31,7 @@ type inlet struct {
 	tree  *osproc.Input // set before anybody knows the process
 	keys  inputKeys
 	turn  chan struct{} // holds a token while a request writes
+	owed  string        // the rest of a pasted text's marks; for the request that has the turn
 	print printing
 
 	// mu guards the fields below. It is held while output is drawn.

@@ -3,6 +3,7 @@
 package procmgr_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -320,7 +321,7 @@ func TestTerminalIsFull(t *testing.T) {
 	keys := slices.Repeat([]procmgr.Key{"enter"}, 1000) // there may be room for some
 	eventually(t, "no key has room", func() bool {
 		_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Keys: keys, Wait: time.Millisecond})
-		return errors.Is(err, procmgr.ErrNotReady)
+		return errors.Is(err, procmgr.ErrNotReady) && strings.Contains(err.Error(), "nothing was written")
 	})
 	done := make(chan error)
 	go func() { // the test waits for it below
@@ -359,4 +360,47 @@ func mismatch(a, b string) int {
 		}
 	}
 	return -1
+}
+
+// A pasted text that a full terminal cuts is ended before anything else is
+// typed.
+func TestTerminalPasteIsCut(t *testing.T) {
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; mkfifo `+dir+`/go; printf '\033[?2004hready'; read x <`+dir+`/go; exec cat >`+dir+`/file`)
+	ready(t, l, id, "ready")
+	var want strings.Builder
+	// paste pastes a part of the data, and returns what the terminal did not take.
+	paste := func(data []byte, wait time.Duration) (rest []byte) {
+		out := input(t, l, id, procmgr.InputRequest{Data: data, Wait: wait})
+		if out.Written > 0 {
+			want.WriteString("\x1b[200~" + string(data[:out.Written]) + "\x1b[201~")
+		}
+		return data[out.Written:]
+	}
+	data := bytes.Repeat([]byte("0123456789abcde\n"), procmgr.MaxInput/16)
+	var rest []byte
+	for i := 0; len(rest) == 0; i++ {
+		require.Less(t, i, 100, "it takes everything")
+		rest = paste(data, 0)
+	}
+	rest = paste(rest, 0) // what is typed into a full terminal is refused as a whole, or ends the first text
+	if _, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Keys: []procmgr.Key{"tab"}}); err == nil {
+		want.WriteString("\t")
+	}
+	run(t, l, "echo >"+dir+"/go")
+	for len(rest) > 0 {
+		rest = paste(rest, long)
+	}
+	input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}, Wait: long})
+	want.WriteString("\r")
+	var got string
+	eventually(t, "all has come", func() bool {
+		file, err := os.ReadFile(dir + "/file")
+		got = strings.ReplaceAll(string(file), "\x1b[200~\x1b[201~", "") // the terminal had room for a mark alone
+		return err == nil && strings.HasSuffix(got, "\r")
+	})
+	require.Len(t, got, want.Len())
+	require.Equal(t, -1, mismatch(want.String(), got))
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }
