@@ -24,6 +24,9 @@ var (
 // [procmgr.ErrUnknown], and a caller that has chosen the key can ask again. If
 // the Host behind the handler cannot write, or the handler is of a version that
 // does not, the error is [errors.ErrUnsupported].
+//
+// A pipe that has taken a part of Data and is full is waited for as long as one
+// request waits, 25 s at most: Written then says where to go on.
 func (c *Client) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	return c.all.Input(ctx, id, req)
 }
@@ -60,7 +63,11 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 			c.wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
 			c.body = body.encode(c.wait)
 		}
+		asked := time.Now()
 		answer, err := m.c.call(ctx, c)
+		if notYet(answer) && time.Since(asked) >= c.wait && time.Since(began) < req.Wait {
+			continue
+		}
 		if err != nil {
 			return m.inputFailed(ctx, id, c, answer, out, err)
 		}
@@ -79,6 +86,12 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 			return out, nil
 		}
 	}
+}
+
+// notYet reports whether an answer says that the program did not take the input
+// within the slice, and that nothing was written.
+func notYet(a *answer) bool {
+	return a != nil && a.failure.Code == codeNotReady && a.failure.Result == nil
 }
 
 // inputFailed returns what is known of an input that failed. out is the answer

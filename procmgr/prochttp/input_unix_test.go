@@ -125,6 +125,20 @@ func TestInputInSlices(t *testing.T) {
 	require.Equal(t, "and two\n", got.Text)
 }
 
+// A secret waits for its program longer than one request.
+func TestSecretInSlices(t *testing.T) {
+	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
+	c := newClient(t, p.url, nil)
+	prochttp.SetSlice(c, 20*time.Millisecond)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: `sleep 0.3; stty -echo; read -r x; echo "it has ${#x}"`, Stdin: procmgr.StdinTerminal})
+	require.NoError(t, err)
+	got, err := c.Input(t.Context(), out.Process.ID, procmgr.InputRequest{Data: []byte("hunter2"), Keys: []procmgr.Key{"enter"}, Secret: true, Until: "it has 7", Wait: long})
+	require.NoError(t, err)
+	require.True(t, got.Matched)
+	require.NotContains(t, got.Text, "hunter2")
+	require.Greater(t, p.count("/input"), 2)
+}
+
 // Errors come through a chain as they are.
 func TestInputErrorsOverAChain(t *testing.T) {
 	c := newClient(t, serve(t, newHandler(t, overTCP(t, nil), nil)), nil)
