@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -160,6 +161,7 @@ func TestInputDefinitions(t *testing.T) {
 	without, with := toolset.New(nil, nil).Definitions(), toolset.New(nil, withInput).Definitions()
 	require.Len(t, without, 4)
 	require.Len(t, with, 5)
+	require.Equal(t, without, toolset.New(nil, &toolset.Options{Input: false}).Definitions())
 	require.Equal(t, without[1:4], with[1:4])
 	require.NotContains(t, without[0].Description+string(without[0].Schema), "process_input")
 	require.NotContains(t, string(without[0].Schema), "stdin")
@@ -186,6 +188,9 @@ func TestInputDefinitions(t *testing.T) {
 	require.NoError(t, json.Unmarshal(with[0].Schema, &schema))
 	require.Equal(t, []string{"open", "terminal"}, schema.Properties["stdin"].Enum)
 	require.Equal(t, []string{"command"}, schema.Required)
+
+	withoutStdin := regexp.MustCompile(`,"stdin":\{[^}]*\}`).ReplaceAllString(string(with[0].Schema), "")
+	require.Equal(t, string(without[0].Schema), withoutStdin, "execute has stdin, and nothing else")
 
 	renamed := toolset.New(nil, &toolset.Options{Input: true, Names: map[string]string{"process_input": "type"}}).Definitions()
 	require.Equal(t, "type", renamed[4].Name)

@@ -272,6 +272,35 @@ func TestPrompts(t *testing.T) {
 	require.Equal(t, "run\n", string(ledger))
 }
 
+// With -input the model answers a program that asks for a password. The screen
+// does not show it.
+func TestInput(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no terminal")
+	}
+	s := newServer(t, openAI, func(results []string) reply {
+		switch len(results) {
+		case 0:
+			return reply{words: "I start it.", tool: "execute", arguments: map[string]any{
+				"command": "stty -echo; printf 'Password: '; read -r x; stty echo; echo; echo it has ${#x}", "stdin": "terminal", "run_in_background": true,
+			}}
+		case 1:
+			_, id, _ := strings.Cut(results[0], `"background_process_id":"`)
+			return reply{words: "I answer.", tool: "process_input", arguments: map[string]any{
+				"process_id": id[:10], "text": "hunter2", "keys": []string{"enter"}, "secret": true, "wait_for": "it has", "wait_timeout": long.String(),
+			}}
+		}
+		return reply{words: "It says: " + results[1]}
+	})
+	out, err := command(t, scratch(t), s, "-input").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	_, says, _ := strings.Cut(string(out), "It says: ")
+	require.Contains(t, says, "it has 7")
+	require.NotContains(t, string(out), "hunter2")
+	require.Contains(t, string(out), "text=(hidden)")
+	require.Contains(t, string(s.request(1)), "process_input")
+}
+
 func TestUsage(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	for _, test := range []struct{ args, want string }{
@@ -373,10 +402,10 @@ func program(t *testing.T, dir string, s *server) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, &out
 }
 
-func command(t *testing.T, dir string, s *server) *exec.Cmd {
+func command(t *testing.T, dir string, s *server, flags ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0],
-		"-provider", s.api.provider, "-base-url", s.URL, "-model", "m", "Go on.")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append(flags,
+		"-provider", s.api.provider, "-base-url", s.URL, "-model", "m", "Go on.")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "AGENT_CHILD=1")
 	cmd.WaitDelay = long

@@ -84,7 +84,8 @@ func (s *screen) text(words string) {
 // endText ends the current line of the model.
 func (s *screen) endText() { s.print("") }
 
-// call shows a call, with a command as a person would type it.
+// call shows a call, with a command as a person would type it, and without a
+// password that is typed.
 func (s *screen) call(call fantasy.ToolCall) {
 	var arguments map[string]any
 	if json.Unmarshal([]byte(call.Input), &arguments) != nil {
@@ -97,6 +98,9 @@ func (s *screen) call(call fantasy.ToolCall) {
 	}
 	slices.Sort(names)
 	head, command := call.Name, ""
+	if secret := arguments["secret"]; secret != nil && secret != false {
+		arguments["text"] = "(hidden)"
+	}
 	for _, name := range names {
 		value := plain(fmt.Sprint(arguments[name]))
 		if name == "command" {
