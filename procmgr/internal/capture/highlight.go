@@ -92,6 +92,7 @@ func (s *scan) over() bool { return s.left <= 0 || time.Now().After(s.deadline) 
 // next to the text is most likely about the same.
 func (s *scan) part(c headtail.Cut) {
 	from, to := c.From, c.To
+	within := false // the front goes on within a line
 	for front := true; from < to && !s.over(); front = !front {
 		n := min(searchChunk, to-from, s.left)
 		at := from
@@ -106,29 +107,35 @@ func (s *scan) part(c headtail.Cut) {
 			to = at + int64(len(p))
 			continue
 		}
+		continued := within
 		if front {
 			// The last line goes on in the next chunk.
 			if i := bytes.LastIndexByte(p, '\n') + 1; i > 0 && from+n < to {
 				p = p[:i]
 			}
 			from += int64(len(p))
+			within = p[len(p)-1] != '\n'
 		} else {
 			// The first line begins in the next chunk.
-			if i := bytes.IndexByte(p, '\n') + 1; i > 0 && i < len(p) && at > from {
-				p = p[i:]
-				at += int64(i)
+			switch i := bytes.IndexByte(p, '\n') + 1; {
+			case at == from:
+			case i > 0 && i < len(p):
+				p, at, continued = p[i:], at+int64(i), false
+			default:
+				continued = true
 			}
 			to = at
 		}
-		s.chunk(p, at, c.To)
+		s.chunk(p, at, c.To, continued)
 		s.left -= int64(len(p))
 		s.searched += int64(len(p))
 	}
 }
 
 // chunk finds the lines of p that tell of trouble. at is the offset of p, and
-// end is that of the end of the part.
-func (s *scan) chunk(p []byte, at, end int64) {
+// end is that of the end of the part. continued says that p begins within a line,
+// which counts with the chunk in which it begins.
+func (s *scan) chunk(p []byte, at, end int64, continued bool) {
 	for done := 0; done < len(p); {
 		hit := trouble(p[done:])
 		if hit < 0 {
@@ -148,7 +155,9 @@ func (s *scan) chunk(p []byte, at, end int64) {
 			s.kinds[key] = &finding{offset: at + int64(begin), hit: at + int64(hit), end: end, count: 1, weight: weight(p[begin:next], hit-begin)}
 		case f == nil:
 		default:
-			f.count++
+			if !continued || begin > 0 {
+				f.count++
+			}
 			if offset := at + int64(begin); offset < f.offset {
 				f.offset, f.hit, f.end = offset, at+int64(hit), end
 			}

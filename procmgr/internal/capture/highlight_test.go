@@ -122,6 +122,17 @@ func TestHighlightsWithinALine(t *testing.T) {
 	}
 }
 
+// A line that is longer than the parts in which a log is searched is one line.
+func TestHighlightsOfALongLine(t *testing.T) {
+	t.Parallel()
+	s := logged(t, filler(0, 500)+strings.Repeat("error: x", 300<<10)+"\n"+filler(0, 500))
+	found, unscanned := s.AllHighlights(s.Read(0, headtail.Limits{Bytes: 500}, nil), 100<<10)
+	require.Zero(t, unscanned)
+	require.NotEmpty(t, found)
+	require.Equal(t, 501, found[0].Line)
+	require.LessOrEqual(t, count(found), 2, "a part of it from either end")
+}
+
 // What the search finds is what a plain one finds that looks at line after line.
 func TestHighlightsOfAnything(t *testing.T) {
 	t.Parallel()
