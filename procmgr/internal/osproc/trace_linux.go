@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,23 +32,49 @@ func startMarked(m mark, file string, argv []string, attr *syscall.ProcAttr) (pi
 	if err != nil {
 		return 0, false, err
 	}
-	for {
-		var status unix.WaitStatus
-		_, err := unix.Wait4(pid, &status, unix.WALL, nil)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil, !status.Stopped():
-			// A filter of system calls has ended it, and not the program.
-			return 0, false, errUntraced
-		case status.StopSignal() != unix.SIGTRAP:
-			_ = unix.PtraceCont(pid, int(status.StopSignal())) // fails only if it has been killed
-			continue
-		}
-		marked = m.set(pid)
-		_ = unix.PtraceDetach(pid) // fails only if it has been killed
-		return pid, marked, nil
+	if !awaitExec(pid) {
+		// A filter of system calls has ended it, and not the program.
+		return 0, false, errUntraced
 	}
+	marked = m.set(pid)
+	_ = unix.PtraceDetach(pid) // fails only if it has been killed
+	return pid, marked, nil
+}
+
+// awaitExec waits until a traced child stops at its exec, and reports whether it
+// has. The child is about to: its exec has succeeded.
+//
+// If another part of the program waits for any child, as one does that runs as
+// PID 1, it may be told of the stop in place of awaitExec. So awaitExec does not
+// wait to be told, but asks.
+func awaitExec(pid int) bool {
+	for looks := 0; ; looks++ {
+		var status unix.WaitStatus
+		got, err := unix.Wait4(pid, &status, unix.WALL|unix.WNOHANG, nil)
+		sig, stopped := stopSignal(pid)
+		if err == nil && got == pid && status.Stopped() {
+			sig, stopped = status.StopSignal(), true
+		}
+		switch {
+		case stopped && sig != unix.SIGTRAP:
+			_ = unix.PtraceCont(pid, int(sig)) // fails only if it has been killed
+		case stopped:
+			return true
+		case err != nil && err != unix.EINTR, got == pid:
+			return false
+		case looks < 50:
+			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		default:
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 50_000}, nil) // a signal may end it
+		}
+	}
+}
+
+// stopSignal returns the signal at which a traced child has stopped, if it has.
+func stopSignal(pid int) (sig syscall.Signal, stopped bool) {
+	var info unix.Siginfo
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(pid), 0, uintptr(unsafe.Pointer(&info)), 0, 0)
+	return syscall.Signal(info.Signo), errno == 0
 }
 
 // gainsPrivilege reports whether an exec of a file gives the process another

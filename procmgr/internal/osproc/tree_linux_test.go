@@ -95,6 +95,40 @@ func TestSignalMany(t *testing.T) {
 	require.Equal(t, []int{b.PID()}, live.Live[b.Tree])
 }
 
+// Another part of the program may wait for any child, and so be told that a
+// child has stopped at its exec. Starts go on.
+func TestStartsBesideAReaper(t *testing.T) {
+	s := open(t, osproc.Config{})
+	over := make(chan struct{})
+	done := make(chan struct{})
+	go func() { // waited for below
+		defer close(done)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				var status unix.WaitStatus
+				_, _ = unix.Wait4(-1, &status, unix.WNOHANG, nil)
+			}
+		}
+	}()
+	started := make(chan struct{})
+	go func() { // waited for below
+		defer close(started)
+		for range 300 {
+			start(t, s, "true").wait(t)
+		}
+	}()
+	select {
+	case <-started:
+	case <-time.After(4 * long):
+		t.Error("a start hangs")
+	}
+	close(over)
+	<-done
+}
+
 // If another part of the program has reaped a leader, its exit code is lost,
 // and nothing hangs.
 func TestLost(t *testing.T) {
