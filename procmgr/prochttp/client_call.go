@@ -33,6 +33,9 @@ const (
 	progress = 3 * time.Second
 	// maxAnswer is the limit of an answer in bytes.
 	maxAnswer = 256 << 20
+	// allAtOnce is the longest answer in bytes whose memory is taken before it is
+	// there.
+	allAtOnce = 1 << 20
 	// askFirst is a length in bytes. Before the client sends a longer body, it
 	// asks the server whether it wants that body: if the server closes a
 	// connection while the client writes the body, the answer is lost.
@@ -259,7 +262,7 @@ func (c *Client) attempt(ctx context.Context, call *call) (*answer, error) {
 		return nil, lose(err)
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	body, err := readAnswer(res)
 	switch {
 	case err != nil:
 		return nil, lose(err)
@@ -289,6 +292,17 @@ func (c *Client) attempt(ctx context.Context, call *call) (*answer, error) {
 		}
 	}
 	return a, nil
+}
+
+// readAnswer reads the body of an answer, and of one that is too long a byte more
+// than the limit.
+func readAnswer(res *http.Response) ([]byte, error) {
+	var b bytes.Buffer
+	if n := res.ContentLength; n > 0 && n <= allAtOnce {
+		b.Grow(int(n) + bytes.MinRead) // ReadFrom wants room for the end, too
+	}
+	_, err := b.ReadFrom(io.LimitReader(res.Body, maxAnswer+1))
+	return b.Bytes(), err
 }
 
 // stranger returns the error of an answer that does not come from a handler, or

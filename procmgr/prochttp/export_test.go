@@ -3,6 +3,7 @@ package prochttp
 import (
 	"net"
 	"net/http"
+	"reflect"
 	"time"
 )
 
@@ -35,3 +36,9 @@ const MaxSent = maxSent
 
 // CommandPID returns the PID of the command behind a connection of Command.
 func CommandPID(conn net.Conn) int { return conn.(*commandConn).cmd.Process.Pid }
+
+// StartBody is the body of a start.
+type StartBody = startBody
+
+// CheckNames compares the names of an object with those of a type.
+func CheckNames(data []byte, t reflect.Type) error { return checkNames(data, t) }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -43,36 +44,29 @@ func decodeStrict(data []byte, v any) error {
 // checkNames compares the names of an object's fields with those of a struct,
 // letter by letter. Each name may come only once. The same holds for the objects
 // inside it. In a map of strings, every name is allowed once, but null is no
-// string.
+// string. encoding/json must have accepted data before.
 func checkNames(data []byte, t reflect.Type) error {
 	isMap := t.Kind() == reflect.Map
-	fields := make(map[string]reflect.Type)
-	if !isMap {
-		for i := range t.NumField() {
-			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-			fields[name] = t.Field(i).Type
-		}
-	}
-	seen := make(map[string]bool)
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+	fields := fieldsOf(t)
+	rest := afterSpace(data)
+	if rest[0] != '{' {
 		return xerrors.New("it is no object")
 	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
+	seen := make(map[string]bool)
+	for rest = afterSpace(rest[1:]); rest[0] != '}'; {
+		end := valueEnd(rest)
+		var text string
+		if err := json.Unmarshal(rest[:end], &text); err != nil {
 			return err
 		}
-		text, _ := name.(string)
 		inner, known := fields[text]
 		if seen[text] || !known && !isMap {
 			return xerrors.Errorf("%.40q is there twice, or in other letters than it should be", text)
 		}
 		seen[text] = true
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
+		rest = afterSpace(afterSpace(rest[end:])[len(":"):])
+		end = valueEnd(rest)
+		value := rest[:end]
 		switch isNull := string(value) == "null"; {
 		case isNull && isMap:
 			return xerrors.Errorf("%.40q is null", text)
@@ -81,8 +75,69 @@ func checkNames(data []byte, t reflect.Type) error {
 				return err
 			}
 		}
+		if rest = afterSpace(rest[end:]); rest[0] == ',' {
+			rest = afterSpace(rest[1:])
+		}
 	}
 	return nil
+}
+
+// fieldsOf returns the fields of a struct by their names in JSON. A map has
+// none.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if t.Kind() == reflect.Map {
+		return nil
+	}
+	if known, ok := knownFields.Load(t); ok {
+		return known.(map[string]reflect.Type)
+	}
+	fields := make(map[string]reflect.Type)
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		fields[name] = t.Field(i).Type
+	}
+	knownFields.Store(t, fields)
+	return fields
+}
+
+// knownFields remembers what fieldsOf has found for the few types of bodies.
+var knownFields sync.Map
+
+// afterSpace returns data without the white space at its beginning.
+func afterSpace(data []byte) []byte { return bytes.TrimLeft(data, " \t\r\n") }
+
+// valueEnd returns the length of the JSON value at the beginning of data, which
+// is valid JSON up to there.
+func valueEnd(data []byte) int {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i // a number or a word ends before it
+			}
+			depth--
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+			continue
+		default:
+			continue
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return len(data)
 }
 
 // checkUnicode refuses data that is not UTF-8. It also refuses escapes of half a
