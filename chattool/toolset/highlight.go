@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -41,18 +42,31 @@ func (l *layout) highlight(c cut, size, room int) cut {
 	}
 	most := min(size/highlightPart, maxHighlights)
 	narrow := l.cut(room - most)
-	narrow.put(l.set.opts.Format, l.found(narrow, most), most)
-	used := l.set.opts.Format.cost(narrow.middle)
+	found := l.found(narrow, most)
+	narrow.put(l.set.opts.Format, found, most-l.unscannedRoom())
+	used := l.set.opts.Format.cost(narrow.middle) + l.unscannedRoom()
 	switch {
 	case used == 0:
 		return c
+	case narrow.middle == "":
+		return l.cut(room - used)
 	case used > most*3/4 || narrow.told.OmittedBytes > maxTwice:
 		return narrow
 	}
 	// The text gets the room that is left. Then there may be other highlights.
 	wide := l.cut(room - used)
-	wide.put(l.set.opts.Format, l.found(wide, most), used)
+	found = l.found(wide, most)
+	wide.put(l.set.opts.Format, found, used-l.unscannedRoom())
 	return wide
+}
+
+// unscannedRoom returns how many bytes of a result the note takes that not all
+// was searched, if there is one. Its number is known only after the search.
+func (l *layout) unscannedRoom() int {
+	if l.unscanned == 0 {
+		return 0
+	}
+	return len(fmt.Sprintf(unscannedNote, grouped(l.unscanned))) + len("\nnote: ")
 }
 
 // found returns the highlights of what a text leaves out.

@@ -110,6 +110,13 @@ func TestHighlightsAreFew(t *testing.T) {
 	}
 	for _, tokens := range []int{500, 4000, 16000} {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+			for _, found := range [][]procmgr.Highlight{nil, many[:1], many} { // a slow disk: not all was searched
+				m := &fake{start: answerStart(out), output: answerOutput(procmgr.Output{Highlights: found, Unscanned: 12_345_678})}
+				res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(),
+					toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"x","max_output":%d}`, tokens))})
+				require.LessOrEqual(t, len(res.Content), 2*tokens)
+				require.Contains(t, res.Content, "12,345,678 bytes of the middle")
+			}
 			m := &fake{start: answerStart(out), output: answerOutput(procmgr.Output{Highlights: many})}
 			set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
 			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"x","max_output":%d}`, tokens))})

@@ -13,6 +13,8 @@ const (
 	binaryPart = 30
 	// maxBinary is how many bytes of such an output a result shows.
 	maxBinary = 512
+	// unscannedNote says how much of what is cut was not searched.
+	unscannedNote = "%s bytes of the middle were not searched for trouble"
 )
 
 // finish makes the result of a report: it adds what has become of other
@@ -44,6 +46,7 @@ type layout struct {
 // output gets the other half all the same.
 func (l *layout) lay(size int) string {
 	r := l.report
+	l.unscanned = 0
 	binary := isBinary(r.out.Text)
 	if r.out.Truncated == nil && !binary {
 		whole := cut{end: r.out.Text}
@@ -127,7 +130,7 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 		add("the middle is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
 	}
 	if l.unscanned > 0 {
-		add("%s bytes of the middle were not searched for trouble", grouped(l.unscanned))
+		add(unscannedNote, grouped(l.unscanned))
 	}
 	if p.ID != "" {
 		more := ""

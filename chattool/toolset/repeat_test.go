@@ -137,8 +137,19 @@ func TestFoldedResult(t *testing.T) {
 
 func TestFoldAllocates(t *testing.T) {
 	text := numbered(32 << 10)
-	require.Zero(t, testing.AllocsPerRun(10, func() { toolset.Fold(text, false) }))
-	require.Zero(t, testing.AllocsPerRun(10, func() { toolset.Fold(text[:9000], true) }))
+	require.Zero(t, allocations(func() { toolset.Fold(text, false) }))
+	require.Zero(t, allocations(func() { toolset.Fold(text[:9000], true) }))
+}
+
+// allocations returns how many allocations a call makes. Those of goroutines
+// that other tests have left to end are counted, too, so it is the least of some
+// measurements.
+func allocations(f func()) float64 {
+	least := testing.AllocsPerRun(10, f)
+	for range 10 {
+		least = min(least, testing.AllocsPerRun(10, f))
+	}
+	return least
 }
 
 // numbered returns lines that all differ, of n bytes in all.
