@@ -141,8 +141,8 @@ func (l *Local) awaitStart(r *record, until time.Time) error {
 		l.mu.Lock()
 		r.hangs = r.forking
 		l.mu.Unlock()
-		close(r.ready)
 		r.log(slog.LevelWarn, "a start that hangs was given up")
+		l.giveUp(r)
 	}
 	<-r.ready
 	return r.failed

@@ -87,8 +87,8 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *
 		return
 	}
 	if err != nil {
-		close(r.ready)
 		r.log(slog.LevelWarn, "process not started", slog.String("error", err.Error()))
+		l.giveUp(r)
 		return
 	}
 	if l.logs != nil {
@@ -115,8 +115,8 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *
 }
 
 // answer decides a start. If err is not nil, it gives up the reservation: the ID
-// is then unused again. It reports false if Close has answered the start
-// already. The caller then closes ready, unless answer has reported false.
+// is then unused again, and the caller calls giveUp when it has told of the error.
+// It reports false if Close has answered the start already.
 func (l *Local) answer(r *record, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,9 +128,14 @@ func (l *Local) answer(r *record, err error) bool {
 		r.failed = err
 		l.chats.ended(r)
 		l.chats.remove(r)
-		l.wg.Done()
 	}
 	return true
+}
+
+// giveUp releases those who wait for a start that has failed, Close included.
+func (l *Local) giveUp(r *record) {
+	close(r.ready)
+	l.wg.Done()
 }
 
 // endUnheard ends a command that began when Close had answered its start

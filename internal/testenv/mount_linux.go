@@ -3,6 +3,7 @@ package testenv
 import (
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Mount mounts something for the rest of a test, and ends the test if its user
@@ -13,7 +14,14 @@ func Mount(t testing.TB, source, dir, kind string, flags uintptr, data string) {
 		Lacks(t, "mount", "mount %s on %s: %v", source, dir, err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
+		err := syscall.Unmount(dir, 0)
+		// The threads of a program that is ending close its files one by one,
+		// and its first thread may be a zombie by then.
+		for over := time.Now().Add(5 * time.Second); err == syscall.EBUSY && time.Now().Before(over); {
+			time.Sleep(time.Millisecond)
+			err = syscall.Unmount(dir, 0)
+		}
+		if err != nil {
 			t.Errorf("unmount %s: %v: something in it is still open", dir, err)
 		}
 	})
