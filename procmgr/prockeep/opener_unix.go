@@ -110,6 +110,9 @@ func (o *opener) connect(ctx context.Context) (*line, error) {
 			return nil, failed
 		}
 		if failed = o.launch(ctx); failed == nil {
+			// A keeper that serves is greeted even if ctx ends now. Otherwise it
+			// would live on for its idle time, with nobody who knows of it.
+			ctx = context.WithoutCancel(ctx)
 			o.log.LogAttrs(ctx, slog.LevelInfo, "keeper started", slog.String("dir", o.dir))
 		} else if ctx.Err() != nil {
 			return nil, ctx.Err()
