@@ -95,8 +95,8 @@ func (f Format) fit(text string, t *headtail.Truncation, stream int64, limit int
 
 	room := limit - f.cost(gapMarker+strconv.FormatInt(original, 10)+gapMarkerEnd)
 	if tailOnly := gap == "" && omitted > missing; tailOnly || room < minAround {
-		at := f.suffix(back, limit)
-		return cut{end: back[at:], ended: a.covers(back[at:]), told: a.truncation(original, back[at:])}
+		end := a.end(back, f.suffix(back, limit), 0)
+		return cut{end: end, ended: a.covers(end), told: a.truncation(original, end)}
 	}
 	half := room / 2
 	if gap != "" {
