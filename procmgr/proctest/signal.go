@@ -187,8 +187,12 @@ func signalSeveral(c *check) {
 			c.errorf("one of several Kills at once has returned and its process is %q, error %v", out.Process.State, err)
 		}
 	})
-	c.exit(c.of(answers).Process, 137, "SIGKILL", procmgr.CauseRequest)
+	process := c.of(answers).Process
 	c.prompt(began, "the process was killed and the wait went on")
+	if process.State == procmgr.Detached { // the leader's last child died a moment later
+		process = c.look(m, id).Process
+	}
+	c.exit(process, 137, "SIGKILL", procmgr.CauseRequest)
 }
 
 func signalOthers(c *check) {
