@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
@@ -13,27 +12,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
-// setBase adds what the command starts from to a body. JSON cannot carry a
-// variable that is not UTF-8, so that one counts as withheld.
+// setBase adds what the command starts from to a body.
 func (b *startBody) setBase(base *baseenv.Base) {
-	if base == nil {
-		return
-	}
-	b.BaseEnv, b.BaseWithheld, b.BaseDir = base.Env, base.Withheld, &base.Dir
-	if !slices.ContainsFunc(base.Env, notUTF8) {
-		return
-	}
-	b.BaseEnv, b.BaseWithheld = nil, slices.Clone(base.Withheld)
-	for _, kv := range base.Env {
-		if !notUTF8(kv) {
-			b.BaseEnv = append(b.BaseEnv, kv)
-		} else if name, _, _ := strings.Cut(kv, "="); !notUTF8(name) {
-			b.BaseWithheld = append(b.BaseWithheld, name)
-		}
+	if base != nil {
+		base = base.UTF8()
+		b.BaseEnv, b.BaseWithheld, b.BaseDir = base.Env, base.Withheld, &base.Dir
 	}
 }
-
-func notUTF8(s string) bool { return !utf8.ValidString(s) }
 
 // withBase returns the context of a start, with what its command starts from.
 func (r *request) withBase(b startBody) (context.Context, error) {

@@ -25,10 +25,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// maxBody is the limit of a request in bytes. It has room for a command and an
-// environment of the largest size that Linux runs.
-const maxBody = 16 << 20
-
 const (
 	// lastAnswers is how long a keeper that has ended everything waits until the
 	// answers to its callers are written.
@@ -118,7 +114,11 @@ func (s *server) serve() {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.asked(1)
 			defer s.asked(-1)
-			mux.ServeHTTP(w, r)
+			if r.Header.Get(headerPassed) != "" {
+				handler.ServeHTTP(w, r) // it is for no endpoint of the keeper's own
+			} else {
+				mux.ServeHTTP(w, r)
+			}
 		}),
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },

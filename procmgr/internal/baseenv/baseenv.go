@@ -7,7 +7,9 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/envpolicy"
 )
@@ -18,6 +20,25 @@ type Base struct {
 	Withheld []string // the names of what the policy kept back
 	Dir      string   // the program's current directory; "" if that has gone
 }
+
+// UTF8 returns the Base without the variables that are not UTF-8, because JSON
+// cannot carry them. They count as withheld.
+func (b *Base) UTF8() *Base {
+	if !slices.ContainsFunc(b.Env, notUTF8) {
+		return b
+	}
+	text := &Base{Withheld: slices.Clone(b.Withheld), Dir: b.Dir}
+	for _, kv := range b.Env {
+		if !notUTF8(kv) {
+			text.Env = append(text.Env, kv)
+		} else if name, _, _ := strings.Cut(kv, "="); !notUTF8(name) {
+			text.Withheld = append(text.Withheld, name)
+		}
+	}
+	return text
+}
+
+func notUTF8(s string) bool { return !utf8.ValidString(s) }
 
 type key int
 

@@ -1,0 +1,167 @@
+package prockeep
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+)
+
+// maxBody is the limit of a request to a keeper in bytes. It has room for a
+// command and an environment of the largest size that Linux runs.
+const maxBody = 16 << 20
+
+const (
+	pathStart = "/start"
+	// headerPassed marks a request that Keeper.Handler has passed on. It is not
+	// for the keeper's own endpoint, by which the keeper is ended.
+	headerPassed   = "Toolproc-Passed"
+	headerInstance = "Toolproc-Instance"
+)
+
+// Handler returns a handler that passes requests on to the keeper, for
+// [prochttp.ServeStdio] or a server. Its clients see the instance of the keeper.
+// So a client whose connection was cut, and that comes back through another
+// program which has opened the same directory, still meets the server that it
+// knows, and what it asks again runs once. To a handler that
+// [prochttp.NewHandler] makes of a Keeper, the same client would be ErrUnknown.
+//
+// A command that a client starts gets the environment of this program, as far as
+// the keeper's policy lets it through, and runs in this program's current
+// directory if the request names none, as if this program had called Start. The
+// client cannot set either of them.
+//
+// The handler lets in everybody who reaches it, for every chat and as the host.
+// Serve it only to callers who may run commands as this user.
+//
+// If the keeper has ended, the next request starts another one; its clients find
+// that the server was restarted. If that fails, the answer is 502, and
+// Options.Logger gets the reason.
+func (k *Keeper) Handler() http.Handler {
+	socket := k.opener.socket()
+	to := &passing{k: k, on: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+		DisableCompression:  true,
+		MaxIdleConnsPerHost: 16,
+	}}
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", "localhost"
+			r.Out.Header.Set(headerPassed, "true")
+		},
+		Transport: to,
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if r.Context().Err() == nil {
+				k.opener.log.LogAttrs(r.Context(), slog.LevelWarn, "a request was not passed on to the keeper", slog.String("error", err.Error()))
+			}
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		ErrorLog: slog.NewLogLogger(k.opener.log.Handler(), slog.LevelWarn),
+	}
+}
+
+// A passing is the transport of Keeper.Handler.
+type passing struct {
+	k  *Keeper
+	on *http.Transport
+
+	mu   sync.Mutex // guards last
+	last *line      // to the keeper of the connections that are idle
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (p *passing) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodPost || req.URL.Path != pathStart || req.Body == nil || req.ContentLength > maxBody {
+		if _, err := p.ready(req.Context()); err != nil {
+			return nil, err
+		}
+		return p.on.RoundTrip(req)
+	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1)) // the keeper refuses one that is longer
+	if err != nil {
+		return nil, xerrors.Errorf("read the request: %w", err)
+	}
+	for tries := 1; ; tries++ {
+		now, err := p.ready(req.Context())
+		if err != nil {
+			return nil, err
+		}
+		out := req.Clone(req.Context())
+		data, err := withBase(body, now.base())
+		if err != nil {
+			return nil, err
+		}
+		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+		res, err := p.on.RoundTrip(out)
+		if err != nil || tries == maxEnding || !isEnding(res) {
+			return res, err
+		}
+		_ = res.Body.Close() // it has been read
+		now.close()          // this keeper is about to end and has started nothing; the next one will
+	}
+}
+
+// ready returns the connection to a keeper that lives. The idle connections to an
+// earlier one are closed.
+func (p *passing) ready(ctx context.Context) (*line, error) {
+	now, err := p.k.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last != now {
+		p.on.CloseIdleConnections()
+		p.last = now
+	}
+	return now, nil
+}
+
+// withBase adds what a command starts from to the body of a start. Nothing else
+// of the body changes. If the client has sent the same fields, they are there
+// twice then, which the keeper refuses.
+func withBase(body []byte, base *baseenv.Base) ([]byte, error) {
+	const space = " \t\r\n"
+	rest := bytes.TrimLeft(body, space)
+	if len(rest) == 0 || rest[0] != '{' {
+		return body, nil // the keeper says what is wrong with it
+	}
+	base = base.UTF8()
+	added, err := json.Marshal(struct {
+		Env      []string `json:"base_env,omitempty"`
+		Withheld []string `json:"base_withheld,omitempty"`
+		Dir      string   `json:"base_dir"`
+	}(*base))
+	if err != nil {
+		return nil, err
+	}
+	added = added[:len(added)-1]
+	if rest = bytes.TrimLeft(rest[1:], space); !bytes.HasPrefix(rest, []byte{'}'}) {
+		added = append(added, ',')
+	}
+	return append(added, rest...), nil
+}
+
+// isEnding reports whether a keeper has answered a start that it ends and has
+// started nothing. The answer can still be read.
+func isEnding(res *http.Response) bool {
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get(headerInstance) == "" {
+		return false
+	}
+	body, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	var failed struct{ Result json.RawMessage }
+	return err == nil && json.Unmarshal(body, &failed) == nil && failed.Result == nil
+}
