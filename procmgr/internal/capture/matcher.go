@@ -78,14 +78,14 @@ func (m *Matcher) Matched() <-chan struct{} {
 
 // begin feeds the text that the window has already. A line ends at a gap.
 func (m *Matcher) begin(s headtail.Snapshot) {
-	m.feed(s.Head, 0, math.MaxInt)
+	m.feed(s.Head, nil, math.MaxInt)
 	if s.Gap > 0 && !m.done {
 		m.line = m.line[:0] // the text before a gap and the text after it are not one line
 		m.at += s.Gap
 		m.start = m.at
 		m.skipped += s.Gap
 	}
-	m.feed(s.Tail, 0, math.MaxInt)
+	m.feed(s.Tail, nil, math.MaxInt)
 }
 
 // over reports whether the search has ended with a match. Any goroutine may
@@ -101,23 +101,22 @@ func (m *Matcher) over() bool {
 
 // feed takes the next bytes of the stream. It stops when it has matched the
 // pattern itself against about most bytes: those of the lines that the filter
-// has found. It returns how many bytes it has taken. The caller knows that the
-// filter finds nothing in the first clean bytes.
-func (m *Matcher) feed(p []byte, clean, most int) (taken int) {
+// has found. It returns how many bytes it has taken. hits are the filter's in p,
+// or nil.
+func (m *Matcher) feed(p []byte, hits *prefilter.Hits, most int) (taken int) {
 	for taken < len(p) && !m.done && m.re != nil {
 		if most <= 0 {
 			return taken
 		}
-		rest := p[taken:]
 		lines := 0
 		if m.at == m.start { // no line has begun
-			lines = shortLines(rest)
+			lines = shortLines(p[taken:])
 		}
 		var n, tried int
 		if lines > 0 {
-			n, tried = m.feedLines(rest[:lines], clean-taken, most)
+			n, tried = m.feedLines(p[:taken+lines], taken, hits, most)
 		} else {
-			n, tried = m.feedPart(rest)
+			n, tried = m.feedPart(p[taken:])
 		}
 		taken += n
 		most -= tried
@@ -138,33 +137,30 @@ func shortLines(p []byte) (n int) {
 	}
 }
 
-// feedLines takes whole lines, none of them longer than maxLine. The filter
-// finds nothing in the first clean bytes. It stops when it has tried about most
-// bytes. It returns how many bytes it has taken, and
-// how many it has tried.
-func (m *Matcher) feedLines(p []byte, clean, most int) (taken, tried int) {
-	if m.filter != nil && clean > 0 {
-		taken = bytes.LastIndexByte(p[:min(clean, len(p))], '\n') + 1
-	}
-	for taken < len(p) && tried < most {
+// feedLines takes the whole lines from an offset in p on, none of them longer
+// than maxLine. It stops when it has tried about most bytes. It returns how many
+// bytes it has taken, and how many it has tried.
+func (m *Matcher) feedLines(p []byte, from int, hits *prefilter.Hits, most int) (taken, tried int) {
+	next := from
+	for next < len(p) && tried < most {
 		if m.filter != nil {
-			i := m.filter.Index(p[taken:])
-			if i < 0 {
-				taken = len(p)
+			at := m.filter.Next(p, next, hits)
+			if at < 0 {
+				next = len(p)
 				break
 			}
-			taken += bytes.LastIndexByte(p[taken:taken+i], '\n') + 1
+			next += bytes.LastIndexByte(p[next:at], '\n') + 1
 		}
-		line, _, _ := bytes.Cut(p[taken:], []byte{'\n'})
-		if m.matches(line, m.at+int64(taken)) {
+		line, _, _ := bytes.Cut(p[next:], []byte{'\n'})
+		if m.matches(line, m.at+int64(next-from)) {
 			break
 		}
-		taken += len(line) + 1
+		next += len(line) + 1
 		tried += len(line) + 1
 	}
-	m.at += int64(taken)
+	m.at += int64(next - from)
 	m.start = m.at
-	return taken, tried
+	return next - from, tried
 }
 
 // feedPart takes the rest of a line, or as much of it as there is. It returns

@@ -25,12 +25,13 @@ const (
 // The stream's mu guards the fields.
 type search struct {
 	matchers []*Matcher
-	filter   *prefilter.Filter // the union of theirs, if there are several; nil for none
-	aside    []passage         // the texts that were put aside, the oldest first
-	behind   int               // the bytes of all texts that are not searched yet
-	busy     bool              // a goroutine searches
-	moved    *sync.Cond        // it has searched a passage, or has ended; its lock is mu
-	told     func()            // called without the lock when it has searched a passage; nil for nothing to call
+	union    *prefilter.Union // of their filters, if there are several; nil for none
+	hits     []prefilter.Hits // of each matcher, if there is a union
+	aside    []passage        // the texts that were put aside, the oldest first
+	behind   int              // the bytes of all texts that are not searched yet
+	busy     bool             // a goroutine searches
+	moved    *sync.Cond       // it has searched a passage, or has ended; its lock is mu
+	told     func()           // called without the lock when it has searched a passage; nil for nothing to call
 }
 
 // A passage is a text that some matchers have still to search. pending is the
@@ -57,17 +58,16 @@ func (s *search) join(m *Matcher) {
 	s.unite()
 }
 
-// unite sets the common filter. One pass with it mostly does for all matchers.
+// unite lets one pass over a text do for all filters.
 func (s *search) unite() {
-	var filters []*prefilter.Filter
-	for _, m := range s.matchers {
-		if m.filter != nil {
-			filters = append(filters, m.filter)
-		}
+	filters := make([]*prefilter.Filter, len(s.matchers))
+	for i, m := range s.matchers {
+		filters[i] = m.filter
 	}
-	s.filter = nil
-	if len(filters) > 1 {
-		s.filter = prefilter.Union(filters)
+	if s.union = prefilter.NewUnion(filters); s.union != nil {
+		s.hits = make([]prefilter.Hits, len(filters))
+	} else {
+		s.hits = nil
 	}
 }
 
@@ -103,17 +103,18 @@ func (s *search) awaitEnd() {
 // that is held back behind it. visible returns the offset at which a caller
 // sees the stream end.
 func (s *search) add(text, pending []byte, visible func() int64) {
-	clean := 0
-	if s.filter != nil {
-		if clean = s.filter.Index(text); clean < 0 {
-			clean = len(text)
-		}
+	if s.union != nil {
+		s.union.Search(text, s.hits)
 	}
 	var rests []rest
-	for _, m := range s.matchers {
+	for i, m := range s.matchers {
+		var hits *prefilter.Hits
+		if s.union != nil {
+			hits = &s.hits[i]
+		}
 		from := 0
 		if m.ahead == 0 {
-			from = m.feed(text, clean, atOnce)
+			from = m.feed(text, hits, atOnce)
 			if from == len(text) {
 				m.look(visible, pending)
 				continue
@@ -148,7 +149,7 @@ func (s *search) catchUp() {
 		s.aside = slices.Delete(s.aside, 0, 1)
 		mu.Unlock()
 		for _, r := range p.rests {
-			r.m.feed((*p.text)[r.from:], 0, math.MaxInt)
+			r.m.feed((*p.text)[r.from:], nil, math.MaxInt)
 			r.m.look(nil, p.pending)
 		}
 		if s.told != nil {

@@ -2,10 +2,11 @@ package prefilter
 
 import "regexp/syntax"
 
-// NewPortable is New on a processor for which there is no faster way.
-func NewPortable(re *syntax.Regexp) *Filter {
+// NewWith is New on a processor that looks at so many places at once. It needs
+// no more than this processor can.
+func NewWith(re *syntax.Regexp, places int) *Filter {
 	strings, folds := required(re)
-	return newFilter(strings, folds, false)
+	return newFilter(strings, folds, min(places, vectors))
 }
 
 // Required is required.

@@ -3,7 +3,6 @@ package prefilter
 import (
 	"encoding/binary"
 	"regexp/syntax"
-	"slices"
 	"strings"
 )
 
@@ -14,12 +13,17 @@ import (
 // for the runs, and compares the strings only with the text around a run.
 type Filter struct {
 	required set
-	fold     uint32             // the bits in four bytes that two cases of a letter differ in, if folds
-	folds    bool               // the strings have small letters, which stand for both cases
-	width    int                // bytes of a run
-	table    *[tableSize]uint16 // by the hash of a run: 0, or an index in places plus 1
-	places   [][]place
-	// step is the distance between the places of a text at which Index looks
+	runs     runs
+}
+
+// runs are the runs of some required strings, and how they are found.
+type runs struct {
+	fold   uint32             // the bits in four bytes that two cases of a letter differ in, if folds
+	folds  bool               // the strings have small letters, which stand for both cases
+	width  int                // bytes of a run
+	table  *[tableSize]uint16 // by the hash of a run: 0, or an index in places plus 1
+	places [][]place
+	// step is the distance between the places of a text at which next looks
 	// for a run, if it looks at one at a time.
 	step  int
 	masks *masks // to look at many places at a time; nil if the processor cannot
@@ -27,8 +31,16 @@ type Filter struct {
 
 // A place is an occurrence of a run in a required string.
 type place struct {
-	of string
-	at int
+	of     string
+	at     int
+	owners []owner // of a Union
+}
+
+// An owner is a filter of a Union that requires a string. If letters stand for
+// both cases in the Union but not in the filter, exact is the string.
+type owner struct {
+	filter int
+	exact  string
 }
 
 const (
@@ -41,54 +53,43 @@ const (
 // that helps. The expression must be simplified, so that it has no counted
 // repetition.
 func New(re *syntax.Regexp) *Filter {
-	strings, folds := required(re)
-	return newFilter(strings, folds, hasVectors)
+	required, folds := required(re)
+	return newFilter(required, folds, vectors)
 }
 
-// Union returns a filter that finds the first line that any of some filters
-// finds, or nil if there is none that helps.
-func Union(filters []*Filter) *Filter {
-	var all set
-	folds := slices.ContainsFunc(filters, func(f *Filter) bool { return f.folds })
-	for _, f := range filters {
-		for _, s := range f.required {
-			if folds {
-				s = small(s)
-			}
-			all = append(all, s)
-		}
-	}
-	slices.Sort(all)
-	return newFilter(slices.Compact(all), folds, hasVectors)
-}
-
-func newFilter(required set, folds, vectors bool) *Filter {
+func newFilter(required set, folds bool, vectors int) *Filter {
 	if len(required) == 0 || required.shortest() == 1 && len(required) > 1 {
 		return nil
 	}
-	f := &Filter{required: required, folds: folds, width: min(required.shortest(), maxWidth), table: new([tableSize]uint16)}
+	return &Filter{required, newRuns(required, nil, folds, vectors)}
+}
+
+// newRuns chooses the runs of some strings. owners has the owners of each, or is
+// nil.
+func newRuns(required set, owners map[string][]owner, folds bool, vectors int) runs {
+	f := runs{folds: folds, width: min(required.shortest(), maxWidth), table: new([tableSize]uint16)}
 	if folds {
 		f.fold = 0x20202020
 	}
-	if !vectors {
+	if vectors == 0 {
 		f.width = min(f.width, 3) // a shorter run makes a longer step
 		f.step = required.shortest() - f.width + 1
 		for _, s := range required {
-			// Of any step places that follow one another Index looks at one.
+			// Of any step places that follow one another next looks at one.
 			for at := range f.step {
-				f.add(s, at)
+				f.add(place{s, at, owners[s]})
 			}
 		}
 		return f
 	}
 	f.step = 1
-	runs := make([]string, len(required))
+	chosen := make([]string, len(required))
 	for i, s := range required {
 		at := f.rarest(s)
-		f.add(s, at)
-		runs[i] = s[at : at+f.width]
+		f.add(place{s, at, owners[s]})
+		chosen[i] = s[at : at+f.width]
 	}
-	f.masks = newMasks(runs, folds)
+	f.masks = newMasks(chosen, folds, vectors)
 	return f
 }
 
@@ -103,20 +104,20 @@ func small(s string) string {
 }
 
 // add enters a place into the table.
-func (f *Filter) add(s string, at int) {
+func (f *runs) add(p place) {
 	var four [4]byte
-	copy(four[:], s[at:at+f.width])
+	copy(four[:], p.of[p.at:p.at+f.width])
 	slot := &f.table[f.hash(binary.LittleEndian.Uint32(four[:]))]
 	if *slot == 0 {
 		f.places = append(f.places, nil)
 		*slot = uint16(len(f.places))
 	}
-	f.places[*slot-1] = append(f.places[*slot-1], place{s, at})
+	f.places[*slot-1] = append(f.places[*slot-1], p)
 }
 
 // rarest returns the offset of the run of a string that is likely to be the
 // rarest in what programs print.
-func (f *Filter) rarest(s string) int {
+func (f *runs) rarest(s string) int {
 	rarest, least := 0, 0.0
 	for at := range len(s) - f.width + 1 {
 		share := 1.0
@@ -132,7 +133,7 @@ func (f *Filter) rarest(s string) int {
 
 // hash returns the slot of the run at the beginning of four bytes. If letters
 // stand for both cases, both have one hash, and so have some other bytes.
-func (f *Filter) hash(four uint32) uint32 {
+func (f *runs) hash(four uint32) uint32 {
 	return (four | f.fold) << (8 * (4 - f.width)) * 0x9E3779B1 >> (32 - tableBits)
 }
 
@@ -140,7 +141,25 @@ func (f *Filter) hash(four uint32) uint32 {
 // that has any. It returns -1 if there is none. Then the expression matches no
 // line of p.
 func (f *Filter) Index(p []byte) int {
-	for i := 0; i <= len(p)-f.width; i += f.step {
+	for i := 0; ; {
+		at, places := f.runs.next(p, i)
+		for j := range places {
+			if begin := f.runs.compare(p, at, &places[j]); begin >= 0 {
+				return begin
+			}
+		}
+		if places == nil {
+			return -1
+		}
+		i = at + f.runs.step
+	}
+}
+
+// next returns the first offset in p, from one on, at which there may be a run,
+// and the places that the run has in the strings. It returns no places if there
+// is none.
+func (f *runs) next(p []byte, i int) (at int, places []place) {
+	for ; i <= len(p)-f.width; i += f.step {
 		if f.masks != nil {
 			i += f.masks.index(p[i:])
 		}
@@ -152,29 +171,24 @@ func (f *Filter) Index(p []byte) int {
 			copy(four[:], p[i:])
 			slot = f.table[f.hash(binary.LittleEndian.Uint32(four[:]))]
 		}
-		if slot == 0 {
-			continue
-		}
-		if at := f.compare(p, i, f.places[slot-1]); at >= 0 {
-			return at
+		if slot != 0 {
+			return i, f.places[slot-1]
 		}
 	}
-	return -1
+	return 0, nil
 }
 
 // compare returns the offset of a required string that has a run at i, or -1.
-func (f *Filter) compare(p []byte, i int, places []place) int {
-	for _, place := range places {
-		begin := i - place.at
-		if begin >= 0 && len(p)-begin >= len(place.of) && f.equal(p[begin:begin+len(place.of)], place.of) {
-			return begin
-		}
+func (f *runs) compare(p []byte, i int, place *place) int {
+	begin := i - place.at
+	if begin >= 0 && len(p)-begin >= len(place.of) && f.equal(p[begin:begin+len(place.of)], place.of) {
+		return begin
 	}
 	return -1
 }
 
 // equal compares a text with a required string of the same length.
-func (f *Filter) equal(text []byte, s string) bool {
+func (f *runs) equal(text []byte, s string) bool {
 	if !f.folds {
 		return string(text) == s
 	}

@@ -54,7 +54,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// check compares both filters of a pattern with the expression itself: each line
+// check compares the filters of a pattern with the expression itself: each line
 // that the expression matches is found, by its first required string or by one
 // that comes in the same line.
 func check(t *testing.T, pattern string, text []byte) {
@@ -67,8 +67,9 @@ func check(t *testing.T, pattern string, text []byte) {
 		return
 	}
 	parsed = parsed.Simplify()
-	var found [2][]int
-	for i, f := range []*prefilter.Filter{prefilter.New(parsed), prefilter.NewPortable(parsed)} {
+	var found [3][]int
+	for i := range found {
+		f := prefilter.NewWith(parsed, 32*i)
 		if f == nil {
 			return
 		}
@@ -95,34 +96,54 @@ func check(t *testing.T, pattern string, text []byte) {
 			at = line + end + 1
 		}
 	}
-	require.Equal(t, found[1], found[0], "the lines that may match %q, one way and the other, in %q", pattern, text)
+	for i := range found {
+		require.Equal(t, found[0], found[i], "the lines that may match %q, with 0 and with %d places at once, in %q", pattern, 32*i, text)
+	}
 }
 
-// A union finds the first line that one of its filters finds.
+// With what a union has found, each of its filters visits the lines that it
+// visits alone.
 func TestUnion(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
+	unions := 0
 	for range 5000 {
 		var filters []*prefilter.Filter
 		for range 1 + r.IntN(10) {
-			if f := prefilter.New(parse(t, randomPattern(r, 3))); f != nil {
-				filters = append(filters, f)
-			}
+			filters = append(filters, prefilter.New(parse(t, randomPattern(r, 3))))
 		}
-		union := prefilter.Union(filters)
+		union := prefilter.NewUnion(filters)
 		if union == nil {
 			continue
 		}
-		text := randomText(r)
-		first := -1
-		for _, f := range filters {
-			if i := f.Index(text); i >= 0 && (first < 0 || i < first) {
-				first = i
+		unions++
+		hits := make([]prefilter.Hits, len(filters))
+		for range 2 { // the hits of one text are not those of the next
+			text := randomText(r)
+			if r.IntN(50) == 0 {
+				text = bytes.Repeat(text, 300) // more hits than are noted
+			}
+			union.Search(text, hits)
+			whole := text[:bytes.LastIndexByte(text, '\n')+1]
+			for i, f := range filters {
+				if f != nil {
+					require.Equal(t, visited(f, whole, nil), visited(f, whole, &hits[i]), "filter %d of %d in %q", i, len(filters), text)
+				}
 			}
 		}
-		found := union.Index(text)
-		if first >= 0 {
-			require.True(t, found >= 0 && !bytes.Contains(text[first:max(first, found)], []byte{'\n'}), "%q: %d, not %d", text, found, first)
+	}
+	require.Greater(t, unions, 1000)
+}
+
+// visited returns the offsets of the lines at which a filter finds something.
+func visited(f *prefilter.Filter, text []byte, hits *prefilter.Hits) (lines []int) {
+	for from := 0; ; {
+		at := f.Next(text, from, hits)
+		if at < 0 {
+			return lines
 		}
+		line := from + bytes.LastIndexByte(text[from:at], '\n') + 1
+		lines = append(lines, line)
+		from = line + bytes.IndexByte(text[line:], '\n') + 1
 	}
 }
 

@@ -1,6 +1,7 @@
 package prefilter
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -8,24 +9,51 @@ import (
 // buckets is how many groups of runs the masks tell apart.
 const buckets = 8
 
-// masks tell for 32 places of a text at once at which of them a run may begin.
+// masks tell for many places of a text at once at which of them a run may begin.
 // For each byte of a run they have, by its low and its high four bits, the
 // buckets with a run that has such a byte there. A place may have a run of a
 // bucket if its bytes agree with that in all of them.
-type masks [maxWidth]struct{ low, high [16]byte }
+type masks struct {
+	// at are the offsets in a run of the bytes that bytes tells of. The first
+	// two rule out the most places.
+	at      [maxWidth]uint64
+	bytes   [maxWidth]nibbles
+	vectors int // how many places index looks at at once
+}
+
+// nibbles have the buckets by the low and by the high four bits of a byte.
+type nibbles struct{ low, high [16]byte }
 
 // newMasks returns the masks of some runs, all of the same length.
-func newMasks(runs []string, folds bool) *masks {
-	m := new(masks)
+func newMasks(runs []string, folds bool, vectors int) *masks {
+	var tables [maxWidth]nibbles
 	for i, g := range grouped(runs, folds) {
 		for at, class := range g {
 			for nibble := range 16 {
-				m[at].low[nibble] |= byte(class.low>>nibble&1) << i
-				m[at].high[nibble] |= byte(class.high>>nibble&1) << i
+				tables[at].low[nibble] |= byte(class.low>>nibble&1) << i
+				tables[at].high[nibble] |= byte(class.high>>nibble&1) << i
 			}
 		}
 	}
+	order := [maxWidth]uint64{0, 1, 2, 3}
+	slices.SortStableFunc(order[:], func(a, b uint64) int {
+		return cmp.Compare(tables[a].share(), tables[b].share())
+	})
+	m := &masks{at: order, vectors: vectors}
+	for i, at := range order {
+		m.bytes[i] = tables[at]
+	}
 	return m
+}
+
+// share estimates the share of bytes that are in a bucket.
+func (n *nibbles) share() (share float64) {
+	for b := range 256 {
+		if n.low[b&15]&n.high[b>>4] != 0 {
+			share += shareOf(byte(b))
+		}
+	}
+	return share
 }
 
 // A class has the bytes whose low four bits are in one set and whose high four

@@ -2,7 +2,7 @@
 
 package prefilter
 
-// hasVectors reports whether masks.index works.
-const hasVectors = false
+// vectors is 0: masks.index does not work.
+const vectors = 0
 
 func (m *masks) index(p []byte) int { panic("not called") }
