@@ -328,31 +328,43 @@ func (g *logFile) retire() bool {
 }
 
 // read returns up to n bytes of the stream from an offset on, or fewer if the
-// log has no more. Like write, it holds no mu while it reads.
+// log has no more.
 func (g *logFile) read(from, n int64) []byte {
 	g.mu.Lock()
-	file, info := g.file, g.info
 	n = min(n, g.size-from)
+	g.mu.Unlock()
+	if n <= 0 {
+		return nil
+	}
+	p := make([]byte, n)
+	return p[:g.readAt(p, from)]
+}
+
+// readAt fills p with the stream from an offset on. It returns how many bytes
+// the log has of that. Like write, it holds no mu while it reads.
+func (g *logFile) readAt(p []byte, from int64) int {
+	g.mu.Lock()
+	file, info := g.file, g.info
+	n := min(int64(len(p)), g.size-from)
 	over := g.retired || g.path == ""
 	g.mu.Unlock()
 	if n <= 0 || over {
-		return nil
+		return 0
 	}
 	if file == nil {
 		if file = g.reopen(info); file == nil {
-			return nil
+			return 0
 		}
 		defer file.Close()
 	}
-	p := make([]byte, n)
-	got, err := file.ReadAt(p, from)
+	got, err := file.ReadAt(p[:n], from)
 	switch {
 	case errors.Is(err, fs.ErrClosed):
-		return g.read(from, n) // the log has ended meanwhile
+		return g.readAt(p, from) // the log has ended meanwhile
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil
+		return 0
 	}
-	return p[:got]
+	return got
 }
 
 // reopen opens the file of a log that has ended. It returns nil if the file is

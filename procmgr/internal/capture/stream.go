@@ -269,14 +269,19 @@ func (s *Stream) Visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 func (s *Stream) Watch(ctx context.Context, m *Matcher, from int64) error {
 	at := min(max(from, 0), s.buf.Total())
 	m.at, m.start = at, at
+	var room *[]byte
 	for ended := s.log == nil || m.re == nil; !s.join(m, from, at, ended); {
-		p := s.log.read(at, logChunk)
+		if room == nil {
+			room = logChunks.Get().(*[]byte)
+			defer logChunks.Put(room)
+		}
+		p := (*room)[:s.log.readAt(*room, at)]
 		if len(p) == 0 {
 			s.awaitLog()
-			p = s.log.read(at, logChunk)
+			p = (*room)[:s.log.readAt(*room, at)]
 		}
 		for n := 0; n < len(p) && !m.done; {
-			n += m.feed(p[n:], 0, mostTried)
+			n += m.feed(p[n:], nil, mostTried)
 			if err := ctx.Err(); err != nil && !m.done {
 				return err
 			}
@@ -300,7 +305,7 @@ func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 	}
 	m.begin(seen)
 	if missing := s.buf.Total() - max(at, seen.Total); missing > 0 {
-		m.feed(s.last[max(0, len(s.last)-int(missing)):], 0, math.MaxInt)
+		m.feed(s.last[max(0, len(s.last)-int(missing)):], nil, math.MaxInt)
 	}
 	m.from = from
 	m.shown = s.pending()
@@ -319,11 +324,14 @@ func (s *Stream) awaitLog() {
 	defer s.logging.Unlock()
 }
 
-const (
-	// logChunk is how many bytes of a log are read at a time.
-	logChunk = 1 << 20
-	// mostTried is how many bytes a pattern is matched against before Watch
-	// looks whether the caller has gone. A slow pattern takes a good part of a
-	// second for that many.
-	mostTried = 64 << 10
-)
+// logChunks lends the room into which a log is read: as many bytes at a time as
+// stay near the processor until they are searched.
+var logChunks = sync.Pool{New: func() any {
+	room := make([]byte, 256<<10)
+	return &room
+}}
+
+// mostTried is how many bytes a pattern is matched against before Watch looks
+// whether the caller has gone. A slow pattern takes a good part of a second for
+// that many.
+const mostTried = 64 << 10
