@@ -24,6 +24,19 @@ const Variable = "TOOLPROC_NEEDS"
 // HeldVariable is the environment variable that has the long tests run.
 const HeldVariable = "TOOLPROC_HELD"
 
+// HeldAll is the value of HeldVariable with which long tests run as many rounds
+// as somebody waits for who runs them by hand. CI has fewer.
+const HeldAll = "all"
+
+// Rounds returns how often a long test repeats what it does: all rounds with
+// HeldAll, and few otherwise.
+func Rounds(few, all int) int {
+	if os.Getenv(HeldVariable) == HeldAll {
+		return all
+	}
+	return few
+}
+
 // Held skips a long test unless HeldVariable is set to something. Its name
 // begins with TestHeld, since CI runs those in a step of their own, and leaves
 // them out of the others by that name.

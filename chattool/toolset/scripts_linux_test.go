@@ -1,0 +1,512 @@
+package toolset_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A shellRun is what a random script does, worked out without a shell.
+type shellRun struct {
+	out, err *bytes.Buffer // one stream, but in a command substitution
+}
+
+// A statement is a piece of a random script and what it does. It returns its
+// code, and whether it ends the shell that runs it.
+type statement struct {
+	text string
+	do   func(*shellRun) (code int, ended bool)
+	errs bool // some of it goes to stderr, past a pipeline
+}
+
+// A scripter writes random scripts in the language of every POSIX shell.
+type scripter struct {
+	*rand.Rand
+	names    int
+	captured int // how many command substitutions are around the statement
+}
+
+func (s *scripter) word() string {
+	const letters = "abcdefghijklmnopqrstuvwxyzäöü世界🙂0123456789 .,:;<>&|%$#@!~^*()[]{}=+-_/\\\""
+	runes := []rune(letters)
+	word := make([]rune, 1+s.IntN(30))
+	for i := range word {
+		word[i] = runes[s.IntN(len(runes))]
+	}
+	return string(word)
+}
+
+// script returns a list of statements.
+func (s *scripter) script(depth int) statement {
+	list := make([]statement, 1+s.IntN(4))
+	texts := make([]string, len(list))
+	errs := false
+	for i := range list {
+		list[i] = s.statement(depth)
+		texts[i] = list[i].text
+		errs = errs || list[i].errs
+	}
+	return statement{errs: errs, text: strings.Join(texts, "\n"), do: func(r *shellRun) (code int, ended bool) {
+		for _, st := range list {
+			if code, ended = st.do(r); ended {
+				break
+			}
+		}
+		return code, ended
+	}}
+}
+
+func (s *scripter) statement(depth int) statement {
+	if depth == 0 {
+		return s.simple()
+	}
+	kind := s.IntN(12)
+	if kind == 6 {
+		s.captured++
+		defer func() { s.captured-- }()
+	}
+	inner := s.script(depth - 1)
+	in := func(before, after string, do func(*shellRun) (int, bool)) statement {
+		return statement{before + "\n" + inner.text + "\n" + after, do, inner.errs}
+	}
+	switch kind {
+	case 0:
+		return in("(", ")", subshell(inner))
+	case 1:
+		return in("{", "}", inner.do)
+	case 2: // the code of a pipeline is that of its last command
+		if inner.errs {
+			return in("{", "}", inner.do)
+		}
+		return in("{", "} | cat", func(r *shellRun) (int, bool) {
+			inner.do(r)
+			return 0, false
+		})
+	case 3:
+		rounds := 1 + s.IntN(3)
+		return in("for i in"+strings.Repeat(" x", rounds)+"; do", "done", func(r *shellRun) (code int, ended bool) {
+			for range rounds {
+				if code, ended = inner.do(r); ended {
+					break
+				}
+			}
+			return code, ended
+		})
+	case 4:
+		condition, other := s.statement(depth-1), s.script(depth-1)
+		st := in("if "+condition.text+"\nthen", "else\n"+other.text+"\nfi", func(r *shellRun) (int, bool) {
+			code, ended := condition.do(r)
+			switch {
+			case ended:
+				return code, true
+			case code == 0:
+				return inner.do(r)
+			}
+			return other.do(r)
+		})
+		st.errs = st.errs || condition.errs || other.errs
+		return st
+	case 5:
+		st := in("{", "} 1>&2", func(r *shellRun) (int, bool) { return inner.do(&shellRun{r.err, r.err}) })
+		st.errs = true
+		return st
+	case 6:
+		s.names++
+		name := "v" + strconv.Itoa(s.names)
+		run := subshell(inner)
+		return in(name+"=$(", ")\ncode=$?\nprintf '%s|%s\\n' \"$"+name+"\" $code", func(r *shellRun) (int, bool) {
+			var captured bytes.Buffer
+			code, _ := run(&shellRun{&captured, r.err})
+			fmt.Fprintf(r.out, "%s|%d\n", strings.TrimRight(captured.String(), "\n"), code)
+			return 0, false
+		})
+	case 7:
+		s.names++
+		name := "f" + strconv.Itoa(s.names)
+		return in(name+"() {", "}\n"+name, inner.do)
+	case 8: // a background job that is waited for
+		return in("{", "} & wait $!", subshell(inner))
+	case 9:
+		return in("! {", "}", func(r *shellRun) (int, bool) {
+			code, ended := inner.do(r)
+			switch {
+			case ended:
+				return code, true
+			case code == 0:
+				return 1, false
+			}
+			return 0, false
+		})
+	}
+	return s.simple()
+}
+
+func subshell(inner statement) func(*shellRun) (int, bool) {
+	return func(r *shellRun) (int, bool) {
+		code, _ := inner.do(r)
+		return code, false
+	}
+}
+
+func (s *scripter) simple() statement {
+	says := func(text, out string, code int) statement {
+		return statement{text: text, do: func(r *shellRun) (int, bool) {
+			r.out.WriteString(out)
+			return code, false
+		}}
+	}
+	switch s.IntN(10) {
+	case 0:
+		code := s.IntN(256)
+		return says(fmt.Sprintf("(exit %d)", code), "", code)
+	case 1: // a line without an end
+		word := s.word()
+		return says("printf %s "+quoted(word), word, 0)
+	case 2: // more than a pipe takes at once
+		lines := 1 + s.IntN(3000)
+		word := s.word()
+		return says(fmt.Sprintf("yes %s | head -n %d", "-- "+quoted(word), lines), strings.Repeat(word+"\n", lines), 0)
+	case 3: // a line that is longer than any limit
+		n := 1 + s.IntN(100_000)
+		return says(fmt.Sprintf(`head -c %d /dev/zero | tr '\0' a; echo`, n), strings.Repeat("a", n)+"\n", 0)
+	case 4:
+		return says("sleep 0.00"+strconv.Itoa(s.IntN(10)), "", 0)
+	case 5:
+		if s.captured > 0 {
+			break // bash 5.2 loses the line end behind a here-document there
+		}
+		word := s.word()
+		return says("cat <<'END-OF-IT'\n"+word+"\nEND-OF-IT", word+"\n", 0)
+	case 6:
+		code := s.IntN(256)
+		if s.IntN(8) > 0 { // most scripts go on
+			return says("true", "", 0)
+		}
+		return statement{text: "exit " + strconv.Itoa(code), do: func(*shellRun) (int, bool) { return code, true }}
+	}
+	word := s.word()
+	return says("printf '%s\\n' "+quoted(word), word+"\n", 0)
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// No code, byte, log or page is wrong, whatever a script does: each random
+// script is run by the tools, and worked out by the test.
+func TestRandomScripts(t *testing.T) {
+	t.Parallel()
+	randomScripts(t, 60)
+}
+
+func TestHeldRandomScripts(t *testing.T) {
+	testenv.Held(t)
+	randomScripts(t, testenv.Rounds(300, 3000))
+}
+
+func randomScripts(t *testing.T, n int) {
+	const callers = 4
+	dir := t.TempDir()
+	manager, err := procmgr.NewLocal(&procmgr.Options{
+		WorkDir: func() string { return dir },
+		LogDir:  filepath.Join(dir, "logs"),
+		Retain:  time.Second, OutputMemory: 8 << 20,
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, manager.Close()) }()
+	seed := rand.Uint64()
+	var wg sync.WaitGroup
+	for caller := range callers {
+		m := manager.Chat("chat-" + strconv.Itoa(caller))
+		set := toolset.New(toolset.Static(m), nil)
+		wg.Go(func() {
+			for i := caller; i < n && !t.Failed(); i += callers {
+				s := scripter{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+				oneScript(t, m, set, s, fmt.Sprintf("seed %d, script %d", seed, i))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func oneScript(t *testing.T, m procmgr.Manager, set *toolset.Set, s scripter, which string) {
+	script := s.script(s.IntN(4))
+	var want bytes.Buffer
+	code, ended := script.do(&shellRun{&want, &want})
+	command := script.text
+	if !ended {
+		// What $? was is said by a code of its own, and no last statement is a
+		// background job.
+		command += "\n(exit $?)"
+	}
+	fail := func(format string, args ...any) {
+		t.Errorf("%s: %s\nthe script:\n%s", which, fmt.Sprintf(format, args...), excerpt(command))
+	}
+	res := set.Call(t.Context(), toolset.Call{ID: "c", Name: "execute", Arguments: []byte(arguments(t,
+		"command", command, "timeout", 120, "max_output", 200+s.IntN(12_000)))})
+	rep := res.Report
+	if res.IsError || rep.State != procmgr.Exited || rep.ExitCode == nil {
+		fail("%s", excerpt(res.Content))
+		return
+	}
+	if *rep.ExitCode != code || rep.Success != (code == 0) {
+		fail("the code is %d, success %v, and ought to be %d", *rep.ExitCode, rep.Success, code)
+	}
+	whole := want.String()
+	if shown := unfold(*rep.Output); rep.Truncated == nil && shown != whole {
+		fail("the output is %s, and ought to be %s", excerpt(shown), excerpt(whole))
+	}
+	if rep.Truncated != nil && rep.Truncated.OriginalBytes != int64(len(whole)) {
+		fail("%d bytes were printed, and truncated says %+v", len(whole), *rep.Truncated)
+	}
+	id := res.Output.Process.ID
+	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{})
+	if err != nil {
+		fail("%v", err)
+		return
+	}
+	log, err := os.ReadFile(out.Process.LogPath)
+	if err != nil || sha256.Sum256(log) != sha256.Sum256([]byte(whole)) {
+		fail("the log has %s, error %v, and ought to have %s", excerpt(string(log)), err, excerpt(whole))
+	}
+	// The pages of random places say what was printed there.
+	for range 4 {
+		from := s.Int64N(int64(len(whole)) + 1)
+		page, err := m.Output(t.Context(), id, procmgr.OutputRequest{From: from, Limit: headtail.Limits{Bytes: -1, Line: -1}})
+		if err != nil {
+			fail("%v", err)
+			return
+		}
+		// A page that begins within a rune begins with U+FFFD.
+		if text := strings.ToValidUTF8(whole[from:], "\uFFFD"); page.Truncated == nil && strings.TrimLeft(page.Text, "\uFFFD") != strings.TrimLeft(text, "\uFFFD") {
+			fail("from %d on it printed %s, and the page is %s", from, excerpt(text), excerpt(page.Text))
+		}
+		if page.Next != int64(len(whole)) {
+			fail("the page from %d on ends at %d of %d", from, page.Next, len(whole))
+		}
+	}
+}
+
+func excerpt(s string) string {
+	if len(s) > 400 {
+		return fmt.Sprintf("%q … %q (%d bytes)", s[:200], s[len(s)-200:], len(s))
+	}
+	return strconv.Quote(s)
+}
+
+// Streams that are read by offset while they are printed: nothing is lost or
+// doubled, whatever the sizes of the writes and the moments of the reads.
+func TestHeldStreamsByOffset(t *testing.T) {
+	testenv.Held(t)
+	streams, callers := testenv.Rounds(40, 240), 8
+	manager, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, manager.Close()) }()
+	seed := rand.Uint64()
+	var wg sync.WaitGroup
+	for caller := range callers {
+		m := manager.Chat("chat-" + strconv.Itoa(caller))
+		wg.Go(func() {
+			for i := caller; i < streams && !t.Failed(); i += callers {
+				oneStream(t, m, rand.New(rand.NewPCG(seed, uint64(i))), fmt.Sprintf("seed %d, stream %d", seed, i))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func oneStream(t *testing.T, m procmgr.Manager, r *rand.Rand, which string) {
+	lines := 1 + r.IntN(20_000)
+	every := 1 + r.IntN(lines)
+	command := fmt.Sprintf(`i=1; while [ $i -le %d ]; do seq $i $((i+%d < %d ? i+%d : %d)); i=$((i+%d+1)); sleep 0.0%d; done`,
+		lines, every, lines, every, lines, every, 1+r.IntN(4))
+	var want strings.Builder
+	for i := range lines {
+		fmt.Fprintln(&want, i+1)
+	}
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command})
+	var got strings.Builder
+	next := int64(0)
+	for err == nil {
+		var page procmgr.Output
+		page, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{
+			From: next, Wait: time.Duration(r.IntN(50)) * time.Millisecond, Until: []string{"", "."}[r.IntN(2)],
+			Limit: headtail.Limits{Bytes: -1, Line: -1},
+		})
+		if page.Truncated != nil {
+			t.Errorf("%s: %d bytes from %d on are missing", which, page.Truncated.OmittedBytes, next)
+			return
+		}
+		got.WriteString(page.Text[:len(page.Text)-page.LiveBytes])
+		next = page.Next
+		if page.Process.State == procmgr.Exited && page.Text == "" {
+			break
+		}
+	}
+	if err != nil || got.String() != want.String() {
+		t.Errorf("%s: %d lines were printed, error %v, and read were %s", which, lines, err, excerpt(got.String()))
+	}
+}
+
+// IDs that are each asked for by 8 callers at once: each command runs once.
+func TestHeldRacingIDs(t *testing.T) {
+	testenv.Held(t)
+	ids, callers := testenv.Rounds(60, 300), 8
+	dir := t.TempDir()
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, manager.Close()) }()
+	m := manager.Chat("chat")
+	for id := range ids {
+		name := "id-" + strconv.Itoa(id)
+		begin := make(chan struct{})
+		first := make(chan bool, callers)
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				<-begin
+				out, err := m.Start(t.Context(), procmgr.StartRequest{ID: name, Command: "echo run >>" + name + "; cat " + name, Wait: time.Minute})
+				if err != nil || out.Process.ExitCode == nil || out.Text != "run\n" {
+					t.Errorf("%s: %v, %+v, output %q", name, err, out.Process, out.Text)
+				}
+				first <- !out.Attached
+			})
+		}
+		close(begin)
+		wg.Wait()
+		close(first)
+		count := 0
+		for mine := range first {
+			if mine {
+				count++
+			}
+		}
+		ran, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, "run\n", string(ran), name)
+		require.Equal(t, 1, count, "callers that were told that they have started %s", name)
+	}
+}
+
+// Calls with arguments that no schema allows, by several callers at once:
+// each has a result of its own, none is a panic, and nothing is left.
+func TestHeldRandomArguments(t *testing.T) {
+	testenv.Held(t)
+	calls, callers := testenv.Rounds(10_000, 100_000), 8
+	dir := t.TempDir()
+	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, manager.Close()) }()
+	seed := rand.Uint64()
+	var wg sync.WaitGroup
+	for caller := range callers {
+		m := manager.Chat("chat-" + strconv.Itoa(caller))
+		set := toolset.New(toolset.Static(m), &toolset.Options{Input: caller%2 == 0, DefaultTimeout: time.Second, MaxTimeout: time.Second})
+		r := rand.New(rand.NewPCG(seed, uint64(caller)))
+		wg.Go(func() {
+			var known []string
+			for range calls / callers {
+				call := toolset.Call{Name: randomTool(r), Arguments: randomArguments(r, known)}
+				res := set.Call(t.Context(), call)
+				var content map[string]any
+				if err := json.Unmarshal([]byte(res.Content), &content); err != nil ||
+					strings.Contains(res.Content, "failed unexpectedly") || res.IsError && res.Report.Success {
+					t.Errorf("seed %d: %s with %q: %q", seed, call.Name, call.Arguments, res.Content)
+					return
+				}
+				if res.Output != nil && len(known) < 20 {
+					known = append(known, res.Output.Process.ID)
+				}
+			}
+			all, err := m.List(t.Context())
+			for _, p := range all {
+				if p.State == procmgr.Exited {
+					continue
+				}
+				if err := m.Signal(t.Context(), p.ID, procmgr.Kill); err != nil {
+					t.Errorf("seed %d: %+v: %v", seed, p, err)
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func randomTool(r *rand.Rand) string {
+	tools := []string{"execute", "process_output", "process_list", "process_signal", "process_input", "other", ""}
+	return tools[r.IntN(len(tools))]
+}
+
+func randomArguments(r *rand.Rand, ids []string) []byte {
+	names := []string{
+		"command", "timeout", "workdir", "run_in_background", "max_output", "notify_on", "stdin", "process_id",
+		"wait_timeout", "wait_for", "wait_for_port", "since", "signal", "limit", "offset", "state", "input", "keys", "screen", "Command", "x", "",
+	}
+	object := map[string]any{}
+	for range r.IntN(5) {
+		object[names[r.IntN(len(names))]] = randomValue(r, ids, 2)
+	}
+	if r.IntN(20) > 0 { // a command that costs little, or no fork at all
+		object["command"] = []any{"", ":", " ", nil, 7, "\x00"}[r.IntN(6)]
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	switch r.IntN(12) {
+	case 0:
+		data = data[:r.IntN(len(data)+1)]
+	case 1:
+		data[r.IntN(len(data))] ^= byte(1 << r.IntN(8))
+	case 2:
+		data, _ = json.Marshal(string(data))
+	}
+	return data
+}
+
+func randomValue(r *rand.Rand, ids []string, depth int) any {
+	switch r.IntN(12) {
+	case 0:
+		return nil
+	case 1:
+		return r.IntN(2) == 0
+	case 2:
+		return r.Int64() - r.Int64()
+	case 3:
+		return r.NormFloat64() * 1e9
+	case 4:
+		return r.IntN(3)
+	case 5:
+		return strconv.Itoa(r.IntN(100)) + []string{"s", "m", " sec", "", "ms", "h"}[r.IntN(6)]
+	case 6:
+		return []string{"TERM", "SIGKILL", "int", "0", "9", "x"}[r.IntN(6)]
+	case 7:
+		return []string{"(", "a|b", ".*", "\n", "/x/i", "(?=x)", "."}[r.IntN(7)]
+	case 8, 9:
+		if len(ids) > 0 {
+			return ids[r.IntN(len(ids))]
+		}
+	case 10:
+		if depth > 0 {
+			return []any{randomValue(r, ids, depth-1), randomValue(r, ids, depth-1)}
+		}
+	}
+	return strings.Repeat("x\u2028\t", r.IntN(10))
+}
