@@ -93,7 +93,7 @@ var bashisms = []struct {
 	{name: "printf %q", script: "printf '%q\\n' 'a b'"},
 	{name: "printf %(…)T", script: "printf '%(%Y)T\\n' 0"},
 	{name: "[ -v NAME ]", script: "[ -v HOME ] && echo yes"},
-	{name: "type -p", script: "type -p sh", ash: true},
+	{name: "type -p", script: "type -p bash", ash: true},
 	{name: "wait -n", script: "true & wait -n; echo $?", ash: true},
 	{name: "export -f", script: "f() { echo; }; export -f f; echo $?"},
 }

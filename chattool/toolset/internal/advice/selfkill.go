@@ -26,7 +26,7 @@ type search struct {
 // own command line matches the pattern.
 func (r Result) selfKill() string {
 	p := r.Output.Process
-	if p.State != procmgr.Exited || !containsAny(r.Command.Text, "pkill", "pgrep") {
+	if p.State == procmgr.Running || r.Alive && r.Reading || !containsAny(r.Command.Text, "pkill", "pgrep") {
 		return ""
 	}
 	tree := r.tree()

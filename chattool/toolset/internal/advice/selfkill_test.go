@@ -81,6 +81,14 @@ func TestSelfKill(t *testing.T) {
 		r := exited("pkill -f server.js; sleep 1", 143, "")
 		require.Contains(t, noteOf(r), pkilled)
 	})
+	t.Run("pkill outlives the shell by a moment", func(t *testing.T) {
+		t.Parallel()
+		r := ended("pkill -f server.js; sleep 1", "SIGTERM")
+		r.Output.Process.State, r.Alive = procmgr.Detached, true
+		require.Contains(t, noteOf(r), pkilled)
+		r.Reading = true
+		require.Empty(t, noteOf(r), "execute has said so")
+	})
 	t.Run("looks, and finds its shell", func(t *testing.T) {
 		t.Parallel()
 		for command, want := range map[string]string{
