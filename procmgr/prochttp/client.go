@@ -38,7 +38,8 @@ type ClientOptions struct {
 	// own certificate authority or a client certificate.
 	TLS *tls.Config
 	// Transport carries the requests instead of the client's own transport.
-	// TLS and the socket of a unix URL are then up to Transport.
+	// TLS and the socket of a unix URL are then up to Transport. If it has sent
+	// nothing, it says so by [Unsent].
 	Transport http.RoundTripper
 	// Dial makes the connection to the handler, for example with [Command]. The
 	// URL is then any, such as http://localhost, and TLS has no effect. One

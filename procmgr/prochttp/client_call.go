@@ -121,6 +121,16 @@ type lostError struct {
 func (e *lostError) Error() string { return "the server cannot be reached: " + e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
+// Unsent marks the error of a ClientOptions.Transport that has sent nothing of a
+// request: a start that fails with it is not [procmgr.ErrUnknown]. If the error
+// matches [procmgr.ErrInvalid] or [procmgr.ErrRefused], the client does not try
+// again.
+//
+// Without the mark, the client believes that the request was sent, unless the
+// transport reports connections to the [net/http/httptrace.ClientTrace] of the
+// request, and has reported none.
+func Unsent(err error) error { return &unsentError{err} }
+
 // call sends a request until it is answered. If the server answers with an
 // error, call returns the answer too; an error without an answer comes from the
 // connection or from ctx.

@@ -1,7 +1,10 @@
 package prochttp_test
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -75,4 +78,52 @@ func (s *refusedStart) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.URL.Host = "127.0.0.1:1" // nobody is there
 	}
 	return s.Transport.RoundTrip(r)
+}
+
+// A transport can say that it has sent nothing. Then nothing has begun. If that
+// is for good, the client does not ask again.
+func TestTransportThatSendsNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		cause error
+		final bool
+	}{
+		{"for now", errors.New("there is no such machine"), false},
+		{"not allowed", procmgr.ErrRefused, true},
+		{"too long", fmt.Errorf("the request is too long: %w", procmgr.ErrInvalid), true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			transport := &unsentStart{handler: newHandler(t, newLocal(t, nil), nil), cause: tt.cause}
+			c := newClient(t, "http://localhost", &prochttp.ClientOptions{Transport: transport, Token: token})
+			out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+			if !tt.final {
+				require.NoError(t, err)
+				require.False(t, out.Attached)
+				require.Equal(t, 2, transport.tries)
+				return
+			}
+			require.ErrorIs(t, err, tt.cause)
+			require.NotErrorIs(t, err, procmgr.ErrUnknown)
+			require.Empty(t, out.Process.ID)
+			require.Equal(t, 1, transport.tries)
+		})
+	}
+}
+
+// An unsentStart does not send the first start.
+type unsentStart struct {
+	handler http.Handler
+	cause   error
+	tries   int
+}
+
+func (u *unsentStart) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Path == "/start" {
+		if u.tries++; u.tries == 1 {
+			return nil, prochttp.Unsent(u.cause)
+		}
+	}
+	w := httptest.NewRecorder()
+	u.handler.ServeHTTP(w, r)
+	return w.Result(), nil
 }

@@ -60,7 +60,8 @@ func (e *unsentError) Unwrap() error { return e.err }
 func (e *unsentError) final() bool {
 	var banner *bannerError
 	return errors.As(e.err, &banner) || errors.Is(e.err, errClientClosed) || errors.Is(e.err, exec.ErrNotFound) ||
-		errors.Is(e.err, fs.ErrNotExist) || errors.Is(e.err, fs.ErrPermission) || errors.Is(e.err, procmgr.ErrInvalid)
+		errors.Is(e.err, fs.ErrNotExist) || errors.Is(e.err, fs.ErrPermission) ||
+		errors.Is(e.err, procmgr.ErrInvalid) || errors.Is(e.err, procmgr.ErrRefused)
 }
 
 var errClientClosed = xerrors.New("the client is closed")

@@ -1,0 +1,56 @@
+package procnats
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A Load says how busy a machine is. The statistics of its micro service have
+// it, as the data of the endpoint "calls".
+type Load struct {
+	// Calls is how many calls the machine serves, those that wait included.
+	Calls int `json:"calls"`
+	// Running is how many processes have not exited; -1 without Options.Host.
+	Running int `json:"running"`
+	// CPUs is the number of processors.
+	CPUs int `json:"cpus"`
+	// Average is the system's load average over a minute; -1 if the system does
+	// not tell (it is read on Linux only).
+	Average float64 `json:"average"`
+}
+
+// loadTime is how long the Host may take to count its processes.
+const loadTime = time.Second
+
+func (s *Service) load() Load {
+	s.mu.Lock()
+	l := Load{Calls: s.count, Running: -1, CPUs: runtime.NumCPU(), Average: loadAverage()}
+	s.mu.Unlock()
+	if s.opts.Host != nil {
+		ctx, cancel := context.WithTimeout(s.ctx, loadTime)
+		defer cancel()
+		if page, err := procmgr.ListSome(ctx, s.opts.Host, procmgr.ListRequest{Limit: 1}); err == nil {
+			l.Running = page.Live
+		}
+	}
+	return l
+}
+
+// loadAverage returns that of the last minute, or -1.
+func loadAverage() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return -1
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	if average, err := strconv.ParseFloat(first, 64); err == nil {
+		return average
+	}
+	return -1
+}

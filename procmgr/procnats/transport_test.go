@@ -1,0 +1,22 @@
+package procnats_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/procnats"
+)
+
+// If there is no such machine, nothing has begun, and the error says so.
+func TestNoSuchMachine(t *testing.T) {
+	nc := connect(t, newServer(t, nil).ClientURL())
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(nc, "build"), Retry: -1})
+	require.NoError(t, err)
+	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorContains(t, err, `"build": no machine has this name`)
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID)
+}
