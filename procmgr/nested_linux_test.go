@@ -3,11 +3,14 @@ package procmgr_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
@@ -85,4 +88,73 @@ func sleepTimes(marker string) (times []string) {
 		}
 	}
 	return times
+}
+
+// Two managers in one process of a third may have given the same mark, since few
+// of its bits are random there. A process that has the cookie of a sibling is not
+// ended then, and one that has nothing else than the mark is.
+func TestSiblingManagers(t *testing.T) {
+	testenv.Programs(t, "sleep")
+	if !inProgram(t) {
+		l := newLocal(t, nil)
+		self, err := os.Executable()
+		require.NoError(t, err)
+		out, err := l.Start(t.Context(), procmgr.StartRequest{
+			Command: self + " -test.run='^TestSiblingManagers$' -test.count=1 -test.v",
+			Env:     map[string]string{programVariable: t.Name()},
+			Wait:    2 * long,
+		})
+		require.NoError(t, err)
+		require.Contains(t, out.Text, "--- PASS: TestSiblingManagers", "it runs in a process of a manager")
+		return
+	}
+	l := newLocal(t, nil)
+	p := begin(t, l, "echo ready; exec sleep 1000").Process
+	const rlimitLocks = 10 // RLIMIT_LOCKS
+	var mark unix.Rlimit
+	require.NoError(t, unix.Prlimit(p.PID, rlimitLocks, nil, &mark))
+	like := func(env ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), "sleep", "1000")
+		cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setsid: true}
+		require.NoError(t, cmd.Start())
+		require.NoError(t, unix.Prlimit(cmd.Process.Pid, rlimitLocks, &mark, nil))
+		return cmd
+	}
+	ours := like("PATH=/")
+	siblings := like("PATH=/", "TOOLPROC_C_ABCDEFGHIJKLMNOPQRSTUVWXYZ=1")
+	require.NoError(t, l.Signal(t.Context(), p.ID, procmgr.Kill))
+	require.Error(t, ours.Wait(), "it is killed")
+	require.True(t, alive(strconv.Itoa(siblings.Process.Pid)), "a sibling's process")
+	require.NoError(t, siblings.Process.Kill())
+	require.Error(t, siblings.Wait())
+}
+
+// Where an ordinary user sees no processes of others in /proc, it still finds all
+// of its own, and starts and ends are as ever.
+func TestHidepid(t *testing.T) {
+	testenv.Programs(t, "unshare", "setpriv", "setsid")
+	if inProgram(t) {
+		if os.Getuid() == 0 {
+			require.NoError(t, unix.Mount("proc", "/proc", "proc", 0, "hidepid=2"))
+			drop := program(t, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+			drop.Env = append(drop.Env, "HOME=/")
+			runProgram(t, drop)
+			return
+		}
+		require.NoDirExists(t, "/proc/1", "it is hidden")
+		l, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return "/" }})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, l.Close()) })
+		marker := fmt.Sprint("1000.", os.Getpid())
+		out, err := l.Start(t.Context(), procmgr.StartRequest{
+			Command: "env -i setsid sleep " + marker + " >/dev/null 2>&1 & setsid sleep " + marker + " & wait",
+		})
+		require.NoError(t, err)
+		asleep(t, marker, 2)
+		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+		require.Empty(t, marked("sleep\x00"+marker))
+		return
+	}
+	testenv.Root(t)
+	runProgram(t, program(t, "unshare", "--mount", "--propagation=private"))
 }
