@@ -113,8 +113,12 @@ var arrows = []arrow{
 		why:    "what a command starts from goes from a keeper's caller through the wire to a Local, and none of them tells its users",
 	},
 	{
+		dir: "procmgr/internal/carry",
+		why: "a Local and whoever keeps things for it share these types, and neither imports the other's inside",
+	},
+	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
@@ -134,7 +138,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prockeep",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/prochttp"},
+		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/prochttp"},
 		outside: []string{sys, xerrors},
 		tests:   []string{"envpolicy", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",

@@ -212,6 +212,7 @@ func (l *Local) happened(kind EventKind, at time.Time, p Process, line string) {
 
 // matched notes that a line has matched StartRequest.Notify.
 func (l *Local) matched(r *record, line string) {
+	r.kept.turned(func(m *memo) { m.Notified = true })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.happened(EventMatched, time.Now(), r.snapshot(), line)

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
@@ -17,10 +18,21 @@ var _ Host = (*Local)(nil)
 // NewLocal fails if the system cannot run a Local at all, or if an option
 // cannot be honoured.
 func NewLocal(opts *Options) (*Local, error) {
+	l := newLocal(opts, nil)
+	if err := l.open(); err != nil {
+		return nil, xerrors.Errorf("procmgr: new local: %w", err)
+	}
+	return l, nil
+}
+
+// newLocal returns a Local that has nothing of the system yet. keep is nil if
+// nobody takes its processes over.
+func newLocal(opts *Options, keep carry.Keep) *Local {
 	l := &Local{
 		opts:   opts.withDefaults(),
+		keep:   keep,
 		chats:  records{byChat: make(map[string]*chatRecords)},
-		past:   newTombstones(maxTombstones),
+		past:   newTombstones(maxTombstones, keep),
 		events: newEventLog(),
 		exits:  list.New(),
 	}
@@ -34,25 +46,32 @@ func NewLocal(opts *Options) (*Local, error) {
 		Grown:   l.makeRoom,
 		Written: l.opts.Metrics.output(),
 	}
-	var err error
+	return l
+}
+
+// open opens what the Local has of the system.
+func (l *Local) open() (err error) {
 	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
-		return nil, xerrors.Errorf("procmgr: new local: %w", err)
+		return err
 	}
 	if l.opts.LogDir != "" {
-		l.logs, err = capture.OpenLogs(capture.LogOptions{
-			Dir:     l.opts.LogDir,
-			Keep:    l.opts.KeepLogs,
-			Max:     l.opts.MaxLog,
-			MaxAll:  l.opts.MaxLogs,
-			FreeOne: l.freeLog,
-			Logger:  l.opts.Logger,
-		})
-		if err != nil {
+		if l.logs, err = capture.OpenLogs(l.logOptions()); err != nil {
 			l.system.Close()
-			return nil, xerrors.Errorf("procmgr: new local: %w", err)
+			return err
 		}
 	}
-	return l, nil
+	return nil
+}
+
+func (l *Local) logOptions() capture.LogOptions {
+	return capture.LogOptions{
+		Dir:     l.opts.LogDir,
+		Keep:    l.opts.KeepLogs,
+		Max:     l.opts.MaxLog,
+		MaxAll:  l.opts.MaxLogs,
+		FreeOne: l.freeLog,
+		Logger:  l.opts.Logger,
+	}
 }
 
 // Start implements [Manager]. A process that the host itself starts belongs to

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
@@ -79,7 +80,9 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 		return InputOutput{}, err
 	}
 	if mine {
+		r.kept.begins(w)
 		refused, failed := r.write(ctx, w, req, until)
+		r.kept.ends(w, refused)
 		in.keys.end(w, refused)
 		if refused {
 			return InputOutput{}, failed
@@ -165,6 +168,8 @@ func (r *record) write(ctx context.Context, w *typed, req InputRequest, until ti
 	}
 	if n == len(text) && req.Close && !r.terminal {
 		in.tree.Close()
+		r.kept.turned(func(m *memo) { m.NoInput = true })
+		r.kept.dropped(carry.Input)
 		in.mu.Lock()
 		in.closed = true
 		in.mu.Unlock()

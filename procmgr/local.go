@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
@@ -35,6 +36,7 @@ type Local struct {
 	opts   Options
 	system *osproc.System
 	logs   *capture.Logs // nil if Options.LogDir is not set
+	keep   carry.Keep    // nil if nobody takes the processes over
 
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options

@@ -37,6 +37,8 @@ type record struct {
 
 	told chan struct{} // closed when OnStart has returned
 
+	kept *kept // nil without a Keep
+
 	look sync.Once // for lookForWithheld
 
 	// shown is the process as it was at its last turn; nil before the start has

@@ -64,6 +64,7 @@ func (l *Local) reserve(chat, id string, key fingerprint, terminal bool) (*recor
 		told:     make(chan struct{}),
 		changed:  make(chan struct{}),
 	}
+	r.kept = l.newKept(r)
 	l.chats.begun(r)
 	l.wg.Add(1)
 	return r, nil

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
@@ -66,6 +67,7 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 		}
 		return ErrNotRunning
 	}
+	r.kept.turned(func(m *memo) { m.Asked = CauseRequest })
 	r.log(slog.LevelInfo, "process signalled", slog.String("signal", string(sig)))
 	if sig == Kill {
 		left, err := l.kill(ctx, []*record{r})
@@ -90,7 +92,15 @@ func (l *Local) target(chat, id string, sig Signal) (*record, error) {
 	case t != nil && !t.spent:
 		return nil, ErrNotRunning
 	case t == nil && sig != Interrupt && !l.closed:
-		l.past.add(chat, &tombstone{id: id, spent: true})
+		l.seq++
+		l.past.add(chat, &tombstone{seq: l.seq, id: id, spent: true})
+		if l.keep != nil {
+			// Without the lock, but before the caller hears of it.
+			key := carry.Key{Seq: l.seq, Chat: chat, ID: id}
+			l.mu.Unlock()
+			l.keep.Turned(key, (&kept{memo: memo{Spent: true}}).record())
+			l.mu.Lock()
+		}
 	}
 	return nil, ErrNotFound
 }

@@ -91,7 +91,7 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *
 		l.giveUp(r)
 		return
 	}
-	if l.logs != nil {
+	if l.logs != nil && r.kept == nil {
 		r.out.LogTo(l.logs)
 	}
 	if notify != nil {
@@ -146,6 +146,7 @@ func (l *Local) endUnheard(r *record) {
 	r.tree.Follow(func(osproc.Exit) {})
 	r.tree.Release()
 	r.out.Drop()
+	r.kept.dropped()
 }
 
 // spawn forks. The caller holds no lock.
@@ -187,8 +188,17 @@ func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
 		r.in = newInlet(req, r.out)
 		c.Output, c.Stdin, c.Size = r.in, req.Stdin.kind(), osproc.Size(req.Size.withDefaults())
 	}
+	if r.kept != nil {
+		if l.logs != nil {
+			r.out.LogTo(l.logs) // the Keep has to know of it before there is output
+		}
+		r.kept.plan(r, req, process)
+		c.Keeper = r.kept
+	}
 	if r.tree, err = l.system.Start(c); err != nil {
 		r.out.Drop()
+		r.out.RetireLog()
+		r.kept.notStarted()
 		return err
 	}
 	if r.in != nil {

@@ -122,6 +122,7 @@ func (l *Local) revive(rs []*record) {
 		l.resume(r)
 		l.happened(EventRevived, time.Now(), revived, "")
 		l.mu.Unlock()
+		r.kept.turned(func(m *memo) { m.Process, m.Revived = revived, true })
 		l.opts.Metrics.again(1)
 		r.log(slog.LevelInfo, "process detached: what left its session was found")
 		go l.rewatch(r, left)
@@ -157,11 +158,12 @@ func (l *Local) rewatch(r *record, left *osproc.Escaped) {
 // finishAgain is finish for a process that had come back.
 func (l *Local) finishAgain(r *record) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.over(r, time.Now(), func() {
+	exited := l.over(r, time.Now(), func() {
 		if r.asked != "" {
 			r.process.EndedBy = r.asked
 		}
 	})
 	l.expire()
+	l.mu.Unlock()
+	r.kept.turned(func(m *memo) { m.Process, m.Revived = exited, false })
 }

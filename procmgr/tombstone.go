@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
 )
 
 // maxTombstones is how many IDs are remembered after their records have gone.
@@ -12,6 +13,7 @@ const maxTombstones = 16384
 // A tombstone is the rest of a process whose record has been dropped, or of an
 // ID that a stop has spent.
 type tombstone struct {
+	seq     uint64
 	id      string
 	key     fingerprint
 	spent   bool    // never started, and never to be started
@@ -47,12 +49,21 @@ func (t *tombstone) outputUntil(req OutputRequest) Output {
 type tombstones struct {
 	all  *fair[*tombstone]
 	byID map[string]map[string]*tombstone // of each chat
+	keep carry.Keep                       // nil for none
 }
 
-func newTombstones(most int) *tombstones {
-	ts := &tombstones{byID: make(map[string]map[string]*tombstone)}
-	ts.all = newFair(most, ts.forget)
+func newTombstones(most int, keep carry.Keep) *tombstones {
+	ts := &tombstones{byID: make(map[string]map[string]*tombstone), keep: keep}
+	ts.all = newFair(most, ts.drop)
 	return ts
+}
+
+// drop forgets an ID for good.
+func (ts *tombstones) drop(chat string, t *tombstone) {
+	ts.forget(chat, t)
+	if ts.keep != nil {
+		ts.keep.Forgotten(carry.Key{Seq: t.seq, Chat: chat, ID: t.id})
+	}
 }
 
 func (ts *tombstones) get(chat, id string) *tombstone { return ts.byID[chat][id] }

@@ -12,11 +12,16 @@ func (l *Local) watch(r *record) {
 	defer l.wg.Done()
 
 	end, at := r.tree.Follow(func(end osproc.Exit) { l.detach(r, end) })
+	if r.tree.IsFrozen() {
+		return // another Local goes on with it
+	}
 	r.lookForWithheld(end.Code())
+	r.ending(end, Exited, at)
 	exited := l.finish(r, end, at)
 	l.afterExit(r)
 	l.opts.Metrics.exited(exited)
 	r.tree.Release()
+	r.kept.dropped()
 	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))
 
 	<-r.told
@@ -28,6 +33,7 @@ func (l *Local) watch(r *record) {
 // detach notes that the leader has exited and other members live on.
 func (l *Local) detach(r *record, end osproc.Exit) {
 	r.lookForWithheld(end.Code())
+	r.ending(end, Detached, time.Time{})
 	l.mu.Lock()
 	r.mu.Lock()
 	r.leave(end)

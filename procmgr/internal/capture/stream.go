@@ -51,6 +51,7 @@ type Stream struct {
 	sink   sink              // clean writes to it; only the writer uses it
 	notice *Matcher          // of Notify, until it has matched; guarded by mu
 	notify func(line string) // called when notice has matched
+	ended  bool              // guarded by mu
 	held   int64             // the bytes that this stream has added to Options.Memory; guarded by mu
 
 	// last are the newest bytes, guarded by mu. A snapshot leaves out a rune
@@ -211,6 +212,7 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 	}
 	_, _ = s.buf.Write(p) // never fails
 	if last {
+		s.ended = true
 		_ = s.buf.Close()
 	}
 	more := s.keeps() - s.held

@@ -1,5 +1,7 @@
 package osproc
 
+import "time"
+
 // A Command is a command to run, and how to run it.
 type Command struct {
 	// Argv has the program, which is looked up on PATH, and its arguments.
@@ -13,6 +15,40 @@ type Command struct {
 	Size  Size
 	// Output gets everything that the tree prints: stdout and stderr together.
 	Output Sink
+	// Keeper is told of the tree; nil for nobody.
+	Keeper Keeper
+}
+
+// A Keeper is told of a tree, so that it can be adopted when this program has
+// gone. No other call of the tree is made meanwhile.
+type Keeper interface {
+	// Starting is called before a fork. After an error nothing is forked. It is
+	// called again if another program of the same name is tried.
+	Starting(b Birth) error
+	// Started is called after the fork: if the system allows that, before the
+	// first instruction of the leader.
+	Started(b Birth)
+	// Exited is called when the leader has exited, before it is reaped.
+	Exited(end Exit, at time.Time)
+}
+
+// A Birth is what a Keeper has to know about a tree.
+type Birth struct {
+	Lineage
+	// Output and Input are this program's ends of the leader's stdout and stdin.
+	// Of a terminal, Output is the end for both. Input is negative if there is
+	// none. They are valid during the call of the Keeper.
+	Output, Input int
+	Terminal      bool
+}
+
+// A Lineage tells the members of a tree from all other processes.
+type Lineage struct {
+	PID    int    `json:"pid,omitempty"` // of the leader; 0 before the fork
+	Cookie string `json:"cookie,omitempty"`
+	Mark   uint64 `json:"mark,omitempty"`  // 0 for none
+	Whole  bool   `json:"whole,omitempty"` // every member has the mark
+	Cgroup string `json:"cgroup,omitempty"`
 }
 
 // A Sink takes the output of a tree. One goroutine at a time calls it.

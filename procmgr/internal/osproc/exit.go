@@ -6,11 +6,11 @@ import (
 
 // An Exit tells how a leader ended.
 type Exit struct {
-	code   int
-	Signal Signal // 0 if the leader exited by itself
-	Usage  *Usage // nil if the system does not tell
-	Lost   bool   // another part of the program reaped the leader
-	OOM    bool   // the out-of-memory killer is the likely reason
+	Status int    `json:"status,omitempty"` // if Signal is 0
+	Signal Signal `json:"signal,omitempty"` // 0 if the leader exited by itself
+	Usage  *Usage `json:"usage,omitempty"`  // nil if the system does not tell
+	Lost   bool   `json:"lost,omitempty"`   // another part of the program reaped the leader
+	OOM    bool   `json:"oom,omitempty"`    // the out-of-memory killer is the likely reason
 }
 
 // Usage counts the resources that the leader used, together with the children
@@ -23,7 +23,7 @@ type Usage struct {
 // killed reports whether SIGKILL ended the leader, or a child whose death the
 // leader passed on as its own exit code.
 func (e Exit) killed() bool {
-	return !e.Lost && (e.Signal == SIGKILL || e.Signal == 0 && e.code == 128+int(SIGKILL))
+	return !e.Lost && (e.Signal == SIGKILL || e.Signal == 0 && e.Status == 128+int(SIGKILL))
 }
 
 // Code returns the exit code as a shell would tell it: 128+n if signal n ended
@@ -32,7 +32,7 @@ func (e Exit) Code() *int {
 	if e.Lost {
 		return nil
 	}
-	code := e.code
+	code := e.Status
 	if e.Signal != 0 {
 		code = 128 + int(e.Signal)
 	}

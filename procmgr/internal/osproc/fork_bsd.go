@@ -4,13 +4,26 @@ package osproc
 
 import "syscall"
 
-// startIn starts a program as attr has it.
-func startIn(_ *cgroup, _ *lacks, file string, argv []string, attr *syscall.ProcAttr) (l leader, err error) {
-	started := forks.begin()
-	l.pid, _, err = syscall.StartProcess(file, argv, attr)
-	started()
-	return l, err
+// A leader is a process that has just been started, or is about to be.
+type leader struct{ pid int }
+
+func newLeader(*cgroup, *lacks) leader { return leader{} }
+
+func (l *leader) unmark() {}
+
+func (l *leader) lineage(cookie string, _ *cgroup) Lineage {
+	return Lineage{PID: l.pid, Cookie: cookie}
 }
 
-// A leader is a process that has just been started.
-type leader struct{ pid int }
+// startIn starts a program as attr has it. If told is not nil, it is called as
+// soon as the program's number is known.
+func (l leader) startIn(_ *cgroup, _ *lacks, told func(leader), file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
+	started := forks.begin()
+	var err error
+	l.pid, _, err = syscall.StartProcess(file, argv, attr)
+	started()
+	if err == nil && told != nil {
+		told(l)
+	}
+	return l, err
+}

@@ -9,10 +9,35 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// startIn starts a program as attr has it, and in the cgroup g if that is not
-// nil. Without a cgroup, it marks the program.
-func startIn(g *cgroup, lacks *lacks, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
+// newLeader returns a leader that is to be started, with its mark. In the cgroup g,
+// if that is not nil, it needs none.
+func newLeader(g *cgroup, lacks *lacks) leader {
 	l := leader{pidfd: -1}
+	if g == nil && !lacks.mark {
+		l.mark = marks.take()
+	}
+	return l
+}
+
+// unmark gives the mark back.
+func (l *leader) unmark() {
+	if l.mark != 0 {
+		marks.free(l.mark)
+		l.mark = 0
+	}
+}
+
+func (l *leader) lineage(cookie string, g *cgroup) Lineage {
+	b := Lineage{PID: l.pid, Cookie: cookie, Mark: uint64(l.mark), Whole: l.whole}
+	if g != nil {
+		b.Cgroup = g.path
+	}
+	return b
+}
+
+// startIn starts a program as attr has it, and in the cgroup g if that is not
+// nil. If told is not nil, it is called as soon as the program's number is known.
+func (l leader) startIn(g *cgroup, lacks *lacks, told func(leader), file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
 	if !lacks.pidfd {
 		attr.Sys.PidFD = &l.pidfd
 	}
@@ -23,15 +48,12 @@ func startIn(g *cgroup, lacks *lacks, file string, argv []string, attr *syscall.
 		}
 		defer unix.Close(fd)
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
-	} else if !lacks.mark {
-		l.mark = marks.take()
 	}
 	started := forks.begin()
-	err := l.start(lacks, file, argv, attr)
+	err := l.start(lacks, told, file, argv, attr)
 	started()
 	if l.mark != 0 && (err != nil || !l.whole && !l.mark.setAll(l.pid)) {
-		marks.free(l.mark)
-		l.mark = 0
+		l.unmark()
 	}
 	if err != nil && g != nil && unix.Access(file, unix.X_OK) == nil && !errors.Is(forkError(err, file), sentinel.ErrLimit) && !errors.Is(err, unix.E2BIG) {
 		// The program is not the reason.
@@ -41,9 +63,9 @@ func startIn(g *cgroup, lacks *lacks, file string, argv []string, attr *syscall.
 }
 
 // start starts the program, marked if that is possible.
-func (l *leader) start(lacks *lacks, file string, argv []string, attr *syscall.ProcAttr) (err error) {
+func (l *leader) start(lacks *lacks, told func(leader), file string, argv []string, attr *syscall.ProcAttr) (err error) {
 	if l.mark != 0 && !lacks.trace.Load() {
-		if l.pid, l.whole, err = startMarked(l.mark, file, argv, attr); !errors.Is(err, errUntraced) {
+		if err = l.startMarked(told, file, argv, attr); !errors.Is(err, errUntraced) {
 			return err
 		}
 		if l.pidfd >= 0 { // of the one that has ended before it began
@@ -55,5 +77,8 @@ func (l *leader) start(lacks *lacks, file string, argv []string, attr *syscall.P
 		}
 	}
 	l.pid, _, err = syscall.StartProcess(file, argv, attr)
+	if err == nil && told != nil {
+		told(*l)
+	}
 	return err
 }

@@ -25,7 +25,22 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		ends.close()
 		return nil, nil, nil, err
 	}
-	leader, err := startIn(group, lacks, file, c.Argv, &syscall.ProcAttr{
+	l := newLeader(group, lacks)
+	var told func(leader)
+	if c.Keeper != nil {
+		b := Birth{Lineage: l.lineage(cookie, group), Output: ends.output, Input: ends.input, Terminal: ends.kind == StdinTerminal}
+		if err := c.Keeper.Starting(b); err != nil {
+			ends.close()
+			group.remove()
+			l.unmark()
+			return nil, nil, nil, err
+		}
+		told = func(l leader) {
+			b.Lineage = l.lineage(cookie, group)
+			c.Keeper.Started(b)
+		}
+	}
+	l, err = l.startIn(group, lacks, told, file, c.Argv, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
 		Files: ends.leader[:],
@@ -45,5 +60,5 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 	}
 	ends.release()
 	p := newPipe(uintptr(ends.output), reader{}, c.Output)
-	return newSession(leader, cookie, p.file, group, lacks.pidfd), p, ends.newInput(p), nil
+	return newSession(l, cookie, p.file, group, lacks.pidfd), p, ends.newInput(p), nil
 }

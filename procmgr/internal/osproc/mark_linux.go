@@ -51,6 +51,9 @@ type markSource struct {
 	mu   sync.Mutex // guards the fields below; held for moments
 	next uint64
 	live map[mark]struct{}
+	// earlier has what the marks of programs have in common whose trees this one
+	// has adopted.
+	earlier map[mark]bool
 }
 
 var marks markSource
@@ -106,6 +109,40 @@ func (s *markSource) free(m mark) {
 	delete(s.live, m)
 }
 
+// adopt takes over the mark of a tree that another program has started.
+func (s *markSource) adopt(m mark) {
+	s.init()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil {
+		return
+	}
+	s.live[m] = struct{}{}
+	if s.earlier == nil {
+		s.earlier = make(map[mark]bool)
+	}
+	s.earlier[s.program(m)] = true
+}
+
+// program returns the part of a mark that all marks of one program have in common.
+func (s *markSource) program(m mark) mark {
+	if s.nested() {
+		return m >> innerShift
+	}
+	return m >> outerShift
+}
+
+// isOurs reports whether a mark is of this program, or of one whose trees it has
+// adopted.
+func (s *markSource) isOurs(m mark) bool {
+	if s.program(m) == s.program(s.base) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.earlier[s.program(m)]
+}
+
 // key returns the part of a mark that is the same for all members of a tree,
 // also for those that a manager in that tree has marked.
 func (s *markSource) key(m mark) mark { return m >> s.shift }
@@ -123,14 +160,10 @@ const (
 
 func (s *markSource) says(m mark) int {
 	s.init()
-	own := outerShift
-	if s.nested() {
-		own = innerShift
-	}
 	switch {
 	case m == s.own || !m.tagged():
 		return markSaysNothing
-	case s.counts > 0 && m>>own == s.base>>own:
+	case s.counts > 0 && s.isOurs(m):
 		return markOfAnotherTree
 	}
 	return markOfAStranger

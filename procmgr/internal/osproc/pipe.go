@@ -13,7 +13,7 @@ const mostRead = 1 << 20
 
 // A pipe is the read end of a tree's stdout and stderr.
 type pipe struct {
-	file *os.File
+	file *os.File // nil for one that had ended when its tree was adopted
 	conn syscall.RawConn
 	out  Sink
 
@@ -35,6 +35,9 @@ func newPipe(fd uintptr, r reader, out Sink) *pipe {
 
 // collect reads until no process holds the write end, or until close is called.
 func (p *pipe) collect() {
+	if p.file == nil {
+		return // it had ended before
+	}
 	whenReadable(p.file, p.conn, func(fd uintptr) (more bool) {
 		for {
 			if n, more := p.read(fd); n == 0 {
@@ -50,6 +53,9 @@ func (p *pipe) collect() {
 // drain reads until the pipe is empty. If a member keeps writing, drain stops
 // after about mostRead bytes. It reports whether the pipe has ended.
 func (p *pipe) drain() bool {
+	if p.file == nil {
+		return true
+	}
 	_ = p.conn.Control(func(fd uintptr) {
 		for left := mostRead; left >= 0; {
 			n, _ := p.read(fd)

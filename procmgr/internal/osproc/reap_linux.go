@@ -31,63 +31,53 @@ func waitForExit(idType, id, options int) error {
 // reapPidfd reaps a leader by its pidfd.
 func reapPidfd(leader *os.File) Exit {
 	end := Exit{Lost: true}
-	control(leader, func(fd int) {
-		var info unix.Siginfo
-		var usage unix.Rusage
-		err := error(unix.EINTR)
-		for err == unix.EINTR {
-			err = unix.Waitid(unix.P_PIDFD, fd, &info, unix.WEXITED|unix.WNOHANG, &usage)
-		}
-		if err != nil || info.Signo == 0 {
-			return
-		}
-		end = Exit{Usage: newUsage(&usage)}
-		if status := childStatus(&info); info.Code == cldExited {
-			end.code = status
-		} else {
-			end.Signal = syscall.Signal(status)
-		}
-	})
+	control(leader, func(fd int) { end = exitOf(unix.P_PIDFD, fd, 0) })
+	return end
+}
+
+// exitOf returns how a child has exited. It reaps the child, unless options has
+// WNOWAIT.
+func exitOf(idType, id, options int) Exit {
+	var info unix.Siginfo
+	var usage unix.Rusage
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
+		err = unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOHANG|options, &usage)
+	}
+	if err != nil || info.Signo == 0 {
+		return Exit{Lost: true}
+	}
+	end := Exit{Usage: newUsage(&usage)}
+	if status := childStatus(&info); info.Code == cldExited {
+		end.Status = status
+	} else {
+		end.Signal = syscall.Signal(status)
+	}
 	return end
 }
 
 // reapPid reaps a leader by its number. The leader is still a zombie of ours,
 // because only the caller reaps it.
-func reapPid(pid int) (end Exit) {
-	var status unix.WaitStatus
-	var usage unix.Rusage
-	for {
-		got, err := unix.Wait4(pid, &status, unix.WNOHANG, &usage)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || got != pid {
-			return Exit{Lost: true}
-		}
-		break
-	}
-	end.Usage = newUsage(&usage)
-	if status.Signaled() {
-		end.Signal = status.Signal()
-	} else {
-		end.code = status.ExitStatus()
-	}
-	return end
-}
+func reapPid(pid int) Exit { return exitOf(unix.P_PID, pid, 0) }
 
 func newUsage(u *unix.Rusage) *Usage {
 	usage := &Usage{
 		User:   time.Duration(u.Utime.Nano()),
 		System: time.Duration(u.Stime.Nano()),
 	}
-	// Linux counts the peak of the program that forked as the child's own,
-	// until the child's exec. A value that does not exceed that peak measures
-	// nothing.
-	var own unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && u.Maxrss > own.Maxrss {
-		usage.MaxRSS = int64(u.Maxrss) * maxRSSUnit
-	}
+	usage.MaxRSS = ownPeak(int64(u.Maxrss) * maxRSSUnit)
 	return usage
+}
+
+// ownPeak returns the peak memory of a child in bytes, or 0 if it is not known.
+// Linux counts the peak of the program that forked as the child's own, until the
+// child's exec. A value that does not exceed that peak measures nothing.
+func ownPeak(bytes int64) int64 {
+	var own unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && bytes > int64(own.Maxrss)*maxRSSUnit {
+		return bytes
+	}
+	return 0
 }
 
 // cldExited is CLD_EXITED of sigaction(2).

@@ -69,6 +69,9 @@ func (s *session) awaitLeader() bool {
 	}
 }
 
+// peek never tells: these systems have no look at an exit that leaves the usage.
+func (s *session) peek() (Exit, bool) { return Exit{}, false }
+
 // reap reaps the leader and returns its exit. It holds the lock that signals
 // take. The kernel tells of an exit a moment before there is a zombie.
 func (s *session) reap() Exit {
@@ -106,7 +109,7 @@ func (s *session) tryReap() (end Exit, ok bool) {
 	if status.Signaled() {
 		end.Signal = status.Signal()
 	} else {
-		end.code = status.ExitStatus()
+		end.Status = status.ExitStatus()
 	}
 	return end, true
 }

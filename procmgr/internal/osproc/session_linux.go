@@ -49,6 +49,12 @@ type session struct {
 	cgroup  *cgroup // nil if Config.Cgroup is not set
 	noPidfd bool    // use no pidfds
 
+	// others is how the leader is waited for if it is the child of another
+	// program, and end what that has told. reaped is then set from the beginning:
+	// that program may reap it at any time.
+	others func(stop <-chan struct{}) (Exit, bool)
+	end    Exit
+
 	// empty is set when nothing is left in the session. Members that have left
 	// it may still live. From then on the number is no longer the session's.
 	empty atomic.Bool
@@ -106,6 +112,9 @@ func (s *session) markAgain(after time.Duration) {
 // awaitLeader returns when the leader has exited. It does not reap the leader.
 // It reports false if another part of the program has reaped it.
 func (s *session) awaitLeader() bool {
+	if s.others != nil {
+		return s.awaitOther()
+	}
 	if s.leader == nil {
 		exited := make(chan bool, 1)
 		go func() { exited <- waitForExit(unix.P_PID, s.pid, 0) == nil }() // ends with the leader
@@ -130,9 +139,27 @@ func (s *session) awaitLeader() bool {
 	return err == nil && probe == nil
 }
 
+// peek returns the exit of the leader, which has exited, and does not reap it. It
+// reports false if nobody can tell.
+func (s *session) peek() (end Exit, ok bool) {
+	end = Exit{Lost: true}
+	switch {
+	case s.others != nil:
+		end = s.end
+	case s.leader != nil:
+		control(s.leader, func(fd int) { end = exitOf(unix.P_PIDFD, fd, unix.WNOWAIT) })
+	default:
+		end = exitOf(unix.P_PID, s.pid, unix.WNOWAIT)
+	}
+	return end, !end.Lost
+}
+
 // reap reaps the leader and returns its exit. It holds the lock that signals
 // take.
 func (s *session) reap() Exit {
+	if s.others != nil {
+		return s.end
+	}
 	s.num.Lock()
 	defer s.num.Unlock()
 	control(s.anchor, func(fd int) { setOwner(fd, s.pid) })

@@ -25,6 +25,7 @@ type session struct {
 }
 
 func (s *session) awaitLeader() bool    { return false }
+func (s *session) peek() (Exit, bool)   { return Exit{}, false }
 func (s *session) reap() Exit           { return Exit{Lost: true} }
 func (s *session) vacant(*os.File) bool { return true }
 func (s *session) await([]member)       {}

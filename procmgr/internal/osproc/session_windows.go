@@ -57,6 +57,9 @@ func (s *session) waitFor(handle windows.Handle, milliseconds uint32) bool {
 // awaitLeader returns when the leader has exited.
 func (s *session) awaitLeader() bool { return s.waitFor(s.process, windows.INFINITE) }
 
+// peek never tells: nothing has to be reaped here.
+func (s *session) peek() (Exit, bool) { return Exit{}, false }
+
 // reap returns the leader's exit. Windows has no signals: if this manager ended
 // the job by one, the exit code is the one that was given for that signal.
 func (s *session) reap() Exit {
@@ -66,8 +69,8 @@ func (s *session) reap() Exit {
 	if err := windows.GetExitCodeProcess(s.process, &code); err != nil || !signalled(s.process) {
 		return Exit{Lost: true}
 	}
-	end := Exit{code: int(code), Usage: s.job.usage(s.process)}
-	if s.ended != 0 && end.code == 128+int(s.ended) {
+	end := Exit{Status: int(code), Usage: s.job.usage(s.process)}
+	if s.ended != 0 && end.Status == 128+int(s.ended) {
 		end.Signal = s.ended
 	}
 	return end

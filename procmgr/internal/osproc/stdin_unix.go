@@ -233,6 +233,9 @@ func (in *Input) isGone() bool {
 
 // Mode returns the mode of the terminal as it is now.
 func (in *Input) Mode() (m TerminalMode, err error) {
+	if in.isGone() {
+		return m, ErrStdinClosed
+	}
 	err = in.conn.Control(func(fd uintptr) {
 		var t *unix.Termios
 		if t, err = unix.IoctlGetTermios(int(fd), ioctlGetTermios); err == nil {

@@ -92,7 +92,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 		return nil, err
 	}
 	s.leaders.add(leader)
-	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input}, nil
+	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input, keeper: c.Keeper}, nil
 }
 
 // A Delivery tells how far a signal has come.

@@ -17,28 +17,35 @@ var errUntraced = errors.New("it cannot be traced")
 // that everything it starts has the mark. The kernel stops a program that is
 // traced at its exec; it is traced for that moment alone, by the thread that has
 // forked it. If the system forbids that, the error is errUntraced.
-func startMarked(m mark, file string, argv []string, attr *syscall.ProcAttr) (pid int, marked bool, err error) {
+//
+// If told is not nil, it is called before the first instruction. If this program
+// dies then, the program that it starts dies with it.
+func (l *leader) startMarked(told func(leader), file string, argv []string, attr *syscall.ProcAttr) error {
 	if gainsPrivilege(file) {
-		return 0, false, errUntraced
+		return errUntraced
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	attr.Sys.Ptrace = true
 	defer func() { attr.Sys.Ptrace = false }()
-	pid, _, err = syscall.StartProcess(file, argv, attr)
+	pid, _, err := syscall.StartProcess(file, argv, attr)
 	if err == unix.EPERM {
-		return 0, false, errUntraced
+		return errUntraced
 	}
 	if err != nil {
-		return 0, false, err
+		return err
 	}
 	if !awaitExec(pid) {
 		// A filter of system calls has ended it, and not the program.
-		return 0, false, errUntraced
+		return errUntraced
 	}
-	marked = m.set(pid)
-	_ = unix.PtraceDetach(pid) // fails only if it has been killed
-	return pid, marked, nil
+	l.pid, l.whole = pid, l.mark.set(pid)
+	if told != nil {
+		_ = unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) // fails only if it has been killed
+		told(*l)
+	}
+	_ = unix.PtraceDetach(pid)
+	return nil
 }
 
 // awaitExec waits until a traced child stops at its exec, and reports whether it

@@ -30,6 +30,18 @@ type Tree struct {
 	pipe    *pipe
 	input   *Input      // nil if stdin is empty
 	wanted  atomic.Bool // a caller has asked for the end
+	keeper  Keeper      // nil for none
+
+	// progress is how far Follow has come. Only Follow uses it until it returns.
+	progress Progress
+	frozen   atomic.Bool
+}
+
+// A Progress is how far a Follow has come.
+type Progress struct {
+	Exit     *Exit     `json:"exit,omitempty"` // of the leader; nil if it has not exited
+	At       time.Time `json:"at,omitzero"`    // of that exit
+	Detached bool      `json:"detached,omitempty"`
 }
 
 // PID returns the leader's number.
@@ -41,6 +53,9 @@ func (t *Tree) Sealed() bool { return t.session.sealed() }
 // Want notes that a caller wants the tree to end. From then on, Follow believes
 // in an end only after it has searched for members that have left the session.
 func (t *Tree) Want() { t.wanted.Store(true) }
+
+// IsFrozen reports whether Freeze was called.
+func (t *Tree) IsFrozen() bool { return t.frozen.Load() }
 
 // Held reports whether a process may still hold the tree's stdout or stderr.
 func (t *Tree) Held() bool {
@@ -60,27 +75,54 @@ func (t *Tree) Input() *Input { return t.input }
 // tree, or when the tree is abandoned. It returns how the leader exited, and
 // when the last member had gone. If the leader has exited and other members
 // live on, Follow calls detached before it waits for them. Follow is called
-// once.
+// once. If the tree is frozen, Follow returns as well, and what it returns means
+// nothing.
 func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 	t.reading.Go(t.pipe.collect) // System.Close waits
-	t.session.awaitLeader()
-	at = time.Now()
-	end = t.session.reap()
-	if end.killed() && !t.wanted.Load() {
-		end.OOM = t.oom.outOfMemory(t.session)
+	p := &t.progress
+	if p.Exit == nil {
+		t.session.awaitLeader()
+		if t.frozen.Load() {
+			return Exit{Lost: true}, time.Now()
+		}
+		p.At = time.Now()
+		t.reap()
 	}
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	t.finishReading(timer)
-	if !t.gone() || t.wanted.Load() {
+	at = p.At
+	if p.Detached || !t.gone() || t.wanted.Load() {
 		timer.Reset(time.Until(at.Add(settle)))
-		if t.outlive(func() { detached(end) }, timer) {
+		if t.outlive(func() { detached(*p.Exit) }, timer) {
 			at = time.Now()
 		}
 	}
-	t.session.empty.Store(true)
-	t.leaders.remove(t.session)
-	return end, at
+	if !t.frozen.Load() {
+		t.session.empty.Store(true)
+		t.leaders.remove(t.session)
+	}
+	return *p.Exit, at
+}
+
+// reap reaps the leader, which has exited.
+func (t *Tree) reap() {
+	told := false
+	if t.keeper != nil {
+		// If this program died between the two, nobody would know the code.
+		var end Exit
+		if end, told = t.session.peek(); told {
+			t.keeper.Exited(end, t.progress.At)
+		}
+	}
+	end := t.session.reap()
+	if t.keeper != nil && !told {
+		t.keeper.Exited(end, t.progress.At)
+	}
+	if end.killed() && !t.wanted.Load() {
+		end.OOM = t.oom.outOfMemory(t.session)
+	}
+	t.progress.Exit = &end
 }
 
 // Release frees the resources of a tree that was followed to its end.
@@ -139,8 +181,14 @@ func (t *Tree) gone() bool {
 // whether there were any. A member that ends before the timer fires was not
 // left behind.
 func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
-	detached := false
+	detached := t.progress.Detached
+	lived = detached
 	for {
+		select {
+		case <-t.session.done:
+			return lived
+		default:
+		}
 		// As long as a caller of Start waits, only a look that costs little is
 		// made.
 		deep := detached || t.wanted.Load()
@@ -175,6 +223,7 @@ func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 			case <-timer.C:
 				detached = true
 				detach()
+				t.progress.Detached = true
 			}
 		}
 		<-left

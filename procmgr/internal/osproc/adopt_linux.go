@@ -1,0 +1,94 @@
+package osproc
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Adopts reports whether Adopt can follow a tree on this platform.
+const Adopts = true
+
+// adoptSession makes the session of a tree that another program has started.
+// anchor is its pipe; nil if there is none.
+func adoptSession(a *Adoption, anchor *os.File, noPidfd bool) *session {
+	s := &session{
+		pid: a.PID, cookie: a.Cookie, mark: mark(a.Mark), whole: a.Whole, anchor: anchor,
+		noPidfd: noPidfd, reaped: true, others: a.Await, done: make(chan struct{}),
+	}
+	if a.Cgroup != "" {
+		s.cgroup = &cgroup{path: a.Cgroup}
+	}
+	if s.mark != 0 {
+		marks.adopt(s.mark)
+	}
+	s.empty.Store(a.Ended)
+	s.killed.Store(a.Killed)
+	if a.Ended {
+		return s
+	}
+	if s.others == nil {
+		s.others = func(<-chan struct{}) (Exit, bool) { return Exit{}, false }
+	}
+	if m, ok := openMember(s.pid, noPidfd); ok && s.leads(m) {
+		if a.Exit == nil && m.alive() && s.anchor != nil {
+			control(s.anchor, func(fd int) { setOwner(fd, s.pid) })
+		}
+		if m.pidfd >= 0 {
+			s.leader = pollable(m.pidfd, "pidfd")
+		}
+	} else if ok {
+		m.close()
+	}
+	if a.Exit == nil && waitForExit(unix.P_PID, s.pid, unix.WNOHANG) != unix.ECHILD {
+		s.others, s.reaped = nil, false // it is this program's own child
+	}
+	return s
+}
+
+// leads reports whether a process is surely the session's leader.
+func (s *session) leads(m member) bool {
+	if sessionOf(m.pid) != s.pid {
+		return false
+	}
+	if limit, ok := markOf(m.pid); ok && s.mark != 0 && marks.key(limit) == marks.key(s.mark) {
+		return true
+	}
+	var environ environReader
+	text, err := environ.read(m.pid)
+	if err != nil {
+		return false
+	}
+	found := false
+	eachCookie(text, func(name []byte) bool {
+		found = string(name) == s.cookie
+		return !found
+	})
+	return found
+}
+
+// awaitOther is awaitLeader for a leader that is another program's child.
+func (s *session) awaitOther() bool {
+	var told bool
+	if s.end, told = s.others(s.done); told {
+		return true
+	}
+	s.end = Exit{Lost: true}
+	conn, err := s.leader.SyscallConn() // fails if it is nil, or closed
+	if err != nil {
+		return false
+	}
+	return conn.Read(func(fd uintptr) bool { return readable(int(fd)) }) == nil
+}
+
+func (s *session) wasKilled() bool { return s.killed.Load() }
+
+// Peak returns the peak memory of another program's child, in bytes, or 0 if its
+// usage does not tell it.
+func Peak(bytes int64) int64 { return ownPeak(bytes) }
+
+// Escapees returns the members of an ended tree that live.
+func (t *Tree) Escapees() *Escaped {
+	members, _ := t.look(true)
+	return &Escaped{tree: t, members: members}
+}
