@@ -1,0 +1,342 @@
+package procnats
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const (
+	// placedTime is how long a Placer answers from memory.
+	placedTime = time.Minute
+	// maxPlaced is how many chats it remembers.
+	maxPlaced = 1 << 16
+	// bucketTime is how long NewPlacer has to find its bucket, or to make it.
+	bucketTime = 15 * time.Second
+	// maxChat is the limit of a chat's ID in bytes.
+	maxChat = 256
+	// codeNoReplicas and codeNoPeers are a server's errors that it is no cluster,
+	// or too small a one.
+	codeNoReplicas jetstream.ErrorCode = 10074
+	codeNoPeers    jetstream.ErrorCode = 10005
+	// firstPause is the pause before a Placer reads again what another has just
+	// written. It doubles.
+	firstPause = 5 * time.Millisecond
+	// markerTime is how long the bucket keeps the marker of a chat that was
+	// forgotten.
+	markerTime = time.Hour
+)
+
+// A ChooseFunc chooses the machine of a new chat, by its name. The machines are
+// those that have answered, sorted by their names, at least one; the function may
+// change the list. It may return another name, such as that of a machine which
+// it has just had made. It is called from several goroutines at a time, and its
+// choice may be dropped because another agent was faster.
+type ChooseFunc func(ctx context.Context, chat string, machines []Machine) (host string, err error)
+
+// LeastLoad chooses the machine that has the fewest processes for each processor,
+// or calls, if it does not tell its processes. Each chat that was placed there in
+// the meantime counts as one more. If several machines have the fewest, it is any
+// of them.
+func LeastLoad(_ context.Context, _ string, machines []Machine) (string, error) {
+	least := make([]Machine, 0, len(machines))
+	for _, m := range machines {
+		switch {
+		case len(least) == 0 || m.busy() < least[0].busy():
+			least = append(least[:0], m)
+		case m.busy() == least[0].busy():
+			least = append(least, m)
+		}
+	}
+	if len(least) == 0 {
+		return "", errNoMachines
+	}
+	return least[rand.IntN(len(least))].Name, nil
+}
+
+// busy is what LeastLoad compares.
+func (m Machine) busy() float64 {
+	return float64(max(m.Load.Running, m.Load.Calls)+m.Placed) / float64(max(m.Load.CPUs, 1))
+}
+
+// placeKey is the key of a chat in the bucket: the token of its subjects.
+func placeKey(chat string) (string, error) {
+	if len(chat) == 0 || len(chat) > maxChat || !utf8.ValidString(chat) || strings.ContainsFunc(chat, unicode.IsControl) {
+		return "", xerrors.Errorf("a chat's ID has 1 to 256 bytes of UTF-8 without control characters: %w", procmgr.ErrInvalid)
+	}
+	return chats.EncodeToString([]byte(chat)), nil
+}
+
+// notClustered reports whether a server cannot keep replicas.
+func notClustered(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && (api.ErrorCode == codeNoReplicas || api.ErrorCode == codeNoPeers)
+}
+
+var errNoMachines = xerrors.New("no machine has answered")
+
+// A Placer remembers on which machine each chat is, in a key-value bucket of
+// JetStream. It is safe for concurrent use, and so is one bucket for any number
+// of agents: the first of two that place a chat wins, and both get its choice.
+//
+// A place is for ever: until [Placer.Move] or [Placer.Forget]. Place does not ask
+// whether the machine is there. If it has left, the calls of the chat fail, and
+// their errors name the machine.
+type Placer struct {
+	bucket  jetstream.KeyValue
+	choose  ChooseFunc
+	census  *census
+	markers bool // the bucket drops markers by itself
+
+	mu     sync.Mutex // guards the field below
+	places map[string]seenPlace
+}
+
+// A seenPlace is where a chat was.
+type seenPlace struct {
+	host string
+	at   time.Time
+}
+
+// NewPlacer returns a Placer that uses a bucket, and lets choose decide; nil is
+// [LeastLoad]. If there is no such bucket, NewPlacer makes one, with three
+// replicas if the servers are a cluster. To have another one, make it before.
+func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Placer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
+	defer cancel()
+	kv, err := openBucket(ctx, js, bucket)
+	if err != nil {
+		return nil, xerrors.Errorf("procnats: new placer: bucket %q: %w", bucket, err)
+	}
+	status, err := kv.Status(ctx)
+	if err != nil {
+		return nil, xerrors.Errorf("procnats: new placer: bucket %q: %w", bucket, err)
+	}
+	if choose == nil {
+		choose = LeastLoad
+	}
+	return &Placer{
+		bucket:  kv,
+		choose:  choose,
+		census:  newCensus(js.Conn()),
+		markers: status.LimitMarkerTTL() > 0,
+		places:  make(map[string]seenPlace),
+	}, nil
+}
+
+// openBucket returns a bucket, and makes it if there is none.
+func openBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jetstream.KeyValue, error) {
+	kv, err := js.KeyValue(ctx, bucket)
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return kv, err
+	}
+	config := jetstream.KeyValueConfig{
+		Bucket:         bucket,
+		Description:    "toolproc: the machine of each chat",
+		History:        1,
+		LimitMarkerTTL: markerTime,
+	}
+	for _, config.Replicas = range []int{3, 1} {
+		kv, err = js.CreateKeyValue(ctx, config)
+		if errors.Is(err, jetstream.ErrBucketExists) {
+			return js.KeyValue(ctx, bucket) // another agent was faster
+		}
+		if !notClustered(err) {
+			break
+		}
+	}
+	return kv, err
+}
+
+// Place returns the name of the machine of a chat, and places the chat if it has
+// none yet. If it returns an error, the chat may have been placed, and the next
+// Place tells where. The rules for a chat's ID are those of [procmgr.Host].
+//
+// For a minute Place answers from memory. So after a Move by another agent it may
+// return the former machine for as long.
+func (p *Placer) Place(ctx context.Context, chat string) (host string, err error) {
+	if host, ok := p.remembered(chat); ok {
+		return host, nil
+	}
+	host, err = p.place(ctx, chat)
+	if err != nil {
+		return "", xerrors.Errorf("procnats: place %.80q: %w", chat, err)
+	}
+	p.remember(chat, host)
+	return host, nil
+}
+
+func (p *Placer) place(ctx context.Context, chat string) (string, error) {
+	key, err := placeKey(chat)
+	if err != nil {
+		return "", err
+	}
+	for pause := firstPause; ; pause *= 2 {
+		entry, err := p.bucket.Get(ctx, key)
+		if err == nil {
+			return string(entry.Value()), nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyNotFound) {
+			return "", err
+		}
+		host, err := p.chosen(ctx, chat, "")
+		if err != nil {
+			return "", err
+		}
+		_, err = p.bucket.Create(ctx, key, []byte(host))
+		if err == nil {
+			p.census.placed(host)
+			return host, nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) {
+			return "", err
+		}
+		// Another agent was faster. A replica that answers reads may not know
+		// that yet.
+		if err := sleep(ctx, pause); err != nil {
+			return "", err
+		}
+	}
+}
+
+// Move places a chat anew, on another machine than from, and returns where the
+// chat is then. If the chat is not on from any more, Move changes nothing.
+//
+// The processes of the chat do not move. Those on from go on if it lives, and the
+// IDs that ran there are new on the other machine. So Move only if from has gone
+// for good, or after the processes of the chat have been ended.
+func (p *Placer) Move(ctx context.Context, chat, from string) (host string, err error) {
+	host, err = p.move(ctx, chat, from)
+	if err != nil {
+		return "", xerrors.Errorf("procnats: move %.80q from %q: %w", chat, from, err)
+	}
+	p.remember(chat, host)
+	return host, nil
+}
+
+func (p *Placer) move(ctx context.Context, chat, from string) (string, error) {
+	key, err := placeKey(chat)
+	if err != nil {
+		return "", err
+	}
+	for pause := firstPause; ; pause *= 2 {
+		entry, err := p.bucket.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return "", xerrors.Errorf("the chat has no machine: %w", procmgr.ErrNotFound)
+		}
+		if err != nil {
+			return "", err
+		}
+		if host := string(entry.Value()); host != from {
+			return host, nil
+		}
+		host, err := p.chosen(ctx, chat, from)
+		if err != nil {
+			return "", err
+		}
+		_, err = p.bucket.Update(ctx, key, []byte(host), entry.Revision())
+		if err == nil {
+			p.census.placed(host)
+			return host, nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) { // what a wrong revision matches, too
+			return "", err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return "", err
+		}
+	}
+}
+
+// Forget drops the place of a chat that is over. A chat with this ID is placed
+// anew. Forget only what has no processes: their calls would go elsewhere.
+func (p *Placer) Forget(ctx context.Context, chat string) error {
+	key, err := placeKey(chat)
+	if err == nil {
+		var opts []jetstream.KVDeleteOpt
+		if p.markers {
+			opts = append(opts, jetstream.PurgeTTL(markerTime))
+		}
+		err = p.bucket.Purge(ctx, key, opts...)
+	}
+	if err != nil {
+		return xerrors.Errorf("procnats: forget %.80q: %w", chat, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.places, chat)
+	return nil
+}
+
+// Machines returns the machines that answer, sorted by their names. The list is
+// 2 s old at most, and 10 s if another call is just asking for it.
+func (p *Placer) Machines(ctx context.Context) ([]Machine, error) {
+	all, err := p.census.now(ctx)
+	if err != nil {
+		return nil, xerrors.Errorf("procnats: machines: %w", err)
+	}
+	return all, nil
+}
+
+// chosen returns the machine that choose wants, among all but one.
+func (p *Placer) chosen(ctx context.Context, chat, but string) (string, error) {
+	all, err := p.census.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	all = slices.DeleteFunc(all, func(m Machine) bool { return m.Name == but })
+	if len(all) == 0 {
+		return "", errNoMachines
+	}
+	host, err := p.choose(ctx, chat, all)
+	if err != nil {
+		return "", xerrors.Errorf("no machine was chosen: %w", err)
+	}
+	if host == but {
+		return "", xerrors.Errorf("the machine to leave was chosen: %w", procmgr.ErrInvalid)
+	}
+	return host, checkName(host)
+}
+
+// remembered returns where a chat was less than placedTime ago.
+func (p *Placer) remembered(chat string) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen, ok := p.places[chat]
+	return seen.host, ok && time.Since(seen.at) < placedTime
+}
+
+// remember notes where a chat is, and forgets any other one if there are too
+// many.
+func (p *Placer) remember(chat, host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.places[chat]; !ok && len(p.places) >= maxPlaced {
+		for other := range p.places {
+			delete(p.places, other)
+			break
+		}
+	}
+	p.places[chat] = seenPlace{host: host, at: time.Now()}
+}
+
+// sleep waits, at most a second.
+func sleep(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(min(pause, time.Second)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
