@@ -120,3 +120,29 @@ func BenchmarkListUnderLoad(b *testing.B) {
 	b.ReportMetric(float64(median(sizes)), "processes")
 	b.ReportMetric(0, "ns/op")
 }
+
+// List of 1,000 processes that live and do nothing, beside the copy of as large
+// a map.
+func BenchmarkListLiving(b *testing.B) {
+	l := newLocal(b, &procmgr.Options{MaxRunning: 2000})
+	copied := make(map[string]procmgr.Process)
+	for range 1000 {
+		out, err := l.Start(context.Background(), procmgr.StartRequest{Command: "exec sleep 1000"})
+		require.NoError(b, err)
+		copied[out.Process.ID] = out.Process
+	}
+	var mu sync.Mutex
+	beside(b, func() {
+		all, err := l.List(context.Background())
+		require.NoError(b, err)
+		require.Len(b, all, len(copied))
+	}, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		all := make([]procmgr.Process, 0, len(copied))
+		for _, p := range copied {
+			all = append(all, p)
+		}
+		require.Len(b, all, len(copied))
+	})
+}

@@ -1,6 +1,7 @@
 package procmgr_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -106,6 +107,48 @@ func TestOOM(t *testing.T) {
 		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 		require.False(t, ended(t, l, out.Process.ID).Process.OOM)
 	})
+}
+
+// A process that did nothing when it was last looked at is looked at again when
+// a part of it has run.
+func TestStoppedLater(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, `
+		sh -c 'sleep 1000 & echo "part $!"; echo ready; wait' & echo "part $!"
+		read -r x; sleep 1000 & echo "part $!"; echo done; wait`)
+	ready(t, l, id, "^ready$")
+	told := func(want bool) {
+		t.Helper()
+		eventually(t, fmt.Sprint("it is told as stopped: ", want), func() bool {
+			all, err := l.List(t.Context())
+			require.NoError(t, err)
+			return all[0].Stopped == want
+		})
+	}
+	told(false)
+	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("\n")})
+	require.NoError(t, err)
+	ready(t, l, id, "^done$")
+	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	parts := []int{out.Process.PID}
+	for line := range strings.Lines(out.Text) {
+		if n, found := strings.CutPrefix(strings.TrimSpace(line), "part "); found {
+			pid, err := strconv.Atoi(n)
+			require.NoError(t, err)
+			parts = append(parts, pid)
+		}
+	}
+	require.Len(t, parts, 4, out.Text)
+	for _, pid := range parts {
+		for range 3 {
+			told(false)
+			told(false) // nothing has run since
+			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+			told(true)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+		}
+	}
 }
 
 // A process that is stopped is told as such. Terminate, Interrupt and Close

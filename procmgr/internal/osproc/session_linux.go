@@ -59,6 +59,9 @@ type session struct {
 	// it may still live. From then on the number is no longer the session's.
 	empty atomic.Bool
 
+	// calm is what Stopped has last seen, if nothing was stopped.
+	calm atomic.Pointer[calm]
+
 	// killed is set when SIGKILL was sent. From then on, a search kills each
 	// member that it finds, at once.
 	killed atomic.Bool

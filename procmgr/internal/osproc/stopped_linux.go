@@ -7,14 +7,28 @@ const TellsStopped = true
 
 // Stopped reports whether the leader, a descendant of it or another member that
 // is known is stopped by a signal. It makes no search.
+//
+// As long as none of them has run, none has forked and none has stopped: so a
+// tree that does nothing is looked at once, and then costs one short question
+// for each process.
 func (t *Tree) Stopped() bool {
 	s := t.session
-	if stopped, reaped := s.leaderStopped(); !reaped {
-		return stopped || descendantStopped(s.pid)
+	if calm := s.calm.Load(); calm != nil && calm.lasts() {
+		return false
 	}
-	stopped := false
-	s.eachPin(func(m member) { stopped = stopped || stateOf(m.pid) == 'T' && m.alive() })
-	return stopped
+	calm := &calm{}
+	calm.add(s.pid)
+	stopped, reaped := s.leaderStopped()
+	if reaped {
+		stopped = false
+		s.eachPin(func(m member) { stopped = stopped || stateOf(m.pid) == 'T' && m.alive() })
+		return stopped
+	}
+	if stopped || calm.descendantStopped(s.pid) {
+		return true
+	}
+	s.calm.Store(calm)
+	return false
 }
 
 // leaderStopped asks for the leader, unless that is reaped.
@@ -29,15 +43,53 @@ func (s *session) leaderStopped() (stopped, reaped bool) {
 	return err == nil && info.Signo != 0, false
 }
 
+// A calm has how long the leader and its descendants had run when they were
+// looked at, and none was stopped.
+type calm []struct {
+	pid int
+	ran int64 // nanoseconds; -1 if the system does not tell
+}
+
+// add adds a process, before it is looked at.
+func (c *calm) add(pid int) {
+	*c = append(*c, struct {
+		pid int
+		ran int64
+	}{pid, ranFor(pid)})
+}
+
+// lasts reports whether none has run since. A process that runs at this moment
+// may count as one that has not, until the kernel's next tick.
+func (c calm) lasts() bool {
+	for _, one := range c {
+		if one.ran < 0 || ranFor(one.pid) != one.ran {
+			return false
+		}
+	}
+	return true
+}
+
 // descendantStopped looks for a stopped process among the children of one, their
-// children and so on.
-func descendantStopped(pid int) bool {
+// children and so on, and adds those to c.
+func (c *calm) descendantStopped(pid int) bool {
 	for _, child := range children(pid) {
-		if stateOf(child) == 'T' || descendantStopped(child) {
+		c.add(child)
+		if stateOf(child) == 'T' || c.descendantStopped(child) {
 			return true
 		}
 	}
 	return false
+}
+
+// ranFor returns for how many nanoseconds all threads of a process have run, or
+// -1 if the system does not tell.
+func ranFor(pid int) int64 {
+	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+	var ran unix.Timespec
+	if err := unix.ClockGettime(^int32(pid)<<3|sched, &ran); err != nil {
+		return -1
+	}
+	return ran.Nano()
 }
 
 // stateOf returns the state of a process as in proc(5), or 0 if the process has
