@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/xerrors"
 
@@ -22,17 +24,26 @@ const (
 	placedTime = time.Minute
 	// maxPlaced is how many chats it remembers.
 	maxPlaced = 1 << 16
-	// bucketTime is how long NewPlacer has to find its bucket, or to make it.
-	bucketTime = 15 * time.Second
+	// bucketTime is how long NewPlacer has to find its bucket, or to make it, and
+	// askBucketTime how long one attempt may take: while servers elect a leader,
+	// they do not answer.
+	bucketTime    = 30 * time.Second
+	askBucketTime = 5 * time.Second
 	// maxChat is the limit of a chat's ID in bytes.
 	maxChat = 256
 	// codeNoReplicas and codeNoPeers are a server's errors that it is no cluster,
 	// or too small a one.
 	codeNoReplicas jetstream.ErrorCode = 10074
 	codeNoPeers    jetstream.ErrorCode = 10005
-	// firstPause is the pause before a Placer reads again what another has just
-	// written. It doubles.
-	firstPause = 5 * time.Millisecond
+	// placeTime is how long a call of a Placer repeats its requests while the
+	// servers of the bucket do not answer, and placeTryTime how long it waits for
+	// one answer.
+	placeTime    = 15 * time.Second
+	placeTryTime = 3 * time.Second
+	// shortPause is the pause before a Placer reads again what another has just
+	// written, and before it repeats a request. It doubles, up to longPause.
+	shortPause = 5 * time.Millisecond
+	longPause  = 250 * time.Millisecond
 	// markerTime is how long the bucket keeps the marker of a chat that was
 	// forgotten.
 	markerTime = time.Hour
@@ -115,11 +126,10 @@ type seenPlace struct {
 func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Placer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
-	kv, err := openBucket(ctx, js, bucket)
-	if err != nil {
-		return nil, xerrors.Errorf("procnats: new placer: bucket %q: %w", bucket, err)
+	kv, status, err := openBucket(ctx, js, bucket)
+	for errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		kv, status, err = openBucket(ctx, js, bucket)
 	}
-	status, err := kv.Status(ctx)
 	if err != nil {
 		return nil, xerrors.Errorf("procnats: new placer: bucket %q: %w", bucket, err)
 	}
@@ -136,31 +146,43 @@ func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Place
 }
 
 // openBucket returns a bucket, and makes it if there is none.
-func openBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jetstream.KeyValue, error) {
+func openBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jetstream.KeyValue, jetstream.KeyValueStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, askBucketTime)
+	defer cancel()
 	kv, err := js.KeyValue(ctx, bucket)
-	if !errors.Is(err, jetstream.ErrBucketNotFound) {
-		return kv, err
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = makeBucket(ctx, js, bucket)
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	status, err := kv.Status(ctx)
+	return kv, status, err
+}
+
+// makeBucket makes a bucket, unless another agent is faster.
+func makeBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jetstream.KeyValue, error) {
 	config := jetstream.KeyValueConfig{
 		Bucket:         bucket,
 		Description:    "toolproc: the machine of each chat",
 		History:        1,
 		LimitMarkerTTL: markerTime,
+		Replicas:       3,
 	}
-	for _, config.Replicas = range []int{3, 1} {
+	kv, err := js.CreateKeyValue(ctx, config)
+	if notClustered(err) {
+		config.Replicas = 1
 		kv, err = js.CreateKeyValue(ctx, config)
-		if errors.Is(err, jetstream.ErrBucketExists) {
-			return js.KeyValue(ctx, bucket) // another agent was faster
-		}
-		if !notClustered(err) {
-			break
-		}
+	}
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return js.KeyValue(ctx, bucket)
 	}
 	return kv, err
 }
 
 // Place returns the name of the machine of a chat, and places the chat if it has
-// none yet. If it returns an error, the chat may have been placed, and the next
+// none yet. While the servers of the bucket do not answer, it asks again, for 15 s
+// at most. If it returns an error, the chat may have been placed, and the next
 // Place tells where. The rules for a chat's ID are those of [procmgr.Host].
 //
 // For a minute Place answers from memory. So after a Move by another agent it may
@@ -182,7 +204,7 @@ func (p *Placer) place(ctx context.Context, chat string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for pause := firstPause; ; pause *= 2 {
+	return p.insist(ctx, func(ctx context.Context) (string, error) {
 		entry, err := p.bucket.Get(ctx, key)
 		if err == nil {
 			return string(entry.Value()), nil
@@ -194,20 +216,48 @@ func (p *Placer) place(ctx context.Context, chat string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		_, err = p.bucket.Create(ctx, key, []byte(host))
-		if err == nil {
+		if _, err = p.bucket.Create(ctx, key, []byte(host)); err == nil {
 			p.census.placed(host)
+		}
+		return host, err
+	})
+}
+
+// insist calls a function until it returns no error that passes: while servers
+// elect a leader, they do not answer; and if another agent was faster, a replica
+// may not know it yet. An attempt whose answer was lost may have had its effect,
+// so each one reads first.
+func (p *Placer) insist(ctx context.Context, try func(context.Context) (string, error)) (string, error) {
+	until := time.Now().Add(placeTime)
+	for pause := shortPause; ; pause = min(2*pause, longPause) {
+		one, cancel := context.WithTimeout(ctx, placeTryTime)
+		host, err := try(one)
+		late := one.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
 			return host, nil
-		}
-		if !errors.Is(err, jetstream.ErrKeyExists) {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case !late && !passing(err), time.Now().After(until):
 			return "", err
 		}
-		// Another agent was faster. A replica that answers reads may not know
-		// that yet.
-		if err := sleep(ctx, pause); err != nil {
-			return "", err
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", ctx.Err()
 		}
 	}
+}
+
+// passing reports whether the same request may have another answer soon.
+func passing(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrKeyExists) || // what a wrong revision matches, too
+		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+		errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected) ||
+		errors.Is(err, nats.ErrConnectionReconnecting) ||
+		errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
 }
 
 // Move places a chat anew, on another machine than from, and returns where the
@@ -230,7 +280,7 @@ func (p *Placer) move(ctx context.Context, chat, from string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for pause := firstPause; ; pause *= 2 {
+	return p.insist(ctx, func(ctx context.Context) (string, error) {
 		entry, err := p.bucket.Get(ctx, key)
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			return "", xerrors.Errorf("the chat has no machine: %w", procmgr.ErrNotFound)
@@ -245,18 +295,11 @@ func (p *Placer) move(ctx context.Context, chat, from string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		_, err = p.bucket.Update(ctx, key, []byte(host), entry.Revision())
-		if err == nil {
+		if _, err = p.bucket.Update(ctx, key, []byte(host), entry.Revision()); err == nil {
 			p.census.placed(host)
-			return host, nil
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) { // what a wrong revision matches, too
-			return "", err
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return "", err
-		}
-	}
+		return host, err
+	})
 }
 
 // Forget drops the place of a chat that is over. A chat with this ID is placed
@@ -329,14 +372,4 @@ func (p *Placer) remember(chat, host string) {
 		}
 	}
 	p.places[chat] = seenPlace{host: host, at: time.Now()}
-}
-
-// sleep waits, at most a second.
-func sleep(ctx context.Context, pause time.Duration) error {
-	select {
-	case <-time.After(min(pause, time.Second)):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
