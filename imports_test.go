@@ -188,6 +188,7 @@ var arrows = []arrow{
 			"chattool", "chattool/toolset", "examples/internal/dialogue",
 		},
 		outside: []string{fantasy, xerrors},
+		tests:   []string{"internal/testenv"},
 		why:     "an example uses only what a user can use; an example that needs another dependency is a module of its own, so that users of the library do not get that dependency",
 	},
 }

@@ -7,7 +7,9 @@
 //
 // It is the same agent each time: only the Host behind its tools is another one.
 // The far side is toolprocd, which has to be on the PATH there; -far names
-// another command.
+// another command. It keeps the processes: if the connection or this program
+// dies, they go on, and the next run with the same -chat has them again. Here,
+// without -via, they end with this program.
 //
 // It stands for a program that talks to a model. Each line of its input is a call
 // of the model, such as
@@ -52,6 +54,7 @@ func anywhere(ctx context.Context, args []string, in io.Reader, out io.Writer) (
 	flags := flag.NewFlagSet("anywhere", flag.ContinueOnError)
 	via := flags.String("via", "", "`command` that leads to another machine, split at spaces; none: this machine")
 	far := flags.String("far", "toolprocd stdio", "`command` of the far side, split at spaces")
+	chat := flags.String("chat", "anywhere", "`chat` whose processes these are")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func anywhere(ctx context.Context, args []string, in io.Reader, out io.Writer) (
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
 
-	tools := toolset.New(toolset.Static(host.Chat("anywhere")), nil)
+	tools := toolset.New(toolset.Static(host.Chat(*chat)), nil)
 	for calls := json.NewDecoder(in); ctx.Err() == nil; {
 		var call struct {
 			Name      string          `json:"name"`

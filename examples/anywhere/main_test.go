@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,31 +13,49 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The agent does the same here and behind a command.
+// The agent does the same here and behind a command. There, its processes outlive
+// it.
 func TestAnywhere(t *testing.T) {
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "a") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+"/", ".", "../toolprocd")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	agent := func(args ...string) (string, string, error) {
+	agent := func(calls string, args ...string) string {
+		t.Helper()
 		var stdout, stderr bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "anywhere"), args...)
-		cmd.Stdin = strings.NewReader(`{"name":"execute","arguments":{"command":"echo $PPID; echo hello"}}` + "\n" +
-			`{"name":"execute","arguments":{"command":"sleep 1000","run_in_background":true}}` + "\n")
+		cmd.Stdin = strings.NewReader(calls)
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		err := cmd.Run()
-		return stdout.String(), stderr.String(), err
+		require.NoError(t, cmd.Run(), "%s", &stderr)
+		require.Empty(t, stderr.String())
+		return stdout.String()
 	}
-	far := filepath.Join(dir, "toolprocd") + " stdio"
-	for name, args := range map[string][]string{"here": nil, "elsewhere": {"-via", "env", "-far", far}} {
-		stdout, stderr, err := agent(args...)
-		require.NoError(t, err, "%s: %s", name, stderr)
-		require.Empty(t, stderr, name)
+	const (
+		starts = `{"name":"execute","arguments":{"command":"echo $PPID; echo hello"}}` + "\n" +
+			`{"name":"execute","arguments":{"command":"sleep 1000","run_in_background":true}}` + "\n"
+		lists = `{"name":"process_list","arguments":{}}` + "\n"
+	)
+	toolprocd := filepath.Join(dir, "toolprocd")
+	far := toolprocd + " stdio -idle 2m -dir " + dir + "/k"
+	defer func() {
+		out, err := exec.Command(toolprocd, "stop", "-f", "-dir", dir+"/k").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}()
+	for name, tt := range map[string]struct {
+		args []string
+		left int
+	}{
+		"here":      {nil, 0},
+		"elsewhere": {[]string{"-via", "env", "-far", far}, 1},
+	} {
+		stdout := agent(starts, tt.args...)
 		require.Equal(t, 2, strings.Count(stdout, "\n"), stdout)
 		require.Contains(t, stdout, `hello`, name)
 		require.Contains(t, stdout, "background", name)
+		require.Equal(t, tt.left, strings.Count(agent(lists, tt.args...), "sleep 1000"), name)
 	}
-	stdout, _, err := agent("-via", "no-such-program")
-	require.NoError(t, err)
-	require.Contains(t, stdout, "executable file not found")
+	require.NotContains(t, agent(lists, "-via", "env", "-far", far, "-chat", "another"), "sleep 1000")
+	require.Contains(t, agent(lists, "-via", "no-such-program"), "executable file not found")
 }

@@ -9,8 +9,23 @@
 //	toolprocd stdio
 //
 // The client is prochttp.Command("ssh", "-T", "-o", "BatchMode=yes", "build",
-// "toolprocd", "stdio"). The commands end with the connection. With a port, or a
-// socket, they end with toolprocd:
+// "toolprocd", "stdio"). It runs its commands in a keeper, see package prockeep,
+// which stdio starts if there is none. So they outlive the connection: a client
+// that comes back finds them under the same IDs.
+//
+// A person on that machine can look at them:
+//
+//	toolprocd ps                    # what lives, of all chats; -a: what has ended, too
+//	toolprocd logs -f npc5orns6a    # Ctrl-C ends the look, and not the process
+//	toolprocd kill npc5orns6a
+//	toolprocd run make test         # and exit with its code
+//	toolprocd stop                  # the keeper
+//
+// All of these use the keeper of -dir, by default $XDG_STATE_HOME/toolproc or
+// ~/.local/state/toolproc.
+//
+// With a port, or a socket of its own, toolprocd keeps the processes itself, and
+// they end with it:
 //
 //	toolprocd serve -listen :8443 -tls-cert cert.pem -tls-key key.pem -token-file token
 //	toolprocd serve -unix /run/user/1000/toolproc.sock
@@ -20,88 +35,117 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
+	"io"
 	"os"
-	"os/signal"
-	"syscall"
+	"strings"
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
-func main() { os.Exit(toolprocd(os.Args[1:])) }
+// A command is a subcommand.
+type command struct {
+	name, args, about string
+	run               func(flags *flag.FlagSet, args []string) error
+}
+
+var commands = []command{
+	{"stdio", "", "serve the client at the other end of stdin and stdout", stdio},
+	{"serve", "FLAGS", "serve clients on a port or a socket: see serve -h", serve},
+	{"ps", "[-a]", "show what lives; -a: what has ended, too", ps},
+	{"logs", "[-f] ID", "print the output of a process; -f: follow it", logs},
+	{"kill", "[-s SIGNAL] ID...", "end processes: TERM (the default), INT or KILL", kill},
+	{"run", "[-d] COMMAND...", "run a command and exit with its code; -d: leave it running", run},
+	{"stop", "[-f]", "end the keeper; -f: and all that lives", stop},
+}
+
+func usage() string {
+	var b strings.Builder
+	b.WriteString("toolprocd runs commands on this machine for a client elsewhere.\n\nusage:\n")
+	for _, c := range commands {
+		fmt.Fprintf(&b, "  toolprocd %-27s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
+	}
+	b.WriteString("\nAll but serve use the keeper of -dir, which goes on when they end. Each has -h.\n")
+	return b.String()
+}
+
+func main() {
+	prockeep.Main() // this program is also the keeper
+	os.Exit(toolprocd(os.Args[1:]))
+}
+
+// An exit is the code to exit with, without a message.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit with %d", int(e)) }
 
 // toolprocd returns the exit code.
 func toolprocd(args []string) int {
-	role := ""
-	if len(args) > 0 {
-		role, args = args[0], args[1:]
+	if len(args) == 0 {
+		fmt.Fprint(os.Stderr, usage())
+		return 2
 	}
-	var err error
-	switch role {
-	case "serve":
-		err = serve(args)
-	case "stdio":
-		err = stdio(args)
-	default:
-		err = errors.New("usage: toolprocd serve | toolprocd stdio, each with -h")
-	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "toolprocd:", err)
+	name, args := args[0], args[1:]
+	for _, c := range commands {
+		if c.name != name {
+			continue
+		}
+		flags := flag.NewFlagSet(name, flag.ContinueOnError)
+		flags.SetOutput(io.Discard) // the error is printed below
+		flags.Usage = func() {}
+		err := c.run(flags, args)
+		var code exit
+		switch {
+		case err == nil:
+			return 0
+		case errors.As(err, &code):
+			return int(code)
+		case errors.Is(err, flag.ErrHelp):
+			fmt.Printf("usage: toolprocd %s\n%s.\n", strings.TrimSpace(c.name+" "+c.args), c.about)
+			flags.SetOutput(os.Stdout)
+			flags.PrintDefaults()
+			return 0
+		}
+		fmt.Fprintf(os.Stderr, "toolprocd %s: %v\n", name, err)
+		if name == "run" {
+			return codeNotRun
+		}
 		return 1
 	}
-	return 0
+	if name == "help" || name == "-h" || name == "-help" || name == "--help" {
+		fmt.Print(usage())
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "toolprocd: there is no command %q\n\n%s", name, usage())
+	return 2
 }
 
-// stdio serves the one client at the other end of stdin and stdout. Whoever
-// could start it may run commands.
-func stdio(args []string) error {
-	flags := flag.NewFlagSet("stdio", flag.ContinueOnError)
-	dir := flags.String("dir", "", "`directory` to run commands in; where it was started")
-	if err := parse(flags, args); err != nil {
-		return err
+// parse reads the flags, which may also stand behind other arguments, and returns
+// those. It fails if there are fewer or more of them than wanted; -1 is any number.
+func parse(flags *flag.FlagSet, args []string, least, most int) (words []string, err error) {
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := flags.Args()
+		if len(rest) == 0 {
+			break
+		}
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+			words = append(words, rest...)
+			break
+		}
+		words, args = append(words, rest[0]), rest[1:]
 	}
-	return run(*dir, prochttp.HandlerOptions{Insecure: true}, prochttp.ServeStdio)
-}
-
-// parse reads the flags of a role. A role takes no other arguments.
-func parse(flags *flag.FlagSet, args []string) error {
-	if err := flags.Parse(args); err != nil {
-		return err
+	switch {
+	case len(words) < least:
+		return nil, errors.New("the ID of a process is missing; toolprocd ps shows them")
+	case most >= 0 && len(words) > most:
+		return nil, xerrors.Errorf("unexpected argument %q", words[most])
 	}
-	if flags.NArg() > 0 {
-		return xerrors.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	return nil
-}
-
-// run runs commands for the clients of a server until the server ends. No
-// process that it has started outlives it. Logs go to stderr, because stdout may
-// be the connection.
-func run(dir string, opts prochttp.HandlerOptions, serve server) (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	local, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }, Logger: log})
-	if err != nil {
-		return err
-	}
-	// Last, so that no call starts a process afterwards.
-	defer func() { err = errors.Join(err, local.Close()) }()
-	opts.Context, opts.Logger = ctx, log // when ctx ends, the waits are answered
-	handler, err := prochttp.NewHandler(local, &opts)
-	if err != nil {
-		return err
-	}
-	err = serve(ctx, handler)
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil // it was asked to end
-	}
-	return err
+	return words, nil
 }

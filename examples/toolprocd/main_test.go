@@ -5,9 +5,14 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,14 +23,117 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
+// long is a time that a test waits only if something is wrong.
 const long = 30 * time.Second
 
-func build(t *testing.T) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "toolprocd")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", name, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+// program is the path of toolprocd, which is built once.
+var program = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "toolprocd")
+	if err != nil {
+		panic(err)
+	}
+	name := filepath.Join(dir, "toolprocd")
+	cmd := exec.Command("go", "build", "-o", name, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v: %s", err, out))
+	}
 	return name
+})
+
+// TestMain fails the run if it leaves a keeper behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	name := program()
+	if left := running(name); code == 0 && len(left) > 0 {
+		fmt.Fprintln(os.Stderr, "left behind by the tests: keepers", left)
+		code = 1
+	}
+	_ = os.RemoveAll(filepath.Dir(name))
+	os.Exit(code)
+}
+
+// running waits a moment for processes of a program that are about to end, and
+// returns the others. It finds them on Linux alone.
+func running(name string) (left []string) {
+	for range 500 {
+		left = nil
+		all, _ := filepath.Glob("/proc/[0-9]*/exe")
+		for _, exe := range all {
+			if file, err := os.Readlink(exe); err == nil && file == name {
+				left = append(left, filepath.Base(filepath.Dir(exe)))
+			}
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return left
+}
+
+// A machine is a directory of a keeper, which ends with the test.
+type machine struct{ dir string }
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "k") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
+	require.NoError(t, err)
+	m := &machine{filepath.Join(dir, "k")}
+	t.Cleanup(func() {
+		_, stderr, code := m.toolprocd(t, "stop", "-f")
+		require.Zero(t, code, stderr)
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	return m
+}
+
+// words are those of a command of toolprocd. If a test dies, the keeper ends by
+// itself.
+func (m *machine) words(command string, args ...string) []string {
+	return append([]string{program(), command, "-dir", m.dir, "-idle", "2m"}, args...)
+}
+
+func (m *machine) command(command string, args ...string) *exec.Cmd {
+	words := m.words(command, args...)
+	return exec.Command(words[0], words[1:]...)
+}
+
+// toolprocd runs a command of toolprocd to its end.
+func (m *machine) toolprocd(t testing.TB, command string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := m.command(command, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		require.NoError(t, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// client returns a client of the machine's stdio.
+func (m *machine) client(t testing.TB) *prochttp.Client {
+	t.Helper()
+	return clientVia(t, m.words("stdio"))
+}
+
+func clientVia(t testing.TB, words []string) *prochttp.Client {
+	t.Helper()
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: prochttp.Command(words...)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// begin starts a command and waits until it has printed "ready".
+func begin(t testing.TB, m procmgr.Manager, id, command string) {
+	t.Helper()
+	_, err := m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: command, Background: true})
+	require.NoError(t, err)
+	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, Until: "^ready$"})
+	require.NoError(t, err)
+	require.True(t, out.Matched, "it never got ready: %+v", out)
 }
 
 // hello runs a command through a client.
@@ -36,46 +144,341 @@ func hello(t *testing.T, c *prochttp.Client) {
 	require.Equal(t, "hello\n", out.Text)
 }
 
-func TestToolprocd(t *testing.T) {
-	name := build(t)
-	t.Run("stdio", func(t *testing.T) {
-		c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: prochttp.Command(name, "stdio")})
-		require.NoError(t, err)
-		hello(t, c)
-		require.NoError(t, c.Close())
-	})
-	t.Run("a socket", func(t *testing.T) {
-		socket := filepath.Join(t.TempDir(), "s")
-		cmd := exec.CommandContext(t.Context(), name, "serve", "-unix", socket)
-		stderr, err := cmd.StderrPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		line, err := bufio.NewReader(stderr).ReadString('\n')
-		require.NoError(t, err)
-		require.Equal(t, "listening on "+socket+"\n", line)
-		c, err := prochttp.NewClient("unix://"+socket, nil)
-		require.NoError(t, err)
-		hello(t, c)
-		require.NoError(t, c.Close())
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		require.NoError(t, cmd.Wait())
-	})
-	t.Run("what cannot be", func(t *testing.T) {
-		open := filepath.Join(t.TempDir(), "token")
-		require.NoError(t, os.WriteFile(open, []byte("secret\n"), 0o644))
-		for want, args := range map[string][]string{
-			"usage: toolprocd serve":     nil,
-			"set one of -listen and":     {"serve"},
-			"needs -token-file":          {"serve", "-listen", "127.0.0.1:0"},
-			"others can read":            {"serve", "-listen", "127.0.0.1:0", "-token-file", open},
-			`unexpected argument "now"`:  {"stdio", "now"},
-			"flag provided but not defi": {"stdio", "-port"},
-		} {
+// With serve, the processes end with toolprocd.
+func TestServe(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	cmd := exec.CommandContext(t.Context(), program(), "serve", "-unix", socket)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "listening on "+socket+"\n", line)
+	c, err := prochttp.NewClient("unix://"+socket, nil)
+	require.NoError(t, err)
+	hello(t, c)
+	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000"})
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, cmd.Wait())
+	require.ErrorIs(t, syscall.Kill(out.Process.PID, 0), syscall.ESRCH)
+}
+
+func TestWhatCannotBe(t *testing.T) {
+	m := newMachine(t)
+	open := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(open, []byte("secret\n"), 0o644))
+	for _, tt := range []struct {
+		name, want string
+		code       int
+		args       []string
+	}{
+		{"nothing", "usage:", 2, nil},
+		{"no such command", `there is no command "pss"`, 2, []string{"pss"}},
+		{"serve nowhere", "set one of -listen and", 1, []string{"serve"}},
+		{"no token", "needs -token-file", 1, []string{"serve", "-listen", "127.0.0.1:0"}},
+		{"an open token", "others can read", 1, []string{"serve", "-listen", "127.0.0.1:0", "-token-file", open}},
+		{"an argument", `toolprocd stdio: unexpected argument "now"`, 1, []string{"stdio", "now"}},
+		{"a flag", "toolprocd stdio: flag provided but not defi", 1, []string{"stdio", "-port"}},
+		{"no ID", "the ID of a process is missing", 1, []string{"logs", "-f"}},
+		{"two IDs", `unexpected argument "b"`, 1, []string{"logs", "a", "b"}},
+		{"no command", "the command is missing", 125, []string{"run"}},
+		{"no directory", "the directory cannot be made", 1, []string{"ps", "-dir", program()}},
+		{"a long path", "no socket can be in it", 125, []string{"run", "-dir", "/tmp/" + strings.Repeat("x", 100), "true"}},
+		{"no process", "there is no process nope; toolprocd ps -a shows all", 1, m.words("logs", "nope")[1:]},
+		{"no process in a chat", "there is no process nope in the chat a", 1, m.words("kill", "-chat", "a", "nope")[1:]},
+		{"no such signal", `there is no signal "HUP"; there are TERM, INT and KILL`, 1, m.words("kill", "-HUP", "x")[1:]},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			var stderr bytes.Buffer
-			cmd := exec.CommandContext(t.Context(), name, args...)
+			cmd := exec.CommandContext(t.Context(), program(), tt.args...)
 			cmd.Stderr = &stderr
 			require.Error(t, cmd.Run())
-			require.Contains(t, stderr.String(), want)
-		}
+			require.Equal(t, tt.code, cmd.ProcessState.ExitCode())
+			require.Contains(t, stderr.String(), tt.want)
+			require.Equal(t, 1, strings.Count(stderr.String(), tt.want), "it is said once")
+		})
+	}
+	out, err := exec.CommandContext(t.Context(), program(), "--help").Output()
+	require.NoError(t, err)
+	for _, name := range []string{"stdio", "serve", "ps", "logs", "kill", "run", "stop"} {
+		require.Contains(t, string(out), "toolprocd "+name)
+		help, err := exec.CommandContext(t.Context(), program(), name, "-h").Output()
+		require.NoError(t, err)
+		require.Contains(t, string(help), "usage: toolprocd "+name)
+	}
+}
+
+// The keeper is that of $XDG_STATE_HOME, or of the home directory.
+func TestDirectory(t *testing.T) {
+	home, err := os.MkdirTemp("", "h") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
+	require.NoError(t, err)
+	defer os.RemoveAll(home)
+	for name, tt := range map[string]struct {
+		env []string
+		dir string
+	}{
+		"XDG_STATE_HOME": {[]string{"HOME=/nowhere", "XDG_STATE_HOME=" + home + "/state"}, home + "/state/toolproc"},
+		"HOME":           {[]string{"HOME=" + home}, home + "/.local/state/toolproc"},
+		"relative":       {[]string{"HOME=" + home + "/2", "XDG_STATE_HOME=state"}, home + "/2/.local/state/toolproc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ps := exec.CommandContext(t.Context(), program(), "ps", "-idle", "2m")
+			ps.Env = append(tt.env, "PATH="+os.Getenv("PATH"))
+			out, err := ps.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), "nothing runs in the keeper of "+tt.dir+"\n")
+			_, stderr, code := (&machine{tt.dir}).toolprocd(t, "stop")
+			require.Zero(t, code, stderr)
+		})
+	}
+	bare := exec.CommandContext(t.Context(), program(), "ps")
+	bare.Env = []string{}
+	out, err := bare.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "set -dir")
+}
+
+// run prints the output, and exits with the code.
+func TestRun(t *testing.T) {
+	m := newMachine(t)
+	for _, tt := range []struct {
+		name string
+		args []string
+		out  string
+		code int
+	}{
+		{"a line", []string{"echo one; echo two >&2; exit 3"}, "one\ntwo\n", 3},
+		{"words", []string{"printf", "%s|", "a  b", "$HOME", "it's", ""}, "a  b|$HOME|it's||", 0},
+		{"an assignment", []string{"A=1", "sh", "-c", "echo $A"}, "1\n", 0},
+		{"its own flags", []string{"sh", "-c", "exit 4"}, "", 4},
+		{"a signal", []string{"kill -KILL $$"}, "", 128 + 9},
+		{"no such program", []string{"no-such-program", "x"}, "", 127},
+		{"much", []string{"seq 300000"}, numbers(300000), 0},
+		{"no end of line", []string{"printf '%1000000s' x"}, fmt.Sprintf("%1000000s", "x"), 0},
+		{"a line that is redrawn", []string{`printf '1%%\r'; sleep 0.2; printf '2%%\r3%%\n'`}, "1%\n3%\n", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stdout, stderr, code := m.toolprocd(t, "run", tt.args...)
+			require.Equal(t, tt.code, code, stderr)
+			if tt.code != 127 {
+				require.Equal(t, tt.out, stdout)
+			}
+			require.Empty(t, stderr)
+		})
+	}
+	t.Run("here", func(t *testing.T) {
+		dir := t.TempDir()
+		cmd := m.command("run", "pwd; echo $TOOLPROCD_TEST; echo $TOOLPROCD_TEST_TOKEN; false")
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TOOLPROCD_TEST=passed", "TOOLPROCD_TEST_TOKEN=secret")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		require.Error(t, err)
+		require.Equal(t, dir+"\npassed\n\n", string(out))
+		require.Contains(t, stderr.String(), "did not get TOOLPROCD_TEST_TOKEN")
 	})
+	t.Run("left behind", func(t *testing.T) {
+		stdout, stderr, code := m.toolprocd(t, "run", "sleep 1000 & echo started; exit 5")
+		require.Equal(t, 5, code)
+		require.Equal(t, "started\n", stdout)
+		require.Contains(t, stderr, "goes on")
+	})
+	t.Run("detached", func(t *testing.T) {
+		stdout, stderr, code := m.toolprocd(t, "run", "-d", "echo hello; exec sleep 1000")
+		require.Zero(t, code, stderr)
+		id := strings.TrimSpace(stdout)
+		require.Eventually(t, func() bool {
+			stdout, _, _ := m.toolprocd(t, "logs", id)
+			return stdout == "hello\n"
+		}, long, 10*time.Millisecond)
+	})
+}
+
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintln(&b, i+1)
+	}
+	return b.String()
+}
+
+// A running is a command of toolprocd that runs. Its output is read line by line.
+type runningCommand struct {
+	*exec.Cmd
+	lines  *bufio.Scanner
+	stderr bytes.Buffer
+}
+
+func (m *machine) start(t *testing.T, command string, args ...string) *runningCommand {
+	t.Helper()
+	r := &runningCommand{Cmd: m.command(command, args...)}
+	out, err := r.StdoutPipe()
+	require.NoError(t, err)
+	r.Stderr, r.lines = &r.stderr, bufio.NewScanner(out)
+	require.NoError(t, r.Start())
+	t.Cleanup(func() { _ = r.Process.Kill() })
+	return r
+}
+
+// says waits for the next line.
+func (r *runningCommand) says(t *testing.T, want string) {
+	t.Helper()
+	require.True(t, r.lines.Scan(), "it has ended: %s", &r.stderr)
+	require.Equal(t, want, r.lines.Text())
+}
+
+// ends waits for the end and returns the code.
+func (r *runningCommand) ends(t *testing.T) int {
+	t.Helper()
+	for r.lines.Scan() {
+		require.Fail(t, "more output", r.lines.Text())
+	}
+	var exit *exec.ExitError
+	if err := r.Wait(); !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return r.ProcessState.ExitCode()
+}
+
+// Ctrl-C is for the command, three times over: it may catch the first two. What
+// ends run alone leaves the command running.
+func TestSignalsOfRun(t *testing.T) {
+	m := newMachine(t)
+	loop := "; echo ready; while :; do sleep 0.05; done"
+	t.Run("an interrupt", func(t *testing.T) {
+		r := m.start(t, "run", "trap 'echo caught; exit 7' INT"+loop)
+		r.says(t, "ready")
+		require.NoError(t, r.Process.Signal(os.Interrupt))
+		r.says(t, "caught")
+		require.Equal(t, 7, r.ends(t))
+	})
+	t.Run("three", func(t *testing.T) {
+		r := m.start(t, "run", "exec 2>/dev/null; trap 'echo int' INT; trap 'echo term' TERM"+loop)
+		r.says(t, "ready")
+		require.NoError(t, r.Process.Signal(os.Interrupt))
+		r.says(t, "int")
+		require.NoError(t, r.Process.Signal(os.Interrupt))
+		r.says(t, "term")
+		require.NoError(t, r.Process.Signal(os.Interrupt))
+		require.Equal(t, 128+9, r.ends(t))
+	})
+	t.Run("TERM", func(t *testing.T) {
+		r := m.start(t, "run", "echo ready; exec sleep 1000")
+		r.says(t, "ready")
+		require.NoError(t, r.Process.Signal(syscall.SIGTERM))
+		require.Equal(t, 128+15, r.ends(t))
+	})
+	t.Run("nobody reads", func(t *testing.T) {
+		cmd := exec.Command("bash", "-c", `"$@" | head -1; echo ${PIPESTATUS[0]}`, "bash")
+		cmd.Args = append(cmd.Args, m.words("run", "yes")...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err)
+		require.Equal(t, "y\n141\n", string(out))
+	})
+	for name, sig := range map[string]syscall.Signal{"the terminal is closed": syscall.SIGHUP, "run is killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			mark := filepath.Join(t.TempDir(), "go")
+			r := m.start(t, "run", "echo ready $$; while [ ! -e "+mark+" ]; do sleep 0.05; done; echo on > "+mark+".2")
+			require.True(t, r.lines.Scan())
+			require.NoError(t, r.Process.Signal(sig))
+			require.Negative(t, r.ends(t))
+			require.NoError(t, os.WriteFile(mark, nil, 0o600))
+			require.Eventually(t, func() bool {
+				text, _ := os.ReadFile(mark + ".2")
+				return string(text) == "on\n"
+			}, long, 10*time.Millisecond)
+		})
+	}
+	require.Eventually(t, func() bool {
+		stdout, _, _ := m.toolprocd(t, "ps")
+		return strings.Count(stdout, "\n") == 1
+	}, long, 10*time.Millisecond, "only the table's head is left")
+}
+
+// A person sees what the chats of a client run, and ends it.
+func TestPerson(t *testing.T) {
+	m := newMachine(t)
+	c := m.client(t)
+	mark := filepath.Join(t.TempDir(), "go")
+	begin(t, c.Chat("a"), "web", "echo ready; exec sleep 1000 # \x1b[31mred\ntwo")
+	begin(t, c.Chat("b c"), "web", "echo ready; exec sleep 1000")
+	begin(t, c.Chat("a"), "job", "echo ready; while [ ! -e "+mark+" ]; do sleep 0.01; done; echo done; exit 3")
+	_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "old", Command: "printf 'x%%\\ry%%'; exit 4", Wait: long})
+	require.NoError(t, err)
+
+	stdout, stderr, code := m.toolprocd(t, "ps")
+	require.Zero(t, code)
+	require.Empty(t, stderr)
+	lines := strings.Split(stdout, "\n")
+	require.Len(t, lines, 5, stdout)
+	require.Equal(t, []string{"ID", "CHAT", "STATE", "PID", "AGE", "COMMAND"}, strings.Fields(lines[0]))
+	require.Regexp(t, `^web  a     running  \d+ +\d+s   echo ready; exec sleep 1000 # .\[31mred two$`, lines[1])
+	require.NotContains(t, stdout, "\x1b")
+	require.NotContains(t, stdout, "old")
+	stdout, _, _ = m.toolprocd(t, "ps", "-a")
+	require.Regexp(t, `old  -     exited 4`, stdout)
+
+	stdout, _, code = m.toolprocd(t, "logs", "old")
+	require.Zero(t, code)
+	require.Equal(t, "x%\ny%", stdout)
+	_, stderr, code = m.toolprocd(t, "kill", "old")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "old has ended already (exited 4)")
+
+	for _, command := range []string{"logs", "kill"} {
+		_, stderr, code = m.toolprocd(t, command, "web")
+		require.Equal(t, 1, code)
+		require.Contains(t, stderr, "several chats have a process web; name the chat with -chat: 'b c', a")
+	}
+	stdout, stderr, code = m.toolprocd(t, "logs", "web", "-chat", "b c")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "ready\n", stdout)
+	for signal, chat := range map[string]string{"-9": "a", "-INT": "b c"} {
+		_, stderr, code = m.toolprocd(t, "kill", "-chat", chat, "-s", signal[1:], "web")
+		require.Zero(t, code, stderr)
+		require.Eventually(t, func() bool {
+			out, err := c.Chat(chat).Output(t.Context(), "web", procmgr.OutputRequest{})
+			return err == nil && out.Process.State == procmgr.Exited
+		}, long, 10*time.Millisecond)
+	}
+
+	// Ctrl-C ends the look, and not the process.
+	r := m.start(t, "logs", "-f", "job")
+	r.says(t, "ready")
+	require.NoError(t, r.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, r.ends(t))
+	require.Contains(t, r.stderr.String(), "job goes on")
+	r = m.start(t, "logs", "job", "-f")
+	r.says(t, "ready")
+	require.NoError(t, os.WriteFile(mark, nil, 0o600))
+	r.says(t, "done")
+	require.Zero(t, r.ends(t))
+
+	// What the person runs and lists is also the client's.
+	_, stderr, code = m.toolprocd(t, "run", "-d", "exec sleep 1000")
+	require.Zero(t, code, stderr)
+	_, stderr, code = m.toolprocd(t, "stop")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "1 processes live")
+	list, err := procmgr.ListSome(t.Context(), c, procmgr.ListRequest{State: procmgr.Running})
+	require.NoError(t, err)
+	require.Len(t, list.Processes, 1)
+	_, stderr, code = m.toolprocd(t, "kill", "-9", list.Processes[0].ID, "no-such")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "there is no process no-such")
+	require.ErrorIs(t, syscall.Kill(list.Processes[0].PID, 0), syscall.ESRCH)
+}
+
+// pidOf returns a pid that a command has written to a file.
+func pidOf(t testing.TB, file string) int {
+	t.Helper()
+	var pid int
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(file)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && pid > 0
+	}, long, time.Millisecond)
+	return pid
 }

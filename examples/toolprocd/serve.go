@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -23,19 +25,19 @@ type server func(ctx context.Context, handler http.Handler) error
 
 // serve serves on a port with TLS and a token, or on a socket that only its user
 // can open.
-func serve(args []string) error {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+func serve(flags *flag.FlagSet, args []string) error {
 	var (
 		listen    = flags.String("listen", "", "`address` to serve on, with TLS, such as :8443")
 		cert      = flags.String("tls-cert", "", "`file` with the certificate")
 		key       = flags.String("tls-key", "", "`file` with its key")
 		tokenFile = flags.String("token-file", "", "`file` with the token that clients need")
 		unix      = flags.String("unix", "", "`path` of a unix socket to serve on instead; it needs no token")
-		dir       = flags.String("dir", "", "`directory` to run commands in; where it was started")
 	)
-	if err := parse(flags, args); err != nil {
+	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
+	ctx, stop := untilAsked()
+	defer stop()
 	switch {
 	case (*unix == "") == (*listen == ""):
 		return errors.New("set one of -listen and -unix")
@@ -44,7 +46,7 @@ func serve(args []string) error {
 		if err != nil {
 			return err
 		}
-		return run(*dir, prochttp.HandlerOptions{Insecure: true}, on(listener)) // only the user of the socket can connect
+		return serveLocal(ctx, prochttp.HandlerOptions{Insecure: true}, on(listener)) // only the user of the socket can connect
 	case *tokenFile == "":
 		return errors.New("-listen needs -token-file: whoever calls it runs commands")
 	}
@@ -67,7 +69,26 @@ func serve(args []string) error {
 		return err
 	}
 	opts := prochttp.HandlerOptions{Token: strings.TrimSpace(string(token)), Hosts: pair.Leaf.DNSNames}
-	return run(*dir, opts, on(listener))
+	return serveLocal(ctx, opts, on(listener))
+}
+
+// serveLocal runs commands for the clients of a server until the server ends. No
+// process that it has started outlives it. Logs go to stderr, because stdout may
+// be the connection.
+func serveLocal(ctx context.Context, opts prochttp.HandlerOptions, serve server) (err error) {
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	local, err := procmgr.NewLocal(&procmgr.Options{Logger: log})
+	if err != nil {
+		return err
+	}
+	// Last, so that no call starts a process afterwards.
+	defer func() { err = errors.Join(err, local.Close()) }()
+	opts.Context, opts.Logger = ctx, log // when ctx ends, the waits are answered
+	handler, err := prochttp.NewHandler(local, &opts)
+	if err != nil {
+		return err
+	}
+	return unasked(ctx, serve(ctx, handler))
 }
 
 // on serves on a listener until ctx ends.

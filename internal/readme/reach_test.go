@@ -3,19 +3,29 @@
 package readme_test
 
 import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 const (
 	dialBlock    = `"toolprocd", "stdio"`
 	partialBlock = "var partial *procmgr.PartialError"
+	personBlock  = "$ toolprocd ps"
 )
 
 // The way of the page is replaced by a program that is not there.
 var reachRules = []rule{
 	{page: "docs/reach.md", has: "stdin and stdout of ssh", run: drawing},
+	{page: "docs/reach.md", has: personBlock, run: person},
 	{
 		page: "docs/reach.md", language: "go", has: dialBlock, run: dial,
 		instead: map[string]string{`"ssh"`: `"no-such-way"`},
@@ -68,6 +78,51 @@ func dial(t *testing.T, p *pages, _ block) {
 	program := start(t, t.TempDir(), nil, p.programs[dialBlock])
 	require.Zero(t, program.end(t), &program.err)
 	require.Contains(t, program.out.String(), `run "no-such-way -T -o BatchMode=yes build toolprocd stdio"`)
+}
+
+// person types the commands of the page at a machine where a client runs a
+// server. Here, npm and make are scripts.
+func person(t *testing.T, _ *pages, b block) {
+	dir, err := os.MkdirTemp("", "r") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	shell := func(command string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "XDG_STATE_HOME="+dir)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", command, out)
+		return string(out)
+	}
+	shell("go build -o " + dir + "/toolprocd ../../examples/toolprocd")
+	defer shell("toolprocd stop -f")
+	require.NoError(t, os.WriteFile(dir+"/npm", []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700))
+	require.NoError(t, os.WriteFile(dir+"/make", []byte("#!/bin/sh\necho made \"$@\"\n"), 0o700))
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Dial: prochttp.Command("env", "PATH="+dir+":"+os.Getenv("PATH"), "XDG_STATE_HOME="+dir, "toolprocd", "stdio"),
+	})
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Chat("chat-42").Start(t.Context(), procmgr.StartRequest{ID: "npc5orns6a", Command: "npm run dev"})
+	require.NoError(t, err)
+
+	masked := regexp.MustCompile(`\b\d+ +\d+[smhd] `)
+	said := ""
+	for line := range strings.Lines(b.text) {
+		command, isCommand := strings.CutPrefix(line, "$ ")
+		switch {
+		case !isCommand: // what the command before it prints
+			require.Contains(t, strings.Join(strings.Fields(said), " "), strings.Join(strings.Fields(masked.ReplaceAllString(line, "")), " "))
+		case strings.Contains(command, "logs -f"): // it ends with the process
+			require.Empty(t, shell("timeout 1 "+strings.TrimSpace(command)+" 2>/dev/null || true"))
+		default:
+			said = masked.ReplaceAllString(shell(command), "")
+		}
+	}
+	require.Equal(t, "made test\n", said)
+	out, err := c.Chat("chat-42").Output(t.Context(), "npc5orns6a", procmgr.OutputRequest{Wait: time.Minute})
+	require.NoError(t, err)
+	require.Equal(t, "SIGTERM", out.Process.Signal)
 }
 
 // partial lists the processes of two machines, one of which is not there.

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
+)
+
+// A place says which keeper to use.
+type place struct {
+	dir  *string
+	idle *time.Duration
+}
+
+// placeFlags adds the flags of a place.
+func placeFlags(flags *flag.FlagSet) place {
+	return place{
+		dir: flags.String("dir", "", "`directory` of the keeper; $XDG_STATE_HOME/toolproc, else ~/.local/state/toolproc"),
+		// Clients come back after a night, and ask what has become of their
+		// processes.
+		idle: flags.Duration("idle", 24*time.Hour, "how long a keeper that is started stays when nothing runs and nobody asks"),
+	}
+}
+
+// path returns the directory. It leads to the same one from a login shell and
+// from ssh, docker exec and the like, which set fewer variables.
+func (p place) path() (string, error) {
+	if *p.dir != "" {
+		return *p.dir, nil
+	}
+	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) { // any other is to be ignored
+		return filepath.Join(state, "toolproc"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", xerrors.Errorf("set -dir, the directory of the keeper: %w", err)
+	}
+	return filepath.Join(home, ".local", "state", "toolproc"), nil
+}
+
+// open opens the keeper. Each process has a log, so that logs has all of a long
+// output, and a model can search it.
+func (p place) open(ctx context.Context) (*prockeep.Keeper, error) {
+	dir, err := p.path()
+	if err != nil {
+		return nil, err
+	}
+	k, err := prockeep.Open(ctx, dir, &prockeep.Options{
+		Local:  procmgr.Options{LogDir: filepath.Join(dir, "logs")},
+		Idle:   *p.idle,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil, xerrors.Errorf("there is no keeper on this system: %w", err)
+	case err != nil && *p.dir == "":
+		return nil, xerrors.Errorf("the keeper of %s cannot be used (-dir names another directory): %w", dir, err)
+	}
+	return k, err
+}
+
+// find returns the manager that has a process, and the process. A chat that is
+// named finds only its own.
+func find(ctx context.Context, k *prockeep.Keeper, chat, id string) (procmgr.Manager, procmgr.Output, error) {
+	var m procmgr.Manager = k
+	if chat != "" {
+		m = k.Chat(chat)
+	}
+	out, err := m.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1}})
+	switch {
+	case errors.Is(err, procmgr.ErrUnknown): // it says more
+	case errors.Is(err, procmgr.ErrNotFound):
+		return nil, out, xerrors.Errorf("there is no process %s%s; toolprocd ps -a shows all", id, inChat(chat))
+	case errors.Is(err, procmgr.ErrConflict):
+		return nil, out, xerrors.Errorf("several chats have a process %s; name the chat with -chat%s", id, chatsOf(ctx, k, id))
+	}
+	return m, out, err
+}
+
+func inChat(chat string) string {
+	if chat == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in the chat %s", word(chat))
+}
+
+// chatsOf says which chats have a process with an ID.
+func chatsOf(ctx context.Context, k *prockeep.Keeper, id string) string {
+	all, err := k.List(ctx)
+	if err != nil {
+		return ""
+	}
+	var chats []string
+	for _, p := range all {
+		if p.ID == id && p.ChatID != "" {
+			chats = append(chats, word(p.ChatID))
+		}
+	}
+	if len(chats) == 0 {
+		return ""
+	}
+	slices.Sort(chats)
+	return ": " + strings.Join(chats, ", ")
+}
+
+// word returns a text as a word of a shell's command line. A text that a shell
+// takes as it is stays as it is.
+func word(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// stdio serves the one client at the other end of stdin and stdout. Whoever could
+// start it may run commands. It passes all requests on to the keeper: the next
+// stdio, after the connection was cut, is the same server to the client.
+//
+// A command starts from the environment and in the directory of this program,
+// which are those of a command that is run by ssh or docker exec. They are no
+// part of what an ID stands for, so they may differ when the client comes back.
+func stdio(flags *flag.FlagSet, args []string) (err error) {
+	at := placeFlags(flags)
+	if _, err := parse(flags, args, 0, 0); err != nil {
+		return err
+	}
+	ctx, stop := untilAsked()
+	defer stop()
+	k, err := at.open(ctx)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return serveLocal(ctx, prochttp.HandlerOptions{Insecure: true}, prochttp.ServeStdio)
+	case err != nil:
+		return err
+	}
+	defer func() { err = errors.Join(err, k.Close()) }()
+	return unasked(ctx, prochttp.ServeStdio(ctx, k.Handler()))
+}
+
+// untilAsked returns a context that ends when a signal asks this program to end.
+func untilAsked() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// unasked returns an error, or nil if it is that of the end that was asked for.
+func unasked(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
