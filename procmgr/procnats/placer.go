@@ -110,8 +110,9 @@ type Placer struct {
 	census  *census
 	markers bool // the bucket drops markers by itself
 
-	mu     sync.Mutex // guards the field below
-	places map[string]seenPlace
+	mu      sync.Mutex // guards the fields below
+	places  map[string]seenPlace
+	placing map[string]chan struct{} // the chats that a call is just placing; closed when it is over
 }
 
 // A seenPlace is where a chat was.
@@ -127,8 +128,14 @@ func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Place
 	ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
 	defer cancel()
 	kv, status, err := openBucket(ctx, js, bucket)
-	for errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		kv, status, err = openBucket(ctx, js, bucket)
+	for pause := shortPause; notYet(err); pause = min(2*pause, longPause) {
+		select {
+		case <-time.After(pause):
+			kv, status, err = openBucket(ctx, js, bucket)
+			continue
+		case <-ctx.Done():
+		}
+		break
 	}
 	if err != nil {
 		return nil, xerrors.Errorf("procnats: new placer: bucket %q: %w", bucket, err)
@@ -142,6 +149,7 @@ func NewPlacer(js jetstream.JetStream, bucket string, choose ChooseFunc) (*Place
 		census:  newCensus(js.Conn()),
 		markers: status.LimitMarkerTTL() > 0,
 		places:  make(map[string]seenPlace),
+		placing: make(map[string]chan struct{}),
 	}, nil
 }
 
@@ -158,6 +166,13 @@ func openBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jet
 	}
 	status, err := kv.Status(ctx)
 	return kv, status, err
+}
+
+// notYet reports whether a cluster may still be about to elect a leader, or to
+// tell all of its servers of a bucket that another agent has just made.
+func notYet(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || passing(err) ||
+		errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
 // makeBucket makes a bucket, unless another agent is faster.
@@ -188,15 +203,25 @@ func makeBucket(ctx context.Context, js jetstream.JetStream, bucket string) (jet
 // For a minute Place answers from memory. So after a Move by another agent it may
 // return the former machine for as long.
 func (p *Placer) Place(ctx context.Context, chat string) (host string, err error) {
-	if host, ok := p.remembered(chat); ok {
-		return host, nil
+	for {
+		host, other, done := p.remembered(chat)
+		switch {
+		case host != "":
+			return host, nil
+		case other == nil:
+			defer done()
+			if host, err = p.place(ctx, chat); err != nil {
+				return "", xerrors.Errorf("procnats: place %.80q: %w", chat, err)
+			}
+			p.remember(chat, host)
+			return host, nil
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return "", xerrors.Errorf("procnats: place %.80q: %w", chat, ctx.Err())
+		}
 	}
-	host, err = p.place(ctx, chat)
-	if err != nil {
-		return "", xerrors.Errorf("procnats: place %.80q: %w", chat, err)
-	}
-	p.remember(chat, host)
-	return host, nil
 }
 
 func (p *Placer) place(ctx context.Context, chat string) (string, error) {
@@ -352,12 +377,26 @@ func (p *Placer) chosen(ctx context.Context, chat, but string) (string, error) {
 	return host, checkName(host)
 }
 
-// remembered returns where a chat was less than placedTime ago.
-func (p *Placer) remembered(chat string) (string, bool) {
+// remembered returns where a chat was less than placedTime ago. If nobody knows
+// that and another call finds out, it returns a channel that is closed when that
+// call is over; and if no call does, the caller has to, and to call done then.
+func (p *Placer) remembered(chat string) (host string, other <-chan struct{}, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	seen, ok := p.places[chat]
-	return seen.host, ok && time.Since(seen.at) < placedTime
+	if seen, ok := p.places[chat]; ok && time.Since(seen.at) < placedTime {
+		return seen.host, nil, nil
+	}
+	if other := p.placing[chat]; other != nil {
+		return "", other, nil
+	}
+	over := make(chan struct{})
+	p.placing[chat] = over
+	return "", nil, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.placing, chat)
+		close(over)
+	}
 }
 
 // remember notes where a chat is, and forgets any other one if there are too
