@@ -57,6 +57,8 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 	until := time.Now().Add(req.Wait)
 	r, past := l.find(chat, id)
 	switch {
+	case past != nil && past.unknown:
+		return InputOutput{}, errFate
 	case past != nil:
 		return InputOutput{}, ErrNotRunning
 	case r == nil:
@@ -75,20 +77,9 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 		return InputOutput{}, xerrors.Errorf("keys and secrets are for a terminal, and its stdin is a pipe; write Data: %w", ErrInvalid)
 	}
 	state, _ := r.state()
-	w, mine, err := in.keys.begin(ctx, req)
-	if err != nil {
+	w, err := l.put(ctx, r, req, until)
+	if w == nil {
 		return InputOutput{}, err
-	}
-	if mine {
-		r.kept.begins(w)
-		refused, failed := r.write(ctx, w, req, until)
-		r.kept.ends(w, refused)
-		in.keys.end(w, refused)
-		if refused {
-			return InputOutput{}, failed
-		}
-		err = failed
-		r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.written), slog.Int("keys", len(req.Keys)))
 	}
 	if err == nil {
 		err = w.err
@@ -108,6 +99,31 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 	out := r.output(w.offset, req.Limit, 0, m)
 	l.opts.Metrics.omitted(out)
 	return InputOutput{Output: out, Written: w.written}, err
+}
+
+// put writes a request, or finds out what was written with its key. It returns nil
+// if the request was refused.
+func (l *Local) put(ctx context.Context, r *record, req InputRequest, until time.Time) (*typed, error) {
+	done, err := l.change()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	w, mine, err := r.in.keys.begin(ctx, req)
+	if !mine || err != nil {
+		return w, err
+	}
+	ctx, cancel := l.whileLive(ctx)
+	defer cancel()
+	r.kept.begins(w)
+	refused, err := r.write(ctx, w, req, until)
+	r.kept.ends(w, refused)
+	r.in.keys.end(w, refused)
+	if refused {
+		return nil, err
+	}
+	r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.written), slog.Int("keys", len(req.Keys)))
+	return w, err
 }
 
 // write writes a request, and sets the fields of w. If it reports that the

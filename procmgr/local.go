@@ -63,6 +63,10 @@ type Local struct {
 	// expiring is the record for which expiry is set.
 	expiring *record
 	sweeps   sweeps
+	pauses   pauses
+	// doubtful is until when an ID that is not known may all the same have been
+	// used: a part of the journal was lost.
+	doubtful time.Time
 
 	closing  sync.Once
 	closeErr error

@@ -19,6 +19,8 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	}
 	r, past := l.find(chat, id)
 	switch {
+	case past != nil && past.unknown:
+		return Output{}, errFate
 	case past != nil:
 		return past.outputUntil(req), nil
 	case r == nil:

@@ -3,6 +3,7 @@ package procmgr
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/xerrors"
 )
@@ -14,7 +15,7 @@ import (
 // another request, or if a Terminate or a Kill came before the Start and has
 // spent the ID. The caller holds mu.
 func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, error) {
-	if l.closed {
+	if l.closed || l.pauses.paused {
 		return nil, nil, ErrClosed
 	}
 	if id == "" {
@@ -22,6 +23,8 @@ func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, err
 	}
 	r, past := l.lookup(chat, id)
 	switch {
+	case past != nil && past.unknown, r == nil && past == nil && time.Now().Before(l.doubtful):
+		return nil, nil, errFate
 	case past != nil && past.spent:
 		return nil, nil, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", ErrConflict)
 	case r != nil && r.key != key, past != nil && past.key != key:
@@ -29,6 +32,9 @@ func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, err
 	}
 	return r, past, nil
 }
+
+// errFate is the error for an ID of which nobody knows what has become of it.
+var errFate = xerrors.Errorf("the manager that this ID was given to has died, and what it wrote down about it is damaged: %w", ErrUnknown)
 
 // lookup returns the record or the tombstone that has an ID in one chat, or
 // neither. The caller holds mu.

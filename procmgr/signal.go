@@ -41,6 +41,11 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
+	done, err := l.change()
+	if err != nil {
+		return err
+	}
+	defer done()
 	r, err := l.target(chat, id, sig)
 	if err != nil {
 		return err
@@ -89,6 +94,8 @@ func (l *Local) target(chat, id string, sig Signal) (*record, error) {
 	switch {
 	case r != nil:
 		return r, nil
+	case t != nil && t.unknown:
+		return nil, errFate
 	case t != nil && !t.spent:
 		return nil, ErrNotRunning
 	case t == nil && sig != Interrupt && !l.closed:

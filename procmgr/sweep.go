@@ -110,6 +110,7 @@ func (l *Local) revive(rs []*record) {
 		l.sweepLater(r)
 		r.mu.Lock()
 		if left == nil || r.process.State != Exited || l.settled {
+			r.unswept = r.unswept || left != nil // for the Local that goes on with it
 			r.mu.Unlock()
 			l.mu.Unlock()
 			left.Close()

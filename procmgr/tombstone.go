@@ -17,6 +17,7 @@ type tombstone struct {
 	id      string
 	key     fingerprint
 	spent   bool    // never started, and never to be started
+	unknown bool    // nobody knows what has become of it
 	process Process // its command is cut short
 	total   int64   // bytes of all the output
 	// withheld and passedOver are the fields of an Output with these names.

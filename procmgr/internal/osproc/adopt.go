@@ -4,6 +4,7 @@ package osproc
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +33,9 @@ type Adoption struct {
 // Adopt returns a tree that another program has started. Its output is not read
 // before Follow.
 func (s *System) Adopt(a Adoption) *Tree {
+	if !Adopts && a.Exit == nil {
+		a.Progress = Progress{Exit: &Exit{Lost: true}, At: time.Now()}
+	}
 	p := endedPipe(a.Sink)
 	if a.Output >= 0 {
 		p = newPipe(uintptr(a.Output), reader{}, a.Sink)
@@ -102,6 +106,31 @@ func (p *pipe) freeze() (fd int, ended bool) {
 	return duplicate(p.file), false
 }
 
+// EndOutput ends the output of an adopted tree that nobody can read any more. It
+// is called before Follow.
+func (t *Tree) EndOutput() { t.pipe.out.End() }
+
+// Settle waits until nothing is read any more. Every tree is frozen or has ended.
+func (s *System) Settle() { s.reading.Wait() }
+
+// Leave is Close for a System whose trees another one adopts.
+func (s *System) Leave() {
+	s.null.Close()
+	s.cgroups.leave()
+}
+
+// Duplicate returns another descriptor of the same file, or -1.
+func Duplicate(fd int) int {
+	other, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	return other
+}
+
+// CloseDescriptor closes a descriptor that nobody adopts.
+func CloseDescriptor(fd int) { unix.Close(fd) }
+
 // duplicate returns another descriptor of a file, or -1.
 func duplicate(file *os.File) int {
 	fd := -1
@@ -109,10 +138,32 @@ func duplicate(file *os.File) int {
 	if err != nil {
 		return -1
 	}
-	_ = conn.Control(func(own uintptr) { // fails only if the file is closed
-		if fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0); err != nil {
-			fd = -1
-		}
-	})
+	_ = conn.Control(func(own uintptr) { fd = Duplicate(int(own)) }) // fails only if the file is closed
 	return fd
+}
+
+// A Find is what a search has found of a tree.
+type Find struct {
+	PID   int  // of the leader, or of another member; 0 if nothing of it lives
+	Leads bool // PID is the leader's
+}
+
+// Find looks for trees of which the lineage is known, but no leader.
+func (s *System) Find(all []Lineage) []Find {
+	finds := make([]Find, len(all))
+	if len(all) == 0 {
+		return finds
+	}
+	trees := make([]*Tree, len(all))
+	for i, l := range all {
+		trees[i] = s.Adopt(Adoption{Lineage: l, Ended: true, Output: -1, Input: -1})
+	}
+	found, _ := s.Search(trees)
+	for i, t := range trees {
+		if left := found[t]; left != nil {
+			finds[i] = leaderOf(left.members)
+			left.Close()
+		}
+	}
+	return finds
 }

@@ -92,3 +92,18 @@ func (t *Tree) Escapees() *Escaped {
 	members, _ := t.look(true)
 	return &Escaped{tree: t, members: members}
 }
+
+// leaderOf returns the member that leads the session of a tree: the first one that
+// leads any. If none does, the leader has gone.
+func leaderOf(members []member) (f Find) {
+	for _, m := range members {
+		leads := sessionOf(m.pid) == m.pid
+		if f.PID == 0 || leads && !f.Leads || leads == f.Leads && m.pid < f.PID {
+			f = Find{m.pid, leads}
+		}
+	}
+	return f
+}
+
+// Sealed reports whether no member can leave the tree unseen.
+func (l Lineage) Sealed() bool { return l.Cgroup != "" }

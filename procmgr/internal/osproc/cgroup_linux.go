@@ -32,7 +32,16 @@ type cgroups struct{ dir *owndir.Dir }
 // openCgroups makes the directory of a System, checks that a process can be
 // started and killed in it, and ends everything that dead Systems left beside
 // it.
-func openCgroups(parent string, log *slog.Logger) (*cgroups, error) {
+func openCgroups(config *Config) (*cgroups, error) {
+	parent, log := config.Cgroup, config.Logger
+	if config.Adopted != "" {
+		dir, err := owndir.Resume(config.Adopted, config.AdoptedLock)
+		if err == nil {
+			endOrphans(parent, log)
+			return &cgroups{dir}, nil
+		}
+		log.Warn("the cgroup of the manager before this one has gone", slog.String("cgroup", config.Adopted))
+	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(parent, &stat); err != nil {
 		return nil, xerrors.Errorf("cgroup %s: %w", parent, err)
@@ -166,6 +175,13 @@ func (c *cgroups) close() {
 	}
 	(&cgroup{path: c.dir.Path}).remove()
 	c.dir.Unlock()
+}
+
+// leave gives up the directory, and leaves it as it is.
+func (c *cgroups) leave() {
+	if c != nil {
+		c.dir.Unlock()
+	}
 }
 
 // A cgroup holds one tree: all its members, whatever sessions they make and

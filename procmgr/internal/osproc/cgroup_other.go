@@ -3,7 +3,6 @@
 package osproc
 
 import (
-	"log/slog"
 	"os"
 
 	"golang.org/x/xerrors"
@@ -14,7 +13,7 @@ import (
 // cgroups exist on Linux only.
 type cgroups struct{}
 
-func openCgroups(string, *slog.Logger) (*cgroups, error) {
+func openCgroups(*Config) (*cgroups, error) {
 	return nil, xerrors.Errorf("cgroups exist on Linux only, leave Options.Cgroup empty: %w", sentinel.ErrInvalid)
 }
 
@@ -24,6 +23,8 @@ func (s *System) Cgroups() (dir string, lock *os.File) { return "", nil }
 func (c *cgroups) add() (*cgroup, error) { return nil, nil }
 
 func (c *cgroups) close() {}
+
+func (c *cgroups) leave() {}
 
 type cgroup struct{}
 

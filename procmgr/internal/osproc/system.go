@@ -13,6 +13,11 @@ type Config struct {
 	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
 	// of its own in it. "" means no cgroups.
 	Cgroup string
+	// Adopted is a directory that another System has made in Cgroup, "" for
+	// none: this System goes on with it. AdoptedLock is its lock, which the System
+	// takes over; nil if that was given up.
+	Adopted     string
+	AdoptedLock *os.File
 	// NoPidfd runs without pidfds, as on a kernel before 5.4. NoTrace marks
 	// leaders only when they run already, as in a sandbox that forbids ptrace.
 	// NoMark does not mark them. Tests use these.
@@ -49,7 +54,7 @@ func Open(c Config) (*System, error) {
 	s.lacks.pidfd, s.lacks.mark = c.NoPidfd || !hasPidfds(), c.NoMark
 	s.lacks.trace.Store(c.NoTrace)
 	if c.Cgroup != "" {
-		if s.cgroups, err = openCgroups(c.Cgroup, c.Logger); err != nil {
+		if s.cgroups, err = openCgroups(&c); err != nil {
 			null.Close()
 			return nil, err
 		}

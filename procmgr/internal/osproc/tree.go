@@ -34,7 +34,7 @@ type Tree struct {
 
 	// progress is how far Follow has come. Only Follow uses it until it returns.
 	progress Progress
-	frozen   atomic.Bool
+	frozen   atomic.Bool // Freeze was called
 }
 
 // A Progress is how far a Follow has come.
@@ -87,6 +87,11 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 		}
 		p.At = time.Now()
 		t.reap()
+		if p.Exit.Lost && t.frozen.Load() {
+			// The pidfd was closed before the leader could be reaped.
+			p.Exit = nil
+			return Exit{Lost: true}, p.At
+		}
 	}
 	timer := time.NewTimer(settle)
 	defer timer.Stop()

@@ -24,7 +24,9 @@ type emulator interface {
 type Screen struct {
 	emulator emulator // nil once it has panicked
 	cols     int
-	last     View // of an emulator that has panicked
+	rows     int
+	last     View  // of an emulator that has panicked
+	primary  *View // what was shown when the alternate screen came
 	modes    Modes
 	replies  bytes.Buffer // the answers to the program's questions
 
@@ -57,7 +59,7 @@ type View struct {
 
 // New returns an empty screen.
 func New(cols, rows int) *Screen {
-	s := &Screen{cols: cols}
+	s := &Screen{cols: cols, rows: rows}
 	s.emulator = newVT(cols, rows, &s.replies)
 	return s
 }

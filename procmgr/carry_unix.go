@@ -1,8 +1,9 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
 package procmgr
 
 import (
 	"context"
-	"errors"
 
 	"golang.org/x/xerrors"
 
@@ -10,17 +11,20 @@ import (
 )
 
 // Package prockeep cannot see inside a Local, and must not become a part of this
-// one.
+// package.
 var _ = carry.Offer(carry.Ways{
 	New: func(opts any, keep carry.Keep) (any, error) { return newKeptLocal(opts.(*Options), keep) },
 	Save: func(ctx context.Context, local any) (*carry.State, error) {
-		return nil, errors.ErrUnsupported
+		s, err := local.(*Local).save(ctx)
+		return s, wrap("save", "", err)
 	},
 	Restore: func(opts any, keep carry.Keep, s *carry.State) (any, func(), error) {
-		return nil, nil, errors.ErrUnsupported
+		l, run, err := restore(opts.(*Options), keep, s)
+		return l, run, wrap("restore", "", err)
 	},
 	Recover: func(opts any, keep carry.Keep, j *carry.Journal) (any, func(), error) {
-		return nil, nil, errors.ErrUnsupported
+		l, run, err := recoverLocal(opts.(*Options), keep, j)
+		return l, run, wrap("recover", "", err)
 	},
 })
 

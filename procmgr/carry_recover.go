@@ -1,0 +1,152 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package procmgr
+
+import (
+	"cmp"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// doubt is for how long an unknown ID may have been used, if a part of the journal
+// was lost: until those who ask again for what they began have done so.
+const doubt = time.Minute
+
+// recoverLocal is carry.Ways.Recover.
+func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, run func(), err error) {
+	files := descriptors(j.Files)
+	defer files.close()
+	l = newLocal(opts, keep)
+	var m localMemo
+	if err := json.Unmarshal(j.Local, &m); err != nil && len(j.Local) > 0 {
+		l.opts.Logger.Warn("the journal does not tell where the logs are", slog.String("error", err.Error()))
+	}
+	if err := l.reopen(m, files); err != nil {
+		return nil, nil, err
+	}
+	if j.Holes {
+		l.doubtful = time.Now().Add(doubt)
+	}
+	saved, unborn := l.readJournal(j)
+	comings := make([]*coming, 0, len(saved))
+	for i := range saved {
+		s := &saved[i]
+		ended := s.Memo.Process.State == Exited
+		c, err := l.comeBack(s, files, func(out *capture.Stream) {
+			out.Recover(s.Memo.Log, l.logs, s.Memo.Total, ended)
+		})
+		if err == nil { // it cannot fail, because the stream is filled
+			comings = append(comings, c)
+		}
+	}
+	l.buryExited(comings)
+	l.tellAgain(comings)
+	if err = l.began(); err != nil {
+		return nil, nil, err
+	}
+	return l, func() {
+		for _, k := range unborn {
+			keep.NotStarted(k)
+		}
+		l.goOn(comings)
+	}, nil
+}
+
+// readJournal returns the processes of a journal, and the keys of those that have
+// run nothing. It makes tombstones of those of which nothing is known.
+func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []carry.Key) {
+	var pending []savedRecord // between Starting and Started
+	for _, e := range j.Entries {
+		l.seq = max(l.seq, e.Seq)
+		var m memo
+		if e.Record == nil || json.Unmarshal(e.Record, &m) != nil {
+			l.past.add(e.Chat, &tombstone{seq: e.Seq, id: e.ID, unknown: true})
+			continue
+		}
+		s := savedRecord{Seq: e.Seq, ID: e.ID, Chat: e.Chat, Memo: m, Looked: m.Progress.Detached}
+		switch {
+		case m.Spent:
+			l.past.add(e.Chat, &tombstone{seq: e.Seq, id: e.ID, spent: true})
+			continue
+		case !e.Started && m.Lineage.PID == 0:
+			pending = append(pending, s)
+			continue
+		}
+		s.Unswept = m.Process.State == Exited && !m.Lineage.Sealed()
+		s.Ended = m.Revived || m.Process.State == Exited
+		saved = append(saved, s)
+	}
+	for i, found := range l.system.Find(lineages(pending)) {
+		s := pending[i]
+		s.Memo.Lineage.PID = found.PID
+		switch {
+		case found.Leads:
+			s.Memo.Process.PID = found.PID
+		case found.PID == 0 && !j.Strays:
+			unborn = append(unborn, carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID})
+			continue
+		default: // nobody knows how the leader has ended, if there was one
+			s.Memo.Progress = osproc.Progress{Exit: &osproc.Exit{Lost: true}, At: time.Now()}
+		}
+		saved = append(saved, s)
+	}
+	slices.SortFunc(saved, func(a, b savedRecord) int { return cmp.Compare(a.Seq, b.Seq) })
+	return saved, unborn
+}
+
+func lineages(saved []savedRecord) []osproc.Lineage {
+	all := make([]osproc.Lineage, len(saved))
+	for i, s := range saved {
+		all[i] = s.Memo.Lineage
+	}
+	return all
+}
+
+// buryExited notes the order in which processes have exited.
+func (l *Local) buryExited(comings []*coming) {
+	var exited []*record
+	for _, c := range comings {
+		if !c.live {
+			exited = append(exited, c.record)
+		}
+	}
+	slices.SortStableFunc(exited, func(a, b *record) int { return a.process.ExitedAt.Compare(b.process.ExitedAt) })
+	for _, r := range exited {
+		r.inExits = l.exits.PushBack(r)
+	}
+}
+
+// tellAgain makes the events of processes of which only the journal is left. Their
+// cursors are new ones: what was told before is told again.
+func (l *Local) tellAgain(comings []*coming) {
+	var all []Event
+	tell := func(kind EventKind, at time.Time, p Process) {
+		p.Command = cutShort(p.Command)
+		all = append(all, Event{At: at, Kind: kind, Process: p})
+	}
+	for _, c := range comings {
+		p := c.snapshot()
+		began := p
+		began.State, began.ExitCode, began.Signal, began.EndedBy = Running, nil, "", ""
+		began.ExitedAt, began.Usage, began.OOM = time.Time{}, Usage{}, false
+		tell(EventStarted, p.StartedAt, began)
+		if m := c.kept.look(); m.Progress.Detached {
+			left := p
+			left.State, left.ExitedAt = Detached, time.Time{}
+			tell(EventDetached, m.Progress.At, left)
+		}
+		if p.State == Exited {
+			tell(EventExited, p.ExitedAt, p)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return a.At.Compare(b.At) })
+	for _, event := range all {
+		l.events.add(event.Process.ChatID, event)
+	}
+}
