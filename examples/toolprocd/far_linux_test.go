@@ -54,7 +54,7 @@ func TestHeldSSHIsKilled(t *testing.T) {
 	})
 }
 
-// way returns a command that writes its pid to a file.
+// wayIsKilled does this with commands that write their pid to a file.
 func wayIsKilled(t *testing.T, way func(pid string) []string) {
 	dir := t.TempDir()
 	c := clientVia(t, way(dir+"/way"))

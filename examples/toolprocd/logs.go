@@ -63,10 +63,14 @@ func logs(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// isTerminal reports whether a person looks at the output.
+// isTerminal reports whether a person is at the other end of a file.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // A printer prints the output of a process.

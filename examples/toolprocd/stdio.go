@@ -23,6 +23,9 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
+	if isTerminal(os.Stdin) || isTerminal(os.Stdout) {
+		return errors.New("this is for a client, as in prochttp.Command(\"ssh\", \"-T\", \"build\", \"toolprocd\", \"stdio\"), and here is a terminal: leave out -t of ssh, docker or kubectl")
+	}
 	ctx, stop := untilAsked()
 	defer stop()
 	k, err := at.open(ctx)

@@ -71,6 +71,7 @@ func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			requests.Add(1)
 			defer requests.Done()
+			r.Host = "localhost" // the URL of the client names anything, and no browser comes this way
 			handler.ServeHTTP(w, r)
 		}),
 		ConnState: func(_ net.Conn, state http.ConnState) {

@@ -74,6 +74,12 @@ func TestOneDial(t *testing.T) {
 	require.EqualValues(t, 1, dials.Load())
 }
 
+// The URL beside a Dial names any host.
+func TestDialWithAnyURL(t *testing.T) {
+	c := newClient(t, "http://build.example", &prochttp.ClientOptions{Dial: prochttp.Command(toFarSide(t)...)})
+	require.Equal(t, "hello\n", run(t, c, "echo hello").Text)
+}
+
 // The far side ends with the client, and its processes with it.
 func TestCloseEndsFarSide(t *testing.T) {
 	command := prochttp.Command(toFarSide(t)...)
