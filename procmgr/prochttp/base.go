@@ -1,7 +1,6 @@
 package prochttp
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,14 +19,14 @@ func (b *startBody) setBase(base *baseenv.Base) {
 	}
 }
 
-// withBase returns the context of a start, with what its command starts from.
-func (r *request) withBase(b startBody) (context.Context, error) {
-	ctx := r.Context()
+// base returns what the command of a start starts from, or nil for the handler's
+// own.
+func (r *request) base(b *startBody) (*baseenv.Base, error) {
 	if b.BaseDir == nil {
 		if b.BaseEnv != nil || b.BaseWithheld != nil {
 			return nil, xerrors.Errorf("base_env is there without base_dir: %w", procmgr.ErrInvalid)
 		}
-		return ctx, nil
+		return nil, nil
 	}
 	switch {
 	case !baseenv.Accepted(r.h.opts.Context):
@@ -37,5 +36,5 @@ func (r *request) withBase(b startBody) (context.Context, error) {
 	case slices.ContainsFunc(append(b.BaseEnv, *b.BaseDir), func(s string) bool { return strings.ContainsRune(s, 0) }):
 		return nil, xerrors.Errorf("base_env or base_dir has a NUL byte: %w", procmgr.ErrInvalid)
 	}
-	return baseenv.With(ctx, &baseenv.Base{Env: b.BaseEnv, Withheld: b.BaseWithheld, Dir: *b.BaseDir}), nil
+	return &baseenv.Base{Env: b.BaseEnv, Withheld: b.BaseWithheld, Dir: *b.BaseDir}, nil
 }

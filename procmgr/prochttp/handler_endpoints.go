@@ -8,6 +8,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
 // start serves a start: the command, a limited wait and the output so far in one
@@ -22,7 +23,7 @@ func (r *request) start() {
 		r.failWith(err, nil)
 		return
 	}
-	ctx, err := r.withBase(body)
+	base, err := r.base(&body)
 	if err != nil {
 		r.failWith(err, nil)
 		return
@@ -37,21 +38,22 @@ func (r *request) start() {
 		return
 	}
 	req.Wait = min(req.Wait, maxSlice)
-	release, ok := r.h.waits.enter(req.Wait > 0)
-	if !ok {
+	var out procmgr.Output
+	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
+		if base != nil {
+			ctx = baseenv.With(ctx, base)
+		}
+		out, err = r.manager.Start(ctx, req)
+		return err
+	})
+	if errors.Is(err, errBusy) {
 		r.fail(failure{Code: codeBusy, Detail: "nothing was started; " + errBusy.Error()})
 		return
 	}
-	defer release()
-	r.extend(req.Wait)
-
-	ctx, done := r.h.untilShutdown(ctx)
-	defer done()
-	out, err := r.manager.Start(ctx, req)
 	if out.Process.ID != "" {
 		r.id = out.Process.ID
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil && r.Context().Err() == nil {
+	if ended && errors.Is(err, context.Canceled) {
 		// The shutdown ended the wait, not the command.
 		if out.Process.ID == "" {
 			r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
@@ -68,14 +70,7 @@ func (r *request) start() {
 	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && r.h.opts.Context.Err() == nil {
 		r.w.Header().Set(headerWaiting, "true")
 	}
-	r.finish(out, err)
-}
-
-// untilShutdown returns a context that ends with ctx and with the server.
-func (h *handler) untilShutdown(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(h.opts.Context, cancel)
-	return ctx, func() { stop(); cancel() }
+	r.finish(&out, err)
 }
 
 // list serves a list: all processes, or with a query a part of them.
@@ -92,8 +87,8 @@ func (r *request) list() {
 		r.failWith(err, nil)
 		return
 	}
-	for _, p := range body.Processes {
-		if !r.mine(p) {
+	for i := range body.Processes {
+		if !r.mine(&body.Processes[i]) {
 			return
 		}
 	}
@@ -110,8 +105,8 @@ func (r *request) list() {
 }
 
 func (r *request) listSome(query string) (listBody, error) {
-	q, err := parseListQuery(query)
-	if err != nil {
+	var q listQuery
+	if err := q.parameters().parse(query); err != nil {
 		return listBody{}, err
 	}
 	page, err := procmgr.ListSome(r.Context(), r.manager, procmgr.ListRequest(q))
@@ -154,15 +149,15 @@ func (r *request) signal() {
 
 // finish answers with an output. If there is an error, it answers with the
 // error and the output that came with it.
-func (r *request) finish(out procmgr.Output, err error) {
-	if p := out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !r.mine(p) {
+func (r *request) finish(out *procmgr.Output, err error) {
+	if p := &out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !r.mine(p) {
 		return
 	}
 	switch {
 	case err == nil:
 		r.answer(http.StatusOK, out)
 	case out.Process.ID != "":
-		r.failWith(err, &out)
+		r.failWith(err, out)
 	default:
 		r.failWith(err, nil)
 	}
@@ -170,7 +165,7 @@ func (r *request) finish(out procmgr.Output, err error) {
 
 // mine reports whether a process belongs to the request's chat. If a Host mixes
 // up chats, mine replaces its answer by an error.
-func (r *request) mine(p procmgr.Process) bool {
+func (r *request) mine(p *procmgr.Process) bool {
 	if r.chat == "" || p.ChatID == r.chat {
 		return true
 	}

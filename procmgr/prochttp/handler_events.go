@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -11,8 +12,8 @@ import (
 // events serves a page of events, with a wait of at most maxSlice. A wait needs
 // not be held between two requests: reading takes no event away.
 func (r *request) events() {
-	query, err := parseEventsQuery(r.URL.RawQuery)
-	if err != nil {
+	var query eventsQuery
+	if err := query.parameters().parse(r.URL.RawQuery); err != nil {
 		r.failWith(err, nil)
 		return
 	}
@@ -21,21 +22,15 @@ func (r *request) events() {
 	if req.Latest || r.h.opts.Context.Err() != nil {
 		req.Wait = 0
 	}
-	release, ok := r.h.waits.enter(req.Wait > 0)
-	if !ok {
-		r.failWith(errBusy, nil)
-		return
-	}
-	defer release()
-	r.extend(req.Wait)
-
-	ctx, done := r.h.untilShutdown(r.Context())
-	defer done()
+	var page procmgr.EventPage
 	began := time.Now()
-	page, err := procmgr.Events(ctx, r.manager, req)
+	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
+		page, err = procmgr.Events(ctx, r.manager, req)
+		return err
+	})
 	took := time.Since(began)
-	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
-		req.Wait = 0 // the shutdown ended the wait
+	if ended {
+		req.Wait = 0
 		page, err = procmgr.Events(r.Context(), r.manager, req)
 	}
 	var partial *procmgr.PartialError
@@ -43,8 +38,8 @@ func (r *request) events() {
 		r.failWith(err, nil)
 		return
 	}
-	for _, e := range page.Events {
-		if !r.mine(e.Process) {
+	for i := range page.Events {
+		if !r.mine(&page.Events[i].Process) {
 			return
 		}
 	}

@@ -82,29 +82,24 @@ func (r *request) input() {
 		req.Key = newKey()
 	}
 	req.Wait = min(req.Wait, maxSlice)
-	release, ok := r.h.waits.enter(req.Wait > 0)
-	if !ok {
-		r.failWith(errBusy, nil)
-		return
-	}
-	defer release()
-	r.extend(req.Wait)
-
-	ctx, done := r.h.untilShutdown(r.Context())
-	defer done()
+	var out procmgr.InputOutput
 	began := time.Now()
-	out, err := procmgr.Input(ctx, r.manager, r.id, req)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil && r.Context().Err() == nil {
-		// The shutdown ended the wait. What was written by then is told.
-		req.Wait = 0
+	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
+		out, err = procmgr.Input(ctx, r.manager, r.id, req)
+		return err
+	})
+	if ended && errors.Is(err, context.Canceled) {
+		req.Wait = 0 // what was written by then is told
 		out, err = procmgr.Input(r.Context(), r.manager, r.id, req)
 	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched {
 		r.w.Header().Set(headerWaiting, "true")
 	}
 	switch {
-	case out.Process.ID != "" && !r.mine(out.Process):
+	case errors.Is(err, errBusy):
+		r.failWith(err, nil)
+	case out.Process.ID != "" && !r.mine(&out.Process):
 	case err == nil:
-		r.answer(http.StatusOK, out)
+		r.answer(http.StatusOK, &out)
 	default:
 		f := failureOf(err)
 		if out.Process.ID != "" {

@@ -9,8 +9,8 @@ import (
 
 // output serves an output, with a wait of at most maxSlice.
 func (r *request) output() {
-	query, err := parseOutputQuery(r.URL.RawQuery)
-	if err != nil {
+	var query outputQuery
+	if err := query.parameters().parse(r.URL.RawQuery); err != nil {
 		r.failWith(err, nil)
 		return
 	}
@@ -18,44 +18,32 @@ func (r *request) output() {
 	if query.Wait == 0 {
 		query.WaitID = ""
 	}
-	r.extend(query.Wait)
-	out, waiting, err := r.wait(query)
+	if query.WaitID == "" && r.h.opts.Context.Err() != nil {
+		query.Wait = 0
+	}
+	var out procmgr.Output
+	var err error
+	waiting, ended := false, query.Wait == 0
+	if query.Wait > 0 {
+		place := query.WaitID == "" // a held wait takes one itself
+		ended, err = r.limited(query.Wait, place, func(ctx context.Context) (err error) {
+			if query.WaitID == "" {
+				out, err = r.manager.Output(ctx, r.id, query.OutputRequest)
+			} else {
+				out, waiting, err = r.heldOutput(ctx, &query)
+			}
+			return err
+		})
+	}
+	if ended {
+		query.Wait = 0
+		waiting = false // if the server is about to end, the client cannot continue the wait
+		out, err = r.manager.Output(r.Context(), r.id, query.OutputRequest)
+	}
 	if err == nil && waiting {
 		r.w.Header().Set(headerWaiting, "true")
 	}
-	r.finish(out, err)
-}
-
-// wait serves an output that may wait. waiting reports whether the time of the
-// request was up before the end of the wait.
-func (r *request) wait(query outputQuery) (out procmgr.Output, waiting bool, err error) {
-	snapshot := query.OutputRequest
-	snapshot.Wait = 0
-	if query.Wait == 0 || query.WaitID == "" && r.h.opts.Context.Err() != nil {
-		// A pattern needs no wait to match output that is there already. A wait
-		// with a name may have matched output that has been dropped since.
-		out, err = r.manager.Output(r.Context(), r.id, snapshot)
-		return out, false, err
-	}
-	ctx, done := r.h.untilShutdown(r.Context())
-	defer done()
-
-	if query.WaitID == "" {
-		release, ok := r.h.waits.enter(true)
-		if !ok {
-			return out, false, errBusy
-		}
-		defer release()
-		out, err = r.manager.Output(ctx, r.id, query.OutputRequest)
-	} else {
-		out, waiting, err = r.heldOutput(ctx, &query)
-	}
-	if err != nil && r.h.opts.Context.Err() != nil && r.Context().Err() == nil {
-		waiting = false // the server is about to end, so the client cannot continue the wait
-		snapshot.From = query.From
-		out, err = r.manager.Output(r.Context(), r.id, snapshot)
-	}
-	return out, waiting, err
+	r.finish(&out, err)
 }
 
 // heldOutput waits in a wait that outlives the request: a new one, or the wait

@@ -61,21 +61,41 @@ type heldWait struct {
 // errBusy is the error of a call that wants to wait when there is no room.
 var errBusy = xerrors.New("end a call that waits, or ask without waiting")
 
-// enter takes a place for a call that waits; release gives it back.
-func (w *waits) enter(waits bool) (release func(), ok bool) {
-	if !waits {
-		return func() {}, true
+// limited makes a call that waits for at most a time. The context of the call
+// ends with the request and with the server. ended reports whether the server's
+// end cut the call short: then the request is answered without a wait. If place
+// is set, the call takes one of the places of those that wait. If there is none,
+// the error is errBusy, and the call was not made.
+func (r *request) limited(wait time.Duration, place bool, call func(context.Context) error) (ended bool, err error) {
+	if place {
+		if !r.h.waits.enter() {
+			return false, errBusy
+		}
+		defer r.h.waits.exit()
 	}
+	r.extend(wait)
+	ctx, server := r.Context(), r.h.opts.Context
+	if server.Done() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(server, cancel)()
+	}
+	err = call(ctx)
+	return err != nil && ctx.Err() != nil && r.Context().Err() == nil, err
+}
+
+// enter takes a place for a call that waits; exit gives it back.
+func (w *waits) enter() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.take() {
-		return nil, false
-	}
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.n--
-	}, true
+	return w.take()
+}
+
+func (w *waits) exit() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n--
 }
 
 // take counts one more call that waits, or reports that there is no room. The

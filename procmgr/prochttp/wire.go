@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -49,6 +50,9 @@ const (
 	// them, and with ports.
 	protocolEvents = 2
 )
+
+// protocolText is protocol in a header.
+var protocolText = strconv.Itoa(protocol)
 
 // The endpoints. None of them is the path of a process, which has two segments.
 const (
@@ -109,19 +113,26 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 		Size:       req.Size,
 	}
 	// JSON would change the bytes, and so the command.
-	texts := []struct{ what, text string }{
+	for _, t := range [...]struct{ what, text string }{
 		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir}, {"pattern", req.Notify}, {"stdin", string(req.Stdin)},
+	} {
+		if !utf8.ValidString(t.text) {
+			return startBody{}, errNotUTF8(t.what)
+		}
+	}
+	if len(req.Env) == 0 {
+		return body, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
-		what := "environment variable " + strconv.Quote(name)
-		texts = append(texts, struct{ what, text string }{what, name}, struct{ what, text string }{what, req.Env[name]})
-	}
-	for _, t := range texts {
-		if !utf8.ValidString(t.text) {
-			return startBody{}, xerrors.Errorf("the %s is not UTF-8, which this connection cannot carry: %w", t.what, procmgr.ErrInvalid)
+		if !utf8.ValidString(name) || !utf8.ValidString(req.Env[name]) {
+			return startBody{}, errNotUTF8("environment variable " + strconv.Quote(name))
 		}
 	}
 	return body, nil
+}
+
+func errNotUTF8(what string) error {
+	return xerrors.Errorf("the %s is not UTF-8, which this connection cannot carry: %w", what, procmgr.ErrInvalid)
 }
 
 // encode writes the body of an attempt that waits for a time.
@@ -167,167 +178,6 @@ type signalBody struct {
 	Signal procmgr.Signal `json:"signal"`
 }
 
-// An outputQuery is the query of an output.
-type outputQuery struct {
-	procmgr.OutputRequest
-	// WaitID names the wait, so that the next request can continue it; "" if
-	// the wait ends with its request.
-	WaitID string
-	// Left is how long the wait takes in all its slices from now on; 0 is not
-	// known.
-	Left time.Duration
-}
-
-// A query collects the parameters of a request.
-type query struct{ url.Values }
-
-func (q query) set(name string, is bool, value string) {
-	if is {
-		q.Set(name, value)
-	}
-}
-
-func (q outputQuery) encode() string {
-	v := query{url.Values{}}
-	set := v.set
-	set("from", q.From > 0, strconv.FormatInt(q.From, 10))
-	set("wait", q.Wait > 0, q.Wait.String())
-	set("until", q.Until != "", q.Until)
-	set("ports", q.Ports, "true")
-	set("until_listening", q.UntilListening != 0, strconv.Itoa(q.UntilListening))
-	set("screen", q.Screen, "true")
-	set("limit_bytes", q.Limit.Bytes != 0, strconv.Itoa(q.Limit.Bytes))
-	set("limit_line", q.Limit.Line != 0, strconv.Itoa(q.Limit.Line))
-	set("highlight", q.Highlight > 0, strconv.Itoa(q.Highlight))
-	set("wait_id", q.WaitID != "", q.WaitID)
-	set("left", q.Left > 0, q.Left.String())
-	set("state", q.State != "", string(q.State))
-	return v.Encode()
-}
-
-// errParameter is the error of a parameter that an endpoint does not know.
-var errParameter = xerrors.New("unknown parameter")
-
-// parseQuery calls set with each parameter of a query. It refuses a parameter
-// that set does not know: with a misspelled "until", the request would wait for
-// something else.
-func parseQuery(query string, set func(name, value string) error) error {
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return xerrors.Errorf("the query cannot be read (%v): %w", err, procmgr.ErrInvalid)
-	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		all := values[name]
-		if len(all) != 1 {
-			return xerrors.Errorf("the query has %q %d times: %w", name, len(all), procmgr.ErrInvalid)
-		}
-		switch err := set(name, all[0]); {
-		case errors.Is(err, errParameter):
-			return xerrors.Errorf("the query has %q, which this endpoint does not know: %w", name, procmgr.ErrInvalid)
-		case err != nil:
-			return xerrors.Errorf("the query's %q cannot be %.80q: %w", name, all[0], procmgr.ErrInvalid)
-		}
-	}
-	return nil
-}
-
-// An eventsQuery is the query of a page of events.
-type eventsQuery procmgr.EventsRequest
-
-func (q eventsQuery) encode() string {
-	v := query{url.Values{}}
-	v.set("after", q.After != "", q.After)
-	v.set("latest", q.Latest, "true")
-	v.set("wait", q.Wait > 0, q.Wait.String())
-	v.set("limit", q.Limit != 0, strconv.Itoa(q.Limit))
-	return v.Encode()
-}
-
-func parseEventsQuery(query string) (eventsQuery, error) {
-	var q eventsQuery
-	err := parseQuery(query, func(name, value string) (err error) {
-		switch name {
-		case "after":
-			q.After = value
-		case "latest":
-			q.Latest, err = strconv.ParseBool(value)
-		case "wait":
-			q.Wait, err = parseWait(value)
-		case "limit":
-			q.Limit, err = strconv.Atoi(value)
-		default:
-			err = errParameter
-		}
-		return err
-	})
-	return q, err
-}
-
-// A listQuery is the query of a part of a list.
-type listQuery procmgr.ListRequest
-
-func (q listQuery) encode() string {
-	v := query{url.Values{}}
-	v.set("state", q.State != "", string(q.State))
-	v.set("offset", q.Offset != 0, strconv.Itoa(q.Offset))
-	v.set("limit", true, strconv.Itoa(max(q.Limit, 0))) // without a query, a list is another one
-	return v.Encode()
-}
-
-func parseListQuery(query string) (listQuery, error) {
-	var q listQuery
-	err := parseQuery(query, func(name, value string) (err error) {
-		switch name {
-		case "state":
-			q.State = procmgr.State(value)
-		case "offset":
-			q.Offset, err = strconv.Atoi(value)
-		case "limit":
-			q.Limit, err = strconv.Atoi(value)
-		default:
-			err = errParameter
-		}
-		return err
-	})
-	return q, err
-}
-
-func parseOutputQuery(query string) (outputQuery, error) {
-	var q outputQuery
-	err := parseQuery(query, func(name, value string) (err error) {
-		switch name {
-		case "from":
-			q.From, err = strconv.ParseInt(value, 10, 64)
-		case "wait":
-			q.Wait, err = parseWait(value)
-		case "until":
-			q.Until = value
-		case "ports":
-			q.Ports, err = strconv.ParseBool(value)
-		case "until_listening":
-			q.UntilListening, err = strconv.Atoi(value)
-		case "screen":
-			q.Screen, err = strconv.ParseBool(value)
-		case "limit_bytes":
-			q.Limit.Bytes, err = strconv.Atoi(value)
-		case "limit_line":
-			q.Limit.Line, err = strconv.Atoi(value)
-		case "highlight":
-			q.Highlight, err = strconv.Atoi(value)
-		case "wait_id":
-			q.WaitID, err = value, checkKey(value)
-		case "left":
-			q.Left, err = parseWait(value)
-		case "state":
-			q.State = procmgr.State(value)
-		default:
-			err = errParameter
-		}
-		return err
-	})
-	return q, err
-}
-
 // parseWait reads a duration such as "10s". A negative duration is no wait.
 func parseWait(text string) (time.Duration, error) {
 	if text == "" {
@@ -368,18 +218,15 @@ func checkChat(id string) error {
 
 // encodeChat writes a chat's ID into a header.
 func encodeChat(id string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
+	var b []byte
 	for i := range len(id) {
 		if c := id[i]; c > ' ' && c <= '~' && c != '%' {
-			b.WriteByte(c)
+			b = append(b, c)
 		} else {
-			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
+			b = fmt.Appendf(b, "%%%02X", c)
 		}
 	}
-	return b.String()
+	return string(b)
 }
 
 // decodeChat returns the chat that a request is for. ok is false if the request
@@ -410,14 +257,39 @@ func decodeChat(h http.Header) (id string, ok bool, err error) {
 	return id, true, nil
 }
 
-// encode writes a body. It escapes nothing for HTML, because the output of a
-// process is not for a web page.
+// maxFreed is the size in bytes of the largest buffer that is used again. A full
+// output fits in.
+const maxFreed = 128 << 10
+
+// A buffer holds a body that is being written or read.
+type buffer struct {
+	bytes.Buffer
+	enc *json.Encoder // writes into it
+}
+
+var buffers = sync.Pool{New: func() any {
+	b := new(buffer)
+	b.enc = json.NewEncoder(&b.Buffer)
+	b.enc.SetEscapeHTML(false) // the output of a process is not for a web page
+	return b
+}}
+
+func newBuffer() *buffer { return buffers.Get().(*buffer) }
+
+// free gives the buffer back. Its bytes must not be used any more.
+func (b *buffer) free() {
+	if b.Cap() <= maxFreed {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// encode returns a body.
 func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b := newBuffer()
+	defer b.free()
+	if err := b.enc.Encode(v); err != nil {
 		return nil, xerrors.Errorf("encode: %w", err)
 	}
-	return b.Bytes(), nil
+	return bytes.Clone(b.Bytes()), nil
 }
