@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -77,9 +78,8 @@ type ClientOptions struct {
 // A wait that takes longer than 25 s takes several requests. It is still one
 // wait: it does not miss output that is printed between two of them.
 type Client struct {
-	base      string // URL without a slash at its end
-	token     string
-	header    http.Header
+	base      string      // URL without a slash at its end
+	header    http.Header // of every request
 	transport http.RoundTripper
 	own       *http.Transport // the same as transport; nil if ClientOptions gave it, or Dial
 	dialed    *dialed         // the same as transport; nil without Dial
@@ -120,12 +120,15 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 		return nil, xerrors.Errorf("Token has a character that no header can carry, most often the end of the line in its file: %w", procmgr.ErrInvalid)
 	}
 	c := &Client{
-		token:     o.Token,
-		header:    o.Header.Clone(),
+		header:    make(http.Header, len(o.Header)+1),
 		transport: o.Transport,
 		retry:     o.Retry,
 		slice:     slice,
 		log:       o.Logger,
+	}
+	maps.Copy(c.header, o.Header.Clone())
+	if o.Token != "" {
+		c.header.Set("Authorization", "Bearer "+o.Token)
 	}
 	if c.retry == 0 {
 		c.retry = defaultRetry
@@ -218,7 +221,7 @@ func (c *Client) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
 // [procmgr.Local].
 func (c *Client) Chat(id string) procmgr.Manager {
-	return &manager{c: c, chat: id, isChat: true}
+	return &manager{c: c, chat: id, isChat: true, header: []string{encodeChat(id)}}
 }
 
 // A manager is the view of a Client that the host or one chat has.
@@ -226,6 +229,7 @@ type manager struct {
 	c      *Client
 	chat   string
 	isChat bool
+	header []string // the value of headerChat
 }
 
 // check fails if the chat has no valid ID: such a chat must not act as the host.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -50,6 +51,7 @@ type call struct {
 	path     string
 	query    string
 	body     []byte
+	into     any           // points to the struct into which the answer is read; nil: it has nothing
 	wait     time.Duration // how long the server may wait before it answers
 	instance string        // the instance of the server that is meant; "": any
 	key      string        // of a signal
@@ -66,20 +68,17 @@ type answer struct {
 	instance string
 	protocol int // the version that the server speaks
 	waiting  bool
-	body     []byte
 	failure  failure // set if the answer is an error
+	unread   error   // why the answer could not be read into what its call has for it
 }
 
-// output reads an answer that is an Output.
-func (a *answer) output(m *manager, id string) (procmgr.Output, error) {
-	var out procmgr.Output
-	if err := json.Unmarshal(a.body, &out); err != nil {
-		return procmgr.Output{}, xerrors.Errorf("the answer cannot be read: %w", err)
+// about returns an error unless the answer was read, and is about the process
+// with an ID.
+func (a *answer) about(m *manager, p procmgr.Process, id string) error {
+	if a.unread == nil && !m.isOf(p, id) {
+		return errMixedUp
 	}
-	if !m.isOf(out.Process, id) {
-		return procmgr.Output{}, errMixedUp
-	}
-	return out, nil
+	return a.unread
 }
 
 // isOf reports whether p is the process with an ID, in the manager's chat.
@@ -146,10 +145,10 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		}
 		began := time.Now()
 		answer, err := c.attempt(ctx, call)
-		var lost *lostError
+		lost, isLost := errors.AsType[*lostError](err)
 		var wait time.Duration
 		switch {
-		case errors.As(err, &lost):
+		case isLost:
 			call.mayHaveArrived = call.mayHaveArrived || lost.sent
 			switch {
 			case !lost.timeout:
@@ -240,102 +239,131 @@ var errLate = xerrors.New("no answer in time")
 func (c *Client) attempt(ctx context.Context, call *call) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, call.wait+answerTime, errLate)
 	defer cancel()
-	var asked, got atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { asked.Store(true) },
-		GotConn: func(httptrace.GotConnInfo) { got.Store(true) },
-	})
-	req, err := c.request(traced, call)
+	var sending sending
+	answer, err := c.exchange(sending.traced(ctx), call)
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		lost.sent = sending.sent(c)
+		if unsent, ok := errors.AsType[*unsentError](lost.cause); ok {
+			lost.sent, lost.final = false, unsent.final()
+		} else if errors.Is(context.Cause(ctx), errLate) {
+			lost.cause = errLate
+		}
+		lost.timeout = errors.Is(context.Cause(ctx), errLate)
+	}
+	return answer, err
+}
+
+// exchange sends a request, and reads the answer.
+func (c *Client) exchange(ctx context.Context, call *call) (*answer, error) {
+	req, err := c.request(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	lose := func(cause error) *lostError {
-		// A transport that is not the client's own may not report its
-		// connections. The client then assumes that it has sent the request.
-		sent := got.Load() || c.dialed != nil || c.own == nil && !asked.Load()
-		lost := &lostError{cause: cause, sent: sent, timeout: errors.Is(context.Cause(ctx), errLate)}
-		var unsent *unsentError
-		switch {
-		case errors.As(cause, &unsent):
-			lost.sent, lost.final = false, unsent.final()
-		case lost.timeout:
-			lost.cause = errLate
-		}
-		return lost
-	}
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
-		var outer *url.Error
-		if errors.As(err, &outer) {
+		if outer, ok := errors.AsType[*url.Error](err); ok {
 			err = outer.Err // url.Error adds only the URL
 		}
-		return nil, lose(err)
+		return nil, &lostError{cause: err}
 	}
 	defer res.Body.Close()
-	body, err := readAnswer(res)
-	switch {
-	case err != nil:
-		return nil, lose(err)
-	case len(body) > maxAnswer:
-		return nil, lose(xerrors.Errorf("the answer has more than %d bytes", maxAnswer))
+	body := newBuffer()
+	defer body.free()
+	if err := body.readAnswer(res); err != nil {
+		return nil, &lostError{cause: err}
 	}
 	a := &answer{
 		status:   res.StatusCode,
 		instance: res.Header.Get(headerInstance),
 		protocol: 1,
 		waiting:  res.Header.Get(headerWaiting) != "",
-		body:     body,
 	}
 	if version, err := strconv.Atoi(res.Header.Get(headerProtocol)); err == nil {
 		a.protocol = version
 	}
 	if a.instance == "" {
-		return nil, c.stranger(a, lose)
+		return nil, a.stranger()
 	}
-	if !json.Valid(body) {
-		return nil, lose(xerrors.New("the answer was cut"))
+	into := call.into
+	switch {
+	case a.status != http.StatusOK:
+		into = &a.failure
+	case into == nil:
+		into = &struct{}{}
+	}
+	err = decode(body.Bytes(), into, false)
+	if _, cut := errors.AsType[*json.SyntaxError](err); cut {
+		return nil, &lostError{cause: xerrors.New("the answer was cut")}
 	}
 	c.seen.answered(a.instance)
-	if a.status != http.StatusOK {
-		if err := json.Unmarshal(body, &a.failure); err != nil || a.failure.Code == "" {
-			return nil, lose(xerrors.Errorf("the server answered %d, and not as the protocol has it", a.status))
-		}
+	switch {
+	case a.status != http.StatusOK && (err != nil || a.failure.Code == ""):
+		return nil, &lostError{cause: xerrors.Errorf("the server answered %d, and not as the protocol has it", a.status)}
+	case err != nil:
+		a.unread = xerrors.Errorf("the answer cannot be read: %w", err)
 	}
 	return a, nil
 }
 
-// readAnswer reads the body of an answer, and of one that is too long a byte more
-// than the limit.
-func readAnswer(res *http.Response) ([]byte, error) {
-	var b bytes.Buffer
+// readAnswer reads the body of an answer.
+func (b *buffer) readAnswer(res *http.Response) error {
 	if n := res.ContentLength; n > 0 && n <= allAtOnce {
 		b.Grow(int(n) + bytes.MinRead) // ReadFrom wants room for the end, too
 	}
 	_, err := b.ReadFrom(io.LimitReader(res.Body, maxAnswer+1))
-	return b.Bytes(), err
+	if err == nil && b.Len() > maxAnswer {
+		return xerrors.Errorf("the answer has more than %d bytes", maxAnswer)
+	}
+	return err
+}
+
+// A sending tells whether the server may have seen an attempt.
+type sending struct {
+	trace      httptrace.ClientTrace
+	asked, got atomic.Bool // the transport has asked for a connection, and got one
+}
+
+// traced returns a context with which a transport reports its connections.
+func (s *sending) traced(ctx context.Context) context.Context {
+	s.trace.GetConn = func(string) { s.asked.Store(true) }
+	s.trace.GotConn = func(httptrace.GotConnInfo) { s.got.Store(true) }
+	return httptrace.WithClientTrace(ctx, &s.trace)
+}
+
+// sent reports whether the server may have seen the attempt. A transport that is
+// not the client's own may not report its connections. The client then assumes
+// that it has sent the request.
+func (s *sending) sent(c *Client) bool {
+	return s.got.Load() || c.dialed != nil || c.own == nil && !s.asked.Load()
 }
 
 // stranger returns the error of an answer that does not come from a handler, or
 // that something between client and handler has changed.
-func (c *Client) stranger(a *answer, lose func(error) *lostError) error {
+func (a *answer) stranger() error {
 	status := strconv.Itoa(a.status) + " " + http.StatusText(a.status)
 	switch {
 	case a.status >= 500 || a.status == http.StatusTooManyRequests || a.status == http.StatusRequestTimeout:
-		lost := lose(xerrors.Errorf("something in between answered %s", status))
-		lost.absent = a.status == http.StatusBadGateway || a.status == http.StatusServiceUnavailable
-		return lost
+		return &lostError{
+			cause:  xerrors.Errorf("something in between answered %s", status),
+			absent: a.status == http.StatusBadGateway || a.status == http.StatusServiceUnavailable,
+		}
 	case a.status < 300:
 		// A handler may have answered, and a proxy may have dropped its headers.
-		lost := lose(xerrors.Errorf("the answer has no header %s: is the URL right, and does everything in between pass headers on?", headerInstance))
-		lost.final = true
-		return lost
+		return &lostError{
+			cause: xerrors.Errorf("the answer has no header %s: is the URL right, and does everything in between pass headers on?", headerInstance),
+			final: true,
+		}
 	case a.status < 400:
 		return xerrors.Errorf("something answered %s: redirects are not followed, use the URL that they lead to", status)
 	}
 	return xerrors.Errorf("something answered %s that is no toolproc server: is the URL right?", status)
 }
 
-// request makes the HTTP request of a call.
+// jsonType is the value of a Content-Type.
+var jsonType = []string{"application/json"}
+
+// request makes the HTTP request of a call. What it puts into the header is not
+// changed by anyone.
 func (c *Client) request(ctx context.Context, call *call) (*http.Request, error) {
 	target := c.base + call.path
 	if call.query != "" {
@@ -343,32 +371,27 @@ func (c *Client) request(ctx context.Context, call *call) (*http.Request, error)
 	}
 	var body io.Reader
 	if call.body != nil {
-		body = bytes.NewReader(call.body)
+		body = bytes.NewReader(call.body) // net/http sends it together with the header
 	}
 	req, err := http.NewRequestWithContext(ctx, call.method, target, body)
 	if err != nil {
 		return nil, xerrors.New("the request cannot be made")
 	}
-	for name, values := range c.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.header)
 	if call.body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header["Content-Type"] = jsonType
 		if len(call.body) > askFirst {
 			req.Header.Set("Expect", "100-continue")
 		}
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
 	if call.manager.isChat {
-		req.Header.Set(headerChat, encodeChat(call.manager.chat))
+		req.Header[headerChat] = call.manager.header
 	}
 	if call.instance != "" {
-		req.Header.Set(headerInstance, call.instance)
+		req.Header[headerInstance] = []string{call.instance}
 	}
 	if call.key != "" {
-		req.Header.Set(headerKey, call.key)
+		req.Header[headerKey] = []string{call.key}
 	}
 	return req, nil
 }

@@ -3,7 +3,6 @@ package prochttp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -47,7 +46,8 @@ func (m *manager) events(ctx context.Context, req procmgr.EventsRequest) (procmg
 	}
 	began := time.Now()
 	for {
-		c := &call{manager: m, method: http.MethodGet, path: pathEvents}
+		var page procmgr.EventPage
+		c := &call{manager: m, method: http.MethodGet, path: pathEvents, into: &page}
 		c.prepare = func() {
 			slice := req
 			slice.Wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
@@ -62,24 +62,14 @@ func (m *manager) events(ctx context.Context, req procmgr.EventsRequest) (procmg
 			}
 			return procmgr.EventPage{}, answer.older(err)
 		}
-		page, err := answer.events(m)
-		if err != nil || !answer.waiting || time.Since(began) >= req.Wait {
-			return page, err
+		if err := cmp.Or(answer.unread, m.own(page)); err != nil {
+			return procmgr.EventPage{}, err
+		}
+		if !answer.waiting || time.Since(began) >= req.Wait {
+			return page, nil
 		}
 		req.After = page.Next
 	}
-}
-
-// events reads an answer that is a page of events.
-func (a *answer) events(m *manager) (procmgr.EventPage, error) {
-	var page procmgr.EventPage
-	if err := json.Unmarshal(a.body, &page); err != nil {
-		return procmgr.EventPage{}, xerrors.Errorf("the answer cannot be read: %w", err)
-	}
-	if err := m.own(page); err != nil {
-		return procmgr.EventPage{}, err
-	}
-	return page, nil
 }
 
 // own returns an error if a page has events of another chat.

@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -58,7 +57,8 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 	body := newInputBody(req)
 	began := time.Now()
 	for {
-		c := &call{manager: m, id: id, method: http.MethodPost, path: processPath(id, "input")}
+		var next procmgr.InputOutput
+		c := &call{manager: m, id: id, method: http.MethodPost, path: processPath(id, "input"), into: &next}
 		c.prepare = func() {
 			c.wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
 			c.body = body.encode(c.wait)
@@ -71,12 +71,8 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 		if err != nil {
 			return m.inputFailed(ctx, id, c, answer, out, err)
 		}
-		var next procmgr.InputOutput
-		if err := json.Unmarshal(answer.body, &next); err != nil {
-			return out, xerrors.Errorf("the answer cannot be read: %w", err)
-		}
-		if !m.isOf(next.Process, id) {
-			return out, errMixedUp
+		if err := answer.about(m, next.Process, id); err != nil {
+			return out, err
 		}
 		changed := out.Process.ID != "" && next.Process.State != out.Process.State
 		out = next

@@ -2,10 +2,7 @@ package prochttp
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -52,16 +49,14 @@ func (m *manager) list(ctx context.Context, query string) (body listBody, err er
 	if err := m.check(); err != nil {
 		return body, err
 	}
-	answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathList, query: query})
+	answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathList, query: query, into: &body})
 	switch {
 	case err != nil && answer != nil && answer.failure.List != nil:
 		body = *answer.failure.List // some machines are missing, and err names them
 	case err != nil:
-		return body, err
-	default:
-		if err := json.Unmarshal(answer.body, &body); err != nil {
-			return body, xerrors.Errorf("the answer cannot be read: %w", err)
-		}
+		return listBody{}, err
+	case answer.unread != nil:
+		return listBody{}, answer.unread
 	}
 	for _, p := range body.Processes {
 		if m.isChat && p.ChatID != m.chat {

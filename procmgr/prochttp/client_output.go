@@ -31,7 +31,8 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 	began := time.Now()
 	var out procmgr.Output
 	for {
-		c := &call{manager: m, id: id, method: http.MethodGet, path: processPath(id, "output")}
+		var next procmgr.Output
+		c := &call{manager: m, id: id, method: http.MethodGet, path: processPath(id, "output"), into: &next}
 		c.prepare = func() {
 			left := max(req.Wait-time.Since(began), 0)
 			if query.WaitID != "" {
@@ -60,8 +61,7 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 			}
 			return out, m.explain(id, answer, err)
 		}
-		next, err := answer.output(m, id)
-		if err != nil {
+		if err := answer.about(m, next.Process, id); err != nil {
 			return out, err
 		}
 		if answer.protocol < protocolEvents {

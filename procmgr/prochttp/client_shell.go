@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -41,13 +40,12 @@ func (m *manager) shell(ctx context.Context) (string, error) {
 	}
 	name, known := m.c.shells.get(m.c.seen.now(), m.chat)
 	if !known {
-		answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathShell})
+		var body shellBody
+		answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathShell, into: &body})
 		switch {
+		case err == nil && answer.unread != nil:
+			return "", answer.unread
 		case err == nil:
-			var body shellBody
-			if err := json.Unmarshal(answer.body, &body); err != nil {
-				return "", xerrors.Errorf("the answer cannot be read: %w", err)
-			}
 			name = body.Shell
 		case answer != nil && answer.failure.Code == codeNoEndpoint:
 			// A handler of an earlier version.

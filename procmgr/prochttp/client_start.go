@@ -19,9 +19,11 @@ const maxRestarts = 5
 type starting struct {
 	*manager
 	req   procmgr.StartRequest // with an ID
-	until time.Time            // the end of its wait
-	call  *call
-	asked bool // another call has sent the ID before
+	body  startBody
+	until time.Time // the end of its wait
+	call  call
+	out   procmgr.Output // what the call is answered
+	asked bool           // another call has sent the ID before
 }
 
 // start starts a command. If the caller gives no ID, start chooses one, so that
@@ -57,27 +59,28 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 
 // newStarting makes the call of a start, and finds the server that it is for.
 func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*starting, error) {
-	s := &starting{manager: m, req: req, until: time.Now().Add(req.Wait)}
 	body, err := newStartBody(req)
 	if err != nil {
 		return nil, err
 	}
 	body.setBase(baseenv.From(ctx))
-	s.call = &call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart}
+	s := &starting{manager: m, req: req, body: body, until: time.Now().Add(req.Wait)}
+	s.call = call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart, into: &s.out, prepare: s.prepare}
 	if s.call.instance, s.asked, err = m.c.instanceFor(ctx, m.chat, req.ID); err != nil {
 		return nil, err
 	}
-	again := false
-	s.call.prepare = func() {
-		left := req.Wait
-		if again {
-			left = time.Until(s.until)
-		}
-		again = true
-		s.call.wait = max(min(left, m.c.slice), 0)
-		s.call.body = body.encode(s.call.wait)
-	}
 	return s, nil
+}
+
+// prepare makes the body of an attempt. Later ones wait for the time that is
+// left.
+func (s *starting) prepare() {
+	left := s.req.Wait
+	if s.call.body != nil {
+		left = time.Until(s.until)
+	}
+	s.call.wait = max(min(left, s.c.slice), 0)
+	s.call.body = s.body.encode(s.call.wait)
 }
 
 // instanceFor returns the server that a start is meant for. asked reports
@@ -102,7 +105,7 @@ var errTurns = xerrors.Errorf("each of %d servers in a row was another one, and 
 // one that the client meant.
 func (s *starting) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
-		answer, err := s.c.call(ctx, s.call)
+		answer, err := s.c.call(ctx, &s.call)
 		moved := answer != nil && answer.failure.Code == codeRestarted && answer.instance != s.call.instance
 		if !moved || s.asked || s.call.mayHaveArrived || !s.c.seen.move(s.chat, s.req.ID, answer.instance) {
 			return answer, err
@@ -150,8 +153,8 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 
 // wait reads the answer of a start, and waits for the rest of its time.
 func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, error) {
-	out, err := answer.output(s.manager, s.req.ID)
-	if err != nil {
+	out := s.out
+	if err := answer.about(s.manager, out.Process, s.req.ID); err != nil {
 		return s.begun(), unknown(err)
 	}
 	left := time.Until(s.until)

@@ -3,7 +3,6 @@ package prochttp
 import (
 	"net"
 	"net/http"
-	"reflect"
 	"time"
 )
 
@@ -40,5 +39,5 @@ func CommandPID(conn net.Conn) int { return conn.(*commandConn).cmd.Process.Pid 
 // StartBody is the body of a start.
 type StartBody = startBody
 
-// CheckNames compares the names of an object with those of a type.
-func CheckNames(data []byte, t reflect.Type) error { return checkNames(data, t) }
+// Decode reads JSON.
+var Decode = decode

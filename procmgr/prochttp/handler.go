@@ -171,6 +171,7 @@ type request struct {
 
 	status int
 	code   code
+	values [6]string // of the answer's header
 }
 
 // ServeHTTP implements [http.Handler].
@@ -185,35 +186,45 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 		r.logTo(h.log, time.Since(began))
 	}()
-	header := w.Header()
-	header.Set(headerInstance, h.instance)
-	header.Set(headerProtocol, strconv.Itoa(protocol))
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Content-Type-Options", "nosniff")
+	for i, field := range [...]struct{ name, value string }{
+		{headerInstance, h.instance},
+		{headerProtocol, protocolText},
+		{"Cache-Control", "no-store"},
+		{"X-Content-Type-Options", "nosniff"},
+	} {
+		r.header(i, field.name, field.value)
+	}
 	r.extend(0)
 
 	if serve := r.route(); serve != nil && r.admit() {
-		serve()
+		serve(r)
 	}
+}
+
+// header sets a field of the answer's header. Its value is in a place of the
+// request, so that it takes no memory of its own. The name is canonical.
+func (r *request) header(place int, name, value string) {
+	r.values[place] = value
+	r.w.Header()[name] = r.values[place : place+1 : place+1]
 }
 
 // route returns the function that serves a request's endpoint. If there is
 // none, it answers the request and returns nil.
-func (r *request) route() func() {
+func (r *request) route() func(*request) {
 	path := r.URL.EscapedPath()
 	var method string
-	var serve func()
+	var serve func(*request)
 	switch {
 	case path == pathHealth:
-		r.endpoint, method, serve = "health", http.MethodGet, r.health
+		r.endpoint, method, serve = "health", http.MethodGet, (*request).health
 	case path == pathStart:
-		r.endpoint, method, serve = "start", http.MethodPost, r.start
+		r.endpoint, method, serve = "start", http.MethodPost, (*request).start
 	case path == pathList:
-		r.endpoint, method, serve = "list", http.MethodGet, r.list
+		r.endpoint, method, serve = "list", http.MethodGet, (*request).list
 	case path == pathEvents:
-		r.endpoint, method, serve = "events", http.MethodGet, r.events
+		r.endpoint, method, serve = "events", http.MethodGet, (*request).events
 	case path == pathShell:
-		r.endpoint, method, serve = "shell", http.MethodGet, r.shell
+		r.endpoint, method, serve = "shell", http.MethodGet, (*request).shell
 	default:
 		id, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		id, err := url.PathUnescape(id)
@@ -222,11 +233,11 @@ func (r *request) route() func() {
 		}
 		switch rest {
 		case "output":
-			r.endpoint, method, serve = "output", http.MethodGet, r.output
+			r.endpoint, method, serve = "output", http.MethodGet, (*request).output
 		case "input":
-			r.endpoint, method, serve = "input", http.MethodPost, r.input
+			r.endpoint, method, serve = "input", http.MethodPost, (*request).input
 		case "signal":
-			r.endpoint, method, serve = "signal", http.MethodPost, r.signal
+			r.endpoint, method, serve = "signal", http.MethodPost, (*request).signal
 		default:
 			r.fail(failure{Code: codeNoEndpoint})
 			return nil
@@ -303,17 +314,22 @@ func (r *request) failWith(err error, result *procmgr.Output) {
 
 // answer writes a complete answer.
 func (r *request) answer(status int, body any) {
-	data, err := encode(body)
-	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"message":"the call failed","code":"internal"}`)
+	b := newBuffer()
+	if b.enc.Encode(body) != nil {
+		status = http.StatusInternalServerError
+		b.Reset()
+		b.WriteString(`{"message":"the call failed","code":"internal"}`)
 	}
 	r.status = status
-	header := r.w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Content-Length", strconv.Itoa(len(data)))
+	r.header(4, "Content-Type", "application/json")
+	r.header(5, "Content-Length", strconv.Itoa(b.Len()))
 	r.extend(0)
 	r.w.WriteHeader(status)
-	_, _ = r.w.Write(data) // a caller that gets no answer asks again
+	// A caller that gets no answer asks again. HTTP/2 may still be reading the
+	// bytes then.
+	if _, err := r.w.Write(b.Bytes()); err == nil {
+		b.free()
+	}
 }
 
 // logTo writes the line of the request to the log.
@@ -328,8 +344,7 @@ func (r *request) logTo(log *slog.Logger, took time.Duration) {
 	case r.status == http.StatusInternalServerError:
 		level = slog.LevelError
 	}
-	ctx := context.WithoutCancel(r.Context())
-	if !log.Enabled(ctx, level) {
+	if !log.Enabled(r.Context(), level) {
 		return
 	}
 	attrs := []slog.Attr{
@@ -344,7 +359,7 @@ func (r *request) logTo(log *slog.Logger, took time.Duration) {
 	if r.code != "" {
 		attrs = append(attrs, slog.String("code", string(r.code)))
 	}
-	log.LogAttrs(ctx, level, "request", attrs...)
+	log.LogAttrs(context.WithoutCancel(r.Context()), level, "request", attrs...)
 }
 
 // clip limits the length of a caller's text in a log.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"io"
 	"log/slog"
 	"mime"
 	"net"
@@ -118,28 +117,30 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 // body reads a request's JSON body into v. It reports false if it has answered
 // the request with an error.
 func (r *request) body(v any) bool {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		r.fail(failure{Code: codeMediaType})
-		return false
+	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
+		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
+			r.fail(failure{Code: codeMediaType})
+			return false
+		}
 	}
-	var (
-		data []byte
-		err  error
-		long *http.MaxBytesError
-	)
+	data := newBuffer()
+	defer data.free()
+	var err error
 	// A body is not read at all if its Content-Length is too long.
-	if r.ContentLength <= r.h.opts.MaxBody {
-		data, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, r.h.opts.MaxBody))
+	tooLong := r.ContentLength > r.h.opts.MaxBody
+	if !tooLong {
+		_, err = data.ReadFrom(http.MaxBytesReader(r.w, r.Body, r.h.opts.MaxBody))
+		_, tooLong = errors.AsType[*http.MaxBytesError](err)
 	}
 	switch {
-	case r.ContentLength > r.h.opts.MaxBody || errors.As(err, &long):
+	case tooLong:
 		r.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
 		return false
 	case err != nil:
 		r.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
 		return false
 	}
-	if err := decodeStrict(data, v); err != nil {
+	if err := decodeStrict(data.Bytes(), v); err != nil {
 		r.failWith(err, nil)
 		return false
 	}
