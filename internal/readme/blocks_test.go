@@ -40,6 +40,9 @@ type rule struct {
 	// replacements. A program finds addresses and directories in its
 	// environment.
 	instead map[string]string
+	// elsewhere: the block is of a module that users of the library do not have,
+	// and the tests of that module compile it.
+	elsewhere bool
 	// files are compiled with the program.
 	files map[string]string
 	// variants are other programs, made of the same block by replacing more.
@@ -55,7 +58,7 @@ type pages struct {
 }
 
 // rules has every block of the documentation.
-var rules = slices.Concat(readmeRules, docsRules, reachRules, mcpRules, []rule{
+var rules = slices.Concat(readmeRules, docsRules, reachRules, fleetRules, mcpRules, []rule{
 	{page: "CONTRIBUTING.md", has: "headtail/  ", run: tree},
 })
 

@@ -40,7 +40,7 @@ func (p *pages) compile(t *testing.T, of map[block]rule) {
 	t.Helper()
 	module := newUserModule(t)
 	for b, r := range of {
-		if b.language != "go" {
+		if b.language != "go" || r.elsewhere {
 			continue
 		}
 		variants := map[string]map[string]string{r.has: nil}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -18,6 +20,8 @@ import (
 // Two machines are one Host. Each chat is placed once, on the machine that has
 // the fewest processes.
 func ExampleNewRouter() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	dir, _ := os.MkdirTemp("", "toolproc-example-")
 	defer os.RemoveAll(dir)
 	broker, _ := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true})
@@ -31,7 +35,7 @@ func ExampleNewRouter() {
 		handler, _ := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
 		nc, _ := nats.Connect(broker.ClientURL())
 		defer nc.Close()
-		service, _ := procnats.Serve(context.Background(), nc, name, handler, &procnats.Options{Host: local})
+		service, _ := procnats.Serve(ctx, nc, name, handler, &procnats.Options{Host: local})
 		defer service.Close()
 	}
 
@@ -45,7 +49,7 @@ func ExampleNewRouter() {
 	}
 	host := procmgr.NewRoute(procnats.NewRouter(nc, placer, nil), nil)
 
-	out, err := host.Chat("one").Start(context.Background(), procmgr.StartRequest{Command: "echo hello", Wait: 10 * time.Second})
+	out, err := host.Chat("one").Start(ctx, procmgr.StartRequest{Command: "echo hello", Wait: 10 * time.Second})
 	fmt.Print(out.Text, err)
 	// Output:
 	// hello

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 	"golang.org/x/xerrors"
 
@@ -46,8 +47,17 @@ type Options struct {
 	// region. The names "host" and "instance" are taken.
 	Metadata map[string]string
 	// Host is the Host behind the handler. With it, [Load] has the number of
-	// processes that run.
+	// processes that run, and Ends can be set.
 	Host procmgr.Manager
+	// Ends publishes the ends of the processes of Host to the JetStream stream
+	// TOOLPROC_ENDS, which has to exist, see [EndsConfig]. An end that the server
+	// has not acknowledged is published again, also after the connection was
+	// lost. What the Host keeps of events and of processes bounds what can be
+	// published late, see [procmgr.Local.Events].
+	//
+	// Close the Host before the Service, so that the ends of its Close are
+	// published too.
+	Ends bool
 	// MaxCalls is the limit of calls at a time: 8,192 by default; a negative
 	// number is no limit. Beyond it, callers are told to ask later. The requests
 	// of all calls have at most 64 MiB.
@@ -72,6 +82,9 @@ type Service struct {
 	cancel context.CancelFunc
 	leave  sync.Once
 	done   chan struct{}
+
+	last    context.Context // ends when the service leaves
+	endLast context.CancelFunc
 
 	running sync.WaitGroup // the calls
 	mu      sync.Mutex     // guards the fields below
@@ -98,12 +111,18 @@ type callKey struct{ chat, id string }
 func Serve(ctx context.Context, nc *nats.Conn, name string, handler http.Handler, opts *Options) (*Service, error) {
 	s, err := newService(ctx, nc, name, handler, opts)
 	if err == nil {
-		err = s.reach(ctx)
+		if err = s.reach(ctx); err == nil && s.opts.Ends {
+			err = s.publish()
+		}
+		if err != nil {
+			_ = s.Close() // the error says more
+		}
 	}
 	if err != nil {
 		return nil, xerrors.Errorf("procnats: serve %.80q: %w", name, err)
 	}
-	context.AfterFunc(ctx, func() { _ = s.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	context.AfterFunc(s.ctx, func() { stop() })
 	return s, nil
 }
 
@@ -124,6 +143,10 @@ func newService(ctx context.Context, nc *nats.Conn, name string, handler http.Ha
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
+	if s.opts.Ends && s.opts.Host == nil {
+		return nil, xerrors.Errorf("Ends is set, and Host is not: %w", procmgr.ErrInvalid)
+	}
+	s.last, s.endLast = context.WithCancel(context.WithoutCancel(ctx))
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	a := newAnswer()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/"+callHealth, nil)
@@ -142,9 +165,16 @@ func (s *Service) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	before := s.nc.LastError()
-	if link, err := health(ctx, s.nc, s.name); err == nil {
-		return xerrors.Errorf("a machine with this name is there already (%.80s): %w", link, procmgr.ErrConflict)
-	} else if !errors.Is(err, nats.ErrNoResponders) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/"+callHealth, nil)
+	if err != nil {
+		return err
+	}
+	res, err := Transport(s.nc, s.name).RoundTrip(req)
+	switch {
+	case err == nil:
+		res.Body.Close()
+		return xerrors.Errorf("a machine with this name is there already: %w", procmgr.ErrConflict)
+	case !errors.Is(err, errNoMachine):
 		return xerrors.Errorf("it is not known whether another machine has this name: %w", err)
 	}
 	metadata := map[string]string{"host": s.name, "instance": s.instance}
@@ -153,7 +183,6 @@ func (s *Service) reach(ctx context.Context) error {
 			metadata[name] = value
 		}
 	}
-	var err error
 	s.micro, err = micro.AddService(s.nc, micro.Config{
 		Name:         serviceName,
 		Version:      s.opts.Version,
@@ -173,15 +202,23 @@ func (s *Service) reach(ctx context.Context) error {
 	if refused := s.nc.LastError(); err == nil && refused != before && errors.Is(refused, nats.ErrPermissionViolation) { //nolint:errorlint // the same error, and not one like it
 		err = xerrors.Errorf("%v: %w", refused, procmgr.ErrRefused)
 	}
-	if err != nil {
-		_ = s.Close() // the error says more
-	}
 	return err
 }
 
+// publish begins to publish the ends. Close waits for that.
+func (s *Service) publish() error {
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		return err
+	}
+	p := &publisher{nc: s.nc, js: js, name: s.name, host: s.opts.Host, log: s.log}
+	s.running.Go(func() { p.run(s.ctx, s.last) })
+	return nil
+}
+
 // Close leaves the fleet, so that no call comes any more, and waits for the
-// answers of those that are there. After 5 s it ends their contexts. The handler
-// and nc are the caller's.
+// answers of those that are there, and until the server has the ends that are
+// there. After 5 s it gives both up. The handler and nc are the caller's.
 func (s *Service) Close() error {
 	var err error
 	s.leave.Do(func() {
@@ -193,6 +230,7 @@ func (s *Service) Close() error {
 		if s.micro != nil {
 			err = s.micro.Stop()
 		}
+		s.endLast()
 		late := time.AfterFunc(leaveTime, s.cancel)
 		defer late.Stop()
 		s.running.Wait()

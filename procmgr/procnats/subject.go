@@ -39,8 +39,8 @@ var names = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // checkName returns the error of a machine's name that cannot be used, or nil.
 func checkName(name string) error {
-	if !names.MatchString(name) {
-		return xerrors.Errorf("the name of a machine has 1 to 64 letters, digits, - and _, and not %.80q: %w", name, procmgr.ErrInvalid)
+	if !names.MatchString(name) || name == endsToken {
+		return xerrors.Errorf("the name of a machine has 1 to 64 letters, digits, - and _, is not ends, and cannot be %.80q: %w", name, procmgr.ErrInvalid)
 	}
 	return nil
 }
@@ -57,6 +57,14 @@ func parseSubject(text string) (subject, bool) {
 		return subject{}, false
 	}
 	return subject{host: t[1], chat: t[2], call: t[3]}, t[0] == root
+}
+
+// chatToken returns the token of a chat; "" is the host.
+func chatToken(id string) string {
+	if id == "" {
+		return noChat
+	}
+	return chats.EncodeToString([]byte(id))
 }
 
 // chatOf returns the chat of a subject's token. isChat is false for that of the
@@ -95,13 +103,10 @@ func callOf(u *url.URL) string {
 
 // subjectOf returns the subject of a request to a machine.
 func subjectOf(host string, req *http.Request) (subject, error) {
-	s := subject{host: host, chat: noChat, call: callOf(req.URL)}
-	id, isChat, err := headerChatOf(req.Header)
+	id, _, err := headerChatOf(req.Header)
+	s := subject{host: host, chat: chatToken(id), call: callOf(req.URL)}
 	if err != nil {
 		return s, err
-	}
-	if isChat {
-		s.chat = chats.EncodeToString([]byte(id))
 	}
 	if s.call == callCancel || strings.Trim(s.call, "abcdefghijklmnopqrstuvwxyz_") != "" || s.call == "" {
 		return s, xerrors.Errorf("no call has the path %.80q: %w", req.URL.Path, procmgr.ErrInvalid)

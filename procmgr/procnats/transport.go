@@ -44,13 +44,14 @@ const (
 // nc is the caller's to close. It should have an inbox prefix of its own, see
 // [nats.CustomInboxPrefix], and [nats.MaxReconnects] of -1.
 func Transport(nc *nats.Conn, name string) http.RoundTripper {
-	return &transport{nc: nc, name: name, err: checkName(name)}
+	return &transport{nc: nc, name: name, err: checkName(name), askTime: askTime, healthTime: healthTime}
 }
 
 type transport struct {
-	nc   *nats.Conn
-	name string
-	err  error // of the name
+	nc                  *nats.Conn
+	name                string
+	err                 error // of the name
+	askTime, healthTime time.Duration
 
 	mu   sync.Mutex // guards the fields below
 	link string     // that of the newest answer; "" before the first one
@@ -67,6 +68,7 @@ type asking struct {
 
 var (
 	errNoMachine = xerrors.New("no machine has this name, or it is not connected")
+	errCut       = xerrors.New("the connection to NATS was lost")
 	errSilent    = xerrors.New("the machine does not answer any more")
 	errRelinked  = xerrors.New("the machine has lost its connection since, and the request may be lost with it")
 )
@@ -79,10 +81,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	defer cancel(nil)
-	w := &watch{t: t, subject: to.String(), before: t.nc.LastError(), link: t.current(), cancel: cancel}
-	stop := w.begin(ctx)
+	go t.newWatch(to, cancel).run(ctx) // it ends with ctx
 	msg, err := t.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: to.String(), Data: data})
-	stop()
 	if err != nil {
 		return nil, t.failed(ctx, to, id, err)
 	}
@@ -169,37 +169,43 @@ type watch struct {
 	subject string
 	before  error  // the last error of the connection before the request was sent
 	link    string // on which the request was sent; "" if it is not known
+	status  chan nats.Status
 	cancel  context.CancelCauseFunc
 }
 
-// begin looks after the call from time to time until stop is called or ctx ends.
-func (w *watch) begin(ctx context.Context) (stop func()) {
-	began := time.Now()
-	next := refusalTime
-	var mu sync.Mutex // guards timer, which the function resets
-	var timer *time.Timer
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(next, func() {
+// newWatch returns a watch over a call that is about to be sent. It has to run.
+func (t *transport) newWatch(to subject, cancel context.CancelCauseFunc) *watch {
+	return &watch{
+		t: t, subject: to.String(), before: t.nc.LastError(), link: t.current(),
+		status: t.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED), cancel: cancel,
+	}
+}
+
+// run looks after the call until ctx ends. RoundTrip does not wait for it.
+func (w *watch) run(ctx context.Context) {
+	defer w.t.nc.RemoveStatusListener(w.status)
+	began, next := time.Now(), refusalTime
+	timer := time.NewTimer(next)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.status:
+			w.cancel(errCut)
+			return
+		case <-timer.C:
+		}
 		err := w.refused()
-		if err == nil && time.Since(began) >= askTime {
+		if err == nil && time.Since(began) >= w.t.askTime {
 			err = w.lost(ctx)
 		}
 		if err != nil {
 			w.cancel(err)
 			return
 		}
-		if ctx.Err() == nil {
-			next = min(8*next, askTime)
-			mu.Lock()
-			defer mu.Unlock()
-			timer.Reset(next)
-		}
-	})
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		timer.Stop()
+		next = min(8*next, w.t.askTime)
+		timer.Reset(next)
 	}
 }
 
@@ -235,7 +241,7 @@ func (w *watch) lost(ctx context.Context) error {
 func (t *transport) present(ctx context.Context) (link string, err error) {
 	t.mu.Lock()
 	a := t.ask
-	if a == nil || time.Since(a.began) > askTime/2 {
+	if a == nil || time.Since(a.began) > t.askTime/2 {
 		a = &asking{began: time.Now(), done: make(chan struct{})}
 		t.ask = a
 		go a.run(t) // it ends in healthTime
@@ -252,7 +258,7 @@ func (t *transport) present(ctx context.Context) (link string, err error) {
 // run asks. It sets the fields of a.
 func (a *asking) run(t *transport) {
 	defer close(a.done)
-	ctx, cancel := context.WithTimeout(context.Background(), healthTime)
+	ctx, cancel := context.WithTimeout(context.Background(), t.healthTime)
 	defer cancel()
 	a.link, a.err = health(ctx, t.nc, t.name)
 	switch {

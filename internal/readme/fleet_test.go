@@ -1,0 +1,45 @@
+//go:build unix
+
+package readme_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const fleetPage = "docs/fleet.md"
+
+// The page is about a module of its own, whose tests compile and run what it
+// shows.
+var fleetRules = []rule{
+	{page: fleetPage, has: "NATS server -- stream", run: drawing},
+	{page: fleetPage, language: "go", has: "HandlerOptions{Insecure: true}", run: fleetExample, elsewhere: true},
+	{page: fleetPage, language: "go", has: "procnats.Transport(", run: fleetExample, elsewhere: true},
+	{page: fleetPage, language: "go", has: "procnats.EndsConfig()", run: fleetExample, elsewhere: true},
+	{page: fleetPage, language: "go", has: "Ends: true", run: fleetExample, elsewhere: true},
+	{page: fleetPage, language: "go", has: "procnats.ParseEnd(", run: fleetExample, elsewhere: true},
+	{page: fleetPage, language: "conf", has: "accounts {", run: fleetConfiguration},
+}
+
+// fleetExample looks for a block in the examples of procnats.
+func fleetExample(t *testing.T, _ *pages, b block) {
+	require.Contains(t, unindented(read(t, "procmgr/procnats/example_test.go")), unindented(b.text))
+}
+
+// unindented returns a text whose lines have no white space at their beginning.
+func unindented(text string) string {
+	var all strings.Builder
+	for line := range strings.Lines(text) {
+		all.WriteString(strings.TrimLeft(line, "\t "))
+	}
+	return all.String()
+}
+
+// fleetConfiguration is loaded by the tests of procnats, which attack it.
+func fleetConfiguration(t *testing.T, _ *pages, _ block) {
+	test := read(t, "procmgr/procnats/fleet_test.go")
+	require.Contains(t, test, `filepath.Join("..", "..", "docs", "fleet.md")`)
+	require.Contains(t, test, "```conf\\n")
+}

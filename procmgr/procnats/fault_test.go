@@ -1,0 +1,375 @@
+package procnats_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/procnats"
+)
+
+// A stage is an agent and a machine, each with a proxy before the server.
+type stage struct {
+	server         *server.Server
+	agent, machine *proxy
+	nc             *nats.Conn // of the machine
+	local          *procmgr.Local
+	client         *prochttp.Client
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{server: newServer(t, nil), local: newLocal(t)}
+	s.agent, s.machine = newProxy(t, s.server.ClientURL()), newProxy(t, s.server.ClientURL())
+	s.nc = connect(t, s.machine.url)
+	serve(t, s.nc, "build", newHandler(t, s.local), nil)
+	s.client = newImpatient(t, connect(t, s.agent.url), "build")
+	return s
+}
+
+// newImpatient returns a client that soon asks whether the machine is there.
+func newImpatient(t testing.TB, nc *nats.Conn, name string) *prochttp.Client {
+	t.Helper()
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Transport: procnats.AskAfter(procnats.Transport(nc, name), 50*time.Millisecond),
+	})
+	require.NoError(t, err)
+	return c
+}
+
+// A held command notes that it runs, and ends when it is let go.
+type held struct{ command, dir string }
+
+func newHeld(t testing.TB) held {
+	t.Helper()
+	dir := filepath.ToSlash(t.TempDir())
+	return held{dir: dir, command: "echo ran >> " + dir + "/ran; while [ ! -e " + dir + "/go ]; do sleep 0.01; done; echo done; exit 7"}
+}
+
+func (h held) ran(t testing.TB) int {
+	data, err := os.ReadFile(h.dir + "/ran")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	require.NoError(t, err)
+	return strings.Count(string(data), "ran\n")
+}
+
+func (h held) begun(t testing.TB) {
+	t.Helper()
+	require.Eventually(t, func() bool { return h.ran(t) > 0 }, long, time.Millisecond)
+}
+
+func (h held) let(t testing.TB) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(h.dir+"/go", nil, 0o600))
+}
+
+// Whatever is cut in the midst of a start, the command runs once, and its caller
+// gets the result.
+func TestCutInAStart(t *testing.T) {
+	for name, cut := range map[string]func(*testing.T, *stage){
+		"the agent":   func(_ *testing.T, s *stage) { s.agent.cut() },
+		"the machine": func(_ *testing.T, s *stage) { s.machine.cut() },
+		"both": func(_ *testing.T, s *stage) {
+			s.agent.cut()
+			s.machine.cut()
+		},
+		"the server": func(t *testing.T, s *stage) {
+			port := s.server.Addr().(*net.TCPAddr).Port
+			s.server.Shutdown()
+			s.server.WaitForShutdown()
+			newServer(t, &server.Options{Port: port})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, h := newStage(t), newHeld(t)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				h.begun(t)
+				cut(t, s)
+				h.let(t)
+			}()
+			out, err := s.client.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Wait: long})
+			<-done
+			require.NoError(t, err)
+			require.Equal(t, procmgr.Exited, out.Process.State)
+			require.Equal(t, 7, *out.Process.ExitCode)
+			require.Equal(t, "done\n", out.Text)
+			require.Equal(t, 1, h.ran(t))
+		})
+	}
+}
+
+// Many callers use connections that are cut again and again.
+func TestHeldCutsAtRandom(t *testing.T) {
+	testenv.Held(t)
+	s := newStage(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var cutter sync.WaitGroup
+	cuts := 0
+	cutter.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(time.Duration(rand.N(int(100 * time.Millisecond))))
+			if cuts++; cuts%2 == 0 {
+				s.agent.cut()
+			} else {
+				s.machine.cut()
+			}
+		}
+	})
+	dir := filepath.ToSlash(t.TempDir())
+	const callers, each = 8, 24
+	var wg sync.WaitGroup
+	errs := make(chan error, callers*each)
+	for caller := range callers {
+		wg.Go(func() {
+			m := s.client.Chat(fmt.Sprint("chat-", caller))
+			for i := range each {
+				name := fmt.Sprintf("%d-%d", caller, i)
+				out, err := m.Start(t.Context(), procmgr.StartRequest{
+					Command: fmt.Sprintf("echo ran >> %s; echo %s; sleep 0.0%d; exit %d", dir+"/"+name, name, rand.N(10), i), Wait: long,
+				})
+				if err == nil && (out.Process.ExitCode == nil || *out.Process.ExitCode != i || out.Text != name+"\n") {
+					err = fmt.Errorf("%s: %+v", name, out)
+				}
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	cutter.Wait()
+	require.Greater(t, cuts, 10)
+	for range callers * each {
+		require.NoError(t, <-errs)
+	}
+	for caller := range callers {
+		for i := range each {
+			data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d-%d", caller, i)))
+			require.NoError(t, err)
+			require.Equal(t, "ran\n", string(data), "each command runs once")
+		}
+	}
+}
+
+// While there is no connection, nothing is sent, and nothing is kept to be sent
+// later: a caller that has given up must not have its command run.
+func TestNothingIsSentLater(t *testing.T) {
+	s, h := newStage(t), newHeld(t)
+	m := s.client.Chat("a")
+	_, err := m.List(t.Context())
+	require.NoError(t, err)
+	s.agent.set(&s.agent.away, true)
+	s.agent.cut()
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, s.server.ClientURL()), "build")})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	out, err := m.Start(ctx, procmgr.StartRequest{ID: "x", Command: h.command})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID)
+	s.agent.set(&s.agent.away, false)
+	_, err = m.List(t.Context())
+	require.NoError(t, err)
+	_, err = c.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	require.Zero(t, h.ran(t))
+}
+
+// A blockingHost reports when a wait begins and ends.
+type blockingHost struct {
+	*procmgr.Local
+	began, ended chan struct{}
+}
+
+func (h *blockingHost) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	h.began <- struct{}{}
+	<-ctx.Done()
+	h.ended <- struct{}{}
+	return procmgr.Output{}, ctx.Err()
+}
+
+// A machine learns that a caller has given a call up.
+func TestCallerGivesUp(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	h := &blockingHost{Local: newLocal(t), began: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
+	serve(t, connect(t, url), "build", newHandler(t, h), nil)
+	c := newClient(t, connect(t, url), "build")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-h.began
+		cancel()
+	}()
+	_, err := c.Start(ctx, procmgr.StartRequest{Command: "true", Wait: time.Hour})
+	require.ErrorIs(t, err, context.Canceled)
+	select {
+	case <-h.ended:
+	case <-time.After(long):
+		require.Fail(t, "the machine waits on for nobody")
+	}
+}
+
+// A machine that is gone is found before the time of a wait is up, whether it
+// has been killed, is there again as another one, or just says nothing.
+func TestMachineDiesInAWait(t *testing.T) {
+	for name, die := range map[string]func(*testing.T, *stage){
+		"gone": func(_ *testing.T, s *stage) { s.nc.Close() },
+		"silent": func(t *testing.T, s *stage) {
+			s.machine.set(&s.machine.mute, true)
+			t.Cleanup(func() { s.machine.set(&s.machine.mute, false) })
+		},
+		"another": func(t *testing.T, s *stage) {
+			s.nc.Close()
+			serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, newLocal(t)), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, h := newStage(t), newHeld(t)
+			c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+				Transport: procnats.AskAfter(procnats.Transport(connect(t, s.agent.url), "build"), 50*time.Millisecond),
+				Retry:     -1,
+			})
+			require.NoError(t, err)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				h.begun(t)
+				die(t, s)
+			}()
+			out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Wait: time.Hour})
+			<-done
+			require.ErrorIs(t, err, procmgr.ErrUnknown)
+			require.Equal(t, "x", out.Process.ID)
+			require.Equal(t, 1, h.ran(t))
+			h.let(t)
+			ended, err := s.local.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{Wait: long})
+			require.NoError(t, err)
+			require.Equal(t, procmgr.Exited, ended.Process.State)
+		})
+	}
+}
+
+// A busy machine says so, and its callers come again.
+func TestBusyMachine(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	local := newLocal(t)
+	serve(t, connect(t, url), "build", newHandler(t, local), &procnats.Options{MaxCalls: 1})
+	c := newClient(t, connect(t, url), "build")
+	h := newHeld(t)
+	_, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Background: true})
+	require.NoError(t, err)
+	waits := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, err := c.Chat("a").Output(ctx, "x", procmgr.OutputRequest{Wait: time.Hour})
+		waits <- err
+	}()
+	once, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := once.Chat("a").List(t.Context())
+		return errors.Is(err, procmgr.ErrLimit)
+	}, long, time.Millisecond)
+	h.let(t)
+	require.NoError(t, <-waits)
+	_, err = c.Chat("a").List(t.Context())
+	require.NoError(t, err)
+}
+
+// What no message can carry is an error that says so.
+func TestTooLong(t *testing.T) {
+	url := newServer(t, &server.Options{MaxPayload: 64 << 10}).ClientURL()
+	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	m := newClient(t, connect(t, url), "build").Chat("a")
+
+	out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "long", Command: "true " + strings.Repeat("x", 64<<10), Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.ErrorContains(t, err, "65536 (max_payload)")
+	require.Empty(t, out.Process.ID, "nothing was sent")
+
+	out, err = m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "head -c 30000 /dev/zero | tr '\\0' '\\1'; exit 3", Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "ask for less text")
+	require.Equal(t, "x", out.Process.ID, "it has begun")
+	require.Equal(t, 3, *out.Process.ExitCode)
+	read := procmgr.OutputRequest{}
+	read.Limit.Bytes = 4000
+	out, err = m.Output(t.Context(), "x", read)
+	require.NoError(t, err)
+	require.NotEmpty(t, out.Text)
+}
+
+// Two machines cannot have one name, and a name has to fit into a subject.
+func TestNames(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	handler := newHandler(t, newLocal(t))
+	first := serve(t, connect(t, url), "build", handler, nil)
+	_, err := procnats.Serve(t.Context(), connect(t, url), "build", handler, nil)
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	require.NoError(t, first.Close())
+	require.NoError(t, first.Close())
+	serve(t, connect(t, url), "build", handler, nil)
+	for _, name := range []string{"", "a.b", "a b", "*", ">", "ends", strings.Repeat("x", 65)} {
+		_, err := procnats.Serve(t.Context(), connect(t, url), name, handler, nil)
+		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
+		_, err = newClient(t, connect(t, url), name).Chat("a").List(t.Context())
+		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
+	}
+	_, err = procnats.Serve(t.Context(), connect(t, url), "other", http.NotFoundHandler(), nil)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// A service ends with its context.
+func TestContextOfAService(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := procnats.Serve(ctx, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	require.NoError(t, err)
+	cancel()
+	<-s.Done()
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
+	require.NoError(t, err)
+	_, err = c.List(t.Context())
+	require.ErrorContains(t, err, "no machine has this name")
+}
+
+// An answer goes to an inbox, and never to a machine or to the server: whoever
+// asks chooses where it goes, and it is sent with the rights of the machine.
+func TestAnswersGoToInboxes(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	nc := connect(t, url)
+	for _, target := range []string{"toolproc.other." + bobChat + ".start", "$JS.API.STREAM.DELETE.x", "$KV.places.x"} {
+		sub, err := nc.SubscribeSync(target)
+		require.NoError(t, err)
+		require.NoError(t, nc.PublishRequest("toolproc.build."+bobChat+".list", target, list))
+		_, err = newClient(t, nc, "build").Chat("a").List(t.Context()) // the answer comes after that of the first request
+		require.NoError(t, err)
+		_, err = sub.NextMsg(time.Millisecond)
+		require.ErrorIs(t, err, nats.ErrTimeout, target)
+	}
+}
