@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 )
 
 // List implements [Manager]. It lists the processes of every chat.
@@ -54,8 +55,14 @@ func inOrder(all []*record) []*record {
 	return all
 }
 
+// young is how long a list does not ask whether a new process is stopped. Under
+// load most processes that live are young. To ask costs system calls, in which
+// the goroutine may lose its processor.
+const young = 100 * time.Millisecond
+
 // snapshots returns copies of processes. The caller may keep them.
 func snapshots(seen []sight) []Process {
+	now := time.Now()
 	processes, codes := make([]Process, len(seen)), make([]int, 0, len(seen))
 	for i, s := range seen {
 		p := &processes[i]
@@ -66,7 +73,7 @@ func snapshots(seen []sight) []Process {
 		}
 		s.out.LookForLog()
 		p.LogPath, p.LogError = s.out.Log()
-		p.Stopped = p.State != Exited && s.tree.Stopped()
+		p.Stopped = p.State != Exited && now.Sub(p.StartedAt) > young && s.tree.Stopped()
 	}
 	return processes
 }

@@ -75,7 +75,8 @@ type Process struct {
 	// Stopped reports that the leader or another member is stopped by a signal
 	// such as SIGSTOP or SIGTTIN: it does nothing until it gets SIGCONT, which
 	// Terminate and Interrupt send too. Members that have left the session of
-	// their process are not asked. Events do not tell it. Linux only.
+	// their process are not asked. Events do not tell it, nor does a list in
+	// the first 100 ms of a process. Linux only.
 	Stopped  bool   `json:"stopped,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
 	Signal   string `json:"signal,omitempty"`    // such as "SIGKILL", if a signal ended the leader
