@@ -124,12 +124,16 @@ func (e *eventLog) page(v viewer, req EventsRequest) EventPage {
 		}
 		return 1
 	})
-	for _, it := range all[first:] {
+	all = all[first:]
+	for i, it := range all {
 		if it.dropped {
 			continue
 		}
 		if len(page.Events) == limit {
 			break
+		}
+		if page.Events == nil {
+			page.Events = make([]Event, 0, min(uint(len(all)-i), uint(limit))) // a negative limit is none
 		}
 		event := it.event
 		event.Process = event.Process.clone()

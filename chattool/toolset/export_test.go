@@ -1,7 +1,9 @@
 package toolset
 
 import (
+	"context"
 	"math"
+	"time"
 
 	"github.com/toolproc/toolproc/headtail"
 )
@@ -19,6 +21,12 @@ var (
 	anySet Set
 	anyCut = headtail.Truncation{OmittedBytes: math.MaxInt64}
 )
+
+// Within is within.
+func Within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	l := within(ctx, d)
+	return l, l.release
+}
 
 // Encode returns the JSON of a result with an output.
 func Encode(output string) string { return FormatJSON.render(Report{Output: &output}) }

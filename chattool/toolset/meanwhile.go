@@ -105,8 +105,9 @@ func (s *Set) meanwhile(ctx context.Context, t *turn, r *report) (notices []stri
 			notices = nil // a manager that panics must not cost the result
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, lookLimit)
-	defer cancel()
+	limited := within(ctx, lookLimit)
+	defer limited.release()
+	ctx = limited
 	if !t.known {
 		if t.who, t.known = s.whose(ctx, t); !t.known {
 			return nil
