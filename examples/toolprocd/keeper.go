@@ -52,8 +52,8 @@ func (p place) path() (string, error) {
 }
 
 // open opens the keeper. Each process has a log, so that logs has all of a long
-// output, and a model can search it.
-func (p place) open(ctx context.Context) (*prockeep.Keeper, error) {
+// output, and a model can search it. A nil log logs nothing.
+func (p place) open(ctx context.Context, log *slog.Logger) (*prockeep.Keeper, error) {
 	dir, err := p.path()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (p place) open(ctx context.Context) (*prockeep.Keeper, error) {
 	k, err := prockeep.Open(ctx, dir, &prockeep.Options{
 		Local:  procmgr.Options{LogDir: filepath.Join(dir, "logs")},
 		Idle:   *p.idle,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger: log,
 	})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):

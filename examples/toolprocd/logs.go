@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -26,14 +30,14 @@ const (
 // logs prints the output of a process, as much of it as is there, or to its end.
 func logs(flags *flag.FlagSet, args []string) error {
 	at, chat := placeFlags(flags), chatFlag(flags)
-	follow := flags.Bool("f", false, "go on until the process has exited; Ctrl-C ends only this")
+	toEnd := flags.Bool("f", false, "go on until the process has exited; Ctrl-C ends only this")
 	words, err := parse(flags, args, 1, 1)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilAsked()
 	defer stop()
-	k, err := at.open(ctx)
+	k, err := at.open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -44,10 +48,10 @@ func logs(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	to := &printer{out: os.Stdout, terminal: isTerminal(os.Stdout)}
-	if !*follow {
+	if !*toEnd {
 		return to.printUntil(ctx, m, now)
 	}
-	for c, err := range procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{Limit: chunk, Every: pause}) {
+	for c, err := range follow(ctx, m, id) {
 		if err == nil {
 			err = to.print(c)
 		}
@@ -56,11 +60,34 @@ func logs(flags *flag.FlagSet, args []string) error {
 			fmt.Fprintf(os.Stderr, "toolprocd: %s goes on\n", id)
 			return exit(codeInterrupted)
 		}
+		if errors.Is(err, procmgr.ErrNotFound) { // it was there
+			return xerrors.Errorf("the keeper has ended, and what has become of %s is not known", id)
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// follow is procmgr.Follow, but the first error does not end it: if the keeper has
+// died, the next call finds what is left of the process.
+func follow(ctx context.Context, m procmgr.Manager, id string) iter.Seq2[procmgr.Chunk, error] {
+	return func(yield func(procmgr.Chunk, error) bool) {
+		opts := procmgr.FollowOptions{Limit: chunk, Every: pause}
+		for progress, over := false, false; !over; progress = false {
+			over = true // unless reading fails after some progress
+			for c, err := range procmgr.Follow(ctx, m, id, &opts) {
+				if over = err == nil || !progress || ctx.Err() != nil; !over {
+					break
+				}
+				if !yield(c, err) {
+					return
+				}
+				progress, opts.From = true, c.Next
+			}
+		}
+	}
 }
 
 // isTerminal reports whether a person is at the other end of a file.
@@ -91,7 +118,11 @@ func (p *printer) print(c procmgr.Chunk) error {
 		p.live = ""
 	}
 	if c.Gap > 0 {
-		fmt.Fprintf(os.Stderr, "toolprocd: %d bytes of the output are lost\n", c.Gap)
+		why := ""
+		if c.Process.LogError != "" {
+			why = "; the log: " + c.Process.LogError
+		}
+		fmt.Fprintf(os.Stderr, "toolprocd: %d bytes of the output are lost here%s\n", c.Gap, why)
 	}
 	b.WriteString(c.Text)
 	if at := strings.LastIndexByte(c.Text, '\n'); at >= 0 {
@@ -103,7 +134,12 @@ func (p *printer) print(c procmgr.Chunk) error {
 		p.begun = p.begun[len(p.begun)-most-1:] // too long, and it stays so until it ends
 	}
 	if p.terminal && c.Live != "" && len(p.begun) <= most {
-		p.live = oneLine(c.Live, most-utf8.RuneCountInString(p.begun)+1)
+		room := most + 1 - utf8.RuneCountInString(p.begun)
+		if at := strings.LastIndexAny(c.Live, "\r\n"); at >= 0 { // its newest state replaces the line
+			room, c.Live = most, c.Live[at+1:]
+			b.WriteString("\r\x1b[K")
+		}
+		p.live = oneLine(c.Live, room)
 		b.WriteString(p.live)
 	}
 	_, err := io.WriteString(p.out, b.String())

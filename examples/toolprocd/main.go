@@ -35,6 +35,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -104,6 +105,8 @@ func toolprocd(args []string) int {
 			return 0
 		case errors.As(err, &code):
 			return int(code)
+		case errors.Is(err, context.Canceled):
+			return codeInterrupted
 		case errors.Is(err, flag.ErrHelp):
 			fmt.Printf("usage: toolprocd %s\n%s.\n", strings.TrimSpace(c.name+" "+c.args), c.about)
 			flags.SetOutput(os.Stdout)

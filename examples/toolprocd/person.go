@@ -32,7 +32,7 @@ func ps(flags *flag.FlagSet, args []string) error {
 	}
 	ctx, stop := untilAsked()
 	defer stop()
-	k, err := at.open(ctx)
+	k, err := at.open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func kill(flags *flag.FlagSet, args []string) error {
 	}
 	ctx, stop := untilAsked()
 	defer stop()
-	k, err := at.open(ctx)
+	k, err := at.open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func stop(flags *flag.FlagSet, args []string) error {
 	}
 	ctx, cancel := untilAsked()
 	defer cancel()
-	k, err := at.open(ctx)
+	k, err := at.open(ctx, nil)
 	if err != nil {
 		return err
 	}

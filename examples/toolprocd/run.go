@@ -47,7 +47,7 @@ func run(flags *flag.FlagSet, args []string) error {
 	go r.passOn(ctx, cancel, asked) // it ends with ctx
 
 	var err error
-	if r.k, err = at.open(ctx); err == nil {
+	if r.k, err = at.open(ctx, nil); err == nil {
 		defer r.k.Close()
 		err = r.start(ctx, commandLine(flags.Args()))
 	}
@@ -127,7 +127,7 @@ func (r *runner) passOn(ctx context.Context, cancel func(), asked <-chan os.Sign
 // exit code.
 func (r *runner) attend(ctx context.Context) error {
 	to := &printer{out: os.Stdout, terminal: isTerminal(os.Stdout)}
-	for c, err := range procmgr.Follow(ctx, r.k, r.id, &procmgr.FollowOptions{Limit: chunk, Every: pause}) {
+	for c, err := range follow(ctx, r.k, r.id) {
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -73,10 +72,9 @@ func serve(flags *flag.FlagSet, args []string) error {
 }
 
 // serveLocal runs commands for the clients of a server until the server ends. No
-// process that it has started outlives it. Logs go to stderr, because stdout may
-// be the connection.
+// process that it has started outlives it.
 func serveLocal(ctx context.Context, opts prochttp.HandlerOptions, serve server) (err error) {
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := warnings()
 	local, err := procmgr.NewLocal(&procmgr.Options{Logger: log})
 	if err != nil {
 		return err

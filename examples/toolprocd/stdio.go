@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,7 +29,7 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	}
 	ctx, stop := untilAsked()
 	defer stop()
-	k, err := at.open(ctx)
+	k, err := at.open(ctx, warnings())
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return serveLocal(ctx, prochttp.HandlerOptions{Insecure: true}, prochttp.ServeStdio)
@@ -37,6 +38,12 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
 	return unasked(ctx, prochttp.ServeStdio(ctx, k.Handler()))
+}
+
+// warnings logs to stderr, because stdout may be the connection. A client quotes
+// it if the connection fails.
+func warnings() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 // untilAsked returns a context that ends when a signal asks this program to end.
