@@ -125,13 +125,14 @@ type Ways struct {
 	// New is NewLocal with a Keep.
 	New func(opts any, keep Keep) (local any, err error)
 	// Save stops a Local and returns its state. If ctx ends first, it returns an
-	// error, and the Local goes on. It finishes a Kill that is under way, and
-	// ends the other calls. Afterwards the Local can only be dropped: every call
-	// is ErrClosed. Restore of the state undoes it, in the same program too.
+	// error, and the Local goes on. It finishes a Kill and a start that are under
+	// way, and ends an input; waits are the caller's to end. Afterwards the Local
+	// can only be dropped. Restore of the state undoes it, in the same program
+	// too.
 	Save func(ctx context.Context, local any) (*State, error)
 	// Restore makes a Local of a state. It takes over the files, also if it
-	// fails. Nothing is read, started or told before run is called. The caller
-	// calls run once, or ends the program.
+	// fails. It calls Began. Nothing else is told, and nothing is read or started,
+	// before run is called. The caller calls run once, or ends the program.
 	Restore func(opts any, keep Keep, s *State) (local any, run func(), err error)
 	// Recover is Restore for a Local that died.
 	Recover func(opts any, keep Keep, j *Journal) (local any, run func(), err error)

@@ -35,6 +35,11 @@ func (t *Tree) Stopped() bool {
 func (s *session) leaderStopped() (stopped, reaped bool) {
 	s.num.Lock()
 	defer s.num.Unlock()
+	if s.others != nil {
+		stopped, reaped = stateOf(s.pid) == 'T', true
+		control(s.leader, func(fd int) { reaped = readable(fd) }) // if it lives, the number is its own
+		return stopped && !reaped, reaped
+	}
 	if s.reaped {
 		return false, true
 	}

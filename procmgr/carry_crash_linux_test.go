@@ -1,0 +1,229 @@
+package procmgr_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// waitFile waits until a command has made a file.
+func waitFile(t *testing.T, path string) {
+	t.Helper()
+	eventually(t, path+" is there", func() bool { _, err := os.Stat(path); return err == nil })
+}
+
+// What a Local knew when its program was killed is known to the next one: IDs,
+// codes, output that a log has, and what runs on.
+func TestCrash(t *testing.T) {
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	dir := t.TempDir()
+	k := newKeeping(t, filepath.Join(dir, "logs"))
+	defer k.end()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	start := func(id, command string, stdin procmgr.Stdin) {
+		t.Helper()
+		_, err := k.start(procmgr.StartRequest{ID: id, Command: command, Stdin: stdin})
+		require.NoError(t, err)
+	}
+	await := func(name string) string { return fmt.Sprintf("while ! [ -e %s ]; do sleep 0.01; done; ", at(name)) }
+	start("done", "echo done; exit 5", "")
+	k.exited("done")
+	start("talks", "echo before; touch "+at("talks")+"; "+await("go")+"echo after; exit 7", "")
+	start("gap", await("gap")+"echo in the gap; exit 9", "")
+	start("killed", "exec sleep 1000", "")
+	start("left", "sleep 1000 & exit 3", "")
+	start("cat", "cat; exit 4", procmgr.StdinPipe)
+	start("shut", "cat; exit 2", procmgr.StdinPipe)
+	start("term", "read x; echo got $x; exit 6", procmgr.StdinTerminal)
+	require.ErrorContains(t, k.signal("spent", procmgr.Kill), "no such process")
+	_, err := k.input("cat", procmgr.InputRequest{Key: "one", Data: []byte("one\n")})
+	require.NoError(t, err)
+	_, err = k.input("shut", procmgr.InputRequest{Data: []byte("x\n"), Close: true})
+	require.NoError(t, err)
+	require.Equal(t, 2, *k.exited("shut").Process.ExitCode, "the holder does not keep its stdin open")
+	for id, text := range map[string]string{"talks": "before\n", "cat": "one\n"} {
+		out, err := k.output(id, procmgr.OutputRequest{Until: strings.TrimSpace(text), Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, text, out.Text)
+	}
+	waitFile(t, at("talks"))
+	cursor := k.events(procmgr.EventsRequest{}).Next
+	for {
+		out, err := k.output("left", procmgr.OutputRequest{State: procmgr.Running, Wait: long})
+		require.NoError(t, err)
+		if out.Process.State == procmgr.Detached {
+			break
+		}
+	}
+
+	k.kill()
+	require.NoError(t, os.WriteFile(at("gap"), nil, 0o600))
+	time.Sleep(50 * time.Millisecond) // one ends while nobody is there; the test does not depend on it
+	k.crash(false)
+
+	states := make(map[string]procmgr.State)
+	for _, p := range k.list() {
+		states[p.ID] = p.State
+	}
+	require.Equal(t, procmgr.Exited, states["done"])
+	require.Equal(t, procmgr.Running, states["talks"])
+	require.Equal(t, procmgr.Detached, states["left"])
+	require.Len(t, states, 8)
+
+	out, err := k.output("done", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "done\n", out.Text)
+	require.Equal(t, 5, *out.Process.ExitCode)
+	_, err = k.start(procmgr.StartRequest{ID: "done", Command: "echo done; exit 5"})
+	require.NoError(t, err, "a replay finds it")
+	_, err = k.start(procmgr.StartRequest{ID: "done", Command: "echo other"})
+	require.ErrorContains(t, err, procmgr.ErrConflict.Error())
+	_, err = k.start(procmgr.StartRequest{ID: "spent", Command: "echo ran"})
+	require.ErrorContains(t, err, procmgr.ErrConflict.Error())
+
+	gap := k.exited("gap")
+	require.Equal(t, 9, *gap.Process.ExitCode, "the holder knows the code")
+	require.Equal(t, procmgr.CauseExit, gap.Process.EndedBy)
+	require.Equal(t, "in the gap\n", gap.Text)
+
+	require.NoError(t, os.WriteFile(at("go"), nil, 0o600))
+	talks := k.exited("talks")
+	require.Equal(t, 7, *talks.Process.ExitCode)
+	require.Equal(t, "before\nafter\n", talks.Text, "the text of before comes from the log")
+
+	// What was written with a key is not written again.
+	again, err := k.input("cat", procmgr.InputRequest{Key: "one", Data: []byte("one\n")})
+	require.NoError(t, err)
+	require.Equal(t, 4, again.Written)
+	_, err = k.input("cat", procmgr.InputRequest{Data: []byte("two\n"), Close: true})
+	require.NoError(t, err)
+	cat := k.exited("cat")
+	require.Equal(t, "one\ntwo\n", cat.Text)
+	require.Equal(t, 4, *cat.Process.ExitCode)
+	_, err = k.input("term", procmgr.InputRequest{Data: []byte("hello\n")})
+	require.NoError(t, err)
+	term := k.exited("term")
+	require.Equal(t, 6, *term.Process.ExitCode)
+	require.Contains(t, term.Text, "got hello")
+
+	require.NoError(t, k.signal("killed", procmgr.Kill))
+	killed := k.exited("killed")
+	require.Equal(t, "SIGKILL", killed.Process.Signal)
+	require.Equal(t, procmgr.CauseRequest, killed.Process.EndedBy)
+	require.NoError(t, k.signal("left", procmgr.Kill))
+	left := k.exited("left")
+	require.Equal(t, 3, *left.Process.ExitCode)
+
+	page := k.events(procmgr.EventsRequest{After: cursor, Limit: -1})
+	require.True(t, page.Gap)
+	ends := make(map[string]int)
+	for _, e := range page.Events {
+		if e.Kind == procmgr.EventExited {
+			ends[e.Process.ID]++
+		}
+	}
+	require.Equal(t, map[string]int{"done": 1, "talks": 1, "gap": 1, "killed": 1, "left": 1, "cat": 1, "shut": 1, "term": 1}, ends)
+}
+
+// Without a log the text of before is gone, and Output says so.
+func TestCrashWithoutLog(t *testing.T) {
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	k := newKeeping(t, "")
+	defer k.end()
+	_, err := k.start(procmgr.StartRequest{ID: "done", Command: "echo 0123456789; exit 5"})
+	require.NoError(t, err)
+	k.exited("done")
+	k.crash(false)
+	out, err := k.output("done", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, 5, *out.Process.ExitCode)
+	require.Equal(t, int64(11), out.Next)
+	require.Equal(t, int64(11), out.Truncated.OmittedBytes)
+}
+
+// An upgrade to another program loses nothing: state in the middle of a line, of an
+// escape sequence, of a terminal, of a wait for a line, of an input.
+func TestUpgradeToAnotherProgram(t *testing.T) {
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	k := newKeeping(t, "")
+	defer k.end()
+	_, err := k.start(procmgr.StartRequest{ID: "cat", Command: "cat; exit 4", Stdin: procmgr.StdinPipe, Notify: "^two three$"})
+	require.NoError(t, err)
+	_, err = k.start(procmgr.StartRequest{ID: "term", Command: "printf 'a\\033[2;3Hb'; read x; printf c; read x; exit 6", Stdin: procmgr.StdinTerminal})
+	require.NoError(t, err)
+	_, err = k.start(procmgr.StartRequest{ID: "gone", Command: "exit 8", Wait: long})
+	require.NoError(t, err)
+	_, err = k.start(procmgr.StartRequest{ID: "left", Command: "(sleep 1000 &) ; exit 3", Wait: long})
+	require.NoError(t, err)
+	require.ErrorContains(t, k.signal("spent", procmgr.Kill), "no such process")
+	eventually(t, "the screen is drawn", func() bool {
+		out, err := k.output("term", procmgr.OutputRequest{Screen: true})
+		require.NoError(t, err)
+		return len(out.Screen.Rows) > 1 && out.Screen.Rows[1] == "  b"
+	})
+	page := k.events(procmgr.EventsRequest{})
+	var text string
+	for i, piece := range []string{"one\ntw", "o th", "\x1b[", "1mree", "\n10%\r2", "0%\r30%", "\n\xe2", "\x82", "\xac\n"} {
+		_, err := k.input("cat", procmgr.InputRequest{Key: fmt.Sprint("k", i), Data: []byte(piece)})
+		require.NoError(t, err)
+		k.upgrade()
+		again, err := k.input("cat", procmgr.InputRequest{Key: fmt.Sprint("k", i), Data: []byte(piece)})
+		require.NoError(t, err)
+		require.Equal(t, len(piece), again.Written)
+	}
+	_, err = k.input("cat", procmgr.InputRequest{Close: true})
+	require.NoError(t, err)
+	out := k.exited("cat")
+	text = out.Text
+	require.Equal(t, "one\ntwo three\n10%\n30%\n€\n", text)
+	require.Equal(t, 4, *out.Process.ExitCode)
+
+	_, err = k.input("term", procmgr.InputRequest{Data: []byte("\n")})
+	require.NoError(t, err)
+	k.upgrade()
+	eventually(t, "the screen goes on", func() bool {
+		out, err := k.output("term", procmgr.OutputRequest{Screen: true})
+		require.NoError(t, err)
+		return out.Screen.Rows[0] == "a" && out.Screen.Rows[1] == "  b" && out.Screen.Rows[2] == "c"
+	})
+	_, err = k.input("term", procmgr.InputRequest{Data: []byte("\n")})
+	require.NoError(t, err)
+	require.Equal(t, 6, *k.exited("term").Process.ExitCode)
+
+	out, err = k.start(procmgr.StartRequest{ID: "gone", Command: "exit 8"})
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	_, err = k.start(procmgr.StartRequest{ID: "spent", Command: "echo ran"})
+	require.ErrorContains(t, err, procmgr.ErrConflict.Error())
+	require.NoError(t, k.signal("left", procmgr.Kill))
+	k.exited("left")
+
+	rest := k.events(procmgr.EventsRequest{After: page.Next, Limit: -1})
+	require.False(t, rest.Gap, "the cursor of before is good")
+	kinds := make(map[string][]procmgr.EventKind)
+	for _, e := range append(page.Events, rest.Events...) {
+		kinds[e.Process.ID] = append(kinds[e.Process.ID], e.Kind)
+	}
+	require.Equal(t, map[string][]procmgr.EventKind{
+		"cat":  {procmgr.EventStarted, procmgr.EventMatched, procmgr.EventExited},
+		"term": {procmgr.EventStarted, procmgr.EventExited},
+		"gone": {procmgr.EventStarted, procmgr.EventExited},
+		"left": {procmgr.EventStarted, procmgr.EventDetached, procmgr.EventExited},
+	}, kinds)
+}
