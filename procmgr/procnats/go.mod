@@ -1,5 +1,5 @@
 // A module of its own, so that users of the library do not get NATS. The server
-// is only for the tests.
+// is only for the tests and for ./sim.
 module github.com/toolproc/toolproc/procmgr/procnats
 
 go 1.26.5
@@ -9,6 +9,7 @@ require (
 	github.com/nats-io/nats.go v1.53.1
 	github.com/stretchr/testify v1.12.1
 	github.com/toolproc/toolproc v0.1.0
+	golang.org/x/sys v0.49.0
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da
 )
 
@@ -24,6 +25,5 @@ require (
 	github.com/nats-io/nuid v1.0.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.54.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
