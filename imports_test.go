@@ -176,6 +176,12 @@ var arrows = []arrow{
 		why:     "it prints the conversations of the examples, and knows no speaker",
 	},
 	{
+		dir:     "examples/internal/service",
+		module:  []string{"procmgr", "procmgr/prochttp"},
+		outside: []string{xerrors},
+		why:     "the daemons of the examples listen and end alike, and differ in their flags",
+	},
+	{
 		dir:   "internal/readme",
 		tests: []string{"internal/testenv", "headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp", "procmgr/prockeep"},
 		why:   "it has tests alone, of what the documentation has readers copy; those programs import what they like",
@@ -185,7 +191,7 @@ var arrows = []arrow{
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proctest",
-			"chattool", "chattool/toolset", "examples/internal/dialogue",
+			"chattool", "chattool/toolset", "examples/internal/dialogue", "examples/internal/service",
 		},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"internal/testenv"},

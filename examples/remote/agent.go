@@ -16,6 +16,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/service"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -80,7 +81,7 @@ func connect(url, tokenFile, ca string) (*prochttp.Client, error) {
 		err  error
 	)
 	if tokenFile != "" {
-		if opts.Token, err = readToken(tokenFile); err != nil {
+		if opts.Token, err = service.ReadToken(tokenFile); err != nil {
 			return nil, err
 		}
 	}

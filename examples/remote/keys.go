@@ -8,17 +8,12 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"flag"
-	"io"
-	"io/fs"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
-
-	"golang.org/x/xerrors"
 )
 
 // keys makes these files.
@@ -100,31 +95,4 @@ func writeNew(name string, content []byte) error {
 		return err
 	}
 	return f.Close()
-}
-
-// readToken reads a token. If others can read the file, it refuses the token,
-// because anybody may have it by now.
-func readToken(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	const others fs.FileMode = 0o077
-	if runtime.GOOS != "windows" && info.Mode().Perm()&others != 0 {
-		return "", xerrors.Errorf("others can read or write the token in %s: make a new one, with mode 0600", name)
-	}
-	content, err := io.ReadAll(io.LimitReader(f, 4<<10))
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(content))
-	if token == "" {
-		return "", xerrors.Errorf("there is no token in %s", name)
-	}
-	return token, nil
 }

@@ -5,8 +5,12 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,29 +150,68 @@ func hello(t *testing.T, c *prochttp.Client) {
 
 // With serve, the processes end with toolprocd.
 func TestServe(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "s")
-	cmd := exec.CommandContext(t.Context(), program(), "serve", "-unix", socket)
-	stderr, err := cmd.StderrPipe()
+	dir := t.TempDir()
+	token, cert, key := dir+"/token", dir+"/cert", dir+"/key"
+	roots := writeKeys(t, token, cert, key)
+	for name, tt := range map[string]struct {
+		args   []string
+		scheme string
+		opts   prochttp.ClientOptions
+	}{
+		"a socket": {[]string{"-unix", dir + "/s"}, "unix://", prochttp.ClientOptions{}},
+		"a port": {
+			[]string{"-listen", "127.0.0.1:0", "-tls-cert", cert, "-tls-key", key, "-token-file", token},
+			"https://", prochttp.ClientOptions{Token: "secret", TLS: &tls.Config{RootCAs: roots}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), program(), append([]string{"serve"}, tt.args...)...)
+			stderr, err := cmd.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			line, err := bufio.NewReader(stderr).ReadString('\n')
+			require.NoError(t, err)
+			address, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+			require.True(t, ok, line)
+			c, err := prochttp.NewClient(tt.scheme+address, &tt.opts)
+			require.NoError(t, err)
+			hello(t, c)
+			out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000"})
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, cmd.Wait())
+			require.ErrorIs(t, syscall.Kill(out.Process.PID, 0), syscall.ESRCH)
+		})
+	}
+}
+
+// writeKeys writes a token, and the certificate of a test server.
+func writeKeys(t *testing.T, token, cert, key string) *x509.CertPool {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	pair := server.TLS.Certificates[0]
+	secret, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	require.NoError(t, err)
-	require.Equal(t, "listening on "+socket+"\n", line)
-	c, err := prochttp.NewClient("unix://"+socket, nil)
-	require.NoError(t, err)
-	hello(t, c)
-	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000"})
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, cmd.Wait())
-	require.ErrorIs(t, syscall.Kill(out.Process.PID, 0), syscall.ESRCH)
+	for name, content := range map[string][]byte{
+		token: []byte("secret\n"),
+		cert:  pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}),
+		key:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
+	} {
+		require.NoError(t, os.WriteFile(name, content, 0o600))
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return roots
 }
 
 func TestWhatCannotBe(t *testing.T) {
 	m := newMachine(t)
 	open := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(open, []byte("secret\n"), 0o644))
+	closed := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(closed, []byte("secret\n"), 0o600))
 	for _, tt := range []struct {
 		name, want string
 		code       int
@@ -178,7 +221,9 @@ func TestWhatCannotBe(t *testing.T) {
 		{"no such command", `there is no command "pss"`, 2, []string{"pss"}},
 		{"serve nowhere", "set one of -listen and", 1, []string{"serve"}},
 		{"no token", "needs -token-file", 1, []string{"serve", "-listen", "127.0.0.1:0"}},
-		{"an open token", "others can read", 1, []string{"serve", "-listen", "127.0.0.1:0", "-token-file", open}},
+		{"no TLS", "needs -tls-cert and -tls-key", 1, []string{"serve", "-listen", "127.0.0.1:0", "-token-file", open}},
+		{"no certificate", "no such file", 1, []string{"serve", "-listen", "127.0.0.1:0", "-token-file", closed, "-tls-cert", "/no/cert", "-tls-key", "/no/key"}},
+		{"an open token", "others can read", 1, []string{"serve", "-listen", "127.0.0.1:0", "-token-file", open, "-tls-cert", "c", "-tls-key", "k"}},
 		{"an argument", `toolprocd stdio: unexpected argument "now"`, 1, []string{"stdio", "now"}},
 		{"a flag", "toolprocd stdio: flag provided but not defi", 1, []string{"stdio", "-port"}},
 		{"no ID", "the ID of a process is missing", 1, []string{"logs", "-f"}},

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/toolproc/toolproc/examples/internal/service"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -32,12 +33,12 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	k, err := at.open(ctx, warnings())
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return serveLocal(ctx, prochttp.HandlerOptions{Insecure: true}, prochttp.ServeStdio)
+		return service.Run(ctx, "", prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, prochttp.ServeStdio)
 	case err != nil:
 		return err
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
-	return unasked(ctx, prochttp.ServeStdio(ctx, k.Handler()))
+	return service.Unasked(ctx, prochttp.ServeStdio(ctx, k.Handler()))
 }
 
 // warnings logs to stderr, because stdout may be the connection. A client quotes
@@ -49,12 +50,4 @@ func warnings() *slog.Logger {
 // untilAsked returns a context that ends when a signal asks this program to end.
 func untilAsked() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-}
-
-// unasked returns an error, or nil if it is that of the end that was asked for.
-func unasked(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil
-	}
-	return err
 }
