@@ -20,7 +20,7 @@ const leftTime = time.Hour
 // [procmgr.NewRoute]. Each chat is where a [Placer] says, and each machine is
 // reached over [Transport]. It is safe for concurrent use.
 type Router struct {
-	nc     *nats.Conn
+	cuts   *cuts
 	placer *Placer
 	opts   prochttp.ClientOptions
 
@@ -40,7 +40,7 @@ type reached struct {
 // NewRouter returns a Router. If opts is not nil, each machine's client has these
 // options; their Transport is the machine's own.
 func NewRouter(nc *nats.Conn, placer *Placer, opts *prochttp.ClientOptions) *Router {
-	r := &Router{nc: nc, placer: placer, clients: make(map[string]*reached)}
+	r := &Router{cuts: &cuts{nc: nc}, placer: placer, clients: make(map[string]*reached)}
 	if opts != nil {
 		r.opts = *opts
 	}
@@ -93,7 +93,7 @@ func (r *Router) client(name string) (*prochttp.Client, error) {
 		return m.client, nil
 	}
 	opts := r.opts
-	opts.Transport, opts.Dial, opts.TLS = Transport(r.nc, name), nil, nil
+	opts.Transport, opts.Dial, opts.TLS = newTransport(r.cuts, name), nil, nil
 	client, err := prochttp.NewClient("http://localhost", &opts)
 	if err != nil {
 		return nil, xerrors.Errorf("procnats: machine %q: %w", name, err)

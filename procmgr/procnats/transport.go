@@ -44,11 +44,17 @@ const (
 // nc is the caller's to close. It should have an inbox prefix of its own, see
 // [nats.CustomInboxPrefix], and [nats.MaxReconnects] of -1.
 func Transport(nc *nats.Conn, name string) http.RoundTripper {
-	return &transport{nc: nc, name: name, err: checkName(name), askTime: askTime, healthTime: healthTime}
+	return newTransport(&cuts{nc: nc}, name)
+}
+
+// newTransport returns a transport that shares its listener with others.
+func newTransport(c *cuts, name string) *transport {
+	return &transport{nc: c.nc, cuts: c, name: name, err: checkName(name), askTime: askTime, healthTime: healthTime}
 }
 
 type transport struct {
 	nc                  *nats.Conn
+	cuts                *cuts
 	name                string
 	err                 error // of the name
 	askTime, healthTime time.Duration
@@ -75,12 +81,13 @@ var (
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	defer cancel(nil)
+	defer t.cuts.enter(cancel)() // before the look at the connection, so that no cut is missed
 	to, data, id, err := t.request(req)
 	if err != nil {
 		return nil, prochttp.Unsent(err)
 	}
-	ctx, cancel := context.WithCancelCause(req.Context())
-	defer cancel(nil)
 	go t.newWatch(to, cancel).run(ctx) // it ends with ctx
 	msg, err := t.nc.RequestMsgWithContext(ctx, &nats.Msg{Subject: to.String(), Data: data})
 	if err != nil {
@@ -169,30 +176,22 @@ type watch struct {
 	subject string
 	before  error  // the last error of the connection before the request was sent
 	link    string // on which the request was sent; "" if it is not known
-	status  chan nats.Status
 	cancel  context.CancelCauseFunc
 }
 
-// newWatch returns a watch over a call that is about to be sent. It has to run.
+// newWatch returns a watch over a call that is about to be sent.
 func (t *transport) newWatch(to subject, cancel context.CancelCauseFunc) *watch {
-	return &watch{
-		t: t, subject: to.String(), before: t.nc.LastError(), link: t.current(),
-		status: t.nc.StatusChanged(nats.RECONNECTING, nats.CLOSED), cancel: cancel,
-	}
+	return &watch{t: t, subject: to.String(), before: t.nc.LastError(), link: t.current(), cancel: cancel}
 }
 
 // run looks after the call until ctx ends. RoundTrip does not wait for it.
 func (w *watch) run(ctx context.Context) {
-	defer w.t.nc.RemoveStatusListener(w.status)
 	began, next := time.Now(), refusalTime
 	timer := time.NewTimer(next)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-w.status:
-			w.cancel(errCut)
 			return
 		case <-timer.C:
 		}
