@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,6 +35,18 @@ func TestHeldHostOverSSH(t *testing.T) {
 	testenv.Held(t)
 	c := clientVia(t, append(testenv.SSH(t), newMachine(t).words("stdio")...))
 	proctest.TestHost(t, func(*testing.T) procmgr.Host { return c })
+}
+
+// A key that is limited to toolprocd stdio runs that, whatever the client asks for.
+func TestHeldSSHWithCommand(t *testing.T) {
+	testenv.Held(t)
+	ssh := testenv.SSH(t)
+	public := ssh[slices.Index(ssh, "-i")+1] + ".pub"
+	key, err := os.ReadFile(public)
+	require.NoError(t, err)
+	limit := fmt.Sprintf("restrict,command=%q ", strings.Join(newMachine(t).words("stdio"), " "))
+	require.NoError(t, os.WriteFile(public, append([]byte(limit), key...), 0o600))
+	hello(t, clientVia(t, append(ssh, "no-such-program")))
 }
 
 // The way is killed in the midst of a start. The call of that client goes on by
