@@ -420,7 +420,7 @@ func TestRefused(t *testing.T) {
 	f := newFleet(t)
 	out, err := newClient(t, f.connect(t, "alice").Conn, "build").Chat("bob-1").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: time.Hour})
 	require.ErrorIs(t, err, procmgr.ErrRefused)
-	require.ErrorContains(t, err, "the NATS server does not let this user call")
+	require.ErrorContains(t, err, "the NATS server does not let this user call toolproc.build."+bobChat+".start")
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
 	require.Empty(t, out.Process.ID)
 	_, err = newClient(t, f.connect(t, "alice").Conn, "build").List(t.Context())

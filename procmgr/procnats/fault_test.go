@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -197,6 +198,52 @@ func TestNothingIsSentLater(t *testing.T) {
 	require.Zero(t, h.ran(t))
 }
 
+// The server ends the connection of an agent that does not read what comes. The
+// agent comes back, and gets every answer; meanwhile, others do not wait for it.
+func TestSlowAgent(t *testing.T) {
+	s := &stage{server: newServer(t, &server.Options{WriteDeadline: 100 * time.Millisecond, MaxPending: 1 << 20}), local: newLocal(t)}
+	s.agent = newProxy(t, s.server.ClientURL())
+	serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, s.local), nil)
+	slow, other := newImpatient(t, connect(t, s.agent.url), "build"), newClient(t, connect(t, s.server.ClientURL()), "build")
+	run(t, slow.Chat("a"), "x", `i=0; while [ $i -lt 2000 ]; do printf '\001\001\001\001\001\001\001\001\001\001'; i=$((i+1)); done`)
+
+	s.agent.set(&s.agent.stalled, true)
+	const callers = 60 // each answer has 120 KB, in all more than a socket holds
+	answers := make(chan error, callers)
+	for range callers {
+		go func() {
+			out, err := slow.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+			if err == nil && len(out.Text) != 20000 {
+				err = fmt.Errorf("the text has %d bytes", len(out.Text))
+			}
+			answers <- err
+		}()
+	}
+	require.Eventually(t, func() bool { return s.server.NumSlowConsumers() > 0 }, long, time.Millisecond)
+	_, err := other.Chat("b").List(t.Context())
+	require.NoError(t, err)
+	s.agent.set(&s.agent.stalled, false)
+	for range callers {
+		require.NoError(t, <-answers)
+	}
+}
+
+// A gigabyte of output without the end of a line stays on its machine.
+func TestHeldGigabyte(t *testing.T) {
+	testenv.Held(t)
+	url := newServer(t, nil).ClientURL()
+	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	nc := connect(t, url)
+	out, err := newClient(t, nc, "build").Chat("a").Start(t.Context(), procmgr.StartRequest{
+		Command: `head -c 1073741824 /dev/zero | tr '\0' x; printf end`, Wait: 10 * long,
+	})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.True(t, strings.HasSuffix(out.Text, "xend"))
+	require.EqualValues(t, 1<<30+3, out.Next)
+	require.Less(t, nc.Stats().InBytes, uint64(1<<20))
+}
+
 // A blockingHost reports when a wait begins and ends.
 type blockingHost struct {
 	*procmgr.Local
@@ -234,7 +281,8 @@ func TestCallerGivesUp(t *testing.T) {
 // has been killed, is there again as another one, or just says nothing.
 func TestMachineDiesInAWait(t *testing.T) {
 	for name, die := range map[string]func(*testing.T, *stage){
-		"gone": func(_ *testing.T, s *stage) { s.nc.Close() },
+		"gone":   func(_ *testing.T, s *stage) { s.nc.Close() },
+		"killed": nil,
 		"silent": func(t *testing.T, s *stage) {
 			s.machine.set(&s.machine.mute, true)
 			t.Cleanup(func() { s.machine.set(&s.machine.mute, false) })
@@ -247,6 +295,11 @@ func TestMachineDiesInAWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, h := newStage(t), newHeld(t)
+			if name == "killed" {
+				s.nc.Close()
+				killed := newProgram(t, s.server.ClientURL(), "build")
+				die = func(t *testing.T, _ *stage) { killed(t) }
+			}
 			c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
 				Transport: procnats.AskAfter(procnats.Transport(connect(t, s.agent.url), "build"), 50*time.Millisecond),
 				Retry:     -1,
@@ -264,6 +317,9 @@ func TestMachineDiesInAWait(t *testing.T) {
 			require.Equal(t, "x", out.Process.ID)
 			require.Equal(t, 1, h.ran(t))
 			h.let(t)
+			if name == "killed" {
+				return
+			}
 			ended, err := s.local.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{Wait: long})
 			require.NoError(t, err)
 			require.Equal(t, procmgr.Exited, ended.Process.State)
@@ -372,4 +428,22 @@ func TestAnswersGoToInboxes(t *testing.T) {
 		_, err = sub.NextMsg(time.Millisecond)
 		require.ErrorIs(t, err, nats.ErrTimeout, target)
 	}
+}
+
+// newProgram runs a machine in a program of its own. kill ends that by SIGKILL.
+func newProgram(t *testing.T, url, name string) (kill func(*testing.T)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), programVariable+"="+name+" "+url)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe() // it ends with this
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait() // it may have been killed
+	})
+	c := newClient(t, connect(t, url), name)
+	require.Eventually(t, func() bool { _, err := c.List(t.Context()); return err == nil }, long, time.Millisecond)
+	return func(t *testing.T) { require.NoError(t, cmd.Process.Kill()) }
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +24,44 @@ import (
 
 // TestMain fails the run if it leaves goroutines, children or descriptors
 // behind.
-func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "procmgr/procnats")) }
+func TestMain(m *testing.M) {
+	if name, url, ok := strings.Cut(os.Getenv(programVariable), " "); ok {
+		if err := program(name, url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(leftover.Run(m, "procmgr/procnats"))
+}
+
+// programVariable makes this program a machine: it has its name and the URL of
+// the server.
+const programVariable = "PROCNATS_TEST_PROGRAM"
+
+// program is a machine until its stdin ends.
+func program(name, url string) error {
+	nc, err := nats.Connect(url)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	local, err := procmgr.NewLocal(nil)
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
+	if err != nil {
+		return err
+	}
+	service, err := procnats.Serve(context.Background(), nc, name, handler, nil)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // its end is what counts
+	return service.Close()
+}
 
 // long is a time that a test waits only if something is wrong.
 const long = 30 * time.Second

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,6 +19,7 @@ type proxy struct {
 	conns   map[net.Conn]struct{}
 	mute    bool // what arrives is thrown away, and neither side is told
 	away    bool // connections are closed at once
+	stalled bool // nothing is read from the server
 }
 
 func newProxy(t testing.TB, backend string) *proxy {
@@ -37,6 +39,7 @@ func newProxy(t testing.TB, backend string) *proxy {
 	})
 	t.Cleanup(func() {
 		l.Close()
+		p.set(&p.stalled, false)
 		p.cut()
 		wg.Wait()
 	})
@@ -65,6 +68,9 @@ func (p *proxy) serve(near net.Conn) {
 		defer to.Close()
 		buf := make([]byte, 32<<10)
 		for {
+			for from == far && p.is(&p.stalled) {
+				time.Sleep(time.Millisecond)
+			}
 			n, err := from.Read(buf)
 			if err == nil && !p.is(&p.mute) {
 				_, err = to.Write(buf[:n])

@@ -3,6 +3,7 @@ package procnats_test
 import (
 	"testing"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
@@ -13,5 +14,14 @@ func TestHostOverNATS(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
 		serve(t, connect(t, url), machine(t), newHandler(t, newLocal(t)), nil)
 		return newClient(t, connect(t, url), machine(t))
+	})
+}
+
+// The rights of the configuration in docs/fleet.md are enough for all of it.
+func TestHeldHostOverFleet(t *testing.T) {
+	testenv.Held(t)
+	f := newFleet(t)
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
+		return newClient(t, f.connect(t, "operator").Conn, "build")
 	})
 }

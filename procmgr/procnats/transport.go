@@ -161,11 +161,12 @@ func (t *transport) heard(link string) {
 	t.link = link
 }
 
-// A refusedError says that the server has not let this user send a request.
-type refusedError struct{ err error }
+// A refusedError says that the server has not let this user send a request to a
+// subject.
+type refusedError struct{ subject string }
 
 func (e *refusedError) Error() string {
-	return "the NATS server does not let this user call: " + e.err.Error() + ": " + procmgr.ErrRefused.Error()
+	return "the NATS server does not let this user call " + e.subject + ": " + procmgr.ErrRefused.Error()
 }
 
 func (e *refusedError) Unwrap() error { return procmgr.ErrRefused }
@@ -217,7 +218,7 @@ func (w *watch) refused() error {
 		!strings.Contains(strings.ToLower(err.Error()), `publish to "`+strings.ToLower(w.subject)+`"`) {
 		return nil
 	}
-	return &refusedError{err}
+	return &refusedError{w.subject}
 }
 
 // lost asks whether the machine is there, and returns an error if the request or
