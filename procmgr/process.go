@@ -2,6 +2,7 @@ package procmgr
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -118,7 +119,15 @@ type usageJSON struct {
 
 // MarshalJSON implements [json.Marshaler].
 func (u Usage) MarshalJSON() ([]byte, error) {
-	return json.Marshal(usageJSON{User: u.User.String(), System: u.System.String(), MaxRSS: u.MaxRSS})
+	b := append(make([]byte, 0, len(`{"user":"100.123456s","system":"100.123456s","max_rss":1000000000}`)), `{"user":"`...)
+	b = append(b, u.User.String()...)
+	b = append(b, `","system":"`...)
+	b = append(b, u.System.String()...)
+	b = append(b, '"')
+	if u.MaxRSS != 0 {
+		b = strconv.AppendInt(append(b, `,"max_rss":`...), u.MaxRSS, 10)
+	}
+	return append(b, '}'), nil
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].

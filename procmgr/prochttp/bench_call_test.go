@@ -2,8 +2,13 @@ package prochttp_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
@@ -11,14 +16,36 @@ import (
 // BenchmarkCall measures a start over HTTP on loopback, with a host that answers
 // at once: what the wire alone costs.
 func BenchmarkCall(b *testing.B) {
-	handler := newHandler(b, atOnce{}, nil)
-	c := newClient(b, serve(b, handler), &prochttp.ClientOptions{Token: token})
+	benchmarkCall(b, func(m procmgr.Manager) error {
+		_, err := m.Start(b.Context(), procmgr.StartRequest{Command: "true", Wait: long})
+		return err
+	})
+}
+
+// The same with an answer of as much output as one holds by default, in lines of
+// 80 bytes.
+func BenchmarkCallOutput(b *testing.B) {
+	b.SetBytes(headtail.DefaultTextLimit)
+	benchmarkCall(b, func(m procmgr.Manager) error {
+		_, err := m.Output(b.Context(), "x", procmgr.OutputRequest{})
+		return err
+	})
+}
+
+// The same with a list of 10,000 processes.
+func BenchmarkCallList(b *testing.B) {
+	benchmarkCall(b, func(m procmgr.Manager) error {
+		_, err := m.List(b.Context())
+		return err
+	})
+}
+
+func benchmarkCall(b *testing.B, call func(procmgr.Manager) error) {
+	c := newClient(b, serve(b, newHandler(b, atOnce{}, nil)), &prochttp.ClientOptions{Token: token})
 	m := c.Chat("chat-1")
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.Start(b.Context(), procmgr.StartRequest{Command: "true", Wait: long}); err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, call(m))
 	}
 }
 
@@ -32,8 +59,29 @@ type atOnceChat struct {
 	chat string
 }
 
+func (m atOnceChat) process(id string) procmgr.Process {
+	return procmgr.Process{
+		ID: id, ChatID: m.chat, PID: 1, State: procmgr.Exited, ExitCode: new(int), EndedBy: procmgr.CauseExit,
+	}
+}
+
 func (m atOnceChat) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return procmgr.Output{Process: procmgr.Process{
-		ID: req.ID, ChatID: m.chat, PID: 1, State: procmgr.Exited, ExitCode: new(int), EndedBy: procmgr.CauseExit,
-	}}, nil
+	return procmgr.Output{Process: m.process(req.ID)}, nil
+}
+
+var fullText = strings.Repeat(strings.Repeat("x", 79)+"\n", headtail.DefaultTextLimit/80)
+
+func (m atOnceChat) Output(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+	return procmgr.Output{Process: m.process(id), Text: fullText}, nil
+}
+
+func (m atOnceChat) List(context.Context) ([]procmgr.Process, error) {
+	all := make([]procmgr.Process, 10_000)
+	for i := range all {
+		all[i] = m.process("0123456789")
+		all[i].Command, all[i].WorkDir = "go test ./...", "/home/user/project"
+		all[i].StartedAt, all[i].ExitedAt = time.Unix(int64(i), 1), time.Unix(int64(i), 2)
+		all[i].Usage = procmgr.Usage{User: time.Second, System: time.Millisecond, MaxRSS: 1 << 20}
+	}
+	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/xerrors"
 
@@ -90,7 +91,10 @@ func (d *decoder) value(v reflect.Value) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return d.value(v.Elem())
 	case reflect.Struct:
-		if own, ok := v.Addr().Interface().(json.Unmarshaler); ok {
+		switch own := v.Addr().Interface().(type) {
+		case *procmgr.Usage:
+			return d.usage(own)
+		case json.Unmarshaler:
 			began := d.at
 			if err := d.skip(); err != nil {
 				return err
@@ -135,6 +139,25 @@ func (d *decoder) value(v reflect.Value) error {
 		return nil
 	}
 	return xerrors.Errorf("a %s cannot be read", v.Type())
+}
+
+// usage reads a Usage, which is in every process that has exited. Its own method
+// would read it by encoding/json.
+func (d *decoder) usage(u *procmgr.Usage) error {
+	var form struct {
+		User   string `json:"user"`
+		System string `json:"system"`
+		MaxRSS int64  `json:"max_rss"`
+	}
+	err := d.object(reflect.ValueOf(&form).Elem())
+	if err == nil {
+		u.MaxRSS = form.MaxRSS
+		u.User, err = time.ParseDuration(form.User)
+	}
+	if err == nil {
+		u.System, err = time.ParseDuration(form.System)
+	}
+	return err
 }
 
 // each reads the brackets and the commas of an array or an object, and calls
