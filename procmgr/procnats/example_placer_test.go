@@ -3,8 +3,10 @@ package procnats_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -39,19 +41,41 @@ func ExampleNewRouter() {
 		defer service.Close()
 	}
 
-	nc, _ := nats.Connect(broker.ClientURL(), nats.CustomInboxPrefix("_INBOX_agent"), nats.MaxReconnects(-1))
-	defer nc.Close()
-	js, _ := jetstream.New(nc)
-	placer, err := procnats.NewPlacer(js, "places", procnats.LeastLoad)
+	agent, _ := nats.Connect(broker.ClientURL(), nats.CustomInboxPrefix("_INBOX_agent"), nats.MaxReconnects(-1))
+	defer agent.Close()
+	js, _ := jetstream.New(agent)
+	placer, err := procnats.NewPlacer(js, "toolproc_places", procnats.LeastLoad)
 	if err != nil {
-		fmt.Println(err)
+		log.Print(err)
 		return
 	}
-	host := procmgr.NewRoute(procnats.NewRouter(nc, placer, nil), nil)
+	host := procmgr.NewRoute(procnats.NewRouter(agent, placer, nil), nil)
 
 	out, err := host.Chat("one").Start(ctx, procmgr.StartRequest{Command: "echo hello", Wait: 10 * time.Second})
 	fmt.Print(out.Text, err)
 	// Output:
 	// hello
 	// <nil>
+}
+
+// Machines that are busy get no more chats. If all are, another machine is made.
+func ExampleChooseFunc() {
+	makeMachine := func(context.Context) (string, error) { return "build-3", nil }
+
+	choose := func(ctx context.Context, chat string, machines []procnats.Machine) (string, error) {
+		machines = slices.DeleteFunc(machines, func(m procnats.Machine) bool { return m.Load.Running+m.Placed >= 8 })
+		if len(machines) == 0 {
+			return makeMachine(ctx) // and wait until Kubernetes, Nomad or whoever makes it has done so
+		}
+		return procnats.LeastLoad(ctx, chat, machines)
+	}
+
+	fmt.Println(choose(context.Background(), "chat", []procnats.Machine{
+		{Name: "build-1", Load: procnats.Load{Running: 2}, Placed: 7},
+		{Name: "build-2", Load: procnats.Load{Running: 3}},
+	}))
+	fmt.Println(choose(context.Background(), "chat", nil))
+	// Output:
+	// build-2 <nil>
+	// build-3 <nil>
 }

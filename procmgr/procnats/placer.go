@@ -36,7 +36,7 @@ const (
 	codeNoReplicas jetstream.ErrorCode = 10074
 	codeNoPeers    jetstream.ErrorCode = 10005
 	// placeTime is how long a call of a Placer repeats its requests while the
-	// servers of the bucket do not answer, and placeTryTime how long it waits for
+	// servers of its bucket do not answer, and placeTryTime how long it waits for
 	// one answer.
 	placeTime    = 15 * time.Second
 	placeTryTime = 3 * time.Second
@@ -50,10 +50,10 @@ const (
 )
 
 // A ChooseFunc chooses the machine of a new chat, by its name. The machines are
-// those that have answered, sorted by their names, at least one; the function may
-// change the list. It may return another name, such as that of a machine which
-// it has just had made. It is called from several goroutines at a time, and its
-// choice may be dropped because another agent was faster.
+// those that have answered, sorted by their names; the function may change the
+// list. It may return another name, such as that of a machine which it has just
+// had made, and take its time for that. It is called from several goroutines at a
+// time, and its choice may be dropped because another agent was faster.
 type ChooseFunc func(ctx context.Context, chat string, machines []Machine) (host string, err error)
 
 // LeastLoad chooses the machine that has the fewest processes for each processor,
@@ -229,8 +229,10 @@ func (p *Placer) place(ctx context.Context, chat string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.insist(ctx, func(ctx context.Context) (string, error) {
-		entry, err := p.bucket.Get(ctx, key)
+	return insist(ctx, func() (string, error) {
+		entry, err := briefly(ctx, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
+			return p.bucket.Get(ctx, key)
+		})
 		if err == nil {
 			return string(entry.Value()), nil
 		}
@@ -241,30 +243,51 @@ func (p *Placer) place(ctx context.Context, chat string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if _, err = p.bucket.Create(ctx, key, []byte(host)); err == nil {
+		_, err = briefly(ctx, func(ctx context.Context) (uint64, error) {
+			return p.bucket.Create(ctx, key, []byte(host))
+		})
+		if err == nil {
 			p.census.placed(host)
 		}
 		return host, err
 	})
 }
 
+// errLate is the error of a request to the bucket that got no answer in time.
+var errLate = xerrors.New("the servers of the bucket do not answer")
+
+// briefly makes a request to the bucket, and waits placeTryTime for its answer.
+func briefly[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
+	one, cancel := context.WithTimeout(ctx, placeTryTime)
+	defer cancel()
+	value, err := ask(one)
+	if err != nil && one.Err() != nil {
+		err = errLate
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+	}
+	return value, err
+}
+
 // insist calls a function until it returns no error that passes: while servers
 // elect a leader, they do not answer; and if another agent was faster, a replica
 // may not know it yet. An attempt whose answer was lost may have had its effect,
 // so each one reads first.
-func (p *Placer) insist(ctx context.Context, try func(context.Context) (string, error)) (string, error) {
-	until := time.Now().Add(placeTime)
+func insist(ctx context.Context, try func() (string, error)) (string, error) {
+	var silent time.Time // since when there is no answer; zero: there was one
 	for pause := shortPause; ; pause = min(2*pause, longPause) {
-		one, cancel := context.WithTimeout(ctx, placeTryTime)
-		host, err := try(one)
-		late := one.Err() != nil
-		cancel()
+		host, err := try()
 		switch {
 		case err == nil:
 			return host, nil
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case !late && !passing(err), time.Now().After(until):
+		case errors.Is(err, jetstream.ErrKeyExists): // what a wrong revision matches, too
+			silent = time.Time{}
+		case !passing(err):
+			return "", err
+		case silent.IsZero():
+			silent = time.Now()
+		case time.Since(silent) > placeTime:
 			return "", err
 		}
 		select {
@@ -278,8 +301,7 @@ func (p *Placer) insist(ctx context.Context, try func(context.Context) (string, 
 // passing reports whether the same request may have another answer soon.
 func passing(err error) bool {
 	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrKeyExists) || // what a wrong revision matches, too
-		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+	return errors.Is(err, errLate) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
 		errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected) ||
 		errors.Is(err, nats.ErrConnectionReconnecting) ||
 		errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
@@ -305,8 +327,10 @@ func (p *Placer) move(ctx context.Context, chat, from string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.insist(ctx, func(ctx context.Context) (string, error) {
-		entry, err := p.bucket.Get(ctx, key)
+	return insist(ctx, func() (string, error) {
+		entry, err := briefly(ctx, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
+			return p.bucket.Get(ctx, key)
+		})
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			return "", xerrors.Errorf("the chat has no machine: %w", procmgr.ErrNotFound)
 		}
@@ -320,7 +344,10 @@ func (p *Placer) move(ctx context.Context, chat, from string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if _, err = p.bucket.Update(ctx, key, []byte(host), entry.Revision()); err == nil {
+		_, err = briefly(ctx, func(ctx context.Context) (uint64, error) {
+			return p.bucket.Update(ctx, key, []byte(host), entry.Revision())
+		})
+		if err == nil {
 			p.census.placed(host)
 		}
 		return host, err
@@ -364,12 +391,9 @@ func (p *Placer) chosen(ctx context.Context, chat, but string) (string, error) {
 		return "", err
 	}
 	all = slices.DeleteFunc(all, func(m Machine) bool { return m.Name == but })
-	if len(all) == 0 {
-		return "", errNoMachines
-	}
 	host, err := p.choose(ctx, chat, all)
 	if err != nil {
-		return "", xerrors.Errorf("no machine was chosen: %w", err)
+		return "", xerrors.Errorf("choose: %w", err)
 	}
 	if host == but {
 		return "", xerrors.Errorf("the machine to leave was chosen: %w", procmgr.ErrInvalid)

@@ -214,7 +214,7 @@ func TestPlaceErrors(t *testing.T) {
 	var host string
 	var err error
 	choose := func(context.Context, string, []procnats.Machine) (string, error) { return host, err }
-	p := newPlacer(t, url, choose)
+	p := newPlacer(t, url, nil)
 	place := func(chat string) error {
 		_, err := p.Place(t.Context(), chat)
 		return err

@@ -40,17 +40,19 @@ type quiet struct {
 	P50      float64 `json:"p50_ms"`
 	P99      float64 `json:"p99_ms"`
 	Calls    int     `json:"calls"`
-	// Sent is how many messages agents and machines sent for each call, and
-	// Moved how many the servers took in and gave out, between them too.
+	// Sent is how many messages agents and machines sent for each call, ByAgents
+	// of them the agents, and Moved how many the servers took in and gave out,
+	// between them too.
 	Sent     float64 `json:"sent"`
+	ByAgents float64 `json:"sent_by_agents"`
 	Moved    float64 `json:"moved"`
 	Bytes    float64 `json:"bytes"` // that agents and machines sent
 	Servers  float64 `json:"cpu_servers_us"`
 	Machines float64 `json:"cpu_machines_us"`
 	Agents   float64 `json:"cpu_agents_us"`
 
-	sent, moved, bytes, servers, machines, agents float64 // of all calls
-	from, to                                      time.Time
+	sent, byAgents, moved, bytes, servers, machines, agents float64 // of all calls
+	from, to                                                time.Time
 }
 
 // memory is in bytes.
@@ -106,6 +108,7 @@ func (r *result) quiet(a, b sample) {
 	q.machines = b.machines.Usage.CPU - a.machines.Usage.CPU
 	for i := range a.agents {
 		add(a.agents[i], b.agents[i])
+		q.byAgents += float64(b.agents[i].OutMsgs - a.agents[i].OutMsgs)
 		q.agents += b.agents[i].Usage.CPU - a.agents[i].Usage.CPU
 	}
 	for i := range a.servers {
@@ -176,7 +179,7 @@ func (r *result) points(began time.Time, ticks []tick) {
 	q.P50, q.P99 = milliseconds(quietTimes.quantile(0.5)), milliseconds(quietTimes.quantile(0.99))
 	q.Rate = float64(q.Calls) / (q.To - q.From)
 	calls := float64(max(q.Calls, 1))
-	q.Sent, q.Moved, q.Bytes = q.sent/calls, q.moved/calls, q.bytes/calls
+	q.Sent, q.ByAgents, q.Moved, q.Bytes = q.sent/calls, q.byAgents/calls, q.moved/calls, q.bytes/calls
 	q.Servers, q.Machines, q.Agents = q.servers/calls*1e6, q.machines/calls*1e6, q.agents/calls*1e6
 	r.recover(began, ticks)
 	if calm > slow {
@@ -234,7 +237,7 @@ func (r *result) table() string {
 	row("ends, that were missed, that came once more", "%d, **%d**, %d", c.Ends, c.Missed, c.ReadAgain)
 	row("while nothing goes wrong: calls a second", "%.0f", q.Rate)
 	row("a call without a wait, half of them and 99 %", "%.1f ms, %.1f ms", q.P50, q.P99)
-	row("messages that agents and machines send for each call", "%.1f, %.0f bytes", q.Sent, q.Bytes)
+	row("messages for each call that agents send, that machines send", "%.1f, %.1f, %.0f bytes in all", q.ByAgents, q.Sent-q.ByAgents, q.Bytes)
 	row("messages that the servers take and give for each call", "%.1f", q.Moved)
 	row("CPU for each call: servers, machines, agents", "%.0f µs, %.0f µs, %.0f µs", q.Servers, q.Machines, q.Agents)
 	row("memory of an idle machine", "%d KiB", m.Machine>>10)
