@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -436,6 +437,16 @@ func TestSignalsOfRun(t *testing.T) {
 			}, long, 10*time.Millisecond)
 		})
 	}
+	t.Run("at any moment", func(t *testing.T) {
+		for range 15 {
+			r := m.start(t, "run", "exec sleep 1000")
+			time.Sleep(rand.N(50 * time.Millisecond))
+			require.NoError(t, r.Process.Signal(os.Interrupt))
+			if code := r.ends(t); code != -1 { // or nothing had been done yet
+				require.Equal(t, 130, code)
+			}
+		}
+	})
 	require.Eventually(t, func() bool {
 		stdout, _, _ := m.toolprocd(t, "ps")
 		return strings.Count(stdout, "\n") == 1

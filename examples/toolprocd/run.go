@@ -47,20 +47,22 @@ func run(flags *flag.FlagSet, args []string) error {
 	go r.passOn(ctx, cancel, asked) // it ends with ctx
 
 	var err error
-	if r.k, err = at.open(ctx, nil); err == nil {
-		defer r.k.Close()
-		err = r.start(ctx, commandLine(flags.Args()))
-	}
-	switch {
-	case ctx.Err() != nil:
-		return exit(codeInterrupted)
-	case err != nil:
+	if r.k, err = at.open(ctx, nil); err != nil {
 		return err
+	}
+	defer r.k.Close()
+	begun, err := r.start(ctx, commandLine(flags.Args()))
+	switch {
+	case err != nil:
 	case *detach:
 		fmt.Println(r.id)
-		return nil
+	default:
+		err = r.attend(ctx)
 	}
-	return r.attend(ctx)
+	if ctx.Err() != nil && begun { // it was called off before it was known to run
+		_ = r.k.Signal(context.WithoutCancel(ctx), r.id, procmgr.Terminate) // it may have ended
+	}
+	return err
 }
 
 // commandLine makes a shell's command line of words. One word is a command line;
@@ -83,18 +85,17 @@ type runner struct {
 	started chan struct{} // closed when the command runs
 }
 
-// start starts the command. If it was called off, nothing runs afterwards.
-func (r *runner) start(ctx context.Context, line string) error {
+// start starts the command, and reports whether it may have begun.
+func (r *runner) start(ctx context.Context, line string) (begun bool, err error) {
 	out, err := r.k.Start(ctx, procmgr.StartRequest{ID: r.id, Command: line})
 	if err == nil {
 		close(r.started)
-	} else if out.Process.ID != "" {
-		_ = r.k.Signal(context.WithoutCancel(ctx), r.id, procmgr.Terminate) // it may not have begun
 	}
-	return err
+	return out.Process.ID != "", err
 }
 
-// passOn passes signals on to the command.
+// passOn passes signals on to the command. A signal that comes before it runs
+// calls it off.
 func (r *runner) passOn(ctx context.Context, cancel func(), asked <-chan os.Signal) {
 	next := []procmgr.Signal{procmgr.Interrupt, procmgr.Terminate, procmgr.Kill}
 	for {
