@@ -2,14 +2,17 @@ package procmgr_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -69,7 +72,7 @@ func TestCrash(t *testing.T) {
 	k.kill()
 	require.NoError(t, os.WriteFile(at("gap"), nil, 0o600))
 	time.Sleep(50 * time.Millisecond) // one ends while nobody is there; the test does not depend on it
-	k.crash(false)
+	k.crash()
 
 	states := make(map[string]procmgr.State)
 	for _, p := range k.list() {
@@ -146,7 +149,7 @@ func TestCrashWithoutLog(t *testing.T) {
 	_, err := k.start(procmgr.StartRequest{ID: "done", Command: "echo 0123456789; exit 5"})
 	require.NoError(t, err)
 	k.exited("done")
-	k.crash(false)
+	k.crash()
 	out, err := k.output("done", procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.Equal(t, 5, *out.Process.ExitCode)
@@ -226,4 +229,83 @@ func TestUpgradeToAnotherProgram(t *testing.T) {
 		"gone": {procmgr.EventStarted, procmgr.EventExited},
 		"left": {procmgr.EventStarted, procmgr.EventDetached, procmgr.EventExited},
 	}, kinds)
+}
+
+// A program that is killed at any moment of its starts, its waits and the ends of
+// its processes loses none of them: each ID that was asked for has run once, or is
+// told as lost and has run at most once.
+func TestHeldCrashes(t *testing.T) {
+	testenv.Held(t)
+	testCrashes(t, 200)
+}
+
+// TestCrashes is a short TestHeldCrashes.
+func TestCrashes(t *testing.T) { testCrashes(t, 12) }
+
+func testCrashes(t *testing.T, crashes int) {
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	dir := t.TempDir()
+	k := newKeeping(t, filepath.Join(dir, "logs"))
+	defer k.end()
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	lost, cut, fresh, unborn, all := 0, 0, 0, 0, 0
+	for n := range crashes {
+		const callers = 3
+		var mu sync.Mutex
+		asked := make(map[string]procmgr.StartRequest)
+		var wg sync.WaitGroup
+		for c := range callers {
+			wg.Go(func() {
+				for i := 0; ; i++ {
+					id := fmt.Sprintf("%d-%d-%d", n, c, i)
+					req := procmgr.StartRequest{ID: id, Command: fmt.Sprintf("echo ran >>%s; echo out %s; sleep 0.00%d; exit %d", filepath.Join(dir, id), id, i%4, 10+i%50)}
+					mu.Lock()
+					asked[id] = req
+					mu.Unlock()
+					req.Wait = time.Duration(i%3) * 5 * time.Millisecond
+					if _, err := k.start(req); err != nil {
+						return // the keeper is gone
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond) // the moment of the kill
+		_ = k.cmd.Process.Kill()
+		wg.Wait()
+		k.crash()
+		for id, req := range asked {
+			all++
+			out, err := k.start(req)
+			require.NoError(t, err, id)
+			if !out.Attached {
+				fresh++
+			}
+			end := k.exited(id)
+			ran, _ := os.ReadFile(filepath.Join(dir, id))
+			if end.Process.EndedBy == procmgr.CauseLost {
+				lost++
+				require.LessOrEqual(t, len(ran), len("ran\n"), "%s ran twice", id)
+				continue
+			}
+			if end.Process.Signal == "SIGKILL" || end.Process.Signal == "SIGTRAP" {
+				// The leader was held before its first instruction, and died with the
+				// program that held it.
+				require.Empty(t, ran)
+				unborn++
+				continue
+			}
+			require.Equal(t, "ran\n", string(ran), "%s: %+v", id, end.Process)
+			require.Equal(t, procmgr.CauseExit, end.Process.EndedBy)
+			require.Equal(t, 10+atoi(t, id[strings.LastIndexByte(id, '-')+1:])%50, *end.Process.ExitCode)
+			if end.Text != "out "+id+"\n" {
+				// It was read from the pipe, and not yet in the log.
+				require.Empty(t, end.Text)
+				cut++
+			}
+		}
+	}
+	t.Logf("%d starts, %d crashes: %d had not begun, %d were killed before they began, %d are lost, the output of %d is cut", all, crashes, fresh, unborn, lost, cut)
 }

@@ -24,12 +24,13 @@ type holder struct {
 	local   []byte
 	entries map[uint64]*carry.Entry
 	files   map[uint64][]carry.File
-	refuse  error // what Starting returns
+	leaders map[uint64]int // their numbers
+	refuse  error          // what Starting returns
 	await   func(k carry.Key, pid int) <-chan carry.Status
 }
 
 func newHolder(t testing.TB) *holder {
-	h := &holder{entries: make(map[uint64]*carry.Entry), files: make(map[uint64][]carry.File)}
+	h := &holder{entries: make(map[uint64]*carry.Entry), files: make(map[uint64][]carry.File), leaders: make(map[uint64]int)}
 	t.Cleanup(func() {
 		for seq := range h.files {
 			h.close(seq)
@@ -89,6 +90,7 @@ func (h *holder) Started(k carry.Key, pid int, record []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.note(k, record, true)
+	h.leaders[k.Seq] = pid
 }
 
 func (h *holder) NotStarted(k carry.Key) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 )
 
 // A test that kills a keeper runs in a program of its own. That is the parent and
@@ -461,12 +462,33 @@ func (k *keeping) kill() {
 	k.line.conn.Close()
 }
 
+// strays tells what Journal.Strays is for.
+func (k *keeping) strays() bool {
+	told := make(map[int]bool)
+	k.h.mu.Lock()
+	for _, pid := range k.h.leaders {
+		told[pid] = true
+	}
+	k.h.mu.Unlock()
+	for _, text := range leftover.Children() {
+		pid := atoi(k.t, text)
+		var info unix.WaitStatus
+		if told[pid] {
+			continue
+		}
+		if got, _ := unix.Wait4(pid, &info, unix.WNOHANG, nil); got != pid || info.Stopped() || !info.Signaled() || info.Signal() != unix.SIGKILL && info.Signal() != unix.SIGTRAP {
+			return true
+		}
+	}
+	return false
+}
+
 // crash kills the keeper, and starts another one with the journal.
-func (k *keeping) crash(strays bool) {
+func (k *keeping) crash() {
 	k.t.Helper()
 	k.kill()
 	j := k.h.journal()
-	j.Strays = strays
+	j.Strays = k.strays()
 	files := j.Files
 	j.Files = nil
 	k.launch(order{LogDir: k.logs, Journal: j}, files)

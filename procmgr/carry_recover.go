@@ -54,6 +54,9 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 		for _, k := range unborn {
 			keep.NotStarted(k)
 		}
+		for chat, t := range l.past.all.inOrder() { // of those that nobody knows
+			keep.Dropped(carry.Key{Seq: t.seq, Chat: chat, ID: t.id})
+		}
 		l.goOn(comings)
 	}, nil
 }
@@ -86,9 +89,9 @@ func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []car
 		s := pending[i]
 		s.Memo.Lineage.PID = found.PID
 		switch {
-		case found.Leads:
+		case found.Leads && !found.Held:
 			s.Memo.Process.PID = found.PID
-		case found.PID == 0 && !j.Strays:
+		case found.Held, found.PID == 0 && !j.Strays:
 			unborn = append(unborn, carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID})
 			continue
 		default: // nobody knows how the leader has ended, if there was one

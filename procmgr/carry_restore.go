@@ -222,6 +222,7 @@ func (k *kept) await(pid int, stop <-chan struct{}) (osproc.Exit, bool) {
 func (l *Local) goOn(comings []*coming) {
 	for _, c := range comings {
 		if !c.live {
+			c.kept.dropped() // the program may have died before it did so
 			continue
 		}
 		l.wg.Add(1)

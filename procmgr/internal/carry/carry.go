@@ -114,9 +114,8 @@ type Journal struct {
 	// Holes reports that there was a line of which not even the key can be read.
 	Holes bool
 	// Strays reports that the dead program may have had a child that no entry
-	// names and that has ended since, other than by SIGKILL or SIGTRAP. If there
-	// was none, an entry that is not Started and of which nothing lives has run
-	// nothing.
+	// names, whether it lives or has ended other than by SIGKILL or SIGTRAP. If
+	// there was none, an entry that is not Started has run nothing.
 	Strays bool
 }
 

@@ -146,6 +146,7 @@ func duplicate(file *os.File) int {
 type Find struct {
 	PID   int  // of the leader, or of another member; 0 if nothing of it lives
 	Leads bool // PID is the leader's
+	Held  bool // it was killed before its first instruction
 }
 
 // Find looks for trees of which the lineage is known, but no leader.

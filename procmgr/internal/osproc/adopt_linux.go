@@ -2,6 +2,9 @@ package osproc
 
 import (
 	"os"
+	"strconv"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -96,13 +99,33 @@ func (t *Tree) Escapees() *Escaped {
 // leaderOf returns the member that leads the session of a tree: the first one that
 // leads any. If none does, the leader has gone.
 func leaderOf(members []member) (f Find) {
+	var leader member
 	for _, m := range members {
 		leads := sessionOf(m.pid) == m.pid
 		if f.PID == 0 || leads && !f.Leads || leads == f.Leads && m.pid < f.PID {
-			f = Find{m.pid, leads}
+			f, leader = Find{PID: m.pid, Leads: leads}, m
 		}
 	}
+	if f.Leads && len(members) == 1 && heldAtExec(leader.pid) {
+		_ = leader.signal(syscall.SIGKILL)
+		f.Held = true
+	}
 	return f
+}
+
+// heldAtExec reports whether a process stands at its first instruction and waits
+// for this program or its parent. It asks to be traced between its fork and its
+// exec. If the program that forked it dies before that, another one traces it and
+// does not know.
+func heldAtExec(pid int) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil || stateOf(pid) != 't' {
+		return false
+	}
+	_, line, _ := strings.Cut(string(status), "\nTracerPid:")
+	line, _, _ = strings.Cut(line, "\n")
+	tracer, err := strconv.Atoi(strings.TrimSpace(line))
+	return err == nil && (tracer == os.Getppid() || tracer == os.Getpid())
 }
 
 // Sealed reports whether no member can leave the tree unseen.
