@@ -85,13 +85,17 @@ var arrows = []arrow{
 		why:     "it knows regular expressions and the processor's vectors, and nothing of output",
 	},
 	{
+		dir: "procmgr/internal/linedfa",
+		why: "it knows regular expressions alone",
+	},
+	{
 		dir:     "procmgr/internal/screen",
 		outside: []string{emulator},
 		why:     "it draws what a terminal shows, and knows no terminal and no process; the emulator is a library's, and no other package sees it",
 	},
 	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/linedfa", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",

@@ -52,6 +52,9 @@ func TestBenchmarkRole(t *testing.T) {
 	case "build":
 		writeBlocks(t, n, buildOutput())
 		return
+	case "near":
+		writeBlocks(t, n, nearOutput())
+		return
 	case "last":
 		lastInstruction(t, os.Getenv("PROCMGR_BENCHMARK_REPORT"))
 		return

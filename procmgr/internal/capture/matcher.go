@@ -3,7 +3,6 @@ package capture
 import (
 	"bytes"
 	"math"
-	"regexp"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
@@ -21,17 +20,17 @@ const (
 // One goroutine at a time searches with it: the one that joins it to a stream,
 // then the stream's writer or its search, and the one that takes it back.
 type Matcher struct {
-	re      *regexp.Regexp    // nil for the pattern ".", which any new output matches
-	filter  *prefilter.Filter // finds the lines that re may match; nil if it may match any
-	from    int64             // the offset from which the caller reads; only used if re is nil
-	at      int64             // offset of the next byte to feed
-	start   int64             // offset at which the unfinished line begins
-	line    []byte            // the first bytes of the unfinished line, at most maxLine
-	shown   []byte            // the held-back text at the last look; if re is nil, at the first look
-	skipped int64             // bytes that were never searched: in a gap, or behind maxLine
-	found   Found             // the matched line; stays empty if re is nil
-	done    bool              // the search has ended with a match
-	quote   int               // at most this many bytes of the line are in found
+	expression // re is nil for the pattern ".", which any new output matches
+
+	from    int64  // the offset from which the caller reads; only used if re is nil
+	at      int64  // offset of the next byte to feed
+	start   int64  // offset at which the unfinished line begins
+	line    []byte // the first bytes of the unfinished line, at most maxLine
+	shown   []byte // the held-back text at the last look; if re is nil, at the first look
+	skipped int64  // bytes that were never searched: in a gap, or behind maxLine
+	found   Found  // the matched line; stays empty if re is nil
+	done    bool   // the search has ended with a match
+	quote   int    // at most this many bytes of the line are in found
 	matched chan struct{}
 
 	// ahead is how many texts that were put aside are still to be searched for
@@ -49,7 +48,7 @@ func NewMatcher(pattern string) (*Matcher, error) {
 		return m, nil // see OutputRequest.Until: any new output matches, even an empty line
 	}
 	var err error
-	m.re, m.filter, err = compilePattern(pattern)
+	m.expression, err = compilePattern(pattern)
 	return m, err
 }
 
@@ -60,11 +59,11 @@ func NewNotice(pattern string) (*Matcher, error) {
 	if pattern == "" {
 		return nil, nil
 	}
-	re, filter, err := compilePattern(pattern)
+	e, err := compilePattern(pattern)
 	if err != nil {
 		return nil, err
 	}
-	return &Matcher{re: re, filter: filter, quote: maxNotice, matched: make(chan struct{})}, nil
+	return &Matcher{expression: e, quote: maxNotice, matched: make(chan struct{})}, nil
 }
 
 // Matched returns a channel that is closed at the first match. If m is nil, the
@@ -230,7 +229,7 @@ func (m *Matcher) peek(pending []byte) {
 // the line with start, the offset at which it begins, and ends the search.
 func (m *Matcher) matches(line []byte, start int64) bool {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	if !m.re.Match(line) {
+	if !m.expression.matches(line) {
 		return false
 	}
 	m.found = Found{Line: QuoteAround(line, m.re.FindIndex(line)[0], m.quote), Offset: start}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/linedfa"
 	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
@@ -17,43 +18,62 @@ const (
 	maxInstructions = 1000 // a pattern compiles to at most this many instructions
 )
 
+// An expression is a pattern that was compiled. One goroutine at a time uses it.
+type expression struct {
+	re     *regexp.Regexp
+	filter *prefilter.Filter  // finds the lines that re may match; nil if it may match any
+	quick  *linedfa.Automaton // tells that re does not match, mostly much faster
+	tried  int                // the first lines, for which quick is not used
+}
+
+// warm is how many lines are tried without quick: to make it ready would take
+// longer.
+const warm = 64
+
+// matches reports whether the pattern matches a line.
+func (e *expression) matches(line []byte) bool {
+	if e.tried < warm {
+		e.tried++
+	} else if matches, ok := e.quick.Match(line); ok && !matches {
+		return false
+	}
+	return e.re.Match(line)
+}
+
 // compilePattern compiles a pattern that is matched against single lines. It
 // refuses a pattern that is too long or too large. It also refuses a pattern that
 // no line can match: a wait for that pattern would always last until its time is
 // up.
-//
-// The filter finds the lines that the pattern may match. It is nil if that can
-// be any line.
-func compilePattern(pattern string) (*regexp.Regexp, *prefilter.Filter, error) {
+func compilePattern(pattern string) (expression, error) {
 	if len(pattern) > maxPattern {
-		return nil, nil, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
+		return expression{}, xerrors.Errorf("the pattern has %d bytes, at most %d are allowed; look for a shorter text: %w", len(pattern), maxPattern, sentinel.ErrInvalid)
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return nil, nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v); %s: %w", pattern, err, patternAdvice(err), sentinel.ErrInvalid)
+		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%v); %s: %w", pattern, err, patternAdvice(err), sentinel.ErrInvalid)
 	}
 	parsed = parsed.Simplify()
 	prog, err := syntax.Compile(parsed)
 	if err != nil {
-		return nil, nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
 	}
 	switch {
 	case len(prog.Inst) > maxInstructions:
-		return nil, nil, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
+		return expression{}, xerrors.Errorf("the pattern %q compiles to %d instructions, at most %d are allowed; use smaller repetitions: %w",
 			pattern, len(prog.Inst), maxInstructions, sentinel.ErrInvalid)
 	case canMatch(prog, false):
 	case canMatch(prog, true):
-		return nil, nil, xerrors.Errorf("the pattern %q can never match: output is searched line by line, and no line has a newline in it; look for the text of one line, such as the last: %w",
+		return expression{}, xerrors.Errorf("the pattern %q can never match: output is searched line by line, and no line has a newline in it; look for the text of one line, such as the last: %w",
 			pattern, sentinel.ErrInvalid)
 	default:
-		return nil, nil, xerrors.Errorf(`the pattern %q can never match, whatever is printed; look at its ^, $ and \b, and write \^ and \$ for the characters themselves: %w`,
+		return expression{}, xerrors.Errorf(`the pattern %q can never match, whatever is printed; look at its ^, $ and \b, and write \^ and \$ for the characters themselves: %w`,
 			pattern, sentinel.ErrInvalid)
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, nil, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
 	}
-	return re, prefilter.New(parsed), nil
+	return expression{re: re, filter: prefilter.New(parsed), quick: linedfa.New(prog)}, nil
 }
 
 // patternAdvice returns the advice for a pattern that RE2 cannot parse: the
