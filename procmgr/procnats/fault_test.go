@@ -399,6 +399,35 @@ func TestNames(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
+// A machine that has lost its power, and is there again, waits until the server
+// has noticed that its old connection is dead.
+func TestServeAfterAPowerCut(t *testing.T) {
+	s := newStage(t)
+	s.machine.set(&s.machine.mute, true)
+	s.machine.set(&s.machine.away, true)
+	served := make(chan error)
+	url := s.server.ClientURL()
+	again := connect(t, url)
+	go func() {
+		m, err := procnats.Serve(context.WithoutCancel(t.Context()), again, "build", newHandler(t, newLocal(t)), nil)
+		if err == nil {
+			t.Cleanup(func() { require.NoError(t, m.Close()) })
+		}
+		served <- err
+	}()
+	require.Eventually(t, func() bool { return again.Stats().OutMsgs > 0 }, long, time.Millisecond)
+	select {
+	case err := <-served:
+		require.NoError(t, err)
+		require.Fail(t, "it has not waited")
+	case <-time.After(50 * time.Millisecond):
+	}
+	s.machine.cut()
+	require.NoError(t, <-served)
+	_, err := newClient(t, connect(t, url), "build").List(t.Context())
+	require.NoError(t, err)
+}
+
 // A service ends with its context.
 func TestContextOfAService(t *testing.T) {
 	url := newServer(t, nil).ClientURL()

@@ -34,8 +34,10 @@ const (
 	defaultMaxCalls = 8192
 	// leaveTime is how long Close waits for the answers of calls.
 	leaveTime = 5 * time.Second
-	// reachTime bounds the questions of Serve to the server.
-	reachTime = 10 * time.Second
+	// reachTime is how long Serve waits for the server, and for an answer of a
+	// machine with its name; tryTime is how long one of its questions may take.
+	reachTime = time.Minute
+	tryTime   = 2 * time.Second
 )
 
 // Options configures [Serve]. The zero value of every field is its default.
@@ -100,7 +102,9 @@ type callKey struct{ chat, id string }
 // Serve serves a handler of [prochttp.NewHandler] under the name of a machine,
 // until ctx ends or Close is called. It returns when callers can reach the
 // machine. The name has 1 to 64 letters, digits, - and _. If a machine answers
-// to it already, the error is [procmgr.ErrConflict].
+// to it already, the error is [procmgr.ErrConflict]. If one has the name and does
+// not answer, most likely it has lost its power: Serve then waits up to a minute
+// for the server to notice, see ping_interval in docs/fleet.md.
 //
 // Who may call is up to the permissions of NATS, see docs/fleet.md, and the
 // handler's HandlerOptions.Insecure is right then. It must not be an endpoint of
@@ -165,17 +169,8 @@ func (s *Service) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	before := s.nc.LastError()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/"+callHealth, nil)
-	if err != nil {
+	if err := s.alone(ctx); err != nil {
 		return err
-	}
-	res, err := Transport(s.nc, s.name).RoundTrip(req)
-	switch {
-	case err == nil:
-		res.Body.Close()
-		return xerrors.Errorf("a machine with this name is there already: %w", procmgr.ErrConflict)
-	case !errors.Is(err, errNoMachine):
-		return xerrors.Errorf("it is not known whether another machine has this name: %w", err)
 	}
 	metadata := map[string]string{"host": s.name, "instance": s.instance}
 	for name, value := range s.opts.Metadata {
@@ -183,6 +178,7 @@ func (s *Service) reach(ctx context.Context) error {
 			metadata[name] = value
 		}
 	}
+	var err error
 	s.micro, err = micro.AddService(s.nc, micro.Config{
 		Name:         serviceName,
 		Version:      s.opts.Version,
@@ -201,6 +197,43 @@ func (s *Service) reach(ctx context.Context) error {
 	}
 	if refused := s.nc.LastError(); err == nil && refused != before && errors.Is(refused, nats.ErrPermissionViolation) { //nolint:errorlint // the same error, and not one like it
 		err = xerrors.Errorf("%v: %w", refused, procmgr.ErrRefused)
+	}
+	return err
+}
+
+// alone returns when no machine has the name. One that does not answer may have
+// lost its power, and its connection is still open on the server.
+func (s *Service) alone(ctx context.Context) error {
+	way := Transport(s.nc, s.name)
+	for {
+		err := ask(ctx, way)
+		switch {
+		case err == nil:
+			return xerrors.Errorf("a machine with this name is there already: %w", procmgr.ErrConflict)
+		case errors.Is(err, errNoMachine):
+			return nil
+		case errors.Is(err, procmgr.ErrRefused):
+			return err
+		}
+		select {
+		case <-time.After(firstPause):
+		case <-ctx.Done():
+			return xerrors.Errorf("it is not known whether another machine has this name (%v): %w", err, ctx.Err())
+		}
+	}
+}
+
+// ask asks once whether a machine is there.
+func ask(ctx context.Context, way http.RoundTripper) error {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/"+callHealth, nil)
+	if err != nil {
+		return err
+	}
+	res, err := way.RoundTrip(req)
+	if err == nil {
+		res.Body.Close()
 	}
 	return err
 }
