@@ -56,12 +56,13 @@ func newImpatient(t testing.TB, nc *nats.Conn, name string) *prochttp.Client {
 }
 
 // A held command notes that it runs, and ends when it is let go.
+// It ends by itself when the test has gone.
 type held struct{ command, dir string }
 
 func newHeld(t testing.TB) held {
 	t.Helper()
 	dir := filepath.ToSlash(t.TempDir())
-	return held{dir: dir, command: "echo ran >> " + dir + "/ran; while [ ! -e " + dir + "/go ]; do sleep 0.01; done; echo done; exit 7"}
+	return held{dir: dir, command: "echo ran >> " + dir + "/ran; while [ -d " + dir + " ] && [ ! -e " + dir + "/go ]; do sleep 0.01; done; echo done; exit 7"}
 }
 
 func (h held) ran(t testing.TB) int {
