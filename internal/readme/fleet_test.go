@@ -20,12 +20,32 @@ var fleetRules = []rule{
 	{page: fleetPage, language: "go", has: "procnats.EndsConfig()", run: fleetExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "Ends: true", run: fleetExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "procnats.ParseEnd(", run: fleetExample, elsewhere: true},
+	{page: fleetPage, language: "go", has: "procnats.NewPlacer(", run: placerExample, elsewhere: true},
+	{page: fleetPage, language: "go", has: "makeMachine(ctx)", run: placerExample, elsewhere: true},
+	{page: fleetPage, language: "console", has: "go run ./sim", run: simulation},
 	{page: fleetPage, language: "conf", has: "accounts {", run: fleetConfiguration},
 }
 
 // fleetExample looks for a block in the examples of procnats.
 func fleetExample(t *testing.T, _ *pages, b block) {
 	require.Contains(t, unindented(read(t, "procmgr/procnats/example_test.go")), unindented(b.text))
+}
+
+// placerExample does the same with those of Placer.
+func placerExample(t *testing.T, _ *pages, b block) {
+	require.Contains(t, unindented(read(t, "procmgr/procnats/example_placer_test.go")), unindented(b.text))
+}
+
+// simulation has flags that the program knows. CI runs it.
+func simulation(t *testing.T, _ *pages, b block) {
+	program, ci := read(t, "procmgr/procnats/sim/main.go"), read(t, ".ci/run")
+	require.Contains(t, ci, "go build -o \"$scratch/sim\" ./sim")
+	for _, word := range strings.Fields(b.text) {
+		if name, ok := strings.CutPrefix(word, "-"); ok {
+			require.Contains(t, program, `, "`+name+`", `)
+			require.Contains(t, ci, " -"+name+" ")
+		}
+	}
 }
 
 // unindented returns a text whose lines have no white space at their beginning.

@@ -25,6 +25,7 @@ type agentConfig struct {
 	Servers     []string
 	First, Last int     // its chats
 	Rate        float64 // calls in a second
+	Ends        bool
 	Dir         string
 	Pending     []string // starts whose fate its predecessor did not learn
 	Profile     string
@@ -99,11 +100,13 @@ func runAgent(c agentConfig, p *parent) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer a.running.Wait()
 	defer cancel()
-	ends, err := a.consumer(ctx)
-	if err != nil {
-		return err
+	if c.Ends {
+		ends, err := a.consumer(ctx)
+		if err != nil {
+			return err
+		}
+		a.running.Go(func() { a.readEnds(ctx, ends) })
 	}
-	a.running.Go(func() { a.readEnds(ctx, ends) })
 	a.running.Go(func() { a.meter.tell(ctx, p) })
 	p.say("ready", nil)
 	load, stop := context.WithCancel(ctx)

@@ -24,6 +24,7 @@ type fleetConfig struct {
 	Servers  []string
 	Machines int
 	Real     int // of them have a procmgr.Local; they come first
+	Ends     bool
 	Dir      string
 	Profile  string
 }
@@ -160,7 +161,7 @@ func (f *fleet) startOne(i int) (*machine, error) {
 	if m.nc, err = connect(f.config.Servers, machineName(i), nats.SetCustomDialer(m.gate)); err != nil {
 		return nil, err
 	}
-	m.service, err = procnats.Serve(context.Background(), m.nc, machineName(i), handler, &procnats.Options{Host: m.host, Ends: true})
+	m.service, err = procnats.Serve(context.Background(), m.nc, machineName(i), handler, &procnats.Options{Host: m.host, Ends: f.config.Ends})
 	return m, err
 }
 

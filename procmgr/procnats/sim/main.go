@@ -40,6 +40,7 @@ type options struct {
 	Rate     float64       `json:"rate"`
 	Time     time.Duration `json:"time"`
 	Faults   bool          `json:"faults"`
+	Ends     bool          `json:"ends"`
 	dir      string
 	json     string
 	svg      string
@@ -58,6 +59,7 @@ func realMain() error {
 	flag.Float64Var(&o.Rate, "rate", 2000, "calls in a second, of all agents")
 	flag.DurationVar(&o.Time, "time", time.Minute, "how long to call")
 	flag.BoolVar(&o.Faults, "faults", true, "kill a server, cut a machine off, kill an agent")
+	flag.BoolVar(&o.Ends, "ends", true, "publish and read the ends; without, none can be missed")
 	flag.StringVar(&o.dir, "dir", "", "a directory for what the servers keep; a temporary one by default")
 	flag.StringVar(&o.json, "json", "", "write the result to this file")
 	flag.StringVar(&o.svg, "svg", "", "draw the run into this file")

@@ -93,7 +93,7 @@ func (s *simulation) start(ctx context.Context) error {
 	}
 	var err error
 	s.fleet, err = startChild("machines", "machines", fleetConfig{
-		Servers: s.urls(), Machines: s.Machines, Real: s.Real, Dir: s.dir, Profile: s.profileOf("machines"),
+		Servers: s.urls(), Machines: s.Machines, Real: s.Real, Ends: s.Ends, Dir: s.dir, Profile: s.profileOf("machines"),
 	}, func(word, rest string) {
 		if word == "memory" {
 			_ = json.Unmarshal([]byte(rest), &s.result.Memory.Machine) // a figure alone
@@ -199,7 +199,7 @@ func (s *simulation) startAgent(i int, pending []string) (*child, error) {
 	}
 	return startChild(name, "agent", agentConfig{
 		Name: name, Servers: s.urls(), First: i * each, Last: (i + 1) * each,
-		Rate: s.Rate / float64(s.Agents), Dir: s.dir, Pending: pending, Profile: s.profileOf(profile),
+		Rate: s.Rate / float64(s.Agents), Ends: s.Ends, Dir: s.dir, Pending: pending, Profile: s.profileOf(profile),
 	}, func(word, rest string) { s.log.hear(name, word, rest) })
 }
 
@@ -328,6 +328,9 @@ func (s *simulation) drain(ctx context.Context) error {
 	}
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		s.result.Counts = s.log.compare(happened)
+		if !s.Ends {
+			s.result.Counts.Missed = 0
+		}
 		if s.result.Counts.Missed == 0 || time.Since(began) > drainTime || ctx.Err() != nil {
 			return ctx.Err()
 		}
