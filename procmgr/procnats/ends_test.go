@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -77,6 +76,7 @@ func ends(t *testing.T, consumer jetstream.Consumer, n int) (all []string) {
 type store struct {
 	server *server.Server
 	dir    string
+	proxy  *proxy // before js
 	js     jetstream.JetStream
 }
 
@@ -84,7 +84,8 @@ func newStore(t *testing.T) *store {
 	t.Helper()
 	s := &store{dir: t.TempDir()}
 	s.server = newServer(t, &server.Options{JetStream: true, StoreDir: s.dir})
-	js, err := jetstream.New(connect(t, s.server.ClientURL()))
+	s.proxy = newProxy(t, s.server.ClientURL())
+	js, err := jetstream.New(connect(t, s.proxy.url))
 	require.NoError(t, err)
 	s.js = js
 	return s
@@ -115,11 +116,14 @@ func TestEndsWait(t *testing.T) {
 				p.set(&p.mute, false)
 			}
 		},
-		"for the server": func(t *testing.T, s *store, _ *proxy) func() {
-			port := s.server.Addr().(*net.TCPAddr).Port
+		"for the server": func(t *testing.T, s *store, p *proxy) func() {
 			s.server.Shutdown()
 			s.server.WaitForShutdown()
-			return func() { newServer(t, &server.Options{Port: port, JetStream: true, StoreDir: s.dir}) }
+			return func() {
+				url := newServer(t, &server.Options{JetStream: true, StoreDir: s.dir}).ClientURL()
+				p.move(url)
+				s.proxy.move(url)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

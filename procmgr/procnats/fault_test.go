@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -84,6 +83,17 @@ func (h held) let(t testing.TB) {
 	require.NoError(t, os.WriteFile(h.dir+"/go", nil, 0o600))
 }
 
+// starting starts a held command in the background of the test, with a long wait.
+func starting(t *testing.T, host procmgr.Host, h held) (result chan func() (procmgr.Output, error)) {
+	t.Helper()
+	result = make(chan func() (procmgr.Output, error), 1)
+	go func() {
+		out, err := host.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Wait: time.Hour})
+		result <- func() (procmgr.Output, error) { return out, err }
+	}()
+	return result
+}
+
 // Whatever is cut in the midst of a start, the command runs once, and its caller
 // gets the result.
 func TestCutInAStart(t *testing.T) {
@@ -95,24 +105,21 @@ func TestCutInAStart(t *testing.T) {
 			s.machine.cut()
 		},
 		"the server": func(t *testing.T, s *stage) {
-			port := s.server.Addr().(*net.TCPAddr).Port
 			s.server.Shutdown()
 			s.server.WaitForShutdown()
-			newServer(t, &server.Options{Port: port})
+			url := newServer(t, nil).ClientURL()
+			s.agent.move(url)
+			s.machine.move(url)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, h := newStage(t), newHeld(t)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				h.begun(t)
-				cut(t, s)
-				h.let(t)
-			}()
-			out, err := s.client.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Wait: long})
-			<-done
+			result := starting(t, s.client, h)
+			h.begun(t)
+			cut(t, s)
+			h.let(t)
+			out, err := (<-result)()
 			require.NoError(t, err)
 			require.Equal(t, procmgr.Exited, out.Process.State)
 			require.Equal(t, 7, *out.Process.ExitCode)
@@ -306,14 +313,10 @@ func TestMachineDiesInAWait(t *testing.T) {
 				Retry:     -1,
 			})
 			require.NoError(t, err)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				h.begun(t)
-				die(t, s)
-			}()
-			out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Wait: time.Hour})
-			<-done
+			result := starting(t, c, h)
+			h.begun(t)
+			die(t, s)
+			out, err := (<-result)()
 			require.ErrorIs(t, err, procmgr.ErrUnknown)
 			require.Equal(t, "x", out.Process.ID)
 			require.Equal(t, 1, h.ran(t))
@@ -408,13 +411,15 @@ func TestServeAfterAPowerCut(t *testing.T) {
 	s.machine.set(&s.machine.away, true)
 	served := make(chan error)
 	url := s.server.ClientURL()
-	again := connect(t, url)
+	again, handler := connect(t, url), newHandler(t, newLocal(t))
+	ctx, stop := context.WithCancel(t.Context())
 	go func() {
-		m, err := procnats.Serve(context.WithoutCancel(t.Context()), again, "build", newHandler(t, newLocal(t)), nil)
-		if err == nil {
-			t.Cleanup(func() { require.NoError(t, m.Close()) })
-		}
+		m, err := procnats.Serve(ctx, again, "build", handler, nil)
 		served <- err
+		if err == nil {
+			<-m.Done()
+		}
+		close(served)
 	}()
 	require.Eventually(t, func() bool { return again.Stats().OutMsgs > 0 }, long, time.Millisecond)
 	select {
@@ -427,6 +432,8 @@ func TestServeAfterAPowerCut(t *testing.T) {
 	require.NoError(t, <-served)
 	_, err := newClient(t, connect(t, url), "build").List(t.Context())
 	require.NoError(t, err)
+	stop()
+	<-served
 }
 
 // A service ends with its context.

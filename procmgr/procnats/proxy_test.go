@@ -26,7 +26,8 @@ func newProxy(t testing.TB, backend string) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	p := &proxy{url: "nats://" + l.Addr().String(), backend: strings.TrimPrefix(backend, "nats://"), conns: make(map[net.Conn]struct{})}
+	p := &proxy{url: "nats://" + l.Addr().String(), conns: make(map[net.Conn]struct{})}
+	p.move(backend)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -51,7 +52,10 @@ func (p *proxy) serve(near net.Conn) {
 	if p.is(&p.away) {
 		return
 	}
-	far, err := net.Dial("tcp", p.backend)
+	p.mu.Lock()
+	backend := p.backend
+	p.mu.Unlock()
+	far, err := net.Dial("tcp", backend)
 	if err != nil {
 		return
 	}
@@ -97,6 +101,14 @@ func (p *proxy) set(what *bool, is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	*what = is
+}
+
+// move leads new connections to another server: one that is started again may find
+// its port taken.
+func (p *proxy) move(backend string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.backend = strings.TrimPrefix(backend, "nats://")
 }
 
 // cut closes the connections that there are.
