@@ -1,6 +1,10 @@
 package osproc
 
-import "golang.org/x/sys/unix"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
 
 // TellsStopped reports whether Stopped can tell anything on this platform.
 const TellsStopped = true
@@ -90,8 +94,12 @@ func (c *calm) descendantStopped(pid int) bool {
 // -1 if the system does not tell.
 func ranFor(pid int) int64 {
 	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+	clock := ^int32(pid)<<3 | sched
 	var ran unix.Timespec
-	if err := unix.ClockGettime(^int32(pid)<<3|sched, &ran); err != nil {
+	// The call does not block, so the goroutine need not offer its processor to
+	// others, which it may not get back soon.
+	_, _, err := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&ran)), 0)
+	if err != 0 {
 		return -1
 	}
 	return ran.Nano()
