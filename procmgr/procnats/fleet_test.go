@@ -113,4 +113,10 @@ func TestPlacerOfAFleet(t *testing.T) {
 	host, err = p.Place(t.Context(), "alice-1")
 	require.NoError(t, err)
 	require.Equal(t, "build", host)
+	host, err = p.Move(t.Context(), "alice-1", "gpu")
+	require.NoError(t, err)
+	require.Equal(t, "build", host, "it was never on gpu")
+	require.NoError(t, p.Forget(t.Context(), "alice-1"))
+	_, err = p.Move(t.Context(), "alice-1", "build")
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
 }

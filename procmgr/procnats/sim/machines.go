@@ -177,6 +177,7 @@ func connect(servers []string, name string, more ...nats.Option) (*nats.Conn, er
 		nats.MaxPingsOutstanding(3),
 		nats.Timeout(dialTime),
 		nats.RetryOnFailedConnect(true),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // what comes of it is counted
 	}, more...)...)
 }
 
