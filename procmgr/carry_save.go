@@ -48,9 +48,7 @@ func (l *Local) save(ctx context.Context) (*carry.State, error) {
 	l.wg.Wait()
 	l.system.Settle()
 
-	l.mu.Lock()
-	s := &savedLocal{Seq: l.seq, Past: l.past.save(), Events: l.events.save()}
-	l.mu.Unlock()
+	s := new(savedLocal)
 	s.Local, files[0] = l.memo()
 	for i := range files[0] {
 		files[0][i].FD = osproc.Duplicate(files[0][i].FD)
@@ -83,9 +81,13 @@ func (l *Local) save(ctx context.Context) (*carry.State, error) {
 			add(r, true)
 		}
 	}
+	// A search for a line may have told of it until its stream was saved.
+	l.mu.Lock()
+	s.Seq, s.Past, s.Events = l.seq, l.past.save(), l.events.save()
 	for e := l.exits.Front(); e != nil; e = e.Next() {
 		s.Exits = append(s.Exits, index[e.Value.(*record)])
 	}
+	l.mu.Unlock()
 	data, err := s.encode()
 	l.letGo()
 	if err != nil { // cannot be: all of it can be marshalled
@@ -140,6 +142,7 @@ func (l *Local) letGo() {
 
 // save returns a record for another program. Nothing changes it any more.
 func (r *record) save(f osproc.Frozen, ended, buried bool) savedRecord {
+	stream := r.out.Save()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.kept.look()
@@ -147,7 +150,7 @@ func (r *record) save(f osproc.Frozen, ended, buried bool) savedRecord {
 	m.Lacks, m.Withheld, m.PassedOver = r.lacks, r.withheld, r.passedOver
 	s := savedRecord{
 		Seq: r.seq, ID: r.id, Chat: r.chat, Memo: m, Tree: f, Ended: ended, Buried: buried,
-		Unswept: r.unswept, Looked: f.Detached || ended, Stream: r.out.Save(),
+		Unswept: r.unswept, Looked: f.Detached || ended, Stream: stream,
 	}
 	if r.in != nil {
 		s.Inlet, s.Memo.Inputs = r.in.save()

@@ -1,0 +1,215 @@
+package procmgr_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+)
+
+var recordState = flag.Bool("record-state", false, "record a state of this version in testdata")
+
+// A state that an earlier version has saved is read. To record one of a new
+// version, run: go test ./procmgr -run TestRecordedStates -record-state
+func TestRecordedStates(t *testing.T) {
+	if *recordState {
+		h := newHolder(t)
+		l := newKept(t, nil, h)
+		_, err := l.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "printf '50%%\\r60%%\\nend'; exit 3", Notify: "60", Wait: long})
+		require.NoError(t, err)
+		require.ErrorIs(t, l.Chat("c").Signal(t.Context(), "spent", procmgr.Kill), procmgr.ErrNotFound)
+		state, err := carry.Local.Save(t.Context(), l)
+		require.NoError(t, err)
+		state.Files = nil
+		require.NoError(t, os.WriteFile(filepath.Join("testdata", "state-1.json"), must(json.Marshal(state)), 0o600))
+	}
+	recorded, err := filepath.Glob(filepath.Join("testdata", "state-*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, recorded)
+	for _, name := range recorded {
+		var state carry.State
+		require.NoError(t, json.Unmarshal(must(os.ReadFile(name)), &state))
+		require.True(t, carry.Readable(state.Version), name)
+		local, run, err := carry.Local.Restore(&procmgr.Options{Retain: -1}, newHolder(t), &state)
+		require.NoError(t, err)
+		run()
+		l := local.(*procmgr.Local)
+		out, err := l.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "printf '50%%\\r60%%\\nend'; exit 3"})
+		require.NoError(t, err)
+		require.True(t, out.Attached)
+		require.Equal(t, "50%\n60%\nend", out.Text)
+		require.Equal(t, 3, *out.Process.ExitCode)
+		_, err = l.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "spent", Command: "echo"})
+		require.ErrorIs(t, err, procmgr.ErrConflict)
+		page, err := l.Events(t.Context(), procmgr.EventsRequest{})
+		require.NoError(t, err)
+		require.Len(t, page.Events, 3)
+		require.Equal(t, "60%", page.Events[1].Line)
+		require.NoError(t, l.Close())
+	}
+}
+
+// A state of another version, or one that is damaged, makes no Local, and its
+// descriptors are closed.
+func TestStatesThatCannotBeRead(t *testing.T) {
+	require.False(t, carry.Readable(0))
+	require.False(t, carry.Readable(carry.Version+1))
+	h := newHolder(t)
+	l := newKept(t, nil, h)
+	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo x", Wait: long})
+	require.NoError(t, err)
+	state, err := carry.Local.Save(t.Context(), l)
+	require.NoError(t, err)
+	for name, change := range map[string]func(s *carry.State){
+		"version": func(s *carry.State) { s.Version++ },
+		"empty":   func(s *carry.State) { s.Data = nil },
+		"cut":     func(s *carry.State) { s.Data = s.Data[:len(s.Data)-1] },
+		"longer":  func(s *carry.State) { s.Data = append(s.Data[:len(s.Data):len(s.Data)], 0) },
+		"head":    func(s *carry.State) { s.Data = append([]byte{255, 255, 255}, s.Data[3:]...) },
+		"json": func(s *carry.State) {
+			s.Data = append(append([]byte(nil), s.Data[:8]...), make([]byte, len(s.Data)-8)...)
+		},
+	} {
+		var fds [2]int
+		require.NoError(t, unix.Pipe2(fds[:], unix.O_CLOEXEC))
+		damaged := *state
+		damaged.Files = map[uint64][]carry.File{1: {{Role: carry.Output, FD: fds[0]}}}
+		change(&damaged)
+		_, _, err := carry.Local.Restore(&procmgr.Options{}, h, &damaged)
+		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
+		_, err = unix.Write(fds[1], []byte("x"))
+		require.ErrorIs(t, err, unix.EPIPE, "%s: the read end is closed", name)
+		unix.Close(fds[1])
+	}
+	local, run, err := carry.Local.Restore(&procmgr.Options{}, h, state)
+	require.NoError(t, err)
+	run()
+	require.NoError(t, local.(*procmgr.Local).Close())
+}
+
+// If the time of a Save is up before all calls have ended, nothing has changed.
+func TestSaveGivesUp(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	h := newHolder(t)
+	opts := &procmgr.Options{OnStart: func(p procmgr.Process) {
+		if p.ID == "slow" {
+			close(begun)
+			<-goOn
+		}
+	}}
+	l := newKept(t, opts, h)
+	started := make(chan error, 1)
+	go func() { // waited for below
+		_, err := l.Start(context.Background(), procmgr.StartRequest{ID: "slow", Command: "echo slow; exit 3", Wait: long})
+		started <- err
+	}()
+	<-begun
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := carry.Local.Save(ctx, l)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	close(goOn)
+	require.NoError(t, <-started)
+	require.Equal(t, 4, *run(t, l, "exit 4").Process.ExitCode, "it goes on")
+	l = upgraded(t, l, &procmgr.Options{}, h)
+	require.Equal(t, 3, *ended(t, l, "slow").Process.ExitCode)
+	require.NoError(t, l.Close())
+}
+
+// A Kill that is under way is finished before a Save, and an input ends with what it
+// has written.
+func TestSaveAmidCalls(t *testing.T) {
+	h := newHolder(t)
+	l := newKept(t, nil, h)
+	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "full", Command: "exec sleep 1000", Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	written := make(chan procmgr.InputOutput, 1)
+	full := procmgr.InputRequest{Key: "k", Data: make([]byte, procmgr.MaxInput), Wait: long}
+	_, err = l.Input(t.Context(), "full", procmgr.InputRequest{Data: make([]byte, procmgr.MaxInput-100)})
+	require.NoError(t, err)
+	writes := make(chan struct{})
+	go func() { // waited for below
+		close(writes)
+		out, _ := l.Input(context.Background(), "full", full)
+		written <- out
+	}()
+	<-writes
+	id := begin(t, l, "trap '' TERM; echo ready; sleep 1000").Process.ID
+	killed := make(chan error, 1)
+	go func() { killed <- l.Signal(context.Background(), id, procmgr.Kill) }() // waited for below
+	require.NoError(t, <-killed)
+	l = upgraded(t, l, nil, h)
+	before := <-written
+	again, err := l.Input(t.Context(), "full", full)
+	if before.Process.ID != "" {
+		require.Less(t, before.Written, len(full.Data))
+	}
+	require.NoError(t, err)
+	require.Less(t, again.Written, len(full.Data), "nobody reads it")
+	require.Equal(t, procmgr.Exited, ended(t, l, id).Process.State)
+	require.NoError(t, l.Close())
+}
+
+// If the Keep cannot write a start down, nothing runs, and the ID is unused.
+func TestKeepRefuses(t *testing.T) {
+	h := newHolder(t)
+	h.refuse = errors.New("no space left on device")
+	dir := t.TempDir()
+	l := newKept(t, &procmgr.Options{LogDir: dir}, h)
+	ran := filepath.Join(t.TempDir(), "ran")
+	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "touch " + ran})
+	require.ErrorIs(t, err, h.refuse)
+	require.NoFileExists(t, ran)
+	h.refuse = nil
+	out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "echo other", Wait: long})
+	require.NoError(t, err)
+	require.False(t, out.Attached)
+	require.NoError(t, l.Close())
+}
+
+// What a damaged journal does not tell is unknown, and never taken for nothing.
+func TestRecoverDamaged(t *testing.T) {
+	h := newHolder(t)
+	l := newKept(t, nil, h)
+	for _, id := range []string{"whole", "damaged"} {
+		_, err := l.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 3", Wait: long})
+		require.NoError(t, err)
+	}
+	_, err := carry.Local.Save(t.Context(), l) // and its state is lost
+	require.NoError(t, err)
+	j := h.journal()
+	j.Holes = true
+	for i := range j.Entries {
+		if j.Entries[i].ID == "damaged" {
+			j.Entries[i].Record = nil
+		}
+	}
+	local, run, err := carry.Local.Recover(&procmgr.Options{}, h, j)
+	require.NoError(t, err)
+	run()
+	c := local.(*procmgr.Local).Chat("c")
+	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "whole", Command: "exit 3"})
+	require.NoError(t, err)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	for _, id := range []string{"damaged", "hole"} {
+		_, err = c.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 3"})
+		require.ErrorIs(t, err, procmgr.ErrUnknown, id)
+	}
+	_, err = c.Output(t.Context(), "damaged", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	require.ErrorIs(t, c.Signal(t.Context(), "damaged", procmgr.Kill), procmgr.ErrUnknown)
+	out, err = c.Start(t.Context(), procmgr.StartRequest{Command: "exit 4", Wait: long})
+	require.NoError(t, err, "an ID of the manager's own is surely new")
+	require.Equal(t, 4, *out.Process.ExitCode)
+	require.NoError(t, local.(*procmgr.Local).Close())
+}
