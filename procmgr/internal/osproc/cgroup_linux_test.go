@@ -75,8 +75,11 @@ func TestCgroup(t *testing.T) {
 		c.wait(t)
 	})
 	t.Run("ends by itself", func(t *testing.T) {
-		c := bash(t, "env -i setsid sleep 0.2 >/dev/null 2>&1 &")
+		until := filepath.Join(t.TempDir(), "until")
+		require.NoError(t, unix.Mkfifo(until, 0o600))
+		c := bash(t, "env -i setsid sh -c 'read -r x <"+until+"' >/dev/null 2>&1 &")
 		c.left(t)
+		require.NoError(t, os.WriteFile(until, nil, 0))
 		c.wait(t)
 	})
 	t.Run("plain", func(t *testing.T) {
