@@ -19,7 +19,7 @@ func BenchmarkStart(b *testing.B) {
 	defer web.Close()
 	tcp, err := prochttp.NewClient(web.URL, nil)
 	require.NoError(b, err)
-	defer tcp.Close()
+	b.Cleanup(func() { require.NoError(b, tcp.Close()) })
 	url := newServer(b, nil).ClientURL()
 	serve(b, connect(b, url), "build", handler, nil)
 	for _, way := range []struct {
@@ -44,7 +44,7 @@ func BenchmarkList(b *testing.B) {
 	defer web.Close()
 	tcp, err := prochttp.NewClient(web.URL, nil)
 	require.NoError(b, err)
-	defer tcp.Close()
+	b.Cleanup(func() { require.NoError(b, tcp.Close()) })
 	url := newServer(b, nil).ClientURL()
 	serve(b, connect(b, url), "build", handler, nil)
 	for _, way := range []struct {

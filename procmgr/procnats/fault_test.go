@@ -84,14 +84,14 @@ func (h held) let(t testing.TB) {
 }
 
 // starting starts a held command in the background of the test, with a long wait.
-func starting(t *testing.T, host procmgr.Host, h held) (result chan func() (procmgr.Output, error)) {
+func starting(t *testing.T, host procmgr.Host, h held) chan func() (procmgr.Output, error) {
 	t.Helper()
-	result = make(chan func() (procmgr.Output, error), 1)
+	results := make(chan func() (procmgr.Output, error), 1)
 	go func() {
 		out, err := host.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Wait: time.Hour})
-		result <- func() (procmgr.Output, error) { return out, err }
+		results <- func() (procmgr.Output, error) { return out, err }
 	}()
-	return result
+	return results
 }
 
 // Whatever is cut in the midst of a start, the command runs once, and its caller
@@ -409,7 +409,7 @@ func TestServeAfterAPowerCut(t *testing.T) {
 	s := newStage(t)
 	s.machine.set(&s.machine.mute, true)
 	s.machine.set(&s.machine.away, true)
-	served := make(chan error)
+	served, left := make(chan error), make(chan struct{})
 	url := s.server.ClientURL()
 	again, handler := connect(t, url), newHandler(t, newLocal(t))
 	ctx, stop := context.WithCancel(t.Context())
@@ -419,7 +419,7 @@ func TestServeAfterAPowerCut(t *testing.T) {
 		if err == nil {
 			<-m.Done()
 		}
-		close(served)
+		close(left)
 	}()
 	require.Eventually(t, func() bool { return again.Stats().OutMsgs > 0 }, long, time.Millisecond)
 	select {
@@ -433,7 +433,7 @@ func TestServeAfterAPowerCut(t *testing.T) {
 	_, err := newClient(t, connect(t, url), "build").List(t.Context())
 	require.NoError(t, err)
 	stop()
-	<-served
+	<-left
 }
 
 // A service ends with its context.
