@@ -1,0 +1,67 @@
+package prochttp_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// Bodies are read and written in buffers that are used again. Each of many
+// callers still gets its own answer, and the host its own request, while others
+// give up in the midst of theirs.
+func TestEveryCallerGetsItsOwn(t *testing.T) {
+	t.Parallel()
+	for name, client := range map[string]func(testing.TB, procmgr.Host) procmgr.Host{
+		"http1": func(t testing.TB, h procmgr.Host) procmgr.Host { return overUnix(t, h) },
+		"http2": func(t testing.TB, h procmgr.Host) procmgr.Host { return overTLS(t, h) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host := client(t, echo{})
+			var wg sync.WaitGroup
+			for caller := range 16 {
+				wg.Go(func() {
+					m := host.Chat(fmt.Sprint(caller))
+					random := rand.New(rand.NewPCG(1, uint64(caller)))
+					for n := range 15 {
+						ctx, cancel := t.Context(), context.CancelFunc(func() {})
+						hasty := random.IntN(3) == 0
+						if hasty {
+							ctx, cancel = context.WithTimeout(ctx, time.Duration(random.IntN(3000))*time.Microsecond)
+						}
+						command := strings.Repeat(fmt.Sprintf("%d.%d\n", caller, n), 1+random.IntN(8000))
+						out, err := m.Start(ctx, procmgr.StartRequest{Command: command})
+						cancel()
+						if hasty && err != nil {
+							continue
+						}
+						assert.NoError(t, err)
+						assert.True(t, out.Text == fmt.Sprint(caller)+command && out.Process.Command == command)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// An echo is a host whose processes print the chat and their command.
+type echo struct{ atOnce }
+
+func (echo) Chat(id string) procmgr.Manager { return echoChat{atOnceChat{chat: id}} }
+
+type echoChat struct{ atOnceChat }
+
+func (m echoChat) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	p := m.process(req.ID)
+	p.Command = req.Command
+	return procmgr.Output{Process: p, Text: m.chat + req.Command}, nil
+}
