@@ -18,7 +18,7 @@ import (
 func TestAnywhere(t *testing.T) {
 	dir, err := os.MkdirTemp("", "a") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
-	defer os.RemoveAll(dir)
+	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+"/", ".", "../toolprocd")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -14,7 +14,7 @@ import (
 func BenchmarkStdio(b *testing.B) {
 	local, err := procmgr.NewLocal(&procmgr.Options{LogDir: b.TempDir()})
 	require.NoError(b, err)
-	defer local.Close()
+	defer func() { require.NoError(b, local.Close()) }()
 	far := newMachine(b).client(b)
 	var took [2]time.Duration
 	starts := 0

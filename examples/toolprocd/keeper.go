@@ -72,6 +72,9 @@ func (p place) open(ctx context.Context, log *slog.Logger) (*prockeep.Keeper, er
 	return k, err
 }
 
+// leave closes the connections to a keeper, which goes on.
+func leave(k *prockeep.Keeper) { _ = k.Close() } // this program is about to end
+
 // find returns the manager that has a process, and the process. A chat that is
 // named finds only its own.
 func find(ctx context.Context, k *prockeep.Keeper, chat, id string) (procmgr.Manager, procmgr.Output, error) {

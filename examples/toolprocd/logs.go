@@ -41,7 +41,7 @@ func logs(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer k.Close()
+	defer leave(k)
 	id := words[0]
 	m, now, err := find(ctx, k, *chat, id)
 	if err != nil {

@@ -260,7 +260,7 @@ func TestWhatCannotBe(t *testing.T) {
 func TestDirectory(t *testing.T) {
 	home, err := os.MkdirTemp("", "h") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
-	defer os.RemoveAll(home)
+	defer func() { require.NoError(t, os.RemoveAll(home)) }()
 	for name, tt := range map[string]struct {
 		env []string
 		dir string

@@ -36,7 +36,7 @@ func ps(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer k.Close()
+	defer leave(k)
 	list, err := k.List(ctx)
 	if err != nil {
 		return err
@@ -45,14 +45,17 @@ func ps(flags *flag.FlagSet, args []string) error {
 		list = slices.DeleteFunc(list, func(p procmgr.Process) bool { return p.State == procmgr.Exited })
 	}
 	slices.SortFunc(list, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tCHAT\tSTATE\tPID\tAGE\tCOMMAND")
+	rows := []byte("ID\tCHAT\tSTATE\tPID\tAGE\tCOMMAND\n")
 	for _, p := range list {
 		chat := "-"
 		if p.ChatID != "" {
 			chat = oneLine(p.ChatID, 24)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, chat, state(p), p.PID, age(time.Since(p.StartedAt)), oneLine(p.Command, 100))
+		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, chat, state(p), p.PID, age(time.Since(p.StartedAt)), oneLine(p.Command, 100))
+	}
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	if _, err := table.Write(rows); err != nil {
+		return err
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -149,7 +152,7 @@ func kill(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer k.Close()
+	defer leave(k)
 	var failed error
 	for _, id := range ids {
 		// A signal to an ID that nobody has used would spend it.
@@ -178,7 +181,7 @@ func stop(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	if n, err := living(ctx, k); err != nil || n > 0 && !*force {
-		k.Close()
+		leave(k)
 		if err == nil {
 			err = xerrors.Errorf("%d processes live, see toolprocd ps; toolprocd stop -f ends them", n)
 		}

@@ -50,7 +50,7 @@ func run(flags *flag.FlagSet, args []string) error {
 	if r.k, err = at.open(ctx, nil); err != nil {
 		return err
 	}
-	defer r.k.Close()
+	defer leave(r.k)
 	begun, err := r.start(ctx, commandLine(flags.Args()))
 	switch {
 	case err != nil:

@@ -11,7 +11,7 @@ import (
 func TestStatic(t *testing.T) {
 	file, err := elf.Open(program())
 	require.NoError(t, err)
-	defer file.Close()
+	defer func() { require.NoError(t, file.Close()) }()
 	for _, p := range file.Progs {
 		require.NotEqual(t, elf.PT_INTERP, p.Type)
 	}

@@ -85,7 +85,7 @@ func dial(t *testing.T, p *pages, _ block) {
 func person(t *testing.T, _ *pages, b block) {
 	dir, err := os.MkdirTemp("", "r") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
-	defer os.RemoveAll(dir)
+	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
 	shell := func(command string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
@@ -102,7 +102,7 @@ func person(t *testing.T, _ *pages, b block) {
 		Dial: prochttp.Command("env", "PATH="+dir+":"+os.Getenv("PATH"), "XDG_STATE_HOME="+dir, "toolprocd", "stdio"),
 	})
 	require.NoError(t, err)
-	defer c.Close()
+	defer func() { require.NoError(t, c.Close()) }()
 	_, err = c.Chat("chat-42").Start(t.Context(), procmgr.StartRequest{ID: "npc5orns6a", Command: "npm run dev"})
 	require.NoError(t, err)
 
