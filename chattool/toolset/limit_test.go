@@ -62,7 +62,7 @@ func TestLimit(t *testing.T) {
 					require.Equal(t, time.Now().Add(time.Second), end)
 					time.Sleep(time.Second - 1)
 					require.NoError(t, used.Err())
-					time.Sleep(1)
+					time.Sleep(time.Nanosecond)
 					ends(used, context.DeadlineExceeded, context.DeadlineExceeded)
 					cancel()
 					ends(used, context.DeadlineExceeded, context.DeadlineExceeded)
