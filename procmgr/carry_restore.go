@@ -125,13 +125,12 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 	m := &s.Memo
 	r := &record{
 		opts: &l.opts, id: s.ID, chat: s.Chat, seq: s.Seq, terminal: m.Process.Stdin == StdinTerminal,
-		ready: make(chan struct{}), told: make(chan struct{}), changed: make(chan struct{}),
+		ready: make(chan struct{}), told: nobodyTold,
 		lacks: m.Lacks, passedOver: m.PassedOver, withheld: m.Withheld,
 		process: m.Process, asked: m.Asked, forking: true, answered: true, unswept: s.Unswept,
 	}
 	copy(r.key[:], m.Print)
 	close(r.ready)
-	close(r.told)
 	if s.Looked {
 		r.look.Do(func() {})
 	}
@@ -247,5 +246,5 @@ func (l *Local) followAgain(c *coming) {
 		l.rewatch(c.record, c.tree.Escapees())
 		return
 	}
-	l.watch(c.record)
+	c.tree.Watch(func() { l.watch(c.record) })
 }

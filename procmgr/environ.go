@@ -2,7 +2,6 @@ package procmgr
 
 import (
 	"log/slog"
-	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -58,14 +57,14 @@ func (l *Local) environ(r *record, req StartRequest, base *baseenv.Base) (env []
 	}
 	marks = append(marks, outerMarks(own.All)...)
 
-	all := make([]string, 0, len(env)+len(req.Env)+len(marks)+1) // PWD comes last
+	all := make([]string, 0, len(env)+len(req.Env)+len(marks)+2) // PWD comes last, and then the cookie
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")
 		if _, replaced := req.Env[name]; !replaced && !isMark(name) {
 			all = append(all, kv)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+	for _, name := range namesIn(req.Env) {
 		if !isMark(name) {
 			all = append(all, name+"="+req.Env[name])
 		}

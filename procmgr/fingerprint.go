@@ -21,7 +21,7 @@ func fingerprintOf(req StartRequest) fingerprint {
 	}
 	add(req.Command)
 	add(req.WorkDir)
-	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+	for _, name := range namesIn(req.Env) {
 		add(name)
 		add(req.Env[name])
 	}
@@ -32,4 +32,12 @@ func fingerprintOf(req StartRequest) fingerprint {
 		add(strconv.Itoa(req.Size.Rows))
 	}
 	return fingerprint(h.Sum(nil))
+}
+
+// namesIn returns the names of some variables in a fixed order.
+func namesIn(env map[string]string) []string {
+	if len(env) == 0 {
+		return nil // most commands have none
+	}
+	return slices.Sorted(maps.Keys(env))
 }

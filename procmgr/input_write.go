@@ -76,7 +76,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 	case !r.terminal && (len(req.Keys) > 0 || req.Secret):
 		return InputOutput{}, xerrors.Errorf("keys and secrets are for a terminal, and its stdin is a pipe; write Data: %w", ErrInvalid)
 	}
-	state, _ := r.state()
+	state := r.state()
 	w, err := l.put(ctx, r, req, until)
 	if w == nil {
 		return InputOutput{}, err
@@ -418,7 +418,7 @@ func (r *record) waitFor(ctx context.Context, in State, until time.Time, m *capt
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		state, changed := r.state()
+		state, changed := r.stateAndChange()
 		if state != in || state == Exited {
 			return nil
 		}

@@ -33,7 +33,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 	}
 	state := req.State
 	if state == "" {
-		state, _ = r.state()
+		state = r.state()
 	}
 	from := min(max(req.From, 0), r.out.Visible()) // an offset beyond the end is the end as it is now
 	if m != nil {
@@ -42,7 +42,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req OutputRequest) 
 		}
 	}
 	heard := l.hear(ctx, r, req)
-	err = r.wait(ctx, state, req.Wait, m, heard.port())
+	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.port())
 	out := r.output(from, req.Limit, req.Highlight, m)
 	if failed := l.addPorts(ctx, &out, r, req, heard); err == nil {
 		err = failed
@@ -96,17 +96,17 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 }
 
 // wait returns when the process is no longer in the given state or has exited,
-// when m has matched, when heard is closed, or when d is over. An error is ctx's.
-func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture.Matcher, heard <-chan struct{}) error {
-	if state, _ := r.state(); d <= 0 || state != in || state == Exited {
+// when m has matched, when heard is closed, or when d is over since the wait
+// began. An error is ctx's.
+func (r *record) wait(ctx context.Context, in State, began time.Time, d time.Duration, m *capture.Matcher, heard <-chan struct{}) error {
+	if state := r.state(); d <= 0 || state != in || state == Exited {
 		return nil
 	}
-	began := time.Now()
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(time.Until(began.Add(d)))
 	defer timer.Stop()
 	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
 	for {
-		state, changed := r.state()
+		state, changed := r.stateAndChange()
 		if state != in || state == Exited {
 			return nil
 		}
@@ -121,5 +121,16 @@ func (r *record) wait(ctx context.Context, in State, d time.Duration, m *capture
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// awaitChange returns when changed is closed, when d is over, or when ctx ends.
+func awaitChange(ctx context.Context, changed <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -35,7 +36,8 @@ type record struct {
 	// passedOver is for Output.PassedOver.
 	passedOver string
 
-	told chan struct{} // closed when OnStart has returned
+	told  chan struct{} // closed when OnStart has returned
+	begun time.Time     // when the command had begun
 
 	kept *kept // nil without a Keep
 
@@ -46,8 +48,8 @@ type record struct {
 	// change.
 	shown atomic.Pointer[Process]
 
-	// mu guards the fields below. changed is closed and replaced when the state
-	// changes.
+	// mu guards the fields below. changed is closed when the state changes, and
+	// when the start has failed. It is nil if nobody waits for that.
 	mu       sync.Mutex
 	process  Process
 	withheld []string // for Output.Withheld
@@ -111,15 +113,38 @@ func (p Process) clone() Process {
 func (r *record) turn(to State) {
 	r.process.State = to
 	r.show()
-	close(r.changed)
-	r.changed = make(chan struct{})
+	r.wake()
 }
 
-// state returns the state, and a channel that is closed when it changes.
-func (r *record) state() (state State, changed <-chan struct{}) {
+// wake wakes the goroutines that wait for a change. The caller holds mu.
+func (r *record) wake() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// change returns the channel that is closed at the next change. The caller holds
+// mu.
+func (r *record) change() <-chan struct{} {
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.changed
+}
+
+// state returns the state; before the command has begun it is "".
+func (r *record) state() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.process.State, r.changed
+	return r.process.State
+}
+
+// stateAndChange returns the state, and a channel that is closed when it changes.
+func (r *record) stateAndChange() (State, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process.State, r.change()
 }
 
 // started waits for the start. If nothing was started, failed is true and the
@@ -139,11 +164,7 @@ func (r *record) started(ctx context.Context) (failed bool, err error) {
 }
 
 // exited reports whether nothing is left of the process.
-func (r *record) exited() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.process.State == Exited
-}
+func (r *record) exited() bool { return r.state() == Exited }
 
 // ask notes why the process is to end; the first cause counts. It reports false
 // if the process has exited.

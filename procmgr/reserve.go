@@ -45,6 +45,13 @@ func (l *Local) lookup(chat, id string) (*record, *tombstone) {
 	return nil, l.past.get(chat, id)
 }
 
+// nobodyTold is record.told if there is no OnStart.
+var nobodyTold = func() chan struct{} {
+	told := make(chan struct{})
+	close(told)
+	return told
+}()
+
 // reserve makes the record of a process that the caller will launch. If id is
 // empty, the record gets a new ID. If there is no room for the process, reserve
 // returns an error. The caller holds mu.
@@ -67,8 +74,10 @@ func (l *Local) reserve(chat, id string, key fingerprint, terminal bool) (*recor
 		key:      key,
 		terminal: terminal,
 		ready:    make(chan struct{}),
-		told:     make(chan struct{}),
-		changed:  make(chan struct{}),
+		told:     nobodyTold,
+	}
+	if l.opts.OnStart != nil {
+		r.told = make(chan struct{})
 	}
 	r.kept = l.newKept(r)
 	l.chats.begun(r)

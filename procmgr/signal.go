@@ -153,7 +153,7 @@ func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 
 // detached reports whether the leader has exited and other members live on.
 func (r *record) detached() bool {
-	state, _ := r.state()
+	state := r.state()
 	return state == Detached
 }
 
@@ -185,9 +185,7 @@ func awaitExits(ctx context.Context, rs []*record, d time.Duration) ([]*record, 
 	defer over.Stop()
 	for i := 0; i < len(rs); {
 		r := rs[i]
-		r.mu.Lock()
-		state, changed := r.process.State, r.changed
-		r.mu.Unlock()
+		state, changed := r.stateAndChange()
 		if state == Exited {
 			i++
 			continue

@@ -3,8 +3,6 @@ package procmgr
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,9 +55,19 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 		out.Attached = true
 		return out, nil
 	}
+	// A caller that waits for the end is not woken when the command begins.
+	// OnStart has its own time.
+	through := mine && req.Wait > 0 && l.opts.OnStart == nil
+	var changed <-chan struct{}
+	if through {
+		_, changed = r.stateAndChange()
+	}
 	if mine {
 		// A hook or a dead mount can hang for ever, and this call must not.
-		go l.launch(r, req, baseenv.From(ctx), notify) // Close waits for it, or gives it up
+		l.system.Go(func() { l.launch(r, req, baseenv.From(ctx), notify) }) // Close waits for it, or gives it up
+	}
+	if through {
+		awaitChange(ctx, changed, req.Wait)
 	}
 	if failed, err := r.started(ctx); failed && !r.hangs {
 		return Output{}, err
@@ -69,7 +77,14 @@ func (l *Local) startOnce(ctx context.Context, chat string, req StartRequest) (O
 	if mine {
 		<-r.told
 	}
-	err = r.wait(ctx, Running, req.Wait, nil, nil)
+	switch {
+	case !through:
+		err = r.wait(ctx, Running, time.Now(), req.Wait, nil, nil)
+	case r.state() == Running:
+		err = r.wait(ctx, Running, r.begun, req.Wait, nil, nil)
+	default:
+		l.opts.Metrics.waited(time.Since(r.begun))
+	}
 	out := r.output(0, req.Limit, 0, nil)
 	out.Attached = !mine
 	return out, err
@@ -101,15 +116,16 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *
 	r.show()
 	r.mu.Unlock()
 	began := r.snapshot()
-	defer close(r.told)
+	r.begun = time.Now()
 	l.opts.Metrics.started()
 	l.mu.Lock()
 	close(r.ready)
 	l.happened(EventStarted, began.StartedAt, began, "")
 	l.mu.Unlock()
-	go l.watch(r) // from now on there is output, and an end
+	r.tree.Watch(func() { l.watch(r) }) // from now on there is output, and an end
 	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
 	if f := l.opts.OnStart; f != nil {
+		defer close(r.told)
 		r.hook("OnStart", func() { f(began) })
 	}
 }
@@ -135,6 +151,9 @@ func (l *Local) answer(r *record, err error) bool {
 // giveUp releases those who wait for a start that has failed, Close included.
 func (l *Local) giveUp(r *record) {
 	close(r.ready)
+	r.mu.Lock()
+	r.wake()
+	r.mu.Unlock()
 	l.wg.Done()
 }
 
@@ -227,7 +246,7 @@ func checkCommand(req StartRequest) error {
 	if err := checkStdin(req); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+	for _, name := range namesIn(req.Env) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return xerrors.Errorf("%.80q cannot be the name of an environment variable: %w", name, ErrInvalid)
 		}

@@ -7,11 +7,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// watch follows a process from its start to its end. Close waits for it.
+// watch follows a process from its leader's exit to its end. Close waits for it.
 func (l *Local) watch(r *record) {
 	defer l.wg.Done()
 
-	end, at := r.tree.Follow(func(end osproc.Exit) { l.detach(r, end) })
+	end, at := r.tree.Finish(func(end osproc.Exit) { l.detach(r, end) })
 	if r.tree.IsFrozen() {
 		return // another Local goes on with it
 	}

@@ -3,7 +3,6 @@
 package osproc
 
 import (
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +13,7 @@ import (
 type Adoption struct {
 	Lineage
 	Progress
-	Ended  bool // Follow has returned, or nothing is to be followed
+	Ended  bool // Finish has returned, or nothing is to be followed
 	Wanted bool // as Tree.Want
 	Killed bool // SIGKILL was sent: each member that is found is killed at once
 
@@ -31,14 +30,14 @@ type Adoption struct {
 }
 
 // Adopt returns a tree that another program has started. Its output is not read
-// before Follow.
+// before Watch.
 func (s *System) Adopt(a Adoption) *Tree {
 	if !Adopts && a.Exit == nil {
 		a.Progress = Progress{Exit: &Exit{Lost: true}, At: time.Now()}
 	}
 	p := endedPipe(a.Sink)
 	if a.Output >= 0 {
-		p = newPipe(uintptr(a.Output), reader{}, a.Sink)
+		p = (&stdio{kind: a.Stdin, output: a.Output}).newOutput(a.Sink)
 	}
 	t := &Tree{shared: &s.shared, pipe: p, keeper: a.Keeper, progress: a.Progress}
 	switch {
@@ -50,7 +49,7 @@ func (s *System) Adopt(a Adoption) *Tree {
 		t.input = &Input{terminal: a.Stdin == StdinTerminal, gone: gone}
 	}
 	t.wanted.Store(a.Wanted)
-	t.session = adoptSession(&a, p.file, s.lacks.pidfd)
+	t.session = adoptSession(&a, p.end, s.lacks.pidfd)
 	if !a.Ended {
 		s.leaders.add(t.session)
 	}
@@ -59,7 +58,7 @@ func (s *System) Adopt(a Adoption) *Tree {
 
 // endedPipe returns a pipe that has ended.
 func endedPipe(out Sink) *pipe {
-	p := &pipe{out: out, ended: true, eof: make(chan struct{})}
+	p := &pipe{end: noEnd{}, out: out, ended: true, eof: make(chan struct{})}
 	close(p.eof)
 	return p
 }
@@ -74,21 +73,21 @@ type Frozen struct {
 	OutputEnded   bool
 }
 
-// Freeze makes Follow return, and stops reading between two pieces of output:
+// Freeze makes Finish return, and stops reading between two pieces of output:
 // what comes after it is left for who adopts the tree. Its members are left
-// alone. When Follow has returned, the caller calls Left.
+// alone. When Finish has returned, the caller calls Left.
 func (t *Tree) Freeze() (f Frozen) {
 	t.frozen.Store(true)
 	f.Output, f.OutputEnded = t.pipe.freeze()
 	f.Input = -1
 	if t.input != nil && !t.input.terminal {
-		f.Input = duplicate(t.input.file)
+		f.Input = duplicate(t.input.conn)
 	}
 	t.Abandon()
 	return f
 }
 
-// Left completes what Freeze has returned, when Follow has returned.
+// Left completes what Freeze has returned, when Finish has returned.
 func (t *Tree) Left(f *Frozen) {
 	f.Progress = t.progress
 	f.Killed = t.session.wasKilled()
@@ -103,18 +102,23 @@ func (p *pipe) freeze() (fd int, ended bool) {
 		return -1, true
 	}
 	p.ended = true
-	return duplicate(p.file), false
+	return duplicate(p.end), false
 }
 
 // EndOutput ends the output of an adopted tree that nobody can read any more. It
-// is called before Follow.
+// is called before Watch.
 func (t *Tree) EndOutput() { t.pipe.out.End() }
 
 // Settle waits until nothing is read any more. Every tree is frozen or has ended.
-func (s *System) Settle() { s.reading.Wait() }
+func (s *System) Settle() {
+	s.poller.close()
+	s.reading.Wait()
+}
 
 // Leave is Close for a System whose trees another one adopts.
 func (s *System) Leave() {
+	s.poller.close()
+	s.crew.close()
 	s.null.Close()
 	s.cgroups.leave()
 }
@@ -131,14 +135,10 @@ func Duplicate(fd int) int {
 // CloseDescriptor closes a descriptor that nobody adopts.
 func CloseDescriptor(fd int) { unix.Close(fd) }
 
-// duplicate returns another descriptor of a file, or -1.
-func duplicate(file *os.File) int {
+// duplicate returns another descriptor of an open file, or -1.
+func duplicate(file interface{ Control(func(fd uintptr)) error }) int {
 	fd := -1
-	conn, err := file.SyscallConn()
-	if err != nil {
-		return -1
-	}
-	_ = conn.Control(func(own uintptr) { fd = Duplicate(int(own)) }) // fails only if the file is closed
+	_ = file.Control(func(own uintptr) { fd = Duplicate(int(own)) }) // fails only if the file is closed
 	return fd
 }
 

@@ -2,13 +2,11 @@
 
 package osproc
 
-import "os"
-
 // Adopts reports whether Adopt can follow a tree on this platform. A tree that
 // it cannot follow is taken for one that has ended.
 const Adopts = false
 
-func adoptSession(a *Adoption, _ *os.File, _ bool) *session {
+func adoptSession(a *Adoption, _ end, _ bool) *session {
 	s := newSession(leader{pid: a.PID}, "", nil, nil, false)
 	s.reaped = true
 	s.empty.Store(true)

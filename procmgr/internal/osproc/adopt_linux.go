@@ -13,8 +13,8 @@ import (
 const Adopts = true
 
 // adoptSession makes the session of a tree that another program has started.
-// anchor is its pipe; nil if there is none.
-func adoptSession(a *Adoption, anchor *os.File, noPidfd bool) *session {
+// anchor is the end of its pipe.
+func adoptSession(a *Adoption, anchor end, noPidfd bool) *session {
 	s := &session{
 		pid: a.PID, cookie: a.Cookie, mark: mark(a.Mark), whole: a.Whole, anchor: anchor,
 		noPidfd: noPidfd, reaped: true, others: a.Await, done: make(chan struct{}),
@@ -34,11 +34,11 @@ func adoptSession(a *Adoption, anchor *os.File, noPidfd bool) *session {
 		s.others = func(<-chan struct{}) (Exit, bool) { return Exit{}, false }
 	}
 	if m, ok := openMember(s.pid, noPidfd); ok && s.leads(m) {
-		if a.Exit == nil && m.alive() && s.anchor != nil {
-			control(s.anchor, func(fd int) { setOwner(fd, s.pid) })
+		if a.Exit == nil && m.alive() {
+			_ = s.anchor.Control(func(fd uintptr) { setOwner(int(fd), s.pid) })
 		}
 		if m.pidfd >= 0 {
-			s.leader = pollable(m.pidfd, "pidfd")
+			s.leader = &polled{fd: m.pidfd, leader: true}
 		}
 	} else if ok {
 		m.close()
@@ -70,18 +70,13 @@ func (s *session) leads(m member) bool {
 	return found
 }
 
-// awaitOther is awaitLeader for a leader that is another program's child.
-func (s *session) awaitOther() bool {
-	var told bool
-	if s.end, told = s.others(s.done); told {
-		return true
+// awaitOther waits for the exit of a leader that is another program's child. It
+// reports false if nobody tells how that exited.
+func (s *session) awaitOther() (told bool) {
+	if s.end, told = s.others(s.done); !told {
+		s.end = Exit{Lost: true}
 	}
-	s.end = Exit{Lost: true}
-	conn, err := s.leader.SyscallConn() // fails if it is nil, or closed
-	if err != nil {
-		return false
-	}
-	return conn.Read(func(fd uintptr) bool { return readable(int(fd)) }) == nil
+	return told
 }
 
 func (s *session) wasKilled() bool { return s.killed.Load() }

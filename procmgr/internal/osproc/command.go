@@ -8,7 +8,8 @@ type Command struct {
 	Argv []string
 	// Dir is the directory to run in, an absolute path.
 	Dir string
-	// Env is the whole environment. Start adds only the cookie.
+	// Env is the whole environment. Start adds only the cookie, to the array of
+	// Env if that has room.
 	Env []string
 	// Stdin is the leader's stdin, and Size the size of its terminal.
 	Stdin Stdin

@@ -18,10 +18,10 @@ func (l *leader) lineage(cookie string, _ *cgroup) Lineage {
 // startIn starts a program as attr has it. If told is not nil, it is called as
 // soon as the program's number is known.
 func (l leader) startIn(_ *cgroup, _ *lacks, told func(leader), file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
-	started := forks.begin()
+	forking := forks.begin()
 	var err error
 	l.pid, _, err = syscall.StartProcess(file, argv, attr)
-	started()
+	forks.end(forking)
 	if err == nil && told != nil {
 		told(l)
 	}

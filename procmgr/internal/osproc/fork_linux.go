@@ -49,9 +49,9 @@ func (l leader) startIn(g *cgroup, lacks *lacks, told func(leader), file string,
 		defer unix.Close(fd)
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 	}
-	started := forks.begin()
+	forking := forks.begin()
 	err := l.start(lacks, told, file, argv, attr)
-	started()
+	forks.end(forking)
 	if l.mark != 0 && (err != nil || !l.whole && !l.mark.setAll(l.pid)) {
 		l.unmark()
 	}

@@ -59,6 +59,6 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		return nil, nil, nil, forkError(err, file)
 	}
 	ends.release()
-	p := newPipe(uintptr(ends.output), reader{}, c.Output)
-	return newSession(l, cookie, p.file, group, lacks.pidfd), p, ends.newInput(p), nil
+	p := ends.newOutput(c.Output)
+	return newSession(l, cookie, p.end, group, lacks.pidfd), p, ends.newInput(p), nil
 }

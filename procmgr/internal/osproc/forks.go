@@ -1,6 +1,7 @@
 package osproc
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -10,26 +11,36 @@ import (
 // so the pipes of other trees.
 type forkTracker struct {
 	mu   sync.Mutex // guards the fields below; held for moments
-	open map[chan struct{}]struct{}
-	last time.Time // when the last start ended
+	open []*forking // under way
+	last time.Time  // when the last start ended
+}
+
+// A forking is one start.
+type forking struct {
+	over chan struct{} // closed when it has ended; nil if nobody waits for that
 }
 
 // forks has the starts of every System: all are children of one program.
-var forks = forkTracker{open: make(map[chan struct{}]struct{})}
+var forks forkTracker
 
 // begin notes a start. The caller calls end when the program runs, or has
 // failed to start.
-func (t *forkTracker) begin() (end func()) {
-	done := make(chan struct{})
+func (t *forkTracker) begin() *forking {
+	f := new(forking)
 	t.mu.Lock()
-	t.open[done] = struct{}{}
-	t.mu.Unlock()
-	return func() {
-		t.mu.Lock()
-		delete(t.open, done)
-		t.last = time.Now()
-		t.mu.Unlock()
-		close(done)
+	defer t.mu.Unlock()
+	t.open = append(t.open, f)
+	return f
+}
+
+func (t *forkTracker) end(f *forking) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.open, f)
+	t.open = slices.Delete(t.open, i, i+1)
+	t.last = time.Now()
+	if f.over != nil {
+		close(f.over)
 	}
 }
 
@@ -40,14 +51,17 @@ func (t *forkTracker) begin() (end func()) {
 func (t *forkTracker) wait(stop <-chan struct{}, justAgo time.Duration) bool {
 	t.mu.Lock()
 	open := make([]chan struct{}, 0, len(t.open))
-	for done := range t.open {
-		open = append(open, done)
+	for _, f := range t.open {
+		if f.over == nil {
+			f.over = make(chan struct{})
+		}
+		open = append(open, f.over)
 	}
 	recent := time.Since(t.last) < justAgo
 	t.mu.Unlock()
-	for _, done := range open {
+	for _, over := range open {
 		select {
-		case <-done:
+		case <-over:
 		case <-stop:
 			return true
 		}

@@ -37,13 +37,3 @@ func readable(fd int) bool {
 		return err == nil && n > 0
 	}
 }
-
-// control calls f with the file's descriptor. If the file is nil or closed, it
-// does nothing.
-func control(file *os.File, f func(fd int)) {
-	conn, err := file.SyscallConn()
-	if err != nil {
-		return
-	}
-	_ = conn.Control(func(fd uintptr) { f(int(fd)) }) // fails only if the file is closed
-}

@@ -11,9 +11,22 @@ import (
 // mostRead is about how many bytes one call of drain reads at most.
 const mostRead = 1 << 20
 
+// An end is this program's end of a pipe or of a terminal.
+type end interface {
+	Control(f func(fd uintptr)) error
+	Close() error
+}
+
+// noEnd is the end of a pipe that had ended when its tree was adopted.
+type noEnd struct{}
+
+func (noEnd) Control(func(fd uintptr)) error { return os.ErrClosed }
+func (noEnd) Close() error                   { return nil }
+
 // A pipe is the read end of a tree's stdout and stderr.
 type pipe struct {
-	file *os.File // nil for one that had ended when its tree was adopted
+	end  end
+	file *os.File // nil if the end is not in Go's poller
 	conn syscall.RawConn
 	out  Sink
 
@@ -30,6 +43,10 @@ type pipe struct {
 func newPipe(fd uintptr, r reader, out Sink) *pipe {
 	p := &pipe{file: os.NewFile(fd, "|0"), reader: r, out: out, eof: make(chan struct{})}
 	p.conn, _ = p.file.SyscallConn() // fails only for a nil file
+	p.end = struct {
+		*os.File
+		syscall.RawConn
+	}{p.file, p.conn}
 	return p
 }
 
@@ -38,25 +55,24 @@ func (p *pipe) collect() {
 	if p.file == nil {
 		return // it had ended before
 	}
-	whenReadable(p.file, p.conn, func(fd uintptr) (more bool) {
-		for {
-			if n, more := p.read(fd); n == 0 {
-				return more
-			}
+	whenReadable(p.file, p.conn, p.readAll)
+	p.finish()
+}
+
+// readAll reads until the pipe is empty. It reports whether more bytes can still
+// come.
+func (p *pipe) readAll(fd uintptr) (more bool) {
+	for {
+		if n, more := p.read(fd); n == 0 {
+			return more
 		}
-	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.end()
+	}
 }
 
 // drain reads until the pipe is empty. If a member keeps writing, drain stops
 // after about mostRead bytes. It reports whether the pipe has ended.
 func (p *pipe) drain() bool {
-	if p.file == nil {
-		return true
-	}
-	_ = p.conn.Control(func(fd uintptr) {
+	_ = p.end.Control(func(fd uintptr) {
 		for left := mostRead; left >= 0; {
 			n, _ := p.read(fd)
 			if n == 0 {
@@ -80,14 +96,21 @@ func (p *pipe) read(fd uintptr) (n int, more bool) {
 	}
 	n, more = p.reader.read(fd, p.out)
 	if !more {
-		p.end()
+		p.over()
 	}
 	return n, more
 }
 
-// end marks the end of the output. A second call does nothing. The caller holds
+// finish marks the end of the output.
+func (p *pipe) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over()
+}
+
+// over marks the end of the output. A second call does nothing. The caller holds
 // mu.
-func (p *pipe) end() {
+func (p *pipe) over() {
 	if p.ended {
 		return
 	}
@@ -99,4 +122,4 @@ func (p *pipe) end() {
 
 // close closes the read end. This ends collect, even if a process still holds the
 // write end.
-func (p *pipe) close() { _ = p.file.Close() }
+func (p *pipe) close() { _ = p.end.Close() }

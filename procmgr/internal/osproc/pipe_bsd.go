@@ -11,6 +11,9 @@ import (
 // growPipe does nothing: these systems grow a pipe by themselves.
 func growPipe(fd, size int) {}
 
+// newOutput takes over this program's end of stdout and stderr.
+func (s *stdio) newOutput(out Sink) *pipe { return newPipe(uintptr(s.output), reader{}, out) }
+
 // newPipePair returns a pipe that no other child inherits. Its read end does
 // not block.
 func newPipePair() (r, w int, err error) {

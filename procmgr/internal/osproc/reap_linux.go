@@ -1,7 +1,6 @@
 package osproc
 
 import (
-	"os"
 	"syscall"
 	"time"
 	"unsafe"
@@ -29,9 +28,9 @@ func waitForExit(idType, id, options int) error {
 }
 
 // reapPidfd reaps a leader by its pidfd.
-func reapPidfd(leader *os.File) Exit {
+func reapPidfd(leader *polled) Exit {
 	end := Exit{Lost: true}
-	control(leader, func(fd int) { end = exitOf(unix.P_PIDFD, fd, 0) })
+	_ = leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd), 0) })
 	return end
 }
 

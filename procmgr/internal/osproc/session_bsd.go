@@ -32,7 +32,7 @@ type session struct {
 	done    chan struct{} // closed when nobody waits any longer
 }
 
-func newSession(l leader, _ string, _ *os.File, _ *cgroup, _ bool) *session {
+func newSession(l leader, _ string, _ end, _ *cgroup, _ bool) *session {
 	return &session{pid: l.pid, done: make(chan struct{})}
 }
 

@@ -1,7 +1,6 @@
 package osproc
 
 import (
-	"errors"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -38,13 +37,13 @@ type session struct {
 	num    sync.Mutex
 	reaped bool
 
-	// leader is a pidfd in the poller. It is nil if the system has no pidfds,
-	// or if the leader was started without one.
-	leader *os.File
+	// leader is a pidfd. It is nil if the system has no pidfds, or if the leader
+	// was started without one.
+	leader *polled
 
 	// anchor is the tree's pipe. Before the leader is reaped, the owner of the
 	// pipe is set to the leader's group: see holdsNumber.
-	anchor *os.File
+	anchor end
 
 	cgroup  *cgroup // nil if Config.Cgroup is not set
 	noPidfd bool    // use no pidfds
@@ -81,13 +80,13 @@ type leader struct {
 }
 
 // newSession takes over a leader.
-func newSession(l leader, cookie string, anchor *os.File, group *cgroup, noPidfd bool) *session {
+func newSession(l leader, cookie string, anchor end, group *cgroup, noPidfd bool) *session {
 	s := &session{
 		pid: l.pid, cookie: cookie, mark: l.mark, whole: l.whole,
 		anchor: anchor, cgroup: group, noPidfd: noPidfd, done: make(chan struct{}),
 	}
 	if l.pidfd >= 0 {
-		s.leader = pollable(l.pidfd, "pidfd")
+		s.leader = &polled{fd: l.pidfd, leader: true}
 	}
 	if s.mark != 0 && !s.whole {
 		s.markAgain(time.Millisecond)
@@ -112,34 +111,18 @@ func (s *session) markAgain(after time.Duration) {
 	})
 }
 
-// awaitLeader returns when the leader has exited. It does not reap the leader.
-// It reports false if another part of the program has reaped it.
-func (s *session) awaitLeader() bool {
-	if s.others != nil {
-		return s.awaitOther()
+// awaitLeader returns when the leader has exited, if there is no pidfd. It does
+// not reap the leader. It costs a thread.
+func (s *session) awaitLeader() {
+	exited := make(chan struct{})
+	go func() { // ends with the leader
+		_ = waitForExit(unix.P_PID, s.pid, 0) // on an error, another part of the program has reaped it
+		close(exited)
+	}()
+	select {
+	case <-exited:
+	case <-s.done:
 	}
-	if s.leader == nil {
-		exited := make(chan bool, 1)
-		go func() { exited <- waitForExit(unix.P_PID, s.pid, 0) == nil }() // ends with the leader
-		select {
-		case ok := <-exited:
-			return ok
-		case <-s.done:
-			return false
-		}
-	}
-	conn, err := s.leader.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var probe error
-	err = conn.Read(func(fd uintptr) bool {
-		// The poller tells only of changes: a leader that is already dead
-		// has to be seen by asking.
-		probe = waitForExit(unix.P_PIDFD, int(fd), unix.WNOHANG)
-		return !errors.Is(probe, unix.EAGAIN)
-	})
-	return err == nil && probe == nil
 }
 
 // peek returns the exit of the leader, which has exited, and does not reap it. It
@@ -150,7 +133,7 @@ func (s *session) peek() (end Exit, ok bool) {
 	case s.others != nil:
 		end = s.end
 	case s.leader != nil:
-		control(s.leader, func(fd int) { end = exitOf(unix.P_PIDFD, fd, unix.WNOWAIT) })
+		_ = s.leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd), unix.WNOWAIT) })
 	default:
 		end = exitOf(unix.P_PID, s.pid, unix.WNOWAIT)
 	}
@@ -165,7 +148,7 @@ func (s *session) reap() Exit {
 	}
 	s.num.Lock()
 	defer s.num.Unlock()
-	control(s.anchor, func(fd int) { setOwner(fd, s.pid) })
+	_ = s.anchor.Control(func(fd uintptr) { setOwner(int(fd), s.pid) })
 	s.reaped = true
 	if s.leader != nil {
 		return reapPidfd(s.leader)
@@ -177,12 +160,11 @@ func (s *session) reap() Exit {
 // number names no process, group or session. It is one cheap call, on any
 // descriptor, and it must be called only after reap. With a cgroup it reports
 // whether nothing lives in the cgroup.
-func (s *session) vacant(probe *os.File) (vacant bool) {
+func (s *session) vacant(probe *os.File) bool {
 	if s.cgroup != nil {
 		return !s.cgroup.populated()
 	}
-	control(probe, func(fd int) { vacant = !setOwner(fd, s.pid) })
-	return vacant
+	return !setOwner(int(probe.Fd()), s.pid)
 }
 
 // holdsNumber reports whether the session's number has been its own until now.
@@ -195,7 +177,7 @@ func (s *session) holdsNumber() bool {
 		return true
 	}
 	held := false
-	control(s.anchor, func(fd int) { held = hasOwner(fd) })
+	_ = s.anchor.Control(func(fd uintptr) { held = hasOwner(int(fd)) })
 	if held {
 		return true
 	}
@@ -226,9 +208,9 @@ func (s *session) eachPin(f func(member)) {
 // reports false if it cannot do that without a doubt about the number.
 func (s *session) signalGroup(sig syscall.Signal) bool {
 	err := error(unix.ENOSYS)
-	control(s.leader, func(fd int) {
+	_ = s.leader.Control(func(fd uintptr) {
 		// Linux 6.9. The kernel uses the group itself, not its number.
-		err = unix.PidfdSendSignal(fd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+		err = unix.PidfdSendSignal(int(fd), sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 	})
 	if err == nil || err == unix.ESRCH {
 		return true

@@ -41,7 +41,7 @@ func (s *session) leaderStopped() (stopped, reaped bool) {
 	defer s.num.Unlock()
 	if s.others != nil {
 		stopped, reaped = stateOf(s.pid) == 'T', true
-		control(s.leader, func(fd int) { reaped = readable(fd) }) // if it lives, the number is its own
+		_ = s.leader.Control(func(fd uintptr) { reaped = readable(int(fd)) }) // if it lives, the number is its own
 		return stopped && !reaped, reaped
 	}
 	if s.reaped {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"slices"
 	"sync/atomic"
 )
 
@@ -20,8 +19,9 @@ type Config struct {
 	AdoptedLock *os.File
 	// NoPidfd runs without pidfds, as on a kernel before 5.4. NoTrace marks
 	// leaders only when they run already, as in a sandbox that forbids ptrace.
-	// NoMark does not mark them. Tests use these.
-	NoPidfd, NoTrace, NoMark bool
+	// NoMark does not mark them. NoPoll runs as if the kernel had no room for
+	// another descriptor to wait for. Tests use these.
+	NoPidfd, NoTrace, NoMark, NoPoll bool
 	// Logger gets a line for each dead System whose remains Open ends.
 	Logger *slog.Logger
 }
@@ -50,11 +50,17 @@ func Open(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{shared: shared{null: null, oom: newOOMCounter()}}
+	poller, err := newPoller(c.NoPoll)
+	if err != nil {
+		null.Close()
+		return nil, err
+	}
+	s := &System{shared: shared{null: null, oom: newOOMCounter(), poller: poller}}
 	s.lacks.pidfd, s.lacks.mark = c.NoPidfd || !hasPidfds(), c.NoMark
 	s.lacks.trace.Store(c.NoTrace)
 	if c.Cgroup != "" {
 		if s.cgroups, err = openCgroups(&c); err != nil {
+			poller.close()
 			null.Close()
 			return nil, err
 		}
@@ -62,19 +68,24 @@ func Open(c Config) (*System, error) {
 	return s, nil
 }
 
+// Go calls f in a goroutine. No method of the System waits for it.
+func (s *System) Go(f func()) { s.crew.run(f) }
+
 // Close frees the resources of the System. The caller calls it when it follows
 // no tree any more.
 func (s *System) Close() {
+	s.poller.close()
 	s.reading.Wait()
+	s.crew.close()
 	s.null.Close()
 	s.cgroups.close()
 }
 
-// Start runs a command. Its output is not read before Follow. If Start returns
+// Start runs a command. Its output is not read before Watch. If Start returns
 // an error, nothing runs. Start holds no lock during the fork.
 func (s *System) Start(c Command) (*Tree, error) {
 	cookie := newCookie()
-	c.Env = slices.Concat(c.Env, []string{cookie + "=1"})
+	c.Env = append(c.Env, cookie+"=1")
 	file, known, err := s.shell.find(c.Argv[0])
 	if err != nil {
 		return nil, err
@@ -132,7 +143,7 @@ func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
 }
 
 // KillGroups sends SIGKILL to the groups of the leaders of some trees, and does
-// not search. Then Follow kills what it finds besides.
+// not search. Then Finish kills what it finds besides.
 func (s *System) KillGroups(trees []*Tree) { killGroups(sessionsOf(trees)) }
 
 // wakes reports whether a signal is followed by SIGCONT: a program that is

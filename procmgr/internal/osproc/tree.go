@@ -19,7 +19,9 @@ type shared struct {
 	oom     *oomCounter
 	leaders leaders
 	looks   searches
-	reading sync.WaitGroup // the collect goroutine of every tree's pipe
+	reading sync.WaitGroup // the goroutines that read the trees' pipes
+	crew    crew
+	poller  *poller // nil if the system has none
 }
 
 // A Tree is a command and everything that it started. Its leader is the process
@@ -31,13 +33,18 @@ type Tree struct {
 	input   *Input      // nil if stdin is empty
 	wanted  atomic.Bool // a caller has asked for the end
 	keeper  Keeper      // nil for none
+	woken   int         // the poller's, at the leader's exit
+	reader  func()      // of readSome, which alone uses it; nil before the first output
 
-	// progress is how far Follow has come. Only Follow uses it until it returns.
+	// progress is how far Finish has come. Only Finish uses it until it returns.
 	progress Progress
 	frozen   atomic.Bool // Freeze was called
+
+	mu     sync.Mutex // guards exited
+	exited func()     // of Watch; nil when it is called
 }
 
-// A Progress is how far a Follow has come.
+// A Progress is how far a Finish has come.
 type Progress struct {
 	Exit     *Exit     `json:"exit,omitempty"` // of the leader; nil if it has not exited
 	At       time.Time `json:"at,omitzero"`    // of that exit
@@ -71,17 +78,57 @@ func (t *Tree) Held() bool {
 // It is closed when the tree is released or abandoned.
 func (t *Tree) Input() *Input { return t.input }
 
-// Follow reads the output of the tree. It returns when nothing is left of the
+// Watch reads the output of the tree from now on. When the leader has exited, or
+// when the tree is abandoned, it calls exited in a goroutine of its own, once.
+// exited calls Finish, and System.Close does not wait for it. Watch is called
+// once.
+func (t *Tree) Watch(exited func()) {
+	t.mu.Lock()
+	t.exited = exited
+	t.mu.Unlock()
+	t.watch()
+}
+
+// leaderExited calls exited. A second call does nothing.
+func (t *Tree) leaderExited() {
+	t.mu.Lock()
+	exited := t.exited
+	t.exited = nil
+	t.mu.Unlock()
+	if exited != nil {
+		t.crew.run(exited)
+	}
+}
+
+// collect reads the output in a goroutine, for which System.Close waits.
+func (t *Tree) collect() { t.reading.Go(t.pipe.collect) }
+
+// awaitLeader waits for the leader's exit in a goroutine. It ends with the leader,
+// or when the tree is abandoned.
+func (t *Tree) awaitLeader() {
+	go func() {
+		t.session.awaitLeader()
+		t.leaderExited()
+	}()
+}
+
+// Follow is Watch and Finish in one call, which waits.
+func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
+	exited := make(chan struct{})
+	t.Watch(func() { close(exited) })
+	<-exited
+	return t.Finish(detached)
+}
+
+// Finish is called after the leader's exit. It returns when nothing is left of the
 // tree, or when the tree is abandoned. It returns how the leader exited, and
 // when the last member had gone. If the leader has exited and other members
-// live on, Follow calls detached before it waits for them. Follow is called
-// once. If the tree is frozen, Follow returns as well, and what it returns means
+// live on, Finish calls detached before it waits for them. Finish is called
+// once. If the tree is frozen, Finish returns as well, and what it returns means
 // nothing.
-func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
-	t.reading.Go(t.pipe.collect) // System.Close waits
+func (t *Tree) Finish(detached func(Exit)) (end Exit, at time.Time) {
 	p := &t.progress
 	if p.Exit == nil {
-		t.session.awaitLeader()
 		if t.frozen.Load() {
 			return Exit{Lost: true}, time.Now()
 		}
@@ -93,13 +140,13 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 			return Exit{Lost: true}, p.At
 		}
 	}
-	timer := time.NewTimer(settle)
-	defer timer.Stop()
-	t.finishReading(timer)
 	at = p.At
-	if p.Detached || !t.gone() || t.wanted.Load() {
+	if !t.pipe.drain() || p.Detached || !t.gone() || t.wanted.Load() {
+		timer := time.NewTimer(settle)
+		defer timer.Stop()
+		t.finishReading(timer)
 		timer.Reset(time.Until(at.Add(settle)))
-		if t.outlive(func() { detached(*p.Exit) }, timer) {
+		if (p.Detached || !t.gone() || t.wanted.Load()) && t.outlive(func() { detached(*p.Exit) }, timer) {
 			at = time.Now()
 		}
 	}
@@ -137,11 +184,12 @@ func (t *Tree) Release() {
 	t.session.release()
 }
 
-// Abandon makes Follow return. Members that are still alive are left alone.
+// Abandon makes Finish return. Members that are still alive are left alone.
 func (t *Tree) Abandon() {
 	t.input.close()
 	t.pipe.close()
 	t.session.abandon()
+	t.abandoned()
 }
 
 // finishReading reads the bytes that are in the pipe, which were written before
@@ -151,6 +199,7 @@ func (t *Tree) finishReading(timer *time.Timer) {
 	if t.pipe.drain() {
 		return
 	}
+	t.readOn()
 	select {
 	case <-t.pipe.eof:
 		return

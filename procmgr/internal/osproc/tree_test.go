@@ -16,6 +16,7 @@ func systems(t *testing.T, f func(t *testing.T, s *osproc.System)) {
 	t.Run("no pidfd", func(t *testing.T) { f(t, open(t, osproc.Config{NoPidfd: true})) })
 	t.Run("no trace", func(t *testing.T) { f(t, open(t, osproc.Config{NoTrace: true})) })
 	t.Run("no mark", func(t *testing.T) { f(t, open(t, osproc.Config{NoMark: true})) })
+	t.Run("no poller", func(t *testing.T) { f(t, open(t, osproc.Config{NoPoll: true})) })
 }
 
 func TestExit(t *testing.T) {

@@ -1,0 +1,100 @@
+package osproc
+
+import "golang.org/x/sys/unix"
+
+// watch lets the System's poller tell of output and of the leader's exit. It
+// takes goroutines for what the poller cannot watch.
+func (t *Tree) watch() {
+	if d, ok := t.pipe.end.(*polled); !ok {
+		t.collect()
+	} else if !t.poller.watch(d, t) {
+		t.reading.Go(func() { // System.Close waits
+			d.await(func() bool { return t.pipe.readAll(uintptr(d.fd)) })
+			t.pipe.finish()
+		})
+	}
+	switch s := t.session; {
+	case t.progress.Exit != nil:
+		t.leaderExited()
+	case s.others != nil:
+		go func() { // ends with the leader, or when the tree is abandoned
+			if s.awaitOther() || s.leader == nil {
+				t.leaderExited()
+			} else {
+				t.watchLeader(s.leader)
+			}
+		}()
+	case s.leader == nil:
+		t.awaitLeader()
+	default:
+		t.watchLeader(s.leader)
+	}
+	select {
+	case <-t.session.done:
+		t.leaderExited()
+	default:
+	}
+}
+
+// watchLeader waits for the leader's exit by its pidfd.
+func (t *Tree) watchLeader(d *polled) {
+	if !t.poller.watch(d, t) {
+		go func() { // ends with the leader, or when the tree is abandoned
+			d.await(func() bool { return !readable(d.fd) })
+			t.leaderTold(d)
+		}()
+	}
+}
+
+// leaderTold is called when the leader's pidfd is readable: all threads of the
+// leader have exited. If a stranger traces the leader, it exits for its tracer
+// first.
+func (t *Tree) leaderTold(d *polled) {
+	if d.exited(unix.WNOHANG) {
+		t.leaderExited()
+		return
+	}
+	go func() { // ends when the tracer lets go of the leader
+		d.exited(0)
+		t.leaderExited()
+	}()
+}
+
+// abandoned makes the tree's poller tell of nothing any more.
+func (t *Tree) abandoned() {
+	t.leaderExited()
+	if _, ok := t.pipe.end.(*polled); ok {
+		t.reading.Go(t.pipe.finish)
+	}
+}
+
+// readSome reads what is in the pipe, in a goroutine for which System.Close
+// waits. The poller calls it once until it is to tell of the next output.
+func (t *Tree) readSome(d *polled) {
+	if t.reader == nil {
+		t.reader = func() {
+			defer t.reading.Done()
+			if t.readAll(d) {
+				d.again()
+			}
+		}
+	}
+	t.reading.Add(1)
+	t.crew.run(t.reader)
+}
+
+func (t *Tree) readAll(d *polled) (more bool) {
+	if !d.hold() {
+		return false
+	}
+	defer d.release()
+	return t.pipe.readAll(uintptr(d.fd))
+}
+
+// readOn lets the poller tell of output again, after it has told of the leader's
+// exit.
+func (t *Tree) readOn() {
+	if d, ok := t.pipe.end.(*polled); ok {
+		d.again()
+	}
+}
