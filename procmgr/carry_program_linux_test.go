@@ -459,7 +459,7 @@ func (k *keeping) kill() {
 	_ = k.cmd.Process.Kill()
 	_ = k.cmd.Wait()
 	<-k.ended
-	k.line.conn.Close()
+	_ = k.line.conn.Close()
 }
 
 // strays tells what Journal.Strays is for.

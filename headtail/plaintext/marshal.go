@@ -53,6 +53,9 @@ func (w *Writer) UnmarshalBinary(data []byte) error {
 	seq := sequence{state: state(data[1]), last: data[2]}
 	line := line{long: data[3]&1 != 0, shown: data[3]&2 != 0, held: data[3]&4 != 0}
 	params, data, ok := number(data[4:])
+	if !ok {
+		return errState
+	}
 	seq.params = int(params)
 	for _, b := range [...]*[]byte{&seq.buf, &line.first, &line.cur, &line.newest} {
 		var n uint64
