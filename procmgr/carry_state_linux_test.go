@@ -7,12 +7,14 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 )
@@ -212,4 +214,86 @@ func TestRecoverDamaged(t *testing.T) {
 	require.NoError(t, err, "an ID of the manager's own is surely new")
 	require.Equal(t, 4, *out.Process.ExitCode)
 	require.NoError(t, local.(*procmgr.Local).Close())
+}
+
+// The log goes on in the same file, whoever looks for abandoned directories
+// meanwhile, and the text that the window has dropped is read from it.
+func TestUpgradeWithLogs(t *testing.T) {
+	h := newHolder(t)
+	opts := &procmgr.Options{LogDir: t.TempDir(), Head: 10, Tail: 10}
+	l := newKept(t, opts, h)
+	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "cat", Command: "cat", Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	gone := run(t, l, "seq 100; exit 3").Process
+	want := ""
+	var path string
+	for i := range 5 {
+		line := strings.Repeat(string(rune('a'+i)), 40) + "\n"
+		want += line
+		out, err := l.Input(t.Context(), "cat", procmgr.InputRequest{Data: []byte(line), Until: line[:40], Wait: long})
+		require.NoError(t, err)
+		require.True(t, out.Matched)
+		if i > 0 {
+			require.Equal(t, path, out.Process.LogPath)
+		}
+		path = out.Process.LogPath
+
+		state, err := carry.Local.Save(t.Context(), l)
+		require.NoError(t, err)
+		other, err := procmgr.NewLocal(opts) // removes what is abandoned
+		require.NoError(t, err)
+		require.NoError(t, other.Close())
+		next, goOn, err := carry.Local.Restore(opts, h, state)
+		require.NoError(t, err)
+		goOn()
+		l = next.(*procmgr.Local)
+
+		out2, err := l.Output(t.Context(), "cat", procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, want, out2.Text)
+	}
+	require.Equal(t, want, string(must(os.ReadFile(path))))
+	out, err := l.Output(t.Context(), gone.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Nil(t, out.Truncated)
+	require.Contains(t, out.Text, "\n50\n")
+	require.NoError(t, os.Remove(path))
+	l = upgraded(t, l, opts, h)
+	out, err = l.Output(t.Context(), "cat", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.NotEmpty(t, out.Process.LogError)
+	require.Equal(t, int64(len(want)), out.Next)
+	require.NoError(t, l.Close())
+	require.NoFileExists(t, gone.LogPath)
+}
+
+// What has left its session is found by its mark, whichever program started it:
+// before and after its leader has exited, and after all of it was taken for gone.
+func TestUpgradeWithEscaped(t *testing.T) {
+	testenv.Programs(t, "setsid")
+	h := newHolder(t)
+	l := newKept(t, nil, h)
+	dir := t.TempDir()
+	for _, id := range []string{"now", "later"} {
+		_, err := l.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "setsid env -i sleep 1000 >/dev/null 2>&1 & echo $! >" + filepath.Join(dir, id) + "; exit 3", Wait: long})
+		require.NoError(t, err)
+		if id == "now" {
+			l = upgraded(t, l, nil, h)
+		}
+	}
+	l = upgraded(t, l, nil, h)
+	for _, id := range []string{"now", "later"} {
+		eventually(t, id+" is found", func() bool {
+			out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+			require.NoError(t, err)
+			require.Equal(t, 3, *out.Process.ExitCode)
+			return out.Process.State == procmgr.Detached
+		})
+		l = upgraded(t, l, nil, h)
+		require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+		require.Equal(t, procmgr.Exited, ended(t, l, id).Process.State)
+		pid := strings.TrimSpace(string(must(os.ReadFile(filepath.Join(dir, id)))))
+		eventually(t, "it has gone", func() bool { return !alive(pid) })
+	}
+	require.NoError(t, l.Close())
 }
