@@ -446,7 +446,7 @@ func reaped(pid int) *carry.Status {
 		return nil
 	}
 	s := &carry.Status{
-		Code: status.ExitStatus(), User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()), MaxRSS: usage.Maxrss << 10,
+		Code: status.ExitStatus(), User: time.Duration(usage.Utime.Nano()), System: time.Duration(usage.Stime.Nano()), MaxRSS: int64(usage.Maxrss) << 10,
 	}
 	if status.Signaled() {
 		s.Signal = int(status.Signal())
