@@ -29,6 +29,9 @@ type fleetConfig struct {
 	Profile  string
 }
 
+// statsTime is how long all machines have to tell what they have sent.
+const statsTime = 5 * time.Second
+
 // A machine is one of the fleet.
 type machine struct {
 	gate    *gate
@@ -187,15 +190,28 @@ type fleetTraffic struct {
 	Usage                              usage
 }
 
+// traffic adds up all machines. It waits statsTime for them: a connection that
+// is stuck in a write does not tell.
 func (f *fleet) traffic() fleetTraffic {
-	t := fleetTraffic{Usage: usageNow()}
+	all := make(chan nats.Statistics, len(f.machines))
 	for _, m := range f.machines {
-		s := m.nc.Stats()
-		t.InMsgs += s.InMsgs
-		t.OutMsgs += s.OutMsgs
-		t.InBytes += s.InBytes
-		t.OutBytes += s.OutBytes
+		go func() { all <- m.nc.Stats() }() // nobody waits for one that is late
 	}
+	t := fleetTraffic{}
+	late := time.After(statsTime)
+	for range f.machines {
+		select {
+		case s := <-all:
+			t.InMsgs += s.InMsgs
+			t.OutMsgs += s.OutMsgs
+			t.InBytes += s.InBytes
+			t.OutBytes += s.OutBytes
+			continue
+		case <-late:
+		}
+		break
+	}
+	t.Usage = usageNow()
 	return t
 }
 

@@ -17,7 +17,7 @@ var updateDocs = flag.Bool("update-docs", false, "write the measured part of doc
 // no promise.
 func TestPage(t *testing.T) {
 	const (
-		begin = "<!-- measured: go run ./sim -json sim/testdata/fleet.json; go test ./sim -run Page -update-docs -->\n"
+		begin = "<!-- measured: go run ./sim -rate 600 -time 30s -json sim/testdata/fleet.json; go test ./sim -run Page -update-docs -->\n"
 		end   = "<!-- end of what is measured -->\n"
 	)
 	docs := filepath.Join("..", "..", "..", "docs")
