@@ -8,6 +8,6 @@ import (
 // AskAfter has a transport ask after a shorter silence whether the machine is
 // there.
 func AskAfter(t http.RoundTripper, d time.Duration) http.RoundTripper {
-	t.(*transport).askTime, t.(*transport).healthTime = d, 20*d
+	t.(*transport).askTime = d
 	return t
 }

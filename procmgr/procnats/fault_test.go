@@ -212,7 +212,7 @@ func TestSlowAgent(t *testing.T) {
 	s := &stage{server: newServer(t, &server.Options{WriteDeadline: 100 * time.Millisecond, MaxPending: 1 << 20}), local: newLocal(t)}
 	s.agent = newProxy(t, s.server.ClientURL())
 	serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, s.local), nil)
-	slow, other := newImpatient(t, connect(t, s.agent.url), "build"), newClient(t, connect(t, s.server.ClientURL()), "build")
+	slow, other := newClient(t, connect(t, s.agent.url), "build"), newClient(t, connect(t, s.server.ClientURL()), "build")
 	run(t, slow.Chat("a"), "x", `i=0; while [ $i -lt 2000 ]; do printf '\001\001\001\001\001\001\001\001\001\001'; i=$((i+1)); done`)
 
 	s.agent.set(&s.agent.stalled, true)

@@ -49,7 +49,7 @@ func Transport(nc *nats.Conn, name string) http.RoundTripper {
 
 // newTransport returns a transport that shares its listener with others.
 func newTransport(c *cuts, name string) *transport {
-	return &transport{nc: c.nc, cuts: c, name: name, err: checkName(name), askTime: askTime, healthTime: healthTime}
+	return &transport{nc: c.nc, cuts: c, name: name, err: checkName(name), askTime: askTime}
 }
 
 type transport struct {
@@ -258,7 +258,7 @@ func (t *transport) present(ctx context.Context) (link string, err error) {
 // run asks. It sets the fields of a.
 func (a *asking) run(t *transport) {
 	defer close(a.done)
-	ctx, cancel := context.WithTimeout(context.Background(), t.healthTime)
+	ctx, cancel := context.WithTimeout(context.Background(), healthTime)
 	defer cancel()
 	a.link, a.err = health(ctx, t.nc, t.name)
 	switch {
