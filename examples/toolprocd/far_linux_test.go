@@ -179,7 +179,7 @@ type way struct {
 
 func (w *way) client(t testing.TB) *prochttp.Client {
 	t.Helper()
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: func(ctx context.Context) (net.Conn, error) {
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Retry: long, Dial: func(ctx context.Context) (net.Conn, error) {
 		conn, err := w.dial(ctx)
 		if err != nil {
 			return nil, err
