@@ -121,6 +121,10 @@ var arrows = []arrow{
 		why: "a Local and whoever keeps things for it share these types, and neither imports the other's inside",
 	},
 	{
+		dir: "procmgr/internal/lineage",
+		why: "a keeper tells a handler after which other one it follows, which no user of prochttp can say",
+	},
+	{
 		dir:     "procmgr",
 		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
@@ -129,7 +133,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "headtail"},
+		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/lineage", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough",
@@ -141,8 +145,21 @@ var arrows = []arrow{
 		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it",
 	},
 	{
+		dir:     "procmgr/prockeep/internal/journal",
+		outside: []string{sys, xerrors},
+		tests:   []string{"internal/testenv"},
+		why:     "a file of lines that survives its writer knows nothing of processes but their names",
+	},
+	{
+		dir:     "procmgr/prockeep/internal/holder",
+		module:  []string{"procmgr/internal/carry"},
+		outside: []string{sys, xerrors},
+		tests:   []string{"internal/testenv"},
+		why:     "a holder outlives its keeper because it does so little: it must not be able to reach more",
+	},
+	{
 		dir:     "procmgr/prockeep",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/prochttp"},
+		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal"},
 		outside: []string{sys, xerrors},
 		tests:   []string{"envpolicy", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",

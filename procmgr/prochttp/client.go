@@ -265,7 +265,7 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 	if err != nil {
 		return err
 	}
-	answer, err := m.c.call(ctx, &call{
+	c := &call{
 		manager: m,
 		id:      id,
 		method:  http.MethodPost,
@@ -273,7 +273,9 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 		body:    body,
 		wait:    signalTime - answerTime,
 		key:     newKey(),
-	})
+	}
+	c.first = m.c.seen.now()
+	answer, err := m.c.call(ctx, c)
 	return m.explain(id, answer, err)
 }
 

@@ -184,8 +184,12 @@ func (c *Client) request(ctx context.Context, call *call) (*http.Request, error)
 	if call.manager.isChat {
 		req.Header[headerChat] = call.manager.header
 	}
-	if call.instance != "" {
-		req.Header[headerInstance] = []string{call.instance}
+	meant := call.instance
+	if meant == "" && call.mayHaveArrived {
+		meant = call.first
+	}
+	if meant != "" {
+		req.Header[headerInstance] = []string{meant}
 	}
 	if call.key != "" {
 		req.Header[headerKey] = []string{call.key}

@@ -36,6 +36,7 @@ type call struct {
 	into     any           // points to the struct into which the answer is read; nil: it has nothing
 	wait     time.Duration // how long the server may wait before it answers
 	instance string        // the instance of the server that is meant; "": any
+	first    string        // the instance that is meant once an attempt may have arrived, because no other one knows of that
 	key      string        // of a signal
 	prepare  func()        // called before each attempt, to wait only for the time that is left; nil: not called
 

@@ -56,15 +56,22 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 	}
 	body := newInputBody(req)
 	began := time.Now()
+	server, first := m.c.seen.now(), true
 	for {
 		var next procmgr.InputOutput
 		c := &call{manager: m, id: id, method: http.MethodPost, path: processPath(id, "input"), into: &next}
+		if c.first = server; !first {
+			c.instance = server // only the server that has written knows the key
+		}
 		c.prepare = func() {
 			c.wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
 			c.body = body.encode(c.wait)
 		}
 		asked := time.Now()
 		answer, err := m.c.call(ctx, c)
+		if answer != nil {
+			server, first = answer.instance, false
+		}
 		if notYet(answer) && time.Since(asked) >= c.wait && time.Since(began) < req.Wait {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 // maxRestarts is how many new servers in a row a start may meet.
@@ -106,6 +107,15 @@ var errTurns = xerrors.Errorf("each of %d servers in a row was another one, and 
 func (s *starting) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
 		answer, err := s.c.call(ctx, &s.call)
+		if answer != nil && answer.failure.Code == codeRestarted && lineage.Continued(s.call.instance, answer.instance) {
+			// The new server knows what the one before it has started.
+			s.c.seen.follow(s.chat, s.req.ID, answer.instance)
+			if s.call.mayHaveArrived {
+				return answer, err
+			}
+			s.call.instance = answer.instance
+			continue
+		}
 		moved := answer != nil && answer.failure.Code == codeRestarted && answer.instance != s.call.instance
 		if !moved || s.asked || s.call.mayHaveArrived || !s.c.seen.move(s.chat, s.req.ID, answer.instance) {
 			return answer, err

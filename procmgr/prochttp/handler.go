@@ -17,6 +17,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 // The defaults of [HandlerOptions].
@@ -129,7 +130,7 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &handler{
+	made := &handler{
 		host:     h,
 		opts:     o,
 		token:    sha256.Sum256([]byte(o.Token)),
@@ -138,7 +139,20 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 		log:      log,
 		waits:    waits{max: o.MaxWaiters, log: log, held: make(map[waitKey]*heldWait)},
 		signals:  signals{calls: make(map[signalKey]*signalCall)},
-	}, nil
+	}
+	if l := lineage.From(o.Context); l != nil {
+		made.follow(l)
+	}
+	return made, nil
+}
+
+// follow goes on where another handler has ended.
+func (h *handler) follow(l *lineage.Line) {
+	if l.Instance == "" {
+		l.Instance = h.instance
+	}
+	h.instance, l.Save = l.Instance, h.signals.save
+	h.signals.restore(l.Answers)
 }
 
 func (o HandlerOptions) check() error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 // start serves a start: the command, a limited wait and the output so far in one
@@ -30,7 +31,11 @@ func (r *request) start() {
 	}
 	r.id = req.ID
 	if meant := r.Header.Get(headerInstance); meant != "" && meant != r.h.instance {
-		r.fail(failure{Code: codeRestarted, Detail: "nothing was started; what ran before is not known here"})
+		detail := "nothing was started; what ran before is not known here"
+		if r.forDead() {
+			detail = "this request has started nothing"
+		}
+		r.fail(failure{Code: codeRestarted, Detail: detail})
 		return
 	}
 	if r.h.opts.Context.Err() != nil {
@@ -123,6 +128,12 @@ func (r *request) shell() {
 	r.answer(http.StatusOK, shellBody{Shell: name})
 }
 
+// forDead reports whether a request is for a server that has died, and after which
+// this one follows. Nobody knows the answers of that one.
+func (r *request) forDead() bool {
+	return lineage.Continued(r.Header.Get(headerInstance), r.h.instance)
+}
+
 // signal serves a signal. It sends the signals of all requests with the same key
 // only once: a second SIGINT makes many programs give up their clean-up.
 func (r *request) signal() {
@@ -136,6 +147,10 @@ func (r *request) signal() {
 			r.failWith(err, nil)
 			return
 		}
+	}
+	if r.forDead() {
+		r.fail(failure{Code: codeRestarted, Detail: "an earlier attempt may have sent the signal, and this one has not"})
+		return
 	}
 	r.extend(signalTime)
 	send := func(ctx context.Context) error { return r.manager.Signal(ctx, r.id, body.Signal) }

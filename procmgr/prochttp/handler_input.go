@@ -81,6 +81,10 @@ func (r *request) input() {
 	if req.Key == "" {
 		req.Key = newKey()
 	}
+	if r.forDead() {
+		r.fail(failure{Code: codeRestarted, Detail: "an earlier attempt may have written the input, and this one has not"})
+		return
+	}
 	req.Wait = min(req.Wait, maxSlice)
 	var out procmgr.InputOutput
 	began := time.Now()

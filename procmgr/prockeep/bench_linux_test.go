@@ -56,15 +56,22 @@ import "github.com/toolproc/toolproc/procmgr/prockeep"
 func main() { prockeep.Main() }
 `
 
-// The memory of the keeper of a small program: alone, with 100 processes when it
-// has just started them, and after nobody has asked for a moment.
-func BenchmarkMemory(b *testing.B) {
-	const processes = 100
+// smallProgram builds it, and returns its path.
+func smallProgram(b *testing.B) string {
+	b.Helper()
 	source := filepath.Join(b.TempDir(), "main.go")
 	require.NoError(b, os.WriteFile(source, []byte(small), 0o600))
 	path := filepath.Join(b.TempDir(), "small")
 	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, source).CombinedOutput()
 	require.NoError(b, err, "%s", out)
+	return path
+}
+
+// The memory of the keeper of a small program: alone, with 100 processes when it
+// has just started them, and after nobody has asked for a moment.
+func BenchmarkMemory(b *testing.B) {
+	const processes = 100
+	path := smallProgram(b)
 	for b.Loop() {
 		k := open(b, newDir(b), &prockeep.Options{Path: path, Local: procmgr.Options{MaxRunning: -1}})
 		pid := keeperPID(b, k)
@@ -79,9 +86,41 @@ func BenchmarkMemory(b *testing.B) {
 			settled = min(settled, memory(b, pid))
 		}
 		b.ReportMetric(settled, "MB-with-100")
+		b.ReportMetric(memory(b, parentOf(b, pid)), "MB-holder")
 		require.NoError(b, k.Stop(context.Background()))
 	}
 	b.ReportMetric(0, "ns/op") // it is mostly the time of the preparation
+}
+
+// An upgrade, and the longest time that a call took meanwhile, with 20 processes.
+func BenchmarkUpgrade(b *testing.B) {
+	path := smallProgram(b)
+	k := open(b, newDir(b), &prockeep.Options{Path: path, Local: procmgr.Options{MaxRunning: -1}})
+	for i := range 20 {
+		begin(b, k, fmt.Sprintf("p%d", i), "echo ready; exec sleep 1000")
+	}
+	var gaps, usual []time.Duration
+	for b.Loop() {
+		done := make(chan error, 1)
+		go func() { done <- k.Upgrade(b.Context()) }()
+		var longest time.Duration
+		for over := false; !over; {
+			began := time.Now()
+			_, err := k.List(b.Context())
+			took := time.Since(began)
+			require.NoError(b, err)
+			longest, usual = max(longest, took), append(usual, took)
+			select {
+			case err := <-done:
+				require.NoError(b, err)
+				over = true
+			default:
+			}
+		}
+		gaps = append(gaps, longest)
+	}
+	b.ReportMetric(float64(median(gaps).Microseconds())/1000, "ms-gap")
+	b.ReportMetric(float64(median(usual).Microseconds())/1000, "ms-call")
 }
 
 // memory returns the megabytes that a process has in memory.

@@ -42,12 +42,18 @@
 //
 // A keeper ends by [Keeper.Stop], by SIGTERM, both of which end its processes
 // first, or if nothing has run and nobody has asked for Options.Idle. The next
-// one knows nothing of the processes of the one before it, nor of their IDs. If
-// it is killed otherwise, its processes are left as procmgr describes for a
-// program that dies without Close: nobody knows their exit codes any more, and
-// most of them end by SIGPIPE at their next write. A call in flight then fails
-// with [procmgr.ErrUnknown] if the command may have run. The next call of the
-// handle starts another keeper.
+// one knows nothing of the processes of the one before it, nor of their IDs.
+//
+// On Linux, a holder stays when a keeper is killed or crashes, and starts the next
+// one, which goes on: it knows every ID and exit code, and has the later output.
+// The holder is this program once more, as the parent of the keeper. A call in
+// flight fails with [procmgr.ErrUnknown] if it may have been carried out.
+// [Keeper.Upgrade] goes the same way, and loses nothing.
+//
+// Elsewhere, or if the holder is killed too, the next keeper knows every ID by a
+// journal in the directory. Processes that live on are found, but their later
+// output and exit codes are not, and most of them end by SIGPIPE at their next
+// write.
 //
 // # Security
 //

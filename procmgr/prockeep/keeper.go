@@ -55,9 +55,10 @@ const retry = 2 * time.Second
 // concurrent use.
 //
 // If the keeper has ended, the next call starts another one with the options of
-// this handle. That one knows nothing of earlier processes: Output and Signal of
-// a process that this handle had started match both [procmgr.ErrNotFound] and
-// [procmgr.ErrUnknown].
+// this handle. After [Keeper.Stop] or the end by Options.Idle, that one knows
+// nothing of earlier processes: Output and Signal of a process that this handle
+// had started match both [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. After the
+// death of a keeper it knows them.
 type Keeper struct {
 	all    manager // the host's view of all chats
 	opener opener
@@ -206,6 +207,31 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	}
 	if err != nil {
 		return xerrors.Errorf("prockeep: stop: %w", err)
+	}
+	return nil
+}
+
+// Upgrade lets the keeper go on as the program that calls this, or as Options.Path
+// if that is set. Processes, output, exit codes, IDs and events stay as they are;
+// nothing is lost and nothing comes twice. A call that is under way, of this
+// handle or of another program, is asked again by its handle. The options stay
+// those with which the keeper was started.
+//
+// The new program first checks whether it can go on. If it cannot, or if it fails
+// before it serves, the keeper goes on as the program of before, and the error
+// says why. If two programs upgrade at once, one follows the other. If no keeper
+// runs, Upgrade starts one. On systems other than Linux it is
+// [errors.ErrUnsupported].
+func (k *Keeper) Upgrade(ctx context.Context) error {
+	k.mu.Lock()
+	closed := k.closed
+	k.mu.Unlock()
+	err := error(procmgr.ErrClosed)
+	if !closed {
+		err = k.opener.upgrade(ctx)
+	}
+	if err != nil {
+		return xerrors.Errorf("prockeep: upgrade: %w", err)
 	}
 	return nil
 }

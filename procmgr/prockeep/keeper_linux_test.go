@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -39,8 +40,10 @@ func TestContainer(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	require.FileExists(t, filepath.Join(dir, "keeper"))
-	_, err = open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
-	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	end, err := open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, end.Process.State)
+	require.Equal(t, procmgr.CauseLost, end.Process.EndedBy)
 }
 
 // The kernel says who listens at the other end. A server of another user is not
@@ -110,8 +113,9 @@ func TestStoppedKeeper(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// On a disk without a free byte a keeper starts and works; it only logs nothing.
-// Without a free file, Open says why it fails, and leaves nothing behind.
+// On a disk without a free byte a keeper starts, and starts no command: it could
+// not write that down. When there is room, it works. Without a free file, Open
+// says why it fails, and leaves nothing behind.
 func TestFullDisk(t *testing.T) {
 	for name, test := range map[string]struct {
 		size string
@@ -131,12 +135,31 @@ func TestFullDisk(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
+			var out procmgr.Output
+			for i := 0; err == nil && i < 100; i++ {
+				out, err = k.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint("x", i), Command: "echo yes", Wait: long})
+			}
+			require.ErrorContains(t, err, "nothing was started, because the keeper cannot write it down in its journal")
+			require.Empty(t, out.Process.ID)
+			require.NoError(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=1m"))
 			for range 50 {
 				require.Equal(t, "yes\n", run(t, k, "echo yes").Text)
 			}
 			pid := keeperPID(t, k)
 			require.NoError(t, k.Stop(t.Context()))
 			require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
+			require.Eventually(t, func() bool { return len(keepersOf(dir)) == 0 }, long, time.Millisecond)
 		})
 	}
+}
+
+// keepersOf returns the processes that have a file of a directory open.
+func keepersOf(dir string) (pids []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/fd/[0-9]*")
+	for _, fd := range all {
+		if path, err := os.Readlink(fd); err == nil && strings.HasPrefix(path, dir+"/") {
+			pids = append(pids, filepath.Base(filepath.Dir(filepath.Dir(fd))))
+		}
+	}
+	return pids
 }

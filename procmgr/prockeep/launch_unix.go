@@ -28,7 +28,10 @@ const (
 	// markLaunch is for a program that starts the keeper and exits. So the keeper
 	// is nobody's child who would have to wait for it.
 	markLaunch = "launch"
-	markKeep   = "keep"
+	// markHold is for a holder, which starts the keeper with markHeld.
+	markHold = "hold"
+	markHeld = "held"
+	markKeep = "keep" // a keeper without a holder
 )
 
 // These descriptors of both steps are pipes from and to the opener.

@@ -64,40 +64,17 @@ func TestFirstOpenerIsKilled(t *testing.T) {
 	require.Equal(t, procmgr.Running, out.Process.State)
 }
 
-// The keeper is killed. The next call starts another one at once, though it has
-// connections to the dead one; what the dead one had is not known.
-func TestKeeperIsKilled(t *testing.T) {
-	dir := newDir(t)
-	k := open(t, dir, nil)
-	other := open(t, dir, nil)
-	first := keeperPID(t, k)
-	run(t, other.Chat("a"), "true")
-	old := begin(t, k.Chat("a"), "old", "echo ready; exec sleep 1000")
-	defer func() { _ = syscall.Kill(old.Process.PID, syscall.SIGKILL) }()
-	killKeeper(t, dir, first)
-
-	out, err := k.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "new", Command: "echo $PPID", Wait: long})
-	require.NoError(t, err)
-	require.False(t, out.Attached)
-	require.NotEqual(t, first, keeperPID(t, k))
-	require.Equal(t, keeperPID(t, k), keeperPID(t, other))
-	_, err = k.Chat("a").Output(t.Context(), "old", procmgr.OutputRequest{})
-	require.ErrorIs(t, err, procmgr.ErrNotFound)
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-	_, err = k.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "old", Command: "echo ready; exec sleep 1000"})
-	require.ErrorIs(t, err, procmgr.ErrUnknown, "this handle has sent the ID to the dead keeper")
-}
-
 // A call that is under way when the keeper dies says that the command may have
-// run.
+// run. The next one finds it.
 func TestKeeperIsKilledDuringAStart(t *testing.T) {
 	dir := newDir(t)
 	k := open(t, dir, nil)
 	pid := keeperPID(t, k)
 	failed := make(chan error, 1)
 	id := ""
+	req := procmgr.StartRequest{ID: "x", Command: "exec sleep 1000", Wait: long}
 	go func() {
-		out, err := k.Start(context.Background(), procmgr.StartRequest{ID: "x", Command: "exec sleep 1000", Wait: long})
+		out, err := k.Start(context.Background(), req)
 		id = out.Process.ID
 		failed <- err
 	}()
@@ -107,11 +84,15 @@ func TestKeeperIsKilledDuringAStart(t *testing.T) {
 		victim = out.Process.PID
 		return err == nil && victim > 0
 	}, long, time.Millisecond)
-	killKeeper(t, dir, pid)
-	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
+	kill(t, pid)
 	require.ErrorIs(t, <-failed, procmgr.ErrUnknown)
 	require.Equal(t, "x", id)
-	run(t, k, "true")
+	req.Wait = 0
+	out, err := k.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, victim, out.Process.PID)
+	require.Equal(t, procmgr.Running, out.Process.State)
 }
 
 // A keeper ends when nothing runs and nobody asks. That forgets every ID, and

@@ -31,6 +31,8 @@ type status struct {
 	PID      int    `json:"pid"`
 	Boot     string `json:"boot,omitempty"` // the boot of its machine, if the system tells
 	Options  passed `json:"options"`
+	// Upgrades names the last upgrades after which this keeper goes on.
+	Upgrades []string `json:"upgrades,omitempty"`
 }
 
 // greetTime is how long a keeper may take to tell its status.

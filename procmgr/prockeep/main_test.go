@@ -5,9 +5,7 @@ package prockeep_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -145,20 +143,6 @@ func kill(t testing.TB, pid int) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
-}
-
-// killKeeper kills the keeper of a directory, and waits until its connections are
-// closed: the last thread of a process does that, after its first one has gone.
-func killKeeper(t testing.TB, dir string, pid int) {
-	t.Helper()
-	kill(t, pid)
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("unix", filepath.Join(dir, "keeper"))
-		if err == nil {
-			conn.Close()
-		}
-		return errors.Is(err, syscall.ECONNREFUSED)
-	}, long, time.Millisecond)
 }
 
 // alive reports whether a process lives; on Linux, a zombie does not.

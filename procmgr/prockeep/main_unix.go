@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 )
 
 // runKeeper does the rest of Main. It exits by syscall.Exit, because os.Exit waits
@@ -27,9 +29,14 @@ func runKeeper() {
 	case markLaunch:
 		keepOut()
 		syscall.Exit(relay())
+	case markHold:
+		syscall.Exit(hold())
+	case markHeld:
+		_ = os.Unsetenv(envMark) // its name is valid
+		syscall.Exit(serveAsKeeper(true))
 	default:
 		_ = os.Unsetenv(envMark) // its name is valid
-		syscall.Exit(keep())
+		syscall.Exit(serveAsKeeper(false))
 	}
 }
 
@@ -42,15 +49,19 @@ func keepOut() {
 	}
 }
 
-// relay starts the keeper as a child that its caller need not wait for.
+// relay starts the holder, or the keeper where there are no holders, as a child
+// that its caller need not wait for.
 func relay() int {
-	name := os.Args[0]
+	args, mark := []string{os.Args[0], nameKeeper}, markKeep
+	if holder.Supported {
+		args, mark = []string{os.Args[0], nameHolder}, markHold
+	}
 	path, err := self()
 	if err == nil {
 		pipes := []*os.File{os.NewFile(fdOrder, "order"), os.NewFile(fdReport, "report")}
 		cmd := &exec.Cmd{
-			Path: path, Args: []string{name, "toolproc-keeper"},
-			Env:    append(minimalEnv(), envMark+"="+markKeep),
+			Path: path, Args: args,
+			Env:    append(minimalEnv(), envMark+"="+mark),
 			Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: pipes,
 		}
 		if err = cmd.Start(); err == nil {
@@ -61,9 +72,41 @@ func relay() int {
 	return 1
 }
 
-// keep serves as a keeper, and returns the code to exit with.
-func keep() int {
-	nameProcess()
+// The names by which the two processes are found in a list of processes.
+const (
+	nameKeeper = "toolproc-keeper"
+	nameHolder = "toolproc-holder"
+)
+
+// hold is a keeper's holder, and returns the code to exit with.
+func hold() int {
+	nameProcess(nameHolder)
+	from, to := os.NewFile(fdOrder, "order"), os.NewFile(fdReport, "report")
+	data, err := io.ReadAll(from)
+	_ = from.Close() // it has been read
+	if err == nil {
+		unix.CloseOnExec(fdReport)
+		err = holder.Run(holder.Config{
+			Args: []string{os.Args[0], nameKeeper}, Env: append(minimalEnv(), envMark+"="+markHeld),
+			Order: data, Report: to,
+			// The opener has read the report of a keeper that has sent one.
+			Failed: func(why string) {
+				_ = json.NewEncoder(to).Encode(report{Error: "the keeper has ended before it served (" + why + "); " + nameLog + " may say why"})
+			},
+			Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		})
+	}
+	if err != nil {
+		tell(xerrors.Errorf("the keeper's holder cannot work: %w", err))
+		return 1
+	}
+	return 0
+}
+
+// serveAsKeeper serves as a keeper, with a holder or without, and returns the code
+// to exit with.
+func serveAsKeeper(held bool) int {
+	nameProcess(nameKeeper)
 	from := os.NewFile(fdOrder, "order")
 	data, err := io.ReadAll(from)
 	var o order
@@ -75,7 +118,7 @@ func keep() int {
 		fmt.Fprintf(os.Stderr, "prockeep: the variable %s is set, but no program has started this one as a keeper\n", envMark)
 		return 2
 	}
-	s, err := newServer(o)
+	s, err := newServer(o, held)
 	tell(err)
 	if err != nil {
 		return 1
@@ -85,8 +128,8 @@ func keep() int {
 }
 
 // nameProcess gives this process a name for ps.
-func nameProcess() {
-	_ = os.WriteFile("/proc/self/comm", []byte("toolproc-keeper"), 0) // there is none on other systems than Linux
+func nameProcess(name string) {
+	_ = os.WriteFile("/proc/self/comm", []byte(name), 0) // there is none on other systems than Linux
 }
 
 // tell sends the report to the opener. If the opener has died, a keeper that

@@ -9,7 +9,7 @@ import (
 	"net"
 )
 
-// main is Main: nothing starts a keeper here.
+// runKeeper is Main: nothing starts a keeper here.
 func runKeeper() {}
 
 // An opener fails: no process outlives its program here, or there are no sockets
@@ -23,6 +23,7 @@ type opener struct {
 func (o *opener) take(string) error                       { return errors.ErrUnsupported }
 func (o *opener) connect(context.Context) (*line, error)  { return nil, errors.ErrUnsupported }
 func (o *opener) stop(context.Context) error              { return errors.ErrUnsupported }
+func (o *opener) upgrade(context.Context) error           { return errors.ErrUnsupported }
 func (o *opener) socket() string                          { return "" }
 func dial(context.Context, string) (*net.UnixConn, error) { return nil, errors.ErrUnsupported }
 func checkPeer(*net.UnixConn) error                       { return errors.ErrUnsupported }

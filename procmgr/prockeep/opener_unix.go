@@ -24,6 +24,8 @@ const (
 	nameLock   = "lock"       // held by the program that opens the directory, for moments
 	nameSocket = "keeper"     // while a keeper runs
 	nameLog    = "keeper.log" // what keepers have logged, and their last words
+	// nameJournal has what is known of each process, for the next keeper if this one dies.
+	nameJournal = "journal"
 )
 
 // maxDirectory is the length of the longest path of a directory in which

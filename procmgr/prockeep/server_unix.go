@@ -3,10 +3,8 @@
 package prockeep
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,14 +13,15 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 )
 
 const (
@@ -42,11 +41,23 @@ const (
 
 // A server is a keeper at work.
 type server struct {
-	listener net.Listener
-	local    *procmgr.Local
+	dir      string
+	listener *socket
+	link     *holder.Link // nil if there is no holder
+	keep     *keep
+	local    struct {
+		*procmgr.Local // another one after an upgrade that failed
+		options        procmgr.Options
+	}
+	handler  atomic.Pointer[http.Handler] // of the Local
+	line     *lineage.Line                // of the handler
 	log      *slog.Logger
 	options  passed
 	idle     time.Duration
+	upgrades []string // their names, the latest last
+
+	upgrading sync.Mutex  // held during an upgrade
+	breaking  atomic.Bool // nothing is answered any more, so that callers ask the next keeper
 
 	context context.Context // ends when nothing is started any more
 	cancel  context.CancelFunc
@@ -69,53 +80,94 @@ const endIdle = "idle"
 // connKey is the key of a connection in the context of its requests.
 type connKey struct{}
 
-// newServer takes the socket, and then makes the Local: a keeper that cannot have
-// the socket must not touch what the other one's processes use.
-func newServer(o order) (*server, error) {
-	options, err := o.Options.options()
-	if err != nil {
-		return nil, err
-	}
+// newServer returns a server that can serve. held says that a holder has started
+// this program; a keeper before it may then hand over to it.
+func newServer(o order, held bool) (*server, error) {
 	log := slog.New(slog.NewTextHandler(newKeeperLog(filepath.Join(o.Dir, nameLog), os.Stderr, 1, 2), nil))
 	s := &server{
-		log: log, options: o.Options, idle: o.Options.Idle,
+		dir: o.Dir, log: log, options: o.Options, idle: o.Options.Idle,
 		last:  time.Now().Add(launchTime), // the opener is about to connect
 		ended: make(chan struct{}), lines: make(map[net.Conn]struct{}),
 	}
-	s.trim = time.AfterFunc(quiet, debug.FreeOSMemory)
 	s.context, s.cancel = context.WithCancel(baseenv.Accept(context.Background()))
-	if s.listener, err = prochttp.ListenUnix(filepath.Join(o.Dir, nameSocket)); err != nil {
-		return nil, xerrors.Errorf("%v: %w", err, errTaken)
+	heritage := &holder.Heritage{}
+	if held {
+		var err error
+		s.link, heritage, err = holder.Attach(log, func(text string) error { return canFollow(text, o.Options) })
+		if err != nil {
+			return nil, err
+		}
 	}
-	options.Local.Logger = log
-	options.Local.OnExit = func(procmgr.Process) { s.asked(0) }
-	if s.local, err = procmgr.NewLocal(&options.Local); err != nil {
-		s.listener.Close()
+	s.trim = time.AfterFunc(quiet, debug.FreeOSMemory)
+	if err := s.begin(o, heritage); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
+// handle makes the handler of the Local, which goes on in a line of handlers.
+func (s *server) handle(line *lineage.Line) error {
+	handler, err := prochttp.NewHandler(s.local.Local, &prochttp.HandlerOptions{
+		Insecure: true, MaxBody: maxBody, Context: lineage.With(s.context, line), Logger: slog.New(warnings{s.log.Handler()}),
+	})
+	if err != nil {
+		return err
+	}
+	s.line = line
+	s.handler.Store(&handler)
+	return nil
+}
+
+// ServeHTTP serves a request by the Local. At an upgrade it breaks the connection
+// in place of an answer, and the caller asks again: the next keeper has what this
+// one has done.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.breaking.Load() {
+		(*s.handler.Load()).ServeHTTP(&breakable{w, s}, r)
+	}
+	if s.breaking.Load() {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// A breakable writes no answer once the server breaks its connections.
+type breakable struct {
+	http.ResponseWriter
+	s *server
+}
+
+// Unwrap is for [http.ResponseController].
+func (b *breakable) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (b *breakable) WriteHeader(status int) {
+	if !b.s.breaking.Load() {
+		b.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (b *breakable) Write(p []byte) (int, error) {
+	if b.s.breaking.Load() {
+		return len(p), nil
+	}
+	return b.ResponseWriter.Write(p)
+}
+
 // serve serves until the keeper is to end, and then until it has ended. The
 // goroutines of the listener, of signals and of the idle time end before it.
 func (s *server) serve() {
-	handler, err := prochttp.NewHandler(s.local, &prochttp.HandlerOptions{
-		Insecure: true, MaxBody: maxBody, Context: s.context, Logger: slog.New(warnings{s.log.Handler()}),
-	})
-	if err != nil {
-		s.log.Error("no handler", slog.String("error", err.Error()))
-		return
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc(http.MethodGet+" "+pathKeeper, s.tellStatus)
 	mux.HandleFunc(http.MethodDelete+" "+pathKeeper, s.stop)
-	mux.Handle("/", handler)
+	mux.HandleFunc(http.MethodPost+" "+pathKeeper, s.upgrade)
+	mux.Handle("/", s)
 	web := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.asked(1)
 			defer s.asked(-1)
 			if r.Header.Get(headerPassed) != "" {
-				handler.ServeHTTP(w, r) // it is for no endpoint of the keeper's own
+				s.ServeHTTP(w, r) // it is for no endpoint of the keeper's own
 			} else {
 				mux.ServeHTTP(w, r)
 			}
@@ -148,9 +200,18 @@ func (s *server) end(why string) error {
 	s.ending.Do(func() {
 		s.log.Info("ending", slog.String("why", why))
 		s.cancel()
-		s.listener.Close()
-		s.closeLines() // before all other connections: who looks at one now, opens another keeper
+		s.upgrading.Lock() // one that is under way has ended, or this program has
+		defer s.upgrading.Unlock()
+		if s.link != nil {
+			s.link.DropAll(seqSocket)
+			s.link.End()
+		}
+		_ = s.listener.Close() // nobody waits for this
+		s.closeLines()         // before all other connections: who looks at one now, opens another keeper
 		s.endErr = s.local.Close()
+		if err := s.keep.journal.Remove(); err != nil {
+			s.log.Warn("the journal stays", slog.String("error", err.Error()))
+		}
 		if why == endIdle {
 			time.Sleep(farewell) // nobody waits for this
 		}
@@ -262,7 +323,7 @@ func (s *server) tellStatus(w http.ResponseWriter, r *http.Request) {
 		defer s.greeted(line)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(status{Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options})
+	_ = json.NewEncoder(w).Encode(status{Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options, Upgrades: s.upgrades})
 }
 
 // stop serves the end of the keeper. The answer says which processes survived. It
@@ -280,12 +341,7 @@ func (s *server) stop(w http.ResponseWriter, req *http.Request) {
 	if err := s.end("stop"); err != nil {
 		r.Error = err.Error()
 	}
-	data, _ := json.Marshal(r) // a report can always be written
-	answer := http.Response{
-		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Body: io.NopCloser(bytes.NewReader(data)), ContentLength: int64(len(data)),
-	}
-	_ = answer.Write(conn) // a caller that has gone needs no answer
+	_ = answer(conn, req, r) // a caller that has gone needs no answer
 }
 
 // warnings are the lines of a log that are no mere information.

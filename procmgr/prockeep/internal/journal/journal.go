@@ -1,0 +1,400 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+)
+
+// few is the number of dead lines at which a journal is not written anew yet.
+const few = 1000
+
+// again is how long a journal waits until it tries once more to write what did
+// not fit on the disk.
+const again = 500 * time.Millisecond
+
+// A Journal is open for lines. It is safe for concurrent use.
+type Journal struct {
+	path  string
+	found []Entry
+	doubt bool
+
+	mu     sync.Mutex // guards the fields below
+	file   *os.File
+	size   int64
+	number uint64 // of the next line
+	lines  int
+	living map[Key]*place
+	late   []line // that could not be written; the first of them comes first
+	retry  *time.Timer
+	closed bool
+}
+
+// A place is where the last line of a process begins, and its length.
+type place struct {
+	at     int64
+	length int
+}
+
+// Open opens the journal at a path, and makes it if it is not there. A journal
+// that cannot be read is an error; one that is damaged is not. No other program can
+// open it until this one closes it or ends.
+func Open(path string) (*Journal, error) {
+	file, err := openLocked(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		file.Close()
+		return nil, xerrors.Errorf("the journal cannot be read: %w", err)
+	}
+	j := &Journal{path: path, file: file, living: make(map[Key]*place)}
+	whole, damaged := j.read(text)
+	j.size = int64(len(text))
+	if whole < len(text) {
+		if err := j.file.Truncate(int64(whole)); err != nil {
+			j.file.Close()
+			return nil, xerrors.Errorf("the journal cannot be mended: %w", err)
+		}
+		j.size = int64(whole)
+	}
+	if damaged || j.lines-len(j.living) > len(j.living) {
+		// If the disk is full, it is written anew later.
+		_ = j.compact()
+	}
+	return j, nil
+}
+
+// openLocked opens the file and locks it. If another program has replaced the file
+// meanwhile, it opens that one.
+func openLocked(path string) (*os.File, error) {
+	for {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, xerrors.Errorf("the journal cannot be opened: %w", err)
+		}
+		if err := lock(file); err != nil {
+			file.Close()
+			return nil, err
+		}
+		opened, err := file.Stat()
+		if there, failed := os.Stat(path); err == nil && failed == nil && os.SameFile(opened, there) {
+			return file, nil
+		}
+		file.Close()
+	}
+}
+
+// read fills in what a file has. It returns the length of the text without a torn
+// line at its end, and whether a line is damaged.
+func (j *Journal) read(text []byte) (whole int, damaged bool) {
+	last := make(map[Key]*Entry)
+	var at int64
+	// unread says that the lines before this one cannot be read. If no number is
+	// missing after them, nothing is.
+	var unread bool
+	var before []byte // the sum of the head of a damaged line
+	note := func(l line, length int) {
+		key := l.Key
+		before := last[key]
+		switch {
+		case l.Kind.last() && !l.Damaged:
+			delete(last, key)
+			delete(j.living, key)
+			return
+		case l.Kind.last(): // the line may be one that was never written whole
+			if before != nil {
+				before.Damaged = true
+			}
+			return
+		case l.Damaged && before != nil && len(l.Record) == 0:
+			l.Record = before.Record
+		}
+		last[key] = &l.Entry
+		j.living[key] = &place{at, length}
+	}
+	for rest := text; len(rest) > 0; {
+		one, after, ended := bytes.Cut(rest, []byte{'\n'})
+		if !ended && torn(one) {
+			break
+		}
+		whole += len(one)
+		if ended {
+			whole++
+		}
+		l, heads, ok := parse(one)
+		if ok {
+			heads = []line{l}
+		}
+		for _, h := range heads {
+			switch {
+			case h.number >= j.number:
+				j.doubt = j.doubt || h.number > j.number // lines are missing
+				j.number = h.number + 1
+				unread = false
+			case ok:
+				j.doubt = true // a line of another file, or in another order
+			}
+			h.Damaged = h.Damaged || !ok
+			note(h, len(one)+1)
+		}
+		if !ok {
+			damaged = true
+			unread = unread || len(heads) == 0 && !endOf(before, one)
+		}
+		before = nil
+		if !ok && len(heads) > 0 {
+			before = sum(heads[len(heads)-1].text)
+		}
+		j.lines++
+		at, rest = int64(whole), after
+	}
+	j.doubt = j.doubt || unread
+	for _, e := range last {
+		j.found = append(j.found, *e)
+	}
+	slices.SortFunc(j.found, func(a, b Entry) int {
+		switch {
+		case a.Seq < b.Seq:
+			return -1
+		case a.Seq > b.Seq:
+			return 1
+		}
+		return bytes.Compare([]byte(a.Chat+" "+a.ID), []byte(b.Chat+" "+b.ID))
+	})
+	return whole, damaged
+}
+
+// Found returns what the file had when it was opened, in the order of the starts.
+// The caller takes it: a second call returns nil.
+func (j *Journal) Found() []Entry {
+	found := j.found
+	j.found = nil
+	return found
+}
+
+// Doubt reports whether the file may have had processes which Found lacks,
+// because lines of it were damaged or lost.
+func (j *Journal) Doubt() bool { return j.doubt }
+
+// Append writes a line. If it returns nil, the line survives this program; if it
+// returns an error, the line is not there. Lines that were put off go first.
+func (j *Journal) Append(kind Kind, key Key, record []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.catchUp(); err != nil {
+		return err
+	}
+	return j.write(line{Entry: Entry{Key: key, Kind: kind, Record: record}})
+}
+
+// Tell is Append for what has happened already. If the line cannot be written, it
+// is put off until there is room on the disk.
+func (j *Journal) Tell(kind Kind, key Key, record []byte) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	l := line{Entry: Entry{Key: key, Kind: kind, Record: record}}
+	if j.catchUp() == nil && j.write(l) == nil || j.closed {
+		return
+	}
+	l.Record = bytes.Clone(record)
+	j.late = append(j.late, l)
+	if j.retry == nil {
+		j.retry = time.AfterFunc(again, j.tryAgain)
+	} else {
+		j.retry.Reset(again)
+	}
+}
+
+// tryAgain is called by the timer.
+func (j *Journal) tryAgain() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.catchUp() != nil && !j.closed {
+		j.retry.Reset(again)
+	}
+}
+
+// TakeLate returns the lines that were put off, for a keeper that goes on without
+// this Journal.
+func (j *Journal) TakeLate() []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	all := make([]Entry, len(j.late))
+	for i, l := range j.late {
+		all[i] = l.Entry
+	}
+	j.late = nil
+	return all
+}
+
+// Late returns the number of lines that were put off.
+func (j *Journal) Late() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.late)
+}
+
+// catchUp writes the lines that were put off. The caller holds mu.
+func (j *Journal) catchUp() error {
+	for len(j.late) > 0 {
+		if err := j.write(j.late[0]); err != nil {
+			return err
+		}
+		j.late = j.late[1:]
+	}
+	return nil
+}
+
+// write writes one line. The caller holds mu.
+func (j *Journal) write(l line) error {
+	if j.closed {
+		return fs.ErrClosed
+	}
+	l.number = j.number
+	text := l.encode()
+	if n, err := j.file.Write(text); err != nil {
+		if n > 0 {
+			if failed := j.file.Truncate(j.size); failed != nil {
+				// The next line must not go on in this one.
+				j.size += int64(n)
+				_, _ = j.file.Write([]byte{'\n'}) // the next line fails too
+			}
+		}
+		return err
+	}
+	j.placed(&l, j.size, len(text))
+	j.size += int64(len(text))
+	j.number++
+	j.lines++
+	if dead := j.lines - len(j.living); dead > few && dead > len(j.living) {
+		_ = j.compact() // the old file still has all of it
+	}
+	return nil
+}
+
+func (j *Journal) placed(l *line, at int64, length int) {
+	if l.Kind.last() {
+		delete(j.living, l.Key)
+		return
+	}
+	if p := j.living[l.Key]; p != nil {
+		*p = place{at, length}
+		return
+	}
+	j.living[l.Key] = &place{at, length}
+}
+
+// compact writes a new file with the living lines, which takes the place of the
+// old one. If it fails, the old file stays. The caller holds mu, or nobody else
+// has the journal.
+func (j *Journal) compact() (err error) {
+	next := j.path + ".new"
+	f, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			_ = os.Remove(next) // the next attempt begins it anew
+		}
+	}()
+	damaged := make(map[Key]Entry)
+	for _, e := range j.found {
+		if e.Damaged {
+			damaged[e.Key] = e
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(j.living), func(a, b Key) int { return int(j.living[a].at - j.living[b].at) })
+	places := make(map[Key]*place, len(keys))
+	var buffer []byte
+	var written int64
+	flush := func() error {
+		n, err := f.Write(buffer)
+		written += int64(n)
+		buffer = buffer[:0]
+		return err
+	}
+	for i, key := range keys {
+		l, err := j.at(key)
+		if err != nil {
+			return err
+		}
+		if e, ok := damaged[key]; ok && l == nil {
+			l = &line{Entry: e}
+		}
+		if l == nil {
+			return xerrors.New("a line of the journal has changed")
+		}
+		l.number = uint64(i)
+		text := l.encode()
+		places[key] = &place{written + int64(len(buffer)), len(text)}
+		if buffer = append(buffer, text...); len(buffer) > 64<<10 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if err := lock(f); err != nil {
+		return err
+	}
+	if err := os.Rename(next, j.path); err != nil {
+		return err
+	}
+	_ = j.file.Close() // it has been read
+	j.file, j.size, j.living = f, written, places
+	j.number, j.lines = uint64(len(keys)), len(keys)
+	return nil
+}
+
+// at reads the last line of a process. It returns nil if that is damaged.
+func (j *Journal) at(key Key) (*line, error) {
+	p := j.living[key]
+	text := make([]byte, p.length)
+	if _, err := j.file.ReadAt(text, p.at); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	l, _, ok := parse(bytes.TrimSuffix(text, []byte{'\n'}))
+	if !ok || l.Key != key {
+		return nil, nil //nolint:nilnil // it is damaged, which is no error here
+	}
+	return &l, nil
+}
+
+// Close closes the file.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return nil
+	}
+	_ = j.catchUp() // it is the last time
+	j.closed = true
+	if j.retry != nil {
+		j.retry.Stop()
+	}
+	return j.file.Close()
+}
+
+// Remove closes the journal and removes its file: nothing of it is needed any
+// more.
+func (j *Journal) Remove() error {
+	err := j.Close()
+	if failed := os.Remove(j.path); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+		err = failed
+	}
+	return err
+}

@@ -1,0 +1,158 @@
+package journal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
+)
+
+func open(t testing.TB, path string) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, j.Close()) })
+	return j
+}
+
+// reread opens a copy of a journal that is open.
+func reread(t testing.TB, path string) *journal.Journal {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	path = filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return open(t, path)
+}
+
+func key(i int) journal.Key {
+	return journal.Key{Seq: uint64(i), Chat: fmt.Sprintf("chat %d/ä", i%3), ID: fmt.Sprintf("id-%d", i)}
+}
+
+// The last line of each process is what a journal has when it is opened again.
+func TestLastLineCounts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	require.NoError(t, j.Append(journal.Starting, key(1), []byte("a\nb")))
+	require.NoError(t, j.Append(journal.Starting, key(2), nil))
+	require.NoError(t, j.Append(journal.Starting, key(3), []byte("c")))
+	require.NoError(t, j.Append(journal.Started, key(1), []byte("d \x00\xff\n")))
+	j.Tell(journal.NotStarted, key(2), nil)
+	j.Tell(journal.Turned, key(3), []byte("e"))
+	require.NoError(t, j.Append(journal.Note, journal.Key{ID: "instance"}, []byte("x")))
+
+	again := reread(t, path)
+	require.False(t, again.Doubt())
+	require.Equal(t, []journal.Entry{
+		{Key: journal.Key{ID: "instance"}, Kind: journal.Note, Record: []byte("x")},
+		{Key: key(1), Kind: journal.Started, Record: []byte("d \x00\xff\n")},
+		{Key: key(3), Kind: journal.Turned, Record: []byte("e")},
+	}, again.Found())
+}
+
+// A journal does not grow with what is over, and loses nothing when it is written
+// anew, while several goroutines write.
+func TestCompact(t *testing.T) {
+	const goroutines, each = 4, 1000
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for i := range each {
+				k := key(g*each + i)
+				if err := j.Append(journal.Starting, k, make([]byte, 200)); err != nil {
+					t.Error(err)
+				}
+				j.Tell(journal.Started, k, make([]byte, 200))
+				if i%100 != 0 {
+					j.Tell(journal.Forgotten, k, nil)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(1<<20))
+	require.NoError(t, j.Close())
+	for range 2 { // opened anew, it is written anew
+		again := open(t, path)
+		require.False(t, again.Doubt())
+		found := again.Found()
+		require.NoError(t, again.Close())
+		require.Len(t, found, goroutines*each/100)
+		for i, e := range found {
+			require.Equal(t, journal.Entry{Key: key(i * 100), Kind: journal.Started, Record: make([]byte, 200)}, e)
+		}
+	}
+}
+
+// If the whole file is garbage, nothing of it is believed, and it can be written.
+func TestGarbage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	require.NoError(t, os.WriteFile(path, []byte("no journal\n\x00\x00\x00\n"), 0o600))
+	j := open(t, path)
+	require.True(t, j.Doubt())
+	require.Empty(t, j.Found())
+	require.NoError(t, j.Append(journal.Starting, key(1), nil))
+	require.Len(t, reread(t, path).Found(), 1)
+}
+
+// A line that is torn at the end of the file was never written; the lines after it
+// are whole.
+func TestTorn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	require.NoError(t, j.Append(journal.Starting, key(1), []byte("one")))
+	first, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, j.Append(journal.Starting, key(2), []byte("two")))
+	both, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, j.Close())
+	for cut := len(first); cut < len(both); cut++ {
+		require.NoError(t, os.WriteFile(path, both[:cut], 0o600))
+		torn := open(t, path)
+		require.False(t, torn.Doubt(), cut)
+		require.Equal(t, []journal.Entry{{Key: key(1), Kind: journal.Starting, Record: []byte("one")}}, torn.Found(), cut)
+		require.NoError(t, torn.Append(journal.Starting, key(3), []byte("three")))
+		require.NoError(t, torn.Close())
+		again := open(t, path)
+		require.False(t, again.Doubt(), cut)
+		require.Len(t, again.Found(), 2, cut)
+		require.NoError(t, again.Close())
+	}
+}
+
+func TestRemove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	require.NoError(t, j.Append(journal.Starting, key(1), nil))
+	require.NoError(t, j.Remove())
+	require.NoFileExists(t, path)
+	require.ErrorIs(t, j.Append(journal.Starting, key(1), nil), os.ErrClosed)
+}
+
+func BenchmarkAppend(b *testing.B) {
+	j := open(b, filepath.Join(b.TempDir(), "journal"))
+	record := make([]byte, 500)
+	for i := 0; b.Loop(); i++ {
+		if err := j.Append(journal.Starting, key(i%100), record); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// One program at a time has a journal.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	open(t, path)
+	_, err := journal.Open(path)
+	require.ErrorContains(t, err, "the journal cannot be locked")
+}

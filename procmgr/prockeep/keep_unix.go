@@ -1,0 +1,276 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep
+
+import (
+	"bytes"
+	"encoding/binary"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
+)
+
+// These are the names of the journal's notes.
+var (
+	noteLocal    = journal.Key{ID: "local"}    // the last record of Began
+	noteInstance = journal.Key{ID: "instance"} // of the handler
+	noteBoot     = journal.Key{ID: "boot"}     // of the machine, if the system tells
+)
+
+// forgetTime is how long an ID that is forgotten may still be in the journal.
+const forgetTime = 100 * time.Millisecond
+
+// A keep writes down what happens to the processes of the Local, and gives their
+// descriptors to the holder. It implements [carry.Keep].
+type keep struct {
+	journal *journal.Journal
+	link    *holder.Link // nil if there is no holder
+	log     *slog.Logger
+
+	mu        sync.Mutex        // guards the fields below
+	pids      map[uint64]uint64 // of the leaders, by seq
+	forgotten []carry.Key
+	// later has what is to be written once a Recover has succeeded; nil: nothing
+	// is put off.
+	later   []func()
+	putsOff bool
+}
+
+var _ carry.Keep = (*keep)(nil)
+
+func newKeep(j *journal.Journal, link *holder.Link, log *slog.Logger) *keep {
+	return &keep{journal: j, link: link, log: log, pids: make(map[uint64]uint64)}
+}
+
+func keyOf(k carry.Key) journal.Key { return journal.Key(k) }
+
+// A record of the journal has the number of the leader before it, 0 if there is
+// none yet.
+func (k *keep) record(seq uint64, record []byte) []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append(binary.AppendUvarint(make([]byte, 0, len(record)+4), k.pids[seq]), record...)
+}
+
+// give lets the holder have some files. Without a holder, they are this program's
+// alone.
+func (k *keep) give(seq uint64, files []carry.File) {
+	if k.link == nil || len(files) == 0 {
+		return
+	}
+	roles, fds := make([]string, len(files)), make([]int, len(files))
+	for i, f := range files {
+		roles[i], fds[i] = string(f.Role), f.FD
+	}
+	_ = k.link.Give(seq, roles, fds) // the Link logs that it has no holder any more
+}
+
+// tell writes a line, or puts it off until keepOn is called.
+func (k *keep) tell(kind journal.Kind, key journal.Key, record []byte) {
+	k.mu.Lock()
+	if k.putsOff {
+		k.later = append(k.later, func() { k.journal.Tell(kind, key, record) })
+		k.mu.Unlock()
+		return
+	}
+	k.mu.Unlock()
+	k.journal.Tell(kind, key, record)
+}
+
+// putOff puts off every line, until keepOn is called.
+func (k *keep) putOff() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.putsOff = true
+}
+
+// keepOn writes what was put off.
+func (k *keep) keepOn() {
+	k.mu.Lock()
+	later := k.later
+	k.later, k.putsOff = nil, false
+	k.mu.Unlock()
+	for _, do := range later {
+		do()
+	}
+}
+
+// Began implements [carry.Keep].
+func (k *keep) Began(record []byte, files []carry.File) error {
+	k.give(0, files)
+	// A full disk must not keep the keeper from serving what it has.
+	k.tell(journal.Note, noteLocal, bytes.Clone(record))
+	return nil
+}
+
+// Starting implements [carry.Keep].
+func (k *keep) Starting(key carry.Key, record []byte, files []carry.File) error {
+	k.give(key.Seq, files)
+	k.flush()
+	if err := k.journal.Append(journal.Starting, keyOf(key), k.record(key.Seq, record)); err != nil {
+		if k.link != nil {
+			k.link.Forget(key.Seq)
+		}
+		return xerrors.Errorf("nothing was started, because the keeper cannot write it down in its journal: %w", err)
+	}
+	return nil
+}
+
+// Started implements [carry.Keep].
+func (k *keep) Started(key carry.Key, pid int, record []byte) {
+	k.mu.Lock()
+	k.pids[key.Seq] = uint64(pid)
+	k.mu.Unlock()
+	k.journal.Tell(journal.Started, keyOf(key), k.record(key.Seq, record))
+}
+
+// NotStarted implements [carry.Keep].
+func (k *keep) NotStarted(key carry.Key) {
+	k.tell(journal.NotStarted, keyOf(key), nil)
+	if k.link != nil {
+		k.link.Forget(key.Seq)
+	}
+}
+
+// Turned implements [carry.Keep].
+func (k *keep) Turned(key carry.Key, record []byte) {
+	k.tell(journal.Turned, keyOf(key), k.record(key.Seq, record))
+}
+
+// Dropped implements [carry.Keep].
+func (k *keep) Dropped(key carry.Key, roles ...carry.Role) {
+	switch {
+	case k.link == nil:
+	case len(roles) == 0:
+		k.link.DropAll(key.Seq)
+	default:
+		for _, role := range roles {
+			k.link.Drop(key.Seq, string(role))
+		}
+	}
+}
+
+// Forgotten implements [carry.Keep]. The journal is told later, because that can
+// take the time of a disk.
+func (k *keep) Forgotten(key carry.Key) {
+	k.mu.Lock()
+	delete(k.pids, key.Seq)
+	k.forgotten = append(k.forgotten, key)
+	first := len(k.forgotten) == 1
+	k.mu.Unlock()
+	if k.link != nil {
+		k.link.Forget(key.Seq)
+	}
+	if first {
+		time.AfterFunc(forgetTime, k.flush)
+	}
+}
+
+// flush tells the journal what is forgotten.
+func (k *keep) flush() {
+	k.mu.Lock()
+	all := k.forgotten
+	k.forgotten = nil
+	k.mu.Unlock()
+	for _, key := range all {
+		k.tell(journal.Forgotten, keyOf(key), nil)
+	}
+}
+
+// tellLeaders lets the holder keep the ends of all leaders that the journal knows.
+func (k *keep) tellLeaders() {
+	k.mu.Lock()
+	pids := maps.Clone(k.pids)
+	k.mu.Unlock()
+	k.link.Leaders(slices.Sorted(maps.Keys(pids)), pids)
+}
+
+// Await implements [carry.Keep].
+func (k *keep) Await(key carry.Key, pid int) <-chan carry.Status {
+	if k.link == nil {
+		c := make(chan carry.Status)
+		close(c)
+		return c
+	}
+	return k.link.Await(key.Seq, pid)
+}
+
+// A past is what is known of the keepers of this directory that have died.
+type past struct {
+	instance, boot string
+	carry.Journal
+	told map[int]bool // the leaders of the entries
+	live []int        // the children of the dead keeper that live and are no leader of an entry
+}
+
+// past reads the journal. It fills in the numbers of the leaders.
+func (k *keep) past() past {
+	p := past{Journal: carry.Journal{Holes: k.journal.Doubt()}, told: make(map[int]bool)}
+	for _, e := range k.journal.Found() {
+		if e.Kind == journal.Note {
+			switch {
+			case e.Damaged:
+				p.Holes = true
+			case e.Key == noteLocal:
+				p.Local = e.Record
+			case e.Key == noteInstance:
+				p.instance = string(e.Record)
+			case e.Key == noteBoot:
+				p.boot = string(e.Record)
+			}
+			continue
+		}
+		entry := carry.Entry{Key: carry.Key(e.Key), Started: e.Kind != journal.Starting}
+		if pid, size := binary.Uvarint(e.Record); size > 0 {
+			entry.Record = e.Record[size:]
+			if pid != 0 {
+				k.pids[e.Seq] = pid
+				p.told[int(pid)] = true
+			}
+		}
+		p.Entries = append(p.Entries, entry)
+	}
+	return p
+}
+
+// sigKill and sigTrap end a child that was forked and has not run its command.
+const (
+	sigKill = 9
+	sigTrap = 5
+)
+
+// inherit adds what the holder has.
+func (p *past) inherit(h *holder.Heritage) {
+	p.Files = filesOf(h)
+	p.Strays = h.Unsure || h.Generation == 0 // nobody has seen what became of the children
+	for _, s := range h.Strays {
+		switch {
+		case p.told[s.PID]:
+		case !s.Ended:
+			p.live = append(p.live, s.PID)
+		case s.Signal != sigKill && s.Signal != sigTrap:
+			p.Strays = true
+		}
+	}
+}
+
+// filesOf returns the files of the Local that the holder has. They are the
+// caller's.
+func filesOf(h *holder.Heritage) map[uint64][]carry.File {
+	files := make(map[uint64][]carry.File)
+	for _, f := range h.Held {
+		if f.Seq == seqSocket {
+			continue
+		}
+		files[f.Seq] = append(files[f.Seq], carry.File{Role: carry.Role(f.Role), FD: f.FD})
+	}
+	return files
+}

@@ -1,0 +1,275 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/lineage"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
+)
+
+// seqSocket is under what the holder has the listening socket: connections that
+// come while no keeper lives wait for the next one.
+const (
+	seqSocket  = uint64(math.MaxUint64)
+	roleSocket = "socket"
+)
+
+// A succession is a state as one keeper gives it to the next one. Its version is
+// that of State.
+type succession struct {
+	State    carry.State // without its files, which the holder has
+	Instance string      // of the handler
+	Answers  []byte      // of the handler
+	Late     []journal.Entry
+	Upgrade  string   // the name of this upgrade
+	Upgrades []string // of the ones before it, the latest last
+}
+
+// maxUpgrades is how many upgrades a keeper remembers, so that a program learns
+// that its own has come about.
+const maxUpgrades = 64
+
+// A check says what the program of an upgrade must be able to read and speak.
+type check struct {
+	Protocol int `json:"protocol"`
+	State    int `json:"state"`
+}
+
+// canFollow returns an error if this program cannot go on for a keeper.
+func canFollow(text string, options passed) error {
+	var c check
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return xerrors.Errorf("what the keeper asks cannot be read: %w", err)
+	}
+	switch {
+	case c.Protocol != protocol:
+		return xerrors.Errorf("the keeper speaks protocol %d and this program protocol %d", c.Protocol, protocol)
+	case !carry.Readable(c.State):
+		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d and the one before it", c.State, carry.Version)
+	}
+	_, err := options.options()
+	return err
+}
+
+// begin takes the socket, and then makes the Local: a keeper that cannot have the
+// socket must not touch what the other one's processes use. It goes on from the
+// keeper before this one, if there was one.
+func (s *server) begin(o order, h *holder.Heritage) error {
+	options, err := o.Options.options()
+	if err != nil {
+		return err
+	}
+	options.Local.Logger = s.log
+	options.Local.OnExit = func(procmgr.Process) { s.asked(0) }
+	s.local.options = options.Local
+	if err := s.takeSocket(h); err != nil {
+		return err
+	}
+	run, err := s.makeLocal(h)
+	if err != nil {
+		if h.Generation == 0 {
+			_ = s.listener.Close() // it is not served; otherwise the next keeper does
+		}
+		return err
+	}
+	if s.link != nil {
+		s.keep.tellLeaders()
+		s.link.Settle()
+	}
+	run()
+	return nil
+}
+
+// takeSocket listens, or takes over the socket from the holder.
+func (s *server) takeSocket(h *holder.Heritage) (err error) {
+	path := filepath.Join(s.dir, nameSocket)
+	for _, f := range h.Held {
+		if f.Seq != seqSocket || f.Role != roleSocket {
+			continue
+		}
+		file := os.NewFile(uintptr(f.FD), nameSocket)
+		l, err := net.FileListener(file)
+		_ = file.Close() // it was duplicated
+		if err != nil {
+			return err
+		}
+		s.listener = &socket{l.(*net.UnixListener), path, nil} //nolint:forcetypeassert // a keeper has given it
+		return nil
+	}
+	made, err := prochttp.ListenUnix(path)
+	if err != nil {
+		return xerrors.Errorf("%v: %w", err, errTaken)
+	}
+	file, err := made.(interface{ File() (*os.File, error) }).File() //nolint:forcetypeassert // it is a unix socket's
+	if err != nil {
+		made.Close()
+		return err
+	}
+	defer file.Close()
+	l, err := net.FileListener(file)
+	if err != nil {
+		made.Close()
+		return err
+	}
+	s.listener = &socket{l.(*net.UnixListener), path, made} //nolint:forcetypeassert // as above
+	if s.link != nil {
+		return s.link.Give(seqSocket, []string{roleSocket}, []int{fdOf(file)})
+	}
+	return nil
+}
+
+// A socket is a listener whose end removes its path.
+type socket struct {
+	*net.UnixListener
+	path string
+	made net.Listener // the same socket, if this program has made it
+}
+
+// Close implements [net.Listener].
+func (s *socket) Close() error {
+	if s.made != nil {
+		_ = s.made.Close() // it removes the path
+	} else {
+		_ = os.Remove(s.path) // somebody else may have removed it
+	}
+	return s.UnixListener.Close()
+}
+
+// makeLocal makes the Local: of a state, of the journal, or a new one. The caller
+// calls run.
+func (s *server) makeLocal(h *holder.Heritage) (run func(), err error) {
+	j, past, err := s.openJournal()
+	if err != nil {
+		return nil, err
+	}
+	past.inherit(h)
+	var local any
+	line := &lineage.Line{}
+	run = func() {}
+	switch {
+	case h.State != nil:
+		var next succession
+		if next, err = readSuccession(h.State, past.Files); err == nil {
+			line.Instance, line.Answers = next.Instance, next.Answers
+			for _, e := range next.Late {
+				j.Tell(e.Kind, e.Key, e.Record)
+			}
+			if s.upgrades = next.Upgrades; !h.Fallback {
+				s.upgrades = append(s.upgrades, next.Upgrade)
+			}
+			s.upgrades = s.upgrades[max(0, len(s.upgrades)-maxUpgrades):]
+			local, run, err = carry.Local.Restore(&s.local.options, s.keep, &next.State)
+		}
+		s.log.Info("the keeper goes on", slog.Bool("earlier_program", h.Fallback))
+	case h.Generation > 0 || len(past.Entries) > 0 || past.Holes:
+		if past.instance != "" {
+			line.Instance = lineage.After(past.instance)
+		}
+		s.log.Warn("the keeper before this one has died", slog.Int("ids", len(past.Entries)), slog.Bool("damaged", past.Holes))
+		s.keep.putOff()
+		local, run, err = carry.Local.Recover(&s.local.options, s.keep, &past.Journal)
+		if err == nil && !lives(past.live) {
+			return nil, errMoved // nothing was written
+		}
+		s.keep.keepOn()
+	default:
+		local, err = carry.Local.New(&s.local.options, s.keep)
+	}
+	if err == nil {
+		s.local.Local = local.(*procmgr.Local) //nolint:forcetypeassert // package procmgr makes no other
+		err = s.handle(line)
+	}
+	if err != nil {
+		_ = j.Close() // it is as it was
+		return nil, err
+	}
+	if line.Instance != past.instance {
+		j.Tell(journal.Note, noteInstance, []byte(line.Instance))
+	}
+	return run, nil
+}
+
+// openJournal opens the journal of the directory. One that is of before a restart
+// of the machine is begun anew: it speaks of nothing that there is.
+func (s *server) openJournal() (*journal.Journal, past, error) {
+	path, boot := filepath.Join(s.dir, nameJournal), bootID()
+	for {
+		j, err := journal.Open(path)
+		if err != nil {
+			return nil, past{}, err
+		}
+		s.keep = newKeep(j, s.link, s.log)
+		p := s.keep.past()
+		if p.boot == "" && boot != "" {
+			j.Tell(journal.Note, noteBoot, []byte(boot))
+		}
+		if p.boot == "" || p.boot == boot {
+			return j, p, nil
+		}
+		if err := j.Remove(); err != nil {
+			return nil, past{}, err
+		}
+	}
+}
+
+// lives reports whether all of some processes live. They are the holder's children,
+// and it does not reap them now, so their numbers are their own.
+func lives(pids []int) bool {
+	for _, pid := range pids {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		_, rest, _ := bytes.Cut(stat, []byte(") "))
+		if err != nil || len(rest) == 0 || rest[0] == 'Z' || rest[0] == 'X' {
+			return false
+		}
+	}
+	return true
+}
+
+// readSuccession reads a state, to which files belong.
+func readSuccession(f *os.File, files map[uint64][]carry.File) (s succession, err error) {
+	defer f.Close()
+	data, err := io.ReadAll(io.NewSectionReader(f, 0, math.MaxInt64))
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return s, xerrors.Errorf("the state of the keeper before this one cannot be read: %w", err)
+	}
+	s.State.Files = files
+	return s, nil
+}
+
+// fdOf returns the descriptor of a file. Its Fd method would make it one that
+// blocks, for everybody who has it.
+func fdOf(f *os.File) (fd int) {
+	fd = -1
+	raw, err := f.SyscallConn()
+	if err == nil {
+		_ = raw.Control(func(n uintptr) { fd = int(n) }) // it fails only if the file is closed
+	}
+	return fd
+}
+
+// errMoved is the error of a keeper that cannot tell what has run. The holder starts
+// another one, which sees what has ended.
+var errMoved = errors.New("a child of the dead keeper has ended just now")
+
+// errEnding is the error of an upgrade of a keeper that ends.
+var errEnding = errors.New("the keeper is about to end")

@@ -1,0 +1,101 @@
+package prockeep_test
+
+import (
+	"context"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// An upgrade keeps everything: what runs, what has ended, output, exit codes, IDs,
+// events, input, and the handles of programs that are open.
+func TestUpgrade(t *testing.T) {
+	dir := newDir(t)
+	k, other := open(t, dir, nil), open(t, dir, nil)
+	pid := keeperPID(t, k)
+	ctx := t.Context()
+	begin(t, k.Chat("a"), "lives", "echo ready; read line; echo got $line; exit 7")
+	_, err := k.Chat("a").Start(ctx, procmgr.StartRequest{ID: "input", Command: "echo ready; read line; echo got $line; exit 7", Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	_, err = k.Chat("a").Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3", Wait: long})
+	require.NoError(t, err)
+	before, err := k.Events(ctx, procmgr.EventsRequest{})
+	require.NoError(t, err)
+	waited := make(chan procmgr.Output, 1)
+	go func() {
+		out, _ := other.Start(ctx, procmgr.StartRequest{ID: "waits", Command: "sleep 0.5; echo slept; exit 5", Wait: long})
+		waited <- out
+	}()
+	require.Eventually(t, func() bool { _, err := k.Output(ctx, "waits", procmgr.OutputRequest{}); return err == nil }, long, time.Millisecond)
+
+	for range 3 {
+		require.NoError(t, k.Upgrade(ctx))
+	}
+
+	now := keeperPID(t, k)
+	require.NotEqual(t, pid, now)
+	out, err := k.Chat("a").Output(ctx, "ended", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "out\n", out.Text)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	again, err := k.Chat("a").Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3"})
+	require.NoError(t, err)
+	require.True(t, again.Attached)
+	after, err := k.Events(ctx, procmgr.EventsRequest{After: before.Next})
+	require.NoError(t, err)
+	require.False(t, after.Gap)
+	in, err := procmgr.Input(ctx, k.Chat("a"), "input", procmgr.InputRequest{Data: []byte("hello\n"), Wait: long, Until: "^got"})
+	require.NoError(t, err)
+	require.Contains(t, in.Text, "got hello")
+	slept := <-waited
+	require.Equal(t, "slept\n", slept.Text)
+	require.Equal(t, 5, *slept.Process.ExitCode)
+	require.NoError(t, k.Stop(context.Background()))
+	require.Eventually(t, func() bool { return !alive(now) }, long, time.Millisecond)
+}
+
+// After the death of a keeper, the next one knows every ID, and has the output and
+// the exit codes that come later.
+func TestKeeperIsKilled(t *testing.T) {
+	dir := newDir(t)
+	k, other := open(t, dir, nil), open(t, dir, nil)
+	pid := keeperPID(t, k)
+	ctx := t.Context()
+	_, err := k.Chat("a").Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3", Wait: long})
+	require.NoError(t, err)
+	_, err = k.Chat("a").Start(ctx, procmgr.StartRequest{ID: "later", Command: "echo ready; read line; echo got $line; exit 7", Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	begin(t, k.Chat("a"), "lives", "echo ready; exec sleep 1000")
+	begin(t, k.Chat("a"), "ends", "echo ready; sleep 0.05; echo gone; exit 9")
+
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+
+	for _, h := range []procmgr.Host{k, other} {
+		out, err := h.Chat("a").Output(ctx, "ended", procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, 3, *out.Process.ExitCode)
+		require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
+		out, err = h.Chat("a").Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3"})
+		require.NoError(t, err)
+		require.True(t, out.Attached)
+		out, err = h.Chat("a").Output(ctx, "lives", procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Running, out.Process.State)
+	}
+	out, err := k.Chat("a").Output(ctx, "ends", procmgr.OutputRequest{Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, 9, *out.Process.ExitCode)
+	require.True(t, strings.HasSuffix(out.Text, "gone\n"), out.Text)
+	in, err := procmgr.Input(ctx, k.Chat("a"), "later", procmgr.InputRequest{Data: []byte("hello\n"), Wait: long, Until: "^got"})
+	require.NoError(t, err)
+	require.Contains(t, in.Text, "got hello")
+	out, err = k.Chat("a").Output(ctx, "later", procmgr.OutputRequest{Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, 7, *out.Process.ExitCode)
+	require.NotEqual(t, pid, keeperPID(t, k))
+}
