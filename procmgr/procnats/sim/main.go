@@ -73,7 +73,7 @@ func realMain() error {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }() // it is a temporary one
 		o.dir = dir
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

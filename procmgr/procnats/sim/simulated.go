@@ -88,13 +88,6 @@ func newSimulated(b *begun) *simulated {
 	return &simulated{begun: b, known: make(map[processKey]*simProcess), chats: make(map[string][]*simProcess)}
 }
 
-// load is how many processes run.
-func (s *simulated) load() float64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return float64(s.running)
-}
-
 // Chat implements procmgr.Host.
 func (s *simulated) Chat(id string) procmgr.Manager { return &simChat{s: s, id: id} }
 
