@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
@@ -155,6 +156,51 @@ func TestCrashWithoutLog(t *testing.T) {
 	require.Equal(t, 5, *out.Process.ExitCode)
 	require.Equal(t, int64(11), out.Next)
 	require.Equal(t, int64(11), out.Truncated.OmittedBytes)
+}
+
+// If the holder has died too, what lives is still known by the journal. Its later
+// output and its code are lost.
+func TestCrashWithoutHolder(t *testing.T) {
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	dir := t.TempDir()
+	k := newKeeping(t, filepath.Join(dir, "logs"))
+	defer k.end()
+	_, err := k.start(procmgr.StartRequest{ID: "lives", Command: "echo before; while ! [ -e " + filepath.Join(dir, "go") + " ]; do sleep 0.01; done; exit 3"})
+	require.NoError(t, err)
+	_, err = k.start(procmgr.StartRequest{ID: "dies", Command: "exec sleep 1000"})
+	require.NoError(t, err)
+	_, err = k.output("lives", procmgr.OutputRequest{Until: "before", Wait: long})
+	require.NoError(t, err)
+	k.kill()
+	k.forgets = true
+	j := k.h.journal()
+	for seq, files := range j.Files {
+		for _, f := range files {
+			unix.Close(f.FD)
+		}
+		k.h.close(seq)
+	}
+	j.Files = nil
+	for _, e := range j.Entries {
+		if e.ID == "dies" {
+			require.NoError(t, unix.Kill(k.h.leaders[e.Seq], unix.SIGKILL))
+			reaped(k.h.leaders[e.Seq])
+		}
+	}
+	k.launch(order{LogDir: k.logs, Journal: j}, nil)
+	dies := k.exited("dies")
+	require.Equal(t, procmgr.CauseLost, dies.Process.EndedBy)
+	out, err := k.output("lives", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.Equal(t, "before\n", out.Text)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
+	lives := k.exited("lives")
+	require.Equal(t, procmgr.CauseLost, lives.Process.EndedBy)
+	require.Nil(t, lives.Process.ExitCode)
 }
 
 // An upgrade to another program loses nothing: state in the middle of a line, of an

@@ -319,6 +319,8 @@ type keeping struct {
 	cmd    *exec.Cmd
 	ended  chan struct{} // the line has ended
 	awaits sync.WaitGroup
+	// forgets is set if the holder has died too: nobody knows a code.
+	forgets bool
 
 	mu   sync.Mutex // guards ends
 	ends map[int]func() *carry.Status
@@ -421,6 +423,10 @@ func (k *keeping) hold(l *line, ended chan struct{}, ready chan<- error) {
 
 // await waits for a leader that a keeper has left behind, and tells how it ended.
 func (k *keeping) await(l *line, a packet, pid int) {
+	if k.forgets {
+		_ = l.send(a, nil)
+		return
+	}
 	k.mu.Lock()
 	end := k.ends[pid]
 	if end == nil {
