@@ -57,7 +57,7 @@ type transport struct {
 	cuts                *cuts
 	name                string
 	err                 error // of the name
-	askTime, healthTime time.Duration
+	askTime time.Duration
 
 	mu   sync.Mutex // guards the fields below
 	link string     // that of the newest answer; "" before the first one
