@@ -53,10 +53,10 @@ func newTransport(c *cuts, name string) *transport {
 }
 
 type transport struct {
-	nc                  *nats.Conn
-	cuts                *cuts
-	name                string
-	err                 error // of the name
+	nc      *nats.Conn
+	cuts    *cuts
+	name    string
+	err     error // of the name
 	askTime time.Duration
 
 	mu   sync.Mutex // guards the fields below
