@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -124,14 +124,26 @@ func TestPagesWithoutALimit(t *testing.T) {
 	}
 }
 
+// An ending context ends while it is asked for its error, after some times: so a
+// test needs no time for it.
+type ending struct {
+	context.Context
+	asked atomic.Int32
+}
+
+func (e *ending) Err() error {
+	if e.asked.Add(1) > 5 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 // A search of the log ends with ctx, and says so.
 func TestUntilEndsWithItsContext(t *testing.T) {
 	needs(t, "seq -f")
 	l, _ := logged(t, procmgr.Options{})
 	out := run(t, l, "seq -f %.0fx. 400000") // each line may match, so each is searched
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	out, err := l.Output(ctx, out.Process.ID, procmgr.OutputRequest{Until: "(.?){200}x$"})
+	out, err := l.Output(&ending{Context: t.Context()}, out.Process.ID, procmgr.OutputRequest{Until: "(.?){200}x$"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.False(t, out.Matched)
 	require.True(t, strings.HasSuffix(out.Text, "400000x.\n"), "what there is comes all the same")

@@ -40,7 +40,7 @@ func TestContainer(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	require.FileExists(t, filepath.Join(dir, "keeper"))
-	end, err := open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	end, err := open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, procmgr.Exited, end.Process.State)
 	require.Equal(t, procmgr.CauseLost, end.Process.EndedBy)
