@@ -19,6 +19,7 @@
 //	toolprocd logs -f npc5orns6a    # Ctrl-C ends the look, and not the process
 //	toolprocd kill npc5orns6a
 //	toolprocd run make test         # and exit with its code
+//	toolprocd upgrade               # the keeper to this program; nothing that runs is touched
 //	toolprocd stop                  # the keeper
 //
 // All of these use the keeper of -dir, by default $XDG_STATE_HOME/toolproc or
@@ -61,6 +62,7 @@ var commands = []command{
 	{"logs", "[-f] ID", "print the output of a process; -f: follow it", logs},
 	{"kill", "[-s SIGNAL] ID...", "end processes: TERM (the default), INT or KILL", kill},
 	{"run", "[-d] COMMAND...", "run a command and exit with its code; -d: leave it running", run},
+	{"upgrade", "", "let the keeper go on as this program, when a newer one is installed", upgrade},
 	{"stop", "[-f]", "end the keeper; -f: and all that lives", stop},
 }
 

@@ -248,7 +248,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), program(), "--help").Output()
 	require.NoError(t, err)
-	for _, name := range []string{"stdio", "serve", "ps", "logs", "kill", "run", "stop"} {
+	for _, name := range []string{"stdio", "serve", "ps", "logs", "kill", "run", "upgrade", "stop"} {
 		require.Contains(t, string(out), "toolprocd "+name)
 		help, err := exec.CommandContext(t.Context(), program(), name, "-h").Output()
 		require.NoError(t, err)

@@ -168,6 +168,22 @@ func kill(flags *flag.FlagSet, args []string) error {
 	return failed
 }
 
+// upgrade lets the keeper go on as this program.
+func upgrade(flags *flag.FlagSet, args []string) error {
+	at := placeFlags(flags)
+	if _, err := parse(flags, args, 0, 0); err != nil {
+		return err
+	}
+	ctx, stop := untilAsked()
+	defer stop()
+	k, err := at.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer leave(k)
+	return k.Upgrade(ctx)
+}
+
 // stop ends the keeper. It does not end processes without being told to.
 func stop(flags *flag.FlagSet, args []string) error {
 	at, force := placeFlags(flags), flags.Bool("f", false, "end also the processes that live")
