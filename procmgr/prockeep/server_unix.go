@@ -34,6 +34,9 @@ const (
 	// quiet is how long nobody has asked when a keeper gives the memory back
 	// that it has taken to answer.
 	quiet = time.Second
+	// gcPercent keeps the heap of a keeper small, and less torn by garbage: what
+	// lives in it are a few KiB a process.
+	gcPercent = 40
 	// farewell is how long a keeper that ends because it was idle still answers
 	// programs that had found it alive.
 	farewell = time.Second
@@ -98,6 +101,7 @@ func newServer(o order, held bool) (*server, error) {
 			return nil, err
 		}
 	}
+	debug.SetGCPercent(gcPercent)
 	s.trim = time.AfterFunc(quiet, debug.FreeOSMemory)
 	if err := s.begin(o, heritage); err != nil {
 		return nil, err
