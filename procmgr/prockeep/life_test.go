@@ -155,6 +155,33 @@ func TestStop(t *testing.T) {
 	require.NotEqual(t, pid, keeperPID(t, other), "it has started another keeper")
 }
 
+// While a keeper ends its processes, the directory is free for another one.
+func TestOpenDuringAStop(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{StopGrace: long}})
+	file := filepath.Join(t.TempDir(), "go")
+	begin(t, k, "x", "trap '' TERM; echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done")
+	stopped := make(chan error, 1)
+	go func() { stopped <- k.Stop(context.Background()) }()
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "keeper")); return err != nil }, long, time.Millisecond)
+
+	other := open(t, dir, nil)
+	out, err := other.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo another; sleep 0.1", Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, "another\n", out.Text)
+	select {
+	case err := <-stopped:
+		t.Fatal("the first keeper has ended already", err)
+	default:
+	}
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.NoError(t, <-stopped)
+	again, err := other.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo another; sleep 0.1"})
+	require.NoError(t, err)
+	require.True(t, again.Attached)
+	require.FileExists(t, filepath.Join(dir, "journal"), "it is the other keeper's")
+}
+
 func TestClose(t *testing.T) {
 	dir := newDir(t)
 	k, other := open(t, dir, nil), open(t, dir, nil)

@@ -210,12 +210,12 @@ func (s *server) end(why string) error {
 			s.link.DropAll(seqSocket)
 			s.link.End()
 		}
+		if err := s.keep.journal.Remove(); err != nil { // the next keeper begins another one
+			s.log.Warn("the journal stays", slog.String("error", err.Error()))
+		}
 		_ = s.listener.Close() // nobody waits for this
 		s.closeLines()         // before all other connections: who looks at one now, opens another keeper
 		s.endErr = s.local.Close()
-		if err := s.keep.journal.Remove(); err != nil {
-			s.log.Warn("the journal stays", slog.String("error", err.Error()))
-		}
 		if why == endIdle {
 			time.Sleep(farewell) // nobody waits for this
 		}

@@ -223,7 +223,9 @@ func (s *server) openJournal() (*journal.Journal, past, error) {
 		if p.boot == "" || p.boot == boot {
 			return j, p, nil
 		}
-		if err := j.Remove(); err != nil {
+		err = j.Remove()
+		_ = j.Close() // nobody needs it
+		if err != nil {
 			return nil, past{}, err
 		}
 	}

@@ -17,9 +17,16 @@ import (
 // few is the number of dead lines at which a journal is not written anew yet.
 const few = 1000
 
+// large is how many bytes dead lines may have before a journal is written anew,
+// however few they are: a line has a whole command.
+const large = 4 << 20
+
 // again is how long a journal waits until it tries once more to write what did
 // not fit on the disk.
 const again = 500 * time.Millisecond
+
+// newSuffix is at the end of the path of a journal that is being written anew.
+const newSuffix = ".new"
 
 // A Journal is open for lines. It is safe for concurrent use.
 type Journal struct {
@@ -33,9 +40,15 @@ type Journal struct {
 	number uint64 // of the next line
 	lines  int
 	living map[Key]*place
-	late   []line // that could not be written; the first of them comes first
-	retry  *time.Timer
-	closed bool
+	lives  int64 // the length of the lines in living
+	// patience is the size below which it is not written anew, because that has
+	// just failed.
+	patience int64
+	late     []line // that could not be written; the first of them comes first
+	retry    *time.Timer
+	closed   bool
+	// removed says that the path may be another journal's.
+	removed bool
 }
 
 // A place is where the last line of a process begins, and its length.
@@ -109,7 +122,7 @@ func (j *Journal) read(text []byte) (whole int, damaged bool) {
 		switch {
 		case l.Kind.last() && !l.Damaged:
 			delete(last, key)
-			delete(j.living, key)
+			j.unplace(key)
 			return
 		case l.Kind.last(): // the line may be one that was never written whole
 			if before != nil {
@@ -120,7 +133,7 @@ func (j *Journal) read(text []byte) (whole int, damaged bool) {
 			l.Record = before.Record
 		}
 		last[key] = &l.Entry
-		j.living[key] = &place{at, length}
+		j.place(key, at, length)
 	}
 	for rest := text; len(rest) > 0; {
 		one, after, ended := bytes.Cut(rest, []byte{'\n'})
@@ -276,29 +289,48 @@ func (j *Journal) write(l line) error {
 	j.size += int64(len(text))
 	j.number++
 	j.lines++
-	if dead := j.lines - len(j.living); dead > few && dead > len(j.living) {
-		_ = j.compact() // the old file still has all of it
+	dead := j.lines - len(j.living)
+	if (dead > few && dead > len(j.living) || j.size-j.lives > large && j.size > 2*j.lives) && j.size >= j.patience {
+		if j.compact() != nil { // the old file still has all of it
+			j.patience = j.size + large
+		}
 	}
 	return nil
 }
 
 func (j *Journal) placed(l *line, at int64, length int) {
 	if l.Kind.last() {
-		delete(j.living, l.Key)
+		j.unplace(l.Key)
 		return
 	}
-	if p := j.living[l.Key]; p != nil {
+	j.place(l.Key, at, length)
+}
+
+func (j *Journal) place(key Key, at int64, length int) {
+	j.lives += int64(length)
+	if p := j.living[key]; p != nil {
+		j.lives -= int64(p.length)
 		*p = place{at, length}
 		return
 	}
-	j.living[l.Key] = &place{at, length}
+	j.living[key] = &place{at, length}
+}
+
+func (j *Journal) unplace(key Key) {
+	if p := j.living[key]; p != nil {
+		j.lives -= int64(p.length)
+		delete(j.living, key)
+	}
 }
 
 // compact writes a new file with the living lines, which takes the place of the
 // old one. If it fails, the old file stays. The caller holds mu, or nobody else
 // has the journal.
 func (j *Journal) compact() (err error) {
-	next := j.path + ".new"
+	if j.removed {
+		return nil
+	}
+	next := j.path + newSuffix
 	f, err := os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -355,7 +387,8 @@ func (j *Journal) compact() (err error) {
 		return err
 	}
 	_ = j.file.Close() // it has been read
-	j.file, j.size, j.living = f, written, places
+	j.file, j.size, j.lives, j.living = f, written, written, places
+	j.patience = 0
 	j.number, j.lines = uint64(len(keys)), len(keys)
 	return nil
 }
@@ -389,12 +422,16 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// Remove closes the journal and removes its file: nothing of it is needed any
-// more.
-func (j *Journal) Remove() error {
-	err := j.Close()
-	if failed := os.Remove(j.path); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
-		err = failed
+// Remove removes the file: nothing of it is needed any more. Another program can
+// begin a new journal at once. Lines can be written until Close, for nobody.
+func (j *Journal) Remove() (err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.removed = true
+	for _, path := range []string{j.path, j.path + newSuffix} {
+		if failed := os.Remove(path); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			err = failed
+		}
 	}
 	return err
 }

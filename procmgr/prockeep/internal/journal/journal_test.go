@@ -130,13 +130,68 @@ func TestTorn(t *testing.T) {
 	}
 }
 
+// A journal that is removed makes room for another one at once, and has nothing to
+// do with it.
 func TestRemove(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	j := open(t, path)
 	require.NoError(t, j.Append(journal.Starting, key(1), nil))
+	require.NoError(t, os.WriteFile(path+".new", nil, 0o600)) // a keeper was killed in the midst of it
 	require.NoError(t, j.Remove())
-	require.NoFileExists(t, path)
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	next := open(t, path)
+	require.Empty(t, next.Found())
+	require.NoError(t, next.Append(journal.Starting, key(2), nil))
+	for i := range 5000 { // it would be written anew
+		require.NoError(t, j.Append(journal.Turned, key(1), nil), i)
+	}
+	require.NoError(t, j.Close())
 	require.ErrorIs(t, j.Append(journal.Starting, key(1), nil), os.ErrClosed)
+	found := reread(t, path).Found()
+	require.Len(t, found, 1)
+	require.Equal(t, key(2), found[0].Key)
+}
+
+// A few long lines are as much as many short ones.
+func TestCompactLongLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	long := make([]byte, 1<<20)
+	largest := int64(0)
+	for i := range 40 {
+		require.NoError(t, j.Append(journal.Starting, key(i%3), long))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		largest = max(largest, info.Size())
+	}
+	require.Less(t, largest, int64(15<<20))
+	found := reread(t, path).Found()
+	require.Len(t, found, 3)
+	require.Len(t, found[2].Record, len(long))
+}
+
+// If it cannot be written anew, it goes on as it is.
+func TestCompactFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	j := open(t, path)
+	require.NoError(t, os.Mkdir(path+".new", 0o700))
+	long := make([]byte, 1<<20)
+	for range 20 {
+		require.NoError(t, j.Append(journal.Starting, key(1), long))
+	}
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Greater(t, info.Size(), int64(20<<20))
+	require.NoError(t, os.RemoveAll(path+".new"))
+	for range 8 {
+		require.NoError(t, j.Append(journal.Starting, key(1), long))
+	}
+	info, err = os.Stat(path)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(15<<20))
+	require.Len(t, reread(t, path).Found(), 1)
 }
 
 func BenchmarkAppend(b *testing.B) {
