@@ -182,7 +182,7 @@ func (s *server) serve() {
 	}
 	s.log.Info("keeper serves", slog.Int("pid", os.Getpid()))
 
-	signal.Ignore(syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a command would inherit that it is ignored
 	var wg sync.WaitGroup
 	wg.Go(s.endOnSignal)
 	wg.Go(s.endWhenIdle)

@@ -99,3 +99,13 @@ func TestKeeperIsKilled(t *testing.T) {
 	require.Equal(t, 7, *out.Process.ExitCode)
 	require.NotEqual(t, pid, keeperPID(t, k))
 }
+
+// A hangup that does not end the keeper still ends a command.
+func TestHangup(t *testing.T) {
+	k := open(t, newDir(t), nil)
+	for range 2 {
+		out := run(t, k, "kill -HUP $$; echo survived")
+		require.Equal(t, "SIGHUP", out.Process.Signal, out.Text)
+		require.NoError(t, k.Upgrade(t.Context()))
+	}
+}

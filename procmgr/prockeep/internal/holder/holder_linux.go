@@ -149,7 +149,7 @@ func Run(c Config) error {
 }
 
 func (h *holder) run() error {
-	signal.Ignore(syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a command would inherit that it is ignored
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	terms := make(chan os.Signal, 1)
