@@ -154,20 +154,33 @@ func (o *opener) lock(ctx context.Context) (*os.File, error) {
 // as its StopGrace says.
 const stopTime = 24 * time.Hour
 
+// maxStopTries is how many keepers a stop may meet that end in the midst of it, as
+// at an upgrade.
+const maxStopTries = 20
+
 // stop ends the keeper if one runs, and waits until its process has gone.
 func (o *opener) stop(ctx context.Context) error {
-	l, err := greet(ctx, o.socket())
-	if errors.Is(err, errAbsent) {
-		return nil
+	for range maxStopTries {
+		l, err := greet(ctx, o.socket())
+		if errors.Is(err, errAbsent) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = l.stop(ctx)
+		l.close()
+		if !errors.Is(err, errAbsent) {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	defer l.close()
+	return xerrors.Errorf("each of %d keepers ended in the midst of it", maxStopTries)
+}
+
+// stop ends the keeper at the other end. If that one ends before it answers, the
+// error is errAbsent: another one may go on for it.
+func (l *line) stop(ctx context.Context) error {
 	data, err := l.call(ctx, http.MethodDelete, stopTime)
-	if errors.Is(err, errAbsent) {
-		return nil // somebody else has stopped it
-	}
 	if err != nil {
 		return err
 	}

@@ -100,6 +100,22 @@ func TestKeeperIsKilled(t *testing.T) {
 	require.NotEqual(t, pid, keeperPID(t, k))
 }
 
+// A stop that meets an upgrade ends the processes, whichever program goes on.
+func TestStopDuringAnUpgrade(t *testing.T) {
+	const rounds = 12
+	for i := range rounds {
+		dir := newDir(t)
+		k, other := open(t, dir, nil), open(t, dir, nil)
+		pid := begin(t, k, "x", "echo ready; exec sleep 1000").Process.PID
+		upgraded := make(chan error, 1)
+		go func() { upgraded <- k.Upgrade(t.Context()) }()
+		time.Sleep(time.Duration(i) * time.Millisecond)
+		require.NoError(t, other.Stop(context.Background()))
+		require.False(t, alive(pid), i)
+		<-upgraded // it may have been refused
+	}
+}
+
 // A hangup that does not end the keeper still ends a command.
 func TestHangup(t *testing.T) {
 	k := open(t, newDir(t), nil)

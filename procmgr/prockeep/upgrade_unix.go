@@ -112,6 +112,9 @@ func (s *server) handOver(name string, going func()) error {
 		err = s.link.Store(file)
 		_ = file.Close() // the holder has it
 	}
+	if err == nil && s.context.Err() != nil {
+		err = errEnding // the next keeper would know nothing of that
+	}
 	if err == nil {
 		going()
 		err = s.link.Commit()
