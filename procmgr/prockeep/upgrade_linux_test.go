@@ -112,7 +112,7 @@ func TestStopDuringAnUpgrade(t *testing.T) {
 		time.Sleep(time.Duration(i) * time.Millisecond)
 		require.NoError(t, other.Stop(context.Background()))
 		require.False(t, alive(pid), i)
-		<-upgraded // it may have been refused
+		t.Log("upgrade:", <-upgraded) // it may have been refused
 	}
 }
 
