@@ -42,6 +42,10 @@ const greetTime = 30 * time.Second
 // not yet.
 var errAbsent = xerrors.New("no keeper runs")
 
+// errEnded is errAbsent for a keeper that was there and ended in the midst of a
+// request. After an upgrade another one goes on for it.
+var errEnded = xerrors.Errorf("the keeper has just ended: %w", errAbsent)
+
 // A line is a connection to a keeper on which nothing is said after the greeting.
 // It ends when the keeper dies. So a look at it tells whether the keeper lives,
 // at the cost of one system call.
@@ -118,7 +122,7 @@ func (l *line) call(ctx context.Context, method string, limit time.Duration) ([]
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, xerrors.Errorf("the keeper has not answered for %v: is it stopped?", limit)
 	}
-	return nil, errAbsent // it ended in the midst of this
+	return nil, errEnded
 }
 
 // bound gives the connection a deadline until the function that it returns is

@@ -59,7 +59,7 @@ func checkPeer(conn *net.UnixConn) error {
 	}
 	switch {
 	case errors.Is(err, syscall.ENOTCONN):
-		return errAbsent
+		return errEnded
 	case err != nil:
 		return xerrors.Errorf("the user of the keeper cannot be told: %w", err)
 	case known && uid != os.Geteuid():

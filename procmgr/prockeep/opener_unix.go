@@ -162,15 +162,15 @@ const maxStopTries = 20
 func (o *opener) stop(ctx context.Context) error {
 	for range maxStopTries {
 		l, err := greet(ctx, o.socket())
-		if errors.Is(err, errAbsent) {
+		if err == nil {
+			err = l.stop(ctx)
+			l.close()
+		}
+		switch {
+		case errors.Is(err, errEnded):
+		case errors.Is(err, errAbsent):
 			return nil
-		}
-		if err != nil {
-			return err
-		}
-		err = l.stop(ctx)
-		l.close()
-		if !errors.Is(err, errAbsent) {
+		default:
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (o *opener) stop(ctx context.Context) error {
 }
 
 // stop ends the keeper at the other end. If that one ends before it answers, the
-// error is errAbsent: another one may go on for it.
+// error is errEnded: another one may go on for it.
 func (l *line) stop(ctx context.Context) error {
 	data, err := l.call(ctx, http.MethodDelete, stopTime)
 	if err != nil {
