@@ -282,7 +282,7 @@ func TestUpgradeToAnotherProgram(t *testing.T) {
 // told as lost and has run at most once.
 func TestHeldCrashes(t *testing.T) {
 	testenv.Held(t)
-	testCrashes(t, 200)
+	testCrashes(t, 60)
 }
 
 // TestCrashes is a short TestHeldCrashes.

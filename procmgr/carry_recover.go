@@ -33,7 +33,8 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 	if j.Holes {
 		l.doubtful = time.Now().Add(doubt)
 	}
-	saved, unborn := l.readJournal(j)
+	saved, unborn, unsure := l.readJournal(j)
+	var held []*osproc.Tree // of those that may not have begun
 	comings := make([]*coming, 0, len(saved))
 	for i := range saved {
 		s := &saved[i]
@@ -43,6 +44,9 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 		})
 		if err == nil { // it cannot fail, because the stream is filled
 			comings = append(comings, c)
+			if unsure[s.Seq] {
+				held = append(held, c.tree)
+			}
 		}
 	}
 	l.buryExited(comings)
@@ -58,12 +62,35 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 			keep.Dropped(carry.Key{Seq: t.seq, Chat: chat, ID: t.id})
 		}
 		l.goOn(comings)
+		if len(held) > 0 {
+			l.wg.Add(1)
+			go l.endHeld(held)
+		}
 	}, nil
 }
 
+// endHeld ends what stands at its first instruction of some processes. A child may
+// take a while from its fork to its exec, and stands there only then. Close waits
+// for it.
+func (l *Local) endHeld(trees []*osproc.Tree) {
+	defer l.wg.Done()
+	for pause := time.Millisecond; pause < time.Second; pause *= 2 {
+		l.mu.Lock()
+		closed := l.closed
+		l.mu.Unlock()
+		if closed {
+			return
+		}
+		l.system.EndHeld(trees)
+		time.Sleep(pause)
+	}
+}
+
 // readJournal returns the processes of a journal, and the keys of those that have
-// run nothing. It makes tombstones of those of which nothing is known.
-func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []carry.Key) {
+// run nothing. unsure has the processes that may not have begun yet. It makes
+// tombstones of those of which nothing is known.
+func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []carry.Key, unsure map[uint64]bool) {
+	unsure = make(map[uint64]bool)
 	var pending []savedRecord // between Starting and Started
 	for _, e := range j.Entries {
 		l.seq = max(l.seq, e.Seq)
@@ -97,10 +124,11 @@ func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []car
 		default: // nobody knows how the leader has ended, if there was one
 			s.Memo.Progress = osproc.Progress{Exit: &osproc.Exit{Lost: true}, At: time.Now()}
 		}
+		unsure[s.Seq] = true
 		saved = append(saved, s)
 	}
 	slices.SortFunc(saved, func(a, b savedRecord) int { return cmp.Compare(a.Seq, b.Seq) })
-	return saved, unborn
+	return saved, unborn, unsure
 }
 
 func lineages(saved []savedRecord) []osproc.Lineage {

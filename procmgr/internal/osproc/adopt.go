@@ -149,6 +149,18 @@ type Find struct {
 	Held  bool // it was killed before its first instruction
 }
 
+// EndHeld ends those members of some trees that stand at their first instruction,
+// for which nobody else waits.
+func (s *System) EndHeld(trees []*Tree) {
+	found, _ := s.Search(trees)
+	for _, left := range found {
+		for _, m := range left.members {
+			endHeld(m)
+		}
+		left.Close()
+	}
+}
+
 // Find looks for trees of which the lineage is known, but no leader.
 func (s *System) Find(all []Lineage) []Find {
 	finds := make([]Find, len(all))

@@ -101,12 +101,13 @@ func leaderOf(members []member) (f Find) {
 			f, leader = Find{PID: m.pid, Leads: leads}, m
 		}
 	}
-	if f.Leads && len(members) == 1 && heldAtExec(leader.pid) {
-		_ = leader.signal(syscall.SIGKILL)
-		f.Held = true
-	}
+	f.Held = f.Leads && len(members) == 1 && endHeld(leader)
 	return f
 }
+
+// endHeld kills a process that stands at its first instruction and waits for this
+// program or its parent. It reports false if it does not.
+func endHeld(m member) bool { return heldAtExec(m.pid) && m.signal(syscall.SIGKILL) == nil }
 
 // heldAtExec reports whether a process stands at its first instruction and waits
 // for this program or its parent. It asks to be traced between its fork and its
