@@ -24,17 +24,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 )
 
-// held says how often the tests of this file do what they do: less in a usual run,
-// and as often as the documentation says if TOOLPROC_HELD is "all".
-func held(t *testing.T, few, all int) int {
-	t.Helper()
-	testenv.Held(t)
-	if os.Getenv("TOOLPROC_HELD") == "all" {
-		return all
-	}
-	return few
-}
-
 // counter prints numbered lines, and then exits with a code.
 func counter(lines, code int) string {
 	return fmt.Sprintf("i=0; while [ $i -lt %d ]; do echo line-$i; i=$((i+1)); done; exit %d", lines, code)
@@ -52,7 +41,8 @@ func numbered(lines int) string {
 // Upgrades under load: no byte, exit code, ID or event is lost or comes twice, and
 // no command gets a descriptor of the keeper's.
 func TestHeldUpgrades(t *testing.T) {
-	upgrades, exits := held(t, 20, 100), 10*held(t, 20, 100)
+	testenv.Held(t)
+	upgrades, exits := testenv.Rounds(20, 100), testenv.Rounds(200, 1000)
 	dir := newDir(t)
 	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{MaxRunning: -1}})
 	ctx := t.Context()
@@ -155,7 +145,8 @@ func requireEvents(t *testing.T, m procmgr.Manager, processes int) {
 // The keeper is killed at random moments of start, wait, output and signal. Every
 // ID is accounted for, nothing has run twice, and exit codes and output are right.
 func TestHeldKeeperIsKilledAtRandom(t *testing.T) {
-	kills := held(t, 40, 200)
+	testenv.Held(t)
+	kills := testenv.Rounds(40, 200)
 	dir := newDir(t)
 	effects := filepath.Join(t.TempDir(), "effects")
 	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{LogDir: filepath.Join(filepath.Dir(dir), "logs")}})

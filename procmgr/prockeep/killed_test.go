@@ -25,16 +25,24 @@ import (
 const (
 	jobs     = 20
 	signaled = 4 // each job of this number ends by a signal alone
+	written  = 2 // and what is left over by this one waits for a line of input
 )
 
 // job returns a job of a group: it leaves a line in a file.
 func job(group string, i int, effects string) procmgr.StartRequest {
 	id := fmt.Sprintf("%s-%d", group, i)
-	end := fmt.Sprintf("exit %d", i)
-	if i%signaled == 0 {
-		end = "exec sleep 1000"
+	req := procmgr.StartRequest{ID: id, Command: fmt.Sprintf("echo %s >> %s; echo out-%s; ", id, effects, id)}
+	switch i % signaled {
+	case 0:
+		req.Command += "exec sleep 1000"
+	case written:
+		req.Stdin = procmgr.StdinPipe
+		req.Command += fmt.Sprintf("cat >> %s; ", effects)
+		fallthrough
+	default:
+		req.Command += fmt.Sprintf("exit %d", i)
 	}
-	return procmgr.StartRequest{ID: id, Command: fmt.Sprintf("echo %s >> %s; echo out-%s; %s", id, effects, id, end)}
+	return req
 }
 
 // roleWork does all jobs of a group, and tells each job whose start has been
@@ -71,6 +79,12 @@ func work(m procmgr.Manager, req procmgr.StartRequest, signal bool) error {
 			return err
 		}
 	}
+	if req.Stdin == procmgr.StdinPipe {
+		_, err := procmgr.Input(ctx, m, req.ID, procmgr.InputRequest{Key: "line", Data: []byte("in-" + req.ID + "\n"), Close: true})
+		if err != nil && !errors.Is(err, procmgr.ErrNotRunning) {
+			return err
+		}
+	}
 	for out.Process.State != procmgr.Exited {
 		if out, err = m.Output(ctx, req.ID, procmgr.OutputRequest{Wait: long}); err != nil {
 			return err
@@ -79,12 +93,12 @@ func work(m procmgr.Manager, req procmgr.StartRequest, signal bool) error {
 	return nil
 }
 
-// A program is killed at random moments of start, wait, output and signal, and
+// A program is killed at random moments of start, wait, output, input and signal, and
 // done again. Every ID is accounted for, and every side effect has happened
 // once.
 func TestHeldKilledAtRandom(t *testing.T) {
 	testenv.Held(t)
-	const groups, kills = 10, 5
+	groups, kills := testenv.Rounds(10, 40), 5
 	dir := newDir(t)
 	effects := filepath.Join(t.TempDir(), "effects")
 	k := open(t, dir, nil)
@@ -137,7 +151,7 @@ func TestHeldKilledAtRandom(t *testing.T) {
 	for id := range strings.Lines(string(data)) {
 		times[id]++
 	}
-	require.Len(t, times, (groups+1)*jobs)
+	require.Len(t, times, (groups+1)*(jobs+jobs/signaled), "what ran, and what was written")
 	for id, n := range times {
 		require.Equal(t, 1, n, id)
 	}
