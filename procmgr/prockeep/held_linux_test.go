@@ -153,12 +153,12 @@ func TestHeldKeeperIsKilledAtRandom(t *testing.T) {
 	other := open(t, dir, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	var started, unknown, lost atomic.Int64
+	var started, unknown, lost, cut atomic.Int64
 	for w, h := range []*prockeep.Keeper{k, other} {
 		wg.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				id := fmt.Sprintf("k%d-%d", w, i)
-				workWhileKilled(t, h.Chat("a"), id, effects, i%100, &unknown, &lost)
+				workWhileKilled(t, h.Chat("a"), id, effects, i%100, &unknown, &lost, &cut)
 				started.Add(1)
 			}
 		})
@@ -171,7 +171,8 @@ func TestHeldKeeperIsKilledAtRandom(t *testing.T) {
 	}
 	stop()
 	wg.Wait()
-	t.Logf("%d commands, %d answers were unknown, %d ends are lost or killed", started.Load(), unknown.Load(), lost.Load())
+	t.Logf("%d commands, %d answers were unknown, %d ends are lost or killed, %d outputs are cut", started.Load(), unknown.Load(), lost.Load(), cut.Load())
+	require.Less(t, cut.Load(), int64(kills)/4, "few print just when the keeper dies")
 	text, err := os.ReadFile(effects)
 	require.NoError(t, err)
 	seen := make(map[string]bool)
@@ -182,7 +183,7 @@ func TestHeldKeeperIsKilledAtRandom(t *testing.T) {
 }
 
 // workWhileKilled starts a command, and asks again until its end is known.
-func workWhileKilled(t *testing.T, m procmgr.Manager, id, effects string, code int, unknown, lost *atomic.Int64) {
+func workWhileKilled(t *testing.T, m procmgr.Manager, id, effects string, code int, unknown, lost, cut *atomic.Int64) {
 	req := procmgr.StartRequest{ID: id, Command: fmt.Sprintf("echo %s >> %s; %s", id, effects, counter(20, code))}
 	ctx := context.Background()
 	var out procmgr.Output
@@ -217,10 +218,23 @@ func workWhileKilled(t *testing.T, m procmgr.Manager, id, effects string, code i
 		lost.Add(1)
 	case assert.NotNil(t, out.Process.ExitCode):
 		assert.Equal(t, code, *out.Process.ExitCode)
-		if out.Truncated == nil {
-			assert.Equal(t, numbered(20), out.Text, id)
+		if out.Truncated == nil && out.Text != numbered(20) {
+			// What the keeper had read and not written to the log when it died is
+			// lost: lines in a row. All that is there is right.
+			assert.True(t, lacksOneRun(numbered(20), out.Text), "%s printed %q", id, out.Text)
+			cut.Add(1)
 		}
 	}
+}
+
+// lacksOneRun reports whether a text is another one without some bytes in a row.
+func lacksOneRun(whole, text string) bool {
+	for i := range len(text) + 1 {
+		if strings.HasPrefix(whole, text[:i]) && strings.HasSuffix(whole, text[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // stateOf returns what the system says of a process.
