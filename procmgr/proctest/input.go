@@ -156,7 +156,13 @@ func inputGone(c *check) {
 		return
 	}
 	c.prompted(m, closed, "^ready$")
-	_, err := c.tryInput(m, closed, procmgr.InputRequest{Data: []byte("x")})
+	var err error
+	// A process that is being started at that moment may have the stdin, too, until
+	// its exec.
+	c.eventually("Input to a process that has closed its stdin is ErrNotRunning", func() bool {
+		_, err = c.tryInput(m, closed, procmgr.InputRequest{Data: []byte("x")})
+		return err != nil
+	})
 	c.is(err, procmgr.ErrNotRunning, "Input to a process that has closed its stdin")
 	exited, _ := c.opened(m, procmgr.StdinPipe, "true")
 	c.ended(m, exited)
