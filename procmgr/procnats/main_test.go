@@ -19,12 +19,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/procnats"
 )
 
 // TestMain fails the run if it leaves goroutines, children or descriptors
 // behind.
 func TestMain(m *testing.M) {
+	prockeep.Main()
 	if name, url, ok := strings.Cut(os.Getenv(programVariable), " "); ok {
 		if err := program(name, url); err != nil {
 			fmt.Fprintln(os.Stderr, err)

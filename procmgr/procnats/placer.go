@@ -308,7 +308,8 @@ func passing(err error) bool {
 }
 
 // Move places a chat anew, on another machine than from, and returns where the
-// chat is then. If the chat is not on from any more, Move changes nothing.
+// chat is then. If the chat is not on from any more, Move changes nothing. A chat
+// that has no place is [procmgr.ErrNotFound].
 //
 // The processes of the chat do not move. Those on from go on if it lives, and the
 // IDs that ran there are new on the other machine. So Move only if from has gone
@@ -354,7 +355,7 @@ func (p *Placer) move(ctx context.Context, chat, from string) (string, error) {
 	})
 }
 
-// Forget drops the place of a chat that is over. A chat with this ID is placed
+// Forget drops the place of a chat that is over, if it has one. A chat with this ID is placed
 // anew. Forget only what has no processes: their calls would go elsewhere.
 func (p *Placer) Forget(ctx context.Context, chat string) error {
 	key, err := placeKey(chat)

@@ -101,8 +101,10 @@ type callKey struct{ chat, id string }
 
 // Serve serves a handler of [prochttp.NewHandler] under the name of a machine,
 // until ctx ends or Close is called. It returns when callers can reach the
-// machine. The name has 1 to 64 letters, digits, - and _. If a machine answers
-// to it already, the error is [procmgr.ErrConflict]. If one has the name and does
+// machine. The name has 1 to 64 letters, digits, - and _, and is not "ends". Another
+// name, another handler, and Ends without Host are [procmgr.ErrInvalid]. A server that does not
+// let nc's user serve is [procmgr.ErrRefused]. If a machine answers to the name
+// already, the error is [procmgr.ErrConflict]. If one has the name and does
 // not answer, most likely it has lost its power: Serve then waits up to a minute
 // for the server to notice, see ping_interval in docs/fleet.md.
 //
