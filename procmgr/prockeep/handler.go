@@ -43,9 +43,12 @@ const (
 // The handler lets in everybody who reaches it, for every chat and as the host.
 // Serve it only to callers who may run commands as this user.
 //
-// If the keeper has ended, the next request starts another one; its clients find
-// that the server was restarted. If that fails, the answer is 502, and
-// Options.Logger gets the reason.
+// If the keeper was upgraded or, on Linux, killed, the clients go on with the next
+// one. A start that was under way when it was killed is [procmgr.ErrUnknown], and
+// is asked for again with the same ID. If the keeper has ended by itself, or by
+// Stop, the next request starts another one, and the clients find that the server
+// was restarted. If that fails, the answer is 502, and Options.Logger gets the
+// reason.
 func (k *Keeper) Handler() http.Handler {
 	socket := k.opener.socket()
 	to := &passing{k: k, on: &http.Transport{
