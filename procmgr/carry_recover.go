@@ -39,8 +39,12 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 	for i := range saved {
 		s := &saved[i]
 		ended := s.Memo.Process.State == Exited
+		total := s.Memo.Total
+		if !ended && s.Memo.Log == nil {
+			total = l.totals.of(s.Seq)
+		}
 		c, err := l.comeBack(s, files, func(out *capture.Stream) {
-			out.Recover(s.Memo.Log, l.logs, s.Memo.Total, ended)
+			out.Recover(s.Memo.Log, l.logs, total, ended)
 		})
 		if err == nil { // it cannot fail, because the stream is filled
 			comings = append(comings, c)

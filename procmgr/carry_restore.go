@@ -96,6 +96,7 @@ func (l *Local) reopen(m localMemo, files descriptors) (err error) {
 	if l.system, err = osproc.Open(c); err != nil {
 		return err
 	}
+	l.totals = newTotals(files.takeFile(0, carry.Totals))
 	switch {
 	case l.opts.LogDir == "":
 		return nil
@@ -106,6 +107,7 @@ func (l *Local) reopen(m localMemo, files descriptors) (err error) {
 	}
 	if err != nil {
 		l.system.Leave()
+		l.totals.close()
 	}
 	return err
 }
@@ -137,6 +139,7 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 	r.kept = &kept{keep: l.keep, key: carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID}, memo: *m, told: true}
 
 	r.out = capture.NewStream(&l.streams, int64(len(m.Process.Command)))
+	r.out.Count(l.totals.counter(r.seq))
 	if fill != nil {
 		fill(r.out)
 	} else if err := r.out.Resume(&s.Stream, l.logs); err != nil {

@@ -60,6 +60,9 @@ func (l *Local) open() (err error) {
 			return err
 		}
 	}
+	if l.keep != nil {
+		l.totals = newTotals(nil)
+	}
 	return nil
 }
 

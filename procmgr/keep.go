@@ -185,5 +185,8 @@ func (l *Local) memo() (m localMemo, files []carry.File) {
 		m.Cgroups = dir
 		files = append(files, carry.File{Role: carry.Cgroups, FD: int(lock.Fd())})
 	}
+	if l.totals != nil {
+		files = append(files, carry.File{Role: carry.Totals, FD: int(l.totals.file.Fd())})
+	}
 	return m, files
 }

@@ -37,6 +37,7 @@ type Local struct {
 	system *osproc.System
 	logs   *capture.Logs // nil if Options.LogDir is not set
 	keep   carry.Keep    // nil if nobody takes the processes over
+	totals *totals       // nil without a keep
 
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options

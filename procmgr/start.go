@@ -202,6 +202,7 @@ func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
 		return ErrClosed
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
+	r.out.Count(l.totals.counter(r.seq))
 	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
 	if req.Stdin != StdinEmpty {
 		r.in = newInlet(req, r.out)

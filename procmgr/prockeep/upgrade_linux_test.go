@@ -125,3 +125,34 @@ func TestHangup(t *testing.T) {
 		require.NoError(t, k.Upgrade(t.Context()))
 	}
 }
+
+// After the death of a keeper, an offset of before still says where to read on: what
+// was printed meanwhile is there, and what is gone is counted.
+func TestOffsetsAfterADeath(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	ctx := t.Context()
+	_, err := k.Start(ctx, procmgr.StartRequest{
+		ID: "x", Command: `echo ready; printf 'some \033[1mbold\033[0m text'; read a; echo " and $a"; read b; echo "$b"`, Stdin: procmgr.StdinPipe,
+	})
+	require.NoError(t, err)
+	out, err := k.Output(ctx, "x", procmgr.OutputRequest{Wait: long, Until: "text"})
+	require.NoError(t, err)
+	before := out.Next
+	require.EqualValues(t, len("ready\nsome bold text"), before)
+	for _, line := range []string{"more", "last"} {
+		require.NoError(t, syscall.Kill(keeperPID(t, k), syscall.SIGKILL))
+		out, err = k.Output(ctx, "x", procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, before, out.Next)
+		require.Equal(t, before, out.Truncated.OmittedBytes)
+		_, err := procmgr.Input(ctx, k, "x", procmgr.InputRequest{Data: []byte(line + "\n"), Wait: long})
+		require.NoError(t, err)
+		out, err = k.Output(ctx, "x", procmgr.OutputRequest{From: before, Wait: long, Until: line})
+		require.NoError(t, err)
+		require.True(t, out.Matched)
+		require.Nil(t, out.Truncated)
+		require.Equal(t, map[string]string{"more": " and more\n", "last": "last\n"}[line], out.Text)
+		before = out.Next
+	}
+}

@@ -39,6 +39,9 @@ type Stream struct {
 
 	// logging is held by the writer until the log has all bytes that buf has.
 	logging sync.Mutex
+	// counted is called with each total, before anybody can read it; nil for
+	// nobody. It is set before the first write.
+	counted func(total int64)
 	// counts is how many bytes the record takes beside its output.
 	counts int64
 
@@ -74,6 +77,10 @@ func NewStream(opts *Options, counts int64) *Stream {
 // LogTo makes the stream write to a file as well. It is called at most once,
 // and before the first Add.
 func (s *Stream) LogTo(logs *Logs) { s.log = logs.open() }
+
+// Count lets f be called with the total of the stream before each growth of it can
+// be read. It is called at most once, and before the first Add. f may be nil.
+func (s *Stream) Count(f func(total int64)) { s.counted = f }
 
 // Log returns the path of the stream's log, or "" if there is none, and why the
 // log is not whole.
@@ -209,6 +216,9 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 			_, _ = s.clean.Write(p)
 		}
 		p = s.sink.text
+	}
+	if s.counted != nil && len(p) > 0 {
+		s.counted(s.buf.Total() + int64(len(p)))
 	}
 	_, _ = s.buf.Write(p) // never fails
 	if last {

@@ -27,6 +27,7 @@ const (
 	Terminal Role = "terminal" // this program's end of all three
 	LogLock  Role = "log_lock" // of the Local: the lock of its directory of logs
 	Cgroups  Role = "cgroups"  // of the Local: the lock of its directory of cgroups
+	Totals   Role = "totals"   // of the Local: how much each process has printed
 )
 
 // A File is a descriptor. In a call of a Keep it is the Local's, and valid during
