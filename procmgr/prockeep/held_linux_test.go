@@ -330,7 +330,7 @@ func TestHolderIsKilled(t *testing.T) {
 		log, err := os.ReadFile(filepath.Join(dir, "keeper.log"))
 		return err == nil && bytes.Contains(log, []byte("without a holder"))
 	}, long, time.Millisecond)
-	require.ErrorContains(t, k.Upgrade(t.Context()), "holder")
+	require.EqualError(t, k.Upgrade(t.Context()), "prockeep: upgrade: there is no holder any more")
 	require.Equal(t, pid, keeperPID(t, k))
 }
 

@@ -82,7 +82,7 @@ func (s *server) tryUpgrade(conn net.Conn, name string, req *http.Request) error
 	}
 	text, _ := json.Marshal(check{Protocol: protocol, State: carry.Version}) // numbers can always be written
 	if err := s.link.Upgrade(program, string(text)); err != nil {
-		return xerrors.Errorf("the new program cannot go on for the keeper: %w", err)
+		return err
 	}
 	if err := s.handOver(name, func() { _ = answer(conn, req, report{}) }); err != nil {
 		s.link.Cancel()

@@ -379,7 +379,7 @@ func TestUpgradeFails(t *testing.T) {
 	s := newStage(t)
 	p := s.next()
 	p.ask(question{Do: "settle"})
-	require.Equal(t, "refused: no", p.ask(question{Do: "upgrade", Text: "no"}).Error)
+	require.Equal(t, "the new program cannot go on for the keeper: refused: no", p.ask(question{Do: "upgrade", Text: "no"}).Error)
 	require.Contains(t, p.ask(question{Do: "upgrade", Seq: 1, Text: "ok"}).Error, "it has ended (exit status 0)")
 	require.Empty(t, p.ask(question{Do: "upgrade", Text: "ok"}).Error)
 	require.Empty(t, p.ask(question{Do: "store", Text: "old"}).Error, "it never counts")

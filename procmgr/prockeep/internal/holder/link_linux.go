@@ -324,13 +324,13 @@ func (l *Link) Upgrade(program *os.File, text string) error {
 	case <-l.ready: // of an upgrade that was given up
 	default:
 	}
-	if err := l.send(append(message{tellUpgrade}, text...), []int{fdOf(program)}); err != nil {
-		return xerrors.Errorf("there is no holder: %w", err)
+	if l.send(append(message{tellUpgrade}, text...), []int{fdOf(program)}) != nil {
+		return errNoHolder
 	}
 	select {
 	case wrong := <-l.ready:
 		if wrong != "" {
-			return xerrors.New(wrong)
+			return xerrors.Errorf("the new program cannot go on for the keeper: %s", wrong)
 		}
 		return nil
 	case <-l.gone:
