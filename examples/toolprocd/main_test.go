@@ -517,7 +517,7 @@ func TestPerson(t *testing.T) {
 	require.Zero(t, code, stderr)
 	_, stderr, code = m.toolprocd(t, "stop")
 	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "1 processes live")
+	require.Contains(t, stderr, "what lives, 1 in number")
 	list, err := procmgr.ListSome(t.Context(), c, procmgr.ListRequest{State: procmgr.Running})
 	require.NoError(t, err)
 	require.Len(t, list.Processes, 1)

@@ -199,7 +199,7 @@ func stop(flags *flag.FlagSet, args []string) error {
 	if n, err := living(ctx, k); err != nil || n > 0 && !*force {
 		leave(k)
 		if err == nil {
-			err = xerrors.Errorf("%d processes live, see toolprocd ps; toolprocd stop -f ends them", n)
+			err = xerrors.Errorf("this would end what lives, %d in number: see toolprocd ps, or use toolprocd stop -f", n)
 		}
 		return err
 	}
