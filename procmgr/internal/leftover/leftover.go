@@ -5,7 +5,6 @@ package leftover
 import (
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,11 +16,7 @@ import (
 // goroutines of the package, children or descriptors. It returns the code with
 // which to exit.
 func Run(m *testing.M, ours string) int {
-	// A script that starts the tests with & has them ignore SIGINT, and so would
-	// every command.
-	if signal.Ignored(os.Interrupt) {
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-	}
+	hearInterrupt()
 	before := Descriptors()
 	code := m.Run()
 	if code == 0 {
