@@ -343,7 +343,7 @@ func testCrashes(t *testing.T, crashes int) {
 				unborn++
 				continue
 			}
-			require.Equal(t, "ran\n", string(ran), "%s: %+v", id, end.Process)
+			require.Equal(t, "ran\n", string(ran), "%s: %+v code %d text %q", id, end.Process, *end.Process.ExitCode, end.Text)
 			require.Equal(t, procmgr.CauseExit, end.Process.EndedBy)
 			require.Equal(t, 10+atoi(t, id[strings.LastIndexByte(id, '-')+1:])%50, *end.Process.ExitCode)
 			if end.Text != "out "+id+"\n" {

@@ -55,6 +55,11 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 	}
 	l.buryExited(comings)
 	l.tellAgain(comings)
+	for _, c := range comings {
+		if unsure[c.seq] {
+			c.kept.foundOut()
+		}
+	}
 	if err = l.began(); err != nil {
 		return nil, nil, err
 	}

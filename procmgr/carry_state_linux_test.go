@@ -217,6 +217,57 @@ func TestRecoverDamaged(t *testing.T) {
 	require.NoError(t, local.(*procmgr.Local).Close())
 }
 
+// A deaf Keep hears only that processes are about to start, as if its program were
+// killed after each fork.
+type deaf struct{ *holder }
+
+func (deaf) Started(carry.Key, int, []byte) {}
+func (deaf) Turned(carry.Key, []byte)       {}
+
+// A Recover writes down what it has found out about a start before anything is
+// reaped. The program that recovers may be killed too, and then nobody sees a child
+// of the first one any more.
+func TestRecoverTwice(t *testing.T) {
+	for name, test := range map[string]struct {
+		command string
+		strays  bool
+	}{
+		"it lives":     {"exec sleep 1000", false},
+		"it has ended": {"exit 3", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHolder(t)
+			dead, err := carry.Local.New(&procmgr.Options{}, deaf{h})
+			require.NoError(t, err)
+			req := procmgr.StartRequest{ID: "a", Command: test.command}
+			if test.strays {
+				req.Wait = long
+			}
+			_, err = dead.(*procmgr.Local).Chat("c").Start(t.Context(), req)
+			require.NoError(t, err)
+			j := h.journal()
+			require.False(t, j.Entries[0].Started)
+			j.Strays = test.strays
+			first, run, err := carry.Local.Recover(&procmgr.Options{}, h, j)
+			require.NoError(t, err)
+			j = h.journal() // of a program that is killed here
+			run()
+			require.NoError(t, dead.(*procmgr.Local).Close()) // it ends what lives, and reaps it
+			require.NoError(t, first.(*procmgr.Local).Close())
+
+			second, run, err := carry.Local.Recover(&procmgr.Options{}, newHolder(t), j)
+			require.NoError(t, err)
+			run()
+			out, err := second.(*procmgr.Local).Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: test.command, Wait: long})
+			require.NoError(t, err)
+			require.True(t, out.Attached, "it runs twice")
+			require.Equal(t, procmgr.Exited, out.Process.State)
+			require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
+			require.NoError(t, second.(*procmgr.Local).Close())
+		})
+	}
+}
+
 // The log goes on in the same file, whoever looks for abandoned directories
 // meanwhile, and the text that the window has dropped is read from it.
 func TestUpgradeWithLogs(t *testing.T) {

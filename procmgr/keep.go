@@ -96,6 +96,18 @@ func (k *kept) Started(b osproc.Birth) {
 	k.keep.Started(k.key, b.PID, k.record())
 }
 
+// foundOut tells the Keep what a Recover has found out about a process of which it
+// knew the plan alone.
+func (k *kept) foundOut() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.memo.Progress.Exit != nil {
+		k.keep.Turned(k.key, k.record())
+		return
+	}
+	k.keep.Started(k.key, k.memo.Lineage.PID, k.record())
+}
+
 // Exited implements osproc.Keeper.
 func (k *kept) Exited(end osproc.Exit, at time.Time) {
 	k.turned(func(m *memo) { m.Progress.Exit, m.Progress.At = &end, at })

@@ -129,7 +129,7 @@ func (k *keep) Started(key carry.Key, pid int, record []byte) {
 	k.mu.Lock()
 	k.pids[key.Seq] = uint64(pid)
 	k.mu.Unlock()
-	k.journal.Tell(journal.Started, keyOf(key), k.record(key.Seq, record))
+	k.tell(journal.Started, keyOf(key), k.record(key.Seq, record))
 }
 
 // NotStarted implements [carry.Keep].

@@ -134,7 +134,10 @@ type Ways struct {
 	// fails. It calls Began. Nothing else is told, and nothing is read or started,
 	// before run is called. The caller calls run once, or ends the program.
 	Restore func(opts any, keep Keep, s *State) (local any, run func(), err error)
-	// Recover is Restore for a Local that died.
+	// Recover is Restore for a Local that died. Before it returns, it tells Started
+	// or Turned of every process that was not Started and may have run: as soon as
+	// anybody reaps what the dead program has left, the next Recover cannot find
+	// that out again. Until these are written, nothing must be reaped.
 	Recover func(opts any, keep Keep, j *Journal) (local any, run func(), err error)
 }
 
