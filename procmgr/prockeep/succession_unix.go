@@ -91,7 +91,7 @@ func (s *server) begin(o order, h *holder.Heritage) error {
 	}
 	if s.link != nil {
 		s.keep.tellLeaders()
-		s.link.Settle()
+		s.link.Settle(s.keep.journal.Late() == 0)
 	}
 	run()
 	return nil

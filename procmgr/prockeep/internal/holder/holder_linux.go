@@ -105,6 +105,7 @@ type holder struct {
 	state   *os.File // a state that counts, until it was taken over
 
 	keeps      bool // nothing is reaped
+	unsure     bool // a child was reaped of which no journal may know
 	term       bool // the next keeper is to end as soon as it serves
 	peak       int64
 	unserved   int
@@ -305,7 +306,7 @@ func (h *holder) hand(c *child) {
 		flags |= flagCrash
 	}
 	dead, sure := h.strays(c)
-	if !sure {
+	if !sure || h.unsure {
 		flags |= flagUnsure
 	}
 	if !send(message{sayHello}.number(Version).number(uint64(h.generation)).number(uint64(flags)), fds...) {

@@ -74,6 +74,7 @@ type answer struct {
 	Fallback   bool
 	Held       []string
 	Strays     []holder.Stray
+	Unsure     bool
 }
 
 // keeper plays a keeper that does what the test says.
@@ -97,7 +98,7 @@ func keeper() error {
 		return err
 	}
 	said := json.NewEncoder(conn)
-	hello := answer{PID: os.Getpid(), Generation: heritage.Generation, Crash: heritage.Crash, Fallback: heritage.Fallback, Strays: heritage.Strays}
+	hello := answer{PID: os.Getpid(), Generation: heritage.Generation, Crash: heritage.Crash, Fallback: heritage.Fallback, Strays: heritage.Strays, Unsure: heritage.Unsure}
 	if heritage.State != nil {
 		text, _ := io.ReadAll(io.NewSectionReader(heritage.State, 0, 1<<20))
 		hello.State = string(text)
@@ -145,7 +146,7 @@ func keeper() error {
 		case "forget":
 			link.Forget(q.Seq)
 		case "settle":
-			link.Settle()
+			link.Settle(q.Text != "unwritten")
 		case "upgrade":
 			program, failed := os.Open("/proc/self/exe")
 			if q.Seq == 1 { // one that cannot run
@@ -324,6 +325,26 @@ func state(pid int) string {
 	}
 	_, rest, _ := strings.Cut(string(text), ") ")
 	return rest[:1]
+}
+
+// If a keeper could not write down what it has found out, nobody can any more: what
+// it knew of is reaped. The keepers after it are told.
+func TestUnwritten(t *testing.T) {
+	s := newStage(t)
+	one := s.next()
+	one.ask(question{Do: "settle"})
+	one.kill()
+	two := s.next()
+	require.False(t, two.Unsure)
+	two.ask(question{Do: "settle", Text: "unwritten"})
+	for range 2 {
+		two.kill()
+		two = s.next()
+		require.True(t, two.Unsure)
+		two.ask(question{Do: "settle"})
+	}
+	two.send(question{Do: "end"})
+	require.NoError(t, s.over())
 }
 
 // A child of the dead keeper that has ended in any way is told, if it was not

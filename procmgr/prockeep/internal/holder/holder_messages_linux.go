@@ -40,6 +40,7 @@ func (h *holder) took(c *child, p *parcel) {
 	case tellAwait:
 		h.await(r.number(), int(r.number()))
 	case tellSettle:
+		h.unsure = h.unsure || r.more() && r.number() == unwritten
 		h.settle(c)
 	case tellUpgrade:
 		h.upgrade(c, r.rest, p)

@@ -307,8 +307,15 @@ func (l *Link) Await(seq uint64, pid int) <-chan carry.Status {
 }
 
 // Settle tells that this keeper serves. The holder then drops the state of the
-// keeper before it, and reaps what nobody awaits.
-func (l *Link) Settle() { _ = l.send(message{tellSettle}, nil) } // without a holder there is nothing to drop
+// keeper before it, and reaps what nobody awaits. If the keeper could not write down
+// what it has found out about these, no later one is sure of the Strays.
+func (l *Link) Settle(written bool) {
+	m := message{tellSettle}
+	if !written {
+		m = m.number(unwritten)
+	}
+	_ = l.send(m, nil) // without a holder there is nothing to drop
+}
 
 // End tells that this keeper ends for good.
 func (l *Link) End() {

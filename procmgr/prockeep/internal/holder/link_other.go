@@ -62,7 +62,7 @@ func (*Link) Await(uint64, int) <-chan carry.Status {
 }
 
 // Settle does nothing.
-func (*Link) Settle() {}
+func (*Link) Settle(bool) {}
 
 // End does nothing.
 func (*Link) End() {}

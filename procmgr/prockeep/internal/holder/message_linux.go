@@ -18,7 +18,7 @@ const (
 	tellDrop    = 'D' // any number of: seq, role, or roleAll, or roleEnd
 	tellLeaders = 'L' // any number of: seq, pid; their ends are kept
 	tellAwait   = 'W' // seq, pid
-	tellSettle  = 'T' // the keeper serves; it has taken what it got
+	tellSettle  = 'T' // the keeper serves; it has taken what it got; unwritten or nothing
 	tellUpgrade = 'U' // what the next program checks; its file
 	tellCancel  = 'C' // no upgrade after all
 	tellState   = 'S' // the state's file
@@ -44,6 +44,10 @@ const (
 	flagCrash                // the keeper before this one has died
 	flagUnsure               // sayDead may lack a child
 )
+
+// unwritten follows tellSettle if the keeper could not write down what it has found
+// out. A holder of a version that does not know it leaves it out.
+const unwritten = 1
 
 // A message is encoded field by field: numbers as uvarints, strings with their
 // length before them.
