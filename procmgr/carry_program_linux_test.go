@@ -440,12 +440,13 @@ func (k *keeping) await(l *line, a packet, pid int) {
 	_ = l.send(a, nil)
 }
 
-// reaped waits for a child, and returns how it ended.
+// reaped waits for a child, and returns how it ended. A child that is about to be
+// killed at its first instruction may stop before that.
 func reaped(pid int) *carry.Status {
 	var status unix.WaitStatus
 	var usage unix.Rusage
 	got, err := pid, error(unix.EINTR)
-	for err == unix.EINTR {
+	for err == unix.EINTR || err == nil && status.Stopped() {
 		got, err = unix.Wait4(pid, &status, 0, &usage)
 	}
 	if err != nil || got != pid {

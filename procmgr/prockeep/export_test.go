@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 )
 
 // These are constants of the package.
@@ -22,4 +24,12 @@ func OpenLog(t *testing.T, path string) io.Writer {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return newKeeperLog(path, f, int(f.Fd()))
+}
+
+// MayHaveRun reports whether a child of a dead keeper that no entry of the journal
+// names may have run something.
+func MayHaveRun(pid, signal int, ended bool) bool {
+	var p past
+	p.inherit(&holder.Heritage{Generation: 1, Strays: []holder.Stray{{PID: pid, Signal: signal, Ended: ended}}})
+	return p.Strays
 }

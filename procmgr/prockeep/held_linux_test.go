@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -251,6 +252,28 @@ func keeperOf(dir string) string {
 		}
 	}
 	return ""
+}
+
+// A child that no entry of the journal names may have run, if it has ended by
+// itself, or if it lives and nothing tells yet whose it is.
+func TestStrays(t *testing.T) {
+	sleeper := func(env ...string) int {
+		cmd := exec.Command("sleep", "1000")
+		cmd.Env = env
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() {
+			require.NoError(t, cmd.Process.Kill())
+			require.Error(t, cmd.Wait())
+		})
+		return cmd.Process.Pid
+	}
+	pid := sleeper("A=b")
+	require.Eventually(t, func() bool { return !prockeep.MayHaveRun(pid, 0, false) }, long, time.Millisecond, "the search finds it, if it is a command")
+	require.True(t, prockeep.MayHaveRun(sleeper([]string{}...), 0, false), "it may be in the midst of its exec")
+	require.True(t, prockeep.MayHaveRun(1, 0, true))
+	require.True(t, prockeep.MayHaveRun(1, int(syscall.SIGTERM), true))
+	require.False(t, prockeep.MayHaveRun(1, int(syscall.SIGKILL), true))
+	require.False(t, prockeep.MayHaveRun(1, int(syscall.SIGTRAP), true))
 }
 
 // After a restart of the machine, the journal speaks of nothing that there is: IDs

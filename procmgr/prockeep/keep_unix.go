@@ -7,7 +7,9 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -256,10 +258,18 @@ func (p *past) inherit(h *holder.Heritage) {
 		case p.told[s.PID]:
 		case !s.Ended:
 			p.live = append(p.live, s.PID)
+			p.Strays = p.Strays || inExec(s.PID)
 		case s.Signal != sigKill && s.Signal != sigTrap:
 			p.Strays = true
 		}
 	}
+}
+
+// inExec reports whether a process may be in the midst of its exec. It has another
+// program then and no environment yet, so that nothing tells whose it is.
+func inExec(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && len(text) == 0
 }
 
 // filesOf returns the files of the Local that the holder has. They are the
