@@ -20,7 +20,9 @@ import (
 func TestEveryCallerGetsItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, client := range map[string]func(testing.TB, procmgr.Host) procmgr.Host{
-		"http1": func(t testing.TB, h procmgr.Host) procmgr.Host { return overUnix(t, h) },
+		"http1": func(t testing.TB, h procmgr.Host) procmgr.Host {
+			return newClient(t, serve(t, newHandler(t, h, nil)), nil)
+		},
 		"http2": func(t testing.TB, h procmgr.Host) procmgr.Host { return overTLS(t, h) },
 	} {
 		t.Run(name, func(t *testing.T) {
