@@ -48,7 +48,7 @@ type Local struct {
 	bash          bool              // the shell is the default one, and bash
 	ports         portLooks
 
-	wg sync.WaitGroup // the watch and rewatch of every record
+	wg sync.WaitGroup // the launch, watch and rewatch of every record
 
 	// mu guards the fields below. It is held for moments only: never across a
 	// fork, a wait or a look at /proc.

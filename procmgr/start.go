@@ -118,6 +118,8 @@ func (l *Local) launch(r *record, req StartRequest, base *baseenv.Base, notify *
 	began := r.snapshot()
 	r.begun = time.Now()
 	l.opts.Metrics.started()
+	l.wg.Add(1) // Close waits for the line below, too, and for OnStart
+	defer l.wg.Done()
 	l.mu.Lock()
 	close(r.ready)
 	l.happened(EventStarted, began.StartedAt, began, "")
