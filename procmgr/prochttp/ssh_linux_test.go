@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,6 +90,14 @@ func TestHeldSilentConnection(t *testing.T) {
 	}, prochttp.ClientOptions{})
 	run(t, c, "true")
 	require.NoError(t, syscall.Kill(pids[0], syscall.SIGSTOP))
+	tasks := fmt.Sprintf("/proc/%d/task/*/stat", pids[0])
+	require.Eventually(t, func() bool { // until then a thread may answer
+		stats, err := filepath.Glob(tasks)
+		return err == nil && !slices.ContainsFunc(stats, func(name string) bool {
+			stat, err := os.ReadFile(name)
+			return err == nil && !strings.Contains(string(stat), ") T ")
+		})
+	}, long, time.Millisecond)
 	_, err := c.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, pids, 2)
