@@ -13,9 +13,9 @@ import (
 )
 
 // Close ends every process. It terminates all of them, waits Options.StopGrace,
-// kills those that are left, and waits for their end: StopGrace and 5 s at
-// most. Its error names the survivors. A second Close returns the error of the
-// first.
+// kills those that are left, and waits for their end: StopGrace and 5 s at most,
+// or 10 s if the program hardly gets a processor. Its error names the survivors.
+// A second Close returns the error of the first.
 //
 // A deferred Close is not enough, except on Windows. Each command has a session
 // of its own, so Ctrl-C in a terminal does not reach it. At SIGINT, SIGTERM and

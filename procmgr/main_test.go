@@ -67,7 +67,7 @@ func needs(t testing.TB, what string) {
 const remembered = 16384
 
 // long is a wait that a test reaches only if something is wrong.
-const long = 30 * time.Second
+const long = 2 * time.Minute
 
 // run starts a command and waits until it has ended or is detached.
 func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {

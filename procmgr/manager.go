@@ -37,7 +37,8 @@ type Manager interface {
 	// Signal ends or interrupts a process and everything that it started.
 	// With Terminate and Interrupt it returns when the signal has been sent.
 	// With Kill it returns when nothing is left, or after 5 s with an error
-	// that names the survivors. If the process has already ended, the error is
+	// that names the survivors (10 s if the manager hardly gets a processor).
+	// If the process has already ended, the error is
 	// [ErrNotRunning].
 	//
 	// If the chat has never used the ID, the error is [ErrNotFound], and

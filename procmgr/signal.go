@@ -16,11 +16,27 @@ import (
 
 // killTime is how long Kill repeats itself. killSoon is how long it waits until
 // it searches: most processes end at once when their group is killed, and their
-// end is searched for anyway.
+// end is searched for anyway. A program that hardly gets a processor, beside
+// others that are busy, looks killLooks times before it gives up, for twice the
+// time at most: what it has killed does not get a processor to end, either.
 const (
-	killTime = 5 * time.Second
-	killSoon = 50 * time.Millisecond
+	killTime  = 5 * time.Second
+	killSoon  = 50 * time.Millisecond
+	killLooks = 20
 )
+
+// A patience says when to give up what is repeated until it has succeeded.
+type patience struct {
+	began time.Time
+	looks int
+}
+
+// over reports whether it is time to give up. It is asked after each look.
+func (p *patience) over() bool {
+	p.looks++
+	d := time.Since(p.began)
+	return d > 2*killTime || d > killTime && p.looks >= killLooks
+}
 
 // number returns the system's signal.
 func (s Signal) number() osproc.Signal {
@@ -75,9 +91,10 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 	r.kept.turned(func(m *memo) { m.Asked = CauseRequest })
 	r.log(slog.LevelInfo, "process signalled", slog.String("signal", string(sig)))
 	if sig == Kill {
+		began := time.Now()
 		left, err := l.kill(ctx, []*record{r})
 		if err == nil && len(left) > 0 {
-			err = xerrors.Errorf("killed, but not all of it is gone after %v: %s", killTime, left[0])
+			err = xerrors.Errorf("killed, but not all of it is gone after %v: %s", time.Since(began).Round(time.Second), left[0])
 		}
 		return err
 	}
@@ -133,10 +150,10 @@ func (s survivor) String() string {
 	return fmt.Sprintf("process %s: pid %s", s.id, strings.Join(pids, ", "))
 }
 
-// kill repeats SIGKILL until nothing is left of some processes, or until
-// killTime is over. It returns the survivors.
+// kill repeats SIGKILL until nothing is left of some processes, or until its
+// patience is over. It returns the survivors.
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
-	over := time.Now().Add(killTime)
+	patient := patience{began: time.Now()}
 	var err error
 	if !slices.ContainsFunc(rs, (*record).detached) {
 		l.system.KillGroups(treesOf(rs))
@@ -144,7 +161,7 @@ func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	}
 	for pause := time.Millisecond; err == nil && len(rs) > 0; pause = min(2*pause, 100*time.Millisecond) {
 		sent, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // a process that cannot be signalled is named below
-		if rs, err = awaitExits(ctx, rs, pause); err == nil && time.Now().After(over) {
+		if rs, err = awaitExits(ctx, rs, pause); err == nil && len(rs) > 0 && patient.over() {
 			return l.survivors(rs, sent), nil
 		}
 	}

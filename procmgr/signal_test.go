@@ -103,7 +103,7 @@ func TestSignalRefuses(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	needs(t, "signals")
-	l, err := procmgr.NewLocal(&procmgr.Options{StopGrace: 300 * time.Millisecond})
+	l, err := procmgr.NewLocal(&procmgr.Options{StopGrace: 2 * time.Second})
 	require.NoError(t, err)
 	polite := begin(t, l, "trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done").Process.ID
 	stubborn := begin(t, l.Chat("a"), "trap '' TERM; echo ready; while :; do sleep 0.01; done").Process.ID

@@ -72,11 +72,11 @@ func (l *Local) sweepNow(rs ...*record) (unsure []*record) {
 }
 
 // sweepFully repeats sweepNow until no member can have been missed, or until
-// killTime is over.
+// its patience is over.
 func (l *Local) sweepFully(ctx context.Context, rs ...*record) (unsure []*record) {
-	over := time.Now().Add(killTime)
+	patient := patience{began: time.Now()}
 	for {
-		if rs = l.sweepNow(rs...); len(rs) == 0 || time.Now().After(over) {
+		if rs = l.sweepNow(rs...); len(rs) == 0 || patient.over() {
 			return rs
 		}
 		select {

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(leftover.Run(m, "procmgr/internal/osproc")) }
 
 // long is a wait that a test reaches only if something is wrong.
-const long = 30 * time.Second
+const long = 2 * time.Minute
 
 // open returns a System that the test closes.
 func open(t testing.TB, c osproc.Config) *osproc.System {
