@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ var (
 	noteLocal    = journal.Key{ID: "local"}    // the last record of Began
 	noteInstance = journal.Key{ID: "instance"} // of the handler
 	noteBoot     = journal.Key{ID: "boot"}     // of the machine, if the system tells
+	noteTokens   = journal.Key{ID: "tokens"}   // of the keepers that had the journal, with spaces between them
 )
 
 // forgetTime is how long an ID that is forgotten may still be in the journal.
@@ -208,6 +210,7 @@ func (k *keep) Await(key carry.Key, pid int) <-chan carry.Status {
 // A past is what is known of the keepers of this directory that have died.
 type past struct {
 	instance, boot string
+	tokens         []string
 	carry.Journal
 	told map[int]bool // the leaders of the entries
 	live []int        // the children of the dead keeper that live and are no leader of an entry
@@ -227,6 +230,8 @@ func (k *keep) past() past {
 				p.instance = string(e.Record)
 			case e.Key == noteBoot:
 				p.boot = string(e.Record)
+			case e.Key == noteTokens:
+				p.tokens = strings.Fields(string(e.Record))
 			}
 			continue
 		}

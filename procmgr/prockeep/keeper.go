@@ -197,9 +197,10 @@ func (k *Keeper) Close() error {
 
 // Stop ends every process as [procmgr.Local.Close] does, and then the keeper. It
 // returns when both are gone, or with an error that names the processes that
-// survived. If ctx ends first, the keeper goes on with it. Every later call of
-// this handle is [procmgr.ErrClosed]; other programs that use the keeper start
-// another one with their next call. If no keeper runs, Stop does nothing.
+// survived. If ctx ends first, the keeper goes on with it. If the keeper is killed
+// before that, Stop lets another one end the processes. Every later call of this
+// handle is [procmgr.ErrClosed]; other programs that use the keeper start another
+// one with their next call. If no keeper runs, Stop does nothing.
 func (k *Keeper) Stop(ctx context.Context) error {
 	err := k.opener.stop(ctx)
 	if closed := k.Close(); err == nil {

@@ -4,6 +4,7 @@ package prockeep
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -46,6 +47,7 @@ const (
 type order struct {
 	Dir     string `json:"dir"`
 	Options passed `json:"options"`
+	Token   string `json:"token"` // a name that no other keeper has
 }
 
 // A report says whether a keeper serves.
@@ -123,7 +125,7 @@ func (o *opener) instruct(ctx context.Context, ours []*os.File) error {
 		}
 	})
 	defer ended()
-	data, err := json.Marshal(order{Dir: o.dir, Options: o.options})
+	data, err := json.Marshal(order{Dir: o.dir, Options: o.options, Token: rand.Text()})
 	if err != nil {
 		return err
 	}

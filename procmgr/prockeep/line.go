@@ -31,8 +31,18 @@ type status struct {
 	PID      int    `json:"pid"`
 	Boot     string `json:"boot,omitempty"` // the boot of its machine, if the system tells
 	Options  passed `json:"options"`
+	// Tokens names this keeper, last, and the dead ones for which it goes on.
+	Tokens []string `json:"tokens,omitempty"`
 	// Upgrades names the last upgrades after which this keeper goes on.
 	Upgrades []string `json:"upgrades,omitempty"`
+}
+
+// token is the keeper's own; "" if it is of a version without them.
+func (s *status) token() string {
+	if len(s.Tokens) == 0 {
+		return ""
+	}
+	return s.Tokens[len(s.Tokens)-1]
 }
 
 // greetTime is how long a keeper may take to tell its status.
@@ -50,10 +60,11 @@ var errEnded = xerrors.Errorf("the keeper has just ended: %w", errAbsent)
 // It ends when the keeper dies. So a look at it tells whether the keeper lives,
 // at the cost of one system call.
 type line struct {
-	conn    *net.UnixConn
-	status  status
-	running Options           // of the status
-	env     baseenv.Allowance // by the policy of running
+	conn     *net.UnixConn
+	status   status
+	running  Options           // of the status
+	env      baseenv.Allowance // by the policy of running
+	launched bool              // this program has started the keeper just now
 }
 
 // greet connects to a keeper and asks for its status.

@@ -119,6 +119,9 @@ func serveAsKeeper(held bool) int {
 		return 2
 	}
 	s, err := newServer(o, held)
+	if errors.Is(err, errOver) {
+		return 0
+	}
 	tell(err)
 	if err != nil {
 		return 1

@@ -97,10 +97,12 @@ func (o *opener) connect(ctx context.Context) (*line, error) {
 	}
 	defer lock.Close()
 	var failed error
+	launched := false
 	for range maxAbsent {
 		l, err := greet(ctx, o.socket())
 		switch {
 		case err == nil:
+			l.launched = launched
 			if err := o.options.agree(l.status.Options, o.require); err != nil {
 				l.close()
 				return nil, err
@@ -112,6 +114,7 @@ func (o *opener) connect(ctx context.Context) (*line, error) {
 			return nil, failed
 		}
 		if failed = o.launch(ctx); failed == nil {
+			launched = true
 			// A keeper that serves is greeted even if ctx ends now. Otherwise it
 			// would live on for its idle time, with nobody who knows of it.
 			ctx = context.WithoutCancel(ctx)
@@ -157,25 +160,6 @@ const stopTime = 24 * time.Hour
 // maxStopTries is how many keepers a stop may meet that end in the midst of it, as
 // at an upgrade.
 const maxStopTries = 20
-
-// stop ends the keeper if one runs, and waits until its process has gone.
-func (o *opener) stop(ctx context.Context) error {
-	for range maxStopTries {
-		l, err := greet(ctx, o.socket())
-		if err == nil {
-			err = l.stop(ctx)
-			l.close()
-		}
-		switch {
-		case errors.Is(err, errEnded):
-		case errors.Is(err, errAbsent):
-			return nil
-		default:
-			return err
-		}
-	}
-	return xerrors.Errorf("each of %d keepers ended in the midst of it", maxStopTries)
-}
 
 // stop ends the keeper at the other end. If that one ends before it answers, the
 // error is errEnded: another one may go on for it.

@@ -45,6 +45,7 @@ const (
 // A server is a keeper at work.
 type server struct {
 	dir      string
+	token    string // no other keeper has it; programs that go on for this one have the same
 	listener *socket
 	link     *holder.Link // nil if there is no holder
 	keep     *keep
@@ -58,6 +59,7 @@ type server struct {
 	options  passed
 	idle     time.Duration
 	upgrades []string // their names, the latest last
+	tokens   []string // of the keepers that had the journal, this one's last
 
 	upgrading sync.Mutex  // held during an upgrade
 	breaking  atomic.Bool // nothing is answered any more, so that callers ask the next keeper
@@ -67,14 +69,16 @@ type server struct {
 
 	ending  sync.Once
 	endErr  error
-	ended   chan struct{} // closed when the processes have ended
-	answers sync.RWMutex  // held for reading until a stop has been answered
+	ended   chan struct{}  // closed when the processes have ended
+	answers sync.RWMutex   // held for reading until a stop has been answered
+	others  sync.WaitGroup // of endOthers
 
-	mu     sync.Mutex            // guards the fields below
-	asking int                   // requests that are being served
-	last   time.Time             // when somebody asked, or a process exited
-	lines  map[net.Conn]struct{} // by which programs see that the keeper lives
-	trim   *time.Timer           // gives memory back
+	mu        sync.Mutex            // guards the fields below
+	asking    int                   // requests that are being served
+	last      time.Time             // when somebody asked, or a process exited
+	lines     map[net.Conn]struct{} // by which programs see that the keeper lives
+	trim      *time.Timer           // gives memory back
+	othersErr error                 // what endOthers could not end
 }
 
 // endIdle is why a keeper ends for which nobody has asked.
@@ -88,7 +92,7 @@ type connKey struct{}
 func newServer(o order, held bool) (*server, error) {
 	log := slog.New(slog.NewTextHandler(newKeeperLog(filepath.Join(o.Dir, nameLog), os.Stderr, 1, 2), nil))
 	s := &server{
-		dir: o.Dir, log: log, options: o.Options, idle: o.Options.Idle,
+		dir: o.Dir, log: log, options: o.Options, idle: o.Options.Idle, token: o.Token,
 		last:  time.Now().Add(launchTime), // the opener is about to connect
 		ended: make(chan struct{}), lines: make(map[net.Conn]struct{}),
 	}
@@ -206,16 +210,19 @@ func (s *server) end(why string) error {
 		s.cancel()
 		s.upgrading.Lock() // one that is under way has ended, or this program has
 		defer s.upgrading.Unlock()
+		s.retire()
 		if s.link != nil {
 			s.link.DropAll(seqSocket)
 			s.link.End()
 		}
-		if err := s.keep.journal.Remove(); err != nil { // the next keeper begins another one
-			s.log.Warn("the journal stays", slog.String("error", err.Error()))
-		}
 		_ = s.listener.Close() // nobody waits for this
 		s.closeLines()         // before all other connections: who looks at one now, opens another keeper
 		s.endErr = s.local.Close()
+		s.retired()
+		s.others.Wait()
+		if s.endErr == nil {
+			s.endErr = s.otherErr()
+		}
 		if why == endIdle {
 			time.Sleep(farewell) // nobody waits for this
 		}
@@ -327,7 +334,7 @@ func (s *server) tellStatus(w http.ResponseWriter, r *http.Request) {
 		defer s.greeted(line)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(status{Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options, Upgrades: s.upgrades})
+	_ = json.NewEncoder(w).Encode(status{Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options, Tokens: s.tokens, Upgrades: s.upgrades})
 }
 
 // stop serves the end of the keeper. The answer says which processes survived. It

@@ -4,6 +4,7 @@ package prockeep
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,7 +13,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/xerrors"
 
@@ -45,6 +48,10 @@ type succession struct {
 // maxUpgrades is how many upgrades a keeper remembers, so that a program learns
 // that its own has come about.
 const maxUpgrades = 64
+
+// maxTokens is how many keepers before it a keeper remembers, so that a program
+// knows the one that goes on for a keeper which it has asked to end.
+const maxTokens = 16
 
 // A check says what the program of an upgrade must be able to read and speak.
 type check struct {
@@ -79,6 +86,12 @@ func (s *server) begin(o order, h *holder.Heritage) error {
 	options.Local.Logger = s.log
 	options.Local.OnExit = func(procmgr.Process) { s.asked(0) }
 	s.local.options = options.Local
+	if s.token == "" {
+		s.token = rand.Text() // the holder is of a version without them
+	}
+	if h.Ending || slices.Contains(endings(s.dir), s.token) {
+		return s.endAgain(endingPath(s.dir, s.token), h)
+	}
 	if err := s.takeSocket(h); err != nil {
 		return err
 	}
@@ -94,6 +107,7 @@ func (s *server) begin(o order, h *holder.Heritage) error {
 		s.link.Settle(s.keep.journal.Late() == 0)
 	}
 	run()
+	s.endOthers()
 	return nil
 }
 
@@ -221,6 +235,11 @@ func (s *server) openJournal() (*journal.Journal, past, error) {
 			j.Tell(journal.Note, noteBoot, []byte(boot))
 		}
 		if p.boot == "" || p.boot == boot {
+			s.tokens = p.tokens
+			if !slices.Contains(s.tokens, s.token) {
+				s.tokens = append(s.tokens[max(0, len(s.tokens)-maxTokens):], s.token)
+				j.Tell(journal.Note, noteTokens, []byte(strings.Join(s.tokens, " ")))
+			}
 			return j, p, nil
 		}
 		err = j.Remove()

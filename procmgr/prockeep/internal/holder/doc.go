@@ -27,5 +27,8 @@
 // Settle on, the holder reaps everything, and tells the keeper the ends of those
 // for which it waits.
 //
+// A keeper that ends for good says so, and exits with 0. If it is killed before that,
+// the next one is told that it only has to go on with the end.
+//
 // The holder is for Linux alone: elsewhere nobody but PID 1 can adopt processes.
 package holder

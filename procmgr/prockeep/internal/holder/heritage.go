@@ -14,8 +14,11 @@ type Heritage struct {
 	// Fallback reports that this program is the one of before the upgrade: the new
 	// one could not take the state over.
 	Fallback bool
-	Held     []Held
-	Strays   []Stray
+	// Ending reports that the keeper before this one was about to end for good. This
+	// one goes on with that, and exits with 0.
+	Ending bool
+	Held   []Held
+	Strays []Stray
 	// Unsure reports that Strays may lack a child.
 	Unsure bool
 }

@@ -75,6 +75,7 @@ type answer struct {
 	Held       []string
 	Strays     []holder.Stray
 	Unsure     bool
+	Ending     bool
 }
 
 // keeper plays a keeper that does what the test says.
@@ -98,7 +99,7 @@ func keeper() error {
 		return err
 	}
 	said := json.NewEncoder(conn)
-	hello := answer{PID: os.Getpid(), Generation: heritage.Generation, Crash: heritage.Crash, Fallback: heritage.Fallback, Strays: heritage.Strays, Unsure: heritage.Unsure}
+	hello := answer{PID: os.Getpid(), Generation: heritage.Generation, Crash: heritage.Crash, Fallback: heritage.Fallback, Strays: heritage.Strays, Unsure: heritage.Unsure, Ending: heritage.Ending}
 	if heritage.State != nil {
 		text, _ := io.ReadAll(io.NewSectionReader(heritage.State, 0, 1<<20))
 		hello.State = string(text)
@@ -168,6 +169,8 @@ func keeper() error {
 			os.Exit(int(q.Seq))
 		case "gone":
 			<-link.Gone()
+		case "begin to end":
+			link.End()
 		case "end":
 			link.End()
 			return nil
@@ -511,5 +514,27 @@ func TestTerm(t *testing.T) {
 	next := s.next()
 	require.True(t, next.Crash, "this keeper dies by it")
 	next.send(question{Do: "end"})
+	require.NoError(t, s.over())
+}
+
+// A keeper that is killed while it ends for good has another one that goes on with
+// that, with all that was held.
+func TestKilledAtItsEnd(t *testing.T) {
+	s := newStage(t)
+	p := s.next()
+	p.ask(question{Do: "settle"})
+	require.False(t, p.Ending)
+	p.ask(question{Do: "spawn", Seq: 7, Text: "sleep 0.2"})
+	p.ask(question{Do: "begin to end"})
+	p.kill()
+	for range 2 { // the next one is killed too, before it serves
+		p = s.next()
+		require.True(t, p.Ending)
+		require.Equal(t, []string{"7output"}, p.Held)
+		if p.Generation == 1 {
+			p.kill()
+		}
+	}
+	p.send(question{Do: "exit"})
 	require.NoError(t, s.over())
 }

@@ -55,7 +55,7 @@ func (h *holder) took(c *child, p *parcel) {
 			h.after("commit", commitTime, func() { _ = unix.Kill(c.pid, unix.SIGKILL) }) // it is our child, and not reaped
 		}
 	case tellEnd:
-		c.final = true
+		h.ending = true
 	}
 }
 

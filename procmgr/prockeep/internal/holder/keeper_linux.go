@@ -28,7 +28,6 @@ type child struct {
 	dead    bool
 	status  carry.Status
 	drained bool // all of its messages were read
-	final   bool // it ends for good
 	checks  bool // it is the next one, and has not said yet that it can go on
 }
 
@@ -135,6 +134,9 @@ func (h *holder) hand(c *child) {
 	dead, sure := h.strays(c)
 	if !sure || h.unsure {
 		flags |= flagUnsure
+	}
+	if h.ending {
+		flags |= flagEnding
 	}
 	if !send(message{sayHello}.number(Version).number(uint64(h.generation)).number(uint64(flags)), fds...) {
 		return

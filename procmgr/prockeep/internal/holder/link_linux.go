@@ -94,6 +94,7 @@ func (l *Link) welcome(check func(string) error) (*Heritage, error) {
 				return nil, xerrors.New("the holder speaks another version of its protocol")
 			}
 			h.Crash, h.Fallback, h.Unsure = flags&flagCrash != 0, flags&flagFallback != 0, flags&flagUnsure != 0
+			h.Ending = flags&flagEnding != 0
 			if flags&flagState != 0 {
 				if h.State = p.takeFile(0); h.State == nil {
 					return nil, xerrors.New("the state was not received")
@@ -317,7 +318,8 @@ func (l *Link) Settle(written bool) {
 	_ = l.send(m, nil) // without a holder there is nothing to drop
 }
 
-// End tells that this keeper ends for good.
+// End tells that this keeper ends for good. Its exit code is 0 when it has done so:
+// after any other end, the next keeper goes on with it.
 func (l *Link) End() {
 	l.flush()
 	_ = l.send(message{tellEnd}, nil) // without a holder nobody starts another one

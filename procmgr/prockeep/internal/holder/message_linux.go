@@ -43,6 +43,7 @@ const (
 	flagFallback             // the program of the upgrade has failed; this is the one before it
 	flagCrash                // the keeper before this one has died
 	flagUnsure               // sayDead may lack a child
+	flagEnding               // the keeper before this one was about to end for good
 )
 
 // unwritten follows tellSettle if the keeper could not write down what it has found

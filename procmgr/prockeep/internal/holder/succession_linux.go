@@ -30,7 +30,8 @@ type succession struct {
 	offered *os.File // a state that is not committed
 	state   *os.File // a state that counts, until it was taken over
 
-	generation int // how many keepers have got what is held
+	ending     bool // for good: if the keeper is killed, the next one goes on with that
+	generation int  // how many keepers have got what is held
 	mortality
 }
 
@@ -94,7 +95,7 @@ func (h *holder) follow(c *child) {
 	h.offer(nil)
 	h.unsent = nil // the next one asks
 	switch {
-	case c.final:
+	case h.ending && c.status.Signal == 0 && c.status.Code == 0:
 		h.over = true
 		return
 	case c.served.IsZero() && h.generation <= 1:

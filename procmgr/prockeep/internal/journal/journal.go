@@ -60,8 +60,22 @@ type place struct {
 // Open opens the journal at a path, and makes it if it is not there. A journal
 // that cannot be read is an error; one that is damaged is not. No other program can
 // open it until this one closes it or ends.
-func Open(path string) (*Journal, error) {
-	file, err := openLocked(path)
+func Open(path string) (*Journal, error) { return open(path, os.O_CREATE, lockTime) }
+
+// lockTime is how long Open waits for a keeper that is about to end, or for a child
+// of one that is dead, which has not reached its exec.
+const lockTime = 2 * time.Second
+
+// Resume is Open for a journal that must be there already: if it is not, the error
+// matches [fs.ErrNotExist]. If another program has it, the error is [ErrLocked] at
+// once.
+func Resume(path string) (*Journal, error) { return open(path, 0, 0) }
+
+// ErrLocked is the error of a journal that another program has.
+var ErrLocked = errors.New("another program has it")
+
+func open(path string, flag int, patience time.Duration) (*Journal, error) {
+	file, err := openLocked(path, flag, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +103,13 @@ func Open(path string) (*Journal, error) {
 
 // openLocked opens the file and locks it. If another program has replaced the file
 // meanwhile, it opens that one.
-func openLocked(path string) (*os.File, error) {
+func openLocked(path string, flag int, patience time.Duration) (*os.File, error) {
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|flag, 0o600)
 		if err != nil {
 			return nil, xerrors.Errorf("the journal cannot be opened: %w", err)
 		}
-		if err := lock(file); err != nil {
+		if err := lock(file, patience); err != nil {
 			file.Close()
 			return nil, err
 		}
@@ -380,7 +394,7 @@ func (j *Journal) compact() (err error) {
 	if err := flush(); err != nil {
 		return err
 	}
-	if err := lock(f); err != nil {
+	if err := lock(f, lockTime); err != nil {
 		return err
 	}
 	if err := os.Rename(next, j.path); err != nil {
@@ -420,6 +434,18 @@ func (j *Journal) Close() error {
 		j.retry.Stop()
 	}
 	return j.file.Close()
+}
+
+// Move gives the file another name, in the same directory. Another program can
+// begin a new journal under the old one at once.
+func (j *Journal) Move(path string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := os.Rename(j.path, path); err != nil {
+		return err
+	}
+	j.path = path
+	return nil
 }
 
 // Remove removes the file: nothing of it is needed any more. Another program can

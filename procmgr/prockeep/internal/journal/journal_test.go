@@ -4,6 +4,7 @@ package journal_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -212,4 +213,36 @@ func TestLock(t *testing.T) {
 	open(t, path)
 	_, err := journal.Open(path)
 	require.ErrorContains(t, err, "the journal cannot be locked")
+}
+
+// A journal that has another name goes on there, also when it is written anew, and
+// leaves its old name to another one.
+func TestMove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	moved := path + ".moved"
+	_, err := journal.Resume(path)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	j, err := journal.Open(path)
+	require.NoError(t, err)
+	require.NoError(t, j.Append(journal.Started, journal.Key{Seq: 1, ID: "x"}, []byte("one")))
+	require.NoError(t, j.Move(moved))
+	next, err := journal.Open(path)
+	require.NoError(t, err)
+	require.Empty(t, next.Found())
+	for range 3000 { // most of the lines are dead
+		j.Tell(journal.Turned, journal.Key{Seq: 1, ID: "x"}, []byte("two"))
+	}
+	_, err = journal.Resume(moved)
+	require.ErrorIs(t, err, journal.ErrLocked)
+	require.NoError(t, j.Close())
+	j, err = journal.Resume(moved)
+	require.NoError(t, err)
+	found := j.Found()
+	require.Len(t, found, 1)
+	require.Equal(t, "two", string(found[0].Record))
+	require.NoError(t, j.Remove())
+	require.NoError(t, j.Close())
+	require.NoFileExists(t, moved)
+	require.FileExists(t, path)
+	require.NoError(t, next.Close())
 }

@@ -2,7 +2,10 @@
 
 package journal
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // lock does nothing: there are no keepers here.
-func lock(*os.File) error { return nil }
+func lock(*os.File, time.Duration) error { return nil }

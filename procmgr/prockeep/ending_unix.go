@@ -1,0 +1,215 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
+	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
+)
+
+// A keeper that ends gives its journal another name first, so that the directory is
+// free for the next keeper, and removes it when its processes have ended. If it is
+// killed before that, the holder starts a program that goes on with the end. If the
+// holder is killed too, the next keeper does that beside its own work. Whoever has
+// locked the journal is at it.
+const nameEnding = nameJournal + ".ending-"
+
+// endingPath returns the path of the journal of a keeper that ends.
+func endingPath(dir, token string) string { return filepath.Join(dir, nameEnding+token) }
+
+// endings returns the tokens of the keepers of a directory that were about to end.
+func endings(dir string) (tokens []string) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // nobody can open it then
+	}
+	for _, f := range files {
+		if token, ok := strings.CutPrefix(f.Name(), nameEnding); ok && !strings.Contains(token, ".") {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
+}
+
+// maxEndPause is the longest pause before somebody looks again whether a keeper still
+// ends its processes.
+const maxEndPause = 100 * time.Millisecond
+
+// endOthers lets this keeper end what earlier ones of the directory have not
+// ended, as soon as these are dead. The goroutines end when nothing of that is left;
+// the end of this keeper waits for them.
+func (s *server) endOthers() {
+	for _, token := range endings(s.dir) {
+		s.others.Go(func() {
+			if err := s.endWhenDead(endingPath(s.dir, token), &holder.Heritage{}, nil); err != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.othersErr = err
+			}
+		})
+	}
+}
+
+func (s *server) otherErr() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.othersErr
+}
+
+// endWhenDead waits until nobody has the journal of a keeper that ends, and then
+// ends its processes.
+func (s *server) endWhenDead(path string, h *holder.Heritage, link *holder.Link) error {
+	for pause := time.Millisecond; ; pause = min(2*pause, maxEndPause) {
+		err := s.endOther(path, h, link)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case errors.Is(err, journal.ErrLocked):
+			time.Sleep(pause)
+			continue
+		case err != nil:
+			s.log.Error("not all processes of an earlier keeper are gone", slog.String("error", err.Error()))
+		}
+		return err
+	}
+}
+
+// endOther ends the processes of a keeper that was killed while it did that. h has
+// what the holder has of them, and link leads to the holder that is their parent; nil
+// if it is not this keeper's.
+func (s *server) endOther(path string, h *holder.Heritage, link *holder.Link) error {
+	j, err := journal.Resume(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = j.Close() }() // nobody needs it
+	keep := newKeep(j, link, s.log)
+	past := keep.past()
+	if boot := bootID(); past.boot != "" && past.boot != boot {
+		return j.Remove()
+	}
+	past.inherit(h)
+	s.log.Warn("a keeper was killed before it had ended all processes", slog.Int("ids", len(past.Entries)))
+	options, err := s.options.options()
+	if err != nil {
+		return err
+	}
+	options.Local.Logger = s.log
+	local, run, err := carry.Local.Recover(&options.Local, keep, &past.Journal)
+	if err != nil {
+		return err
+	}
+	if link != nil {
+		keep.tellLeaders()
+		link.Settle(j.Late() == 0)
+	}
+	run()
+	ended := local.(*procmgr.Local).Close() //nolint:forcetypeassert // package procmgr makes no other
+	if err := j.Remove(); err != nil {
+		return err
+	}
+	return ended
+}
+
+// errOver is the error of a keeper that had only to go on with the end of the one
+// before it, and has done so.
+var errOver = xerrors.New("the keeper before this one was about to end")
+
+// endAgain goes on with the end of the keeper before this one.
+func (s *server) endAgain(path string, h *holder.Heritage) error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP) // it ends already
+	for _, f := range h.Held {
+		if f.Seq == seqSocket { // the directory was not free yet
+			_ = os.Remove(filepath.Join(s.dir, nameSocket)) // somebody else may have removed it
+			_ = syscall.Close(f.FD)                         // nobody is served
+		}
+	}
+	s.link.DropAll(seqSocket)
+	s.link.End()
+	_ = s.endWhenDead(path, h, s.link) // it is logged
+	return errOver
+}
+
+// retire lets another keeper have the directory: what this one writes down from now
+// on is for whoever goes on with its end.
+func (s *server) retire() {
+	if err := s.keep.journal.Move(endingPath(s.dir, s.token)); err != nil {
+		s.log.Warn("the journal stays", slog.String("error", err.Error()))
+	}
+}
+
+// retired is called when all processes have ended.
+func (s *server) retired() {
+	if err := s.keep.journal.Remove(); err != nil {
+		s.log.Warn("the journal stays", slog.String("error", err.Error()))
+	}
+}
+
+// stop ends the keeper if one runs, and waits until its process has gone. If it is
+// killed before it has ended its processes, another keeper does that.
+func (o *opener) stop(ctx context.Context) error {
+	asked := "" // the token of a keeper that was asked to end
+	for range maxStopTries {
+		l, err := greet(ctx, o.socket())
+		if errors.Is(err, errAbsent) && asked != "" && o.hasLeft() {
+			if l, err = o.connect(ctx); err != nil {
+				return xerrors.Errorf("the keeper was killed before it had ended all processes, and no other one can be started to do that: %w", err)
+			}
+		}
+		if err == nil {
+			if asked == "" || l.launched || slices.Contains(l.status.Tokens, asked) {
+				asked = l.status.token()
+				err = l.stop(ctx)
+			} else {
+				err = o.awaitEnd(ctx, l, asked)
+			}
+			l.close()
+		}
+		switch {
+		case errors.Is(err, errEnded):
+		case errors.Is(err, errAbsent):
+			return nil
+		default:
+			return err
+		}
+	}
+	return xerrors.Errorf("each of %d keepers ended in the midst of it", maxStopTries)
+}
+
+// hasLeft reports whether a keeper may have died and left processes.
+func (o *opener) hasLeft() bool {
+	_, err := os.Stat(filepath.Join(o.dir, nameJournal))
+	return err == nil || len(endings(o.dir)) > 0
+}
+
+// awaitEnd waits until the processes of a keeper that was killed at its end have
+// ended. Another program's keeper does that, and goes on; l leads to it.
+func (o *opener) awaitEnd(ctx context.Context, l *line, token string) error {
+	for pause := time.Millisecond; slices.Contains(endings(o.dir), token); pause = min(2*pause, maxEndPause) {
+		if !l.alive() {
+			return errEnded
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
