@@ -80,13 +80,19 @@ var arrows = []arrow{
 		why: "a directory with a lock is for logs and cgroups alike, and knows neither",
 	},
 	{
+		dir: "procmgr/internal/randre",
+		why: "it makes patterns for the tests of what searches for them",
+	},
+	{
 		dir:     "procmgr/internal/prefilter",
 		outside: []string{sys},
+		tests:   []string{"procmgr/internal/randre"},
 		why:     "it knows regular expressions and the processor's vectors, and nothing of output",
 	},
 	{
-		dir: "procmgr/internal/linedfa",
-		why: "it knows regular expressions alone",
+		dir:   "procmgr/internal/linedfa",
+		tests: []string{"procmgr/internal/randre"},
+		why:   "it knows regular expressions alone",
 	},
 	{
 		dir:     "procmgr/internal/screen",

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr/internal/linedfa"
+	"github.com/toolproc/toolproc/procmgr/internal/randre"
 )
 
 // compile returns the automaton of a pattern, and the expression itself. It
@@ -114,43 +115,10 @@ func TestMatchOfRandomPatterns(t *testing.T) {
 	for range 20_000 {
 		var lines [][]byte
 		for range 5 {
-			lines = append(lines, randomLine(r))
+			lines = append(lines, randre.Text(r, 12))
 		}
-		check(t, randomPattern(r, 3), lines...)
+		check(t, randre.Pattern(r, 3, `\n`), lines...)
 	}
-}
-
-// randomPattern returns an expression of at most so many nested operators.
-func randomPattern(r *rand.Rand, depth int) string {
-	sub := func() string { return randomPattern(r, depth-1) }
-	if depth == 0 {
-		leaves := []string{"a", "b", "ab", "K", "s", "é", "[ab]", "[a-c]", "[^a]", `\d`, `\w`, `\W`, ".", "(?s:.)", "^", "$", "(?m:^)", "(?m:$)", `\A`, `\z`, `\b`, `\B`, "€", "(?i:sk)", "(?i:é)", "\\x{fffd}", " ", `\n`}
-		return leaves[r.IntN(len(leaves))]
-	}
-	switch r.IntN(12) {
-	case 0:
-		return "(?:" + sub() + "|" + sub() + ")"
-	case 1:
-		return "(" + sub() + ")?"
-	case 2:
-		return "(?:" + sub() + ")+"
-	case 3:
-		return "(?:" + sub() + ")*"
-	case 4:
-		return "(?:" + sub() + "){1,3}"
-	case 5:
-		return "(?i:" + sub() + ")"
-	default:
-		return sub() + sub()
-	}
-}
-
-func randomLine(r *rand.Rand) (line []byte) {
-	pieces := []string{"a", "b", "c", "ab", "k", "K", "s", "S", "\u017f", "\u212a", "é", "É", "€", "1", "_", " ", "\xff", "\xe2\x82", "\ufffd", "\n"}
-	for range r.IntN(12) {
-		line = append(line, pieces[r.IntN(len(pieces))]...)
-	}
-	return line
 }
 
 // Lines of a log, for patterns that match none of them, beside package regexp.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
+	"github.com/toolproc/toolproc/procmgr/internal/randre"
 )
 
 // parse returns an expression in the form that New wants.
@@ -109,7 +110,7 @@ func TestUnion(t *testing.T) {
 	for range 5000 {
 		var filters []*prefilter.Filter
 		for range 1 + r.IntN(10) {
-			filters = append(filters, prefilter.New(parse(t, randomPattern(r, 3))))
+			filters = append(filters, prefilter.New(parse(t, randre.Pattern(r, 3))))
 		}
 		union := prefilter.NewUnion(filters)
 		if union == nil {
@@ -118,7 +119,7 @@ func TestUnion(t *testing.T) {
 		unions++
 		hits := make([]prefilter.Hits, len(filters))
 		for range 2 { // the hits of one text are not those of the next
-			text := randomText(r)
+			text := randre.Text(r, 60)
 			if r.IntN(50) == 0 {
 				text = bytes.Repeat(text, 300) // more hits than are noted
 			}
@@ -165,39 +166,6 @@ func FuzzFilter(f *testing.F) {
 func TestFilterOfRandomPatterns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
-		check(t, randomPattern(r, 3), randomText(r))
+		check(t, randre.Pattern(r, 3), randre.Text(r, 60))
 	}
-}
-
-// randomPattern returns an expression of at most so many nested operators.
-func randomPattern(r *rand.Rand, depth int) string {
-	sub := func() string { return randomPattern(r, depth-1) }
-	if depth == 0 {
-		leaves := []string{"a", "b", "ab", "abc", "K", "s", "ks", "é", "[ab]", "[a-c]", "[^a]", `\d`, ".", "^", "$", `\b`, "€uro", "E", "(?i:sk)", "(?i:é)", "\\x{fffd}", " "}
-		return leaves[r.IntN(len(leaves))]
-	}
-	switch r.IntN(12) {
-	case 0:
-		return "(?:" + sub() + "|" + sub() + ")"
-	case 1:
-		return "(" + sub() + ")?"
-	case 2:
-		return "(?:" + sub() + ")+"
-	case 3:
-		return "(?:" + sub() + ")*"
-	case 4:
-		return "(?:" + sub() + "){1,3}"
-	case 5:
-		return "(?i:" + sub() + ")"
-	default:
-		return sub() + sub()
-	}
-}
-
-func randomText(r *rand.Rand) (text []byte) {
-	pieces := []string{"a", "b", "c", "abc", "k", "K", "s", "S", "\u017f", "\u212a", "é", "É", "€", "uro", "E", "e", "1", " ", "\xff", "\n", "\n", "x", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}
-	for range r.IntN(60) {
-		text = append(text, pieces[r.IntN(len(pieces))]...)
-	}
-	return text
 }
