@@ -55,12 +55,18 @@ var arrows = []arrow{
 		why: "a test that needs a thing that some machines lack says so in one way; only tests import it",
 	},
 	{
-		dir: "headtail",
-		why: "a program that only bounds some output takes this package and nothing else",
+		dir: "internal/beside",
+		why: "benchmarks that compare two ways do it in one way; only tests import it",
 	},
 	{
-		dir: "headtail/plaintext",
-		why: "a program that only wants plain text takes this package and nothing else",
+		dir:   "headtail",
+		tests: []string{"internal/beside"},
+		why:   "a program that only bounds some output takes this package and nothing else",
+	},
+	{
+		dir:   "headtail/plaintext",
+		tests: []string{"internal/beside"},
+		why:   "a program that only wants plain text takes this package and nothing else",
 	},
 	{
 		dir:   "envpolicy",
@@ -134,14 +140,14 @@ var arrows = []arrow{
 		dir:     "procmgr",
 		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
+		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
 	{
 		dir:     "procmgr/prochttp",
 		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/lineage", "headtail"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/proctest", "internal/testenv"},
+		tests:   []string{"internal/beside", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough",
 	},
 	{
@@ -187,7 +193,7 @@ var arrows = []arrow{
 		dir:     "chattool/toolset",
 		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/advice", "procmgr", "headtail"},
 		outside: []string{jsonschema, shell, xerrors},
-		tests:   []string{"procmgr/prochttp", "internal/testenv"},
+		tests:   []string{"internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
 	},
 	{
@@ -221,7 +227,7 @@ var arrows = []arrow{
 			"chattool", "chattool/toolset", "examples/internal/dialogue", "examples/internal/service",
 		},
 		outside: []string{fantasy, xerrors},
-		tests:   []string{"internal/testenv"},
+		tests:   []string{"internal/beside", "internal/testenv"},
 		why:     "an example uses only what a user can use; an example that needs another dependency is a module of its own, so that users of the library do not get that dependency",
 	},
 }

@@ -5,43 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/beside"
 )
-
-// compare runs a and base in turns within one benchmark, so that both meet the
-// machine in the same state. It reports the median time of a, divided by that
-// of base.
-func compare(b *testing.B, unit string, a, base func()) {
-	times := func(n int, f func()) time.Duration {
-		start := time.Now()
-		for range n {
-			f()
-		}
-		return time.Since(start)
-	}
-	// A turn is long compared with the clock's resolution, and short compared
-	// with a disturbance of the machine.
-	n := 1
-	for times(n, base) < 100*time.Microsecond {
-		n *= 2
-	}
-	var ours, floor []time.Duration
-	for b.Loop() {
-		ours = append(ours, times(n, a))
-		floor = append(floor, times(n, base))
-	}
-	median := func(ds []time.Duration) float64 {
-		slices.Sort(ds)
-		return float64(ds[len(ds)/2])
-	}
-	b.ReportMetric(median(ours)/median(floor), unit)
-	b.ReportMetric(median(ours)/float64(n), "ns/call")
-	b.ReportMetric(testing.AllocsPerRun(10, a), "allocs/call")
-	b.ReportMetric(0, "ns/op") // a time for both together would mean nothing
-}
 
 func BenchmarkWrite(b *testing.B) {
 	for _, size := range []struct {
@@ -61,7 +29,7 @@ func BenchmarkWrite(b *testing.B) {
 			for buf.Total() < headtail.DefaultHead+headtail.DefaultTail {
 				_, _ = buf.Write(p)
 			}
-			compare(b, "x-copy", func() { _, _ = buf.Write(p) }, func() { copy(dst, p) })
+			beside.Short(b, "x-copy", func() { _, _ = buf.Write(p) }, func() { copy(dst, p) })
 		})
 	}
 }
@@ -88,7 +56,7 @@ func BenchmarkText(b *testing.B) {
 	} {
 		b.Run(text.name, func(b *testing.B) {
 			all := slices.Concat(text.s.Head, text.s.Tail)
-			compare(b, "x-floor", func() {
+			beside.Short(b, "x-floor", func() {
 				textSink, _ = text.s.Text(headtail.Limits{})
 			}, func() {
 				validSink = utf8.Valid(all)
@@ -104,5 +72,5 @@ func BenchmarkSnapshot(b *testing.B) {
 	_, _ = buf.Write(make([]byte, 100<<10))
 	all := make([]byte, headtail.DefaultHead+headtail.DefaultTail)
 	var s headtail.Snapshot
-	compare(b, "x-clone", func() { s = buf.Snapshot(0) }, func() { s.Head = bytes.Clone(all) })
+	beside.Short(b, "x-clone", func() { s = buf.Snapshot(0) }, func() { s.Head = bytes.Clone(all) })
 }

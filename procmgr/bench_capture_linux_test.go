@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -38,14 +39,14 @@ func BenchmarkCapture(b *testing.B) {
 			require.NoError(b, cmd.Run())
 		}))
 	}
-	b.ReportMetric(median(ours)/median(empty), "x-empty")
-	b.ReportMetric(median(ours)/median(spliced), "x-splice")
-	b.ReportMetric(median(ours)/median(copied), "x-copy")
-	b.ReportMetric(median(ours), "GB/s-ours")
-	b.ReportMetric(median(empty), "GB/s-empty")
-	b.ReportMetric(median(spliced), "GB/s-splice")
-	b.ReportMetric(median(copied), "GB/s-copy")
-	b.ReportMetric(median(peaks)/1e6, "MB-peak")
+	b.ReportMetric(beside.Median(ours)/beside.Median(empty), "x-empty")
+	b.ReportMetric(beside.Median(ours)/beside.Median(spliced), "x-splice")
+	b.ReportMetric(beside.Median(ours)/beside.Median(copied), "x-copy")
+	b.ReportMetric(beside.Median(ours), "GB/s-ours")
+	b.ReportMetric(beside.Median(empty), "GB/s-empty")
+	b.ReportMetric(beside.Median(spliced), "GB/s-splice")
+	b.ReportMetric(beside.Median(copied), "GB/s-copy")
+	b.ReportMetric(beside.Median(peaks)/1e6, "MB-peak")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -62,9 +63,9 @@ func BenchmarkCaptureCombined(b *testing.B) {
 			require.NoError(b, err)
 		}))
 	}
-	b.ReportMetric(median(ours)/median(combined), "x-combined")
-	b.ReportMetric(median(ours), "GB/s-ours")
-	b.ReportMetric(median(combined), "GB/s-combined")
+	b.ReportMetric(beside.Median(ours)/beside.Median(combined), "x-combined")
+	b.ReportMetric(beside.Median(ours), "GB/s-ours")
+	b.ReportMetric(beside.Median(combined), "GB/s-combined")
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -13,7 +14,7 @@ import (
 func BenchmarkEventsOfTrue(b *testing.B) {
 	l := newLocal(b, nil)
 	procmgr.Tell(l, "", procmgr.MaxChatEvents) // from here on each event drops one
-	beside(b, func() {
+	beside.Run(b, func() {
 		require.NoError(b, runTrue(l))
 		procmgr.Tell(l, "", 2)
 	}, func() { require.NoError(b, runTrue(l)) })

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -47,9 +48,9 @@ func BenchmarkFollowIdle(b *testing.B) {
 		cancel()
 		all.Wait()
 	}
-	b.ReportMetric(float64(median(bytes))/float64(n)/1024, "KiB-Go/follow")
-	b.ReportMetric(float64(median(threads)), "threads")
-	b.ReportMetric(float64(median(busy))/1e4, "%-of-a-processor")
+	b.ReportMetric(float64(beside.Median(bytes))/float64(n)/1024, "KiB-Go/follow")
+	b.ReportMetric(float64(beside.Median(threads)), "threads")
+	b.ReportMetric(float64(beside.Median(busy))/1e4, "%-of-a-processor")
 	b.ReportMetric(0, "ns/op")
 }
 

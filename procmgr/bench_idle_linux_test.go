@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -32,7 +33,7 @@ func BenchmarkIdle(b *testing.B) {
 		for i, g := range side {
 			xs[i] = f(g)
 		}
-		return float64(median(xs))
+		return float64(beside.Median(xs))
 	}
 	resident := func(g gauge) int { return g.Resident }
 	b.ReportMetric(middle(ours, resident)/middle(theirs, resident), "ratio")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -19,7 +20,7 @@ const sleeping = "exec sleep 1000"
 
 // Close with a thousand processes that run, beside a thousand kills and waits.
 func BenchmarkClose(b *testing.B) {
-	besideTimes(b, func() time.Duration {
+	beside.Times(b, func() time.Duration {
 		l := unbounded(b)
 		startSleeping(b, l, thousand())
 		began := time.Now()
@@ -42,7 +43,7 @@ func BenchmarkClose(b *testing.B) {
 // nothing is left of its process. Beside them, sixteen callers make as many
 // kills and waits.
 func BenchmarkKill(b *testing.B) {
-	besideTimes(b, func() time.Duration {
+	beside.Times(b, func() time.Duration {
 		l := unbounded(b)
 		defer func() { require.NoError(b, l.Close()) }()
 		return byCallers(startSleeping(b, l, thousand()), func(id string) {

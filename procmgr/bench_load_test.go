@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -50,9 +51,9 @@ func BenchmarkStarts(b *testing.B) {
 		x = append(x, flood(b, func() error { return runTrue(l) }))
 		y = append(y, flood(b, runPlainTrue))
 	}
-	b.ReportMetric(median(x)/median(y), "ratio")
-	b.ReportMetric(median(x), "starts/s-ours")
-	b.ReportMetric(median(y), "starts/s-theirs")
+	b.ReportMetric(beside.Median(x)/beside.Median(y), "ratio")
+	b.ReportMetric(beside.Median(x), "starts/s-ours")
+	b.ReportMetric(beside.Median(y), "starts/s-theirs")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -108,16 +109,16 @@ func BenchmarkListUnderLoad(b *testing.B) {
 			}
 			break
 		}
-		x, tailX = append(x, median(listing)), append(tailX, quantile(listing, 0.99))
-		y, tailY = append(y, median(reading)), append(tailY, quantile(reading, 0.99))
+		x, tailX = append(x, beside.Median(listing)), append(tailX, beside.Quantile(listing, 0.99))
+		y, tailY = append(y, beside.Median(reading)), append(tailY, beside.Quantile(reading, 0.99))
 		sizes = append(sizes, len(copied))
 	}
-	b.ReportMetric(float64(median(tailX))/float64(median(tailY)), "p99-ratio")
-	b.ReportMetric(microseconds(median(tailX)), "us-p99-ours")
-	b.ReportMetric(microseconds(median(tailY)), "us-p99-theirs")
-	b.ReportMetric(microseconds(median(x)), "us-ours")
-	b.ReportMetric(microseconds(median(y)), "us-theirs")
-	b.ReportMetric(float64(median(sizes)), "processes")
+	b.ReportMetric(float64(beside.Median(tailX))/float64(beside.Median(tailY)), "p99-ratio")
+	b.ReportMetric(beside.Microseconds(beside.Median(tailX)), "us-p99-ours")
+	b.ReportMetric(beside.Microseconds(beside.Median(tailY)), "us-p99-theirs")
+	b.ReportMetric(beside.Microseconds(beside.Median(x)), "us-ours")
+	b.ReportMetric(beside.Microseconds(beside.Median(y)), "us-theirs")
+	b.ReportMetric(float64(beside.Median(sizes)), "processes")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -132,7 +133,7 @@ func BenchmarkListLiving(b *testing.B) {
 		copied[out.Process.ID] = out.Process
 	}
 	var mu sync.Mutex
-	beside(b, func() {
+	beside.Run(b, func() {
 		all, err := l.List(context.Background())
 		require.NoError(b, err)
 		require.Len(b, all, len(copied))

@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // What the default shell costs: the same command in it and in sh.
 func BenchmarkShell(b *testing.B) {
 	l, sh := newLocal(b, nil), newLocal(b, &procmgr.Options{Shell: []string{"sh", "-c"}})
-	beside(b, func() { require.NoError(b, runTrue(l)) }, func() { require.NoError(b, runTrue(sh)) })
+	beside.Run(b, func() { require.NoError(b, runTrue(l)) }, func() { require.NoError(b, runTrue(sh)) })
 }
 
 // A command in the shell that a variable has, such as "/bin/busybox sh -c",
@@ -26,7 +27,7 @@ func BenchmarkStaticShell(b *testing.B) {
 		return
 	}
 	l := newLocal(b, &procmgr.Options{Shell: words})
-	beside(b, func() { require.NoError(b, runTrue(l)) }, func() {
+	beside.Run(b, func() { require.NoError(b, runTrue(l)) }, func() {
 		_, err := exec.Command("sh", "-c", "true").CombinedOutput()
 		require.NoError(b, err)
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -73,12 +74,12 @@ func BenchmarkCaptureUntil(b *testing.B) {
 	}
 	var found []float64
 	for _, turn := range turns {
-		found = append(found, median(turn.ratios))
-		b.Logf("%.2f x of %.2f GB/s: %s", median(turn.ratios), median(speeds), strings.Join(turn.patterns, "   "))
+		found = append(found, beside.Median(turn.ratios))
+		b.Logf("%.2f x of %.2f GB/s: %s", beside.Median(turn.ratios), beside.Median(speeds), strings.Join(turn.patterns, "   "))
 	}
 	ones, others := found[:len(waitedFor)], found[len(waitedFor):]
 	b.ReportMetric(slices.Min(ones), "x-least")
-	b.ReportMetric(median(ones), "x-median")
+	b.ReportMetric(beside.Median(ones), "x-median")
 	b.ReportMetric(min(others[0], others[1]), "x-ten")
 	b.ReportMetric(others[2], "x-near")
 	b.ReportMetric(0, "ns/op")

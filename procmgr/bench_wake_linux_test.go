@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -30,7 +31,7 @@ func BenchmarkWakeUp(b *testing.B) {
 		return time.Duration(returned - int64(binary.NativeEndian.Uint64(text)))
 	}
 	prepare := func() { require.NoError(b, os.WriteFile(report, make([]byte, 8), 0o600)) }
-	besideTimes(b, func() time.Duration {
+	beside.Times(b, func() time.Duration {
 		prepare()
 		out, err := l.Start(context.Background(), procmgr.StartRequest{Command: roleCommand, Env: child, Wait: long})
 		took := sinceLast()

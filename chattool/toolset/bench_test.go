@@ -5,20 +5,19 @@ import (
 	"encoding/json"
 	"net/http/httptest"
 	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 // The whole tool call, from the arguments to the result's JSON, beside the
-// plainest way to run the same command in the same shell. Both are measured in one run, A B A B,
-// and the ratio is that of the medians.
+// plainest way to run the same command in the same shell.
 func BenchmarkExecuteTrue(b *testing.B) {
 	benchmarkExecuteTrue(b, newBenchLocal(b))
 }
@@ -36,35 +35,26 @@ func BenchmarkExecuteTrueHTTP(b *testing.B) {
 }
 
 // A short command while a background process runs, of which each result may have
-// to tell, beside the same in a Set that tells nothing. Both are measured in one
-// run, A B A B, and the ratio is that of the medians. Before each call is a
+// to tell, beside the same in a Set that tells nothing. Before each call is a
 // pause: the manager still has work when a call returns, and the longer call
 // would leave less of it to the next one.
 func BenchmarkMeanwhile(b *testing.B) {
 	chat := newBenchLocal(b).Chat("bench")
 	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
 	background := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"exec sleep 1000","run_in_background":true}`)}
-	var sets [2]*toolset.Set
-	for i, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoNotices} {
-		sets[i] = toolset.New(toolset.Static(chat), &toolset.Options{Notices: mode})
-		require.False(b, sets[i].Call(b.Context(), background).IsError)
-	}
-	var took [2][]time.Duration
-	for b.Loop() {
-		for i, set := range sets {
+	timed := func(mode toolset.NoticeMode) func() time.Duration {
+		set := toolset.New(toolset.Static(chat), &toolset.Options{Notices: mode})
+		require.False(b, set.Call(b.Context(), background).IsError)
+		return func() time.Duration {
 			time.Sleep(time.Millisecond)
 			began := time.Now()
 			result := set.Call(b.Context(), call)
-			took[i] = append(took[i], time.Since(began))
+			took := time.Since(began)
 			require.False(b, result.IsError, result.Content)
+			return took
 		}
 	}
-	slices.Sort(took[0])
-	slices.Sort(took[1])
-	with, without := took[0][len(took[0])/2], took[1][len(took[1])/2]
-	b.ReportMetric(float64(with)/float64(without), "ratio")
-	b.ReportMetric(float64(with.Microseconds()), "us-with")
-	b.ReportMetric(float64(without.Microseconds()), "us-without")
+	beside.Times(b, timed(toolset.NoticesInResults), timed(toolset.NoNotices))
 }
 
 func newBenchLocal(b *testing.B) *procmgr.Local {
@@ -80,23 +70,13 @@ func benchmarkExecuteTrue(b *testing.B, host procmgr.Host) {
 	require.NoError(b, err)
 	set := toolset.New(toolset.Static(host.Chat("bench")), nil)
 	call := toolset.Call{ID: "1", Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
-	var ours, theirs []time.Duration
-	for b.Loop() {
-		began := time.Now()
+	beside.Run(b, func() {
 		result := set.Call(context.Background(), call)
-		middle := time.Now()
-		_, err := exec.Command(shell, "-c", "true").CombinedOutput()
-		ended := time.Now()
 		require.False(b, result.IsError, result.Content)
+	}, func() {
+		_, err := exec.Command(shell, "-c", "true").CombinedOutput()
 		require.NoError(b, err)
-		ours, theirs = append(ours, middle.Sub(began)), append(theirs, ended.Sub(middle))
-	}
-	slices.Sort(ours)
-	slices.Sort(theirs)
-	a, c := ours[len(ours)/2], theirs[len(theirs)/2]
-	b.ReportMetric(float64(a)/float64(c), "ratio")
-	b.ReportMetric(float64(a.Microseconds()), "us-ours")
-	b.ReportMetric(float64(c.Microseconds()), "us-theirs")
+	})
 }
 
 // process_list over HTTP, when 2,000 commands have ended, beside a list of all
@@ -118,22 +98,13 @@ func BenchmarkProcessList(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			set := toolset.New(toolset.Static(host.Chat("bench")), nil)
 			call := toolset.Call{ID: "1", Name: "process_list", Arguments: json.RawMessage("{}")}
-			var tool, all []time.Duration
-			for b.Loop() {
-				began := time.Now()
+			beside.Run(b, func() {
 				result := set.Call(context.Background(), call)
-				middle := time.Now()
-				_, err := host.Chat("bench").List(context.Background())
-				tool, all = append(tool, middle.Sub(began)), append(all, time.Since(middle))
 				require.False(b, result.IsError, result.Content)
+			}, func() {
+				_, err := host.Chat("bench").List(context.Background())
 				require.NoError(b, err)
-			}
-			slices.Sort(tool)
-			slices.Sort(all)
-			b.ReportMetric(float64(tool[len(tool)/2])/float64(all[len(all)/2]), "ratio")
-			b.ReportMetric(float64(tool[len(tool)/2].Microseconds()), "us-tool")
-			b.ReportMetric(float64(all[len(all)/2].Microseconds()), "us-list")
-			b.ReportMetric(0, "ns/op")
+			})
 		})
 	}
 }

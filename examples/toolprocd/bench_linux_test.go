@@ -2,10 +2,10 @@ package main_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -16,19 +16,11 @@ func BenchmarkStdio(b *testing.B) {
 	require.NoError(b, err)
 	defer func() { require.NoError(b, local.Close()) }()
 	far := newMachine(b).client(b)
-	var took [2]time.Duration
-	starts := 0
-	for b.Loop() {
-		for i, h := range []procmgr.Host{local, far} {
-			began := time.Now()
+	start := func(h procmgr.Host) func() {
+		return func() {
 			_, err := h.Start(b.Context(), procmgr.StartRequest{Command: "true", Wait: long})
 			require.NoError(b, err)
-			took[i] += time.Since(began)
 		}
-		starts++
 	}
-	b.ReportMetric(float64(took[0].Microseconds())/1000/float64(starts), "ms-local")
-	b.ReportMetric(float64(took[1].Microseconds())/1000/float64(starts), "ms-stdio")
-	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
-	b.ReportMetric(0, "ns/op") // it is the sum of both
+	beside.Run(b, start(far), start(local))
 }

@@ -4,44 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/toolproc/toolproc/headtail/plaintext"
+	"github.com/toolproc/toolproc/internal/beside"
 )
 
-// compare runs a and base in turns within one benchmark, so that both meet the
-// machine in the same state. It reports the median time of a, divided by that
-// of base, and how many of size bytes a takes in a second.
-func compare(b *testing.B, size int, unit string, a, base func()) {
-	times := func(n int, f func()) time.Duration {
-		start := time.Now()
-		for range n {
-			f()
-		}
-		return time.Since(start)
-	}
-	// A turn is long compared with the clock's resolution, and short compared
-	// with a disturbance of the machine.
-	n := 1
-	for times(n, base) < 100*time.Microsecond {
-		n *= 2
-	}
-	var ours, floor []time.Duration
-	for b.Loop() {
-		ours = append(ours, times(n, a))
-		floor = append(floor, times(n, base))
-	}
-	median := func(ds []time.Duration) float64 {
-		slices.Sort(ds)
-		return float64(ds[len(ds)/2])
-	}
-	b.ReportMetric(median(ours)/median(floor), unit)
-	b.ReportMetric(median(ours)/float64(n), "ns/call")
-	b.ReportMetric(float64(size)*float64(n)/median(ours)*1e3, "MB/s")
-	b.ReportMetric(testing.AllocsPerRun(10, a), "allocs/call")
-	b.ReportMetric(0, "ns/op") // a time for both together would mean nothing
+// written compares a call that takes size bytes with another one. It reports also
+// how many bytes the call takes in a second.
+func written(b *testing.B, size int, unit string, a, base func()) {
+	b.Helper()
+	b.ReportMetric(float64(size)/beside.Short(b, unit, a, base)*1e3, "MB/s")
 }
 
 // BenchmarkPlain writes text that needs no cleaning. It compares the Writer
@@ -57,7 +30,7 @@ func BenchmarkPlain(b *testing.B) {
 				p := bytes.Repeat([]byte(text.line), size/len(text.line)+1)[:size]
 				dst := make([]byte, len(p))
 				w := plaintext.NewWriter(io.Discard)
-				compare(b, size, "x-copy", func() { _, _ = w.Write(p) }, func() { copy(dst, p) })
+				written(b, size, "x-copy", func() { _, _ = w.Write(p) }, func() { copy(dst, p) })
 			})
 		}
 	}
@@ -79,7 +52,7 @@ func BenchmarkTerminal(b *testing.B) {
 			p := bytes.Repeat([]byte(text.line), size/len(text.line)+1)[:size]
 			dst := make([]byte, len(p))
 			w := plaintext.NewWriter(io.Discard)
-			compare(b, size, "x-copy", func() { _, _ = w.Write(p) }, func() { copy(dst, p) })
+			written(b, size, "x-copy", func() { _, _ = w.Write(p) }, func() { copy(dst, p) })
 		})
 	}
 }

@@ -2,10 +2,9 @@ package prochttp_test
 
 import (
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
@@ -15,19 +14,6 @@ import (
 func BenchmarkStdio(b *testing.B) {
 	local := newLocal(b, nil)
 	far := dialing(b, prochttp.Command(toFarSide(b)...), prochttp.ClientOptions{})
-	var took [2]time.Duration
-	starts := 0
-	for b.Loop() {
-		for i, h := range []procmgr.Host{local, far} {
-			began := time.Now()
-			_, err := h.Start(b.Context(), procmgr.StartRequest{Command: "true", Wait: long})
-			require.NoError(b, err)
-			took[i] += time.Since(began)
-		}
-		starts++
-	}
-	b.ReportMetric(float64(took[0].Microseconds())/1000/float64(starts), "ms-local")
-	b.ReportMetric(float64(took[1].Microseconds())/1000/float64(starts), "ms-stdio")
-	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
-	b.ReportMetric(0, "ns/op") // it is the sum of both
+	start := func(h procmgr.Host) func() { return func() { run(b, h, "true") } }
+	beside.Run(b, start(far), start(local))
 }
