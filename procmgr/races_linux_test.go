@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -197,12 +198,13 @@ func TestKillRacesStart(t *testing.T) {
 }
 
 // A start that races Close is refused, or Close ends the process that it
-// started.
+// started. One that Close has given up in its fork is refused with its ID.
 func TestStartRacesClose(t *testing.T) {
 	marker := "toolproc-close-" + procmgr.NewID()
 	t.Cleanup(func() { killMarked(marker) })
 	for round := range 30 {
-		l, err := procmgr.NewLocal(&procmgr.Options{StopGrace: -1})
+		var log safeBuffer
+		l, err := procmgr.NewLocal(&procmgr.Options{StopGrace: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		var group sync.WaitGroup
 		gate := make(chan struct{})
@@ -216,7 +218,9 @@ func TestStartRacesClose(t *testing.T) {
 					})
 					if err != nil {
 						assert.ErrorIs(t, err, procmgr.ErrClosed)
-						assert.Empty(t, out.Process.ID)
+						if id := out.Process.ID; id != "" {
+							assert.Contains(t, log.String(), `msg="a start that hangs was given up" process_id=`+id+" ")
+						}
 						return
 					}
 				}
