@@ -72,6 +72,19 @@ func (p place) open(ctx context.Context, log *slog.Logger) (*prockeep.Keeper, er
 	return k, err
 }
 
+// use opens the keeper for a call. The call's context ends when a signal asks this
+// program to end.
+func (p place) use(call func(ctx context.Context, k *prockeep.Keeper) error) error {
+	ctx, stop := untilAsked()
+	defer stop()
+	k, err := p.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer leave(k)
+	return call(ctx, k)
+}
+
 // leave closes the connections to a keeper, which goes on.
 func leave(k *prockeep.Keeper) { _ = k.Close() } // this program is about to end
 

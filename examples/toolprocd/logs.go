@@ -15,6 +15,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
 const (
@@ -35,39 +36,17 @@ func logs(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilAsked()
-	defer stop()
-	k, err := at.open(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer leave(k)
-	id := words[0]
-	m, now, err := find(ctx, k, *chat, id)
-	if err != nil {
-		return err
-	}
-	to := &printer{out: os.Stdout, terminal: isTerminal(os.Stdout)}
-	if !*toEnd {
-		return to.printUntil(ctx, m, now)
-	}
-	for c, err := range follow(ctx, m, id) {
-		if err == nil {
-			err = to.print(c)
-		}
-		if err != nil && ctx.Err() != nil {
-			to.end()
-			fmt.Fprintf(os.Stderr, "toolprocd: %s goes on\n", id)
-			return exit(codeInterrupted)
-		}
-		if errors.Is(err, procmgr.ErrNotFound) { // it was there
-			return xerrors.Errorf("the keeper has ended, and what has become of %s is not known", id)
-		}
+	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
+		m, now, err := find(ctx, k, *chat, words[0])
 		if err != nil {
 			return err
 		}
-	}
-	return nil
+		to := &printer{out: os.Stdout, terminal: isTerminal(os.Stdout)}
+		if !*toEnd {
+			return to.printUntil(ctx, m, now)
+		}
+		return to.printToEnd(ctx, m, words[0])
+	})
 }
 
 // follow is procmgr.Follow, but the first error does not end it: if the keeper has
@@ -174,5 +153,26 @@ func (p *printer) printUntil(ctx context.Context, m procmgr.Manager, now procmgr
 		}
 	}
 	p.end()
+	return nil
+}
+
+// printToEnd prints an output until the process has exited.
+func (p *printer) printToEnd(ctx context.Context, m procmgr.Manager, id string) error {
+	for c, err := range follow(ctx, m, id) {
+		if err == nil {
+			err = p.print(c)
+		}
+		if err != nil && ctx.Err() != nil {
+			p.end()
+			fmt.Fprintf(os.Stderr, "toolprocd: %s goes on\n", id)
+			return exit(codeInterrupted)
+		}
+		if errors.Is(err, procmgr.ErrNotFound) { // it was there
+			return xerrors.Errorf("the keeper has ended, and what has become of %s is not known", id)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
 // chatFlag adds the flag that names a chat.
@@ -30,20 +32,25 @@ func ps(flags *flag.FlagSet, args []string) error {
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	ctx, stop := untilAsked()
-	defer stop()
-	k, err := at.open(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer leave(k)
-	list, err := k.List(ctx)
-	if err != nil {
-		return err
-	}
-	if !*all {
-		list = slices.DeleteFunc(list, func(p procmgr.Process) bool { return p.State == procmgr.Exited })
-	}
+	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
+		list, err := k.List(ctx)
+		if err != nil {
+			return err
+		}
+		if !*all {
+			list = slices.DeleteFunc(list, func(p procmgr.Process) bool { return p.State == procmgr.Exited })
+		}
+		if err := printTable(os.Stdout, list); err != nil || len(list) > 0 {
+			return err
+		}
+		dir, _ := at.path() // open has used it
+		fmt.Fprintf(os.Stderr, "nothing runs in the keeper of %s\n", dir)
+		return nil
+	})
+}
+
+// printTable prints processes, the oldest first.
+func printTable(to io.Writer, list []procmgr.Process) error {
 	slices.SortFunc(list, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
 	rows := []byte("ID\tCHAT\tSTATE\tPID\tAGE\tCOMMAND\n")
 	for _, p := range list {
@@ -53,18 +60,11 @@ func ps(flags *flag.FlagSet, args []string) error {
 		}
 		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, chat, state(p), p.PID, age(time.Since(p.StartedAt)), oneLine(p.Command, 100))
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	if _, err := table.Write(rows); err != nil {
 		return err
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if len(list) == 0 {
-		dir, _ := at.path() // open has used it
-		fmt.Fprintf(os.Stderr, "nothing runs in the keeper of %s\n", dir)
-	}
-	return nil
+	return table.Flush()
 }
 
 // state says how a process is, or how it has ended.
@@ -146,26 +146,20 @@ func kill(flags *flag.FlagSet, args []string) error {
 	if !ok {
 		return xerrors.Errorf("there is no signal %q; there are TERM, INT and KILL", *name)
 	}
-	ctx, stop := untilAsked()
-	defer stop()
-	k, err := at.open(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer leave(k)
-	var failed error
-	for _, id := range ids {
-		// A signal to an ID that nobody has used would spend it.
-		m, out, err := find(ctx, k, *chat, id)
-		if err == nil {
-			err = m.Signal(ctx, id, sig)
+	return at.use(func(ctx context.Context, k *prockeep.Keeper) (failed error) {
+		for _, id := range ids {
+			// A signal to an ID that nobody has used would spend it.
+			m, out, err := find(ctx, k, *chat, id)
+			if err == nil {
+				err = m.Signal(ctx, id, sig)
+			}
+			if errors.Is(err, procmgr.ErrNotRunning) {
+				err = xerrors.Errorf("%s has ended already (%s)", id, state(out.Process))
+			}
+			failed = errors.Join(failed, err)
 		}
-		if errors.Is(err, procmgr.ErrNotRunning) {
-			err = xerrors.Errorf("%s has ended already (%s)", id, state(out.Process))
-		}
-		failed = errors.Join(failed, err)
-	}
-	return failed
+		return failed
+	})
 }
 
 // upgrade lets the keeper go on as this program.
@@ -174,14 +168,7 @@ func upgrade(flags *flag.FlagSet, args []string) error {
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	ctx, stop := untilAsked()
-	defer stop()
-	k, err := at.open(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer leave(k)
-	return k.Upgrade(ctx)
+	return at.use(func(ctx context.Context, k *prockeep.Keeper) error { return k.Upgrade(ctx) })
 }
 
 // stop ends the keeper. It does not end processes without being told to.
@@ -190,20 +177,15 @@ func stop(flags *flag.FlagSet, args []string) error {
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	ctx, cancel := untilAsked()
-	defer cancel()
-	k, err := at.open(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if n, err := living(ctx, k); err != nil || n > 0 && !*force {
-		leave(k)
-		if err == nil {
-			err = xerrors.Errorf("this would end what lives, %d in number: see toolprocd ps, or use toolprocd stop -f", n)
+	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
+		switch n, err := living(ctx, k); {
+		case err != nil:
+			return err
+		case n > 0 && !*force:
+			return xerrors.Errorf("this would end what lives, %d in number: see toolprocd ps, or use toolprocd stop -f", n)
 		}
-		return err
-	}
-	return k.Stop(ctx)
+		return k.Stop(ctx)
+	})
 }
 
 // living counts the processes that live.
