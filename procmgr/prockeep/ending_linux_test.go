@@ -2,15 +2,21 @@ package prockeep_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
@@ -136,4 +142,111 @@ func TestOpenAndKilledDuringAStop(t *testing.T) {
 			require.Equal(t, pid, keeperPID(t, other))
 		})
 	}
+}
+
+// If keeper and holder were killed, Stop ends what they have left.
+func TestStopAfterADeath(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	pid := keeperPID(t, k)
+	lives := begin(t, k, "x", "echo ready; exec sleep 1000").Process.PID
+	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
+	kill(t, pid)
+	require.True(t, alive(lives))
+	require.NoError(t, k.Stop(context.Background()))
+	require.False(t, alive(lives))
+	require.Eventually(t, func() bool { return len(keepersOf(dir)) == 0 }, long, time.Millisecond)
+	require.NoFileExists(t, filepath.Join(dir, "journal"))
+}
+
+// The keeper is killed at random points of Stop, Upgrade and Open by two programs, and
+// its holder with it now and then. Every process has ended then, or is known; when
+// Stop returns, all has ended that was there before.
+func TestHeldKilledAnywhere(t *testing.T) {
+	testenv.Held(t)
+	rounds := testenv.Rounds(15, 100)
+	said := make(map[string]int)
+	for round := range rounds {
+		dir, mark := newDir(t), "anywhere-"+procmgr.NewID()
+		opts := &prockeep.Options{Idle: lifetime, Local: procmgr.Options{StopGrace: 50 * time.Millisecond}}
+		k, other := open(t, dir, opts), open(t, dir, opts)
+		pid := keeperPID(t, k)
+		holder := parentOf(t, pid)
+		env := map[string]string{"MARK": mark}
+		var first []int
+		for _, command := range []string{"echo ready; exec sleep 1000", "trap '' TERM; echo ready; while :; do sleep 1; done"} {
+			out, err := k.Start(t.Context(), procmgr.StartRequest{Command: command, Env: env})
+			require.NoError(t, err)
+			out, err = k.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
+			require.NoError(t, err)
+			first = append(first, out.Process.PID)
+		}
+
+		var wg sync.WaitGroup
+		var stopped, did error
+		end := round%2 == 0
+		wg.Go(func() {
+			if end {
+				stopped = k.Stop(context.Background())
+				return
+			}
+			did = k.Upgrade(t.Context())
+		})
+		wg.Go(func() { // another program begins at the same time
+			time.Sleep(rand.N(20 * time.Millisecond))
+			_, _ = other.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000", Env: env}) // it may be unknown
+		})
+		time.Sleep(rand.N(150 * time.Millisecond))
+		both := round%5 < 2
+		if both {
+			_ = syscall.Kill(holder, syscall.SIGKILL) // it may have ended
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		wg.Wait()
+		if end {
+			require.NoError(t, stopped, "round %d", round)
+			for _, pid := range first {
+				require.False(t, alive(pid), "round %d, holder killed: %v", round, both)
+			}
+		} else if did != nil {
+			said[did.Error()]++
+		}
+
+		now := open(t, dir, opts)
+		var unknown []int
+		require.Eventually(t, func() bool {
+			all, err := now.List(t.Context())
+			if err != nil {
+				return false
+			}
+			unknown = slices.DeleteFunc(pidsWith(t, mark), func(pid int) bool {
+				return slices.ContainsFunc(all, func(p procmgr.Process) bool { return p.PID == sessionOf(pid) && p.State != procmgr.Exited })
+			})
+			return len(unknown) == 0
+		}, long, 10*time.Millisecond, "round %d, holder killed: %v, unknown: %v", round, both, &unknown)
+		require.NoError(t, now.Stop(context.Background()))
+		require.Empty(t, pidsWith(t, mark), "round %d", round)
+		require.Empty(t, endingIn(t, dir), "round %d", round)
+	}
+	t.Log("upgrades that were refused:", said)
+}
+
+// pidsWith returns the living processes that have a text in their environment.
+func pidsWith(t *testing.T, text string) (pids []int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, path := range all {
+		env, _ := os.ReadFile(path) // the process may have ended
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil && strings.Contains(string(env), text) && alive(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// sessionOf returns the leader of a process's session: that of a command is its shell.
+func sessionOf(pid int) int {
+	session, _ := unix.Getsid(pid) // it may have ended
+	return session
 }

@@ -167,9 +167,9 @@ func (o *opener) stop(ctx context.Context) error {
 	asked := "" // the token of a keeper that was asked to end
 	for range maxStopTries {
 		l, err := greet(ctx, o.socket())
-		if errors.Is(err, errAbsent) && asked != "" && o.hasLeft() {
+		if errors.Is(err, errAbsent) && o.hasLeft() {
 			if l, err = o.connect(ctx); err != nil {
-				return xerrors.Errorf("the keeper was killed before it had ended all processes, and no other one can be started to do that: %w", err)
+				return xerrors.Errorf("a keeper was killed and may have left processes, and no other one can be started to end them: %w", err)
 			}
 		}
 		if err == nil {

@@ -200,7 +200,7 @@ func (k *Keeper) Close() error {
 // survived. If ctx ends first, the keeper goes on with it. If the keeper is killed
 // before that, Stop lets another one end the processes. Every later call of this
 // handle is [procmgr.ErrClosed]; other programs that use the keeper start another
-// one with their next call. If no keeper runs, Stop does nothing.
+// one with their next call. If no keeper runs, Stop ends what a dead one has left.
 func (k *Keeper) Stop(ctx context.Context) error {
 	err := k.opener.stop(ctx)
 	if closed := k.Close(); err == nil {
