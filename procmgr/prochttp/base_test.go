@@ -3,7 +3,12 @@
 package prochttp_test
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +45,113 @@ func TestBase(t *testing.T) {
 
 	out = run(t, c, `echo "$OF_THE_SERVER"`)
 	require.Equal(t, "yes\n", out.Text)
+}
+
+// bySum returns a context for starts from an environment that may travel by its sum.
+func bySum(t *testing.T, env ...string) context.Context {
+	env = append(env, "PATH=/usr/bin:/bin")
+	return baseenv.With(t.Context(), &baseenv.Base{Env: env, Dir: "/", Sum: baseenv.Sum(env, nil)})
+}
+
+// An environment travels once. After that its sum does, and it is the one of that
+// sum whatever others came between. A server that has never seen it gets it at
+// once, in the same call.
+func TestBaseBySum(t *testing.T) {
+	var bodies []string
+	record := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if r.URL.Path == "/start" {
+				bodies = append(bodies, string(body))
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+		})
+	}
+	host := newLocal(t, nil)
+	var handler http.Handler
+	c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { record(handler).ServeHTTP(w, r) })), nil)
+	another := func() {
+		handler = newHandler(t, host, &prochttp.HandlerOptions{Token: token, Context: baseenv.Accept(t.Context())})
+	}
+	start := func(ctx context.Context, want string, requests int) {
+		t.Helper()
+		bodies = nil
+		out, err := c.Start(ctx, procmgr.StartRequest{Command: "echo $MINE", Wait: long})
+		require.NoError(t, err)
+		require.False(t, out.Attached)
+		require.Equal(t, want+"\n", out.Text)
+		require.Len(t, bodies, requests)
+		require.NotContains(t, bodies[0], "MINE=")
+	}
+	another()
+	one, two := bySum(t, "MINE=one"), bySum(t, "MINE=two")
+	start(one, "one", 2)
+	start(two, "two", 2)
+	for range 2 {
+		start(one, "one", 1)
+		start(two, "two", 1)
+	}
+	another() // it has another instance, and knows no environment
+	start(two, "two", 3)
+	start(one, "one", 2)
+	start(two, "two", 1)
+}
+
+// What nobody has used for long is forgotten, and so is what is too large. The
+// starts are the same, in two requests.
+func TestBasesAreBounded(t *testing.T) {
+	handler := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, MaxBody: 8 << 20, Context: baseenv.Accept(t.Context())})
+	c := newClient(t, serve(t, handler), nil)
+	start := func(env ...string) {
+		t.Helper()
+		out, err := c.Start(bySum(t, env...), procmgr.StartRequest{Command: "echo $MINE", Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, strings.TrimPrefix(env[0], "MINE=")+"\n", out.Text)
+	}
+	for range 2 {
+		for i := range 2 * prochttp.MaxBases {
+			start(fmt.Sprint("MINE=", i))
+			if i%8 == 0 {
+				start("MINE=often") // it stays
+			}
+		}
+	}
+	n, size, sums := prochttp.Bases(handler)
+	require.Equal(t, prochttp.MaxBases, n)
+	require.Less(t, size, 64*prochttp.MaxBases)
+	require.Contains(t, sums, baseenv.Sum([]string{"MINE=often", "PATH=/usr/bin:/bin"}, nil))
+
+	many := make([]string, 0, 11)
+	for i := range 10 { // one string has at most 128 KiB on Linux
+		many = append(many, fmt.Sprintf("LONG%d=%s", i, strings.Repeat("x", 60<<10)))
+	}
+	for i := range 4 { // 600 KiB each: there is room for one
+		start(append([]string{fmt.Sprint("MINE=large", i)}, many...)...)
+		n, size, _ = prochttp.Bases(handler)
+		require.LessOrEqual(t, size, prochttp.MaxBaseBytes)
+	}
+	require.Less(t, n, prochttp.MaxBases)
+	for range 2 {
+		start(append([]string{"MINE=too large"}, append(many, many...)...)...)
+	}
+	_, size, sums = prochttp.Bases(handler)
+	require.LessOrEqual(t, size, prochttp.MaxBaseBytes)
+	require.NotContains(t, sums, baseenv.Sum(append(append([]string{"MINE=too large"}, append(many, many...)...), "PATH=/usr/bin:/bin"), nil))
+}
+
+// Different environments have different sums, however their bytes are divided.
+func TestSumsOfBases(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, lists := range [][2][]string{
+		{}, {{""}}, {{}, {""}}, {{"", ""}}, {{"A=b"}}, {{"A=b", ""}}, {{"A=", "b"}}, {{"A=bC=d"}}, {{"A=b", "C=d"}},
+		{{"C=d", "A=b"}}, {{"A=b"}, {"C=d"}}, {nil, {"A=b", "C=d"}}, {{"A=b\x03C=d"}}, {{strings.Repeat("x", 300)}},
+	} {
+		sum := baseenv.Sum(lists[0], lists[1])
+		require.Len(t, sum, 64)
+		require.False(t, seen[sum], "%q", lists)
+		seen[sum] = true
+	}
 }
 
 // The base is no part of what an ID stands for: after a deployment it is another
@@ -79,6 +191,9 @@ func TestBaseRefused(t *testing.T) {
 		"no directory":       `{"id":"x","command":"true","base_env":["A=b"]}`,
 		"relative directory": `{"id":"x","command":"true","base_dir":"a"}`,
 		"NUL":                `{"id":"x","command":"true","base_dir":"/","base_env":["A=\u0000"]}`,
+		"a sum alone":        `{"id":"x","command":"true","base_sum":"00"}`,
+		"a sum of its own":   `{"id":"x","command":"true","base_dir":"/","base_sum":"00","base_env":["A=b"]}`,
+		"a sum and names":    `{"id":"x","command":"true","base_dir":"/","base_sum":"00","base_withheld":["A"]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, code := ask(t, handler, request(http.MethodPost, "/start", body))

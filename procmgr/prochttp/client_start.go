@@ -21,7 +21,8 @@ type starting struct {
 	*manager
 	req   procmgr.StartRequest // with an ID
 	body  startBody
-	until time.Time // the end of its wait
+	base  *baseenv.Base // nil: there is none
+	until time.Time     // the end of its wait
 	call  call
 	out   procmgr.Output // what the call is answered
 	asked bool           // another call has sent the ID before
@@ -64,8 +65,8 @@ func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*s
 	if err != nil {
 		return nil, err
 	}
-	body.setBase(baseenv.From(ctx))
-	s := &starting{manager: m, req: req, body: body, until: time.Now().Add(req.Wait)}
+	s := &starting{manager: m, req: req, body: body, base: baseenv.From(ctx), until: time.Now().Add(req.Wait)}
+	s.body.setBase(s.base)
 	s.call = call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart, into: &s.out, prepare: s.prepare}
 	if s.call.instance, s.asked, err = m.c.instanceFor(ctx, m.chat, req.ID); err != nil {
 		return nil, err
@@ -107,6 +108,10 @@ var errTurns = xerrors.Errorf("each of %d servers in a row was another one, and 
 func (s *starting) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
 		answer, err := s.c.call(ctx, &s.call)
+		if answer != nil && answer.failure.Code == codeNoBase && s.body.BaseSum != "" {
+			s.body.setWholeBase(s.base)
+			answer, err = s.c.call(ctx, &s.call)
+		}
 		if answer != nil && answer.failure.Code == codeRestarted && lineage.Continued(s.call.instance, answer.instance) {
 			// The new server knows what the one before it has started.
 			s.c.seen.follow(s.chat, s.req.ID, answer.instance)

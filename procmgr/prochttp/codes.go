@@ -38,6 +38,7 @@ const (
 	codeHeaderTooLong code = "header_too_large"
 	codeBusy          code = "busy"
 	codeRestarted     code = "restarted"
+	codeNoBase        code = "no_base"
 	codePartial       code = "partial"
 	codeInternal      code = "internal"
 )
@@ -70,6 +71,7 @@ var codes = []struct {
 	{codeHeaderTooLong, http.StatusRequestHeaderFieldsTooLarge, procmgr.ErrInvalid, "the header is too large"},
 	{codeBusy, http.StatusTooManyRequests, procmgr.ErrLimit, "too many calls are waiting"},
 	{codeRestarted, http.StatusConflict, procmgr.ErrUnknown, "the server was restarted since"},
+	{codeNoBase, http.StatusPreconditionFailed, nil, "the environment of that sum is not known here"},
 	// A *procmgr.PartialError: it has the machines, so that no value stands for it.
 	{codePartial, http.StatusBadGateway, nil, "some machines have not answered"},
 	{codeInternal, http.StatusInternalServerError, nil, "the call failed"},

@@ -95,6 +95,7 @@ type handler struct {
 	log      *slog.Logger
 	waits    waits
 	signals  signals
+	bases    bases
 }
 
 // NewHandler returns a handler that serves h to [Client]. It fails if the

@@ -42,6 +42,10 @@ func (r *request) start() {
 		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
 		return
 	}
+	if base, err = r.h.bases.whole(base); err != nil {
+		r.fail(failure{Code: codeNoBase, Detail: "nothing was started; send base_env and base_withheld"})
+		return
+	}
 	req.Wait = min(req.Wait, maxSlice)
 	var out procmgr.Output
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -384,6 +385,9 @@ var scenes = map[string]func(testing.TB) scene{
 	"mediatype":      refused,
 	"toolarge":       refused,
 	"headertoolarge": refused,
+	"nobase": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Context: baseenv.Accept(context.Background())}}
+	},
 	"busy": func(t testing.TB) scene {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})

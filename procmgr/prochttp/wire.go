@@ -96,6 +96,7 @@ type startBody struct {
 	// are no part of the request that an ID stands for.
 	BaseEnv      []string `json:"base_env,omitempty"`
 	BaseWithheld []string `json:"base_withheld,omitempty"`
+	BaseSum      string   `json:"base_sum,omitempty"` // in place of the two before it
 	BaseDir      *string  `json:"base_dir,omitempty"` // nil: there is no base
 }
 

@@ -5,6 +5,7 @@ package prockeep_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +34,33 @@ func TestEnvironmentOfTheOpener(t *testing.T) {
 		require.Equal(t, "/second \n0\n", out.Text)
 		require.Equal(t, []string{"MY_API_TOKEN"}, out.Withheld)
 	}
+}
+
+// An environment travels once, and its sum after that. A keeper that does not know
+// the sum asks for it: one that was upgraded, one that has followed a killed one,
+// and one that was started anew. Nothing ever runs with another environment.
+func TestEnvironmentBySum(t *testing.T) {
+	dir := newDir(t)
+	first, second := open(t, dir, nil), open(t, dir, nil)
+	over := clientOf(t, first.Handler())
+	check := func() {
+		t.Helper()
+		for i, m := range []procmgr.Manager{first, second, over, second.Chat("a"), first.Chat("b"), over.Chat("c")} {
+			value := strconv.Itoa(i / 2)
+			t.Setenv("BY_SUM", value)
+			require.Equal(t, value+"\n", run(t, m, "echo $BY_SUM").Text)
+		}
+	}
+	check()
+	check()
+	if runtime.GOOS == "linux" { // there are no upgrades elsewhere
+		require.NoError(t, first.Upgrade(t.Context()))
+		check()
+	}
+	kill(t, keeperPID(t, first))
+	check()
+	require.NoError(t, open(t, dir, nil).Stop(t.Context()))
+	check()
 }
 
 // The opener's directory is the default, and a relative one is resolved against

@@ -100,19 +100,29 @@ func (p *passing) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := req.Clone(req.Context())
-		data, err := withBase(body, now.base())
-		if err != nil {
-			return nil, err
+		base := now.base()
+		res, err := p.start(req, body, base)
+		if err == nil && base.Sum != "" && isNoBase(res) {
+			whole := *base
+			whole.Sum = ""
+			res, err = p.start(req, body, &whole)
 		}
-		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
-		res, err := p.on.RoundTrip(out)
 		if err != nil || tries == maxEnding || !isEnding(res) {
 			return res, err
 		}
-		_ = res.Body.Close() // it has been read
-		now.close()          // this keeper is about to end and has started nothing; the next one will
+		now.close() // this keeper is about to end and has started nothing; the next one will
 	}
+}
+
+// start passes a start on, with what its command starts from.
+func (p *passing) start(req *http.Request, body []byte, base *baseenv.Base) (*http.Response, error) {
+	data, err := withBase(body, base)
+	if err != nil {
+		return nil, err
+	}
+	out := req.Clone(req.Context())
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	return p.on.RoundTrip(out)
 }
 
 // ready returns the connection to a keeper that lives. The idle connections to an
@@ -131,21 +141,30 @@ func (p *passing) ready(ctx context.Context) (*line, error) {
 	return now, nil
 }
 
-// withBase adds what a command starts from to the body of a start. Nothing else
-// of the body changes. If the client has sent the same fields, they are there
-// twice then, which the keeper refuses.
+// withBase adds what a command starts from to the body of a start: an environment,
+// or its sum. Nothing else of the body changes. If the client has sent such fields
+// itself, they are there twice then, or both kinds are there. The keeper refuses
+// either.
 func withBase(body []byte, base *baseenv.Base) ([]byte, error) {
 	const space = " \t\r\n"
 	rest := bytes.TrimLeft(body, space)
 	if len(rest) == 0 || rest[0] != '{' {
 		return body, nil // the keeper says what is wrong with it
 	}
-	base = base.UTF8()
-	added, err := json.Marshal(struct {
-		Env      []string `json:"base_env,omitempty"`
-		Withheld []string `json:"base_withheld,omitempty"`
+	type bySum struct {
+		Sum string `json:"base_sum"`
+		Dir string `json:"base_dir"`
+	}
+	type whole struct { // no field is left out, or the client could set it
+		Env      []string `json:"base_env"`
+		Withheld []string `json:"base_withheld"`
 		Dir      string   `json:"base_dir"`
-	}(*base))
+	}
+	var fields any = bySum{base.Sum, base.Dir}
+	if base.Sum == "" {
+		fields = whole{base.Env, base.Withheld, base.Dir}
+	}
+	added, err := json.Marshal(fields)
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +178,28 @@ func withBase(body []byte, base *baseenv.Base) ([]byte, error) {
 // isEnding reports whether a keeper has answered a start that it ends and has
 // started nothing. The answer can still be read.
 func isEnding(res *http.Response) bool {
-	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get(headerInstance) == "" {
-		return false
+	failed, ok := failure(res, http.StatusServiceUnavailable)
+	return ok && failed.Result == nil
+}
+
+// isNoBase reports whether a keeper has answered a start that it does not know the
+// environment of its sum, and has started nothing. The answer can still be read.
+func isNoBase(res *http.Response) bool {
+	_, ok := failure(res, http.StatusPreconditionFailed) // no other error has this status
+	return ok
+}
+
+// A failed is what counts here in a keeper's answer that is an error.
+type failed struct{ Result json.RawMessage }
+
+// failure reads a keeper's answer of a status. It reports false if it is none. The
+// answer can still be read.
+func failure(res *http.Response, status int) (f failed, ok bool) {
+	if res.StatusCode != status || res.Header.Get(headerInstance) == "" {
+		return failed{}, false
 	}
 	body, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(body))
-	var failed struct{ Result json.RawMessage }
-	return err == nil && json.Unmarshal(body, &failed) == nil && failed.Result == nil
+	return f, err == nil && json.Unmarshal(body, &f) == nil
 }

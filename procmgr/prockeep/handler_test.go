@@ -108,6 +108,9 @@ func TestHandlerRefuses(t *testing.T) {
 	}{
 		{"an environment", "POST", "/start", `{"command":"true","base_env":["A=1"],"base_dir":"/"}`, "is there twice", 400},
 		{"a directory", "POST", "/start", ` { "base_dir" : "/", "command":"true"}`, "is there twice", 400},
+		{"an environment alone", "POST", "/start", `{"command":"true","base_env":["A=1"]}`, "base_", 400},
+		{"names alone", "POST", "/start", `{"command":"true","base_withheld":["A"]}`, "base_", 400},
+		{"a sum", "POST", "/start", `{"command":"true","base_sum":"00"}`, "is there twice", 400},
 		{"no command", "POST", "/start", `{ }`, "the command is empty", 400},
 		{"nothing", "POST", "/start", ``, "is not the JSON object", 400},
 		{"no object", "POST", "/start", `[]`, "is not the JSON object", 400},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -35,6 +36,8 @@ type status struct {
 	Tokens []string `json:"tokens,omitempty"`
 	// Upgrades names the last upgrades after which this keeper goes on.
 	Upgrades []string `json:"upgrades,omitempty"`
+	// Sums says that the sum of an environment can take its place in a start.
+	Sums bool `json:"sums,omitempty"`
 }
 
 // token is the keeper's own; "" if it is of a version without them.
@@ -64,7 +67,14 @@ type line struct {
 	status   status
 	running  Options           // of the status
 	env      baseenv.Allowance // by the policy of running
-	launched bool              // this program has started the keeper just now
+	last     atomic.Pointer[lastBase]
+	launched bool // this program has started the keeper just now
+}
+
+// A lastBase is what the last start of this program has begun from.
+type lastBase struct {
+	of *baseenv.Allowed
+	baseenv.Base
 }
 
 // greet connects to a keeper and asks for its status.
@@ -179,5 +189,14 @@ func (l *line) base() *baseenv.Base {
 	if err != nil {
 		dir = ""
 	}
-	return &baseenv.Base{Env: allowed.Env, Withheld: allowed.Withheld, Dir: dir}
+	last := l.last.Load()
+	if last == nil || last.of != allowed || last.Dir != dir {
+		text := (&baseenv.Base{Env: allowed.Env, Withheld: allowed.Withheld, Dir: dir}).UTF8()
+		if l.status.Sums {
+			text.Sum = baseenv.Sum(text.Env, text.Withheld)
+		}
+		last = &lastBase{allowed, *text}
+		l.last.Store(last)
+	}
+	return &last.Base
 }

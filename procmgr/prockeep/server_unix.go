@@ -334,7 +334,9 @@ func (s *server) tellStatus(w http.ResponseWriter, r *http.Request) {
 		defer s.greeted(line)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(status{Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options, Tokens: s.tokens, Upgrades: s.upgrades})
+	_ = json.NewEncoder(w).Encode(status{
+		Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options, Tokens: s.tokens, Upgrades: s.upgrades, Sums: true,
+	})
 }
 
 // stop serves the end of the keeper. The answer says which processes survived. It

@@ -5,6 +5,10 @@ package baseenv
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +23,27 @@ type Base struct {
 	Env      []string // NAME=value, what the policy let through
 	Withheld []string // the names of what the policy kept back
 	Dir      string   // the program's current directory; "" if that has gone
+	// Sum is that of Env and Withheld if it may travel in their place; "" if they
+	// always travel themselves.
+	Sum string
+}
+
+// Sum returns a name for an environment, which no other one has: its SHA-256 in
+// hexadecimal digits.
+func Sum(env, withheld []string) string {
+	h := sha256.New()
+	var size []byte
+	for _, list := range [...][]string{env, withheld} {
+		// With the lengths, other strings are other bytes.
+		size = binary.AppendUvarint(size[:0], uint64(len(list)))
+		_, _ = h.Write(size) // it never fails
+		for _, s := range list {
+			size = binary.AppendUvarint(size[:0], uint64(len(s)))
+			_, _ = h.Write(size)
+			_, _ = io.WriteString(h, s)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // UTF8 returns the Base without the variables that are not UTF-8, because JSON
@@ -27,7 +52,7 @@ func (b *Base) UTF8() *Base {
 	if !slices.ContainsFunc(b.Env, notUTF8) {
 		return b
 	}
-	text := &Base{Withheld: slices.Clone(b.Withheld), Dir: b.Dir}
+	text := &Base{Withheld: slices.Clone(b.Withheld), Dir: b.Dir} // its Sum would be another one
 	for _, kv := range b.Env {
 		if !notUTF8(kv) {
 			text.Env = append(text.Env, kv)
