@@ -44,6 +44,7 @@ var sameOnThePage = []struct {
 	{regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`), "0.2s"},
 	{regexp.MustCompile(` · next_offset \d+`), ""},
 	{regexp.MustCompile(`at offset \d+`), "at offset 90"},
+	{regexp.MustCompile(`note: The last line looks like a question or a prompt: .*\n`), ""}, // of a process that has run for a second
 }
 
 // A model finds a mistake with a debugger, and the page shows how.
