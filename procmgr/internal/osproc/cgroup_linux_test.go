@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,36 +20,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// cgroupDir returns a delegated directory of a cgroup v2 file system. If none
-// is mounted, as on a machine with only cgroup v1, the test mounts one. If its
-// user may do neither, the test is skipped.
-func cgroupDir(t testing.TB) string {
-	t.Helper()
-	root := ""
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	require.NoError(t, err)
-	for line := range strings.Lines(string(mounts)) {
-		if f := strings.Fields(line); f[2] == "cgroup2" && strings.Contains(f[3], "rw") {
-			root = f[1]
-		}
-	}
-	if root == "" {
-		root = t.TempDir()
-		testenv.Mount(t, "cgroup2", root, "cgroup2", 0, "")
-	}
-	dir, err := os.MkdirTemp(root, "test-") //nolint:usetesting // it has to be in the cgroup file system
-	if err != nil {
-		testenv.Lacks(t, "cgroup", "this user cannot make one: %v", err)
-	}
-	t.Cleanup(func() { require.NoError(t, unix.Rmdir(dir), "something is left in the cgroup") })
-	return dir
-}
-
 // Nothing escapes from a cgroup: not by a session of its own, not by wiping its
 // environment, not by letting go of the pipe, not by forking while it dies.
 func TestCgroup(t *testing.T) {
 	testenv.Programs(t, "bash", "setsid", "awk")
-	s := open(t, osproc.Config{Cgroup: cgroupDir(t)})
+	s := open(t, osproc.Config{Cgroup: testenv.Cgroup(t)})
 	bash := func(t *testing.T, script string) *command { return start(t, s, "bash", "-c", script) }
 	tests := []struct{ name, leave string }{
 		{"child", "sleep 1000 &"},
@@ -116,7 +90,7 @@ func TestCgroup(t *testing.T) {
 // A System ends the processes that a killed host left behind. It leaves alone
 // the processes of a living host.
 func TestCgroupOrphans(t *testing.T) {
-	dir := cgroupDir(t)
+	dir := testenv.Cgroup(t)
 	theirs := begin(t, open(t, osproc.Config{Cgroup: dir}), "echo ready; exec sleep 1000")
 
 	// A dead manager's directory: nobody holds its lock.
@@ -135,7 +109,7 @@ func TestCgroupOrphans(t *testing.T) {
 }
 
 func TestCgroupRefuses(t *testing.T) {
-	dir := cgroupDir(t)
+	dir := testenv.Cgroup(t)
 	threaded := filepath.Join(dir, "threaded")
 	require.NoError(t, os.Mkdir(threaded, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(threaded, "cgroup.type"), []byte("threaded"), 0))

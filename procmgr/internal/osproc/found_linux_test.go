@@ -30,7 +30,7 @@ func wayOf(t *testing.T, way string) *osproc.System {
 	case "cookie":
 		return open(t, osproc.Config{NoMark: true})
 	case "cgroup":
-		return open(t, osproc.Config{Cgroup: cgroupDir(t)})
+		return open(t, osproc.Config{Cgroup: testenv.Cgroup(t)})
 	}
 	return open(t, osproc.Config{})
 }
