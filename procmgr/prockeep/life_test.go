@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -113,29 +114,48 @@ func TestIdle(t *testing.T) {
 	run(t, k, "true")
 }
 
-// A start that reaches a keeper at its end is run by the next one.
+// A start, or an Open, that reaches a keeper at its end for want of callers is served by
+// the next one. Each command runs once.
 func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 	testenv.Held(t)
-	dir := newDir(t)
-	opts := &prockeep.Options{Idle: 10 * time.Millisecond}
+	const dirs = 25
+	rounds := testenv.Rounds(4, 40)
+	effects := filepath.Join(t.TempDir(), "effects")
+	opts := &prockeep.Options{Idle: time.Millisecond}
 	var wg sync.WaitGroup
-	for range 8 {
+	var ends atomic.Int64
+	for range dirs {
+		dir := newDir(t)
 		k := open(t, dir, opts)
 		wg.Go(func() {
-			for range 10 {
-				time.Sleep(900*time.Millisecond + rand.N(300*time.Millisecond)) // the time of an end
-				out, err := k.Start(t.Context(), procmgr.StartRequest{Command: "echo ran", Wait: long})
+			for round := range rounds {
+				// A keeper that was greeted goes on for a second.
+				time.Sleep(980*time.Millisecond + rand.N(60*time.Millisecond))
+				h := k
+				if round%2 == 0 {
+					var err error
+					if h, err = prockeep.Open(t.Context(), dir, opts); !assert.NoError(t, err) {
+						return
+					}
+				}
+				out, err := h.Start(t.Context(), procmgr.StartRequest{Command: "echo $$ >> " + effects + "; echo ran", Wait: long})
 				assert.NoError(t, err)
 				assert.Equal(t, "ran\n", out.Text)
+				if h != k {
+					assert.NoError(t, h.Close())
+				}
 			}
+			log, err := os.ReadFile(filepath.Join(dir, "keeper.log"))
+			assert.NoError(t, err)
+			ends.Add(int64(bytes.Count(log, []byte("why=idle"))))
 		})
 	}
 	wg.Wait()
-	log, err := os.ReadFile(filepath.Join(dir, "keeper.log"))
+	t.Log(ends.Load(), "keepers have ended")
+	require.Positive(t, ends.Load())
+	text, err := os.ReadFile(effects)
 	require.NoError(t, err)
-	ends := bytes.Count(log, []byte("why=idle"))
-	t.Log(ends, "keepers have ended")
-	require.Positive(t, ends)
+	require.Equal(t, dirs*rounds, bytes.Count(text, []byte{'\n'}))
 }
 
 func TestStop(t *testing.T) {

@@ -21,12 +21,17 @@ func dial(ctx context.Context, socket string) (*net.UnixConn, error) {
 	switch {
 	case err == nil:
 		return conn.(*net.UnixConn), nil //nolint:forcetypeassert // the network is "unix"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+	case isAbsent(err):
 		return nil, errAbsent
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	}
 	return nil, err
+}
+
+// isAbsent reports whether an error says that nobody listens.
+func isAbsent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // alive reports whether the keeper at the other end lives.

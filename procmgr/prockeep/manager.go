@@ -23,7 +23,7 @@ var (
 	_ procmgr.InputManager = (*manager)(nil)
 )
 
-// maxEnding is how many keepers in a row a start may find in the midst of their
+// maxEnding is how many keepers in a row a call may find in the midst of their
 // end.
 const maxEnding = 3
 
@@ -34,34 +34,30 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 			return procmgr.Output{}, err
 		}
 		out, err := m.on.Start(baseenv.With(ctx, now.base()), req)
-		if tries == maxEnding || !errors.Is(err, procmgr.ErrClosed) || out.Process.ID != "" {
+		switch {
+		case err == nil, tries == maxEnding, out.Process.ID != "":
+			return out, err
+		case errors.Is(err, procmgr.ErrClosed):
+			now.close() // this keeper is about to end and has started nothing; the next one will
+		case !unheard(now, err):
 			return out, err
 		}
-		now.close() // this keeper is about to end and has started nothing; the next one will
 	}
 }
 
 func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	if _, err := m.ready(ctx, "output"); err != nil {
-		return procmgr.Output{}, err
-	}
-	return m.on.Output(ctx, id, req)
+	return ask(ctx, m, "output", func() (procmgr.Output, error) { return m.on.Output(ctx, id, req) })
 }
 
 func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
-	if _, err := m.ready(ctx, "list"); err != nil {
-		return nil, err
-	}
-	return m.on.List(ctx)
+	return ask(ctx, m, "list", func() ([]procmgr.Process, error) { return m.on.List(ctx) })
 }
 
 func (m *manager) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	if _, err := m.ready(ctx, "list"); err != nil {
-		return procmgr.ListPage{}, err
-	}
-	return procmgr.ListSome(ctx, m.on, req)
+	return ask(ctx, m, "list", func() (procmgr.ListPage, error) { return procmgr.ListSome(ctx, m.on, req) })
 }
 
+// Signal asks one keeper: a signal that may have been sent is not sent again.
 func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	if _, err := m.ready(ctx, "signal"); err != nil {
 		return err
@@ -70,24 +66,37 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 }
 
 func (m *manager) Shell(ctx context.Context) (string, error) {
-	if _, err := m.ready(ctx, "shell"); err != nil {
-		return "", err
-	}
-	return procmgr.Shell(ctx, m.on)
+	return ask(ctx, m, "shell", func() (string, error) { return procmgr.Shell(ctx, m.on) })
 }
 
 func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	if _, err := m.ready(ctx, "events"); err != nil {
-		return procmgr.EventPage{}, err
-	}
-	return procmgr.Events(ctx, m.on, req)
+	return ask(ctx, m, "events", func() (procmgr.EventPage, error) { return procmgr.Events(ctx, m.on, req) })
 }
 
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	if _, err := m.ready(ctx, "input"); err != nil {
-		return procmgr.InputOutput{}, err
+	return ask(ctx, m, "input", func() (procmgr.InputOutput, error) { return procmgr.Input(ctx, m.on, id, req) })
+}
+
+// ask asks a keeper that lives. If that one ends before it has heard of the call, ask
+// asks the next one.
+func ask[T any](ctx context.Context, m *manager, call string, do func() (T, error)) (T, error) {
+	for tries := 1; ; tries++ {
+		now, err := m.ready(ctx, call)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		out, err := do()
+		if err == nil || tries == maxEnding || !unheard(now, err) {
+			return out, err
+		}
 	}
-	return procmgr.Input(ctx, m.on, id, req)
+}
+
+// unheard reports whether a call has failed because its keeper ended just before: it
+// was seen alive, and nobody listened when the request was to be sent.
+func unheard(l *line, err error) bool {
+	return isAbsent(err) && !errors.Is(err, procmgr.ErrUnknown) && !l.alive()
 }
 
 func (m *manager) ready(ctx context.Context, call string) (*line, error) {

@@ -27,5 +27,6 @@ func (o *opener) upgrade(context.Context) error           { return errors.ErrUns
 func (o *opener) socket() string                          { return "" }
 func dial(context.Context, string) (*net.UnixConn, error) { return nil, errors.ErrUnsupported }
 func checkPeer(*net.UnixConn) error                       { return errors.ErrUnsupported }
+func isAbsent(error) bool                                 { return false }
 func bootID() string                                      { return "" }
 func (l *line) alive() bool                               { return false }
