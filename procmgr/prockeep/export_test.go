@@ -33,3 +33,7 @@ func MayHaveRun(pid, signal int, ended bool) bool {
 	p.inherit(&holder.Heritage{Generation: 1, Strays: []holder.Stray{{PID: pid, Signal: signal, Ended: ended}}})
 	return p.Strays
 }
+
+// LowerDeaths sets how many keepers of a holder may die one after the other. TestMain
+// calls it before Main.
+func LowerDeaths(n int) { maxDeaths = n }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +24,7 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 )
@@ -311,6 +315,7 @@ func TestHolderAndKeeperAreKilled(t *testing.T) {
 	require.NoError(t, syscall.Kill(parent, syscall.SIGKILL))
 	kill(t, pid)
 	require.Eventually(t, func() bool { return len(keepersOf(dir)) == 0 }, long, time.Millisecond)
+	require.FileExists(t, filepath.Join(dir, "keeper"), "the socket is stale")
 
 	k = open(t, dir, nil)
 	out, err := k.Chat("a").Output(ctx, "ended", procmgr.OutputRequest{})
@@ -375,20 +380,38 @@ func TestUpgradeIsRefused(t *testing.T) {
 }
 
 // Programs that upgrade at once follow each other.
-func TestUpgradesAtOnce(t *testing.T) {
+func TestUpgradesAtOnce(t *testing.T) { upgradeAtOnce(t, 4) }
+
+// They are more than an upgrade that is cut off tries again.
+func TestHeldManyUpgradesAtOnce(t *testing.T) {
+	testenv.Held(t)
+	upgradeAtOnce(t, 30)
+}
+
+func upgradeAtOnce(t *testing.T, programs int) {
+	t.Helper()
 	dir := newDir(t)
 	k := open(t, dir, nil)
-	begin(t, k, "x", "echo ready; exec sleep 1000")
+	ended := procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3", Wait: long}
+	_, err := k.Start(t.Context(), ended)
+	require.NoError(t, err)
+	begin(t, k.Chat("long"), "long", "echo ready; i=0; while :; do echo line-$i; i=$((i+1)); sleep 0.001; done")
 	var wg sync.WaitGroup
-	for range 4 {
+	for range programs {
 		o := open(t, dir, nil)
 		wg.Go(func() { assert.NoError(t, o.Upgrade(t.Context())) })
 	}
 	wg.Wait()
-	out, err := k.Output(t.Context(), "x", procmgr.OutputRequest{})
+	again, err := k.Start(t.Context(), ended)
+	require.NoError(t, err)
+	require.True(t, again.Attached)
+	require.Equal(t, 3, *again.Process.ExitCode)
+	require.Equal(t, "out\n", again.Text)
+	out, err := k.Chat("long").Output(t.Context(), "long", procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.Equal(t, procmgr.Running, out.Process.State)
-	require.Equal(t, "ready\n", out.Text)
+	require.NoError(t, k.Chat("long").Signal(t.Context(), "long", procmgr.Kill))
+	requireNumbered(t, k.Chat("long"), "long")
 }
 
 // An upgrade needs no room on the disk.
@@ -460,4 +483,114 @@ func TestKeeperNeverServes(t *testing.T) {
 	_, err := prockeep.Open(t.Context(), dir, nil)
 	require.ErrorContains(t, err, "the journal cannot be opened")
 	require.Eventually(t, func() bool { return len(keepersOf(dir)) == 0 }, long, time.Millisecond)
+}
+
+// A holder whose keepers die in quick succession gives up. Whoever opens the directory
+// then gets another holder and a keeper, which finds the processes.
+func TestHolderGivesUp(t *testing.T) {
+	dir := newDir(t)
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), fewDeaths))
+	k := open(t, dir, nil)
+	victim := begin(t, k, "lives", "trap '' PIPE; echo ready; exec sleep 1000").Process.PID
+	_, err := k.Start(t.Context(), procmgr.StartRequest{ID: "ended", Command: "exit 3", Wait: long})
+	require.NoError(t, err)
+	holder := parentOf(t, keeperPID(t, k))
+	require.Eventually(t, func() bool {
+		children, _ := filepath.Glob("/proc/" + strconv.Itoa(holder) + "/task/*/children")
+		for _, path := range children {
+			text, _ := os.ReadFile(path) // the holder may have ended
+			for _, child := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(child); err == nil && pid != victim {
+					_ = syscall.Kill(pid, syscall.SIGKILL) // it may be dead already
+				}
+			}
+		}
+		return !alive(holder)
+	}, long, time.Millisecond)
+	log, err := os.ReadFile(filepath.Join(dir, "keeper.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(log), "keepers die again and again, and no other one is started")
+	require.True(t, alive(victim))
+
+	k = open(t, dir, nil)
+	require.NotEqual(t, holder, parentOf(t, keeperPID(t, k)))
+	out, err := k.Output(t.Context(), "lives", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.Equal(t, victim, out.Process.PID)
+	out, err = k.Output(t.Context(), "ended", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.NoError(t, k.Signal(t.Context(), "lives", procmgr.Kill))
+	require.False(t, alive(victim))
+}
+
+// The cgroup of a process survives the death of its keeper: the next one ends with it
+// what nothing else would find, and removes it.
+func TestCgroupAfterADeath(t *testing.T) {
+	testenv.Programs(t, "bash", "setsid")
+	dir, group := newDir(t), testenv.Cgroup(t)
+	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{Cgroup: group}})
+	pid := keeperPID(t, k)
+	file := filepath.Join(t.TempDir(), "pid")
+	// The member has another session, another environment, another mark and no pipe.
+	begin(t, k, "x", "bash -c 'ulimit -x 4711; exec env -i setsid sh -c \"echo \\$\\$ > "+file+"; exec sleep 1000\" >/dev/null 2>&1 &'; "+
+		"while [ ! -s "+file+" ]; do sleep 0.01; done; echo ready; exec sleep 1000")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	member, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	require.True(t, alive(member))
+	groups := func() int {
+		all, err := filepath.Glob(filepath.Join(group, "*", "cgroup.procs"))
+		require.NoError(t, err)
+		more, err := filepath.Glob(filepath.Join(group, "*", "*", "cgroup.procs"))
+		require.NoError(t, err)
+		return len(all) + len(more)
+	}
+	require.Positive(t, groups())
+
+	kill(t, pid)
+	out, err := k.Output(t.Context(), "x", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.True(t, alive(member))
+	require.Equal(t, "yes\n", run(t, k, "echo yes").Text, "others start in cgroups too")
+	require.NoError(t, k.Signal(t.Context(), "x", procmgr.Kill))
+	require.False(t, alive(member), "it is found by its cgroup alone")
+	require.NotEqual(t, pid, keeperPID(t, k))
+	require.NoError(t, k.Stop(context.Background()))
+	require.Zero(t, groups(), "the directories of the dead keeper and of the next one are gone")
+}
+
+// A server of this user that is no keeper stays as it is, and so does what the journal
+// knows.
+func TestSocketOfAnotherServer(t *testing.T) {
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	pid := keeperPID(t, k)
+	victim := begin(t, k, "lives", "echo ready; exec sleep 1000").Process.PID
+	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
+	kill(t, pid)
+	socket := filepath.Join(dir, "keeper")
+	l, err := prochttp.ListenUnix(socket)
+	require.NoError(t, err, "the socket is stale")
+	t.Run("it answers", func(t *testing.T) {
+		serve(t, l, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+		refused(t, dir, "the socket is that of a server which is no keeper")
+		require.ErrorIs(t, k.Stop(t.Context()), procmgr.ErrInvalid)
+	})
+	t.Run("it says nothing", func(t *testing.T) {
+		l, err := net.Listen("unix", socket)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, l.Close()) }()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = prockeep.Open(ctx, dir, nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+	require.True(t, alive(victim))
+	out, err := open(t, dir, nil).Output(t.Context(), "lives", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, victim, out.Process.PID)
 }

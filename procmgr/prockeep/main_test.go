@@ -32,11 +32,18 @@ var roles = map[string]func(args []string) error{
 	"work":         roleWork,
 }
 
+// fewDeaths is the name of a directory for temporary files in which holders give up
+// early.
+const fewDeaths = "few-deaths"
+
 // TestMain fails the run if it leaves a keeper behind.
 func TestMain(m *testing.M) {
 	role := os.Getenv(envRole)
 	if role == "forgot" {
 		exit(roleTellKeeper(os.Args[1:]))
+	}
+	if filepath.Base(os.TempDir()) == fewDeaths { // a holder inherits no other variable
+		prockeep.LowerDeaths(10)
 	}
 	prockeep.Main()
 	if role != "" {

@@ -78,6 +78,9 @@ const (
 	nameHolder = "toolproc-holder"
 )
 
+// maxDeaths is for tests; 0 is the holder's default.
+var maxDeaths int
+
 // hold is a keeper's holder, and returns the code to exit with.
 func hold() int {
 	nameProcess(nameHolder)
@@ -93,7 +96,8 @@ func hold() int {
 			Failed: func(why string) {
 				_ = json.NewEncoder(to).Encode(report{Error: "the keeper has ended before it served (" + why + "); " + nameLog + " may say why"})
 			},
-			Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			MaxDeaths: maxDeaths,
+			Logger:    slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		})
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"cmp"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -24,7 +25,10 @@ type Config struct {
 	Report *os.File
 	// Failed is told why the first keeper has ended, if it has never served.
 	Failed func(why string)
-	Logger *slog.Logger
+	// MaxDeaths is how many keepers may die one after the other: 2,000 by default.
+	// Each second of service makes up for one.
+	MaxDeaths int
+	Logger    *slog.Logger
 }
 
 // Supported reports whether there are holders on this system.
@@ -68,7 +72,7 @@ func Run(c Config) error {
 		return err
 	}
 	h := &holder{
-		Config: c, succession: succession{program: program}, holdings: newHoldings(), alarms: newAlarms(),
+		Config: c, succession: succession{program: program, mortality: mortality{limit: cmp.Or(c.MaxDeaths, maxDeaths)}}, holdings: newHoldings(), alarms: newAlarms(),
 		messages: make(chan received),
 	}
 	return h.run()

@@ -16,6 +16,7 @@ type Config struct {
 	Order     []byte
 	Report    *os.File
 	Failed    func(why string)
+	MaxDeaths int
 	Logger    *slog.Logger
 }
 

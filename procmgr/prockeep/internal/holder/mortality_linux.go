@@ -5,8 +5,7 @@ import "time"
 const (
 	// maxUnserved is how many keepers in a row may die before they serve.
 	maxUnserved = 5
-	// maxDeaths is how many keepers may die one after the other; each second of
-	// service makes up for one.
+	// maxDeaths is the default of Config.MaxDeaths.
 	maxDeaths = 2000
 	// freeDeaths of them are followed by the next keeper at once.
 	freeDeaths = 20
@@ -20,6 +19,7 @@ const (
 // mortality is how keepers have died so far. It says when the next one may be
 // started.
 type mortality struct {
+	limit    int // of deaths
 	unserved int // how many in a row have never served
 	deaths   int
 }
@@ -38,7 +38,7 @@ func (m *mortality) died(served time.Time) {
 
 // hopeless reports whether no other keeper is to be started.
 func (m *mortality) hopeless() bool {
-	return m.unserved >= maxUnserved || m.deaths >= maxDeaths
+	return m.unserved >= maxUnserved || m.deaths >= m.limit
 }
 
 // pause returns how long to wait before the next keeper is started.

@@ -31,6 +31,7 @@ type succession struct {
 	state   *os.File // a state that counts, until it was taken over
 
 	ending     bool // for good: if the keeper is killed, the next one goes on with that
+	began      bool // a keeper has served
 	generation int  // how many keepers have got what is held
 	mortality
 }
@@ -98,7 +99,7 @@ func (h *holder) follow(c *child) {
 	case h.ending && c.status.Signal == 0 && c.status.Code == 0:
 		h.over = true
 		return
-	case c.served.IsZero() && h.generation <= 1:
+	case !h.began:
 		if h.Failed != nil {
 			h.Failed(say(c.status))
 		}
@@ -163,6 +164,7 @@ func (h *holder) settle(c *child) {
 	if c.served.IsZero() {
 		c.served = time.Now()
 	}
+	h.began = true
 	h.unserved, c.stated = 0, false
 	discard(&h.Report)
 	discard(&h.state)
