@@ -188,6 +188,7 @@ func (s *server) serve() {
 
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a command would inherit that it is ignored
 	var wg sync.WaitGroup
+	wg.Go(forgetStartup) // beside the first requests, because it takes 1 to 2 ms
 	wg.Go(s.endOnSignal)
 	wg.Go(s.endWhenIdle)
 	wg.Go(func() {
