@@ -496,14 +496,8 @@ func TestHolderGivesUp(t *testing.T) {
 	require.NoError(t, err)
 	holder := parentOf(t, keeperPID(t, k))
 	require.Eventually(t, func() bool {
-		children, _ := filepath.Glob("/proc/" + strconv.Itoa(holder) + "/task/*/children")
-		for _, path := range children {
-			text, _ := os.ReadFile(path) // the holder may have ended
-			for _, child := range strings.Fields(string(text)) {
-				if pid, err := strconv.Atoi(child); err == nil && pid != victim {
-					_ = syscall.Kill(pid, syscall.SIGKILL) // it may be dead already
-				}
-			}
+		for _, pid := range childrenOf(t, holder, victim) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may be dead already
 		}
 		return !alive(holder)
 	}, long, time.Millisecond)

@@ -5,9 +5,13 @@ package prockeep_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -115,7 +119,8 @@ func TestIdle(t *testing.T) {
 }
 
 // A start, or an Open, that reaches a keeper at its end for want of callers is served by
-// the next one. Each command runs once.
+// the next one. Each command runs once. Only if this program gets no processor for as
+// long as the keeper still answers, a start is ErrUnknown.
 func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 	testenv.Held(t)
 	const dirs = 25
@@ -123,14 +128,14 @@ func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 	effects := filepath.Join(t.TempDir(), "effects")
 	opts := &prockeep.Options{Idle: time.Millisecond}
 	var wg sync.WaitGroup
-	var ends atomic.Int64
-	for range dirs {
+	var ends, unknown atomic.Int64
+	for d := range dirs {
 		dir := newDir(t)
 		k := open(t, dir, opts)
 		wg.Go(func() {
 			for round := range rounds {
 				// A keeper that was greeted goes on for a second.
-				time.Sleep(980*time.Millisecond + rand.N(60*time.Millisecond))
+				time.Sleep(970*time.Millisecond + rand.N(60*time.Millisecond))
 				h := k
 				if round%2 == 0 {
 					var err error
@@ -138,9 +143,13 @@ func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 						return
 					}
 				}
-				out, err := h.Start(t.Context(), procmgr.StartRequest{Command: "echo $$ >> " + effects + "; echo ran", Wait: long})
-				assert.NoError(t, err)
-				assert.Equal(t, "ran\n", out.Text)
+				id := fmt.Sprintf("d%d-%d", d, round)
+				out, err := h.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "echo " + id + " >> " + effects + "; echo ran", Wait: long})
+				if errors.Is(err, procmgr.ErrUnknown) {
+					unknown.Add(1)
+				} else if assert.NoError(t, err, id) {
+					assert.Equal(t, "ran\n", out.Text)
+				}
 				if h != k {
 					assert.NoError(t, h.Close())
 				}
@@ -151,11 +160,15 @@ func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Log(ends.Load(), "keepers have ended")
+	t.Log(ends.Load(), "keepers have ended,", unknown.Load(), "starts are unknown")
 	require.Positive(t, ends.Load())
+	require.LessOrEqual(t, unknown.Load(), int64(dirs*rounds/20))
 	text, err := os.ReadFile(effects)
 	require.NoError(t, err)
-	require.Equal(t, dirs*rounds, bytes.Count(text, []byte{'\n'}))
+	ran := strings.Fields(string(text))
+	slices.Sort(ran)
+	require.Len(t, slices.Compact(slices.Clone(ran)), len(ran), "one has run twice")
+	require.GreaterOrEqual(t, len(ran), dirs*rounds-int(unknown.Load()))
 }
 
 func TestStop(t *testing.T) {

@@ -24,8 +24,8 @@ var (
 )
 
 // maxEnding is how many keepers in a row a call may find in the midst of their
-// end.
-const maxEnding = 3
+// end. More than one is rare, unless the idle time is very short.
+const maxEnding = 10
 
 func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	for tries := 1; ; tries++ {

@@ -266,7 +266,7 @@ func (s *server) endWhenIdle() {
 			_ = s.end(endIdle) // nothing runs
 			return
 		}
-		timer.Reset(left)
+		timer.Reset(min(left, max(s.idle, welcome))) // an opener that has come early needs no launchTime
 	}
 }
 
