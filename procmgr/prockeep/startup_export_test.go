@@ -1,3 +1,5 @@
+//go:build linux
+
 package prockeep
 
 // Unwritten returns the mappings of a file to which nobody has written.
