@@ -90,6 +90,16 @@ var arrows = []arrow{
 		why: "it makes patterns for the tests of what searches for them",
 	},
 	{
+		dir:   "procmgr/internal/procstat",
+		tests: []string{sys},
+		why:   "a keeper, its holder and a Local name a process in the same way, and share no more of the system than that",
+	},
+	{
+		dir:     "procmgr/internal/tally",
+		outside: []string{sys},
+		why:     "it counts in memory that outlives a program, and knows no output and no process but by numbers",
+	},
+	{
 		dir:     "procmgr/internal/prefilter",
 		outside: []string{sys},
 		tests:   []string{"procmgr/internal/randre"},
@@ -114,7 +124,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/osproc",
-		module:  []string{"procmgr/internal/owndir", "procmgr/internal/sentinel"},
+		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel"},
 		outside: []string{terminals, sys, xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
@@ -138,9 +148,9 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel", "procmgr/internal/tally"},
 		outside: []string{xerrors},
-		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/proctest", "internal/testenv", sys},
+		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
 	{
@@ -164,14 +174,14 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prockeep/internal/holder",
-		module:  []string{"procmgr/internal/carry"},
+		module:  []string{"procmgr/internal/carry", "procmgr/internal/procstat"},
 		outside: []string{sys, xerrors},
 		tests:   []string{"internal/testenv"},
 		why:     "a holder outlives its keeper because it does so little: it must not be able to reach more",
 	},
 	{
 		dir:     "procmgr/prockeep",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal"},
+		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/internal/procstat", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal"},
 		outside: []string{sys, xerrors},
 		tests:   []string{"envpolicy", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",

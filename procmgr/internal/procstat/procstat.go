@@ -1,0 +1,27 @@
+// Package procstat reads what Linux says of a process in /proc/PID/stat, see
+// proc(5). A process that has ended is there until it is reaped.
+//
+// A number names a process only while that is not reaped. A number together with
+// the time at which the process began names it for sure: the numbers would have to
+// go round within one tick of the clock.
+package procstat
+
+// A Process is what the system says of a process.
+type Process struct {
+	State   byte   // 'Z' and 'X' have ended, at least their first thread
+	Session int    // the number of its session's leader
+	Start   uint64 // when it began, in ticks since the machine did; never 0
+	// Unborn says that it was forked and has not reached its exec: of the program
+	// that it was to be, nothing has run.
+	Unborn bool
+}
+
+// Ended reports whether the first thread of the process has ended.
+func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
+
+// Is reports whether the process with a number is the one that began at start. It
+// also reports true if start is 0, or if the system does not tell.
+func Is(pid int, start uint64) bool {
+	p, ok := Look(pid)
+	return !ok || start == 0 || p.Start == start
+}
