@@ -186,8 +186,8 @@ func TestCrashWithoutHolder(t *testing.T) {
 	j.Files = nil
 	for _, e := range j.Entries {
 		if e.ID == "dies" {
-			require.NoError(t, unix.Kill(k.h.leaders[e.Seq], unix.SIGKILL))
-			reaped(k.h.leaders[e.Seq])
+			require.NoError(t, unix.Kill(k.h.leaders[e.Seq].PID, unix.SIGKILL))
+			reaped(k.h.leaders[e.Seq].PID)
 		}
 	}
 	k.launch(order{LogDir: k.logs, Journal: j}, nil)

@@ -24,13 +24,13 @@ type holder struct {
 	local   []byte
 	entries map[uint64]*carry.Entry
 	files   map[uint64][]carry.File
-	leaders map[uint64]int // their numbers
-	refuse  error          // what Starting returns
-	await   func(k carry.Key, pid int) <-chan carry.Status
+	leaders map[uint64]carry.Leader
+	refuse  error // what Starting returns
+	await   func(k carry.Key, leader carry.Leader) <-chan carry.Status
 }
 
 func newHolder(t testing.TB) *holder {
-	h := &holder{entries: make(map[uint64]*carry.Entry), files: make(map[uint64][]carry.File), leaders: make(map[uint64]int)}
+	h := &holder{entries: make(map[uint64]*carry.Entry), files: make(map[uint64][]carry.File), leaders: make(map[uint64]carry.Leader)}
 	t.Cleanup(func() {
 		for seq := range h.files {
 			h.close(seq)
@@ -86,11 +86,11 @@ func (h *holder) Starting(k carry.Key, record []byte, files []carry.File) error 
 	return nil
 }
 
-func (h *holder) Started(k carry.Key, pid int, record []byte) {
+func (h *holder) Started(k carry.Key, leader carry.Leader, record []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.note(k, record, true)
-	h.leaders[k.Seq] = pid
+	h.leaders[k.Seq] = leader
 }
 
 func (h *holder) NotStarted(k carry.Key) {
@@ -118,9 +118,9 @@ func (h *holder) Forgotten(k carry.Key) {
 	delete(h.entries, k.Seq)
 }
 
-func (h *holder) Await(k carry.Key, pid int) <-chan carry.Status {
+func (h *holder) Await(k carry.Key, leader carry.Leader) <-chan carry.Status {
 	if h.await != nil {
-		return h.await(k, pid)
+		return h.await(k, leader)
 	}
 	lost := make(chan carry.Status)
 	close(lost)

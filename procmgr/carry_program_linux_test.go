@@ -19,6 +19,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // A test that kills a keeper runs in a program of its own. That is the parent and
@@ -33,7 +34,7 @@ type packet struct {
 	Err  string
 
 	Key    carry.Key
-	PID    int
+	Leader carry.Leader
 	Record []byte
 	Roles  []carry.Role // of the descriptors that come with it
 
@@ -156,26 +157,28 @@ func (l *line) hangUp() {
 // farKeep is the Keep of a keeper: each call is a packet to the holder.
 type farKeep struct{ *line }
 
-func (f farKeep) call(name string, k carry.Key, pid int, record []byte, files []carry.File) error {
-	_, err := f.ask(packet{Call: name, Key: k, PID: pid, Record: record}, files)
+func (f farKeep) call(name string, k carry.Key, leader carry.Leader, record []byte, files []carry.File) error {
+	_, err := f.ask(packet{Call: name, Key: k, Leader: leader, Record: record}, files)
 	return err
 }
 
 func (f farKeep) Began(record []byte, files []carry.File) error {
-	return f.call("Began", carry.Key{}, 0, record, files)
+	return f.call("Began", carry.Key{}, carry.Leader{}, record, files)
 }
 
 func (f farKeep) Starting(k carry.Key, record []byte, files []carry.File) error {
-	return f.call("Starting", k, 0, record, files)
+	return f.call("Starting", k, carry.Leader{}, record, files)
 }
 
-func (f farKeep) Started(k carry.Key, pid int, record []byte) {
-	_ = f.call("Started", k, pid, record, nil)
+func (f farKeep) Started(k carry.Key, leader carry.Leader, record []byte) {
+	_ = f.call("Started", k, leader, record, nil)
 }
 
-func (f farKeep) NotStarted(k carry.Key) { _ = f.call("NotStarted", k, 0, nil, nil) }
+func (f farKeep) NotStarted(k carry.Key) { _ = f.call("NotStarted", k, carry.Leader{}, nil, nil) }
 
-func (f farKeep) Turned(k carry.Key, record []byte) { _ = f.call("Turned", k, 0, record, nil) }
+func (f farKeep) Turned(k carry.Key, record []byte) {
+	_ = f.call("Turned", k, carry.Leader{}, record, nil)
+}
 
 func (f farKeep) Dropped(k carry.Key, roles ...carry.Role) {
 	_ = f.send(packet{Call: "Dropped", Key: k, Roles: roles}, nil)
@@ -183,11 +186,11 @@ func (f farKeep) Dropped(k carry.Key, roles ...carry.Role) {
 
 func (f farKeep) Forgotten(k carry.Key) { _ = f.send(packet{Call: "Forgotten", Key: k}, nil) }
 
-func (f farKeep) Await(k carry.Key, pid int) <-chan carry.Status {
+func (f farKeep) Await(k carry.Key, leader carry.Leader) <-chan carry.Status {
 	ends := make(chan carry.Status, 1)
 	go func() { // ends with the answer, or with the line
 		defer close(ends)
-		if a, err := f.ask(packet{Call: "Await", Key: k, PID: pid}, nil); err == nil && a.Known {
+		if a, err := f.ask(packet{Call: "Await", Key: k, Leader: leader}, nil); err == nil && a.Known {
 			ends <- a.Status
 		}
 	}()
@@ -321,6 +324,9 @@ type keeping struct {
 	awaits sync.WaitGroup
 	// forgets is set if the holder has died too: nobody knows a code.
 	forgets bool
+	// started is what becomes of the news that a leader has been forked; nil: it is
+	// written down and answered.
+	started func() (write, answer bool)
 
 	mu   sync.Mutex // guards ends
 	ends map[int]func() *carry.Status
@@ -396,7 +402,16 @@ func (k *keeping) hold(l *line, ended chan struct{}, ready chan<- error) {
 		case "Starting":
 			err = k.h.Starting(p.Key, p.Record, files)
 		case "Started":
-			k.h.Started(p.Key, p.PID, p.Record)
+			write, answer := true, true
+			if k.started != nil {
+				write, answer = k.started()
+			}
+			if write {
+				k.h.Started(p.Key, p.Leader, p.Record)
+			}
+			if !answer {
+				continue
+			}
 		case "NotStarted":
 			k.h.NotStarted(p.Key)
 		case "Turned":
@@ -408,7 +423,7 @@ func (k *keeping) hold(l *line, ended chan struct{}, ready chan<- error) {
 			k.h.Forgotten(p.Key)
 			continue
 		case "Await":
-			k.awaits.Go(func() { k.await(l, a, p.PID) })
+			k.awaits.Go(func() { k.await(l, a, p.Leader.PID) })
 			continue
 		}
 		for _, f := range files {
@@ -469,25 +484,27 @@ func (k *keeping) kill() {
 	_ = k.line.conn.Close()
 }
 
-// strays tells what Journal.Strays is for.
-func (k *keeping) strays() bool {
-	told := make(map[int]bool)
+// strays returns what Journal.Strays is for.
+func (k *keeping) strays() (all []carry.Leader) {
+	told := make(map[carry.Leader]bool)
 	k.h.mu.Lock()
-	for _, pid := range k.h.leaders {
-		told[pid] = true
+	for _, leader := range k.h.leaders {
+		told[leader] = true
 	}
 	k.h.mu.Unlock()
 	for _, text := range leftover.Children() {
 		pid := atoi(k.t, text)
-		var info unix.WaitStatus
-		if told[pid] {
-			continue
+		p, ok := procstat.Look(pid)
+		for ok && p.Unborn && !p.Ended() { // the keeper's child, on the way to its exec
+			_ = unix.Kill(pid, unix.SIGKILL)
+			p, ok = procstat.Look(pid)
 		}
-		if got, _ := unix.Wait4(pid, &info, unix.WNOHANG, nil); got != pid || info.Stopped() || !info.Signaled() || info.Signal() != unix.SIGKILL && info.Signal() != unix.SIGTRAP {
-			return true
+		leader := carry.Leader{PID: pid, Start: p.Start}
+		if ok && !told[leader] && !p.Unborn {
+			all = append(all, leader)
 		}
 	}
-	return false
+	return all
 }
 
 // crash kills the keeper, and starts another one with the journal.

@@ -12,6 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
 )
 
 // doubt is for how long an unknown ID may have been used, if a part of the journal
@@ -40,8 +41,9 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 		s := &saved[i]
 		ended := s.Memo.Process.State == Exited
 		total := s.Memo.Total
-		if !ended && s.Memo.Log == nil {
-			total = l.totals.of(s.Seq)
+		if !ended {
+			counted, missing := l.tallies.Slot(s.Seq).Output()
+			total = counted + missing
 		}
 		c, err := l.comeBack(s, files, func(out *capture.Stream) {
 			out.Recover(s.Memo.Log, l.logs, total, ended)
@@ -101,6 +103,7 @@ func (l *Local) endHeld(trees []*osproc.Tree) {
 func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []carry.Key, unsure map[uint64]bool) {
 	unsure = make(map[uint64]bool)
 	var pending []savedRecord // between Starting and Started
+	known := make(map[carry.Leader]bool)
 	for _, e := range j.Entries {
 		l.seq = max(l.seq, e.Seq)
 		var m memo
@@ -109,10 +112,20 @@ func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []car
 			continue
 		}
 		s := savedRecord{Seq: e.Seq, ID: e.ID, Chat: e.Chat, Memo: m, Looked: m.Progress.Detached}
-		switch {
-		case m.Spent:
+		if m.Spent {
 			l.past.add(e.Chat, &tombstone{seq: e.Seq, id: e.ID, spent: true})
 			continue
+		}
+		stage, pid, start := l.tallies.Slot(e.Seq).Leader()
+		known[carry.Leader{PID: pid, Start: start}] = stage != tally.Unknown
+		switch {
+		case stage == tally.Standing:
+			// The kernel has killed it when the dead program ended.
+			unborn = append(unborn, e.Key)
+			continue
+		case !e.Started && stage == tally.Going: // the line of its start could not be written
+			s.Memo.Lineage.PID, s.Memo.Lineage.Start, s.Memo.Process.PID = pid, start, pid
+			unsure[e.Seq] = true
 		case !e.Started && m.Lineage.PID == 0:
 			pending = append(pending, s)
 			continue
@@ -121,13 +134,14 @@ func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []car
 		s.Ended = m.Revived || m.Process.State == Exited
 		saved = append(saved, s)
 	}
+	strays := j.Unsure || slices.ContainsFunc(j.Strays, func(stray carry.Leader) bool { return !known[stray] })
 	for i, found := range l.system.Find(lineages(pending)) {
 		s := pending[i]
-		s.Memo.Lineage.PID = found.PID
+		s.Memo.Lineage.PID, s.Memo.Lineage.Start = found.PID, found.Start
 		switch {
 		case found.Leads && !found.Held:
 			s.Memo.Process.PID = found.PID
-		case found.Held, found.PID == 0 && !j.Strays:
+		case found.Held, found.PID == 0 && !strays:
 			unborn = append(unborn, carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID})
 			continue
 		default: // nobody knows how the leader has ended, if there was one

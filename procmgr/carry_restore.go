@@ -11,14 +11,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/screen"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
 )
 
 // restore is carry.Ways.Restore.
 func restore(opts *Options, keep carry.Keep, state *carry.State) (l *Local, run func(), err error) {
 	files := descriptors(state.Files)
 	defer files.close()
-	if !carry.Readable(state.Version) {
-		return nil, nil, xerrors.Errorf("the state has version %d, this program reads %d: %w", state.Version, carry.Version, ErrInvalid)
+	if !carry.Local.Reads(state.Version) {
+		return nil, nil, xerrors.Errorf("the state has version %d, this program reads versions %d and %d: %w", state.Version, carry.Version-1, carry.Version, ErrInvalid)
 	}
 	saved, err := decodeState(state.Data)
 	if err != nil {
@@ -96,7 +97,7 @@ func (l *Local) reopen(m localMemo, files descriptors) (err error) {
 	if l.system, err = osproc.Open(c); err != nil {
 		return err
 	}
-	l.totals = newTotals(files.takeFile(0, carry.Totals))
+	l.tallies = tally.New(files.takeFile(0, carry.Tally))
 	switch {
 	case l.opts.LogDir == "":
 		return nil
@@ -107,7 +108,7 @@ func (l *Local) reopen(m localMemo, files descriptors) (err error) {
 	}
 	if err != nil {
 		l.system.Leave()
-		l.totals.close()
+		l.tallies.Close()
 	}
 	return err
 }
@@ -139,7 +140,11 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 	r.kept = &kept{keep: l.keep, key: carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID}, memo: *m, told: true}
 
 	r.out = capture.NewStream(&l.streams, int64(len(m.Process.Command)))
-	r.out.Count(l.totals.counter(r.seq))
+	live := m.Process.State != Exited
+	if live {
+		r.kept.tally = l.tallies.Add(r.seq)
+		r.out.Count(r.kept.tally)
+	}
 	if fill != nil {
 		fill(r.out)
 	} else if err := r.out.Resume(&s.Stream, l.logs); err != nil {
@@ -153,7 +158,6 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 			r.out.Notify(notify, tell)
 		}
 	}
-	live := m.Process.State != Exited
 	a := osproc.Adoption{
 		Lineage: m.Lineage, Progress: m.Progress, Ended: s.Ended || !live, Wanted: r.asked != "", Killed: s.Tree.Killed,
 		Sink: r.out, Output: files.take(s.Seq, carry.Output), Input: files.take(s.Seq, carry.Input),
@@ -167,7 +171,7 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 		a.Sink = r.in
 	}
 	if live && !a.Ended && a.Exit == nil {
-		a.Await = func(stop <-chan struct{}) (osproc.Exit, bool) { return r.kept.await(m.Lineage.PID, stop) }
+		a.Await = r.kept.await
 	}
 	r.tree = l.system.Adopt(a)
 	if r.in != nil {
@@ -205,9 +209,10 @@ func (l *Local) resumeInlet(s *savedRecord, out osproc.Sink) *inlet {
 }
 
 // await waits for the end of a leader that is not this program's child.
-func (k *kept) await(pid int, stop <-chan struct{}) (osproc.Exit, bool) {
+func (k *kept) await(stop <-chan struct{}) (osproc.Exit, bool) {
+	m := k.look()
 	select {
-	case s, ok := <-k.keep.Await(k.key, pid):
+	case s, ok := <-k.keep.Await(k.key, leaderOf(&m)):
 		if !ok {
 			return osproc.Exit{}, false
 		}
@@ -222,6 +227,12 @@ func (k *kept) await(pid int, stop <-chan struct{}) (osproc.Exit, bool) {
 
 // goOn follows the processes that have come back. Close waits for them.
 func (l *Local) goOn(comings []*coming) {
+	l.keep.Dropped(carry.Key{}, carry.Totals)
+	live := make(map[uint64]bool)
+	for _, c := range comings {
+		live[c.seq] = c.live
+	}
+	l.tallies.Keep(func(seq uint64) bool { return live[seq] })
 	for _, c := range comings {
 		if !c.live {
 			c.kept.dropped() // the program may have died before it did so

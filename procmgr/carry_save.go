@@ -135,7 +135,7 @@ func (l *Local) letGo() {
 	l.events.close()
 	l.mu.Unlock()
 	l.system.Leave()
-	l.totals.close()
+	l.tallies.Close()
 	if l.logs != nil {
 		l.logs.Leave()
 	}

@@ -82,7 +82,7 @@ func (l *Local) shutdown() error {
 	l.events.close()
 	l.mu.Unlock()
 	l.system.Close()
-	l.totals.close()
+	l.tallies.Close()
 	if l.logs != nil {
 		l.logs.Close()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
 )
 
 var _ Host = (*Local)(nil)
@@ -61,7 +62,7 @@ func (l *Local) open() (err error) {
 		}
 	}
 	if l.keep != nil {
-		l.totals = newTotals(nil)
+		l.tallies = tally.New(nil)
 	}
 	return nil
 }

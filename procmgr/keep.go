@@ -8,6 +8,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
 )
 
 // A memo is what a Keep is told of a process: as much as another program needs
@@ -35,8 +36,9 @@ type memo struct {
 // A kept is the part of a record for a Keep. A nil one does nothing. The Keep is
 // called with mu held: what it is told of one process comes in its order.
 type kept struct {
-	keep carry.Keep
-	key  carry.Key
+	keep  carry.Keep
+	key   carry.Key
+	tally *tally.Slot // nil until the process is about to start
 
 	mu   sync.Mutex // guards memo
 	memo memo
@@ -87,14 +89,23 @@ func filesOf(b osproc.Birth) []carry.File {
 	return files
 }
 
+// Stands implements osproc.Keeper.
+func (k *kept) Stands(l osproc.Lineage) { k.tally.Set(tally.Standing, l.PID, l.Start) }
+
 // Started implements osproc.Keeper.
 func (k *kept) Started(b osproc.Birth) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.memo.Lineage = b.Lineage
 	k.memo.Process.PID = b.PID
-	k.keep.Started(k.key, b.PID, k.record())
+	k.keep.Started(k.key, leaderOf(&k.memo), k.record())
 }
+
+// Goes implements osproc.Keeper.
+func (k *kept) Goes(l osproc.Lineage) { k.tally.Set(tally.Going, l.PID, l.Start) }
+
+// leaderOf returns the leader of a process.
+func leaderOf(m *memo) carry.Leader { return carry.Leader{PID: m.Lineage.PID, Start: m.Lineage.Start} }
 
 // foundOut tells the Keep what a Recover has found out about a process of which it
 // knew the plan alone.
@@ -105,7 +116,7 @@ func (k *kept) foundOut() {
 		k.keep.Turned(k.key, k.record())
 		return
 	}
-	k.keep.Started(k.key, k.memo.Lineage.PID, k.record())
+	k.keep.Started(k.key, leaderOf(&k.memo), k.record())
 }
 
 // Exited implements osproc.Keeper.
@@ -135,12 +146,18 @@ func (k *kept) notStarted() {
 	if k.told {
 		k.keep.NotStarted(k.key)
 	}
+	k.tally.Free()
 }
 
-// dropped tells the Keep that files are closed: all, if there are no roles.
+// dropped tells the Keep that files are closed: all, if there are no roles. Then
+// nothing is counted any more.
 func (k *kept) dropped(roles ...carry.Role) {
-	if k != nil {
-		k.keep.Dropped(k.key, roles...)
+	if k == nil {
+		return
+	}
+	k.keep.Dropped(k.key, roles...)
+	if len(roles) == 0 {
+		k.tally.Free()
 	}
 }
 
@@ -197,8 +214,8 @@ func (l *Local) memo() (m localMemo, files []carry.File) {
 		m.Cgroups = dir
 		files = append(files, carry.File{Role: carry.Cgroups, FD: int(lock.Fd())})
 	}
-	if l.totals != nil {
-		files = append(files, carry.File{Role: carry.Totals, FD: int(l.totals.file.Fd())})
+	if file := l.tallies.File(); file != nil {
+		files = append(files, carry.File{Role: carry.Tally, FD: int(file.Fd())})
 	}
 	return m, files
 }

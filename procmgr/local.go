@@ -10,6 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
 )
 
 // A goroutine takes locks in this order, and may leave out any of them:
@@ -33,11 +34,11 @@ import (
 // handle the signals that would end it otherwise: Ctrl-C in its terminal
 // reaches the program and none of its commands. See Close.
 type Local struct {
-	opts   Options
-	system *osproc.System
-	logs   *capture.Logs // nil if Options.LogDir is not set
-	keep   carry.Keep    // nil if nobody takes the processes over
-	totals *totals       // nil without a keep
+	opts    Options
+	system  *osproc.System
+	logs    *capture.Logs // nil if Options.LogDir is not set
+	keep    carry.Keep    // nil if nobody takes the processes over
+	tallies *tally.Table  // nil without a keep
 
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options

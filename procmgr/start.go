@@ -204,7 +204,6 @@ func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
 		return ErrClosed
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
-	r.out.Count(l.totals.counter(r.seq))
 	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
 	if req.Stdin != StdinEmpty {
 		r.in = newInlet(req, r.out)
@@ -214,6 +213,8 @@ func (l *Local) spawn(r *record, req StartRequest, base *baseenv.Base) error {
 		if l.logs != nil {
 			r.out.LogTo(l.logs) // the Keep has to know of it before there is output
 		}
+		r.kept.tally = l.tallies.Add(r.seq)
+		r.out.Count(r.kept.tally)
 		r.kept.plan(r, req, process)
 		c.Keeper = r.kept
 	}

@@ -62,6 +62,20 @@ func (in *inlet) Add(p []byte) {
 	in.print.note()
 }
 
+// Reading implements osproc.Tally.
+func (in *inlet) Reading(most int) {
+	if t, ok := in.out.(osproc.Tally); ok {
+		t.Reading(most)
+	}
+}
+
+// Took implements osproc.Tally.
+func (in *inlet) Took(most, n int) {
+	if t, ok := in.out.(osproc.Tally); ok {
+		t.Took(most, n)
+	}
+}
+
 // End implements osproc.Sink.
 func (in *inlet) End() {
 	in.mu.Lock()

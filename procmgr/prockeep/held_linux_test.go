@@ -24,6 +24,8 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
@@ -216,7 +218,7 @@ func workWhileKilled(t *testing.T, m procmgr.Manager, id, effects string, code i
 	case out.Process.EndedBy == procmgr.CauseLost:
 		lost.Add(1) // killed in the midst of the fork: it may have run
 		t.Logf("%s is lost: %+v", id, out.Process)
-	case out.Process.Signal == "SIGKILL", out.Process.Signal == "SIGTRAP": // the keeper died just before the first instruction
+	case out.Process.Signal == "SIGKILL", out.Process.Signal == "SIGTRAP": // the keeper died at the very moment of the first instruction
 		text, err := os.ReadFile(effects)
 		assert.NoError(t, err)
 		assert.NotContains(t, string(text), id+"\n", "it has run")
@@ -258,26 +260,38 @@ func keeperOf(dir string) string {
 	return ""
 }
 
-// A child that no entry of the journal names may have run, if it has ended by
-// itself, or if it lives and nothing tells yet whose it is.
+// A child that no entry of the journal names may have run, if it has reached its exec
+// and ended, in whatever way, or if it lives and nothing tells yet whose it is.
 func TestStrays(t *testing.T) {
-	sleeper := func(env ...string) int {
+	child := func(leads bool, env ...string) (pid int, kill func()) {
 		cmd := exec.Command("sleep", "1000")
-		cmd.Env = env
+		cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setsid: leads}
 		require.NoError(t, cmd.Start())
-		t.Cleanup(func() {
+		t.Cleanup(func() { require.Error(t, cmd.Wait()) })
+		kill = sync.OnceFunc(func() {
 			require.NoError(t, cmd.Process.Kill())
-			require.Error(t, cmd.Wait())
+			require.Eventually(t, func() bool { return !alive(cmd.Process.Pid) }, long, time.Millisecond)
 		})
-		return cmd.Process.Pid
+		t.Cleanup(kill)
+		return cmd.Process.Pid, kill
 	}
-	pid := sleeper("A=b")
-	require.Eventually(t, func() bool { return !prockeep.MayHaveRun(pid, 0, false) }, long, time.Millisecond, "the search finds it, if it is a command")
-	require.True(t, prockeep.MayHaveRun(sleeper([]string{}...), 0, false), "it may be in the midst of its exec")
-	require.True(t, prockeep.MayHaveRun(1, 0, true))
-	require.True(t, prockeep.MayHaveRun(1, int(syscall.SIGTERM), true))
-	require.False(t, prockeep.MayHaveRun(1, int(syscall.SIGKILL), true))
-	require.False(t, prockeep.MayHaveRun(1, int(syscall.SIGTRAP), true))
+	var nobody carry.Leader
+	pid, kill := child(true, "A=b")
+	require.Eventually(t, func() bool { return !prockeep.MayHaveRun(pid, false, nobody) }, long, time.Millisecond, "the search finds it, if it is a command")
+	kill()
+	require.True(t, prockeep.MayHaveRun(pid, true, nobody), "it may have killed itself")
+	require.False(t, prockeep.MayHaveRun(pid, true, nobody, pid), "the holder has killed it before it began")
+	now, ok := procstat.Look(pid)
+	require.True(t, ok)
+	require.False(t, prockeep.MayHaveRun(pid, true, carry.Leader{PID: pid, Start: now.Start}), "the journal tells of it")
+	require.False(t, prockeep.MayHaveRun(pid, true, carry.Leader{PID: pid}), "a line of version 1 tells of it")
+	require.True(t, prockeep.MayHaveRun(pid, true, carry.Leader{PID: pid, Start: now.Start - 1}), "the journal tells of another one, whose number it has")
+	pid, kill = child(false, "A=b")
+	kill()
+	require.False(t, prockeep.MayHaveRun(pid, true, nobody), "a leader leads its session")
+	pid, _ = child(true, []string{}...)
+	require.True(t, prockeep.MayHaveRun(pid, false, nobody), "it may be in the midst of its exec")
+	require.True(t, prockeep.MayHaveRun(1<<30, true, nobody), "nobody knows")
 }
 
 // After a restart of the machine, the journal speaks of nothing that there is: IDs

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 )
@@ -39,8 +40,8 @@ type keep struct {
 	link    *holder.Link // nil if there is no holder
 	log     *slog.Logger
 
-	mu        sync.Mutex        // guards the fields below
-	pids      map[uint64]uint64 // of the leaders, by seq
+	mu        sync.Mutex              // guards the fields below
+	leaders   map[uint64]carry.Leader // by seq
 	forgotten []carry.Key
 	// later has what is to be written once a Recover has succeeded; nil: nothing
 	// is put off.
@@ -51,17 +52,45 @@ type keep struct {
 var _ carry.Keep = (*keep)(nil)
 
 func newKeep(j *journal.Journal, link *holder.Link, log *slog.Logger) *keep {
-	return &keep{journal: j, link: link, log: log, pids: make(map[uint64]uint64)}
+	return &keep{journal: j, link: link, log: log, leaders: make(map[uint64]carry.Leader)}
 }
 
 func keyOf(k carry.Key) journal.Key { return journal.Key(k) }
 
-// A record of the journal has the number of the leader before it, 0 if there is
-// none yet.
+// The version of a record in the journal stands at its beginning, behind a zero.
+// A record of version 1 begins with the number of the leader, and goes on with
+// JSON.
+const recordVersion = 2
+
+// record returns a record for the journal: it has the leader before what package
+// carry gives.
 func (k *keep) record(seq uint64, record []byte) []byte {
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	return append(binary.AppendUvarint(make([]byte, 0, len(record)+4), k.pids[seq]), record...)
+	leader := k.leaders[seq]
+	k.mu.Unlock()
+	b := append(make([]byte, 0, len(record)+16), 0, recordVersion)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(leader.PID)), leader.Start)
+	return append(b, record...)
+}
+
+// readRecord undoes record. It reports false if it cannot be read.
+func readRecord(b []byte) (leader carry.Leader, record []byte, ok bool) {
+	versioned := len(b) > 1 && b[0] == 0 && b[1] == recordVersion
+	if versioned {
+		b = b[2:]
+	}
+	pid, size := binary.Uvarint(b)
+	if size <= 0 {
+		return carry.Leader{}, nil, false
+	}
+	leader.PID, b = int(pid), b[size:]
+	if versioned {
+		if leader.Start, size = binary.Uvarint(b); size <= 0 {
+			return carry.Leader{}, nil, false
+		}
+		b = b[size:]
+	}
+	return leader, b, true
 }
 
 // give lets the holder have some files. Without a holder, they are this program's
@@ -129,15 +158,18 @@ func (k *keep) Starting(key carry.Key, record []byte, files []carry.File) error 
 }
 
 // Started implements [carry.Keep].
-func (k *keep) Started(key carry.Key, pid int, record []byte) {
+func (k *keep) Started(key carry.Key, leader carry.Leader, record []byte) {
 	k.mu.Lock()
-	k.pids[key.Seq] = uint64(pid)
+	k.leaders[key.Seq] = leader
 	k.mu.Unlock()
 	k.tell(journal.Started, keyOf(key), k.record(key.Seq, record))
 }
 
 // NotStarted implements [carry.Keep].
 func (k *keep) NotStarted(key carry.Key) {
+	k.mu.Lock()
+	delete(k.leaders, key.Seq)
+	k.mu.Unlock()
 	k.tell(journal.NotStarted, keyOf(key), nil)
 	if k.link != nil {
 		k.link.Forget(key.Seq)
@@ -166,7 +198,7 @@ func (k *keep) Dropped(key carry.Key, roles ...carry.Role) {
 // take the time of a disk.
 func (k *keep) Forgotten(key carry.Key) {
 	k.mu.Lock()
-	delete(k.pids, key.Seq)
+	delete(k.leaders, key.Seq)
 	k.forgotten = append(k.forgotten, key)
 	first := len(k.forgotten) == 1
 	k.mu.Unlock()
@@ -191,20 +223,28 @@ func (k *keep) flush() {
 
 // tellLeaders lets the holder keep the ends of all leaders that the journal knows.
 func (k *keep) tellLeaders() {
+	pids := make(map[uint64]uint64)
 	k.mu.Lock()
-	pids := maps.Clone(k.pids)
+	for seq, leader := range k.leaders {
+		if procstat.Is(leader.PID, leader.Start) { // or the number is another one's
+			pids[seq] = uint64(leader.PID)
+		}
+	}
 	k.mu.Unlock()
 	k.link.Leaders(slices.Sorted(maps.Keys(pids)), pids)
 }
 
 // Await implements [carry.Keep].
-func (k *keep) Await(key carry.Key, pid int) <-chan carry.Status {
+func (k *keep) Await(key carry.Key, leader carry.Leader) <-chan carry.Status {
 	if k.link == nil {
 		c := make(chan carry.Status)
 		close(c)
 		return c
 	}
-	return k.link.Await(key.Seq, pid)
+	if !procstat.Is(leader.PID, leader.Start) {
+		leader.PID = 0 // the holder has reaped it, or nobody knows its end
+	}
+	return k.link.Await(key.Seq, leader.PID)
 }
 
 // A past is what is known of the keepers of this directory that have died.
@@ -212,13 +252,13 @@ type past struct {
 	instance, boot string
 	tokens         []string
 	carry.Journal
-	told map[int]bool // the leaders of the entries
-	live []int        // the children of the dead keeper that live and are no leader of an entry
+	told map[carry.Leader]bool // the leaders of the entries
+	live []int                 // the children of the dead keeper that live and are no leader of an entry
 }
 
 // past reads the journal. It fills in the numbers of the leaders.
 func (k *keep) past() past {
-	p := past{Journal: carry.Journal{Holes: k.journal.Doubt()}, told: make(map[int]bool)}
+	p := past{Journal: carry.Journal{Holes: k.journal.Doubt()}, told: make(map[carry.Leader]bool)}
 	for _, e := range k.journal.Found() {
 		if e.Kind == journal.Note {
 			switch {
@@ -236,11 +276,11 @@ func (k *keep) past() past {
 			continue
 		}
 		entry := carry.Entry{Key: carry.Key(e.Key), Started: e.Kind != journal.Starting}
-		if pid, size := binary.Uvarint(e.Record); size > 0 {
-			entry.Record = e.Record[size:]
-			if pid != 0 {
-				k.pids[e.Seq] = pid
-				p.told[int(pid)] = true
+		if leader, record, ok := readRecord(e.Record); ok {
+			entry.Record = record
+			if leader.PID != 0 {
+				k.leaders[e.Seq] = leader
+				p.told[leader] = true
 			}
 		}
 		p.Entries = append(p.Entries, entry)
@@ -248,24 +288,26 @@ func (k *keep) past() past {
 	return p
 }
 
-// sigKill and sigTrap end a child that was forked and has not run its command.
-const (
-	sigKill = 9
-	sigTrap = 5
-)
-
 // inherit adds what the holder has.
 func (p *past) inherit(h *holder.Heritage) {
 	p.Files = filesOf(h)
-	p.Strays = h.Unsure || h.Generation == 0 // nobody has seen what became of the children
+	p.Unsure = h.Unsure || h.Generation == 0 // nobody has seen what became of the children
 	for _, s := range h.Strays {
+		now, ok := procstat.Look(s.PID)
+		leader := carry.Leader{PID: s.PID, Start: now.Start}
 		switch {
-		case p.told[s.PID]:
+		case p.told[leader], p.told[carry.Leader{PID: s.PID}]:
 		case !s.Ended:
 			p.live = append(p.live, s.PID)
-			p.Strays = p.Strays || inExec(s.PID)
-		case s.Signal != sigKill && s.Signal != sigTrap:
-			p.Strays = true
+			if inExec(s.PID) {
+				p.Strays = append(p.Strays, leader)
+			}
+		case ok && (now.Unborn || now.Session != s.PID):
+			// It has never reached its exec, or it leads no session: it was the
+			// leader of nothing.
+		case slices.Contains(h.Trapped, s.PID):
+		default:
+			p.Strays = append(p.Strays, leader)
 		}
 	}
 }

@@ -24,6 +24,10 @@ import (
 // envRole makes the test binary play another program.
 const envRole = "PROCKEEP_TEST_ROLE"
 
+// version1 is the name by which the test binary plays a program whose states have
+// version 1.
+const version1 = "version-1"
+
 // roles are the programs that the test binary plays. Their arguments are the
 // program's.
 var roles = map[string]func(args []string) error{
@@ -44,6 +48,9 @@ func TestMain(m *testing.M) {
 	}
 	if filepath.Base(os.TempDir()) == fewDeaths { // a holder inherits no other variable
 		prockeep.LowerDeaths(10)
+	}
+	if own, _ := os.Executable(); filepath.Base(own) == version1 {
+		prockeep.PlayVersion1()
 	}
 	prockeep.Main()
 	if role != "" {

@@ -3,7 +3,6 @@
 package prockeep
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/xerrors"
@@ -22,6 +20,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
@@ -68,8 +67,8 @@ func canFollow(text string, options passed) error {
 	switch {
 	case c.Protocol != protocol:
 		return xerrors.Errorf("the keeper speaks protocol %d and this program protocol %d", c.Protocol, protocol)
-	case !carry.Readable(c.State):
-		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d and the one before it", c.State, carry.Version)
+	case !carry.Local.Reads(c.State):
+		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d and the one before it", c.State, carry.Local.Version)
 	}
 	_, err := options.options()
 	return err
@@ -254,9 +253,7 @@ func (s *server) openJournal() (*journal.Journal, past, error) {
 // and it does not reap them now, so their numbers are their own.
 func lives(pids []int) bool {
 	for _, pid := range pids {
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		if err != nil || len(rest) == 0 || rest[0] == 'Z' || rest[0] == 'X' {
+		if p, ok := procstat.Look(pid); !ok || p.Ended() {
 			return false
 		}
 	}

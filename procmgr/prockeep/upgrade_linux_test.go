@@ -2,6 +2,8 @@ package prockeep_test
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -155,4 +158,37 @@ func TestOffsetsAfterADeath(t *testing.T) {
 		require.Equal(t, map[string]string{"more": " and more\n", "last": "last\n"}[line], out.Text)
 		before = out.Next
 	}
+}
+
+// What a keeper has read, and not passed on when it is killed, is gone. Offsets count
+// it: a command that prints all the time has never fewer bytes than it has printed,
+// and each death adds at most what one read takes.
+func TestHeldLostBytesAreCounted(t *testing.T) {
+	testenv.Held(t)
+	const pieces, size, most = 64, 64 << 20, 256 << 10
+	dir := newDir(t)
+	k := open(t, dir, nil)
+	ctx := t.Context()
+	_, err := k.Start(ctx, procmgr.StartRequest{ID: "x", Command: fmt.Sprintf(
+		"i=0; while [ $i -lt %d ]; do head -c %d /dev/zero | tr '\\0' x; i=$((i+1)); done", pieces, size/pieces)})
+	require.NoError(t, err)
+	var out procmgr.Output
+	kills := int64(0)
+	for out.Process.State != procmgr.Exited {
+		pid, err := strconv.Atoi(keeperOf(dir))
+		if err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			kills++
+		}
+		before := out.Next
+		require.Eventually(t, func() bool {
+			out, err = k.Output(ctx, "x", procmgr.OutputRequest{From: before})
+			require.NoError(t, err)
+			return out.Next > before+size/32 || out.Process.State == procmgr.Exited
+		}, long, time.Millisecond)
+	}
+	require.Equal(t, 0, *out.Process.ExitCode)
+	t.Logf("%d kills, %d bytes more than were printed", kills, out.Next-size)
+	require.Positive(t, kills)
+	require.GreaterOrEqual(t, out.Next, int64(size))
+	require.LessOrEqual(t, out.Next, size+kills*most)
 }

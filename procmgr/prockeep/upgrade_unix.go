@@ -80,7 +80,7 @@ func (s *server) tryUpgrade(conn net.Conn, name string, req *http.Request) error
 	case s.context.Err() != nil:
 		return errEnding
 	}
-	text, _ := json.Marshal(check{Protocol: protocol, State: carry.Version}) // numbers can always be written
+	text, _ := json.Marshal(check{Protocol: protocol, State: carry.Local.Version}) // numbers can always be written
 	if err := s.link.Upgrade(program, string(text)); err != nil {
 		return err
 	}

@@ -88,11 +88,7 @@ func (s *Stream) Resume(state *State, logs *Logs) error {
 	if state.Log != nil && logs != nil {
 		s.log = logs.resume(state.Log, s.ended)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	more := s.keeps() - s.held
-	s.held += more
-	s.opts.Memory.Add(more)
+	s.comeBack()
 	return nil
 }
 
@@ -104,8 +100,8 @@ func (s *Stream) ResumeNotify(m *Matcher, state *MatcherState, f func(line strin
 }
 
 // Recover makes a stream of the log that another program has left: the text as
-// far as it got there, total bytes if that is known and more. It is called in
-// place of Resume. If ended is set, nothing will be added.
+// far as it got there, total bytes if that is more. It is called in place of
+// Resume. If ended is set, nothing will be added.
 func (s *Stream) Recover(log *LogMemo, logs *Logs, total int64, ended bool) {
 	if log != nil && logs != nil {
 		s.log = logs.resume(&LogState{LogMemo: *log, Size: -1}, false)
@@ -116,7 +112,7 @@ func (s *Stream) Recover(log *LogMemo, logs *Logs, total int64, ended bool) {
 		s.buf.Skip(size - int64(len(head)) - int64(len(tail)))
 		_, _ = s.buf.Write(tail)
 		s.last = append([]byte(nil), tail[max(0, len(tail)-utf8.UTFMax):]...)
-		if size < total {
+		if size < total && s.log.failed == "" {
 			s.log.fail("the program that wrote it has ended")
 		}
 	}
@@ -128,11 +124,19 @@ func (s *Stream) Recover(log *LogMemo, logs *Logs, total int64, ended bool) {
 			s.log.end()
 		}
 	}
+	s.comeBack()
+}
+
+// comeBack counts what a stream has from another program.
+func (s *Stream) comeBack() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	more := s.keeps() - s.held
 	s.held += more
 	s.opts.Memory.Add(more)
+	if s.tally != nil {
+		s.tally.Counted(s.buf.Total(), len(s.pending()))
+	}
 }
 
 // LogMemo returns where the stream's log is; nil if it has none.

@@ -39,9 +39,9 @@ type Stream struct {
 
 	// logging is held by the writer until the log has all bytes that buf has.
 	logging sync.Mutex
-	// counted is called with each total, before anybody can read it; nil for
-	// nobody. It is set before the first write.
-	counted func(total int64)
+	// tally is told of each read and of each total; nil for nobody. It is set
+	// before the first write.
+	tally Tally
 	// counts is how many bytes the record takes beside its output.
 	counts int64
 
@@ -78,9 +78,35 @@ func NewStream(opts *Options, counts int64) *Stream {
 // and before the first Add.
 func (s *Stream) LogTo(logs *Logs) { s.log = logs.open() }
 
-// Count lets f be called with the total of the stream before each growth of it can
-// be read. It is called at most once, and before the first Add. f may be nil.
-func (s *Stream) Count(f func(total int64)) { s.counted = f }
+// A Tally counts the bytes of a stream in a place that outlives the program. One
+// goroutine at a time calls it.
+type Tally interface {
+	// Reading is called before a read of at most so many bytes, and Took when it
+	// has ended with so many.
+	Reading(most int)
+	Took(most, n int)
+	// Counted is called with each total of the stream, before anybody can read
+	// the text, and with how many bytes the stream holds back.
+	Counted(total int64, held int)
+}
+
+// Count lets a Tally count the stream. It is called at most once, and before the
+// first Add.
+func (s *Stream) Count(t Tally) { s.tally = t }
+
+// Reading is called before a read of at most so many bytes for the next Add.
+func (s *Stream) Reading(most int) {
+	if s.tally != nil {
+		s.tally.Reading(most)
+	}
+}
+
+// Took is called when that read has ended, with so many bytes.
+func (s *Stream) Took(most, n int) {
+	if s.tally != nil {
+		s.tally.Took(most, n)
+	}
+}
 
 // Log returns the path of the stream's log, or "" if there is none, and why the
 // log is not whole.
@@ -217,8 +243,8 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 		}
 		p = s.sink.text
 	}
-	if s.counted != nil && len(p) > 0 {
-		s.counted(s.buf.Total() + int64(len(p)))
+	if s.tally != nil {
+		s.tally.Counted(s.buf.Total()+int64(len(p)), len(s.pending()))
 	}
 	_, _ = s.buf.Write(p) // never fails
 	if last {

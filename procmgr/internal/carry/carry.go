@@ -18,6 +18,14 @@ type Key struct {
 	Chat, ID string
 }
 
+// A Leader names the leader of a process for sure: by its number, and by when it
+// began, as package procstat tells that. PID is 0 if there is none yet, and Start if
+// nobody knows: on other systems than Linux, and in what version 1 has written.
+type Leader struct {
+	PID   int
+	Start uint64
+}
+
 // A Role says what a descriptor is for.
 type Role string
 
@@ -27,7 +35,8 @@ const (
 	Terminal Role = "terminal" // this program's end of all three
 	LogLock  Role = "log_lock" // of the Local: the lock of its directory of logs
 	Cgroups  Role = "cgroups"  // of the Local: the lock of its directory of cgroups
-	Totals   Role = "totals"   // of the Local: how much each process has printed
+	Tally    Role = "tally"    // of the Local: its tally.Table
+	Totals   Role = "totals"   // of version 1, in place of Tally
 )
 
 // A File is a descriptor. In a call of a Keep it is the Local's, and valid during
@@ -51,7 +60,7 @@ type Keep interface {
 	Starting(k Key, record []byte, files []File) error
 	// Started is called after the fork; if the system allows that, before the
 	// first instruction of the command.
-	Started(k Key, pid int, record []byte)
+	Started(k Key, leader Leader, record []byte)
 	// NotStarted says that nothing has run: the ID is unused again.
 	NotStarted(k Key)
 	// Turned is called before anybody hears of a change: when the leader has
@@ -69,7 +78,7 @@ type Keep interface {
 	// Await returns a channel that gets the end of a leader that is not this
 	// program's child. It is closed if nobody knows, and also after the end. The
 	// leader is not reaped before this call. It may be called again for a key.
-	Await(k Key, pid int) <-chan Status
+	Await(k Key, leader Leader) <-chan Status
 }
 
 // A Status is how a leader ended. The zero Usage is none.
@@ -89,13 +98,12 @@ type State struct {
 	Files map[uint64][]File
 }
 
-// Version is that of the states that Save writes, and of the records. Readable
-// says which ones Restore reads.
-const Version = 1
-
-// Readable reports whether Restore reads a state of this version: of this one and
-// of the one before it.
-func Readable(version int) bool { return version >= 1 && version <= Version && version >= Version-1 }
+// Version is that of the states that Save writes, and of the records. It grows if
+// a program of the version before would read one of them wrongly.
+//
+//	1
+//	2: a leader has its Start, and the Local a Tally in place of Totals
+const Version = 2
 
 // An Entry is what a journal knows about a key.
 type Entry struct {
@@ -114,14 +122,18 @@ type Journal struct {
 	Files   map[uint64][]File
 	// Holes reports that there was a line of which not even the key can be read.
 	Holes bool
-	// Strays reports that the dead program may have had a child that no entry
-	// names, whether it lives or has ended other than by SIGKILL or SIGTRAP. If
-	// there was none, an entry that is not Started has run nothing.
-	Strays bool
+	// Strays are the children of the dead program that no entry names, and that
+	// may have run a command: they have reached their exec and ended, or nobody
+	// can tell. If there is none, an entry that is not Started, and of which
+	// nothing lives, has run nothing. Unsure says that some may be lacking.
+	Strays []Leader
+	Unsure bool
 }
 
 // Ways make and save a *procmgr.Local. opts is a *procmgr.Options.
 type Ways struct {
+	// Version is that of the states that Save writes.
+	Version int
 	// New is NewLocal with a Keep.
 	New func(opts any, keep Keep) (local any, err error)
 	// Save stops a Local and returns its state. If ctx ends first, it returns an
@@ -139,6 +151,12 @@ type Ways struct {
 	// anybody reaps what the dead program has left, the next Recover cannot find
 	// that out again. Until these are written, nothing must be reaped.
 	Recover func(opts any, keep Keep, j *Journal) (local any, run func(), err error)
+}
+
+// Reads reports whether Restore reads a state of this version: of its own one and of
+// the one before it.
+func (w *Ways) Reads(version int) bool {
+	return version >= 1 && version <= w.Version && version >= w.Version-1
 }
 
 // Local has the ways of package procmgr. It does not change once main runs.

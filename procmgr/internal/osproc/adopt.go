@@ -144,9 +144,10 @@ func duplicate(file interface{ Control(func(fd uintptr)) error }) int {
 
 // A Find is what a search has found of a tree.
 type Find struct {
-	PID   int  // of the leader, or of another member; 0 if nothing of it lives
-	Leads bool // PID is the leader's
-	Held  bool // it was killed before its first instruction
+	PID   int    // of the leader, or of another member; 0 if nothing of it lives
+	Start uint64 // of the process with that number, as in Lineage
+	Leads bool   // PID is the leader's
+	Held  bool   // it was killed before its first instruction
 }
 
 // EndHeld ends those members of some trees that stand at their first instruction,

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // Adopts reports whether Adopt can follow a tree on this platform.
@@ -32,6 +34,9 @@ func adoptSession(a *Adoption, anchor end, noPidfd bool) *session {
 	}
 	if s.others == nil {
 		s.others = func(<-chan struct{}) (Exit, bool) { return Exit{}, false }
+	}
+	if !procstat.Is(s.pid, a.Start) {
+		return s // it has gone, and the number is another one's
 	}
 	if m, ok := openMember(s.pid, noPidfd); ok && s.leads(m) {
 		if a.Exit == nil && m.alive() {
@@ -100,6 +105,9 @@ func leaderOf(members []member) (f Find) {
 		if f.PID == 0 || leads && !f.Leads || leads == f.Leads && m.pid < f.PID {
 			f, leader = Find{PID: m.pid, Leads: leads}, m
 		}
+	}
+	if p, ok := procstat.Look(f.PID); ok {
+		f.Start = p.Start
 	}
 	f.Held = f.Leads && len(members) == 1 && endHeld(leader)
 	return f

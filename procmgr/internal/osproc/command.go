@@ -26,9 +26,15 @@ type Keeper interface {
 	// Starting is called before a fork. After an error nothing is forked. It is
 	// called again if another program of the same name is tried.
 	Starting(b Birth) error
-	// Started is called after the fork: if the system allows that, before the
-	// first instruction of the leader.
+	// Stands is called when the leader stands before its first instruction and
+	// dies there with this program. If the system cannot hold it, Stands is not
+	// called.
+	Stands(l Lineage)
+	// Started is called after the fork, and after Stands if that is called.
 	Started(b Birth)
+	// Goes is called before the leader begins, or as soon as it is known if the
+	// system cannot hold it: then it comes before Started.
+	Goes(l Lineage)
 	// Exited is called when the leader has exited, before it is reaped.
 	Exited(end Exit, at time.Time)
 }
@@ -45,18 +51,30 @@ type Birth struct {
 
 // A Lineage tells the members of a tree from all other processes.
 type Lineage struct {
-	PID    int    `json:"pid,omitempty"` // of the leader; 0 before the fork
+	PID int `json:"pid,omitempty"` // of the leader; 0 before the fork
+	// Start is when the leader began, as in procstat.Process; 0 if nobody knows.
+	// Only a tree with a Keeper has it.
+	Start  uint64 `json:"start,omitempty"`
 	Cookie string `json:"cookie,omitempty"`
 	Mark   uint64 `json:"mark,omitempty"`  // 0 for none
 	Whole  bool   `json:"whole,omitempty"` // every member has the mark
 	Cgroup string `json:"cgroup,omitempty"`
 }
 
-// A Sink takes the output of a tree. One goroutine at a time calls it.
+// A Sink takes the output of a tree. One goroutine at a time calls it. A Sink that
+// is also a Tally is told of each read.
 type Sink interface {
 	// Add takes the next bytes. They are valid only during the call. While Add
 	// blocks, nobody reads the output of the tree.
 	Add(p []byte)
 	// End is called once, after the last Add.
 	End()
+}
+
+// A Tally is told how many bytes are on their way to a Sink.
+type Tally interface {
+	// Reading is called before a read of at most so many bytes.
+	Reading(most int)
+	// Took is called when that read has ended, with so many bytes.
+	Took(most, n int)
 }

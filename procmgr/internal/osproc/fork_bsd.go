@@ -15,15 +15,14 @@ func (l *leader) lineage(cookie string, _ *cgroup) Lineage {
 	return Lineage{PID: l.pid, Cookie: cookie}
 }
 
-// startIn starts a program as attr has it. If told is not nil, it is called as
-// soon as the program's number is known.
-func (l leader) startIn(_ *cgroup, _ *lacks, told func(leader), file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
+// startIn starts a program as attr has it.
+func (l leader) startIn(_ *cgroup, _ *lacks, n *news, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
 	forking := forks.begin()
 	var err error
 	l.pid, _, err = syscall.StartProcess(file, argv, attr)
 	forks.end(forking)
-	if err == nil && told != nil {
-		told(l)
+	if err == nil {
+		n.runs(&l)
 	}
 	return l, err
 }

@@ -36,8 +36,8 @@ func (l *leader) lineage(cookie string, g *cgroup) Lineage {
 }
 
 // startIn starts a program as attr has it, and in the cgroup g if that is not
-// nil. If told is not nil, it is called as soon as the program's number is known.
-func (l leader) startIn(g *cgroup, lacks *lacks, told func(leader), file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
+// nil.
+func (l leader) startIn(g *cgroup, lacks *lacks, n *news, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
 	if !lacks.pidfd {
 		attr.Sys.PidFD = &l.pidfd
 	}
@@ -50,7 +50,7 @@ func (l leader) startIn(g *cgroup, lacks *lacks, told func(leader), file string,
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 	}
 	forking := forks.begin()
-	err := l.start(lacks, told, file, argv, attr)
+	err := l.start(lacks, n, file, argv, attr)
 	forks.end(forking)
 	if l.mark != 0 && (err != nil || !l.whole && !l.mark.setAll(l.pid)) {
 		l.unmark()
@@ -63,9 +63,9 @@ func (l leader) startIn(g *cgroup, lacks *lacks, told func(leader), file string,
 }
 
 // start starts the program, marked if that is possible.
-func (l *leader) start(lacks *lacks, told func(leader), file string, argv []string, attr *syscall.ProcAttr) (err error) {
+func (l *leader) start(lacks *lacks, n *news, file string, argv []string, attr *syscall.ProcAttr) (err error) {
 	if l.mark != 0 && !lacks.trace.Load() {
-		if err = l.startMarked(told, file, argv, attr); !errors.Is(err, errUntraced) {
+		if err = l.startMarked(n, file, argv, attr); !errors.Is(err, errUntraced) {
 			return err
 		}
 		if l.pidfd >= 0 { // of the one that has ended before it began
@@ -77,8 +77,8 @@ func (l *leader) start(lacks *lacks, told func(leader), file string, argv []stri
 		}
 	}
 	l.pid, _, err = syscall.StartProcess(file, argv, attr)
-	if err == nil && told != nil {
-		told(*l)
+	if err == nil {
+		n.runs(l)
 	}
 	return err
 }

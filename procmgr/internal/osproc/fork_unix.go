@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
@@ -26,21 +27,17 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		return nil, nil, nil, err
 	}
 	l := newLeader(group, lacks)
-	var told func(leader)
+	var n *news
 	if c.Keeper != nil {
-		b := Birth{Lineage: l.lineage(cookie, group), Output: ends.output, Input: ends.input, Terminal: ends.kind == StdinTerminal}
-		if err := c.Keeper.Starting(b); err != nil {
+		n = &news{c.Keeper, cookie, group, Birth{Lineage: l.lineage(cookie, group), Output: ends.output, Input: ends.input, Terminal: ends.kind == StdinTerminal}}
+		if err := c.Keeper.Starting(n.birth); err != nil {
 			ends.close()
 			group.remove()
 			l.unmark()
 			return nil, nil, nil, err
 		}
-		told = func(l leader) {
-			b.Lineage = l.lineage(cookie, group)
-			c.Keeper.Started(b)
-		}
 	}
-	l, err = l.startIn(group, lacks, told, file, c.Argv, &syscall.ProcAttr{
+	l, err = l.startIn(group, lacks, n, file, c.Argv, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
 		Files: ends.leader[:],
@@ -61,4 +58,41 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 	ends.release()
 	p := ends.newOutput(c.Output)
 	return newSession(l, cookie, p.end, group, lacks.pidfd), p, ends.newInput(p), nil
+}
+
+// A news tells a Keeper how far a start has come. A nil one tells nobody.
+type news struct {
+	keeper Keeper
+	cookie string
+	group  *cgroup
+	birth  Birth
+}
+
+// lineage returns the lineage of a leader, as far as it is known now.
+func (n *news) lineage(l *leader) Lineage {
+	b := l.lineage(n.cookie, n.group)
+	if b.Start = n.birth.Start; b.Start == 0 {
+		p, _ := procstat.Look(l.pid) // it is not reaped
+		b.Start = p.Start
+	}
+	n.birth.Lineage = b
+	return b
+}
+
+// stands is called when the leader is held before its first instruction.
+func (n *news) stands(l *leader) { n.keeper.Stands(n.lineage(l)) }
+
+// started is called before the leader that is held goes.
+func (n *news) started(l *leader) {
+	_ = n.lineage(l)
+	n.keeper.Started(n.birth)
+	n.keeper.Goes(n.birth.Lineage)
+}
+
+// runs is called if the leader could not be held.
+func (n *news) runs(l *leader) {
+	if n != nil {
+		n.keeper.Goes(n.lineage(l))
+		n.keeper.Started(n.birth)
+	}
 }

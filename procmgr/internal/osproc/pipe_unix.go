@@ -40,19 +40,19 @@ func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
 		defer readBuffers.Put(b)
 		buf = b[:]
 	}
-	for {
-		var err error
+	tally, _ := out.(Tally)
+	if tally != nil {
+		tally.Reading(len(buf))
+	}
+	var err error
+	for err = unix.EINTR; err == unix.EINTR; {
 		n, err = unix.Read(int(fd), buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err == unix.EAGAIN {
-			return 0, true
-		}
-		if err != nil || n == 0 {
-			return 0, false
-		}
-		break
+	}
+	if tally != nil {
+		tally.Took(len(buf), max(n, 0))
+	}
+	if n <= 0 {
+		return 0, err == unix.EAGAIN
 	}
 	out.Add(buf[:n])
 	if n == pipeSize && !r.grown {

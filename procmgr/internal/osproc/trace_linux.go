@@ -18,9 +18,9 @@ var errUntraced = errors.New("it cannot be traced")
 // traced at its exec; it is traced for that moment alone, by the thread that has
 // forked it. If the system forbids that, the error is errUntraced.
 //
-// If told is not nil, it is called before the first instruction. If this program
-// dies then, the program that it starts dies with it.
-func (l *leader) startMarked(told func(leader), file string, argv []string, attr *syscall.ProcAttr) error {
+// If n is not nil, it is told before the first instruction. If this program dies
+// then, the program that it starts dies with it.
+func (l *leader) startMarked(n *news, file string, argv []string, attr *syscall.ProcAttr) error {
 	if gainsPrivilege(file) {
 		return errUntraced
 	}
@@ -39,10 +39,13 @@ func (l *leader) startMarked(told func(leader), file string, argv []string, attr
 		// A filter of system calls has ended it, and not the program.
 		return errUntraced
 	}
-	l.pid, l.whole = pid, l.mark.set(pid)
-	if told != nil {
-		_ = unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) // fails only if it has been killed
-		told(*l)
+	l.pid = pid
+	if n != nil && unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) == nil { // or it has been killed
+		n.stands(l)
+	}
+	l.whole = l.mark.set(pid)
+	if n != nil {
+		n.started(l)
 	}
 	_ = unix.PtraceDetach(pid)
 	return nil

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // maxRSSUnit is the unit of rusage's ru_maxrss in bytes, see getrusage(2).
@@ -36,7 +37,7 @@ func ended() int {
 // keeper's child asks for its parent to trace it, just before its exec; if the
 // keeper has died by then, the holder is the parent. Such a child has run nothing
 // of its command, and nobody would ever let it go on.
-func killTrapped() {
+func (h *holder) killTrapped() {
 	const trapped = 4 // CLD_TRAPPED of sigaction(2)
 	for {
 		var info unix.Siginfo
@@ -46,7 +47,10 @@ func killTrapped() {
 		case err != nil || info.Signo == 0:
 			return
 		case info.Code == trapped:
-			_ = unix.Kill(childPID(&info), unix.SIGKILL) // it is our child, and not reaped
+			pid := childPID(&info)
+			if unix.Kill(pid, unix.SIGKILL) == nil { // it is our child, and not reaped
+				h.trapped[pid] = true
+			}
 		}
 	}
 }
@@ -143,10 +147,6 @@ func gone(pid int) bool {
 	if !ownProc() {
 		return false // it is rare that anything ends in just that moment
 	}
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return true
-	}
-	_, rest, _ := bytes.Cut(text, []byte(") "))
-	return len(rest) == 0 || rest[0] == 'Z' || rest[0] == 'X'
+	p, ok := procstat.Look(pid)
+	return !ok || p.Ended()
 }

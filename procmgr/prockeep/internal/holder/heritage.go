@@ -21,6 +21,9 @@ type Heritage struct {
 	Strays []Stray
 	// Unsure reports that Strays may lack a child.
 	Unsure bool
+	// Trapped are the Strays that the holder has killed before their first
+	// instruction.
+	Trapped []int
 }
 
 // Held is a descriptor that the holder has duplicated for the keeper.

@@ -52,9 +52,10 @@ type holder struct {
 	holdings
 	alarms
 
-	keeps    bool // nothing is reaped
-	unsure   bool // a child was reaped of which no journal may know
-	term     bool // the next keeper is to end as soon as it serves
+	keeps    bool         // nothing is reaped
+	unsure   bool         // a child was reaped of which no journal may know
+	term     bool         // the next keeper is to end as soon as it serves
+	trapped  map[int]bool // children that were killed before their first instruction, and are not reaped
 	messages chan received
 	over     bool
 }
@@ -73,7 +74,7 @@ func Run(c Config) error {
 	}
 	h := &holder{
 		Config: c, succession: succession{program: program, mortality: mortality{limit: cmp.Or(c.MaxDeaths, maxDeaths)}}, holdings: newHoldings(), alarms: newAlarms(),
-		messages: make(chan received),
+		messages: make(chan received), trapped: make(map[int]bool),
 	}
 	return h.run()
 }
@@ -119,7 +120,7 @@ func (h *holder) run() error {
 
 // reap reaps what has ended, as far as that is allowed now.
 func (h *holder) reap() {
-	killTrapped()
+	h.killTrapped()
 	for _, c := range []*child{h.now, h.next} {
 		if c == nil || c.dead {
 			continue
@@ -149,6 +150,7 @@ func (h *holder) reap() {
 			return
 		}
 		if e, ok := reap(pid); ok {
+			delete(h.trapped, pid)
 			h.ended(pid, &e)
 			h.tellEnds()
 		}

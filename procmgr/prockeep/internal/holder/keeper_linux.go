@@ -3,9 +3,11 @@ package holder
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // handTime is how long a keeper may take to take what is held.
@@ -162,6 +165,15 @@ func (h *holder) hand(c *child) {
 			return
 		}
 	}
+	for some := range slices.Chunk(slices.Collect(maps.Keys(h.trapped)), 1000) {
+		m := message{sayTrapped}
+		for _, pid := range some {
+			m = m.number(uint64(pid))
+		}
+		if !send(m) {
+			return
+		}
+	}
 	send(message{sayAll})
 }
 
@@ -169,18 +181,19 @@ func (h *holder) hand(c *child) {
 type stray struct{ pid, signal, exited int }
 
 // execTime is how long a child of the dead keeper may take until it reaches its
-// exec.
+// exec, or is killed on the way to it.
 const execTime = 100 * time.Millisecond
 
-// strays returns the children for which no keeper waits, after those that were on
-// the way to their exec have reached it. It reports false if it cannot tell all.
+// strays returns the children for which no keeper waits. Those that are on the way
+// to their exec are killed: so they have run nothing. It reports false if it cannot
+// tell all.
 func (h *holder) strays(c *child) (all []stray, ok bool) {
 	if h.generation == 0 {
 		return nil, true
 	}
 	own, _ := os.Readlink("/proc/" + strconv.Itoa(c.pid) + "/exe")
 	for late := time.Now().Add(execTime); ; time.Sleep(time.Millisecond) {
-		killTrapped()
+		h.killTrapped()
 		pids, ok := children()
 		all = all[:0]
 		before := false
@@ -193,12 +206,29 @@ func (h *holder) strays(c *child) (all []stray, ok bool) {
 				continue
 			}
 			exe, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
-			before = before || exe == own
+			if exe == own {
+				before = true
+				h.killUnborn(pid)
+			}
 			all = append(all, stray{pid, 0, 0})
 		}
 		if !before || time.Now().After(late) {
 			return all, ok && !before
 		}
+	}
+}
+
+// killUnborn kills a child of the dead keeper that has not reached its exec. Until
+// then it has the memory of the keeper, and so the keeper's environment: by that it
+// differs from the children of other programs, which this one may have adopted. If
+// it reaches its exec meanwhile, it is seen that it has.
+func (h *holder) killUnborn(pid int) {
+	if p, ok := procstat.Look(pid); !ok || !p.Unborn {
+		return
+	}
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err == nil && string(environ) == strings.Join(h.Env, "\x00")+"\x00" {
+		_ = unix.Kill(pid, unix.SIGKILL) // it is our child, and not reaped
 	}
 }
 

@@ -112,6 +112,10 @@ func (l *Link) welcome(check func(string) error) (*Heritage, error) {
 			for r.more() {
 				h.Strays = append(h.Strays, Stray{int(r.number()), int(r.number()), r.number() != 0})
 			}
+		case sayTrapped:
+			for r.more() {
+				h.Trapped = append(h.Trapped, int(r.number()))
+			}
 		case sayAll:
 			_ = l.conn.file.SetReadDeadline(time.Time{}) // from now on it waits for what happens
 			return &h, nil

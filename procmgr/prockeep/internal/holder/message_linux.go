@@ -27,14 +27,15 @@ const (
 	tellChecked = 'K' // from the next program: what is wrong, or ""
 
 	// From the holder.
-	sayHello  = 'H' // version, generation, flags; perhaps the state's file
-	sayHeld   = 'h' // seq, roles; the files
-	sayDead   = 'z' // any number of strays: pid, signal, whether it has ended
-	sayAll    = 'a' // nothing more of what was held
-	sayEnded  = 'x' // seq, end; or seq alone if nobody knows
-	sayReady  = 'u' // what is wrong with the upgrade, or ""
-	sayStored = 's' // the state is here
-	sayCheck  = 'k' // version, what the next program checks
+	sayHello   = 'H' // version, generation, flags; perhaps the state's file
+	sayHeld    = 'h' // seq, roles; the files
+	sayDead    = 'z' // any number of strays: pid, signal, whether it has ended
+	sayTrapped = 't' // any number of strays that were killed before they began; an earlier holder does not say it
+	sayAll     = 'a' // nothing more of what was held
+	sayEnded   = 'x' // seq, end; or seq alone if nobody knows
+	sayReady   = 'u' // what is wrong with the upgrade, or ""
+	sayStored  = 's' // the state is here
+	sayCheck   = 'k' // version, what the next program checks
 )
 
 // The flags of sayHello.
