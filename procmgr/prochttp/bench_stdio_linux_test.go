@@ -3,7 +3,6 @@ package prochttp_test
 import (
 	"testing"
 
-
 	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
