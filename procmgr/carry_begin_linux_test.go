@@ -126,8 +126,14 @@ func TestKilledAmidARead(t *testing.T) {
 				dead := newKept(t, opts, h)
 				_, err := dead.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "echo text; read line; echo more", Stdin: procmgr.StdinPipe})
 				require.NoError(t, err)
-				_, err = dead.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{Until: "text", Wait: long})
+				out, err := dead.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{Until: "text", Wait: long})
 				require.NoError(t, err)
+				if logged { // the log gets a text just after it can be read
+					eventually(t, "it is in the log", func() bool {
+						text, err := os.ReadFile(out.Process.LogPath)
+						return err == nil && len(text) == 5
+					})
+				}
 				slot := h.tally(t).Slot(1)
 				eventually(t, "nothing is being read", func() bool { total, missing := slot.Output(); return total == 5 && missing == 0 })
 				test.at(slot)
@@ -135,7 +141,7 @@ func TestKilledAmidARead(t *testing.T) {
 				local, run, err := carry.Local.Recover(opts, h, h.journal()) // as if dead were killed
 				require.NoError(t, err)
 				l := local.(*procmgr.Local)
-				out, err := l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
+				out, err = l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
 				require.NoError(t, err)
 				require.Equal(t, 5+test.missing, out.Next)
 				omitted := test.missing
