@@ -28,6 +28,9 @@ const envRole = "PROCKEEP_TEST_ROLE"
 // version 1.
 const version1 = "version-1"
 
+// hangs is the name by which it plays a program that never becomes a keeper.
+const hangs = "hangs"
+
 // roles are the programs that the test binary plays. Their arguments are the
 // program's.
 var roles = map[string]func(args []string) error{
@@ -49,8 +52,12 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.TempDir()) == fewDeaths { // a holder inherits no other variable
 		prockeep.LowerDeaths(10)
 	}
-	if own, _ := os.Executable(); filepath.Base(own) == version1 {
+	switch own, _ := os.Executable(); filepath.Base(own) {
+	case version1:
 		prockeep.PlayVersion1()
+	case hangs:
+		time.Sleep(long)
+		os.Exit(1)
 	}
 	prockeep.Main()
 	if role != "" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
 // An upgrade keeps everything: what runs, what has ended, output, exit codes, IDs,
@@ -117,6 +118,31 @@ func TestStopDuringAnUpgrade(t *testing.T) {
 		require.False(t, alive(pid), i)
 		t.Log("upgrade:", <-upgraded) // it may have been refused
 	}
+}
+
+// A Stop does not wait for a new program that hangs, and what other programs start
+// meanwhile runs in the next keeper.
+func TestStopDuringAnUpgradeThatHangs(t *testing.T) {
+	dir := newDir(t)
+	k, other := open(t, dir, nil), open(t, dir, nil)
+	pid := keeperPID(t, k)
+	holder := parentOf(t, pid)
+	upgrading, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Path: copyOfItself(t, hangs)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, upgrading.Close()) }()
+	upgraded, stopped := make(chan error, 1), make(chan error, 1)
+	go func() { upgraded <- upgrading.Upgrade(context.Background()) }()
+	require.Eventually(t, func() bool { return len(childrenOf(t, holder, pid)) > 0 }, long, time.Millisecond)
+	go func() { stopped <- k.Stop(context.Background()) }()
+	for now := pid; now == pid; {
+		out, err := other.Start(t.Context(), procmgr.StartRequest{Command: "echo $PPID", Wait: long})
+		require.NoError(t, err)
+		if parent, err := strconv.Atoi(strings.TrimSpace(out.Text)); err == nil { // or the keeper has ended it first
+			now = parent
+		}
+	}
+	require.NoError(t, <-stopped)
+	require.ErrorContains(t, <-upgraded, "the keeper is about to end")
 }
 
 // A hangup that does not end the keeper still ends a command.

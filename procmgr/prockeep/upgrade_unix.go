@@ -81,7 +81,10 @@ func (s *server) tryUpgrade(conn net.Conn, name string, req *http.Request) error
 		return errEnding
 	}
 	text, _ := json.Marshal(check{Protocol: protocol, State: carry.Local.Version}) // numbers can always be written
-	if err := s.link.Upgrade(program, string(text)); err != nil {
+	if err := s.link.Upgrade(s.context, program, string(text)); err != nil {
+		if s.context.Err() != nil {
+			err = errEnding
+		}
 		return err
 	}
 	if err := s.handOver(name, func() { _ = answer(conn, req, report{}) }); err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 )
 
-// programOfVersion1 returns the path of a program whose states have version 1.
-func programOfVersion1(t *testing.T) string {
+// copyOfItself returns the path of the test binary under another name.
+func copyOfItself(t *testing.T, name string) string {
 	t.Helper()
 	own, err := os.Executable()
 	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), version1)
+	path := filepath.Join(t.TempDir(), name)
 	if os.Link(own, path) == nil {
 		return path
 	}
@@ -40,7 +40,7 @@ func programOfVersion1(t *testing.T) string {
 // anything has changed, and the error names both versions.
 func TestUpgradeFromVersion1(t *testing.T) {
 	dir := newDir(t)
-	old := open(t, dir, &prockeep.Options{Path: programOfVersion1(t)})
+	old := open(t, dir, &prockeep.Options{Path: copyOfItself(t, version1)})
 	ctx := t.Context()
 	pid := keeperPID(t, old)
 	req := procmgr.StartRequest{ID: "cat", Command: "echo ready; cat; exit 4", Stdin: procmgr.StdinPipe}

@@ -1,6 +1,7 @@
 package holder_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func keeper() error {
 				program, failed = os.Open("/bin/true")
 			}
 			if err = failed; err == nil {
-				err = link.Upgrade(program, q.Text)
+				err = link.Upgrade(context.Background(), program, q.Text)
 			}
 		case "store":
 			fd, _ := unix.MemfdCreate("state", unix.MFD_CLOEXEC)

@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"sync"
@@ -331,8 +332,8 @@ func (l *Link) End() {
 
 // Upgrade lets the holder start the next program, which checks the text. If it
 // returns nil, that program is ready to take over as soon as this one ends, after
-// Store and Commit.
-func (l *Link) Upgrade(program *os.File, text string) error {
+// Store and Commit. When ctx ends, the upgrade is given up.
+func (l *Link) Upgrade(ctx context.Context, program *os.File, text string) error {
 	select {
 	case <-l.ready: // of an upgrade that was given up
 	default:
@@ -348,6 +349,9 @@ func (l *Link) Upgrade(program *os.File, text string) error {
 		return nil
 	case <-l.gone:
 		return errNoHolder
+	case <-ctx.Done():
+		l.Cancel()
+		return ctx.Err()
 	case <-time.After(checkTime + giveTime):
 		l.Cancel()
 		return xerrors.New("the holder does not answer")

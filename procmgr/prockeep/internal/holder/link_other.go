@@ -3,6 +3,7 @@
 package holder
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -69,7 +70,7 @@ func (*Link) Settle(bool) {}
 func (*Link) End() {}
 
 // Upgrade fails.
-func (*Link) Upgrade(*os.File, string) error { return errors.ErrUnsupported }
+func (*Link) Upgrade(context.Context, *os.File, string) error { return errors.ErrUnsupported }
 
 // Cancel does nothing.
 func (*Link) Cancel() {}
