@@ -258,7 +258,7 @@ func TestDialReasonSurvivesContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := dialing(t, dial, prochttp.ClientOptions{})
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
 			out, err := c.Start(ctx, procmgr.StartRequest{Command: "true"})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
