@@ -578,7 +578,7 @@ func TestSocketOfAnotherServer(t *testing.T) {
 	k := open(t, dir, nil)
 	pid := keeperPID(t, k)
 	victim := begin(t, k, "lives", "echo ready; exec sleep 1000").Process.PID
-	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
+	kill(t, parentOf(t, pid))
 	kill(t, pid)
 	socket := filepath.Join(dir, "keeper")
 	l, err := prochttp.ListenUnix(socket)

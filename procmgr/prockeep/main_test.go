@@ -176,7 +176,12 @@ func alive(pid int) bool {
 		return true
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+	if !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X") {
+		return true
+	}
+	// The first thread has ended. The last one closes the files.
+	threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
+	return len(threads) > 1
 }
 
 // program returns the command of the test binary in a role.
