@@ -222,6 +222,14 @@ func (s *steady) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.O
 
 func (s *steady) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	out, err := s.Manager.Output(ctx, id, req)
+	// The search for highlights has a bounded time, which on a busy machine may be
+	// over before it has begun.
+	cut := func() bool {
+		return out.Unscanned > 0 || slices.ContainsFunc(out.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 })
+	}
+	for tries := 0; err == nil && cut() && tries < 20; tries++ {
+		out, err = s.Manager.Output(ctx, id, req)
+	}
 	return s.fix(out), err
 }
 
