@@ -164,17 +164,24 @@ func (d *polled) tryClose() {
 }
 
 // watch lets the poller tell the tree of events. It reports false if the kernel
-// has no room for that.
+// has no room for that, or if the descriptor is closed: a tree can be abandoned
+// at any time.
 func (p *poller) watch(d *polled, t *Tree) bool {
-	if p.full {
+	return !p.full && p.enter(d, t) && d.ctl(unix.EPOLL_CTL_ADD)
+}
+
+func (p *poller) enter(d *polled, t *Tree) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
 		return false
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.last++
 	d.poller, d.number, d.tree = p, p.last, t
 	p.all[d.number] = d
-	p.mu.Unlock()
-	return d.ctl(unix.EPOLL_CTL_ADD)
+	return true
 }
 
 // forget undoes watch. A child between its fork and its exec has a copy of the

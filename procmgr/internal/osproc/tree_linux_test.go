@@ -73,11 +73,29 @@ func TestAbandon(t *testing.T) {
 		c.Abandon()
 		require.True(t, c.wait(t).Lost)
 		require.NoError(t, syscall.Kill(c.PID(), 0))
-		require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
-		p, err := os.FindProcess(c.PID())
-		require.NoError(t, err)
-		_, err = p.Wait()
-		require.NoError(t, err)
+		c.reap(t)
+	})
+}
+
+// reap ends the leader of a tree that was abandoned.
+func (c *command) reap(t testing.TB) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
+	p, err := os.FindProcess(c.PID())
+	require.NoError(t, err)
+	_, err = p.Wait()
+	require.NoError(t, err)
+}
+
+// A tree can be abandoned before it is watched, and meanwhile.
+func TestAbandonRacesWatch(t *testing.T) {
+	systems(t, func(t *testing.T, s *osproc.System) {
+		for range 20 {
+			c := start(t, s, "sleep", "1000")
+			c.Abandon()
+			require.True(t, c.wait(t).Lost)
+			c.reap(t)
+		}
 	})
 }
 

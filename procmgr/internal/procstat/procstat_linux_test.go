@@ -73,7 +73,13 @@ func TestUnborn(t *testing.T) {
 	p, ok := procstat.Look(pid)
 	require.True(t, ok)
 	require.True(t, p.Unborn)
-	require.Eventually(t, func() bool { p, ok := procstat.Look(cmd.Process.Pid); return ok && !p.Unborn }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		name, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/comm")
+		return err == nil && string(name) == "sleep\n"
+	}, 20*time.Second, time.Millisecond)
+	p, ok = procstat.Look(cmd.Process.Pid)
+	require.True(t, ok)
+	require.False(t, p.Unborn)
 	// The shell has become sleep, which does not reap its child.
 	require.NoError(t, unix.Kill(pid, unix.SIGKILL))
 	require.Eventually(t, func() bool { p, ok := procstat.Look(pid); return ok && p.Ended() && p.Unborn }, 20*time.Second, time.Millisecond)
