@@ -223,7 +223,7 @@ func randomScripts(t *testing.T, n int) {
 	manager, err := procmgr.NewLocal(&procmgr.Options{
 		WorkDir: func() string { return dir },
 		LogDir:  filepath.Join(dir, "logs"),
-		Retain:  time.Second, OutputMemory: 8 << 20,
+		Retain:  time.Minute, OutputMemory: 8 << 20,
 	})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
