@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -120,6 +121,7 @@ var brokenInputs = []brokenHost{
 					return out, err
 				}
 				data = data[1000:]
+				time.Sleep(time.Millisecond) // the others have their turn, also on a busy machine
 			}
 			req.Data = data
 			out, err := procmgr.Input(ctx, m, id, req)
