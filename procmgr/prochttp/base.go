@@ -1,7 +1,7 @@
 package prochttp
 
 import (
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -43,7 +43,7 @@ func (r *request) base(b *startBody) (*baseenv.Base, error) {
 		return nil, xerrors.Errorf("base_env, base_sum and base_dir are for the socket of a keeper alone: %w", procmgr.ErrInvalid)
 	case b.BaseSum != "" && (b.BaseEnv != nil || b.BaseWithheld != nil):
 		return nil, xerrors.Errorf("base_sum is there, and base_env or base_withheld too: %w", procmgr.ErrInvalid)
-	case *b.BaseDir != "" && !filepath.IsAbs(*b.BaseDir):
+	case *b.BaseDir != "" && !path.IsAbs(*b.BaseDir): // a keeper runs on Unix alone
 		return nil, xerrors.Errorf("base_dir is not absolute: %w", procmgr.ErrInvalid)
 	case slices.ContainsFunc(append(b.BaseEnv, *b.BaseDir), func(s string) bool { return strings.ContainsRune(s, 0) }):
 		return nil, xerrors.Errorf("base_env or base_dir has a NUL byte: %w", procmgr.ErrInvalid)
