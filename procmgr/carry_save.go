@@ -147,7 +147,10 @@ func (r *record) save(f osproc.Frozen, ended, buried bool) savedRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.kept.look()
-	m.Process, m.Progress, m.Asked = r.process.clone(), f.Progress, r.asked
+	m.Process, m.Asked = r.process.clone(), r.asked
+	if ended = ended || m.Revived; !ended {
+		m.Progress = f.Progress
+	}
 	m.Lacks, m.Withheld, m.PassedOver = r.lacks, r.withheld, r.passedOver
 	s := savedRecord{
 		Seq: r.seq, ID: r.id, Chat: r.chat, Memo: m, Tree: f, Ended: ended, Buried: buried,

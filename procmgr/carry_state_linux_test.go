@@ -424,3 +424,41 @@ func TestUpgradeWithEscaped(t *testing.T) {
 	}
 	require.NoError(t, l.Close())
 }
+
+// What has left its session is found after its process was taken for gone: the
+// code of that process is told again and again, in whichever program it is found.
+func TestUpgradeOfARevivedProcess(t *testing.T) {
+	testenv.Programs(t, "setsid")
+	for _, before := range []int{0, 1, 2} {
+		h := newHolder(t)
+		l := newKept(t, nil, h)
+		var id string
+		for try := 0; ; try++ {
+			require.Less(t, try, 50, "it is seen at once each time")
+			p := run(t, l, "setsid -f sleep 600 >/dev/null 2>&1; exit 3").Process
+			if id = p.ID; p.State == procmgr.Exited {
+				break
+			}
+			require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+		}
+		for range before {
+			l = upgraded(t, l, nil, h)
+		}
+		for range 3 {
+			eventually(t, "it is found", func() bool {
+				out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+				require.NoError(t, err)
+				require.Equal(t, 3, *out.Process.ExitCode)
+				require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
+				return out.Process.State == procmgr.Detached
+			})
+			l = upgraded(t, l, nil, h)
+		}
+		require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+		end := ended(t, l, id).Process
+		require.Equal(t, procmgr.Exited, end.State)
+		require.Equal(t, 3, *end.ExitCode)
+		require.Equal(t, procmgr.CauseRequest, end.EndedBy)
+		require.NoError(t, l.Close())
+	}
+}

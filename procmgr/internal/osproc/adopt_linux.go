@@ -92,8 +92,8 @@ func Peak(bytes int64) int64 { return ownPeak(bytes) }
 
 // Escapees returns the members of an ended tree that live.
 func (t *Tree) Escapees() *Escaped {
-	members, _ := t.look(true)
-	return &Escaped{tree: t, members: members}
+	members, settled := t.look(true)
+	return &Escaped{tree: t, members: members, missed: !settled}
 }
 
 // leaderOf returns the member that leads the session of a tree: the first one that

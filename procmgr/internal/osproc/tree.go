@@ -320,12 +320,13 @@ func (t *Tree) look(deep bool) (members []member, settled bool) {
 type Escaped struct {
 	tree    *Tree
 	members []member
+	missed  bool // there may be more of them
 }
 
 // Follow returns when none of the members is left. It reports false if the tree
 // was abandoned before that.
 func (e *Escaped) Follow() bool {
-	members, settled := e.members, true
+	members, settled := e.members, !e.missed
 	for len(members) > 0 || !settled {
 		e.tree.await(members, false)
 		select {
