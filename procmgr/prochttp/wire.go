@@ -66,7 +66,7 @@ const (
 // maxSlice is the longest wait of one request.
 const maxSlice = 5 * time.Minute
 
-// signalTime is how long a signal may take. A kill gives up after 5 s.
+// signalTime is how long a signal may take. A kill gives up after 10 s at most.
 const signalTime = 15 * time.Second
 
 // maxChat is the longest ID of a chat in bytes, the same as in procmgr.
