@@ -37,6 +37,24 @@ func TestRepeatedStartOfAServerThatIsGone(t *testing.T) {
 	require.Empty(t, out.Process.ID, "nothing can have begun")
 }
 
+// A server that shuts down has not looked whether it knows the ID.
+func TestRepeatedStartOfAServerThatShutsDown(t *testing.T) {
+	ctx, shutDown := context.WithCancel(t.Context())
+	c := newClient(t, serve(t, newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: ctx})), nil)
+	req := procmgr.StartRequest{ID: "x", Command: "true", Wait: long}
+	_, err := c.Start(t.Context(), req)
+	require.NoError(t, err)
+	shutDown()
+
+	out, err := c.Start(t.Context(), req)
+	require.ErrorIs(t, err, procmgr.ErrClosed)
+	require.Equal(t, "x", out.Process.ID, "it has run")
+	req.ID = "y"
+	out, err = c.Start(t.Context(), req)
+	require.ErrorIs(t, err, procmgr.ErrClosed)
+	require.Empty(t, out.Process.ID)
+}
+
 // The same ID for another command is a conflict, even if the first attempt got
 // no answer.
 func TestConflictAfterALostAnswer(t *testing.T) {

@@ -160,7 +160,7 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 			path := u.Path
 			c.own.Proxy = nil
 			c.own.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", path)
+				return dialWitness(ctx, path)
 			}
 		}
 	default:

@@ -8,10 +8,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
-	"sync/atomic"
 
 	"golang.org/x/xerrors"
 )
@@ -112,26 +110,6 @@ func (b *buffer) readAnswer(res *http.Response) error {
 		return xerrors.Errorf("the answer has more than %d bytes", maxAnswer)
 	}
 	return err
-}
-
-// A sending tells whether the server may have seen an attempt.
-type sending struct {
-	trace      httptrace.ClientTrace
-	asked, got atomic.Bool // the transport has asked for a connection, and got one
-}
-
-// traced returns a context with which a transport reports its connections.
-func (s *sending) traced(ctx context.Context) context.Context {
-	s.trace.GetConn = func(string) { s.asked.Store(true) }
-	s.trace.GotConn = func(httptrace.GotConnInfo) { s.got.Store(true) }
-	return httptrace.WithClientTrace(ctx, &s.trace)
-}
-
-// sent reports whether the server may have seen the attempt. A transport that is
-// not the client's own may not report its connections. The client then assumes
-// that it has sent the request.
-func (s *sending) sent(c *Client) bool {
-	return s.got.Load() || c.dialed != nil || c.own == nil && !s.asked.Load()
 }
 
 // stranger returns the error of an answer that does not come from a handler, or

@@ -5,14 +5,17 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"syscall"
 	"time"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 const (
@@ -168,7 +171,7 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		}
 		jittered := pause/2 + rand.N(pause/2+1) + wait
 		again := time.Now().Add(jittered).Before(giveUp) || tries == 1 && lost != nil && lost.timeout
-		if c.retry < 0 || !again || permanent(err) {
+		if c.retry < 0 || !again || permanent(err) || !call.mayHaveArrived && nobodyListens(err) && lineage.IsAlone(ctx) {
 			if answer != nil {
 				return answer, err
 			}
@@ -195,6 +198,11 @@ func endedBy(ctx context.Context, last error) error {
 		return last
 	}
 	return xerrors.Errorf("%v: %w", last, ctx.Err())
+}
+
+// nobodyListens reports whether there is no server at a socket.
+func nobodyListens(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // permanent reports whether a repeat cannot help.

@@ -154,7 +154,7 @@ func (s *starting) failed(ctx context.Context, answer *answer, err error) (procm
 		return procmgr.Output{}, err
 	case errors.Is(err, procmgr.ErrConflict):
 		return procmgr.Output{}, err // it holds for every attempt, and for an earlier call too
-	case !s.call.mayHaveArrived && answer != nil && !errors.Is(err, procmgr.ErrRefused):
+	case !s.call.mayHaveArrived && answer != nil && answer.failure.Code != codeClosed && !errors.Is(err, procmgr.ErrRefused):
 		return procmgr.Output{}, err // the server does not know of an earlier call either
 	case !s.call.mayHaveArrived && answer != nil, ctx.Err() != nil:
 		return s.begun(), err // an earlier call or attempt may have started it

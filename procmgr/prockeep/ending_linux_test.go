@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -249,4 +250,34 @@ func pidsWith(t *testing.T, text string) (pids []int) {
 func sessionOf(pid int) int {
 	session, _ := unix.Getsid(pid) // it may have ended
 	return session
+}
+
+// Whoever starts something just as the keeper is stopped hears what has become of it:
+// it ran, in this keeper or the next one, or the stop has ended it.
+func TestStopWhileOthersStart(t *testing.T) {
+	dir := newDir(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range 4 {
+		k := open(t, dir, nil).Chat(strconv.Itoa(i))
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				out, err := k.Start(t.Context(), procmgr.StartRequest{Command: "echo hi", Wait: long})
+				if !assert.NoError(t, err) {
+					return
+				}
+				p := out.Process
+				assert.Equal(t, procmgr.Exited, p.State)
+				assert.True(t, p.EndedBy == procmgr.CauseExit && out.Text == "hi\n" || p.EndedBy == procmgr.CauseShutdown, "%v %q", p.EndedBy, out.Text)
+			}
+		})
+	}
+	for range 20 {
+		time.Sleep(rand.N(20 * time.Millisecond))
+		k, err := prockeep.Open(t.Context(), dir, nil)
+		require.NoError(t, err)
+		require.NoError(t, k.Stop(t.Context()))
+	}
+	cancel()
+	wg.Wait()
 }

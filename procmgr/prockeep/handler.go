@@ -95,7 +95,7 @@ func (p *passing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, xerrors.Errorf("read the request: %w", err)
 	}
-	for tries := 1; ; tries++ {
+	for wait := new(patience); ; {
 		now, err := p.ready(req.Context())
 		if err != nil {
 			return nil, err
@@ -107,10 +107,15 @@ func (p *passing) RoundTrip(req *http.Request) (*http.Response, error) {
 			whole.Sum = ""
 			res, err = p.start(req, body, &whole)
 		}
-		if err != nil || tries == maxEnding || !isEnding(res) {
+		switch {
+		case err != nil && !unheard(err), err == nil && !isEnding(res):
+			return res, err
+		case err == nil:
+			now.close() // this keeper is about to end and has started nothing; the next one will
+		}
+		if !wait.again(req.Context()) {
 			return res, err
 		}
-		now.close() // this keeper is about to end and has started nothing; the next one will
 	}
 }
 

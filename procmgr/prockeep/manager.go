@@ -3,11 +3,13 @@ package prockeep
 import (
 	"context"
 	"errors"
+	"time"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 // A manager is the view of a keeper that the host or one chat has.
@@ -23,38 +25,64 @@ var (
 	_ procmgr.InputManager = (*manager)(nil)
 )
 
-// maxEnding is how many keepers in a row a call may find in the midst of their
-// end. More than one is rare, unless the idle time is very short.
-const maxEnding = 10
+const (
+	// maxEnding is how long a call waits for a keeper that is about to end to make
+	// room for the next one, and for that one if it ends too.
+	maxEnding = 10 * time.Second
+	// maxPause is the longest pause until the call looks again.
+	maxPause = 50 * time.Millisecond
+)
+
+// patience is for a call that has met a keeper which is about to end.
+type patience struct {
+	until time.Time
+	pause time.Duration
+}
+
+// again waits for a moment, and reports whether to try again.
+func (p *patience) again(ctx context.Context) bool {
+	if p.pause == 0 {
+		p.until = time.Now().Add(maxEnding)
+	}
+	p.pause = min(max(2*p.pause, time.Millisecond), maxPause)
+	select {
+	case <-time.After(p.pause):
+	case <-ctx.Done(): // the next try says so
+	}
+	return time.Now().Before(p.until)
+}
 
 func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	for tries := 1; ; tries++ {
+	for p := new(patience); ; {
 		now, err := m.ready(ctx, "start")
 		if err != nil {
 			return procmgr.Output{}, err
 		}
-		out, err := m.on.Start(baseenv.With(ctx, now.base()), req)
+		out, err := m.on.Start(baseenv.With(lineage.Alone(ctx), now.base()), req)
 		switch {
-		case err == nil, tries == maxEnding, out.Process.ID != "":
+		case err == nil, out.Process.ID != "": // it may have begun
 			return out, err
 		case errors.Is(err, procmgr.ErrClosed):
 			now.close() // this keeper is about to end and has started nothing; the next one will
-		case !unheard(now, err):
+		case !unheard(err):
+			return out, err
+		}
+		if !p.again(ctx) {
 			return out, err
 		}
 	}
 }
 
 func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return ask(ctx, m, "output", func() (procmgr.Output, error) { return m.on.Output(ctx, id, req) })
+	return ask(ctx, m, "output", func(ctx context.Context) (procmgr.Output, error) { return m.on.Output(ctx, id, req) })
 }
 
 func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
-	return ask(ctx, m, "list", func() ([]procmgr.Process, error) { return m.on.List(ctx) })
+	return ask(ctx, m, "list", func(ctx context.Context) ([]procmgr.Process, error) { return m.on.List(ctx) })
 }
 
 func (m *manager) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return ask(ctx, m, "list", func() (procmgr.ListPage, error) { return procmgr.ListSome(ctx, m.on, req) })
+	return ask(ctx, m, "list", func(ctx context.Context) (procmgr.ListPage, error) { return procmgr.ListSome(ctx, m.on, req) })
 }
 
 // Signal asks one keeper: a signal that may have been sent is not sent again.
@@ -66,28 +94,27 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 }
 
 func (m *manager) Shell(ctx context.Context) (string, error) {
-	return ask(ctx, m, "shell", func() (string, error) { return procmgr.Shell(ctx, m.on) })
+	return ask(ctx, m, "shell", func(ctx context.Context) (string, error) { return procmgr.Shell(ctx, m.on) })
 }
 
 func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return ask(ctx, m, "events", func() (procmgr.EventPage, error) { return procmgr.Events(ctx, m.on, req) })
+	return ask(ctx, m, "events", func(ctx context.Context) (procmgr.EventPage, error) { return procmgr.Events(ctx, m.on, req) })
 }
 
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return ask(ctx, m, "input", func() (procmgr.InputOutput, error) { return procmgr.Input(ctx, m.on, id, req) })
+	return ask(ctx, m, "input", func(ctx context.Context) (procmgr.InputOutput, error) { return procmgr.Input(ctx, m.on, id, req) })
 }
 
 // ask asks a keeper that lives. If that one ends before it has heard of the call, ask
 // asks the next one.
-func ask[T any](ctx context.Context, m *manager, call string, do func() (T, error)) (T, error) {
-	for tries := 1; ; tries++ {
-		now, err := m.ready(ctx, call)
-		if err != nil {
+func ask[T any](ctx context.Context, m *manager, call string, do func(context.Context) (T, error)) (T, error) {
+	for p := new(patience); ; {
+		if _, err := m.ready(ctx, call); err != nil {
 			var none T
 			return none, err
 		}
-		out, err := do()
-		if err == nil || tries == maxEnding || !unheard(now, err) {
+		out, err := do(lineage.Alone(ctx))
+		if err == nil || !unheard(err) || !p.again(ctx) {
 			return out, err
 		}
 	}
@@ -95,9 +122,7 @@ func ask[T any](ctx context.Context, m *manager, call string, do func() (T, erro
 
 // unheard reports whether a call has failed because its keeper ended just before: it
 // was seen alive, and nobody listened when the request was to be sent.
-func unheard(l *line, err error) bool {
-	return isAbsent(err) && !errors.Is(err, procmgr.ErrUnknown) && !l.alive()
-}
+func unheard(err error) bool { return isAbsent(err) && !errors.Is(err, procmgr.ErrUnknown) }
 
 func (m *manager) ready(ctx context.Context, call string) (*line, error) {
 	now, err := m.k.ready(ctx)

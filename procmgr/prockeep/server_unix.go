@@ -53,8 +53,9 @@ type server struct {
 		*procmgr.Local // another one after an upgrade that failed
 		options        procmgr.Options
 	}
-	handler  atomic.Pointer[http.Handler] // of the Local
-	line     *lineage.Line                // of the handler
+	handlers atomic.Pointer[handlers] // of the Local
+	line     *lineage.Line            // of the handler
+	served   *connections
 	log      *slog.Logger
 	options  passed
 	idle     time.Duration
@@ -66,19 +67,20 @@ type server struct {
 
 	context context.Context // ends when nothing is started any more
 	cancel  context.CancelFunc
+	waits   context.Context // ends when every process has ended, and with it what waits for one
+	endWait context.CancelFunc
 
 	ending  sync.Once
 	endErr  error
 	ended   chan struct{}  // closed when the processes have ended
-	answers sync.RWMutex   // held for reading until a stop has been answered
+	answers sync.RWMutex   // held for reading until a stop or an upgrade has been answered
 	others  sync.WaitGroup // of endOthers
 
-	mu        sync.Mutex            // guards the fields below
-	asking    int                   // requests that are being served
-	last      time.Time             // when somebody asked, or a process exited
-	lines     map[net.Conn]struct{} // by which programs see that the keeper lives
-	trim      *time.Timer           // gives memory back
-	othersErr error                 // what endOthers could not end
+	mu        sync.Mutex  // guards the fields below
+	asking    int         // requests that are being served
+	last      time.Time   // when somebody asked, or a process exited
+	trim      *time.Timer // gives memory back
+	othersErr error       // what endOthers could not end
 }
 
 // endIdle is why a keeper ends for which nobody has asked.
@@ -94,9 +96,10 @@ func newServer(o order, held bool) (*server, error) {
 	s := &server{
 		dir: o.Dir, log: log, options: o.Options, idle: o.Options.Idle, token: o.Token,
 		last:  time.Now().Add(launchTime), // the opener is about to connect
-		ended: make(chan struct{}), lines: make(map[net.Conn]struct{}),
+		ended: make(chan struct{}), served: newConnections(),
 	}
 	s.context, s.cancel = context.WithCancel(baseenv.Accept(context.Background()))
+	s.waits, s.endWait = context.WithCancel(context.WithoutCancel(s.context))
 	heritage := &holder.Heritage{}
 	if held {
 		var err error
@@ -113,17 +116,31 @@ func newServer(o order, held bool) (*server, error) {
 	return s, nil
 }
 
-// handle makes the handler of the Local, which goes on in a line of handlers.
+// handlers serve a Local.
+type handlers struct {
+	working http.Handler // its calls end with the processes
+	ending  http.Handler // for requests that come later: it starts nothing, and waits for nothing
+}
+
+// handle makes the handlers of the Local. The working one goes on in a line.
 func (s *server) handle(line *lineage.Line) error {
-	handler, err := prochttp.NewHandler(s.local.Local, &prochttp.HandlerOptions{
-		Insecure: true, MaxBody: maxBody, Context: lineage.With(s.context, line), Logger: slog.New(warnings{s.log.Handler()}),
-	})
+	working, err := s.newHandler(lineage.With(s.waits, line))
+	if err != nil {
+		return err
+	}
+	ending, err := s.newHandler(lineage.With(s.context, &lineage.Line{Instance: line.Instance}))
 	if err != nil {
 		return err
 	}
 	s.line = line
-	s.handler.Store(&handler)
+	s.handlers.Store(&handlers{working, ending})
 	return nil
+}
+
+func (s *server) newHandler(ctx context.Context) (http.Handler, error) {
+	return prochttp.NewHandler(s.local.Local, &prochttp.HandlerOptions{
+		Insecure: true, MaxBody: maxBody, Context: ctx, Logger: slog.New(warnings{s.log.Handler()}),
+	})
 }
 
 // ServeHTTP serves a request by the Local. At an upgrade it breaks the connection
@@ -131,7 +148,12 @@ func (s *server) handle(line *lineage.Line) error {
 // one has done.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.breaking.Load() {
-		(*s.handler.Load()).ServeHTTP(&breakable{w, s}, r)
+		now := s.handlers.Load()
+		if s.context.Err() == nil {
+			now.working.ServeHTTP(&breakable{w, s}, r)
+		} else { // the end of connections does not cut it off
+			now.ending.ServeHTTP(&breakable{w, s}, r.WithContext(context.WithoutCancel(r.Context())))
+		}
 	}
 	if s.breaking.Load() {
 		panic(http.ErrAbortHandler)
@@ -182,7 +204,7 @@ func (s *server) serve() {
 		}),
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ConnState:   s.forgetLine,
+		ConnState:   s.served.changed,
 	}
 	s.log.Info("keeper serves", slog.Int("pid", os.Getpid()))
 
@@ -191,13 +213,11 @@ func (s *server) serve() {
 	wg.Go(forgetStartup) // beside the first requests, because it takes 1 to 2 ms
 	wg.Go(s.endOnSignal)
 	wg.Go(s.endWhenIdle)
-	wg.Go(func() {
-		<-s.ended
-		late, cancel := context.WithTimeout(context.Background(), lastAnswers)
-		defer cancel()
-		_ = web.Shutdown(late) // the connections that are left end with the program
-	})
 	_ = web.Serve(s.listener) // it ends when the listener is closed
+	<-s.ended
+	late, cancel := context.WithTimeout(context.Background(), lastAnswers)
+	defer cancel()
+	s.served.finish(late) // the connections that are left end with the program
 	wg.Wait()
 	s.log.Info("keeper ends")
 	s.answers.Lock()
@@ -217,8 +237,9 @@ func (s *server) end(why string) error {
 			s.link.End()
 		}
 		_ = s.listener.Close() // nobody waits for this
-		s.closeLines()         // before all other connections: who looks at one now, opens another keeper
+		s.served.closeLines()  // before all other connections: who looks at one now, opens another keeper
 		s.endErr = s.local.Close()
+		s.endWait()
 		s.retired()
 		s.others.Wait()
 		if s.endErr == nil {
@@ -307,27 +328,10 @@ func (s *server) asked(n int) {
 
 // greeted notes that a program has connected by a line, and is about to ask.
 func (s *server) greeted(line net.Conn) {
+	s.served.greeted(line)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lines[line] = struct{}{}
 	s.last = time.Now().Add(welcome)
-}
-
-// forgetLine is called when the state of a connection changes.
-func (s *server) forgetLine(c net.Conn, state http.ConnState) {
-	if state == http.StateClosed || state == http.StateHijacked {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.lines, c)
-	}
-}
-
-func (s *server) closeLines() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.lines {
-		_ = c.Close() // forgetLine is called later, and finds mu free
-	}
 }
 
 func (s *server) tellStatus(w http.ResponseWriter, r *http.Request) {

@@ -51,7 +51,14 @@ func (s *server) upgrade(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	defer conn.Close()
-	if err := s.tryUpgrade(conn, asked.Upgrade, req); err != nil {
+	program, err := receiveProgram(conn)
+	if err == nil {
+		defer program.Close()
+		s.answers.RLock()
+		defer s.answers.RUnlock()
+		err = s.tryUpgrade(program, asked.Upgrade, func() { _ = answer(conn, req, report{}) })
+	}
+	if err != nil {
 		s.log.Warn("no upgrade", slog.String("error", err.Error()))
 		_ = answer(conn, req, report{Error: err.Error()}) // a caller that has gone needs no answer
 	}
@@ -66,12 +73,8 @@ func answer(conn net.Conn, req *http.Request, r report) error {
 	return res.Write(conn)
 }
 
-func (s *server) tryUpgrade(conn net.Conn, name string, req *http.Request) error {
-	program, err := receiveProgram(conn)
-	if err != nil {
-		return err
-	}
-	defer program.Close()
+// tryUpgrade calls going when the next program takes over.
+func (s *server) tryUpgrade(program *os.File, name string, going func()) error {
 	s.upgrading.Lock() // one at a time; the next one is for the program that comes now
 	defer s.upgrading.Unlock()
 	switch {
@@ -87,7 +90,7 @@ func (s *server) tryUpgrade(conn net.Conn, name string, req *http.Request) error
 		}
 		return err
 	}
-	if err := s.handOver(name, func() { _ = answer(conn, req, report{}) }); err != nil {
+	if err := s.handOver(name, going); err != nil {
 		s.link.Cancel()
 		return xerrors.Errorf("the keeper goes on as it was: %w", err)
 	}

@@ -1,5 +1,6 @@
 // Package lineage lets the handler of prochttp go on where another one has ended,
-// which served the same processes: that of a keeper before it.
+// which served the same processes: that of a keeper before it. And it lets a client
+// of prochttp know that its caller sees to that.
 package lineage
 
 import (
@@ -20,7 +21,10 @@ type Line struct {
 	Save func() []byte
 }
 
-type key struct{}
+type (
+	key      struct{}
+	aloneKey struct{}
+)
 
 // With returns a context for HandlerOptions.Context.
 func With(ctx context.Context, l *Line) context.Context {
@@ -32,6 +36,16 @@ func From(ctx context.Context) *Line {
 	l, _ := ctx.Value(key{}).(*Line)
 	return l
 }
+
+// Alone returns a context for the call of a client. Nobody but its caller starts a
+// server where the client's was, so if nobody listens there, the client gives up at
+// once.
+func Alone(ctx context.Context) context.Context {
+	return context.WithValue(ctx, aloneKey{}, true)
+}
+
+// IsAlone reports whether a context is one of Alone.
+func IsAlone(ctx context.Context) bool { return ctx.Value(aloneKey{}) != nil }
 
 // separator comes before the number by which an instance differs from the one
 // before it. No instance has it otherwise.

@@ -25,3 +25,8 @@ func TestWith(t *testing.T) {
 	l := &lineage.Line{Instance: "x"}
 	require.Same(t, l, lineage.From(lineage.With(context.Background(), l)))
 }
+
+func TestAlone(t *testing.T) {
+	require.False(t, lineage.IsAlone(context.Background()))
+	require.True(t, lineage.IsAlone(lineage.Alone(context.Background())))
+}
