@@ -495,8 +495,16 @@ func (k *keeping) strays() (all []carry.Leader) {
 	for _, text := range leftover.Children() {
 		pid := atoi(k.t, text)
 		p, ok := procstat.Look(pid)
-		for ok && p.Unborn && !p.Ended() { // the keeper's child, on the way to its exec
-			_ = unix.Kill(pid, unix.SIGKILL)
+		for ok && p.Unborn && !p.Ended() && isProgram(text) { // the keeper's child, on the way to its exec
+			_ = unix.Kill(pid, unix.SIGSTOP)
+			for ok && !p.Stopped() && !p.Ended() {
+				p, ok = procstat.Look(pid)
+			}
+			end := unix.SIGKILL
+			if !p.Unborn { // it has reached its exec meanwhile
+				end = unix.SIGCONT
+			}
+			_ = unix.Kill(pid, end)
 			p, ok = procstat.Look(pid)
 		}
 		leader := carry.Leader{PID: pid, Start: p.Start}
@@ -505,6 +513,14 @@ func (k *keeping) strays() (all []carry.Leader) {
 		}
 	}
 	return all
+}
+
+// isProgram reports whether the process with a number runs the program of this one. A command's child
+// has the program of the command before its own exec.
+func isProgram(pid string) bool {
+	exe, err := os.Readlink("/proc/" + pid + "/exe")
+	own, failed := os.Readlink("/proc/self/exe")
+	return err == nil && failed == nil && exe == own
 }
 
 // crash kills the keeper, and starts another one with the journal.

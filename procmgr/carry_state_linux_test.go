@@ -430,12 +430,12 @@ func TestUpgradeWithEscaped(t *testing.T) {
 func TestUpgradeOfARevivedProcess(t *testing.T) {
 	testenv.Programs(t, "setsid")
 	for _, before := range []int{0, 1, 2} {
-		h := newHolder(t)
+		h, file := newHolder(t), filepath.Join(t.TempDir(), "pid")
 		l := newKept(t, nil, h)
 		var id string
 		for try := 0; ; try++ {
 			require.Less(t, try, 50, "it is seen at once each time")
-			p := run(t, l, "setsid -f sleep 600 >/dev/null 2>&1; exit 3").Process
+			p := run(t, l, "setsid -f sh -c 'echo $$ >"+file+"; exec sleep 600' >/dev/null 2>&1; exit 3").Process
 			if id = p.ID; p.State == procmgr.Exited {
 				break
 			}
@@ -454,11 +454,19 @@ func TestUpgradeOfARevivedProcess(t *testing.T) {
 			})
 			l = upgraded(t, l, nil, h)
 		}
-		require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+		cause := procmgr.CauseShutdown
+		if before > 0 {
+			cause = procmgr.CauseRequest
+			require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+		}
+		if before > 1 { // the end is told by the next program, too
+			l = upgraded(t, l, nil, h)
+		}
+		require.NoError(t, l.Close())
 		end := ended(t, l, id).Process
 		require.Equal(t, procmgr.Exited, end.State)
 		require.Equal(t, 3, *end.ExitCode)
-		require.Equal(t, procmgr.CauseRequest, end.EndedBy)
-		require.NoError(t, l.Close())
+		require.Equal(t, cause, end.EndedBy)
+		require.False(t, alive(strings.TrimSpace(string(must(os.ReadFile(file))))))
 	}
 }

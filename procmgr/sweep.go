@@ -105,6 +105,11 @@ func (l *Local) revive(rs []*record) {
 	found, looked := l.system.Search(treesOf(rs))
 	for _, r := range rs {
 		left := found[r.tree]
+		if left != nil && r.exited() { // a crash after anybody has heard of it loses nothing
+			r.kept.turned(func(m *memo) {
+				m.Process.State, m.Process.ExitedAt, m.Revived = Detached, time.Time{}, true
+			})
+		}
 		l.mu.Lock()
 		r.unswept = !looked
 		l.sweepLater(r)
@@ -123,7 +128,6 @@ func (l *Local) revive(rs []*record) {
 		l.resume(r)
 		l.happened(EventRevived, time.Now(), revived, "")
 		l.mu.Unlock()
-		r.kept.turned(func(m *memo) { m.Process, m.Revived = revived, true })
 		l.opts.Metrics.again(1)
 		r.log(slog.LevelInfo, "process detached: what left its session was found")
 		go l.rewatch(r, left)

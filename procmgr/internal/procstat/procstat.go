@@ -19,6 +19,10 @@ type Process struct {
 // Ended reports whether the first thread of the process has ended.
 func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
 
+// Stopped reports whether the first thread of the process is stopped, by a signal or
+// by a tracer.
+func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' }
+
 // Is reports whether the process with a number is the one that began at start. It
 // also reports true if start is 0, or if the system does not tell.
 func Is(pid int, start uint64) bool {

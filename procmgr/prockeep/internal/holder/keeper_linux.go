@@ -208,7 +208,7 @@ func (h *holder) strays(c *child) (all []stray, ok bool) {
 			exe, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
 			if exe == own {
 				before = true
-				h.killUnborn(pid)
+				h.killUnborn(pid, late)
 			}
 			all = append(all, stray{pid, 0, 0})
 		}
@@ -218,18 +218,44 @@ func (h *holder) strays(c *child) (all []stray, ok bool) {
 	}
 }
 
-// killUnborn kills a child of the dead keeper that has not reached its exec. Until
-// then it has the memory of the keeper, and so the keeper's environment: by that it
-// differs from the children of other programs, which this one may have adopted. If
-// it reaches its exec meanwhile, it is seen that it has.
-func (h *holder) killUnborn(pid int) {
-	if p, ok := procstat.Look(pid); !ok || !p.Unborn {
+// killUnborn kills a child of the dead keeper that has not reached its exec. If it
+// reaches its exec meanwhile, it is seen that it has.
+func (h *holder) killUnborn(pid int, late time.Time) {
+	if !h.isUnborn(pid) {
 		return
 	}
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err == nil && string(environ) == strings.Join(h.Env, "\x00")+"\x00" {
-		_ = unix.Kill(pid, unix.SIGKILL) // it is our child, and not reaped
+	// Only what stands cannot reach its exec between the look and the kill.
+	_ = unix.Kill(pid, unix.SIGSTOP) // it is our child, and not reaped
+	end := unix.SIGCONT
+	for {
+		p, ok := procstat.Look(pid)
+		if !ok || p.Ended() {
+			return
+		}
+		if p.Stopped() {
+			if p.Unborn {
+				end = unix.SIGKILL
+			}
+			break
+		}
+		if time.Now().After(late) {
+			break
+		}
+		time.Sleep(100 * time.Microsecond)
 	}
+	_ = unix.Kill(pid, end) // it is our child, and not reaped
+}
+
+// isUnborn reports whether a child of this process is one of the dead keeper that has
+// not reached its exec. Until then it has the memory of the keeper, and so the keeper's
+// environment: by that it differs from the children of other programs, which this one
+// may have adopted.
+func (h *holder) isUnborn(pid int) bool {
+	if p, ok := procstat.Look(pid); !ok || !p.Unborn {
+		return false
+	}
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && string(environ) == strings.Join(h.Env, "\x00")+"\x00"
 }
 
 // say returns an end as a part of a sentence.
