@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -69,6 +71,10 @@ func TestHeldCloseWhileAForkHangs(t *testing.T) {
 	testenv.Held(t)
 	const grace = 5 * time.Second // Close's own bound for a fork, at least
 	h := hangExec(t, "sh")
+	// Go's fork cannot be interrupted, so a collection would wait for it, and everything
+	// else for the collection.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	runtime.GC() // and one that has begun
 	ran := filepath.Join(t.TempDir(), "ran")
 	marker := "toolproc-hang-" + procmgr.NewID()
 	t.Cleanup(func() { killMarked(marker) })

@@ -219,8 +219,7 @@ func workWhileKilled(t *testing.T, m procmgr.Manager, id, effects string, code i
 		lost.Add(1) // killed in the midst of the fork: it may have run
 		t.Logf("%s is lost: %+v", id, out.Process)
 	case out.Process.Signal == "SIGKILL", out.Process.Signal == "SIGTRAP": // the keeper died at the very moment of the first instruction
-		text, err := os.ReadFile(effects)
-		assert.NoError(t, err)
+		text, _ := os.ReadFile(effects) // the first command that runs makes it
 		assert.NotContains(t, string(text), id+"\n", "it has run")
 		lost.Add(1)
 	case assert.NotNil(t, out.Process.ExitCode):
