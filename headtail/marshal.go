@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 )
 
 var (
@@ -54,7 +55,8 @@ func (b *Buffer) UnmarshalBinary(data []byte) error {
 	case r.short || len(r.p) > 0, version[0] != stateVersion, closed[0] > 1,
 		headSize > most/2, tailSize > most/2, total > most,
 		uint64(len(head)) != min(total, headSize),
-		uint64(len(tail)) > min(total-uint64(len(head)), tailSize):
+		uint64(len(tail)) > min(total-uint64(len(head)), tailSize),
+		total < uint64(len(last)) && strings.Trim(string(last[:uint64(len(last))-total]), "\x00") != "":
 		return errState
 	}
 	b.mu.Lock()

@@ -75,6 +75,7 @@ func FuzzUnmarshal(f *testing.F) {
 		f.Add(state[:len(state)/2])
 		f.Add(append(state, 0))
 	}
+	f.Add([]byte("\x0100\x00\x0000\xcc\x00\x00")) // a rune has begun, of no bytes
 	f.Fuzz(func(t *testing.T, state []byte) {
 		b := headtail.New(3, 4)
 		_, _ = b.Write([]byte("abcdefghijkl"))
