@@ -5,11 +5,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"syscall"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -198,11 +196,6 @@ func endedBy(ctx context.Context, last error) error {
 		return last
 	}
 	return xerrors.Errorf("%v: %w", last, ctx.Err())
-}
-
-// nobodyListens reports whether there is no server at a socket.
-func nobodyListens(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // permanent reports whether a repeat cannot help.

@@ -2,12 +2,9 @@ package prochttp
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http/httptrace"
-	"runtime"
 	"sync/atomic"
-	"syscall"
 )
 
 // A witness is a connection to a unix socket that notes what becomes of a request.
@@ -29,9 +26,7 @@ func dialWitness(ctx context.Context, path string) (net.Conn, error) {
 
 func (w *witness) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
-	// unix(7): the other end was closed, and had not read everything. TCP resets
-	// a connection for other reasons too.
-	if runtime.GOOS == "linux" && errors.Is(err, syscall.ECONNRESET) {
+	if isUnread(err) {
 		w.cut.Store(true)
 	}
 	return n, err
