@@ -134,13 +134,13 @@ func TestFarSideIsReplaced(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	started := make(chan error, 1)
 	go func() { // waited for below
-		out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "once", Command: "echo x >> " + mark + "; exec sleep 1000", Wait: long})
+		out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "once", Command: "echo $$ >> " + mark + "; exec sleep 1000", Wait: long})
 		if err != nil && out.Process.ID != "once" {
 			err = errors.New("no ID: " + err.Error())
 		}
 		started <- err
 	}()
-	require.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, long, time.Millisecond)
+	require.Eventually(t, func() bool { text, _ := os.ReadFile(mark); return len(text) > 0 }, long, time.Millisecond)
 	mu.Lock()
 	pid := prochttp.CommandPID(far[0])
 	mu.Unlock()
@@ -149,7 +149,9 @@ func TestFarSideIsReplaced(t *testing.T) {
 	require.Equal(t, "hello\n", run(t, c, "echo hello").Text)
 	text, err := os.ReadFile(mark)
 	require.NoError(t, err)
-	require.Equal(t, "x\n", string(text))
+	victim, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err, "it ran once")
+	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL), "it outlives its manager")
 	_, err = c.Output(t.Context(), "once", procmgr.OutputRequest{})
 	require.ErrorIs(t, err, procmgr.ErrUnknown, "its server was replaced")
 }
