@@ -159,7 +159,7 @@ const stopTime = 24 * time.Hour
 
 // maxStopTries is how many keepers a stop may meet that end in the midst of it, as
 // at an upgrade.
-const maxStopTries = 20
+const maxStopTries = 100
 
 // stop ends the keeper at the other end. If that one ends before it answers, the
 // error is errEnded: another one may go on for it.

@@ -193,7 +193,7 @@ func receiveProgram(conn net.Conn) (*os.File, error) {
 
 // maxUpgradeTries is how many keepers an upgrade may meet that end in the midst of
 // it, as at another program's upgrade.
-const maxUpgradeTries = 20
+const maxUpgradeTries = 100
 
 // upgrade lets the keeper go on as the program of the opener.
 func (o *opener) upgrade(ctx context.Context) error {
