@@ -86,6 +86,19 @@ func chatOf(t *testing.T, url string, opts *prochttp.ClientOptions) procmgr.Mana
 	return c.Chat("chat")
 }
 
+// refusing returns the URL of a port on which nobody listens. A connection of the
+// test begins there, so that no other program gets the port meanwhile.
+func refusing(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, listener.Close()) })
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	return "http://" + conn.LocalAddr().String()
+}
+
 // A start that cannot have reached the server, or that was turned away at its
 // door, is told as one that ran nothing: the model may run the command again.
 func TestRemoteStartThatRanNothing(t *testing.T) {
@@ -115,10 +128,7 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 	t.Cleanup(closing.Close)
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(elsewhere.Close)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	nobody := "http://" + listener.Addr().String()
-	require.NoError(t, listener.Close())
+	nobody := refusing(t)
 	// Every name is this machine's, and its own Host.
 	named := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, plain.Listener.Addr().String())
@@ -170,10 +180,7 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 // the user waiting.
 func TestStopBeforeAnythingWasSent(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	nobody := "http://" + listener.Addr().String()
-	require.NoError(t, listener.Close())
+	nobody := refusing(t)
 	set := toolset.New(toolset.Static(chatOf(t, nobody, &prochttp.ClientOptions{Retry: time.Hour})), nil)
 	for _, tt := range []struct {
 		name    string
