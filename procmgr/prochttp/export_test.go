@@ -30,6 +30,9 @@ const (
 // by a proxy.
 const Progress = progress
 
+// ServeBytes is ServeStdio with other streams and another limit.
+var ServeBytes = serveStdio
+
 // MaxSent is how many process IDs a client remembers.
 const MaxSent = maxSent
 

@@ -34,11 +34,11 @@ const maxStreams = 1 << 16
 // are.
 //
 // It returns when stdin ends, and also when the client has not answered a ping
-// for 5 s, because docker and kubectl leave the command behind if they lose
-// their connection. Then the error is nil. It returns ctx's error after ctx has
-// ended, and requests have had 5 s for their answers. When it returns, no
-// request is in the handler any more. The program should end then: one goroutine
-// may still read stdin.
+// for 5 s, or has not begun to speak HTTP/2 within 15 s, because docker and
+// kubectl leave the command behind if they lose their connection. Then the error
+// is nil. It returns ctx's error after ctx has ended, and requests have had 5 s
+// for their answers. When it returns, no request is in the handler any more. The
+// program should end then: one goroutine may still read stdin.
 //
 // Nothing else may write to stdout. Log to stderr: [Command] quotes it if the
 // connection fails. From the call on, SIGPIPE no longer ends the program: when
@@ -46,13 +46,16 @@ const maxStreams = 1 << 16
 // still has to close what it serves.
 func ServeStdio(ctx context.Context, handler http.Handler) error {
 	outlivePipes()
-	if err := serveStdio(ctx, handler, os.Stdin, os.Stdout); err != nil {
+	if err := serveStdio(ctx, handler, os.Stdin, os.Stdout, pingTime+pongTime); err != nil {
 		return xerrors.Errorf("prochttp: serve stdio: %w", err)
 	}
 	return nil
 }
 
-func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.Writer) error {
+// serveStdio serves a handler to the client behind in and out. If the client has
+// not begun to speak HTTP/2 after the time begin, it is given up: before that
+// nobody pings it.
+func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.Writer, begin time.Duration) error {
 	// Reads of stdin know no deadline, and Close does not end them. A pipe in
 	// between knows both.
 	near, far := net.Pipe()
@@ -82,8 +85,9 @@ func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.
 				requests.Done()
 			}
 		},
-		Protocols: new(http.Protocols),
-		HTTP2:     &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pongTime, MaxConcurrentStreams: maxStreams},
+		ReadHeaderTimeout: begin,
+		Protocols:         new(http.Protocols),
+		HTTP2:             &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pongTime, MaxConcurrentStreams: maxStreams},
 	}
 	server.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan struct{})

@@ -2,6 +2,7 @@ package prochttp_test
 
 import (
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -56,4 +57,53 @@ func isEnded(t *testing.T, script, want string, after time.Duration) {
 	require.Equal(t, want, string(text))
 	require.Empty(t, liveInGroup(prochttp.CommandPID(conn)))
 	require.NoError(t, conn.Close(), "once more")
+}
+
+// silences are the bytes of clients that never begin to speak HTTP/2.
+var silences = map[string]string{
+	"no byte":               "",
+	"one byte":              "P",
+	"a part of the preface": "PRI * HTTP/2.0\r\n\r\nSM",
+	"HTTP/1.1":              "GET / HT",
+}
+
+// A far side gives up a client that does not begin to speak HTTP/2.
+func TestSilentClient(t *testing.T) {
+	for name, said := range silences {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in, client := io.Pipe()
+			served := make(chan error, 1)
+			go func() { // waited for below
+				served <- prochttp.ServeBytes(t.Context(), http.NotFoundHandler(), in, io.Discard, 50*time.Millisecond)
+			}()
+			defer client.Close()
+			_, err := io.WriteString(client, said)
+			require.NoError(t, err)
+			select {
+			case err := <-served:
+				require.NoError(t, err)
+			case <-time.After(long):
+				t.Fatal("it stays")
+			}
+		})
+	}
+}
+
+// The program that runs ServeStdio ends as well.
+func TestHeldSilentClient(t *testing.T) {
+	testenv.Held(t)
+	for name, said := range silences {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := prochttp.Command(toFarSide(t)...)(t.Context())
+			require.NoError(t, err)
+			defer conn.Close()
+			_, err = io.WriteString(conn, said)
+			require.NoError(t, err)
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(long)))
+			_, err = io.Copy(io.Discard, conn)
+			require.ErrorContains(t, err, "has ended (exit status 0)")
+		})
+	}
 }
