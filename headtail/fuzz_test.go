@@ -236,7 +236,7 @@ func checkText(t *testing.T, stream []byte, head, tail int, from int64, l headta
 		}
 		require.True(t, strings.HasSuffix(text, end), "%q does not end with %q", text, end)
 	}
-	require.Equal(t, replay(t, stream, s, text, cut), s.Cuts(l))
+	require.Equal(t, replay(t, stream, s, text, cut), cut.Cuts)
 	if s.Gap == 0 && l.Line < 0 && most >= 200 {
 		require.Greater(t, len(text), most*3/5, "most of the room is used")
 	}
@@ -285,11 +285,12 @@ func replay(t *testing.T, stream []byte, s headtail.Snapshot, text string, cut *
 			lines++
 		}
 		digits := text[m[2]:m[3]]
+		line := text[m[0]] == ' '
 		n, err := strconv.ParseInt(digits, 10, 64)
 		require.NoError(t, err)
 		require.Positive(t, n)
 		omitted += n
-		cuts = append(cuts, headtail.Cut{From: at, To: at + n})
+		cuts = append(cuts, headtail.Cut{From: at, To: at + n, At: m[0], Len: m[1] - m[0], Line: line})
 		at += n
 		done = m[1]
 	}

@@ -38,6 +38,22 @@ type Truncation struct {
 	OmittedBytes   int64  `json:"omitted_bytes"`             // how many of those are not in the text
 	TruncatedLines int    `json:"truncated_lines,omitempty"` // lines in the text whose middle is missing
 	Strategy       string `json:"strategy"`                  // "head_tail"
+
+	// Cuts has each part of the stream that is left out, in the order of the
+	// stream. A reader that wants to know where a text has a marker goes by
+	// these, because a program can print text that looks like one. It is empty
+	// if the text was made by something that does not tell.
+	Cuts []Cut `json:"cuts,omitempty"`
+}
+
+// A Cut is a part of the stream that a text leaves out, and the marker that
+// stands for it. Offsets and lengths are bytes.
+type Cut struct {
+	From int64 `json:"from"`           // the offset in the stream at which it begins
+	To   int64 `json:"to"`             // the offset in the stream at which the stream goes on in the text
+	At   int   `json:"at"`             // the offset in the text at which its marker begins
+	Len  int   `json:"len"`            // the length of the marker; 0: it has none
+	Line bool  `json:"line,omitempty"` // it is in the middle of a line
 }
 
 // Text returns the Snapshot as valid UTF-8 of at most l.Bytes bytes, and the
@@ -69,26 +85,7 @@ type Truncation struct {
 // The numbers in the markers add up to OmittedBytes, except in the third case.
 // Cuts fall between runes, and no two markers stand side by side.
 func (s Snapshot) Text(l Limits) (string, *Truncation) {
-	var w writer
-	return s.write(&w, l)
-}
-
-// A Cut is a part of the stream that a text leaves out, from the offset From up
-// to, but without, the offset To.
-type Cut struct{ From, To int64 }
-
-// Cuts returns the parts of the stream that Text leaves out with the same
-// limits, in their order: those in the middle of a line, and the one in the
-// middle of the text. It is for a caller that looks there for something that
-// the reader of the text should know.
-func (s Snapshot) Cuts(l Limits) []Cut {
-	w := writer{at: s.From, record: true}
-	s.write(&w, l)
-	return w.cuts
-}
-
-// write writes the text, and counts what it leaves out.
-func (s Snapshot) write(w *writer, l Limits) (string, *Truncation) {
+	w := writer{at: s.From}
 	limit, line := l.resolve()
 	front, back, gap := s.Head, s.Tail, max(s.Gap, 0)
 	original := int64(len(front)) + gap + int64(len(back))
@@ -122,6 +119,7 @@ func (s Snapshot) write(w *writer, l Limits) (string, *Truncation) {
 		backPieces = cutLines(z[:0], back, line, escaped)
 		size += gapMarker.size(gap) + sizeOf(backPieces)
 	}
+	w.cuts = make([]Cut, 0, len(frontPieces)+len(backPieces))
 	if size <= limit {
 		w.Grow(size)
 		w.pieces(frontPieces)
@@ -141,7 +139,7 @@ func (s Snapshot) write(w *writer, l Limits) (string, *Truncation) {
 			last = back // never joined to front without a marker between them
 		}
 		last = last[ceil(last, len(last)-min(limit, len(last))):]
-		w.skip(original - streamLen(last, escaped))
+		w.skip(Cut{}, original-streamLen(last, escaped))
 		w.text(last)
 		return w.truncated(original)
 	}

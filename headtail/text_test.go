@@ -156,6 +156,8 @@ func TestTextThatIsCut(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			text, cut := tt.s.Text(tt.l)
 			require.Equal(t, tt.want, text)
+			require.NotEmpty(t, cut.Cuts) // checkText compares them with the text
+			cut.Cuts = nil
 			require.Equal(t, &headtail.Truncation{
 				OriginalBytes:  tt.s.Total,
 				RetainedBytes:  tt.s.Total - int64(tt.omitted),
@@ -194,7 +196,8 @@ func TestOriginalBytesAreFromOn(t *testing.T) {
 	write(t, b, strings.Repeat("x", 100))
 	text, cut := b.Snapshot(40).Text(headtail.Limits{})
 	require.Equal(t, gapMark(50)+"xxxxxxxxxx", text)
-	require.Equal(t, &headtail.Truncation{OriginalBytes: 60, RetainedBytes: 10, OmittedBytes: 50, Strategy: "head_tail"}, cut)
+	require.Equal(t, &headtail.Truncation{OriginalBytes: 60, RetainedBytes: 10, OmittedBytes: 50, Strategy: "head_tail",
+		Cuts: []headtail.Cut{{From: 40, To: 90, Len: len(gapMark(50))}}}, cut)
 }
 
 func TestTextLeavesTheSnapshotAlone(t *testing.T) {
@@ -214,6 +217,8 @@ func TestTruncationAsJSON(t *testing.T) {
 	}{
 		{"lines", headtail.Truncation{OriginalBytes: 3, RetainedBytes: 1, OmittedBytes: 2, TruncatedLines: 1, Strategy: "head_tail"},
 			`{"original_bytes":3,"retained_bytes":1,"omitted_bytes":2,"truncated_lines":1,"strategy":"head_tail"}`},
+		{"cuts", headtail.Truncation{OriginalBytes: 3, RetainedBytes: 1, OmittedBytes: 2, Strategy: "head_tail", Cuts: []headtail.Cut{{From: 1, To: 3, At: 1, Len: 9, Line: true}}},
+			`{"original_bytes":3,"retained_bytes":1,"omitted_bytes":2,"strategy":"head_tail","cuts":[{"from":1,"to":3,"at":1,"len":9,"line":true}]}`},
 		{"no lines", headtail.Truncation{OriginalBytes: 3, RetainedBytes: 1, OmittedBytes: 2, Strategy: "head_tail"},
 			`{"original_bytes":3,"retained_bytes":1,"omitted_bytes":2,"strategy":"head_tail"}`},
 	}

@@ -69,9 +69,8 @@ type writer struct {
 	retained int64
 	lines    int
 
-	record bool  // cuts is wanted
-	at     int64 // the offset of the next byte of the stream, if record is set
-	cuts   []Cut
+	at   int64 // the offset of the next byte of the stream
+	cuts []Cut
 }
 
 // all returns b as a text. It avoids the Builder if it can.
@@ -102,18 +101,22 @@ func (w *writer) text(b []byte) {
 
 func (w *writer) marker(m marker, n int64) {
 	var digits [20]byte
+	c := Cut{At: w.Len(), Line: m == lineMarker}
 	w.WriteString(m.open)
 	w.Write(strconv.AppendInt(digits[:0], n, 10))
 	w.WriteString(m.close)
-	w.skip(n)
+	c.Len = w.Len() - c.At
+	w.skip(c, n)
 }
 
-// skip notes that the text leaves out the next n bytes of the stream.
-func (w *writer) skip(n int64) {
-	if w.record && n > 0 {
-		w.cuts = append(w.cuts, Cut{w.at, w.at + n})
+// skip notes that the text leaves out the next n bytes of the stream, and the
+// marker that it has for them.
+func (w *writer) skip(c Cut, n int64) {
+	c.From, c.To = w.at, w.at+n
+	if n > 0 {
+		w.cuts = append(w.cuts, c)
 	}
-	w.at += n
+	w.at = c.To
 }
 
 func (w *writer) pieces(ps []piece) {
@@ -145,5 +148,6 @@ func (w *writer) truncated(original int64) (string, *Truncation) {
 		OmittedBytes:   original - w.retained,
 		TruncatedLines: w.lines,
 		Strategy:       strategy,
+		Cuts:           w.cuts,
 	}
 }

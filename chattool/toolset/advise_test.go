@@ -62,8 +62,9 @@ func TestAdvised(t *testing.T) {
 
 func TestLogNote(t *testing.T) {
 	t.Parallel()
-	cut := &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}
-	const more = `process_output {"process_id":"p1","since":0} reads on, and a larger max_output shows more; do not run the command again for that`
+	cuts := []headtail.Cut{{From: 1, To: 8, At: 1, Len: len("…")}}
+	cut := &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail", Cuts: cuts}
+	const more = `process_output {"process_id":"p1","since":1} reads on, and a larger max_output shows more; do not run the command again for that`
 	for _, tt := range []struct {
 		name, path, trouble string
 		truncated           *headtail.Truncation
@@ -73,11 +74,13 @@ func TestLogNote(t *testing.T) {
 		{name: "all in the result", path: "/log"},
 		{name: "cut", path: "/log", truncated: cut, shown: true,
 			want: "all of it is in log_path; search it with grep -n -a PATTERN FILE. " + more},
-		{name: "long lines", path: "/log", truncated: &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, TruncatedLines: 1, Strategy: "head_tail"}, shown: true,
+		{name: "long lines", path: "/log", truncated: &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, TruncatedLines: 1, Strategy: "head_tail", Cuts: cuts}, shown: true,
 			want: `all of it is in log_path; search it with grep -n -a -b -o 'PATTERN.\{0,200\}' FILE. ` + more},
 		{name: "full disk", path: "/log", trouble: "no space left on device", truncated: cut, shown: true,
 			want: "only the beginning of it is in log_path (no space left on device); search that with grep -n -a PATTERN FILE. " + more},
 		{name: "a log that was removed", trouble: "its file has been removed", truncated: cut, want: "the middle is not kept: it has no log (its file has been removed). " + more},
+		{name: "a server that does not tell where", path: "/log", truncated: &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}, shown: true,
+			want: "all of it is in log_path; search it with grep -n -a PATTERN FILE"},
 		{name: "no log", truncated: cut, want: "the middle is not kept; the host's LogDir would keep it, and show here what looks like trouble in it. " + more},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestExecuteResult(t *testing.T) {
 	lost := exited("p1", 0, "")
 	lost.Process.ExitCode, lost.Process.EndedBy = nil, procmgr.CauseLost
 	long := exited("p1", 0, "a…z")
-	long.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}
+	long.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail", Cuts: []headtail.Cut{{From: 1, To: 8, At: 1}}}
 	long.Process.LogPath = "/log"
 	logged := exited("p1", 0, "a")
 	logged.Process.LogPath = "/log"

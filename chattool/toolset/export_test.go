@@ -2,7 +2,7 @@ package toolset
 
 import (
 	"context"
-	"math"
+	"strings"
 	"time"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -10,17 +10,12 @@ import (
 
 // Fold folds a text, which a manager has cut or not.
 func Fold(text string, isCut bool) string {
-	c := cut{end: text}
-	if isCut {
-		c = split(text, &anyCut)
+	s := source{text: text}
+	if at := strings.Index(text, gapMarker); isCut && at >= 0 {
+		s.gap = headtail.Cut{At: at, Len: strings.Index(text[at:], gapMarkerEnd) + len(gapMarkerEnd)}
 	}
-	return anySet.fold(c).String()
+	return new(Set).fold(s.whole()).String()
 }
-
-var (
-	anySet Set
-	anyCut = headtail.Truncation{OmittedBytes: math.MaxInt64}
-)
 
 // Within is within.
 func Within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {

@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,14 +15,31 @@ type cut struct {
 	// middle has the highlights, and stands between gap and end.
 	middle     string
 	highlights []procmgr.Highlight
-	// begun and ended are how many bytes of the stream begin and end stand
-	// for, those included that are missing within their lines.
-	begun, ended int64
-	// told says what is missing. It is nil if that is nothing.
+	// begun is how many bytes of the stream begin stands for, those included
+	// that are missing within its lines.
+	begun int64
+	// missing has the parts of the stream that the text leaves out. It is empty
+	// if told is not nil and the manager did not tell them.
+	missing []headtail.Cut
+	// told says how much is missing. It is nil if that is nothing.
 	told *headtail.Truncation
 }
 
 func (c cut) String() string { return c.begin + c.gap + c.middle + c.end }
+
+// known reports whether it is known which parts of the stream are missing.
+func (c cut) known() bool { return len(c.missing) > 0 }
+
+// shows reports whether n bytes of the stream, from an offset on, are in the
+// text.
+func (c cut) shows(offset int64, n int) bool {
+	for _, m := range c.missing {
+		if offset < m.To && m.From < offset+int64(n) {
+			return false
+		}
+	}
+	return c.known()
+}
 
 // fold folds the repeated lines of a text. The lines that the cut went through
 // are not counted, because nobody knows their full text.
@@ -39,31 +55,82 @@ func (s *Set) fold(c cut) cut {
 	return c
 }
 
-// split takes a manager's text apart at its gap. t says what the text leaves
-// out.
-func split(text string, t *headtail.Truncation) cut {
-	c := cut{end: text, told: t}
-	if t == nil {
-		return c
-	}
-	a := account{lines: t.TruncatedLines > 0}
-	at := a.gap(text, t.OmittedBytes)
-	if at == nil {
-		return c
-	}
-	c.begin, c.gap, c.end = text[:at[0]], text[at[0]:at[1]], text[at[1]:]
-	a.escaped = a.escapes(c.begin+c.end, t.RetainedBytes)
-	c.begun, c.ended = a.covers(c.begin), a.covers(c.end)
-	return c
+// A source is a text as a manager gives it, and what it leaves out. All that is
+// known of that comes from the manager. The text is never searched for markers,
+// because a program can print text that looks like one.
+type source struct {
+	format Format
+	text   string
+	from   int64 // the offset in the stream at which the text begins
+	told   *headtail.Truncation
+	cuts   []headtail.Cut // what is missing, in the order of the stream
+	gap    headtail.Cut   // the one of them between two lines; Len 0: there is none
+	// tail reports whether the text may be the end of the stream alone.
+	tail    bool
+	escaped bool // U+FFFD stands for one byte of the stream, not for its own three
 }
 
-// The markers that package headtail writes.
-var (
-	gapForm  = regexp.MustCompile(`\n\n\.\.\. \[omitted (\d{1,18}) bytes\] \.\.\.\n\n`)
-	lineForm = regexp.MustCompile(` \.\.\. \[omitted (\d{1,18}) bytes\] \.\.\. `)
-)
+// source returns the output of a report.
+func (l *layout) source() source {
+	out := l.report.out
+	s := source{format: l.set.opts.Format, text: out.Text, from: l.report.from, told: out.Truncated}
+	stream := out.Next - s.from + int64(out.LiveBytes)
+	if t := s.told; t != nil {
+		stream = t.RetainedBytes
+		if tells(t, out.Text) {
+			s.cuts = t.Cuts
+		}
+		s.tail = t.OmittedBytes > 0 && s.cuts == nil
+	}
+	for _, c := range s.cuts {
+		switch {
+		case c.Len == 0:
+			s.tail = true
+		case !c.Line:
+			s.gap = c
+		}
+	}
+	held, _, _ := s.of(0, len(s.text))
+	if s.escaped = held > stream; s.cuts != nil {
+		held, _, _ = s.of(0, s.cuts[0].At)
+		s.from = s.cuts[0].From - held
+	}
+	return s
+}
+
+// tells reports whether a Truncation tells the parts that are missing, and the
+// markers of a text. One from another machine may say anything.
+func tells(t *headtail.Truncation, text string) bool {
+	at, from, sum, gaps := 0, int64(0), int64(0), 0
+	for _, c := range t.Cuts {
+		if c.At < at || c.Len < 0 || c.Len > len(text)-c.At || c.From < from || c.To <= c.From {
+			return false
+		}
+		at, from, sum = c.At+c.Len, c.To, sum+c.To-c.From
+		if !c.Line {
+			gaps++
+		}
+	}
+	return len(t.Cuts) > 0 && gaps <= 1 && sum == t.OmittedBytes
+}
 
 const minAround = 16
+
+// whole takes a manager's text apart at its gap.
+func (s source) whole() cut {
+	c := cut{end: s.text, missing: s.cuts}
+	if s.told != nil {
+		told := *s.told
+		told.Cuts = nil // they are about the text as the manager gave it
+		c.told = &told
+	}
+	if s.gap.Len > 0 {
+		after := s.gap.At + s.gap.Len
+		c.begin, c.gap, c.end = s.text[:s.gap.At], s.text[s.gap.At:after], s.text[after:]
+		c.begun = s.covers(0, s.gap.At)
+	}
+	return c
+}
 
 // fit shortens a text so that it takes at most limit bytes in a result, and says
 // what it leaves out. The manager's limit counts the bytes of the plain text,
@@ -72,156 +139,129 @@ const minAround = 16
 // fit makes no second cut. It makes the existing cut larger, as
 // headtail.Snapshot.Text would. It removes text from the middle, around the
 // place where output is missing already, and gives the marker there the new
-// number. t says what the text leaves out so far. If t is nil, that is nothing,
-// and stream is the number of bytes of the stream in the text.
-func (f Format) fit(text string, t *headtail.Truncation, stream int64, limit int) cut {
-	a := account{format: f, lines: t != nil && t.TruncatedLines > 0}
-	front, back, gap := text, text, ""
-	if t != nil {
-		if at := a.gap(text, t.OmittedBytes); at != nil {
-			front, back, gap = text[:at[0]], text[at[1]:], text[at[0]:at[1]]
-		}
+// number.
+func (s source) fit(limit int) cut {
+	f, front, back := s.format, len(s.text), 0
+	if s.gap.Len > 0 {
+		front, back = s.gap.At, s.gap.At+s.gap.Len
 	}
-	// The text is valid UTF-8. If U+FFFD stands for bytes of the stream,
-	// the text is longer than those bytes.
-	held, missing, _ := a.of(strings.Replace(text, gap, "", 1))
-	original, omitted := held, int64(0)
-	if t != nil {
-		original, omitted, stream = t.OriginalBytes, t.OmittedBytes, t.RetainedBytes
+	original := s.covers(0, len(s.text))
+	if s.told != nil {
+		original = s.told.OriginalBytes
 	}
-	if a.escaped = held > stream; a.escaped && t == nil {
-		original, _, _ = a.of(text)
-	}
-
 	room := limit - f.cost(gapMarker+strconv.FormatInt(original, 10)+gapMarkerEnd)
-	if tailOnly := gap == "" && omitted > missing; tailOnly || room < minAround {
-		end := a.end(back, f.suffix(back, limit), 0)
-		return cut{end: end, ended: a.covers(end), told: a.truncation(original, end)}
+	if s.tail || room < minAround {
+		return s.around(original, 0, s.end(back, back+f.suffix(s.text[back:], limit), 0))
 	}
 	half := room / 2
-	if gap != "" {
-		half = max(half, room-f.cost(back))
+	if s.gap.Len > 0 {
+		half = max(half, room-f.cost(s.text[back:]))
 	}
-	begin := a.beginning(front, f.prefix(front, half), half/4)
-	room -= f.cost(begin)
-	end := a.end(back, f.suffix(back, room), room/4)
+	begin := s.beginning(front, f.prefix(s.text[:front], half), half/4)
+	room -= f.cost(s.text[:begin])
+	end := s.end(back, back+f.suffix(s.text[back:], room), room/4)
+	c := s.around(original, begin, end)
+	inLines := int64(0)
+	for _, m := range c.missing {
+		if m.Line {
+			inLines += m.To - m.From
+		}
+	}
+	c.gap = gapMarker + strconv.FormatInt(max(c.told.OmittedBytes-inLines, 0), 10) + gapMarkerEnd
+	return c
+}
 
-	c := cut{begin: begin, end: end, begun: a.covers(begin), ended: a.covers(end), told: a.truncation(original, begin, end)}
-	_, missing, _ = a.of(begin)
-	_, more, _ := a.of(end)
-	c.gap = gapMarker + strconv.FormatInt(max(c.told.OmittedBytes-missing-more, 0), 10) + gapMarkerEnd
+// around returns the text without what stands between two offsets in it, and
+// without a marker. original is how many bytes of the stream the whole text
+// stands for.
+func (s source) around(original int64, begin, end int) cut {
+	c := cut{begin: s.text[:begin], end: s.text[end:], begun: s.covers(0, begin)}
+	held, _, lines := s.of(0, begin)
+	more, _, others := s.of(end, len(s.text))
+	t := &headtail.Truncation{OriginalBytes: original, TruncatedLines: lines + others, Strategy: "head_tail"}
+	t.RetainedBytes = min(held+more, original)
+	t.OmittedBytes = original - t.RetainedBytes
+	c.told = t
+	if s.told != nil && s.cuts == nil {
+		return c // nobody knows what has been missing before
+	}
+	middle := headtail.Cut{From: s.from + c.begun, To: s.from + original - s.covers(end, len(s.text))}
+	for _, m := range s.cuts {
+		if m.Line && m.At+m.Len <= begin {
+			c.missing = append(c.missing, m)
+		}
+	}
+	c.missing = append(c.missing, middle)
+	for _, m := range s.cuts {
+		if m.Line && m.At >= end {
+			c.missing = append(c.missing, m)
+		}
+	}
 	return c
 }
 
 // gapMarkerEnd ends the marker that gapMarker begins.
 const gapMarkerEnd = " bytes] ...\n\n"
 
-// An account counts how many bytes of the stream a text stands for.
-type account struct {
-	format  Format
-	lines   bool // the manager wrote the markers within lines, not the program
-	escaped bool // U+FFFD stands for one byte, not for its own three
-}
-
-// of returns how many bytes of the stream a part of a text has. It also returns
-// how many bytes are missing within its lines, and in how many lines.
-func (a account) of(part string) (held, missing int64, lines int) {
+// of returns how many bytes of the stream the text has between two offsets in
+// it. It also returns how many bytes are missing within the lines there, and in
+// how many lines. No marker crosses such an offset.
+func (s source) of(begin, end int) (held, missing int64, lines int) {
+	part := s.text[begin:end]
 	held = int64(len(part))
-	if a.escaped {
+	if s.escaped {
 		held -= 2 * int64(strings.Count(part, "\uFFFD"))
 	}
-	for _, at := range a.markers(part) {
-		n, _ := strconv.ParseInt(part[at[2]:at[3]], 10, 64) // its form is known
-		held -= int64(at[1] - at[0])
-		missing += n
-		lines++
+	for _, c := range s.cuts {
+		if c.Len == 0 || c.At < begin || c.At+c.Len > end {
+			continue
+		}
+		held -= int64(c.Len)
+		if c.Line {
+			missing += c.To - c.From
+			lines++
+		}
 	}
 	return held, missing, lines
 }
 
-// covers returns how many bytes of the stream a part stands for, those included
-// that are missing within its lines.
-func (a account) covers(part string) int64 {
-	held, missing, _ := a.of(part)
+// covers returns how many bytes of the stream the text stands for between two
+// offsets in it, those included that are missing within its lines.
+func (s source) covers(begin, end int) int64 {
+	held, missing, _ := s.of(begin, end)
 	return held + missing
 }
 
-// escapes reports whether U+FFFD stands for single bytes in a text of so many
-// bytes of the stream.
-func (a account) escapes(text string, stream int64) bool {
-	held, _, _ := a.of(text)
-	return held > stream
-}
-
-// markers finds the markers within lines.
-func (a account) markers(part string) [][]int {
-	if !a.lines {
-		return nil
-	}
-	return lineForm.FindAllStringSubmatchIndex(part, -1)
-}
-
-// gap finds the marker that stands for the bytes missing between two lines, or
-// returns nil. The program may have printed text that looks like a marker. The
-// manager's marker has the number of all missing bytes except those that are
-// missing within lines.
-func (a account) gap(text string, omitted int64) (found []int) {
-	_, missing, _ := a.of(text)
-	best := int64(-1)
-	for _, at := range gapForm.FindAllStringSubmatchIndex(text, -1) {
-		n, _ := strconv.ParseInt(text[at[2]:at[3]], 10, 64) // its form is known
-		if n == omitted-missing {
-			return at
-		}
-		if n > best && n <= omitted {
-			found, best = at, n
-		}
-	}
-	return found
-}
-
-// beginning returns the first n bytes of a text, or fewer. It goes back to a
-// line end if that costs at most slack bytes. It never ends within a marker,
-// nor at the end of one, since the marker of the gap follows.
-func (a account) beginning(text string, n, slack int) string {
-	if n < len(text) && text[n] != '\n' {
-		if i := strings.LastIndexByte(text[:n], '\n') + 1; i > 0 && a.format.cost(text[i:n]) <= slack {
+// beginning returns n, or an offset before it: the start of a line, if that
+// costs at most slack bytes. The text before the offset ends neither within a
+// marker nor with one, since the marker of the gap follows. limit is the end of
+// the text before the gap.
+func (s source) beginning(limit, n, slack int) int {
+	if n < limit && s.text[n] != '\n' {
+		if i := strings.LastIndexByte(s.text[:n], '\n') + 1; i > 0 && s.format.cost(s.text[i:n]) <= slack {
 			n = i
 		}
 	}
-	for _, at := range a.markers(text) {
-		if at[0] < n && n <= at[1] {
-			n = at[0]
+	for _, c := range s.cuts {
+		if c.Len > 0 && c.At < n && n <= c.At+c.Len {
+			n = c.At
 		}
 	}
-	return text[:n]
+	return n
 }
 
-// end does the same as beginning for the text behind the gap, which it returns
-// from an offset on. It is never empty.
-func (a account) end(text string, from, slack int) string {
-	if from > 0 && text[from-1] != '\n' {
-		if i := from + strings.IndexByte(text[from:], '\n') + 1; i > from && i < len(text) && a.format.cost(text[from:i]) <= slack {
+// end does the same as beginning for the text behind the gap, which begins at
+// start: it returns an offset from which on it stays. Some of it stays.
+func (s source) end(start, from, slack int) int {
+	if from > start && s.text[from-1] != '\n' {
+		if i := from + strings.IndexByte(s.text[from:], '\n') + 1; i > from && i < len(s.text) && s.format.cost(s.text[from:i]) <= slack {
 			from = i
 		}
 	}
-	for _, at := range a.markers(text) {
-		if at[0] <= from && from < at[1] && at[1] < len(text) {
-			from = at[1]
+	for _, c := range s.cuts {
+		if c.Len > 0 && c.At <= from && from < c.At+c.Len && c.At+c.Len < len(s.text) {
+			from = c.At + c.Len
 		}
 	}
-	return text[from:]
-}
-
-// truncation describes the parts that are left of original bytes of the stream.
-func (a account) truncation(original int64, parts ...string) *headtail.Truncation {
-	t := &headtail.Truncation{OriginalBytes: original, Strategy: "head_tail"}
-	for _, part := range parts {
-		held, _, lines := a.of(part)
-		t.RetainedBytes += held
-		t.TruncatedLines += lines
-	}
-	t.RetainedBytes = min(t.RetainedBytes, original)
-	t.OmittedBytes = original - t.RetainedBytes
-	return t
+	return from
 }

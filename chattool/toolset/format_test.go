@@ -31,7 +31,8 @@ func TestTextResult(t *testing.T) {
 	cut := exited("p1", 1, "first\n\n\n... [omitted 106499 bytes] ...\n\nlast\n")
 	cut.Process.ExitedAt = cut.Process.StartedAt.Add(12345 * time.Millisecond)
 	cut.Process.LogPath = "/var/lib/agent/19-5aymafeemy.log"
-	cut.Truncated = &headtail.Truncation{OriginalBytes: 131075, RetainedBytes: 24576, OmittedBytes: 106499, Strategy: "head_tail"}
+	cut.Truncated = &headtail.Truncation{OriginalBytes: 131075, RetainedBytes: 24576, OmittedBytes: 106499, Strategy: "head_tail",
+		Cuts: []headtail.Cut{{From: 6, To: 106505, At: 6, Len: len("\n\n... [omitted 106499 bytes] ...\n\n")}}}
 	cut.Next = 131075
 	future := running("p1", "so far")
 	future.Process.StartedAt = time.Now().Add(time.Hour) // the clock of another machine

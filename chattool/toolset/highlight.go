@@ -87,12 +87,11 @@ func (l *layout) found(c cut, most int) []procmgr.Highlight {
 	var found []procmgr.Highlight
 	for _, h := range out.Highlights {
 		first, _, _ := strings.Cut(h.Text, "\n")
-		shown := h.Offset < r.from+c.begun || h.Offset >= r.out.Next-c.ended
-		// The middle of a line may be missing in the text that is shown.
-		if shown && (h.Offset >= r.out.Next || strings.Contains(c.begin+c.end, strings.Trim(first, "…"))) {
-			continue
+		// If the beginning of the line is left out of the highlight, nobody
+		// knows the offset of what is not.
+		if strings.HasPrefix(first, "…") || !c.shows(h.Offset, len(strings.TrimSuffix(first, "…"))) {
+			found = append(found, h)
 		}
-		found = append(found, h)
 	}
 	return found
 }

@@ -106,7 +106,7 @@ func TestHighlightsAreFew(t *testing.T) {
 	out.Process.LogPath = "/log"
 	var many []procmgr.Highlight
 	for i := range 2000 {
-		many = append(many, procmgr.Highlight{Offset: 8000 + int64(i), Text: fmt.Sprintf("error: \"kind\" %d\nnext line", i), Count: i})
+		many = append(many, procmgr.Highlight{Offset: 16_000 + int64(i)/4, Text: fmt.Sprintf("error: \"kind\" %d\nnext line", i), Count: i})
 	}
 	for _, tokens := range []int{500, 4000, 16000} {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
@@ -126,7 +126,7 @@ func TestHighlightsAreFew(t *testing.T) {
 			middle, _, ok = strings.Cut(middle, "... [the end] ...\n")
 			require.True(t, ok)
 			require.LessOrEqual(t, len(middle), min(2*tokens/3, 8<<10))
-			require.Contains(t, middle, `byte 8000: error: "kind" 0`)
+			require.Contains(t, middle, `byte 16000: error: "kind" 0`)
 		}
 	}
 }

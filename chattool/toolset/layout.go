@@ -60,7 +60,7 @@ func (l *layout) lay(size int) string {
 	}
 	// Numbers as long as they can get.
 	total := none.told.OriginalBytes
-	longest := cut{begun: total, told: &headtail.Truncation{OriginalBytes: total, RetainedBytes: total, OmittedBytes: total}}
+	longest := cut{begun: total, missing: []headtail.Cut{{}}, told: &headtail.Truncation{OriginalBytes: total, RetainedBytes: total, OmittedBytes: total}}
 	if t := r.out.Truncated; t != nil {
 		longest.told.TruncatedLines = t.TruncatedLines
 	}
@@ -81,14 +81,14 @@ func (l *layout) lay(size int) string {
 
 // cut returns the output in at most room bytes of a result.
 func (l *layout) cut(room int) cut {
-	out, format := l.report.out, l.set.opts.Format
-	c := split(out.Text, out.Truncated)
-	if whole := l.set.fold(c).String(); format.within(whole, room) {
+	s := l.source()
+	c := s.whole()
+	if whole := l.set.fold(c).String(); s.format.within(whole, room) {
 		return c
 	}
 	// The text is cut before it is folded: folded text has other bytes than
 	// the stream.
-	return format.fit(out.Text, out.Truncated, out.Next-l.report.from, room)
+	return s.fit(room)
 }
 
 // write puts a text and the notes into the report, and returns the result.
@@ -132,7 +132,7 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 	if l.unscanned > 0 {
 		add(unscannedNote, grouped(l.unscanned))
 	}
-	if p.ID != "" {
+	if p.ID != "" && c.known() {
 		more := ""
 		if !r.budget.most {
 			more = `, and a larger max_output shows more`

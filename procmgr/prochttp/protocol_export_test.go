@@ -51,6 +51,7 @@ func ProtocolObjects() map[string]any {
 		"Process object":    &procmgr.Process{},
 		"Usage object":      &procmgr.Usage{},
 		"Truncation object": &headtail.Truncation{},
+		"Cut object":        &headtail.Cut{},
 		"Limits object":     &headtail.Limits{},
 	}
 }

@@ -269,7 +269,8 @@ var scenes = map[string]func(testing.TB) scene{
 			assert.Equal(t, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 80}, Highlight: 1000}, req)
 			out := made()
 			out.Text = "cc -c module1.c\n\n\n... [omitted 20480 bytes] ...\n\nmake: *** [all] Error 2\n"
-			out.Truncated = &headtail.Truncation{OriginalBytes: 20520, RetainedBytes: 40, OmittedBytes: 20480, Strategy: "head_tail"}
+			out.Truncated = &headtail.Truncation{OriginalBytes: 20520, RetainedBytes: 40, OmittedBytes: 20480, Strategy: "head_tail",
+				Cuts: []headtail.Cut{{From: 16, To: 20496, At: 16, Len: len("\n\n... [omitted 20480 bytes] ...\n\n")}}}
 			out.Next = 20520
 			out.Highlights = []procmgr.Highlight{{Line: 1176, Offset: 18304, Text: "module147.c:7:13: error: 'struct item' has no member named 'length'\n    7 | if (items[i].length == size)", Count: 2}}
 			return out, nil

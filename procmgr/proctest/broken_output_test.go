@@ -145,6 +145,15 @@ var brokenOutputs = []brokenHost{
 		fails: []string{"limit/by default", "limit/as asked", "limit/lines", "limit/from an offset"},
 	},
 	{
+		name: "does not say where something is missing",
+		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) {
+			if out.Truncated != nil {
+				out.Truncated.Cuts = nil
+			}
+		})),
+		fails: []string{"limit/by default", "limit/as asked", "limit/from an offset"},
+	},
+	{
 		name: "counts what is missing wrongly",
 		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 			if out.Truncated != nil {

@@ -31,6 +31,26 @@ func (c *check) sums(out procmgr.Output, printed int64) {
 		c.errorf("Text has %d bytes, and Truncated says that %d are retained", len(out.Text), t.RetainedBytes)
 	case t.Strategy != "head_tail":
 		c.errorf("the strategy of Truncated is %q, not \"head_tail\"", t.Strategy)
+	default:
+		c.cuts(out)
+	}
+}
+
+// cuts fails if a Truncation does not tell what is missing, or where the markers
+// stand.
+func (c *check) cuts(out procmgr.Output) {
+	c.Helper()
+	omitted := int64(0)
+	for _, cut := range out.Truncated.Cuts {
+		omitted += cut.To - cut.From
+		if cut.At < 0 || cut.Len < 0 || cut.At+cut.Len > len(out.Text) {
+			c.errorf("a cut of Truncated is not within the %d bytes of Text: %+v", len(out.Text), cut)
+		} else if marker := fmt.Sprintf("[omitted %d bytes]", cut.To-cut.From); cut.Len > 0 && !strings.Contains(out.Text[cut.At:cut.At+cut.Len], marker) {
+			c.errorf("a cut of Truncated says that its marker is %q: %+v", out.Text[cut.At:cut.At+cut.Len], cut)
+		}
+	}
+	if omitted != out.Truncated.OmittedBytes {
+		c.errorf("%d bytes are omitted, and the cuts of Truncated have %d of them: %+v", out.Truncated.OmittedBytes, omitted, *out.Truncated)
 	}
 }
 

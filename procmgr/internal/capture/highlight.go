@@ -45,7 +45,7 @@ func (s *Stream) highlightsWithin(p Page, room int, limit time.Duration) (found 
 		return nil, 0
 	}
 	s.awaitLog()
-	return s.log.highlights(p.snap.Cuts(p.limit), room, limit)
+	return s.log.highlights(p.Truncated.Cuts, room, limit)
 }
 
 // A finding is the first line of a kind.

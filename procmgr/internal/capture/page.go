@@ -26,9 +26,6 @@ type Page struct {
 	Found   Found
 	// Unsearched is how many bytes the pattern was not matched against.
 	Unsearched int64
-
-	snap  headtail.Snapshot // that Text was made of
-	limit headtail.Limits
 }
 
 // Read returns a page. If m is not nil, Read also takes back this matcher, with
@@ -46,7 +43,7 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		snap.Total += int64(len(pending))
 	}
 	text, truncated := snap.Text(limit)
-	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched, snap: snap, limit: limit}
+	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched}
 	if len(pending) > 0 {
 		page.Live = liveBytes(snap, len(pending), text)
 	}

@@ -1,0 +1,153 @@
+//go:build linux || darwin || freebsd
+
+package toolset_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+var sinceForm = regexp.MustCompile(`"since":(\d+)\} reads on`)
+
+// leavesNothingOut fails if the result of a cut output, read from 0 on, sends the
+// model past bytes that the result does not show.
+func leavesNothingOut(t *testing.T, data []byte, res toolset.Result) {
+	t.Helper()
+	report := res.Report
+	require.NotNil(t, report.Truncated)
+	require.EqualValues(t, len(data), report.Truncated.OriginalBytes)
+	require.Equal(t, report.Truncated.OriginalBytes, report.Truncated.RetainedBytes+report.Truncated.OmittedBytes)
+	found := sinceForm.FindStringSubmatch(strings.Join(report.Notes, "\n"))
+	require.NotNil(t, found, report.Notes)
+	since, err := strconv.Atoi(found[1])
+	require.NoError(t, err)
+	if since == 0 {
+		return // all of it is read again
+	}
+	require.LessOrEqual(t, since, len(data))
+	// Only there, right before the marker of the gap, may the text stop.
+	last := string(data[max(0, since-16):since])
+	if strings.Trim(last, "x") == "" {
+		last = "x" // the line may be cut a little before
+	}
+	require.Contains(t, *report.Output, last+"\n\n... [omitted ", "since %d", since)
+}
+
+// forged is an output that has lines as they stand in a result, one line that is
+// really cut, and much more.
+func forged(number int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "a ... [omitted %d bytes] ... b\n", number)
+	b.WriteString(strings.Repeat("x", 5000) + "\n")
+	for i := range 4000 {
+		fmt.Fprintf(&b, "numbered line %d\n", i)
+	}
+	return b.Bytes()
+}
+
+func TestPrintedMarkers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	local, err := procmgr.NewLocal(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, local.Close()) })
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "t"})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	for _, number := range []int{100_000_000, 200_000, 5} {
+		path := filepath.Join(dir, strconv.Itoa(number))
+		data := forged(number)
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		for name, host := range map[string]procmgr.Host{"local": local, "http": client} {
+			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+				t.Run(fmt.Sprint(number, name, format), func(t *testing.T) {
+					set := toolset.New(toolset.Static(host.Chat(name)), &toolset.Options{Format: format})
+					command, err := json.Marshal("cat " + path)
+					require.NoError(t, err)
+					res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: fmt.Appendf(nil, `{"command":%s}`, command)})
+					require.False(t, res.IsError, res.Content)
+					leavesNothingOut(t, data, res)
+				})
+			}
+		}
+	}
+}
+
+// Whatever of the forms of our markers a program prints, and whatever is cut.
+func TestPrintedMarkersAtRandom(t *testing.T) {
+	t.Parallel()
+	for i := range 300 {
+		r := rand.New(rand.NewPCG(uint64(i), 11))
+		var b bytes.Buffer
+		for range 40 + r.IntN(400) {
+			switch r.IntN(8) {
+			case 0:
+				fmt.Fprintf(&b, "a ... [omitted %d bytes] ... b\n", r.IntN(1<<r.IntN(30)))
+			case 1:
+				fmt.Fprintf(&b, "\n\n... [omitted %d bytes] ...\n\n", r.IntN(1<<r.IntN(20)))
+			case 2:
+				b.WriteString(strings.Repeat("x", r.IntN(400)) + "\n")
+			default:
+				fmt.Fprintf(&b, "numbered %d\n", b.Len())
+			}
+		}
+		size := 600 + r.IntN(3000)
+		out := printed(t, b.Bytes(), 200+r.IntN(1<<13), headtail.Limits{Bytes: size, Line: 64 + r.IntN(200)})
+		if out.Truncated == nil {
+			continue
+		}
+		opts := &toolset.Options{Limit: headtail.Limits{Bytes: size}, KeepRepeats: true}
+		res := toolset.New(toolset.Static(&fake{start: answerStart(out)}), opts).
+			Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+		leavesNothingOut(t, b.Bytes(), res)
+	}
+}
+
+// A server that tells nothing, or nonsense, of what is missing makes the model
+// skip nothing.
+func TestCutsOfAForeignServer(t *testing.T) {
+	t.Parallel()
+	data := forged(200_000)
+	for name, cuts := range map[string][]headtail.Cut{
+		"none":             nil,
+		"beyond the text":  {{From: 1, To: 2, At: 1 << 40, Len: 5}},
+		"negative":         {{From: 1, To: 2, At: -1, Len: 5}},
+		"too long":         {{From: 1, To: 2, At: 1, Len: 1 << 50}},
+		"backwards":        {{From: 9, To: 2, At: 1, Len: 5}},
+		"another number":   {{From: 1, To: 2, At: 1, Len: 5}},
+		"one in the other": {{From: 1, To: 2, At: 9, Len: 5}, {From: 3, To: 4, At: 10, Len: 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := printed(t, data, 1<<15, headtail.Limits{})
+			out.Truncated.Cuts = cuts
+			for _, limit := range []int{300, 1 << 12, 1 << 15} {
+				opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}}
+				res := toolset.New(toolset.Static(&fake{start: answerStart(out)}), opts).
+					Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+				require.NotContains(t, res.Content, "since")
+				require.Contains(t, res.Content, "numbered line 3999")
+			}
+		})
+	}
+}
