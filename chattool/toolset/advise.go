@@ -8,10 +8,7 @@ func (s *Set) advise(rep *report, a advice.Result) {
 	p := a.Output.Process
 	a.Alive, a.Failed = alive(p), failed(p)
 	a.Ran = wallDuration(p)
-	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output, Signal: s.names.signal, Input: s.names.input}
-	if !s.opts.NoReadFileTool {
-		a.Tools.ReadFile = s.opts.ReadFileTool
-	}
+	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output, Signal: s.names.signal, Input: s.names.input, ReadFile: s.opts.ReadFileTool}
 	for _, note := range advice.Notes(a) {
 		rep.add(note)
 	}

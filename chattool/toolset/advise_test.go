@@ -145,8 +145,8 @@ func TestReadFileTool(t *testing.T) {
 		require.NotContains(t, res.Content, "view")
 		require.IsType(t, procmgr.StartRequest{}, m.starts[0])
 	}
-	_, got = call(t, &fake{}, &toolset.Options{NoReadFileTool: true}, "execute", `{"command":"sed -n 1,20p go.mod"}`)
-	require.NotContains(t, got, "note", "a host without such a tool names none")
+	_, got = call(t, &fake{}, nil, "execute", `{"command":"sed -n 1,20p go.mod"}`)
+	require.NotContains(t, got, "note", "no tool is named unless the host names one")
 }
 
 // If the result's error says how the process ended, the note does not repeat

@@ -65,7 +65,7 @@ func TestExecuteResult(t *testing.T) {
 		{"background that failed at once", `{"command":"x","run_in_background":true}`, exited("p1", 127, "not found"),
 			`{"success":false,"output":"not found","exit_code":127,"state":"exited","duration":"1.5s","note":"already ended"}`},
 		{"file dump", `{"command":"cat go.mod"}`, exited("p1", 0, "m"),
-			`{"success":true,"output":"m","exit_code":0,"state":"exited","duration":"1.5s","note":"read_file"}`},
+			`{"success":true,"output":"m","exit_code":0,"state":"exited","duration":"1.5s"}`},
 		{"file dump that failed", `{"command":"cat go.mod"}`, exited("p1", 1, "no"),
 			`{"success":false,"output":"no","exit_code":1,"state":"exited","duration":"1.5s"}`},
 		{"no html escapes", `{"command":"x"}`, exited("p1", 0, `<a href="x">&amp;</a>`),

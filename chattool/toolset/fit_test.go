@@ -40,7 +40,7 @@ var markerForm = regexp.MustCompile(`\.\.\. \[omitted (\d+) bytes\] \.\.\.`)
 // fits checks what a model reads of output.
 func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
 	t.Helper()
-	opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}, KeepRepeats: true, NoReadFileTool: true}
+	opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}, KeepRepeats: true}
 	for _, keep := range []bool{true, false} {
 		opts.KeepRepeats = keep
 		res := toolset.New(toolset.Static(&fake{start: answerStart(out)}), opts).

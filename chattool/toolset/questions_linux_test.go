@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/testenv"
 )
 
@@ -71,7 +72,7 @@ func TestLocalQuestions(t *testing.T) {
 	})
 	t.Run("files that no tool for files reads", func(t *testing.T) {
 		t.Parallel()
-		l := newLocal(t, nil)
+		l := newLocal(t, &toolset.Options{ReadFileTool: "read_file"})
 		require.NoError(t, os.WriteFile(filepath.Join(l.dir, "f"), []byte("a\tb\n"), 0o600))
 		for command, want := range map[string]bool{"cat f": true, "cat -A f": false, "cat /proc/version": false, "cd /sys/kernel && cat ostype 2>/dev/null || cat /proc/self/stat": false} {
 			got := l.call(t.Context(), "execute", "command", command)

@@ -62,12 +62,10 @@ type Options struct {
 	// By default such a run becomes the line once and a count of the
 	// others, if that is shorter.
 	KeepRepeats bool
-	// ReadFileTool is the host's tool for reading files: "read_file" by
-	// default. If a command only prints files, a note names it.
+	// ReadFileTool is the name of the host's tool for reading files. If a
+	// command only prints files, a note names the tool. By default there is
+	// no such tool and no such note.
 	ReadFileTool string
-	// NoReadFileTool says that the host has no such tool. Then no note
-	// names one.
-	NoReadFileTool bool
 	// Names maps this package's names of the tools to the host's, such as
 	// {"execute": "bash"}. A tool that is not in it keeps its name.
 	// Definitions, descriptions and results use the host's names, and Call
@@ -121,9 +119,6 @@ func (o *Options) withDefaults() Options {
 	opts.MaxTimeout = wait(opts.MaxTimeout, 4*time.Hour, noLimit)
 	opts.DefaultTimeout = min(wait(opts.DefaultTimeout, 10*time.Second, 0), opts.MaxTimeout)
 	opts.BackgroundWait = wait(opts.BackgroundWait, 200*time.Millisecond, 0)
-	if opts.ReadFileTool == "" {
-		opts.ReadFileTool = "read_file"
-	}
 	return opts
 }
 

@@ -78,8 +78,6 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 		// The ID is known before the command starts, so that progress can use
 		// it.
 		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
-		// The name of the client's tool is not known here.
-		ReadFileTool: "file reading",
 	})
 	for _, def := range s.tools.Definitions() {
 		s.mcp.AddTool(&mcp.Tool{
