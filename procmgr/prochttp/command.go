@@ -24,6 +24,8 @@ const (
 	maxStderr = 4 << 10
 	// endTime is how long Close waits for a command after each of its steps.
 	endTime = 2 * time.Second
+	// maxLook is the longest time between two looks at the group of a command.
+	maxLook = 100 * time.Millisecond
 	// pipeTime is how long the end of a command waits for its stderr. A
 	// process that it left behind may hold that open.
 	pipeTime = 500 * time.Millisecond
@@ -46,10 +48,11 @@ const (
 // A program that asks package signal for SIGPIPE gets it also when a command has
 // ended and something is written to it.
 //
-// Close of the connection closes the command's stdin. If the command still lives
-// after 2 s, its process group gets a SIGTERM, and after 2 s more a SIGKILL.
-// Close waits for the end of the command in any case. Windows has no SIGTERM:
-// there the command alone is ended.
+// Close of the connection closes the command's stdin. If the command or another
+// process of its group still lives after 2 s, the group gets a SIGTERM, and after
+// 2 s more a SIGKILL. Close waits for the end of the command in any case. Only on
+// Linux does this reach processes that outlive the command. Windows has no
+// SIGTERM: there the command alone is ended.
 func Command(argv ...string) func(ctx context.Context) (net.Conn, error) {
 	argv = append([]string(nil), argv...)
 	return func(ctx context.Context) (net.Conn, error) {
@@ -192,14 +195,21 @@ func (c *commandConn) empty() {
 	_, _ = io.Copy(io.Discard, c.out)
 }
 
-// gone waits until the command has exited and nobody holds its stdout, or until
-// a time is over.
+// gone waits until the command has exited, nobody holds its stdout, and its
+// process group is empty, or until a time is over.
 func (c *commandConn) gone(d time.Duration) bool {
 	over := time.NewTimer(d)
 	defer over.Stop()
 	for _, step := range []<-chan struct{}{c.exited, c.drain} {
 		select {
 		case <-step:
+		case <-over.C:
+			return false
+		}
+	}
+	for pause := time.Millisecond; groupLives(c.cmd); pause = min(2*pause, maxLook) {
+		select {
+		case <-time.After(pause):
 		case <-over.C:
 			return false
 		}
