@@ -115,7 +115,7 @@
 // list of lines about processes that earlier calls have left running, and that
 // have ended since, or have printed a line that matches notify_on:
 //
-//	npc5orns6a (npm test) exited with code 1 after 2m; last line: "3 failing"
+//	npc5orns6a ("npm test") exited with code 1 after 2m; last line: "3 failing"
 //
 // This is no queue of messages. The Set remembers which processes it has left
 // running, 1,024 in all, each by its chat. For a result it asks the manager what

@@ -101,5 +101,5 @@ func TestInboxContext(t *testing.T) {
 	require.Empty(t, n)
 	n, err = b.Pending(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, n.Text, "(in b) exited")
+	require.Contains(t, n.Text, `("in b") exited`)
 }

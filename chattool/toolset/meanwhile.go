@@ -258,11 +258,11 @@ func choose(b *book, wanted func(*job) bool) (chosen []*job) {
 func (j *job) notice() string {
 	p := j.process
 	text := p.ID
-	if command := shortCommand(p.Command); command != "" {
-		text += " (" + command + ")"
+	if command := strings.TrimSpace(p.Command); command != "" {
+		text += " (" + quoteLine(command, maxToldCommand) + ")"
 	}
 	if j.matched && !j.matchTold {
-		text += " printed a line that matches notify_on: " + quoteLine(j.line)
+		text += " printed a line that matches notify_on: " + quoteLine(j.line, maxToldLine)
 		if j.ended {
 			text += ", and"
 		}
@@ -275,7 +275,7 @@ func (j *job) notice() string {
 	}
 	text += " " + howEnded(p)
 	if j.last != "" && (j.last != j.line || j.matchTold) {
-		text += "; last line: " + quoteLine(j.last)
+		text += "; last line: " + quoteLine(j.last, maxToldLine)
 	}
 	return text
 }
@@ -305,20 +305,16 @@ func howEnded(p procmgr.Process) string {
 	return "ended" + after + " without a known exit code"
 }
 
-// quoteLine quotes a line of output, at most maxToldLine bytes of it. A line end
-// or a control character in it is escaped, so that no output can look like
-// another line of a result.
-func quoteLine(line string) string {
+// quoteLine quotes a command or a line of output, at most most bytes of it. A
+// quote, a line end or a control character in it is escaped, so that no text of a
+// model or a program can look like words of ours, or like another line of a
+// result.
+func quoteLine(line string, most int) string {
 	cost := 0
 	for i, r := range line {
-		if cost += encodedLen(strconv.Quote(string(r))) - encodedLen(`""`); cost > maxToldLine {
+		if cost += encodedLen(strconv.Quote(string(r))) - encodedLen(`""`); cost > most {
 			return strconv.Quote(line[:i] + "…")
 		}
 	}
 	return strconv.Quote(line)
-}
-
-// shortCommand returns the beginning of a command, on one line.
-func shortCommand(command string) string {
-	return clip(oneLine(strings.TrimSpace(command)), maxToldCommand)
 }

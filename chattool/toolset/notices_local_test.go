@@ -63,7 +63,7 @@ func TestInboxWait(t *testing.T) {
 			require.NoError(t, <-woken)
 			n, err := inbox.Pending(ctx)
 			require.NoError(t, err)
-			require.Regexp(t, `(?m)^- `+id+` \(until .*\) exited with code 1 after \S+; last line: "3 failing"$`, n.Text)
+			require.Regexp(t, `(?m)^- `+id+` \("until .*"\) exited with code 1 after \S+; last line: "3 failing"$`, n.Text)
 			require.Contains(t, n.Text, "not from the user")
 			require.Len(t, n.Processes, 1)
 			require.Equal(t, 1, *n.Processes[0].ExitCode)
