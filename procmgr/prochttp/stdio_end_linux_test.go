@@ -79,7 +79,7 @@ func TestSilentClient(t *testing.T) {
 			go func() { // waited for below
 				served <- prochttp.ServeBytes(t.Context(), http.NotFoundHandler(), in, io.Discard, 50*time.Millisecond)
 			}()
-			defer client.Close()
+			defer func() { require.NoError(t, client.Close()) }()
 			_, err := io.WriteString(client, said)
 			require.NoError(t, err)
 			select {
