@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
@@ -130,9 +131,9 @@ func TestCutsOfAForeignServer(t *testing.T) {
 	data := forged(200_000)
 	for name, cuts := range map[string][]headtail.Cut{
 		"none":             nil,
-		"beyond the text":  {{From: 1, To: 2, At: 1 << 40, Len: 5}},
+		"beyond the text":  {{From: 1, To: 2, At: math.MaxInt32, Len: 5}},
 		"negative":         {{From: 1, To: 2, At: -1, Len: 5}},
-		"too long":         {{From: 1, To: 2, At: 1, Len: 1 << 50}},
+		"too long":         {{From: 1, To: 2, At: 1, Len: math.MaxInt32}},
 		"backwards":        {{From: 9, To: 2, At: 1, Len: 5}},
 		"another number":   {{From: 1, To: 2, At: 1, Len: 5}},
 		"one in the other": {{From: 1, To: 2, At: 9, Len: 5}, {From: 3, To: 4, At: 10, Len: 5}},
