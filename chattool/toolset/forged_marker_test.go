@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,8 +19,6 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 var sinceForm = regexp.MustCompile(`"since":(\d+)\} reads on`)
@@ -65,24 +62,15 @@ func forged(number int) []byte {
 func TestPrintedMarkers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	local, err := procmgr.NewLocal(nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, local.Close()) })
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "t"})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	hosts := managers(t)
 	for _, number := range []int{100_000_000, 200_000, 5} {
 		path := filepath.Join(dir, strconv.Itoa(number))
 		data := forged(number)
 		require.NoError(t, os.WriteFile(path, data, 0o600))
-		for name, host := range map[string]procmgr.Host{"local": local, "http": client} {
+		for _, name := range []string{"local", "http"} {
 			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 				t.Run(fmt.Sprint(number, name, format), func(t *testing.T) {
-					set := toolset.New(toolset.Static(host.Chat(name)), &toolset.Options{Format: format})
+					set := toolset.New(toolset.Static(hosts[name]), &toolset.Options{Format: format})
 					command, err := json.Marshal("cat " + path)
 					require.NoError(t, err)
 					res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: fmt.Appendf(nil, `{"command":%s}`, command)})
