@@ -100,15 +100,9 @@ var arrows = []arrow{
 		why:     "it counts in memory that outlives a program, and knows no output and no process but by numbers",
 	},
 	{
-		dir:     "procmgr/internal/prefilter",
-		outside: []string{sys},
-		tests:   []string{"procmgr/internal/randre"},
-		why:     "it knows regular expressions and the processor's vectors, and nothing of output",
-	},
-	{
-		dir:   "procmgr/internal/linedfa",
+		dir:   "procmgr/internal/prefilter",
 		tests: []string{"procmgr/internal/randre"},
-		why:   "it knows regular expressions alone",
+		why:   "it knows regular expressions, and nothing of output",
 	},
 	{
 		dir:     "procmgr/internal/screen",
@@ -117,7 +111,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/linedfa", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",

@@ -229,7 +229,7 @@ func (m *Matcher) peek(pending []byte) {
 // the line with start, the offset at which it begins, and ends the search.
 func (m *Matcher) matches(line []byte, start int64) bool {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	if !m.expression.matches(line) {
+	if !m.re.Match(line) {
 		return false
 	}
 	m.found = Found{Line: QuoteAround(line, m.re.FindIndex(line)[0], m.quote), Offset: start}

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr/internal/linedfa"
 	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
@@ -18,26 +17,10 @@ const (
 	maxInstructions = 1000 // a pattern compiles to at most this many instructions
 )
 
-// An expression is a pattern that was compiled. One goroutine at a time uses it.
+// An expression is a pattern that was compiled.
 type expression struct {
 	re     *regexp.Regexp
-	filter *prefilter.Filter  // finds the lines that re may match; nil if it may match any
-	quick  *linedfa.Automaton // tells that re does not match, mostly much faster
-	tried  int                // the first lines, for which quick is not used
-}
-
-// warm is how many lines are tried without quick: to make it ready would take
-// longer.
-const warm = 64
-
-// matches reports whether the pattern matches a line.
-func (e *expression) matches(line []byte) bool {
-	if e.tried < warm {
-		e.tried++
-	} else if matches, ok := e.quick.Match(line); ok && !matches {
-		return false
-	}
-	return e.re.Match(line)
+	filter *prefilter.Filter // finds the lines that re may match; nil if it may match any
 }
 
 // compilePattern compiles a pattern that is matched against single lines. It
@@ -73,7 +56,7 @@ func compilePattern(pattern string) (expression, error) {
 	if err != nil {
 		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
 	}
-	return expression{re: re, filter: prefilter.New(parsed), quick: linedfa.New(prog)}, nil
+	return expression{re: re, filter: prefilter.New(parsed)}, nil
 }
 
 // patternAdvice returns the advice for a pattern that RE2 cannot parse: the

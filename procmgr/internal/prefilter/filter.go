@@ -9,7 +9,7 @@ import (
 // A Filter finds the text that an expression may match. It does not change, and
 // is safe for concurrent use.
 //
-// It knows each required string by a run of at most four bytes of it. It looks
+// It knows each required string by a run of at most three bytes of it. It looks
 // for the runs, and compares the strings only with the text around a run.
 type Filter struct {
 	required set
@@ -21,12 +21,12 @@ type runs struct {
 	fold   uint32             // the bits in four bytes that two cases of a letter differ in, if folds
 	folds  bool               // the strings have small letters, which stand for both cases
 	width  int                // bytes of a run
+	shift  uint8              // the bits of four bytes that are behind a run
 	table  *[tableSize]uint16 // by the hash of a run: 0, or an index in places plus 1
 	places [][]place
 	// step is the distance between the places of a text at which next looks
-	// for a run, if it looks at one at a time.
-	step  int
-	masks *masks // to look at many places at a time; nil if the processor cannot
+	// for a run.
+	step int
 }
 
 // A place is an occurrence of a run in a required string.
@@ -44,7 +44,7 @@ type owner struct {
 }
 
 const (
-	maxWidth  = 4
+	maxWidth  = 3 // a shorter run makes a longer step
 	tableBits = 12
 	tableSize = 1 << tableBits
 )
@@ -54,42 +54,27 @@ const (
 // repetition.
 func New(re *syntax.Regexp) *Filter {
 	required, folds := required(re)
-	return newFilter(required, folds, vectors)
-}
-
-func newFilter(required set, folds bool, vectors int) *Filter {
 	if len(required) == 0 || required.shortest() == 1 && len(required) > 1 {
 		return nil
 	}
-	return &Filter{required, newRuns(required, nil, folds, vectors)}
+	return &Filter{required, newRuns(required, nil, folds)}
 }
 
 // newRuns chooses the runs of some strings. owners has the owners of each, or is
 // nil.
-func newRuns(required set, owners map[string][]owner, folds bool, vectors int) runs {
-	f := runs{folds: folds, width: min(required.shortest(), maxWidth), table: new([tableSize]uint16)}
+func newRuns(strings set, owners map[string][]owner, folds bool) runs {
+	f := runs{folds: folds, width: min(strings.shortest(), maxWidth), table: new([tableSize]uint16)}
 	if folds {
 		f.fold = 0x20202020
 	}
-	if vectors == 0 {
-		f.width = min(f.width, 3) // a shorter run makes a longer step
-		f.step = required.shortest() - f.width + 1
-		for _, s := range required {
-			// Of any step places that follow one another next looks at one.
-			for at := range f.step {
-				f.add(place{s, at, owners[s]})
-			}
+	f.shift = uint8(8 * (4 - f.width))
+	f.step = strings.shortest() - f.width + 1
+	for _, s := range strings {
+		// Of any step places that follow one another next looks at one.
+		for at := range f.step {
+			f.add(place{s, at, owners[s]})
 		}
-		return f
 	}
-	f.step = 1
-	chosen := make([]string, len(required))
-	for i, s := range required {
-		at := f.rarest(s)
-		f.add(place{s, at, owners[s]})
-		chosen[i] = s[at : at+f.width]
-	}
-	f.masks = newMasks(chosen, folds, vectors)
 	return f
 }
 
@@ -115,26 +100,12 @@ func (f *runs) add(p place) {
 	f.places[*slot-1] = append(f.places[*slot-1], p)
 }
 
-// rarest returns the offset of the run of a string that is likely to be the
-// rarest in what programs print.
-func (f *runs) rarest(s string) int {
-	rarest, least := 0, 0.0
-	for at := range len(s) - f.width + 1 {
-		share := 1.0
-		for i := range f.width {
-			share *= shareOf(s[at+i])
-		}
-		if at == 0 || share < least {
-			rarest, least = at, share
-		}
-	}
-	return rarest
-}
-
 // hash returns the slot of the run at the beginning of four bytes. If letters
 // stand for both cases, both have one hash, and so have some other bytes.
-func (f *runs) hash(four uint32) uint32 {
-	return (four | f.fold) << (8 * (4 - f.width)) * 0x9E3779B1 >> (32 - tableBits)
+func (f *runs) hash(four uint32) uint32 { return hash(four, f.fold, f.shift) }
+
+func hash(four, fold uint32, shift uint8) uint32 {
+	return (four | fold) << (shift & 31) * 0x9E3779B1 >> (32 - tableBits)
 }
 
 // Index returns the offset of a required string in p: of one in the first line
@@ -159,19 +130,16 @@ func (f *Filter) Index(p []byte) int {
 // and the places that the run has in the strings. It returns no places if there
 // is none.
 func (f *runs) next(p []byte, i int) (at int, places []place) {
-	for ; i <= len(p)-f.width; i += f.step {
-		if f.masks != nil {
-			i += f.masks.index(p[i:])
+	table, fold, shift, step := f.table, f.fold, f.shift, f.step // in registers
+	for ; i <= len(p)-4; i += step {
+		if slot := table[hash(binary.LittleEndian.Uint32(p[i:]), fold, shift)]; slot != 0 {
+			return i, f.places[slot-1]
 		}
-		slot := uint16(0)
-		if i <= len(p)-4 {
-			slot = f.table[f.hash(binary.LittleEndian.Uint32(p[i:]))]
-		} else if i <= len(p)-f.width {
-			var four [4]byte
-			copy(four[:], p[i:])
-			slot = f.table[f.hash(binary.LittleEndian.Uint32(four[:]))]
-		}
-		if slot != 0 {
+	}
+	for ; i <= len(p)-f.width; i += step {
+		var four [4]byte
+		copy(four[:], p[i:])
+		if slot := table[f.hash(binary.LittleEndian.Uint32(four[:]))]; slot != 0 {
 			return i, f.places[slot-1]
 		}
 	}

@@ -31,7 +31,7 @@ type extractor struct {
 // contains one, or nil if it finds none that helps. folds reports whether the
 // ASCII letters in the strings are small and stand for both cases. The
 // expression is simplified: it has no counted repetitions.
-func required(re *syntax.Regexp) (strings []string, folds bool) {
+func required(re *syntax.Regexp) (strings set, folds bool) {
 	e := &extractor{folds: ignoresCase(re)}
 	f := e.facts(re)
 	return better(f.required, f.exact), e.folds

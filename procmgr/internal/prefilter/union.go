@@ -32,7 +32,7 @@ func NewUnion(filters []*Filter) *Union {
 	u := new(Union)
 	owners := make(map[string][]owner)
 	for i, f := range filters {
-		if f == nil || f.required.shortest() < maxWidth {
+		if f == nil || f.required.shortest() <= maxWidth {
 			continue
 		}
 		u.members = append(u.members, i)
@@ -47,7 +47,7 @@ func NewUnion(filters []*Filter) *Union {
 	if len(u.members) < 2 {
 		return nil
 	}
-	u.runs = newRuns(slices.Sorted(maps.Keys(owners)), owners, folds, vectors)
+	u.runs = newRuns(slices.Sorted(maps.Keys(owners)), owners, folds)
 	return u
 }
 
