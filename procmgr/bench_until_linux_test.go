@@ -38,6 +38,8 @@ var waitedFor = []string{
 	`Finished .*target\(s\) in`,
 	`test result: (ok|FAILED)`,
 	`npm ERR!|Error:|Traceback`,
+	`(?m)^(FAIL|ok)\s+\S+`,
+	`https?://localhost:\d+`,
 }
 
 // A child prints what a build prints, and a caller waits for a line that never
@@ -124,12 +126,18 @@ func captureUntil(b *testing.B, m procmgr.Manager, child map[string]string, bloc
 	return found
 }
 
-// buildOutput returns a block of what a build prints.
+// buildOutput returns a block of what a build prints. Some lines have short
+// strings of the patterns, inside of words.
 func buildOutput() []byte {
 	var text []byte
 	for i := 0; len(text) < block; i++ {
 		text = fmt.Appendf(text, "[%3d%%] Building CXX object src/core/CMakeFiles/core.dir/buffer_%d.cc.o\n", i%100, i)
-		if i%7 == 0 {
+		switch i % 8 {
+		case 3:
+			text = fmt.Appendf(text, "transforming (%d) src/hooks/useWebhook took %d ms\n", i, i%90)
+		case 5:
+			text = fmt.Appendf(text, "npm http fetch GET 200 https://packages.test/tok-book %dms (cache hit)\n", i%90)
+		case 7:
 			text = fmt.Appendf(text, "g++ -O2 -Wall -Iinclude -c src/net/socket_%d.cc -o build/net/socket_%d.o\n", i, i)
 		}
 	}

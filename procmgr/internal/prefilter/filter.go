@@ -1,6 +1,7 @@
 package prefilter
 
 import (
+	"bytes"
 	"encoding/binary"
 	"regexp/syntax"
 	"strings"
@@ -27,6 +28,11 @@ type runs struct {
 	// step is the distance between the places of a text at which next looks
 	// for a run.
 	step int
+	// hop is a byte that stands after bytes before each string, if hops, and
+	// package bytes looks for that byte instead.
+	hops  bool
+	hop   byte
+	after int
 }
 
 // A place is an occurrence of a run in a required string.
@@ -34,6 +40,19 @@ type place struct {
 	of     string
 	at     int
 	owners []owner // of a Union
+
+	line        bool // a line begins with the string
+	left, right bool // a word begins or ends at that side of the string
+}
+
+// newPlace returns the place of the run at an offset in a string without its
+// marks.
+func newPlace(marked string, at int, owners []owner) place {
+	p := place{of: unmarked(marked), at: at, owners: owners}
+	p.right = strings.HasSuffix(marked, wordMark)
+	before := marked[:strings.Index(marked, p.of[:1])]
+	p.line, p.left = strings.Contains(before, lineMark), strings.Contains(before, wordMark)
+	return p
 }
 
 // An owner is a filter of a Union that requires a string. If letters stand for
@@ -54,38 +73,70 @@ const (
 // repetition.
 func New(re *syntax.Regexp) *Filter {
 	required, folds := required(re)
-	if len(required) == 0 || required.shortest() == 1 && len(required) > 1 {
+	if len(required) == 0 {
 		return nil
 	}
-	return &Filter{required, newRuns(required, nil, folds)}
+	f := &Filter{required, newRuns(required, nil, folds)}
+	if required.shortest() == 1 && len(required) > 1 && !f.runs.hops {
+		return nil
+	}
+	return f
 }
 
 // newRuns chooses the runs of some strings. owners has the owners of each, or is
 // nil.
-func newRuns(strings set, owners map[string][]owner, folds bool) runs {
-	f := runs{folds: folds, width: min(strings.shortest(), maxWidth), table: new([tableSize]uint16)}
+func newRuns(all set, owners map[string][]owner, folds bool) runs {
+	f := runs{folds: folds, width: min(all.shortest(), maxWidth), table: new([tableSize]uint16)}
 	if folds {
 		f.fold = 0x20202020
 	}
 	f.shift = uint8(8 * (4 - f.width))
-	f.step = strings.shortest() - f.width + 1
-	for _, s := range strings {
+	f.step = all.shortest() - f.width + 1
+	f.hop, f.after, f.hops = all.hop(f.step)
+	if f.hops {
+		f.step = 1
+	}
+	for _, s := range all {
 		// Of any step places that follow one another next looks at one.
 		for at := range f.step {
-			f.add(place{s, at, owners[s]})
+			f.add(newPlace(s, at, owners[s]))
 		}
 	}
 	return f
 }
 
+// hop returns a byte that stands so many bytes before each string of a set: the
+// newline before it, or its own first byte. It returns only one that is rare.
+// Strings that next finds by long steps need none but the newline.
+func (s set) hop(step int) (hop byte, after int, ok bool) {
+	first := newPlace(s[0], 0, nil)
+	lines, leads := true, step == 1 && first.of[0] != ' ' && first.of[0] != '\t' && !isWord(first.of[0])
+	for _, one := range s {
+		p := newPlace(one, 0, nil)
+		lines = lines && p.line
+		leads = leads && p.of[0] == first.of[0]
+	}
+	if lines {
+		return '\n', 1, true
+	}
+	return first.of[0], 0, leads
+}
+
+// isWord reports whether a byte belongs to a word, as an expression's \b
+// understands it.
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
+}
+
 // small returns a string with small ASCII letters.
 func small(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			r += 'a' - 'A'
+	b := []byte(s) // which may have marks
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] += 'a' - 'A'
 		}
-		return r
-	}, s)
+	}
+	return string(b)
 }
 
 // add enters a place into the table.
@@ -130,6 +181,9 @@ func (f *Filter) Index(p []byte) int {
 // and the places that the run has in the strings. It returns no places if there
 // is none.
 func (f *runs) next(p []byte, i int) (at int, places []place) {
+	if f.hops {
+		return f.nextHop(p, i)
+	}
 	table, fold, shift, step := f.table, f.fold, f.shift, f.step // in registers
 	for ; i <= len(p)-4; i += step {
 		if slot := table[hash(binary.LittleEndian.Uint32(p[i:]), fold, shift)]; slot != 0 {
@@ -137,22 +191,54 @@ func (f *runs) next(p []byte, i int) (at int, places []place) {
 		}
 	}
 	for ; i <= len(p)-f.width; i += step {
-		var four [4]byte
-		copy(four[:], p[i:])
-		if slot := table[f.hash(binary.LittleEndian.Uint32(four[:]))]; slot != 0 {
-			return i, f.places[slot-1]
+		if places = f.look(p[i:]); places != nil {
+			return i, places
 		}
 	}
 	return 0, nil
 }
 
+// nextHop is next for strings that have a byte before them.
+func (f *runs) nextHop(p []byte, i int) (at int, places []place) {
+	for ; ; i++ {
+		if from := i - f.after; from >= 0 { // a text begins like a line
+			n := bytes.IndexByte(p[min(from, len(p)):], f.hop)
+			if n < 0 {
+				return 0, nil
+			}
+			i += n
+		}
+		if i > len(p)-f.width {
+			return 0, nil
+		}
+		if places = f.look(p[i:]); places != nil {
+			return i, places
+		}
+	}
+}
+
+// look returns the places of the run with which a text may begin.
+func (f *runs) look(p []byte) []place {
+	var four [4]byte
+	copy(four[:], p)
+	if slot := f.table[f.hash(binary.LittleEndian.Uint32(four[:]))]; slot != 0 {
+		return f.places[slot-1]
+	}
+	return nil
+}
+
 // compare returns the offset of a required string that has a run at i, or -1.
 func (f *runs) compare(p []byte, i int, place *place) int {
 	begin := i - place.at
-	if begin >= 0 && len(p)-begin >= len(place.of) && f.equal(p[begin:begin+len(place.of)], place.of) {
-		return begin
+	end := begin + len(place.of)
+	switch {
+	case begin < 0 || end > len(p) || !f.equal(p[begin:end], place.of),
+		place.line && begin > 0 && p[begin-1] != '\n',
+		place.left && (begin > 0 && isWord(p[begin-1])) == isWord(p[begin]),
+		place.right && (end < len(p) && isWord(p[end])) == isWord(p[end-1]):
+		return -1
 	}
-	return -1
+	return begin
 }
 
 // equal compares a text with a required string of the same length.

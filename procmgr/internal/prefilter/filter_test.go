@@ -39,6 +39,9 @@ func TestRequired(t *testing.T) {
 		{`(foo)+bar`, []string{"foobar"}, false},
 		{`(a|bcd.)e`, []string{"e"}, false},
 		{`(abc.|de.f)*x`, []string{"x"}, false},
+		{`^(ok|FAIL) `, []string{"\xfeFAIL ", "\xfeok "}, false},
+		{`\b(ok|no)\b.`, []string{"\xffno\xff", "\xffok\xff"}, false},
+		{`ok\s`, []string{"ok\t", "ok\f", "ok\r", "ok "}, false},
 		{`✓|✗`, []string{"✓", "✗"}, false},
 		{`a?b?`, nil, false},
 		{`\x{fffd}`, nil, false},
@@ -79,6 +82,30 @@ func check(t *testing.T, pattern string, text []byte) {
 			require.True(t, 0 <= at && at <= len(line), "%q in %q: found at %d in %q", pattern, line, at, text[begin:])
 		}
 		begin += len(line) + 1
+	}
+}
+
+// A string that must stand at the beginning of a line or of a word is found
+// only there.
+func TestIndexLooksAtBoundaries(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, text string
+		want          int
+	}{
+		{`(?m)^(FAIL|ok)\s+\S+`, "it took 7 ms\nan ok result\n", -1},
+		{`(?m)^(FAIL|ok)\s+\S+`, "ok  pkg", 0},
+		{`(?m)^(FAIL|ok)\s+\S+`, "took 7\nok  pkg\nFAIL pkg", 7},
+		{`^[<>]`, "a > b\n> c", 6},
+		{`(^|x)ok`, "took\nxok\n", 5},
+		{`(?i)\b(error|failed)\b`, "errors=0 terror unfailed", -1},
+		{`(?i)\b(error|failed)\b`, "errors=0\nan ERROR", 12},
+		{`\bok\b`, "ok", 0},
+		{`\bok\b`, "ok_ook\nook\nok.", 11},
+		{`✓|✗`, "✔ 1\n✗ 2", 6},
+	} {
+		t.Run(tt.pattern, func(t *testing.T) {
+			require.Equal(t, tt.want, prefilter.New(parse(t, tt.pattern)).Index([]byte(tt.text)))
+		})
 	}
 }
 

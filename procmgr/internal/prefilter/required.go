@@ -1,8 +1,10 @@
 package prefilter
 
 import (
+	"math"
 	"regexp/syntax"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,8 +15,17 @@ const (
 )
 
 // A set has strings. If folds is true in the extractor, the ASCII letters in
-// them are small, and stand for both cases.
+// them are small, and stand for both cases. A string may have marks.
 type set []string
+
+// These bytes are in no UTF-8. In a string of a set they mark a place.
+const (
+	lineMark = "\xfe" // a line begins
+	wordMark = "\xff" // a word begins or ends
+)
+
+// unmarked takes the marks out of a string.
+var unmarked = strings.NewReplacer(lineMark, "", wordMark, "").Replace
 
 // facts are what is known of the matches of a part of an expression.
 type facts struct {
@@ -31,7 +42,7 @@ type extractor struct {
 // contains one, or nil if it finds none that helps. folds reports whether the
 // ASCII letters in the strings are small and stand for both cases. The
 // expression is simplified: it has no counted repetitions.
-func required(re *syntax.Regexp) (strings set, folds bool) {
+func required(re *syntax.Regexp) (all set, folds bool) {
 	e := &extractor{folds: ignoresCase(re)}
 	f := e.facts(re)
 	return better(f.required, f.exact), e.folds
@@ -44,9 +55,12 @@ func ignoresCase(re *syntax.Regexp) bool {
 
 func (e *extractor) facts(re *syntax.Regexp) facts {
 	switch re.Op {
-	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
-		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+	case syntax.OpEmptyMatch, syntax.OpEndLine, syntax.OpEndText, syntax.OpNoWordBoundary:
 		return facts{exact: set{""}}
+	case syntax.OpBeginLine, syntax.OpBeginText:
+		return facts{exact: set{lineMark}}
+	case syntax.OpWordBoundary:
+		return facts{exact: set{wordMark}}
 	case syntax.OpLiteral:
 		var c chain
 		for _, r := range re.Rune {
@@ -134,7 +148,9 @@ func (e *extractor) class(pairs []rune) (all set) {
 			return nil
 		}
 		for r := pairs[i]; r <= pairs[i+1]; r++ {
-			all = append(all, e.spelling(r))
+			if r != '\n' { // no line has one
+				all = append(all, e.spelling(r))
+			}
 		}
 		if len(all) > 2*mostRunes {
 			return nil
@@ -235,11 +251,11 @@ func (s set) worth() int {
 	return max(0, s.shortest()*eachByte-(len(s)-1)*each) * min(1, s.shortest())
 }
 
-// shortest returns the length of the shortest string.
+// shortest returns the length of the shortest string, without marks.
 func (s set) shortest() int {
-	n := len(s[0])
+	n := math.MaxInt
 	for _, one := range s {
-		n = min(n, len(one))
+		n = min(n, len(unmarked(one)))
 	}
 	return n
 }

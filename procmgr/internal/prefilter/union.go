@@ -32,14 +32,14 @@ func NewUnion(filters []*Filter) *Union {
 	u := new(Union)
 	owners := make(map[string][]owner)
 	for i, f := range filters {
-		if f == nil || f.required.shortest() <= maxWidth {
+		if f == nil || f.runs.hops || f.required.shortest() <= maxWidth {
 			continue
 		}
 		u.members = append(u.members, i)
 		for _, s := range f.required {
 			o := owner{filter: i}
 			if folds && !f.runs.folds {
-				o.exact, s = s, small(s)
+				o.exact, s = unmarked(s), small(s)
 			}
 			owners[s] = append(owners[s], o)
 		}
