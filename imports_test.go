@@ -29,6 +29,7 @@ const (
 	assertions = "github.com/stretchr/testify/assert" // its require ends the goroutine that calls it
 	terminals  = "github.com/creack/pty"
 	emulator   = "github.com/hinshun/vt10x"
+	strictJSON = "github.com/go-json-experiment/json" // encoding/json/v2 for a Go that does not have it
 	xerrors    = "golang.org/x/xerrors"
 )
 
@@ -150,9 +151,9 @@ var arrows = []arrow{
 	{
 		dir:     "procmgr/prochttp",
 		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/lineage", "headtail"},
-		outside: []string{xerrors},
+		outside: []string{strictJSON, xerrors},
 		tests:   []string{"internal/beside", "procmgr/proctest", "internal/testenv"},
-		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough",
+		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
 	},
 	{
 		dir:     "procmgr/proctest",
