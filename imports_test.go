@@ -125,10 +125,6 @@ var arrows = []arrow{
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
 	},
 	{
-		dir: "procmgr/internal/scripts",
-		why: "which files a command runs is a matter of its text, and of no process",
-	},
-	{
 		dir:    "procmgr/internal/baseenv",
 		module: []string{"envpolicy"},
 		why:    "what a command starts from goes from a keeper's caller through the wire to a Local, and none of them tells its users",
@@ -143,7 +139,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr",
-		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/scripts", "procmgr/internal/sentinel", "procmgr/internal/tally"},
+		module:  []string{"headtail", "envpolicy", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/sentinel", "procmgr/internal/tally"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the contract and the bookkeeping; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",

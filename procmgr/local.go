@@ -45,6 +45,7 @@ type Local struct {
 
 	allowed       baseenv.Allowance
 	allowedAsking baseenv.Allowance // for commands with a terminal
+	told          toldNames         // what of it the chats were told
 	name          string            // of the shell, "" if it cannot be told
 	bash          bool              // the shell is the default one, and bash
 	ports         portLooks

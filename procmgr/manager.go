@@ -173,10 +173,9 @@ type Output struct {
 	Attached bool `json:"attached,omitempty"`
 	// Withheld has the names of the variables that the command mentions and
 	// that the environment policy kept from it. It never has values. If the
-	// command has failed, or has printed a warning and plainly runs a script,
-	// the names in its output and in that script count too: ./build.sh, bash
-	// x.sh, python x.py, make, npm run x and the like. Scripts are read only
-	// if Options.Shell is a shell and nothing else.
+	// command has failed, the names in its output count too. If there is none,
+	// Withheld has what was kept from the command and was in no Withheld of the
+	// chat before: at most 16 names.
 	Withheld []string `json:"withheld,omitempty"`
 	// PassedOver says which default directory was passed over, and why: "no
 	// such directory: /srv/app". The process runs in Process.WorkDir instead.

@@ -15,7 +15,7 @@ func (l *Local) watch(r *record) {
 	if r.tree.IsFrozen() {
 		return // another Local goes on with it
 	}
-	r.lookForWithheld(end.Code())
+	l.lookForWithheld(r, end.Code())
 	r.ending(end, Exited, at)
 	exited := l.finish(r, end, at)
 	l.afterExit(r)
@@ -32,7 +32,7 @@ func (l *Local) watch(r *record) {
 
 // detach notes that the leader has exited and other members live on.
 func (l *Local) detach(r *record, end osproc.Exit) {
-	r.lookForWithheld(end.Code())
+	l.lookForWithheld(r, end.Code())
 	r.ending(end, Detached, time.Time{})
 	l.mu.Lock()
 	r.mu.Lock()

@@ -1,115 +1,97 @@
 package procmgr_test
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
+	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A build that fails for want of a variable can be told so, though the command does
-// not mention it.
-func TestWithheldInScripts(t *testing.T) {
-	needs(t, "make")
-	t.Setenv("MY_API_TOKEN", "hidden")
-	t.Setenv("OTHER_API_TOKEN", "hidden")
-	t.Setenv("GIVEN_API_TOKEN", "hidden")
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"fail.sh":       `test -n "$MY_API_TOKEN" || exit 3`,
-		"warn.sh":       `test -n "$MY_API_TOKEN" || echo "warning: no token"`,
-		"quiet.sh":      `test -n "$MY_API_TOKEN" || echo no token`,
-		"unrelated.sh":  `echo $MY_API_TOKENS; echo warning; exit 3`,
-		"given.sh":      `echo $GIVEN_API_TOKEN; exit 3`,
-		"sub/fail.sh":   `echo $OTHER_API_TOKEN; exit 3`,
-		"background.sh": `sleep 1000 & echo $MY_API_TOKEN; exit 3`,
-		"large.sh":      "exit 3\n" + strings.Repeat("#", 256<<10) + "MY_API_TOKEN",
-		"sub/Makefile":  "x:\n\ttest -n \"$(OTHER_API_TOKEN)\"\n",
-	} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o644))
+// withholding returns a Local that withholds some variables, and no others.
+func withholding(t *testing.T, opts procmgr.Options, names ...string) *procmgr.Local {
+	for _, name := range names {
+		t.Setenv(name, "hidden")
 	}
-	l := newLocal(t, &procmgr.Options{UpdateEnv: func(env []string) ([]string, error) {
-		return append(env, "GIVEN_API_TOKEN=given"), nil
-	}})
+	opts.Env = envpolicy.Policy{KeepSecrets: true, Exclude: names}
+	return newLocal(t, &opts)
+}
+
+// A build that fails for want of a variable can be told so, though nothing
+// mentions it.
+func TestWithheld(t *testing.T) {
+	const mine, other, given = "MY_API_TOKEN", "OTHER_API_TOKEN", "GIVEN_API_TOKEN"
+	l := withholding(t, procmgr.Options{UpdateEnv: func(env []string) ([]string, error) {
+		return append(env, given+"=given"), nil
+	}}, mine, other, given)
+	type command struct {
+		text string
+		want []string
+	}
 	for _, tt := range []struct {
-		name, command string
-		want          []string
+		name     string
+		commands []command // of one chat
 	}{
-		{name: "a script that fails", command: "sh fail.sh", want: []string{"MY_API_TOKEN"}},
-		{name: "one of several commands", command: "cd sub && sh ./fail.sh 2>&1", want: []string{"OTHER_API_TOKEN"}},
-		{name: "a makefile", command: "make -C sub x 2>&1", want: []string{"OTHER_API_TOKEN"}},
-		{name: "the command mentions another one", command: "echo $OTHER_API_TOKEN; sh fail.sh", want: []string{"MY_API_TOKEN", "OTHER_API_TOKEN"}},
-		{name: "a warning", command: "sh warn.sh", want: []string{"MY_API_TOKEN"}},
-		{name: "no warning", command: "sh quiet.sh"},
-		{name: "no file", command: "echo warning"},
-		{name: "another name", command: "sh unrelated.sh"},
-		{name: "what it was given", command: "sh given.sh"},
-		{name: "too far down", command: "sh large.sh"},
-		{name: "what it printed", command: "echo 'MY_API_TOKEN is not set'; (exit 3)", want: []string{"MY_API_TOKEN"}},
-		{name: "what it printed, and is well", command: "x=MY_API_; echo WARN ${x}TOKEN"},
-		{name: "what it prints in parts", command: "x=MY_API_; echo ${x}TOKEN; exit 3", want: []string{"MY_API_TOKEN"}},
-		{name: "no such file", command: "sh missing.sh"},
+		{"nothing mentions it", []command{{"exit 3", []string{mine, other}}, {"exit 3", nil}}},
+		{"one succeeds before", []command{{"true", nil}, {"echo warning", nil}, {"exit 3", []string{mine, other}}, {"exit 4", nil}}},
+		{"the command mentions one", []command{{"exit 3$MY_API_TOKEN", []string{mine}}, {"exit 3", []string{other}}, {"exit 3", nil}}},
+		{"a command that succeeds mentions one", []command{{"echo $MY_API_TOKEN", []string{mine}}, {"exit 3", []string{other}}}},
+		{"the output names one", []command{{"x=MY_API_; echo ${x}TOKEN is not set; exit 3", []string{mine}}}},
+		{"both name one", []command{{"x=MY_API_; echo ${x}TOKEN; exit 3$OTHER_API_TOKEN", []string{mine, other}}, {"exit 3", nil}}},
+		{"named again", []command{{"exit 3", []string{mine, other}}, {"exit 3$MY_API_TOKEN", []string{mine}}}},
+		{"the output of one that succeeds", []command{{"x=MY_API_; echo ${x}TOKEN", nil}}},
+		{"another name", []command{{"exit 3$MY_API_TOKENS", []string{mine, other}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: tt.command, WorkDir: dir, Wait: long})
-			require.NoError(t, err)
-			require.Equal(t, procmgr.Exited, out.Process.State)
-			require.Equal(t, tt.want, out.Withheld)
+			for _, c := range tt.commands {
+				out, err := l.Chat(tt.name).Start(t.Context(), procmgr.StartRequest{Command: c.text, Wait: long})
+				require.NoError(t, err)
+				require.Equal(t, procmgr.Exited, out.Process.State)
+				require.Equal(t, c.want, out.Withheld, c.text)
+				again, err := l.Chat(tt.name).Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+				require.NoError(t, err)
+				require.Equal(t, c.want, again.Withheld, "the same process, read again")
+			}
 		})
 	}
 	t.Run("a request that gives it", func(t *testing.T) {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{
-			Command: "sh fail.sh; exit 3", WorkDir: dir, Wait: long, Env: map[string]string{"MY_API_TOKEN": "mine"},
+		out, err := l.Chat("given").Start(t.Context(), procmgr.StartRequest{
+			Command: "exit 3", Wait: long, Env: map[string]string{mine: "mine"},
 		})
 		require.NoError(t, err)
-		require.Empty(t, out.Withheld)
+		require.Equal(t, []string{other}, out.Withheld)
 	})
 	t.Run("what it leaves behind", func(t *testing.T) {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: ". ./background.sh", WorkDir: dir, Wait: long})
+		out, err := l.Chat("left").Start(t.Context(), procmgr.StartRequest{Command: "sleep 1000 & exit 3", Wait: long})
 		require.NoError(t, err)
 		require.Equal(t, procmgr.Detached, out.Process.State)
-		require.Equal(t, []string{"MY_API_TOKEN"}, out.Withheld)
-		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+		require.Equal(t, []string{mine, other}, out.Withheld)
+		require.NoError(t, l.Chat("left").Signal(t.Context(), out.Process.ID, procmgr.Kill))
 	})
 	t.Run("ended on request", func(t *testing.T) {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "sh fail.sh; sleep 1000", WorkDir: dir})
+		m := l.Chat("ended")
+		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "sleep 1000"})
 		require.NoError(t, err)
-		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-		out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
+		require.NoError(t, m.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+		out, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
 		require.NoError(t, err)
 		require.Equal(t, procmgr.Exited, out.Process.State)
 		require.Empty(t, out.Withheld)
 	})
-	t.Run("a program in front of the shell", func(t *testing.T) {
-		needs(t, "env")
-		l := newLocal(t, &procmgr.Options{Shell: []string{"env", "sh", "-c"}})
-		for command, want := range map[string][]string{
-			"sh fail.sh":                       nil,
-			"sh fail.sh || exit $MY_API_TOKEN": {"MY_API_TOKEN"},
-		} {
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: command, WorkDir: dir, Wait: long})
-			require.NoError(t, err)
-			require.Equal(t, want, out.Withheld, command)
-		}
-	})
 }
 
-// A file that cannot be read in time holds up nobody.
-func TestWithheldInScriptsInTime(t *testing.T) {
-	gone, ended := make(chan struct{}), make(chan struct{})
-	require.Nil(t, procmgr.Within(time.Millisecond, func() []string {
-		defer close(ended)
-		<-gone
-		return []string{"late"}
-	}))
-	close(gone)
-	<-ended
-	require.Equal(t, []string{"there"}, procmgr.Within(long, func() []string { return []string{"there"} }))
+// However many variables a host has, an answer names few of them.
+func TestWithheldIsBounded(t *testing.T) {
+	var names []string
+	for i := range 20 {
+		names = append(names, fmt.Sprintf("MY_API_TOKEN_%02d", i))
+	}
+	m := withholding(t, procmgr.Options{}, names...).Chat("a")
+	for _, want := range [][]string{names[:16], nil} {
+		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "exit 3", Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, want, out.Withheld)
+	}
 }

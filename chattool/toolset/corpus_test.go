@@ -253,6 +253,7 @@ func newPlayer(t testing.TB) player {
 		"LC_ALL":         "C.UTF-8",           // grep uses it to tell text from binary
 		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
 	}
+	opts.Env.KeepSecrets = true // no note on what the tests' own environment has
 	manager, err := procmgr.NewLocal(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })

@@ -26,7 +26,10 @@ type local struct {
 func newLocal(t *testing.T, opts *toolset.Options) *local {
 	t.Helper()
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	options := &procmgr.Options{WorkDir: func() string { return dir }}
+	// Whatever the tests' own environment has, this alone is withheld.
+	options.Env.KeepSecrets, options.Env.Exclude = true, []string{"DEPLOY_TOKEN"}
+	manager, err := procmgr.NewLocal(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	return &local{t: t, dir: dir, set: toolset.New(toolset.Static(manager.Chat("chat")), opts)}

@@ -38,7 +38,9 @@ var sameInReadme = []struct {
 func TestNoticesPage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	options := &procmgr.Options{WorkDir: func() string { return dir }}
+	options.Env.KeepSecrets = true // no note on what the tests' own environment has
+	manager, err := procmgr.NewLocal(options)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	chat := manager.Chat("chat")

@@ -1,4 +1,0 @@
-package procmgr
-
-// Within is for the tests.
-var Within = within
