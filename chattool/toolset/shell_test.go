@@ -169,11 +169,11 @@ func TestShellReadsTheCommand(t *testing.T) {
 	t.Parallel()
 	for shell, promoted := range map[string]bool{"bash": true, "": true, "sh": false, "cmd": false} {
 		m := &fake{}
-		_, got := call(t, m, &toolset.Options{Shell: shell}, "execute", `{"command":"cd /srv; serve ${b//x/y} &"}`)
+		_, got := call(t, m, &toolset.Options{Shell: shell}, "execute", `{"command":"cd /srv; serve ${b//x/y} {1..3} &"}`)
 		require.Equal(t, promoted, m.starts[0].Background, shell)
 		note, _ := got["note"].(string)
 		if shell == "sh" {
-			require.Contains(t, note, "The shell is sh, not bash. In it, `${NAME/…}`")
+			require.Contains(t, note, "The shell is sh, not bash. In it, `{1..3}`")
 		} else {
 			require.NotContains(t, note, "not bash")
 		}

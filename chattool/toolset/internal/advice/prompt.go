@@ -161,3 +161,14 @@ func hasInput(tree *script.Tree) bool {
 	})
 	return found
 }
+
+// functions returns the names of the functions that a script declares.
+func functions(tree *script.Tree) (names []string) {
+	script.Walk(tree.Stmts, func(node syntax.Node) bool {
+		if f, ok := node.(*syntax.FuncDecl); ok && f.Name != nil {
+			names = append(names, f.Name.Value)
+		}
+		return true
+	})
+	return names
+}
