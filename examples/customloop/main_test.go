@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -34,6 +35,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv("CUSTOMLOOP_CHILD") != "" {
 		main()
 		os.Exit(0)
+	}
+	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
+	for _, name := range secrets.Withheld {
+		_ = os.Unsetenv(name) // or the first command that fails would be told of it
 	}
 	os.Exit(m.Run())
 }

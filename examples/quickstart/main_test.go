@@ -18,6 +18,8 @@ import (
 
 	"charm.land/fantasy"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/envpolicy"
 )
 
 var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
@@ -30,6 +32,10 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv("QUICKSTART_CHILD") != "" {
 		os.Exit(quickstart())
+	}
+	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
+	for _, name := range secrets.Withheld {
+		_ = os.Unsetenv(name) // or the first command that fails would be told of it
 	}
 	os.Exit(m.Run())
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -30,6 +31,10 @@ const long = 30 * time.Second
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
+	}
+	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
+	for _, name := range secrets.Withheld {
+		_ = os.Unsetenv(name) // or the first command that fails would be told of it
 	}
 	os.Exit(m.Run())
 }

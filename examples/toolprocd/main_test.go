@@ -24,6 +24,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
@@ -48,6 +49,10 @@ var program = sync.OnceValue(func() string {
 
 // TestMain fails the run if it leaves a keeper behind.
 func TestMain(m *testing.M) {
+	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
+	for _, name := range secrets.Withheld {
+		_ = os.Unsetenv(name) // or the first command that fails would be told of it
+	}
 	code := m.Run()
 	name := program()
 	if left := running(name); code == 0 && len(left) > 0 {
