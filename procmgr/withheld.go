@@ -13,7 +13,7 @@ const (
 	maxUnasked = 16
 	// maxTold is how many names are remembered for all chats. If there are more,
 	// some are named once more.
-	maxTold = 16 << 10
+	maxTold = 4 << 10
 )
 
 // toldNames remembers which withheld variables each chat has been told of.
@@ -42,8 +42,8 @@ func (t *toldNames) tell(chat string, names []string) (untold []string) {
 }
 
 // lookForWithheld adds to the names in Output.Withheld if the command has failed:
-// those in its output, and if there is no name at all, each of which the chat was
-// not told before. A build that lacks a variable seldom says so. It is called when
+// those in its output. If neither the command nor its output has a name, it adds
+// all that the chat was not told before. A build that lacks a variable seldom says so. It is called when
 // the shell has exited, before any caller is told, and only the first call has an
 // effect. code is the exit code, or nil if it is not known.
 func (l *Local) lookForWithheld(r *record, code *int) {
