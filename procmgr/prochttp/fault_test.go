@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -409,25 +410,55 @@ func (h *blockingHost) Output(ctx context.Context, id string, req procmgr.Output
 // A client that does not read its answer holds its own connection, but not for
 // ever.
 func TestSlowReader(t *testing.T) {
-	local := newLocal(t, &procmgr.Options{Head: 32 << 20, OutputMemory: -1})
-	out := run(t, local, "head -c 30000000 /dev/zero")
+	t.Parallel()
+	local := newLocal(t, &procmgr.Options{Head: 8 << 20, OutputMemory: -1})
+	out := run(t, local, "seq 200000") // more than 1 MiB
 	handler := newHandler(t, local, nil)
 	prochttp.SetDeadline(handler, 300*time.Millisecond)
-	returned := make(chan struct{})
-	url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r)
-		close(returned)
+	wrote := make(chan error, 1)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		noting := &notingWriter{unwrapper: unwrapper{w}}
+		handler.ServeHTTP(noting, r)
+		wrote <- noting.err
 	}))
-	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	server.Listener = narrow{server.Listener}
+	server.Start()
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
 	_, err = fmt.Fprintf(conn, "GET /%s/output?limit_bytes=-1&limit_line=-1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", out.Process.ID, token)
 	require.NoError(t, err)
 	select {
-	case <-returned:
+	case err := <-wrote:
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	case <-time.After(long):
 		require.Fail(t, "the handler is stuck on a reader that does not read")
 	}
+}
+
+// A notingWriter notes the error of the last Write.
+type notingWriter struct {
+	unwrapper
+	err error
+}
+
+func (w *notingWriter) Write(b []byte) (n int, err error) {
+	n, w.err = w.ResponseWriter.Write(b)
+	return n, w.err
+}
+
+// A narrow listener makes connections whose buffers hold few bytes, so that a
+// short answer fills them.
+type narrow struct{ net.Listener }
+
+func (l narrow) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err == nil {
+		err = conn.(*net.TCPConn).SetWriteBuffer(4 << 10)
+	}
+	return conn, err
 }
 
 // A wait that gives the state ends if the state has changed before the wait
