@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -22,7 +23,8 @@ const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 2 * time.Second
 	// progress is the shortest time after which the end of an attempt counts
-	// as the cut of a proxy that ends silent connections.
+	// as the cut of a proxy that ends silent connections. After a shorter one,
+	// the client asks whether a server is there.
 	progress = 3 * time.Second
 )
 
@@ -42,7 +44,7 @@ type call struct {
 	prepare  func()        // called before each attempt, to wait only for the time that is left; nil: not called
 
 	// mayHaveArrived is set once an attempt got no answer but may have reached
-	// the server.
+	// the server. From then on, the call goes on even if nobody listens.
 	mayHaveArrived bool
 }
 
@@ -155,15 +157,15 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		}
 
 		took := time.Since(began)
-		if lost != nil && lost.sent && !lost.timeout && !lost.absent &&
-			call.prepare != nil && call.wait > 0 && took >= progress {
-			// A proxy cut the wait; the server is there. This can happen
-			// only until the time of the wait is used up.
-			giveUp, pause = time.Now().Add(c.retry), firstPause
-		}
 		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
 			slog.String("path", call.path), slog.Int("attempt", tries), slog.Duration("duration", took),
 			slog.String("chat_id", call.manager.chat), slog.String("process_id", call.id), slog.String("error", err.Error()))
+		if ctx.Err() == nil && c.retry >= 0 && call.waited(lost, took) && (took >= progress || c.answers(ctx)) {
+			// Something cut the wait, and the server is there, or one that
+			// followed. This can happen only until the time of the wait is
+			// used up.
+			giveUp, pause = time.Now().Add(c.retry), firstPause
+		}
 		if ctx.Err() != nil {
 			return nil, endedBy(ctx, err)
 		}
@@ -182,6 +184,19 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 			return nil, endedBy(ctx, err)
 		}
 	}
+}
+
+// waited reports whether an attempt was lost while it waited. One that is cut at
+// once has not waited.
+func (c *call) waited(lost *lostError, took time.Duration) bool {
+	return lost != nil && lost.sent && !lost.timeout && !lost.absent &&
+		c.prepare != nil && c.wait > 0 && took >= firstPause
+}
+
+// answers reports whether a server answers, now or after some attempts.
+func (c *Client) answers(ctx context.Context) bool {
+	answer, _ := c.call(ctx, &call{manager: &c.all, method: http.MethodGet, path: pathHealth, mayHaveArrived: true})
+	return answer != nil
 }
 
 // endedBy returns the error of a call whose context has ended. If the last

@@ -172,6 +172,67 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 	require.Positive(t, cut.cuts)
 }
 
+// A wait outlives ten servers in a row, each of which is gone after a while,
+// even if the time of the retries is used up before that.
+func TestWaitOutlivesItsServers(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]func(context.Context, procmgr.Manager, string) (procmgr.Output, error){
+		"output": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
+			return m.Output(ctx, id, procmgr.OutputRequest{Wait: 2 * long})
+		},
+		"a pattern": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
+			return m.Output(ctx, id, procmgr.OutputRequest{Wait: 2 * long, Until: "^never$"})
+		},
+		"events": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
+			page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: "?", Latest: true})
+			if err == nil {
+				page, err = procmgr.Events(ctx, m, procmgr.EventsRequest{After: page.Next, Wait: 2 * long})
+			}
+			if err != nil || len(page.Events) == 0 {
+				return procmgr.Output{}, err
+			}
+			out, err := m.Output(ctx, id, procmgr.OutputRequest{})
+			out.Process = page.Events[0].Process
+			return out, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			local := newLocal(t, nil)
+			handler := newHandler(t, local, nil)
+			server := httptest.NewServer(handler)
+			p := newProxy(t, server.URL)
+			m := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: 500 * time.Millisecond}).Chat("a")
+			file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
+			id := begin(t, local.Chat("a"), "echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done; echo done; exit 3").Process.ID
+
+			waited := make(chan error, 1)
+			var out procmgr.Output
+			go func() { // waited for below
+				var err error
+				out, err = wait(t.Context(), m, id)
+				waited <- err
+			}()
+			for range 10 {
+				require.Eventually(t, func() bool { return prochttp.Waiters(handler) > 0 || len(waited) > 0 }, long, time.Millisecond)
+				time.Sleep(100 * time.Millisecond) // for so long it lives
+				handler = newHandler(t, local, nil)
+				next := httptest.NewServer(handler)
+				p.set(func(p *proxy) { p.backend = next.URL })
+				server.CloseClientConnections()
+				server.Close()
+				server = next
+			}
+			t.Cleanup(server.Close)
+			require.Empty(t, waited)
+			require.NoError(t, os.WriteFile(file, nil, 0o600))
+			require.NoError(t, <-waited)
+			require.Equal(t, 3, *out.Process.ExitCode)
+			require.Equal(t, "ready\ndone\n", out.Text)
+		})
+	}
+}
+
 // The wait outlives its requests. So a line matches even if it is printed, and
 // dropped at once, while the connection is cut.
 func TestMatchWhileTheConnectionIsCut(t *testing.T) {
