@@ -130,9 +130,7 @@ func (s *Screen) text(p []byte) {
 		if len(p) == 0 && !utf8.FullRune(s.rune) {
 			return
 		}
-		s.remember(s.rune)
-		s.draw(s.rune)
-		s.rune = s.rune[:0]
+		s.cutRune()
 	}
 	whole := len(p)
 	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
@@ -143,14 +141,30 @@ func (s *Screen) text(p []byte) {
 			break
 		}
 	}
-	s.remember(p[:whole])
-	s.draw(p[:whole])
+	s.drawText(p[:whole])
 	s.rune = append(s.rune, p[whole:]...)
+}
+
+// cutRune draws the rune that has begun, whether it has ended or not.
+func (s *Screen) cutRune() {
+	s.drawText(s.rune)
+	s.rune = s.rune[:0]
+}
+
+// drawText draws text, with U+FFFD for each invalid byte. The emulator would leave
+// these out, and what follows would be in the wrong column.
+func (s *Screen) drawText(p []byte) {
+	if !utf8.Valid(p) {
+		p = bytes.Map(func(r rune) rune { return r }, p)
+	}
+	s.remember(p)
+	s.draw(p)
 }
 
 // remember keeps the last rune that is printed, for REP.
 func (s *Screen) remember(p []byte) {
-	if r, _ := utf8.DecodeLastRune(p); r >= ' ' && r != utf8.RuneError {
-		s.printed = r
+	p = bytes.TrimRightFunc(p, func(r rune) bool { return r < ' ' })
+	if len(p) > 0 {
+		s.printed, _ = utf8.DecodeLastRune(p)
 	}
 }

@@ -40,10 +40,10 @@ func (s *Screen) take(p []byte) int {
 		if n > 0 {
 			s.text(p[:n])
 		}
+		s.cutRune() // what an ESC cuts off ends there
 		s.state = escaped
 		return n + 1
 	case escaped:
-		s.rune = s.rune[:0] // what an ESC has cut off is no rune any more
 		switch c := p[0]; c {
 		case '[':
 			s.state, s.sequence = control, s.sequence[:0]
