@@ -176,7 +176,7 @@ func TestInputErrorsOverAChain(t *testing.T) {
 			require.Less(t, out.Written, len(data))
 		}
 	}
-	out, err := c.Output(t.Context(), terminal, procmgr.OutputRequest{Screen: true})
+	out, err := c.Output(t.Context(), terminal, procmgr.OutputRequest{Screen: true, Wait: long, Until: "x"}) // the echo
 	require.NoError(t, err)
 	require.Equal(t, "x", strings.Join(out.Screen.Rows, ""))
 }
