@@ -18,6 +18,10 @@ import (
 // waiters is how many callers wait at the same time.
 const waiters = 1000
 
+// patience is a time that so many connections need only if something is wrong,
+// also under the race detector.
+const patience = 4 * long
+
 // Many callers wait for the same line: over HTTP/1.1, where each holds a
 // connection, over HTTP/2, where they share a few, and in this process.
 func BenchmarkWaiters(b *testing.B) {
@@ -72,7 +76,7 @@ func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (e
 	ends := make(chan time.Time, waiters)
 	for range waiters {
 		go func() {
-			out, err := m.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len("ready\n")), Until: "^[0-9]+$", Wait: long})
+			out, err := m.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len("ready\n")), Until: "^[0-9]+$", Wait: patience})
 			ends <- time.Now()
 			if err == nil && !out.Matched {
 				err = os.ErrDeadlineExceeded
@@ -80,7 +84,7 @@ func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (e
 			results <- err
 		}()
 	}
-	require.Eventually(t, func() bool { return local.waiting.Load() == waiters }, long, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return local.waiting.Load() == waiters }, patience, 10*time.Millisecond)
 	each = float64(memory()-before) / waiters
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	var latest time.Time
