@@ -279,9 +279,10 @@ func TestRecoverDamaged(t *testing.T) {
 	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "whole", Command: "exit 3"})
 	require.NoError(t, err)
 	require.Equal(t, 3, *out.Process.ExitCode)
-	for _, id := range []string{"damaged", "hole"} {
+	for id, want := range map[string]string{"damaged": "the manager that this ID was given to has died", "new": "nobody knows whether this ID has run"} {
 		_, err = c.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 3"})
 		require.ErrorIs(t, err, procmgr.ErrUnknown, id)
+		require.ErrorContains(t, err, want)
 	}
 	_, err = c.Output(t.Context(), "damaged", procmgr.OutputRequest{})
 	require.ErrorIs(t, err, procmgr.ErrUnknown)

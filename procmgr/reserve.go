@@ -23,8 +23,10 @@ func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, err
 	}
 	r, past := l.lookup(chat, id)
 	switch {
-	case past != nil && past.unknown, r == nil && past == nil && time.Now().Before(l.doubtful):
+	case past != nil && past.unknown:
 		return nil, nil, errFate
+	case r == nil && past == nil && time.Now().Before(l.doubtful):
+		return nil, nil, errDoubt
 	case past != nil && past.spent:
 		return nil, nil, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", ErrConflict)
 	case r != nil && r.key != key, past != nil && past.key != key:
@@ -32,6 +34,9 @@ func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, err
 	}
 	return r, past, nil
 }
+
+// errDoubt is the error for a start whose ID may have been used or not.
+var errDoubt = xerrors.Errorf("the manager before this one has died, and a part of what it wrote down is lost, so nobody knows whether this ID has run; for a minute no start is taken whose ID is not known: %w", ErrUnknown)
 
 // errFate is the error for an ID of which nobody knows what has become of it.
 var errFate = xerrors.Errorf("the manager that this ID was given to has died, and what it wrote down about it is damaged: %w", ErrUnknown)
