@@ -69,6 +69,7 @@ func TestListQuery(t *testing.T) {
 		"?limit=many":            {http.StatusBadRequest, ""},
 		"?state=asleep":          {http.StatusBadRequest, ""},
 		"?most=5":                {http.StatusBadRequest, ""},
+		"?chat_id=c1":            {http.StatusBadRequest, ""},
 		"?limit=1&limit=2":       {http.StatusBadRequest, ""},
 	} {
 		answer, err := http.Get(server.URL + "/list" + query)
@@ -80,5 +81,11 @@ func TestListQuery(t *testing.T) {
 		if want.body != "" {
 			require.JSONEq(t, want.body, string(body), query)
 		}
+	}
+	for _, path := range []string{"/shell", "/health"} { // whose query means nothing
+		answer, err := http.Get(server.URL + path + "?chat_id=c1")
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusOK, answer.StatusCode, path)
 	}
 }
