@@ -41,7 +41,7 @@ func ExampleNewRouter() {
 		defer service.Close()
 	}
 
-	agent, _ := nats.Connect(broker.ClientURL(), nats.CustomInboxPrefix("_INBOX_agent"), nats.MaxReconnects(-1))
+	agent, _ := nats.Connect(broker.ClientURL(), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_agent"))
 	defer agent.Close()
 	js, _ := jetstream.New(agent)
 	placer, err := procnats.NewPlacer(js, "toolproc_places", procnats.LeastLoad)

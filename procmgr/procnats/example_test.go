@@ -49,7 +49,7 @@ func Example() {
 	defer service.Close()
 
 	// Anywhere else.
-	agent, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.CustomInboxPrefix("_INBOX_alice"))
+	agent, err := nats.Connect(natsURL, nats.MaxReconnects(-1), nats.ReconnectBufSize(-1), nats.CustomInboxPrefix("_INBOX_alice"))
 	if err != nil {
 		log.Print(err)
 		return

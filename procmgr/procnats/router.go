@@ -38,7 +38,8 @@ type reached struct {
 }
 
 // NewRouter returns a Router. If opts is not nil, each machine's client has these
-// options; their Transport is the machine's own.
+// options; their Transport is the machine's own. nc needs what it needs for
+// [Transport].
 func NewRouter(nc *nats.Conn, placer *Placer, opts *prochttp.ClientOptions) *Router {
 	r := &Router{cuts: &cuts{nc: nc}, placer: placer, clients: make(map[string]*reached)}
 	if opts != nil {

@@ -206,7 +206,7 @@ func (s *Service) reach(ctx context.Context) error {
 // alone returns when no machine has the name. One that does not answer may have
 // lost its power, and its connection is still open on the server.
 func (s *Service) alone(ctx context.Context) error {
-	way := Transport(s.nc, s.name)
+	way := &transport{nc: s.nc, cuts: &cuts{nc: s.nc}, name: s.name, askTime: askTime} // a question may be sent later
 	for {
 		err := ask(ctx, way)
 		switch {

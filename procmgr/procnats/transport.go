@@ -1,6 +1,7 @@
 package procnats
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -41,15 +42,25 @@ const (
 // that one that has died is found before the time of the wait is up. If a call's
 // context ends, the machine is told.
 //
-// nc is the caller's to close. It should have an inbox prefix of its own, see
-// [nats.CustomInboxPrefix], and [nats.MaxReconnects] of -1.
+// nc is the caller's to close. It needs [nats.ReconnectBufSize] of -1: otherwise
+// it keeps what is published while the connection is broken, and sends it later,
+// and each call is [procmgr.ErrInvalid]. It should have an inbox prefix of its
+// own, see [nats.CustomInboxPrefix], and [nats.MaxReconnects] of -1.
 func Transport(nc *nats.Conn, name string) http.RoundTripper {
 	return newTransport(&cuts{nc: nc}, name)
 }
 
 // newTransport returns a transport that shares its listener with others.
 func newTransport(c *cuts, name string) *transport {
-	return &transport{nc: c.nc, cuts: c, name: name, err: checkName(name), askTime: askTime}
+	return &transport{nc: c.nc, cuts: c, name: name, err: cmp.Or(checkName(name), checkBuffer(c.nc)), askTime: askTime}
+}
+
+// checkBuffer refuses a connection that keeps what it cannot send.
+func checkBuffer(nc *nats.Conn) error {
+	if nc.Opts.ReconnectBufSize >= 0 {
+		return xerrors.Errorf("the connection to NATS would send a call later if it is broken, so make it with the option nats.ReconnectBufSize(-1): %w", procmgr.ErrInvalid)
+	}
+	return nil
 }
 
 type transport struct {
@@ -116,9 +127,8 @@ func (t *transport) request(req *http.Request) (to subject, data []byte, id stri
 	if data, err = encodeRequest(req, id); err != nil {
 		return to, nil, "", err
 	}
-	// A connection that is broken keeps what is published, and sends it later.
-	if status := t.nc.Status(); status != nats.CONNECTED {
-		return to, nil, "", xerrors.Errorf("there is no connection to NATS: it is %s", strings.ToLower(status.String()))
+	if t.nc.Status() != nats.CONNECTED {
+		return to, nil, "", t.unconnected()
 	}
 	if limit := t.nc.MaxPayload(); int64(len(data)) > limit {
 		return to, nil, "", xerrors.Errorf("the request has %d bytes, and the NATS server lets messages have %d (max_payload): %w", len(data), limit, procmgr.ErrInvalid)
@@ -126,13 +136,19 @@ func (t *transport) request(req *http.Request) (to subject, data []byte, id stri
 	return to, data, id, nil
 }
 
+func (t *transport) unconnected() error {
+	return xerrors.Errorf("there is no connection to NATS: it is %s", strings.ToLower(t.nc.Status().String()))
+}
+
 // failed returns the error of a request that was not answered.
 func (t *transport) failed(ctx context.Context, to subject, id string, err error) error {
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return prochttp.Unsent(xerrors.Errorf("%q: %w", t.name, errNoMachine))
-	case errors.Is(err, nats.ErrMaxPayload), errors.Is(err, nats.ErrReconnectBufExceeded):
+	case errors.Is(err, nats.ErrMaxPayload):
 		return prochttp.Unsent(err)
+	case errors.Is(err, nats.ErrReconnectBufExceeded): // it was lost after request has looked
+		return prochttp.Unsent(t.unconnected())
 	}
 	var refused *refusedError
 	switch cause := context.Cause(ctx); {

@@ -3,6 +3,7 @@ package procnats_test
 import (
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -18,5 +19,16 @@ func TestNoSuchMachine(t *testing.T) {
 	out, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 	require.ErrorContains(t, err, `"build": no machine has this name`)
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID)
+}
+
+// A connection that keeps what it cannot send is refused, and the error says what
+// to do.
+func TestConnectionThatKeepsCalls(t *testing.T) {
+	nc := connect(t, newServer(t, nil).ClientURL(), nats.ReconnectBufSize(nats.DefaultReconnectBufSize))
+	serve(t, nc, "build", newHandler(t, newLocal(t)), nil) // a machine may have one
+	out, err := newClient(t, nc, "build").Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "make it with the option nats.ReconnectBufSize(-1)")
 	require.Empty(t, out.Process.ID)
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -83,7 +84,7 @@ type agent struct {
 //	E CHAT ID DELAY    an end was read, and so many milliseconds after it
 //	T JSON             what was counted since the last one
 func runAgent(c agentConfig, p *parent) error {
-	nc, err := connect(c.Servers, c.Name)
+	nc, err := connect(c.Servers, c.Name, nats.ReconnectBufSize(-1))
 	if err != nil {
 		return err
 	}
