@@ -2,6 +2,7 @@ package procmgr_test
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -146,4 +147,39 @@ func BenchmarkListLiving(b *testing.B) {
 		}
 		require.Len(b, all, len(copied))
 	})
+}
+
+// The 20 processes of a page, of few that have ended and of many, beside a look
+// at as many processes in a slice under a mutex, and a copy of 20 of them.
+func BenchmarkListSome(b *testing.B) {
+	for _, n := range []int{50, 8000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			l := newLocal(b, &procmgr.Options{MaxRunning: -1})
+			var all []procmgr.Process
+			for range n {
+				out, err := l.Start(context.Background(), procmgr.StartRequest{Command: "exit", Wait: long})
+				require.NoError(b, err)
+				all = append(all, out.Process)
+			}
+			var mu sync.Mutex
+			beside.Run(b, func() {
+				page, err := l.ListSome(context.Background(), procmgr.ListRequest{Limit: 20})
+				require.NoError(b, err)
+				require.Equal(b, n, page.Total)
+			}, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				total, page := 0, make([]procmgr.Process, 0, 20)
+				for i := len(all) - 1; i >= 0; i-- {
+					if all[i].State == procmgr.Exited {
+						total++
+						if len(page) < cap(page) {
+							page = append(page, all[i])
+						}
+					}
+				}
+				require.Equal(b, n, total)
+			})
+		})
+	}
 }
