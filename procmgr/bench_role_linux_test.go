@@ -55,9 +55,6 @@ func TestBenchmarkRole(t *testing.T) {
 	case "near":
 		writeBlocks(t, n, nearOutput())
 		return
-	case "last":
-		lastInstruction(t, os.Getenv("PROCMGR_BENCHMARK_REPORT"))
-		return
 	case "idle-local":
 		found = idleLocal(t, n)
 	case "idle-plain":
