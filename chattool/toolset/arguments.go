@@ -122,18 +122,19 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 // unknown returns an error if a member is not an argument. The error has the
 // name that the model probably meant.
 func unknown(members map[string]json.RawMessage, t reflect.Type) error {
-	var known []string
-	for _, field := range argumentsOf(t) {
-		known = append(known, fieldName(field))
-	}
+	fields := argumentsOf(t)
 	var names []string
 	for name := range members {
-		if !slices.Contains(known, name) {
+		if !slices.ContainsFunc(fields, func(f reflect.StructField) bool { return fieldName(f) == name }) {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil
+	}
+	var known []string
+	for _, field := range fields {
+		known = append(known, fieldName(field))
 	}
 	name := slices.Min(names)
 	if len(known) == 0 {

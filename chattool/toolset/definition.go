@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/invopop/jsonschema"
 
@@ -152,10 +153,20 @@ func (s *Set) schema(arguments any) json.RawMessage {
 }
 
 // argumentsOf returns the fields of a struct of arguments, with those of the
-// struct that it embeds in its place.
+// struct that it embeds in its place. The caller does not change them.
 func argumentsOf(t reflect.Type) []reflect.StructField {
-	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
+	if fields, ok := knownArguments.Load(t); ok {
+		return fields.([]reflect.StructField)
+	}
+	fields := slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
+	knownArguments.Store(t, fields)
+	return fields
 }
+
+// knownArguments has what argumentsOf has returned, by the type: each call of a
+// tool asks for it, and to look through a struct takes longer than all else that
+// the call does with its arguments.
+var knownArguments sync.Map
 
 // fieldName returns the name by which a model knows a field.
 func fieldName(field reflect.StructField) string {
