@@ -8,14 +8,15 @@ import (
 )
 
 // A poller waits for the descriptors of all trees of a System: for the pidfds of
-// their leaders and for their pipes. It is one goroutine, which Go's own poller
-// wakes, so that a process that does nothing costs no goroutine.
+// their leaders and for their pipes. One goroutine of the crew waits, which Go's own
+// poller wakes, so that a process that does nothing costs no goroutine.
 type poller struct {
 	file  *os.File      // the epoll instance, in Go's poller
 	fd    int           // of file
-	ended chan struct{} // closed when the goroutine has ended
+	crew  *crew         // the System's
+	ended chan struct{} // closed when nobody waits any more
 	full  bool          // watch takes nothing
-	woken int           // how often the goroutine has found something; it alone uses this
+	woken int           // how often something was found; only the goroutine that waits uses this
 
 	mu     sync.Mutex // guards the fields below; held for moments
 	closed bool       // fd is
@@ -25,13 +26,13 @@ type poller struct {
 
 // newPoller starts a poller, which is full from the beginning if full is set.
 // close waits for its goroutine.
-func newPoller(full bool) (*poller, error) {
+func newPoller(full bool, c *crew) (*poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	p := &poller{file: pollable(fd, "epoll"), fd: fd, full: full, ended: make(chan struct{}), all: make(map[uint64]*polled)}
-	go p.run()
+	p := &poller{file: pollable(fd, "epoll"), fd: fd, crew: c, full: full, ended: make(chan struct{}), all: make(map[uint64]*polled)}
+	c.run(p.serve)
 	return p, nil
 }
 
@@ -46,38 +47,57 @@ func (p *poller) close() {
 	<-p.ended
 }
 
-// run waits for events until the poller is closed.
-func (p *poller) run() {
-	defer close(p.ended)
+// serve waits until a leader has exited, lets another goroutine wait for the next
+// one, and calls what that leader's tree has given to Watch. So whoever waits for
+// the tree is woken by the goroutine that the kernel has woken: another one in
+// between costs some 30 µs.
+func (p *poller) serve() {
+	exited := p.run()
+	if exited == nil {
+		close(p.ended)
+		return
+	}
+	p.crew.run(p.serve)
+	exited()
+}
+
+// run waits for events until a leader has exited, and returns what its tree has
+// given to Watch. It returns nil if the poller is closed.
+func (p *poller) run() (exited func()) {
 	conn, err := p.file.SyscallConn()
 	if err != nil {
-		return // it is closed already
+		return nil // it is closed already
 	}
 	var events [64]unix.EpollEvent
-	_ = conn.Read(func(fd uintptr) bool {
-		for {
-			n, err := unix.EpollWait(int(fd), events[:], 0)
-			switch {
-			case err == unix.EINTR:
-				continue
-			case n > 0:
-				p.tell(events[:n])
+	for exited == nil {
+		n := 0
+		if conn.Read(func(fd uintptr) bool {
+			err := error(unix.EINTR)
+			for err == unix.EINTR {
+				n, err = unix.EpollWait(int(fd), events[:], 0)
 			}
-			if n < len(events) {
-				return false // Go's poller tells of the next event
-			}
+			return n > 0 // or Go's poller tells of the next event
+		}) != nil {
+			return nil
 		}
-	})
+		exited = p.tell(events[:n])
+	}
+	return exited
 }
 
 // tell tells the trees of their events. If the leader of a tree has exited, Finish
-// reads its pipe.
-func (p *poller) tell(events []unix.EpollEvent) {
+// reads its pipe. The caller calls exited, which is for one of these trees, unless
+// it is nil.
+func (p *poller) tell(events []unix.EpollEvent) (exited func()) {
 	p.woken++
 	for _, e := range events {
 		if f := p.find(e); f != nil && f.leader {
 			f.tree.woken = p.woken
-			f.tree.leaderTold(f)
+			if next := f.tree.leaderTold(f); exited == nil {
+				exited = next
+			} else if next != nil {
+				p.crew.run(next)
+			}
 		}
 	}
 	for _, e := range events {
@@ -85,6 +105,7 @@ func (p *poller) tell(events []unix.EpollEvent) {
 			f.tree.readSome(f)
 		}
 	}
+	return exited
 }
 
 // find returns the descriptor that an event is about, or nil if it is closed.

@@ -1,6 +1,7 @@
 package osproc
 
 import (
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -72,12 +73,23 @@ func newUsage(u *unix.Rusage) *Usage {
 // Linux counts the peak of the program that forked as the child's own, until the
 // child's exec. A value that does not exceed that peak measures nothing.
 func ownPeak(bytes int64) int64 {
+	if bytes <= programPeak.Load() {
+		return 0 // that peak never falls
+	}
 	var own unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &own) == nil && bytes > int64(own.Maxrss)*maxRSSUnit {
+	if unix.Getrusage(unix.RUSAGE_SELF, &own) != nil {
+		return 0
+	}
+	peak := int64(own.Maxrss) * maxRSSUnit
+	programPeak.Store(peak)
+	if bytes > peak {
 		return bytes
 	}
 	return 0
 }
+
+// programPeak is the peak memory of this program when it was last asked for.
+var programPeak atomic.Int64
 
 // cldExited is CLD_EXITED of sigaction(2).
 const cldExited = 1

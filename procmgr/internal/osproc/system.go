@@ -50,17 +50,17 @@ func Open(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	poller, err := newPoller(c.NoPoll)
-	if err != nil {
+	s := &System{shared: shared{null: null, oom: newOOMCounter()}}
+	if s.poller, err = newPoller(c.NoPoll, &s.crew); err != nil {
 		null.Close()
 		return nil, err
 	}
-	s := &System{shared: shared{null: null, oom: newOOMCounter(), poller: poller}}
 	s.lacks.pidfd, s.lacks.mark = c.NoPidfd || !hasPidfds(), c.NoMark
 	s.lacks.trace.Store(c.NoTrace)
 	if c.Cgroup != "" {
 		if s.cgroups, err = openCgroups(&c); err != nil {
-			poller.close()
+			s.poller.close()
+			s.crew.close()
 			null.Close()
 			return nil, err
 		}

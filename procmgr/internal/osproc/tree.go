@@ -89,15 +89,19 @@ func (t *Tree) Watch(exited func()) {
 	t.watch()
 }
 
-// leaderExited calls exited. A second call does nothing.
+// leaderExited calls exited in a goroutine. A second call does nothing.
 func (t *Tree) leaderExited() {
-	t.mu.Lock()
-	exited := t.exited
-	t.exited = nil
-	t.mu.Unlock()
-	if exited != nil {
+	if exited := t.takeExited(); exited != nil {
 		t.crew.run(exited)
 	}
+}
+
+// takeExited returns exited the first time, and nil after that.
+func (t *Tree) takeExited() (exited func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	exited, t.exited = t.exited, nil
+	return exited
 }
 
 // collect reads the output in a goroutine, for which System.Close waits.

@@ -41,23 +41,25 @@ func (t *Tree) watchLeader(d *polled) {
 	if !t.poller.watch(d, t) {
 		go func() { // ends with the leader, or when the tree is abandoned
 			d.await(func() bool { return !readable(d.fd) })
-			t.leaderTold(d)
+			if exited := t.leaderTold(d); exited != nil {
+				exited()
+			}
 		}()
 	}
 }
 
 // leaderTold is called when the leader's pidfd is readable: all threads of the
-// leader have exited. If a stranger traces the leader, it exits for its tracer
-// first.
-func (t *Tree) leaderTold(d *polled) {
+// leader have exited. It returns exited, which the caller calls unless it is nil.
+// If a stranger traces the leader, it exits for its tracer first.
+func (t *Tree) leaderTold(d *polled) (exited func()) {
 	if d.exited(unix.WNOHANG) {
-		t.leaderExited()
-		return
+		return t.takeExited()
 	}
 	go func() { // ends when the tracer lets go of the leader
 		d.exited(0)
 		t.leaderExited()
 	}()
+	return nil
 }
 
 // abandoned makes the tree's poller tell of nothing any more.

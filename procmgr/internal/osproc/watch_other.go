@@ -17,6 +17,6 @@ func (t *Tree) readOn() {}
 // A poller does not exist on this system.
 type poller struct{}
 
-func newPoller(bool) (*poller, error) { return nil, nil }
+func newPoller(bool, *crew) (*poller, error) { return nil, nil }
 
 func (p *poller) close() {}
