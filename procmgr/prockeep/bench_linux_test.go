@@ -16,31 +16,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/internal/beside"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
-// A tool call through a keeper, beside the plainest way to run the same command
-// in the same shell. They run in turns, so a noisy machine disturbs both alike.
+// A tool call through a keeper, beside the plainest way to run the same command in
+// the same shell. A program, its keeper and each command have sessions of their own.
+// So with autogroup they have scheduling groups of their own, see sched(7), unless
+// the program is in a cgroup that has the cpu controller.
 func BenchmarkExecuteTrue(b *testing.B) {
-	k := open(b, newDir(b), nil)
-	shell, err := procmgr.Shell(b.Context(), k)
-	require.NoError(b, err)
+	b.Run("autogroup", benchmarkExecuteTrue)
+	b.Run("cgroup", func(b *testing.B) {
+		b.Cleanup(testenv.CPUGroup())
+		benchmarkExecuteTrue(b)
+	})
+}
+
+func benchmarkExecuteTrue(b *testing.B) {
+	shell := []string{"sh", "-c"} // bash would hide what a call costs
+	k := open(b, newDir(b), &prockeep.Options{Local: procmgr.Options{Shell: shell}})
 	set := toolset.New(toolset.Static(k.Chat("a")), nil)
 	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
-	var ours, theirs []time.Duration
-	for b.Loop() {
-		began := time.Now()
-		set.Call(context.Background(), call)
-		middle := time.Now()
-		_, err := exec.CommandContext(b.Context(), shell, "-c", "true").CombinedOutput()
-		ours, theirs = append(ours, middle.Sub(began)), append(theirs, time.Since(middle))
+	beside.Run(b, func() {
+		result := set.Call(context.Background(), call)
+		require.False(b, result.IsError, result.Content)
+	}, func() {
+		_, err := exec.Command(shell[0], shell[1], "true").CombinedOutput()
 		require.NoError(b, err)
-	}
-	b.ReportMetric(float64(median(ours))/float64(median(theirs)), "ratio")
-	b.ReportMetric(float64(median(ours).Microseconds()), "us-ours")
-	b.ReportMetric(float64(median(theirs).Microseconds()), "us-theirs")
-	b.ReportMetric(0, "ns/op") // of both together, and so of nothing
+	})
 }
 
 func median(times []time.Duration) time.Duration {
