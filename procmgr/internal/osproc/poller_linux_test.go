@@ -77,6 +77,35 @@ func TestNoGoroutineForATree(t *testing.T) {
 	ended.Wait()
 }
 
+// What is called at the end of a tree may take long, and holds up no other end.
+func TestEndsDoNotWaitForEachOther(t *testing.T) {
+	s := open(t, osproc.Config{})
+	for _, script := range []string{"exec sleep 1000", "true"} { // they end together, or each in its time
+		const n = 20
+		var called, returned sync.WaitGroup
+		called.Add(n)
+		var trees []*osproc.Tree
+		for range n {
+			tree, err := s.Start(osproc.Command{Argv: []string{"sh", "-c", script}, Dir: "/", Output: &command{}})
+			require.NoError(t, err)
+			trees = append(trees, tree)
+			returned.Go(func() {
+				exited := make(chan struct{})
+				tree.Watch(func() {
+					defer close(exited)
+					called.Done()
+					called.Wait() // until it has been called for all
+					tree.Finish(func(osproc.Exit) {})
+					tree.Release()
+				})
+				<-exited
+			})
+		}
+		s.KillGroups(trees)
+		returned.Wait()
+	}
+}
+
 // stacks counts the goroutines in a dump.
 func stacks(dump string) (n int) {
 	for line := range strings.Lines(dump) {
