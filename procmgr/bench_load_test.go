@@ -46,7 +46,7 @@ func flood(b *testing.B, run func() error) float64 {
 
 // Sixteen callers at once, beside as many goroutines with the plainest way.
 func BenchmarkStarts(b *testing.B) {
-	l := newLocal(b, &procmgr.Options{Retain: passing})
+	l := newLocal(b, &procmgr.Options{Retain: passing, Shell: plainest})
 	var x, y []float64
 	for b.Loop() {
 		x = append(x, flood(b, func() error { return runTrue(l) }))
