@@ -69,7 +69,8 @@ func TestNoGoroutineForATree(t *testing.T) {
 			tree.Release()
 		})
 	}
-	require.Equal(t, stacks(before), stacks(leftover.Goroutines("internal/osproc")))
+	// One that ends just now, of a test before this one, may be among those before.
+	require.LessOrEqual(t, stacks(leftover.Goroutines("internal/osproc")), stacks(before))
 	for _, tree := range trees {
 		tree.Want()
 	}
