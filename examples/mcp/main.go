@@ -82,8 +82,7 @@ func run(args []string) (err error) {
 	if *listen == "" {
 		signals = append(signals, syscall.SIGPIPE) // the only client is gone
 	} else {
-		// If one of several clients is gone, only the write to it fails. With
-		// signal.Ignore, commands would ignore the signal too.
+		// If one of several clients is gone, only the write to it fails.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)

@@ -208,7 +208,7 @@ func (s *server) serve() {
 	}
 	s.log.Info("keeper serves", slog.Int("pid", os.Getpid()))
 
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a command would inherit that it is ignored
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it does not end the keeper
 	var wg sync.WaitGroup
 	wg.Go(forgetStartup) // beside the first requests, because it takes 1 to 2 ms
 	wg.Go(s.endOnSignal)

@@ -16,7 +16,6 @@ import (
 // goroutines of the package, children or descriptors. It returns the code with
 // which to exit.
 func Run(m *testing.M, ours string) int {
-	hearInterrupt()
 	before := Descriptors()
 	code := m.Run()
 	if code == 0 {

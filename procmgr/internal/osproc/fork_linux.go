@@ -62,10 +62,10 @@ func (l leader) startIn(g *cgroup, lacks *lacks, n *news, file string, argv []st
 	return l, err
 }
 
-// start starts the program, marked if that is possible.
+// start starts the program, marked and with no signal blocked if that is possible.
 func (l *leader) start(lacks *lacks, n *news, file string, argv []string, attr *syscall.ProcAttr) (err error) {
-	if l.mark != 0 && !lacks.trace.Load() {
-		if err = l.startMarked(n, file, argv, attr); !errors.Is(err, errUntraced) {
+	if (l.mark != 0 || blocksSignals()) && !lacks.trace.Load() {
+		if err = l.startTraced(n, file, argv, attr); !errors.Is(err, errUntraced) {
 			return err
 		}
 		if l.pidfd >= 0 { // of the one that has ended before it began

@@ -37,6 +37,7 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 			return nil, nil, nil, err
 		}
 	}
+	ignores.begin()
 	l, err = l.startIn(group, lacks, n, file, c.Argv, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
@@ -44,6 +45,7 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		// The terminal, if there is one, is that of the leader's session.
 		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal},
 	})
+	ignores.end()
 	if err != nil {
 		ends.close()
 		group.remove()

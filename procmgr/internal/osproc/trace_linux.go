@@ -13,14 +13,15 @@ import (
 // instruction. Nothing of it has run.
 var errUntraced = errors.New("it cannot be traced")
 
-// startMarked starts a program and marks it before its first instruction, so
-// that everything it starts has the mark. The kernel stops a program that is
+// startTraced starts a program and marks it before its first instruction, so
+// that everything it starts has the mark. It also unblocks the signals that this
+// program blocks: a child inherits that, and no exec resets it. The kernel stops a program that is
 // traced at its exec; it is traced for that moment alone, by the thread that has
 // forked it. If the system forbids that, the error is errUntraced.
 //
 // If n is not nil, it is told before the first instruction. If this program dies
 // then, the program that it starts dies with it.
-func (l *leader) startMarked(n *news, file string, argv []string, attr *syscall.ProcAttr) error {
+func (l *leader) startTraced(n *news, file string, argv []string, attr *syscall.ProcAttr) error {
 	if gainsPrivilege(file) {
 		return errUntraced
 	}
@@ -43,7 +44,8 @@ func (l *leader) startMarked(n *news, file string, argv []string, attr *syscall.
 	if n != nil && unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) == nil { // or it has been killed
 		n.stands(l)
 	}
-	l.whole = l.mark.set(pid)
+	l.whole = l.mark != 0 && l.mark.set(pid)
+	unblockSignals(pid)
 	if n != nil {
 		n.started(l)
 	}
@@ -85,6 +87,20 @@ func stopSignal(pid int) (sig syscall.Signal, stopped bool) {
 	var info unix.Siginfo
 	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(pid), 0, uintptr(unsafe.Pointer(&info)), 0, 0)
 	return syscall.Signal(info.Signo), errno == 0
+}
+
+// blocksSignals reports whether this program blocks signals. Package runtime goes
+// on to block those that were blocked from the beginning, in all of its threads.
+func blocksSignals() bool {
+	var blocked unix.Sigset_t
+	return unix.PthreadSigmask(unix.SIG_BLOCK, nil, &blocked) == nil && blocked != unix.Sigset_t{}
+}
+
+// unblockSignals unblocks all signals of a traced child that has stopped.
+func unblockSignals(pid int) {
+	var none uint64 // the kernel's sigset_t
+	// This fails only if the child has been killed.
+	_, _, _ = unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SETSIGMASK, uintptr(pid), unsafe.Sizeof(none), uintptr(unsafe.Pointer(&none)), 0, 0)
 }
 
 // gainsPrivilege reports whether an exec of a file gives the process another

@@ -80,7 +80,7 @@ func Run(c Config) error {
 }
 
 func (h *holder) run() error {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a command would inherit that it is ignored
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it does not end the holder
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	terms := make(chan os.Signal, 1)
