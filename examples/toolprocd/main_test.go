@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -47,11 +48,15 @@ var program = sync.OnceValue(func() string {
 	return name
 })
 
-// TestMain fails the run if it leaves a keeper behind.
+// TestMain fails the run if it leaves a keeper behind. What the tests start does
+// not ignore SIGHUP, also if nohup has started the tests.
 func TestMain(m *testing.M) {
 	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
 	for _, name := range secrets.Withheld {
 		_ = os.Unsetenv(name) // or the first command that fails would be told of it
+	}
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	code := m.Run()
 	name := program()
