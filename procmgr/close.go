@@ -66,6 +66,7 @@ func (l *Local) shutdown() error {
 	running := slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.ask(CauseShutdown) })
 	left := l.end(ctx, running)
 	left = append(left, l.endUnsure(ctx, unsure, running)...)
+	left = append(left, doubtful(all)...)
 	for _, r := range late {
 		_ = l.awaitStart(r, over) // nothing of it runs
 	}

@@ -92,7 +92,7 @@ func sleepTimes(marker string) (times []string) {
 
 // Two managers in one process of a third may have given the same mark, since few
 // of its bits are random there. A process that has the cookie of a sibling is not
-// ended then, and one that has nothing else than the mark is.
+// ended then, nor one that has nothing else than the mark: that one is named.
 func TestSiblingManagers(t *testing.T) {
 	testenv.Programs(t, "sleep")
 	if !inProgram(t) {
@@ -108,7 +108,8 @@ func TestSiblingManagers(t *testing.T) {
 		require.Contains(t, out.Text, "--- PASS: TestSiblingManagers", "it runs in a process of a manager")
 		return
 	}
-	l := newLocal(t, nil)
+	l, err := procmgr.NewLocal(nil)
+	require.NoError(t, err)
 	p := begin(t, l, "echo ready; exec sleep 1000").Process
 	const rlimitLocks = 10 // RLIMIT_LOCKS
 	var mark unix.Rlimit
@@ -120,13 +121,17 @@ func TestSiblingManagers(t *testing.T) {
 		require.NoError(t, unix.Prlimit(cmd.Process.Pid, rlimitLocks, &mark, nil))
 		return cmd
 	}
-	ours := like("PATH=/")
+	anyones := like("PATH=/")
 	siblings := like("PATH=/", "TOOLPROC_C_ABCDEFGHIJKLMNOPQRSTUVWXYZ=1")
-	require.NoError(t, l.Signal(t.Context(), p.ID, procmgr.Kill))
-	require.Error(t, ours.Wait(), "it is killed")
-	require.True(t, alive(strconv.Itoa(siblings.Process.Pid)), "a sibling's process")
-	require.NoError(t, siblings.Process.Kill())
-	require.Error(t, siblings.Wait())
+	named := fmt.Sprintf("process %s: pid %d (", p.ID, anyones.Process.Pid)
+	require.ErrorContains(t, l.Signal(t.Context(), p.ID, procmgr.Kill), "killed, but something of it may live on: "+named)
+	require.ErrorContains(t, l.Signal(t.Context(), p.ID, procmgr.Kill), "it has exited, but something of it may live on: "+named)
+	require.ErrorContains(t, l.Close(), named)
+	for _, cmd := range []*exec.Cmd{anyones, siblings} {
+		require.True(t, alive(strconv.Itoa(cmd.Process.Pid)), "%v", cmd.Env)
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait())
+	}
 }
 
 // Where an ordinary user sees no processes of others in /proc, it still finds all

@@ -86,6 +86,9 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 		if sig == Kill && len(unsure) > 0 {
 			return xerrors.Errorf("it has exited, but something of it may live on: %s", cannotSettle)
 		}
+		if left := doubtful([]*record{r}); sig == Kill && len(left) > 0 {
+			return xerrors.Errorf("it has exited, but something of it may live on: %s", left[0])
+		}
 		return ErrNotRunning
 	}
 	r.kept.turned(func(m *memo) { m.Asked = CauseRequest })
@@ -95,6 +98,9 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig Signal) error {
 		left, err := l.kill(ctx, []*record{r})
 		if err == nil && len(left) > 0 {
 			err = xerrors.Errorf("killed, but not all of it is gone after %v: %s", time.Since(began).Round(time.Second), left[0])
+		}
+		if maybe := doubtful([]*record{r}); err == nil && len(maybe) > 0 {
+			err = xerrors.Errorf("killed, but something of it may live on: %s", maybe[0])
 		}
 		return err
 	}
@@ -147,7 +153,22 @@ func (s survivor) String() string {
 	for i, pid := range s.pids {
 		pids[i] = fmt.Sprint(pid)
 	}
-	return fmt.Sprintf("process %s: pid %s", s.id, strings.Join(pids, ", "))
+	text := fmt.Sprintf("process %s: pid %s", s.id, strings.Join(pids, ", "))
+	if s.why != "" {
+		text += " (" + s.why + ")"
+	}
+	return text
+}
+
+// doubtful returns a survivor for each of some processes that may have members
+// which no kill ends.
+func doubtful(rs []*record) (left []survivor) {
+	for _, r := range rs {
+		if pids := r.tree.Doubtful(); len(pids) > 0 {
+			left = append(left, survivor{r.id, pids, "nothing but a few bits says that it belongs to this process, so it was left alone; if it does, end it by its pid"})
+		}
+	}
+	return left
 }
 
 // kill repeats SIGKILL until nothing is left of some processes, or until its

@@ -10,6 +10,7 @@ import (
 // it. It returns the live members, and an error if the system did not permit it
 // to signal one of them.
 func deliver(sh *shared, sessions []*session, sig syscall.Signal) (delivery, error) {
+	lookBefore(sh, sessions)
 	r := &request{sessions: sessions, deep: true, sig: sig, grouped: make(map[*session]bool, len(sessions))}
 	for _, s := range sessions {
 		r.grouped[s] = s.deliverGroup(sig)
@@ -28,7 +29,8 @@ func deliver(sh *shared, sessions []*session, sig syscall.Signal) (delivery, err
 }
 
 // killGroups sends SIGKILL to the leaders' groups.
-func killGroups(sessions []*session) {
+func killGroups(sh *shared, sessions []*session) {
+	lookBefore(sh, sessions)
 	for _, s := range sessions {
 		s.deliverGroup(syscall.SIGKILL)
 	}

@@ -5,7 +5,7 @@ package osproc
 import "syscall"
 
 // killGroups ends the groups or the jobs, which is all that can be done.
-func killGroups(sessions []*session) {
+func killGroups(_ *shared, sessions []*session) {
 	_, _ = deliver(nil, sessions, syscall.SIGKILL) // a second attempt tells the error
 }
 

@@ -66,9 +66,7 @@ func (s *markSource) init() {
 		}
 		s.own = mark(limit.Max)
 		s.live = make(map[mark]struct{})
-		var random [8]byte
-		_, _ = rand.Read(random[:]) // never fails
-		r := binary.NativeEndian.Uint64(random[:])
+		r := randomMark()
 		switch {
 		case !s.own.tagged():
 			s.shift, s.counts = treeShift, 1<<16
@@ -79,6 +77,14 @@ func (s *markSource) init() {
 		}
 		s.next = r >> 40
 	})
+}
+
+// randomMark returns the random bits of a markSource. A test can give two programs
+// the same ones.
+var randomMark = func() uint64 {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return binary.NativeEndian.Uint64(random[:])
 }
 
 // take returns a mark that no live tree has, or 0 if there is none.

@@ -2,6 +2,7 @@ package osproc
 
 import (
 	"math"
+	"slices"
 	"syscall"
 	"time"
 
@@ -19,6 +20,9 @@ type search struct {
 	// looked at, or 0. dead has the zombies that were seen, by their inodes.
 	gone int
 	dead map[int]uint64
+	// doubtful has the processes of which nothing but the mark says that they are
+	// members, if that is no proof. Some are proven at a later look.
+	doubtful map[*session][]int
 
 	inCgroup  []*session // the sessions with a cgroup, which knows all its members
 	bySession map[int]*session
@@ -41,6 +45,7 @@ func newSearch(requests []*request, known map[int]bool, strangers *strangers) *s
 		found:     make(map[*session][]member),
 		seen:      make(map[int]bool),
 		dead:      make(map[int]uint64),
+		doubtful:  make(map[*session][]int),
 		bySession: make(map[int]*session),
 		byMark:    make(map[mark]*session),
 		byCookie:  make(map[string]*session),
@@ -180,7 +185,7 @@ func (f *search) check(pid int, inode uint64) (gone bool) {
 	}
 	if s := f.bySession[sid]; s != nil {
 		return f.verify(s, pid, inode, func() bool {
-			return sessionOf(pid) == sid && (s.holdsNumber() || f.byMarkOf(pid) == s || f.byCookieOf(pid) == s)
+			return sessionOf(pid) == sid && (s.holdsNumber() || f.byMarkOf(pid, inode) == s || f.byCookieOf(pid) == s)
 		})
 	}
 	if sid == 0 { // a kernel thread
@@ -192,7 +197,7 @@ func (f *search) check(pid int, inode uint64) (gone bool) {
 	}
 	limit, ok := markOf(pid)
 	if s := f.byMark[marks.key(limit)]; ok && s != nil {
-		return f.verify(s, pid, inode, func() bool { return f.byMarkOf(pid) == s })
+		return f.verify(s, pid, inode, func() bool { return f.byMarkOf(pid, inode) == s })
 	}
 	if ok {
 		switch marks.says(limit) {
@@ -227,14 +232,23 @@ func (f *search) verify(s *session, pid int, inode uint64, ours func() bool) (go
 	}
 	isOurs := ours()
 	if isOurs && m.alive() {
-		if s.mark != 0 && !s.whole && f.byMarkOf(pid) != s {
+		if s.mark != 0 && !s.whole && f.byMarkOf(pid, inode) != s {
 			s.mark.setAll(pid)
 		}
 		f.add(s, m)
+		if inode > 1 && f.hasMarkAlone(s, pid) {
+			if s.proven == nil {
+				s.proven = make(map[int]uint64)
+			}
+			s.proven[pid] = inode
+		}
 		return false
 	}
 	if isOurs && pid != s.pid {
 		m.reap()
+	}
+	if !isOurs && m.alive() && f.hasMarkAlone(s, pid) && !slices.Contains(f.doubtful[s], pid) {
+		f.doubtful[s] = append(f.doubtful[s], pid)
 	}
 	m.close()
 	if f.dead[pid] == inode {
@@ -265,7 +279,7 @@ func (f *search) add(s *session, m member) {
 }
 
 // byMarkOf returns the session whose mark a process has.
-func (f *search) byMarkOf(pid int) *session {
+func (f *search) byMarkOf(pid int, inode uint64) *session {
 	limit, ok := markOf(pid)
 	s := f.byMark[marks.key(limit)]
 	if !ok || s == nil {
@@ -273,12 +287,24 @@ func (f *search) byMarkOf(pid int) *session {
 	}
 	if marks.nested() {
 		// Few bits of the mark are random. A process that has the cookies of
-		// others, and not this one, is another manager's.
-		if found, stranger := f.cookieOf(pid); found != s && !stranger {
+		// others, and not this one, is another manager's. One without cookies
+		// has to be proven.
+		if found, stranger := f.cookieOf(pid); found != s && !(stranger && f.proven(s, pid, inode)) {
 			return nil
 		}
 	}
 	return s
+}
+
+// hasMarkAlone reports whether a process has the mark of a session and no cookie,
+// and the mark is no proof.
+func (f *search) hasMarkAlone(s *session, pid int) bool {
+	limit, ok := markOf(pid)
+	if !ok || !marks.nested() || f.byMark[marks.key(limit)] != s {
+		return false
+	}
+	found, stranger := f.cookieOf(pid)
+	return found == nil && stranger
 }
 
 // byCookieOf returns the session whose cookie a process has.
@@ -370,6 +396,8 @@ func (r *request) send(s *session, m member) {
 func (f *search) handOver() {
 	for s, requests := range f.requests {
 		members := f.found[s]
+		doubtful := slices.DeleteFunc(f.doubtful[s], func(pid int) bool { return f.seen[pid] })
+		s.doubtful.Store(&doubtful)
 		for _, r := range requests {
 			if r.keep && len(members) > 0 {
 				r.found[s] = cloneMembers(members)
@@ -399,7 +427,7 @@ func cloneMembers(members []member) []member {
 // nothing. Their marks are free for others.
 func (f *search) over() {
 	for s, requests := range f.requests {
-		if s.mark == 0 || len(f.found[s]) > 0 || !s.isReaped() {
+		if s.mark == 0 || len(f.found[s])+len(f.doubtful[s]) > 0 || !s.isReaped() {
 			continue
 		}
 		for _, r := range requests {

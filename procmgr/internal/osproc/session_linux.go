@@ -30,6 +30,13 @@ type session struct {
 	mark   mark
 	whole  bool
 	forget sync.Once // the mark is given back
+	// doubtful has the processes that have the mark, and of which the last search
+	// could not tell whether they are members.
+	doubtful atomic.Pointer[[]int]
+	// proven has the processes that were found as members by more than the mark and
+	// have no cookie, with the inodes of their directories in /proc. Searches alone
+	// use it, one at a time.
+	proven map[int]uint64
 
 	// num guards reaped. It is also held while a signal is sent to the number:
 	// so the leader cannot be reaped, and its number cannot be given away, in

@@ -57,7 +57,7 @@ func fork(*Command, string, string, *os.File, *cgroups, *lacks) (*session, *pipe
 
 func deliver(*shared, []*session, Signal) (delivery, error) { return delivery{}, nil }
 
-func killGroups([]*session) {}
+func killGroups(*shared, []*session) {}
 
 func signalName(s Signal) string { return s.String() }
 

@@ -144,7 +144,7 @@ func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
 
 // KillGroups sends SIGKILL to the groups of the leaders of some trees, and does
 // not search. Then Finish kills what it finds besides.
-func (s *System) KillGroups(trees []*Tree) { killGroups(sessionsOf(trees)) }
+func (s *System) KillGroups(trees []*Tree) { killGroups(&s.shared, sessionsOf(trees)) }
 
 // wakes reports whether a signal is followed by SIGCONT: a program that is
 // stopped takes it only when it is continued.

@@ -1,0 +1,65 @@
+package osproc
+
+import (
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// proven reports whether a process that has the mark of a session and no cookie at
+// all is a member beyond doubt. If this program runs within a tree of another
+// manager, few bits of its marks are random, and a manager beside it may have given
+// the same one. So something else has to show it: the session, the pipe, a parent
+// that is a member, or that it was a member at an earlier look. The caller holds
+// the process by a pidfd.
+func (f *search) proven(s *session, pid int, inode uint64) bool {
+	if known, ok := s.proven[pid]; ok && known == inode || !s.empty.Load() && sessionOf(pid) == s.pid || s.writtenBy(pid) {
+		return true
+	}
+	parent := parentOf(pid)
+	return parent == s.pid && !s.isReaped() ||
+		slices.ContainsFunc(f.found[s], func(m member) bool { return m.pid == parent && m.alive() })
+}
+
+// lookBefore looks for members before a signal ends the parents that prove them.
+func lookBefore(sh *shared, sessions []*session) {
+	if !marks.nested() {
+		return
+	}
+	found, _ := find(sh, sessions, true)
+	for _, members := range found {
+		closeMembers(members)
+	}
+}
+
+// writtenBy reports whether a process has the session's pipe.
+func (s *session) writtenBy(pid int) bool {
+	var pipe unix.Stat_t
+	err := s.anchor.Control(func(fd uintptr) { _ = unix.Fstat(int(fd), &pipe) }) // it stays empty after an error
+	if err != nil || pipe.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return false // it is closed, or a terminal, which has another file at its other end
+	}
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
+	fds, _ := os.ReadDir(dir) // another user's cannot be read
+	return slices.ContainsFunc(fds, func(fd os.DirEntry) bool {
+		var file unix.Stat_t
+		return unix.Stat(dir+fd.Name(), &file) == nil && file.Ino == pipe.Ino && file.Dev == pipe.Dev
+	})
+}
+
+// Doubtful returns the live processes that may be members of the tree or of another
+// manager's, and that are left alone: this program runs within a tree of another
+// manager, they have the mark, and nothing else shows to whom they belong. The last
+// search has found them.
+func (t *Tree) Doubtful() (pids []int) {
+	s := t.session
+	if found := s.doubtful.Load(); found != nil {
+		pids = slices.DeleteFunc(slices.Clone(*found), func(pid int) bool {
+			limit, ok := markOf(pid)
+			return !ok || marks.key(limit) != marks.key(s.mark) || !statAlive(pid)
+		})
+	}
+	return pids
+}
