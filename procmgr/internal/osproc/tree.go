@@ -279,13 +279,26 @@ func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 			select {
 			case <-left:
 			case <-timer.C:
-				detached = true
-				detach()
-				t.progress.Detached = true
+				// On a busy machine the members may have gone, and whoever waits for
+				// that may not have had a turn.
+				if t.lives(deep) {
+					detached = true
+					detach()
+					t.progress.Detached = true
+				} else {
+					timer.Reset(settle)
+				}
 			}
 		}
 		<-left
 	}
+}
+
+// lives reports whether something is left at this moment.
+func (t *Tree) lives(deep bool) bool {
+	members, settled := t.look(deep)
+	closeMembers(members)
+	return len(members) > 0 || !settled || !t.pipe.drain()
 }
 
 // lookAgain is how long a tree waits before it looks again for members that it
