@@ -19,7 +19,6 @@ func TestNames(t *testing.T) {
 		names = append(names, tool.Info().Name)
 	}
 	require.Equal(t, []string{"bash", "bash_output", "process_list", "process_signal"}, names)
-	require.Equal(t, "bash", chattool.Execute(toolset.Static(&fake{}), opts).Info().Name)
 
 	response, err := tools[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: `{"command":"x"}`})
 	require.NoError(t, err)
@@ -28,7 +27,7 @@ func TestNames(t *testing.T) {
 	require.NotContains(t, response.Content, "process_output")
 
 	opts.Names["bash"] = "sh"
-	response, err = chattool.Execute(toolset.Static(&fake{}), opts).Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: `{"command":"x"}`})
+	response, err = chattool.All(toolset.Static(&fake{}), opts)[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: `{"command":"x"}`})
 	require.NoError(t, err)
 	require.True(t, response.IsError)
 	require.Contains(t, response.Content, "Options.Names cannot be used")

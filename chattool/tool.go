@@ -10,46 +10,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// The indexes of the tools in [toolset.Set.Definitions].
-const (
-	execute = iota
-	processOutput
-	processList
-	processSignal
-)
-
-// Execute returns the tool that runs a command, on the managers that the
-// resolver returns. It has a [toolset.Set] of its own, which knows nothing of
-// the calls of other tools: for an agent take [All] or [Tools], and leave out
-// what it should not have. opts may be nil, and is copied.
-func Execute(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
-	return All(managers, opts)[execute]
-}
-
-// ProcessOutput returns the tool that reads the output of a process, and waits
-// for more. Like Execute it has a Set of its own. opts may be nil, and is copied.
-func ProcessOutput(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
-	return All(managers, opts)[processOutput]
-}
-
-// ProcessList returns the tool that lists the processes. Like Execute it has a
-// Set of its own. opts may be nil, and is copied.
-func ProcessList(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
-	return All(managers, opts)[processList]
-}
-
-// ProcessSignal returns the tool that ends or interrupts a process. Like Execute
-// it has a Set of its own. opts may be nil, and is copied.
-func ProcessSignal(managers toolset.Resolver, opts *toolset.Options) fantasy.AgentTool {
-	return All(managers, opts)[processSignal]
-}
-
 // All returns the four tools: execute, process_output, process_list and
 // process_signal, in this order, and process_input behind them if
 // Options.Input is set. A model that can start processes needs all
 // of them. They share one [toolset.Set], so that each of them tells what has
-// become of the processes that another one has left running. opts may be nil,
-// and is copied.
+// become of the processes that another one has left running. A host that wants
+// fewer tools leaves some of them out. opts may be nil, and is copied.
 func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
 	return Tools(toolset.New(managers, opts))
 }

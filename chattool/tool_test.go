@@ -22,15 +22,12 @@ func TestInfo(t *testing.T) {
 	t.Parallel()
 	managers := toolset.Static(&fake{})
 	defs := toolset.New(managers, nil).Definitions()
-	tools := chattool.All(managers, nil)
+	tools, again := chattool.All(managers, nil), chattool.All(managers, nil)
 	require.Len(t, tools, len(defs))
-	for i, one := range []func(toolset.Resolver, *toolset.Options) fantasy.AgentTool{
-		chattool.Execute, chattool.ProcessOutput, chattool.ProcessList, chattool.ProcessSignal,
-	} {
+	for i, tool := range tools {
 		t.Run(defs[i].Name, func(t *testing.T) {
 			t.Parallel()
-			info := tools[i].Info()
-			require.Equal(t, info, one(managers, nil).Info())
+			info := tool.Info()
 			require.Equal(t, defs[i].Name, info.Name)
 			require.Equal(t, defs[i].Description, info.Description)
 			require.Equal(t, defs[i].Parallel, info.Parallel)
@@ -48,7 +45,7 @@ func TestInfo(t *testing.T) {
 			// The caller owns the returned value.
 			clear(info.Parameters)
 			clear(info.Required)
-			require.Equal(t, tools[i].Info(), one(managers, nil).Info())
+			require.Equal(t, again[i].Info(), tool.Info())
 		})
 	}
 }
@@ -75,7 +72,7 @@ func TestRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			// A host may give the tool another name.
-			response, err := chattool.Execute(tt.managers, named("p1")).Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: tt.input})
+			response, err := chattool.All(tt.managers, named("p1"))[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: tt.input})
 			require.NoError(t, err)
 			require.Equal(t, "text", response.Type)
 			require.Equal(t, tt.isError, response.IsError)
@@ -101,7 +98,7 @@ func TestCallID(t *testing.T) {
 	t.Parallel()
 	var got toolset.Call
 	opts := &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { got = c; return "" }}
-	_, err := chattool.Execute(toolset.Static(&fake{}), opts).Run(t.Context(), fantasy.ToolCall{ID: "call_7", Name: "execute", Input: `{"command":"x"}`})
+	_, err := chattool.All(toolset.Static(&fake{}), opts)[0].Run(t.Context(), fantasy.ToolCall{ID: "call_7", Name: "execute", Input: `{"command":"x"}`})
 	require.NoError(t, err)
 	require.Equal(t, toolset.Call{ID: "call_7", Name: "execute", Arguments: json.RawMessage(`{"command":"x"}`)}, got)
 }
