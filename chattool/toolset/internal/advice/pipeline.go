@@ -23,12 +23,16 @@ var (
 	})
 )
 
+// steerers are builtins that change the shell, or where it goes on. They print
+// nothing and ask nothing.
+var steerers = strings.Fields("alias break cd continue exit getopts hash return set shift shopt trap ulimit umask unalias unset wait")
+
 // producers are commands whose success nobody asks about, by name, or by name
 // and subcommand.
-var producers = slices.Concat(filters, strings.Fields(`
-	: [ base64 basename bat cal cd date df dirname dmesg du echo false fd file find free history
+var producers = slices.Concat(filters, steerers, strings.Fields(`
+	: [ base64 basename bat cal date df dirname dmesg du echo false fd file find free history
 	hostname id ip journalctl ls lsblk lsof man mount netstat nproc od pgrep printenv printf ps pwd read realpath
-	seq set sleep ss stat strings test top tree true type uname uptime which whoami xxd yes`), []string{
+	seq sleep ss stat strings test top tree true type uname uptime which whoami xxd yes`), []string{
 	"apt list", "docker images", "docker logs", "docker ps", "git blame", "git branch", "git config", "git diff", "git grep", "git log",
 	"git ls-files", "git reflog", "git remote", "git show", "git status", "git tag", "go doc", "go env", "go list", "go version",
 	"kubectl describe", "kubectl get", "kubectl logs", "npm ls", "npm list", "pip freeze", "pip list", "pip show",

@@ -96,6 +96,33 @@ func TestPromptWithoutAnswer(t *testing.T) {
 	}
 }
 
+// A question that a command only prints is not one that it asks, whatever it
+// does beside printing.
+func TestPrintedQuestion(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		command string
+		code    int
+		want    string
+	}{
+		{"printf 'Overwrite? [y/N] '; exit 0", 0, ""},
+		{"cd /tmp && printf 'Overwrite? [y/N] '; exit", 0, ""},
+		{"ask() { printf 'Overwrite? [y/N] '; return 0; }; printf 'Overwrite? [y/N] '", 0, ""},
+		{"umask 022; set -e; trap : EXIT; unset X; X=1; printf 'Overwrite? [y/N] '; wait", 0, ""},
+		{"while :; do printf 'Overwrite? [y/N] '; break; done", 0, ""},
+		{"export X=1; printf 'Overwrite? [y/N] '; exit 0", 0, ""},
+		{"printf 'Overwrite? [y/N] '; exit 1", 1, question},
+		{"./install; exit 0", 0, question},
+		{"printf 'Overwrite? [y/N] '; read -r x; exit 0", 0, readEmpty},
+		{"ask() { printf 'Overwrite? [y/N] '; read -r x; }; ask; exit 0", 0, question},
+	} {
+		t.Run(tt.command, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tt.want, noteOn(tt.command, tt.code, "Overwrite? [y/N] "))
+		})
+	}
+}
+
 const (
 	leftOut   = "The output has a question that was left unanswered, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
 	secret    = "The command has asked for a password, and nobody can answer it: stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
