@@ -53,6 +53,7 @@ type Inbox struct {
 	from    *bookmark  // where another Set has left off, or nil if that is in the ledger
 	at      string     // the place in the events at which the Inbox began, or ""
 	offered []*job     // what Pending has returned, in its order
+	news    uint64     // that of the ledger when the cursor was moved last
 }
 
 // Notices are what [Inbox.Pending] returns.
@@ -144,12 +145,11 @@ func (b *Inbox) Pending(ctx context.Context) (Notices, error) {
 // Ack notes that the model has been told of n, which Pending returned: call it
 // once the provider has taken the request. It returns the cursor for the next
 // Inbox of the conversation. To have a cursor without telling anything, call it
-// with the zero Notices.
+// with the zero Notices. If a result has shown an end since the last cursor, it
+// asks the manager, for 2 s at most.
 func (b *Inbox) Ack(n Notices) (cursor string) {
+	b.catchUp()
 	l := &b.set.ledger
-	if l.maySit(b.seat) {
-		b.settle()
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l.mu.Lock()
@@ -307,13 +307,38 @@ func (b *Inbox) place(ctx context.Context, m procmgr.Manager) (ok bool, err erro
 	return true, nil
 }
 
-// settle tries to find out which conversation the Inbox is for.
-func (b *Inbox) settle() {
+// catchUp moves the cursor behind what has happened up to now, if a result has
+// shown an end since the last time: another Set would tell it again. If the
+// manager does not answer, the cursor stays behind, and the next Ack tries again.
+func (b *Inbox) catchUp() {
+	l := &b.set.ledger
+	news, settled := l.settled()
+	b.mu.Lock()
+	known, at := !settled || b.from != nil || b.news == news, b.at
+	b.mu.Unlock()
+	if known {
+		return
+	}
 	ctx, cancel := context.WithTimeout(b.values, lookLimit)
 	defer cancel()
-	if m, err := b.manager(ctx); err == nil {
-		_, _ = b.place(ctx, m) // if that fails, the cursor has no process, and the events or the list tell
+	m, err := b.manager(ctx)
+	if err != nil {
+		return
 	}
+	ok, err := b.place(ctx, m)
+	switch {
+	case err != nil:
+	case ok:
+		err = b.set.lookFrom(ctx, m, b.seat.who, l.place(b.seat.who, at), nil)
+	default: // the records of all that was shown are gone
+		at, err = b.latest(ctx)
+	}
+	if err != nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.news, b.at = news, at
 }
 
 // manager asks the resolver.

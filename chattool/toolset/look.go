@@ -29,6 +29,11 @@ func (s *Set) look(ctx context.Context, m procmgr.Manager, who conversation, lis
 	if !ok {
 		return nil
 	}
+	return s.lookFrom(ctx, m, who, after, listed)
+}
+
+// lookFrom does the work of look, from a place in the events on.
+func (s *Set) lookFrom(ctx context.Context, m procmgr.Manager, who conversation, after string, listed []procmgr.Process) error {
 	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: after, Latest: after == "", Limit: -1})
 	events := err == nil
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
@@ -67,6 +72,23 @@ func (l *ledger) waiting(who conversation) (after string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// place returns the place up to which the events of a conversation have been
+// read. If none have, it is that at which its Inbox began, from which on they
+// are to be read then.
+func (l *ledger) place(who conversation, began string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil {
+		return began
+	}
+	if b.read == "" {
+		b.read = began
+		l.reads++ // a command that is being started may have an event before it
+	}
+	return b.read
 }
 
 // read enters a page of events into a book. It reports whether the book needs a

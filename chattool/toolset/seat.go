@@ -34,14 +34,6 @@ func (l *ledger) taken(st *seat) bool {
 	return st.taken
 }
 
-// maySit reports whether a seat has no conversation yet, and the Set has left
-// something running in one.
-func (l *ledger) maySit(st *seat) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !st.taken && len(l.books) > 0
-}
-
 // rise notes that an Inbox has been collected as garbage.
 func (l *ledger) rise(st *seat) {
 	l.mu.Lock()

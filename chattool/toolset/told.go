@@ -38,6 +38,9 @@ type ledger struct {
 	reads uint64
 	// starting has the IDs of the commands that execute waits for.
 	starting map[string]int
+	// news counts the ends that results have shown, and the processes that were
+	// left running.
+	news uint64
 	// shown has the ends that results have shown, in a ring.
 	shown map[end]bool
 	ring  []end
@@ -113,6 +116,14 @@ func (l *ledger) empty() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count == 0
+}
+
+// settled returns how much has been entered. ok is false if a command is being
+// started, whose outcome is not in the ledger yet.
+func (l *ledger) settled() (news uint64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.news, len(l.starting) == 0
 }
 
 // begin notes that a command is being started, and returns the value of reads
@@ -194,6 +205,7 @@ func (l *ledger) leave(who conversation, m procmgr.Manager, p leaving) {
 		b.stale = true
 	}
 	l.add(b, p.process).maybe = p.maybe
+	l.news++
 	for _, wake := range l.wakes {
 		wake()
 	}
@@ -244,6 +256,7 @@ func (l *ledger) show(who conversation, p procmgr.Process) {
 	if b := l.books[who]; b != nil {
 		b.exit(p)
 	}
+	l.news++
 	l.seen(who, p.ID)
 }
 

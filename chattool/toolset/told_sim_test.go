@@ -70,6 +70,8 @@ type host struct {
 type destiny struct {
 	life  *life
 	owner *host // the program that has left it running, or nil
+	// starter is the program that has started it.
+	starter *host
 	// known says that the saved cursor has it.
 	known bool
 	// told counts the messages about its end that the owner has taken for
@@ -77,6 +79,8 @@ type destiny struct {
 	// seen that one has before a crash.
 	told        int
 	shown, seen bool
+	// shownBefore says that the end was shown before the cursor was saved.
+	shownBefore bool
 	matched     bool
 	matchesTold int
 	// acked says that it was told before the cursor was saved. If it was not,
@@ -100,8 +104,8 @@ func (s *simulation) tell(h *host, id string, ended, matched bool) {
 	switch {
 	case d == nil:
 		s.fail("%s is of another chat, or of the host", id)
-	case d.owner == nil && d.life.Background && h.took:
-		return // so it does of a background process whose start has shown its end
+	case d.owner == nil && d.life.Background && h.took && (d.starter != h || !d.shown):
+		return // so it does of a background process whose start has shown its end since
 	case d.owner == nil:
 		s.fail("%s is a foreground command whose result has shown its end", id)
 	case d.owner != h && h.took:
@@ -166,7 +170,7 @@ func (s *simulation) start(h *host) {
 		s.fail("nothing was started: %s", r.Error)
 		return
 	}
-	d := &destiny{life: s.world.all[before]}
+	d := &destiny{life: s.world.all[before], starter: h, shown: ends}
 	s.fates[d.life.ID] = d
 	if !ends {
 		d.owner = h
@@ -217,7 +221,10 @@ func (s *simulation) ack(h *host) {
 	h.pending = toolset.Notices{}
 	for _, d := range s.fates {
 		if d.owner == h {
-			d.known, d.acked, d.matchAcked = true, d.told > 0, d.matchesTold > 0
+			d.known, d.acked, d.matchAcked, d.shownBefore = true, d.told > 0, d.matchesTold > 0, d.shown
+		}
+		if d.owner == nil && d.starter == h {
+			d.shownBefore = d.shown
 		}
 	}
 }
@@ -227,13 +234,16 @@ func (s *simulation) restart(h *host) {
 	h.teller, h.took = s.fresh(), true
 	h.pending = toolset.Notices{}
 	for _, d := range s.fates {
+		if d.owner == nil && d.starter == h {
+			d.shown = d.shownBefore
+		}
 		if d.owner != h {
 			continue
 		}
 		// What was not saved may be told again. A foreground command that was
 		// left since, and has ended, cannot be told from one whose result has
 		// shown its end.
-		d.shown = false
+		d.shown = d.shownBefore
 		if !d.acked {
 			d.seen, d.told = d.seen || d.told > 0, 0
 		}
