@@ -1,10 +1,13 @@
 package chattool
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"charm.land/fantasy"
 	"golang.org/x/xerrors"
@@ -12,37 +15,48 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
+// maxTold is how many messages of one Inbox are put into the steps. If there are
+// more, the oldest are left out.
+const maxTold = 256
+
 // PrepareStep returns a function for [fantasy.WithPrepareStep], or for a call of
 // an agent, that tells the model what an inbox has: behind the messages of a
-// step it puts the text as one more, of the user's role. It acknowledges that
-// when the step after it begins, because only then has the provider taken the
-// request. If a turn failed and the next one begins with its messages and no
-// answer to them, it tells the same once more. Options.Notices of the
-// [toolset.Set] should be [toolset.NoticesInInbox].
+// step it puts the text as one more, of the user's role. fantasy builds each step
+// from its own messages, which do not have it. So each later step, also of later
+// turns, gets the message again, at the same place: behind the message that it
+// was behind at first. If that one is no longer there, for example because the
+// host has put a summary in its place, neither is the message. If the host keeps
+// the message in its history, as next can do, it is not put there twice.
+//
+// The text is acknowledged when the step after it begins, because only then has
+// the provider taken the request. If a turn failed and the next one begins with
+// its messages and no answer to them, the text is not acknowledged. Then that
+// turn has the message too. Options.Notices of the [toolset.Set] should be
+// [toolset.NoticesInInbox].
 //
 // What the last step of a turn has told is acknowledged when the next turn
 // begins. A host that calls inbox.Wait between two turns calls inbox.Ack before
 // that, if inbox.Pending still returns what was sent.
 //
 // To wake an idle model, make the Text of inbox.Pending the prompt of a turn.
-// Messages that end with it already get it no second time.
+// Messages that have it already get it no second time.
 //
-// The message is part of that one step. fantasy builds each step from its own
-// messages, so the next step, and the history that a host keeps, do not have it.
-// What the model has answered to it is there.
+// next is called with the messages in its Messages, and may be nil. If it returns
+// Messages without a text that is not acknowledged, the message is put behind
+// them. The cursor is what inbox.Ack(toolset.Notices{}) returns at any time. If
+// the inbox cannot be read, the step goes on without it, and the next one tries
+// again.
 //
-// next is called with the message in its Messages, and may be nil. If it returns
-// Messages without the text, the message is put behind them. The cursor is
-// what inbox.Ack(toolset.Notices{}) returns at any time. If the inbox cannot be
-// read, the step goes on without it, and the next one tries again. The function
-// is for one conversation, whose steps follow each other.
+// What was told, and where, is kept with the inbox. So a host may make the
+// function once, or for each turn. It is for one conversation, whose steps follow
+// each other. Another program does not know what this one has told: a history
+// that outlives the program has to have the messages in it.
 func PrepareStep(inbox *toolset.Inbox, next fantasy.PrepareStepFunction) fantasy.PrepareStepFunction {
-	t := &telling{inbox: inbox}
+	t := inbox.Value(tellingKey{}, func() any { return &telling{inbox: inbox} }).(*telling)
 	return func(ctx context.Context, opts fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
-		text := t.text(ctx, opts)
-		if text != "" {
-			opts.Messages = append(slices.Clone(opts.Messages), fantasy.NewUserMessage(text))
-		}
+		given := len(opts.Messages)
+		var text string
+		opts.Messages, text = t.tell(ctx, opts.Messages)
 		var prepared fantasy.PrepareStepResult
 		if next != nil {
 			var err error
@@ -51,51 +65,148 @@ func PrepareStep(inbox *toolset.Inbox, next fantasy.PrepareStepFunction) fantasy
 			}
 		}
 		switch {
-		case text == "":
-		case prepared.Messages == nil:
+		case prepared.Messages == nil && len(opts.Messages) > given:
 			prepared.Messages = opts.Messages
-		case !slices.ContainsFunc(prepared.Messages, func(m fantasy.Message) bool { return has(m, text) }):
+		case prepared.Messages != nil && text != "" && where(prepared.Messages, text) < 0:
 			prepared.Messages = append(slices.Clone(prepared.Messages), fantasy.NewUserMessage(text))
 		}
 		return ctx, prepared, nil
 	}
 }
 
-// has reports whether a message has a text.
-func has(m fantasy.Message, text string) bool {
-	return slices.ContainsFunc(m.Content, func(part fantasy.MessagePart) bool {
-		p, ok := fantasy.AsMessagePart[fantasy.TextPart](part)
-		return ok && strings.Contains(p.Text, text)
+// where returns the index of the message of the user's role that has a text, or
+// -1.
+func where(messages []fantasy.Message, text string) int {
+	return slices.IndexFunc(messages, func(m fantasy.Message) bool {
+		return m.Role == fantasy.MessageRoleUser && slices.ContainsFunc(m.Content, func(part fantasy.MessagePart) bool {
+			p, ok := fantasy.AsMessagePart[fantasy.TextPart](part)
+			return ok && strings.Contains(p.Text, text)
+		})
 	})
 }
 
-// A telling is what PrepareStep has told last.
+type tellingKey struct{}
+
+// A telling is what the functions of PrepareStep have told of one Inbox.
 type telling struct {
-	inbox   *toolset.Inbox
-	notices toolset.Notices
-	sent    []fantasy.Message // the messages of that step, without the notices
+	inbox *toolset.Inbox
+
+	mu   sync.Mutex // guards the fields below
+	told []told     // in the order in which it was told
+	// open are the notices of the last of them, if they are not acknowledged.
+	open  toolset.Notices
+	given []fantasy.Message // the messages of the last step, without what was told
 }
 
-// text acknowledges what was told last, and returns what to add to this step.
-func (t *telling) text(ctx context.Context, opts fantasy.PrepareStepFunctionOptions) string {
-	if t.notices.Text != "" && !t.failed(opts) {
-		t.inbox.Ack(t.notices)
-	}
-	// On an error there is nothing to tell, and nothing is lost.
-	t.notices, _ = t.inbox.Pending(ctx)
-	t.sent = opts.Messages
-	if n := len(opts.Messages); n > 0 && reflect.DeepEqual(opts.Messages[n-1], fantasy.NewUserMessage(t.notices.Text)) {
-		t.sent = opts.Messages[:n-1]
-		return ""
-	}
-	return t.notices.Text
+// A told is one message, and its place: it is the one at the index at, behind
+// the message after.
+type told struct {
+	text  string
+	at    int
+	after fantasy.Message
 }
 
-// failed reports whether the provider has not answered the step before: a new
-// turn begins, with the messages of that step or the first of them, and nothing
-// of the model behind them.
-func (t *telling) failed(opts fantasy.PrepareStepFunctionOptions) bool {
-	n := min(len(t.sent), len(opts.Messages))
-	return opts.StepNumber == 0 && n > 0 && reflect.DeepEqual(opts.Messages[:n], t.sent[:n]) &&
-		(len(opts.Messages) == n || opts.Messages[n].Role != fantasy.MessageRoleAssistant)
+// tell returns the messages of a step with all that was told in its place, and
+// with what is to be told now. text is what is not acknowledged of that, or "".
+func (t *telling) tell(ctx context.Context, messages []fantasy.Message) (whole []fantasy.Message, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	again := 0 // how many messages are those of the last step
+	for again < min(len(messages), len(t.given)) && same(messages[again], t.given[again]) {
+		again++
+	}
+	// A turn has failed if the next one begins with its messages, and has none of
+	// the model behind them.
+	failed := again == len(messages) || again < len(t.given) && messages[again].Role != fantasy.MessageRoleAssistant && asked(messages[:again])
+	t.given, whole = slices.Clone(messages), slices.Clone(messages)
+	answered := !failed
+	t.told = slices.DeleteFunc(t.told, func(m told) bool {
+		i := where(whole, m.text)
+		if i < 0 {
+			if i = m.place(whole); i < 0 && again == len(messages) && m.text != t.open.Text {
+				i = len(whole) // what a turn that failed was told, for the one that begins anew
+			}
+			if i < 0 {
+				return true
+			}
+			whole = slices.Insert(whole, i, fantasy.NewUserMessage(m.text))
+		}
+		if m.text == t.open.Text {
+			answered = slices.ContainsFunc(whole[i:], func(m fantasy.Message) bool { return m.Role == fantasy.MessageRoleAssistant })
+		}
+		return false
+	})
+	if t.open.Text != "" && answered {
+		t.inbox.Ack(t.open)
+		t.open = toolset.Notices{}
+	}
+	n, err := t.inbox.Pending(ctx)
+	if err != nil { // there is nothing to tell, and nothing is lost
+		return whole, t.open.Text
+	}
+	if old := t.open.Text; old != "" && old != n.Text { // the model was not told, and need not be told all of it any more
+		t.told = slices.DeleteFunc(t.told, func(m told) bool { return m.text == old })
+		if i := where(whole, old); i >= 0 && where(messages, old) < 0 {
+			whole = slices.Delete(whole, i, i+1)
+		}
+	}
+	if t.open = n; n.Text != "" {
+		whole = t.add(whole, n.Text)
+	}
+	return whole, n.Text
+}
+
+// add notes that a text is told, and puts it behind the messages if they do not
+// have it.
+func (t *telling) add(whole []fantasy.Message, text string) []fantasy.Message {
+	at := where(whole, text)
+	if at < 0 {
+		at = len(whole)
+		whole = append(whole, fantasy.NewUserMessage(text))
+	}
+	if slices.ContainsFunc(t.told, func(m told) bool { return m.text == text }) {
+		return whole
+	}
+	m := told{text: text, at: at}
+	if at > 0 {
+		m.after = whole[at-1]
+	}
+	t.told = append(t.told, m)
+	t.told = t.told[max(len(t.told)-maxTold, 0):]
+	return whole
+}
+
+// place returns the index at which a message belongs, or -1 if the one that it
+// is behind is not there. If there are several like that, it takes the nearest.
+func (m told) place(whole []fantasy.Message) int {
+	if m.at == 0 || m.at <= len(whole) && same(whole[m.at-1], m.after) {
+		return m.at
+	}
+	place := -1
+	for i, other := range whole {
+		if (place < 0 || max(i+1-m.at, m.at-i-1) < max(place-m.at, m.at-place)) && same(other, m.after) {
+			place = i + 1
+		}
+	}
+	return place
+}
+
+// same reports whether two messages say the same. One of them may have been
+// stored and read again.
+func same(a, b fantasy.Message) bool {
+	a.ProviderOptions, b.ProviderOptions = nil, nil
+	if a.Role != b.Role || len(a.Content) != len(b.Content) {
+		return false
+	}
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, xerr := json.Marshal(a)
+	y, yerr := json.Marshal(b)
+	return xerr == nil && yerr == nil && bytes.Equal(x, y)
+}
+
+// asked reports whether there is a message other than one of the system.
+func asked(messages []fantasy.Message) bool {
+	return slices.ContainsFunc(messages, func(m fantasy.Message) bool { return m.Role != fantasy.MessageRoleSystem })
 }

@@ -2,8 +2,11 @@ package chattool_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,13 +125,15 @@ func TestPrepareStepAcks(t *testing.T) {
 		name     string
 		step     int
 		messages []fantasy.Message
-		again    bool
+		again    bool // it is not acknowledged
+		stays    bool // in the messages
 	}{
-		{"the next step", 1, []fantasy.Message{user, answer}, false},
-		{"the next turn", 0, []fantasy.Message{user, answer, other}, false},
-		{"another history", 0, []fantasy.Message{other}, false},
-		{"the same request", 0, []fantasy.Message{user}, true},
-		{"a prompt after a failure", 0, []fantasy.Message{user, other}, true},
+		{"the next step", 1, []fantasy.Message{user, answer}, false, true},
+		{"the next turn", 0, []fantasy.Message{user, answer, other}, false, true},
+		{"another history", 0, []fantasy.Message{other}, false, false},
+		{"the same request", 0, []fantasy.Message{user}, true, true},
+		{"a prompt after a failure", 0, []fantasy.Message{user, other}, true, true},
+		{"an answer after that", 0, []fantasy.Message{user, other, answer}, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -136,17 +141,222 @@ func TestPrepareStepAcks(t *testing.T) {
 			set := toolset.New(toolset.Static(manager), &toolset.Options{Notices: toolset.NoticesInInbox})
 			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
 			manager.exit = 0
-			prepare := chattool.PrepareStep(set.Inbox(t.Context(), ""), nil)
-			_, prepared, err := prepare(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{user}})
+			inbox := set.Inbox(t.Context(), "")
+			_, prepared, err := chattool.PrepareStep(inbox, nil)(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{user}})
 			require.NoError(t, err)
 			require.Len(t, prepared.Messages, 2)
 			require.Equal(t, fantasy.MessageRoleUser, prepared.Messages[1].Role)
-			_, prepared, err = prepare(t.Context(), fantasy.PrepareStepFunctionOptions{StepNumber: tt.step, Messages: tt.messages})
+			told := prepared.Messages[1]
+			// A host may make the function for each turn.
+			_, prepared, err = chattool.PrepareStep(inbox, nil)(t.Context(), fantasy.PrepareStepFunctionOptions{StepNumber: tt.step, Messages: tt.messages})
 			require.NoError(t, err)
-			require.Equal(t, tt.again, prepared.Messages != nil)
+			n, err := inbox.Pending(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, tt.again, n.Text != "")
+			require.Equal(t, tt.stays, slices.ContainsFunc(prepared.Messages, func(m fantasy.Message) bool { return reflect.DeepEqual(m, told) }))
 		})
 	}
 }
+
+// A teller is a Set on a fake, and its Inbox. end starts a process and ends it,
+// and returns the message that tells of it.
+type teller struct {
+	*testing.T
+	manager *fake
+	set     *toolset.Set
+	inbox   *toolset.Inbox
+	ids     int
+}
+
+func newTeller(t *testing.T) *teller {
+	tell := &teller{T: t, manager: &fake{}}
+	tell.set = toolset.New(toolset.Static(tell.manager), &toolset.Options{
+		Notices:   toolset.NoticesInInbox,
+		ProcessID: func(context.Context, toolset.Call) string { tell.ids++; return fmt.Sprint("p", tell.ids) },
+	})
+	tell.inbox = tell.set.Inbox(t.Context(), "")
+	return tell
+}
+
+func (t *teller) end() fantasy.Message {
+	t.manager.exit = -1
+	t.set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
+	t.manager.exit = 1
+	n, err := t.inbox.Pending(t.Context())
+	require.NoError(t, err)
+	return fantasy.NewUserMessage(n.Text)
+}
+
+// step returns the messages of a step that is given some. The function is made
+// anew each time.
+func (t *teller) step(given ...fantasy.Message) []fantasy.Message {
+	t.Helper()
+	_, prepared, err := chattool.PrepareStep(t.inbox, nil)(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: given})
+	require.NoError(t, err)
+	if prepared.Messages == nil {
+		return given
+	}
+	return prepared.Messages
+}
+
+func by(role fantasy.MessageRole, text string) fantasy.Message {
+	return fantasy.Message{Role: role, Content: []fantasy.MessagePart{fantasy.TextPart{Text: text}}}
+}
+
+// answered returns an answer with a call, and the result of the call.
+func answered(id string) (call, result fantasy.Message) {
+	return fantasy.Message{Role: fantasy.MessageRoleAssistant, Content: []fantasy.MessagePart{
+			fantasy.ToolCallPart{ToolCallID: id, ToolName: "process_list", Input: "{}"},
+		}}, fantasy.Message{Role: fantasy.MessageRoleTool, Content: []fantasy.MessagePart{
+			fantasy.ToolResultPart{ToolCallID: id, Output: fantasy.ToolResultOutputContentText{Text: "{}"}},
+		}}
+}
+
+// What the model was told stays in the conversation, at its place, in the steps
+// and turns that follow, and each end is there once.
+func TestPrepareStepStays(t *testing.T) {
+	t.Parallel()
+	t.Run("in a turn of an agent", func(t *testing.T) {
+		t.Parallel()
+		tell := newTeller(t)
+		model := &scriptedAnswers{answers: []func() (*fantasy.Response, error){
+			calls("process_list", `{}`),
+			before(func() { tell.end() }, calls("process_list", `{}`)),
+			calls("process_list", `{}`),
+			before(func() { tell.end() }, calls("process_list", `{}`)),
+			calls("process_list", `{}`),
+			says,
+			says,
+		}}
+		var history []fantasy.Message
+		turn := func(prompt string) {
+			// A host that makes the agent anew for each turn, and keeps what fantasy returns.
+			agent := fantasy.NewAgent(model, fantasy.WithSystemPrompt("s"), fantasy.WithTools(chattool.Tools(tell.set)...),
+				fantasy.WithPrepareStep(chattool.PrepareStep(tell.inbox, nil)))
+			history = append(history, fantasy.NewUserMessage(prompt))
+			result, err := agent.Generate(t.Context(), fantasy.AgentCall{Messages: history})
+			require.NoError(t, err)
+			for _, step := range result.Steps {
+				history = append(history, step.Messages...)
+			}
+		}
+		turn("go")
+		turn("thank you")
+		require.Equal(t, []string{
+			"s u",
+			"s u a t",
+			"s u a t a t n",
+			"s u a t a t n a t",
+			"s u a t a t n a t a t n",
+			"s u a t a t n a t a t n a t",
+			"s u a t a t n a t a t n a t a u",
+		}, model.prompts)
+	})
+	system, user, more := by(fantasy.MessageRoleSystem, "s"), fantasy.NewUserMessage("a"), fantasy.NewUserMessage("go on")
+	call, result := answered("1")
+	done := by(fantasy.MessageRoleAssistant, "done")
+	for _, tt := range []struct {
+		name string
+		// next returns the messages of the next turn from those that were given
+		// and those that were sent, and what is wanted then for a message.
+		next func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message)
+	}{
+		{"as fantasy has them", func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {
+			return append(given, done, more), append(sent, done, more)
+		}},
+		{"kept by the host", func(_, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {
+			return append(sent, done, more), append(sent, done, more)
+		}},
+		{"stored and read again", func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {
+			data, err := json.Marshal(append(given, done, more))
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(data, &next))
+			return next, append(append(slices.Clone(next[:len(given)]), told), next[len(given):]...)
+		}},
+		{"with other options of the provider", func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {
+			given[len(given)-1].ProviderOptions = fantasy.ProviderOptions{"x": cached{}}
+			next = append(given, done, more)
+			return next, append(append(slices.Clone(given), told), done, more)
+		}},
+		{"without the beginning", func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {
+			return append(given[2:], done, more), append(sent[2:], done, more)
+		}},
+		{"a summary", func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {
+			next = []fantasy.Message{system, fantasy.NewUserMessage("in short"), more}
+			return next, next
+		}},
+		{"the turn failed later, and begins anew", func(given, sent []fantasy.Message, told fantasy.Message) (next, want []fantasy.Message) {
+			return given[:2], append(given[:2:2], told)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tell := newTeller(t)
+			told := tell.end()
+			given := []fantasy.Message{system, user, call, result, call, result}
+			sent := tell.step(given...)
+			require.Equal(t, append(slices.Clone(given), told), sent)
+			second, reply := answered("2")
+			require.Equal(t, append(slices.Clone(sent), second, reply), tell.step(append(slices.Clone(given), second, reply)...), "the next step")
+			n, err := tell.inbox.Pending(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, n.Text, "it is acknowledged")
+
+			next, want := tt.next(slices.Clone(given), slices.Clone(sent), told)
+			require.Equal(t, want, tell.step(next...))
+			require.Equal(t, want, tell.step(next...), "once more")
+			other := tell.end()
+			require.Equal(t, append(slices.Clone(want), other), tell.step(next...))
+		})
+	}
+}
+
+// A turn that failed before the model has answered is told again, also if the
+// next one goes on from its prompt with something else.
+func TestPrepareStepAfterAFailure(t *testing.T) {
+	t.Parallel()
+	user, other := fantasy.NewUserMessage("a"), fantasy.NewUserMessage("b")
+	call, result := answered("1")
+	done := by(fantasy.MessageRoleAssistant, "done")
+	tell := newTeller(t)
+	require.Len(t, tell.step(user), 1)
+	told := tell.end()
+	require.Equal(t, []fantasy.Message{user, call, result, told}, tell.step(user, call, result))
+	require.Equal(t, []fantasy.Message{user, other, told}, tell.step(user, other))
+	// What a result has shown meanwhile is told no more.
+	tell.set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(`{"process_id":"p1"}`)})
+	require.Equal(t, []fantasy.Message{user, other}, tell.step(user, other))
+	told = tell.end()
+	require.Equal(t, []fantasy.Message{user, other, told}, tell.step(user, other))
+	require.Equal(t, []fantasy.Message{user, other, told, done, user}, tell.step(user, other, done, user))
+	n, err := tell.inbox.Pending(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, n.Text)
+}
+
+// A scriptedAnswers is a listener that keeps the shape of each prompt: the first
+// letters of the roles, and n for a message of the tools.
+type scriptedAnswers struct {
+	fantasy.LanguageModel
+	answers []func() (*fantasy.Response, error)
+	prompts []string
+}
+
+func (m *scriptedAnswers) Generate(_ context.Context, call fantasy.Call) (*fantasy.Response, error) {
+	var shape []string
+	for _, message := range call.Prompt {
+		letter := string(message.Role)[:1]
+		if text, ok := fantasy.AsMessagePart[fantasy.TextPart](message.Content[0]); ok && strings.Contains(text.Text, "not from the user") {
+			letter = "n"
+		}
+		shape = append(shape, letter)
+	}
+	m.prompts = append(m.prompts, strings.Join(shape, " "))
+	return m.answers[len(m.prompts)-1]()
+}
+
+func (m *scriptedAnswers) Provider() string { return "scripted" }
+func (m *scriptedAnswers) Model() string    { return "scripted" }
 
 // Whatever messages next returns, the model is told before that is acknowledged.
 func TestPrepareStepOfOtherMessages(t *testing.T) {

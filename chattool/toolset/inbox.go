@@ -49,6 +49,8 @@ type Inbox struct {
 	cursor string          // what Inbox was called with
 	seat   *seat
 
+	kept sync.Map // what Value has returned, by key
+
 	mu      sync.Mutex // guards the fields below
 	from    *bookmark  // where another Set has left off, or nil if that is in the ledger
 	at      string     // the place in the events at which the Inbox began, or ""
@@ -171,6 +173,18 @@ func (b *Inbox) Ack(n Notices) (cursor string) {
 		mark.note(who, book)
 	}
 	return mark.String()
+}
+
+// Value returns what begin has returned at the first call with this key. There
+// the adapter of an agent loop keeps what it knows of the conversation, so that
+// it lives as long as the Inbox. As with [context.WithValue], a key should have a
+// type of its own.
+func (b *Inbox) Value(key any, begin func() any) any {
+	if value, ok := b.kept.Load(key); ok {
+		return value
+	}
+	value, _ := b.kept.LoadOrStore(key, begin())
+	return value
 }
 
 // Wait returns when Pending would return something. Until then no tokens are
