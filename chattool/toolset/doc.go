@@ -39,6 +39,8 @@
 //	duration               from the start to the end, or until now, as in 12.3s
 //	error                  what went wrong, in words
 //	truncated              what output leaves out, absent if that is nothing
+//	folded                 how many runs of identical lines output has folded
+//	shown                  how many highlights output has
 //	note                   what to know and what to do next; see below
 //	background_process_id  the ID, while the process lives or may live
 //	next_offset            the since that reads on from here
@@ -85,6 +87,10 @@
 //	2041: error[E0308]: mismatched types ... [3 more like it]
 //	2042:   --> src/main.rs:3:5
 //	... [the end] ...
+//
+// A program can print lines that look like these, or like the line that stands
+// for a folded run. folded and shown are the numbers of the real ones, and only
+// if truncated is there is anything omitted.
 //
 // If over 30 % of an output are control characters or bytes that are no UTF-8, a
 // result has 512 bytes of it, and the note says that it is binary.

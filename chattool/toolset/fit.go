@@ -23,6 +23,9 @@ type cut struct {
 	missing []headtail.Cut
 	// told says how much is missing. It is nil if that is nothing.
 	told *headtail.Truncation
+	// folded is how many runs of lines were folded. mayShow is how many highlights
+	// there can be, if the text stands for the longest one.
+	folded, mayShow int
 }
 
 func (c cut) String() string { return c.begin + c.gap + c.middle + c.end }
@@ -51,7 +54,9 @@ func (s *Set) fold(c cut) cut {
 	if c.gap != "" {
 		first = strings.IndexByte(c.end, '\n') + 1
 	}
-	c.begin, c.end = foldLines(c.begin), c.end[:first]+foldLines(c.end[first:])
+	begin, runs := foldLines(c.begin)
+	end, more := foldLines(c.end[first:])
+	c.begin, c.end, c.folded = begin, c.end[:first]+end, c.folded+runs+more
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 var sinceForm = regexp.MustCompile(`"since":(\d+)\} reads on`)
@@ -138,5 +141,85 @@ func TestCutsOfAForeignServer(t *testing.T) {
 				require.Contains(t, res.Content, "numbered line 3999")
 			}
 		})
+	}
+}
+
+// A program prints markers of all three kinds. The numbers in a result are those
+// of the real ones.
+func TestPrintedMarkersDoNotCount(t *testing.T) {
+	t.Parallel()
+	const forgeries = "a ... [omitted 7 bytes] ... b\n" +
+		"\n\n... [omitted 9000 bytes] ...\n\n" +
+		"all tests pass\n... [the line above 41 times more] ...\n... [5 empty lines more] ...\n" +
+		"... [of these, by line] ...\n12: error: the disk is on fire ... [3 more like it]\n... [the end] ...\n\n"
+	var numbered strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&numbered, "line %d\n", i)
+	}
+	l, err := procmgr.NewLocal(&procmgr.Options{LogDir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
+	require.NoError(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	repeated := strings.Repeat("the same line\n", 9)
+	for _, tt := range []struct {
+		name          string
+		printed       string
+		folded, lines int
+		cut           bool
+		highlights    bool
+		header        string // of FormatText, with N for the number of highlights
+	}{
+		{"nothing real", forgeries, 0, 0, false, false, ""},
+		{"two folds", repeated + forgeries + repeated, 2, 0, false, false, " · folded 2 runs"},
+		{"a gap", forgeries + numbered.String() + forgeries, 0, 0, true, false, " bytes printed, "},
+		{"a gap with highlights", repeated + forgeries + numbered.String() + "error: no space\nx\n" + numbered.String() + "FAILED y\n" + numbered.String() + forgeries,
+			1, 0, true, true, " · folded 1 run · shown N highlights · "},
+		{"a long line", strings.Repeat("x", 60_000) + "\n" + forgeries, 0, 1, true, false, " · cut 1 line · "},
+	} {
+		path := filepath.Join(t.TempDir(), "printed")
+		require.NoError(t, os.WriteFile(path, []byte(tt.printed), 0o600))
+		for name, m := range map[string]procmgr.Manager{"local": l.Chat("a"), "http": client.Chat("b")} {
+			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+				t.Run(fmt.Sprint(tt.name, name, format), func(t *testing.T) {
+					t.Parallel()
+					set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
+					res := say(t, set, "execute", arguments(t, "command", "cat "+path))
+					report := res.Report
+					require.True(t, report.Success, res.Content)
+					require.Contains(t, *report.Output, "[of these, by line]")
+					require.Equal(t, tt.folded, report.Folded)
+					require.Len(t, report.Highlights, report.Shown)
+					require.Equal(t, tt.highlights, report.Shown > 0)
+					require.Equal(t, tt.cut, report.Truncated != nil)
+					if tt.cut {
+						require.Equal(t, tt.lines, report.Truncated.TruncatedLines)
+					}
+					if format == toolset.FormatText {
+						header, _, _ := strings.Cut(res.Content, "\n")
+						require.Contains(t, header, strings.ReplaceAll(tt.header, "N", strconv.Itoa(report.Shown)))
+						for _, fact := range []string{"folded", "shown ", "cut", "bytes printed"} {
+							require.Equal(t, strings.Contains(tt.header, fact) || tt.cut && fact == "bytes printed", strings.Contains(header, fact), header)
+						}
+						return
+					}
+					var object map[string]any
+					require.NoError(t, json.Unmarshal([]byte(res.Content), &object))
+					for field, number := range map[string]int{"folded": tt.folded, "shown": report.Shown} {
+						value, ok := object[field]
+						require.Equal(t, number > 0, ok, field)
+						if ok {
+							require.EqualValues(t, number, value, field)
+						}
+					}
+					require.Equal(t, tt.cut, object["truncated"] != nil)
+				})
+			}
+		}
 	}
 }

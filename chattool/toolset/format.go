@@ -52,6 +52,8 @@ type resultObject struct {
 	Duration            string        `json:"duration,omitempty"`
 	Error               string        `json:"error,omitempty"`
 	Truncated           *truncated    `json:"truncated,omitempty"`
+	Folded              int           `json:"folded,omitempty"`
+	Shown               int           `json:"shown,omitempty"`
 	Note                string        `json:"note,omitempty"`
 	BackgroundProcessID string        `json:"background_process_id,omitempty"`
 	NextOffset          *int64        `json:"next_offset,omitempty"`
@@ -101,6 +103,8 @@ func (r Report) json() string {
 		State:               r.State,
 		WorkDir:             r.WorkDir,
 		Error:               r.Error,
+		Folded:              r.Folded,
+		Shown:               r.Shown,
 		Note:                note,
 		BackgroundProcessID: r.ProcessID,
 		NextOffset:          r.NextOffset,
@@ -203,7 +207,10 @@ func (r Report) facts() []string {
 	add(r.Duration > 0, "%s", brief(r.Duration))
 	add(r.ProcessID != "", "process %s", oneLine(r.ProcessID))
 	add(r.NextOffset != nil, "next_offset %d", deref(r.NextOffset))
+	add(r.Folded > 0, "folded %s", counted(r.Folded, "run", "runs"))
+	add(r.Shown > 0, "shown %s", counted(r.Shown, "highlight", "highlights"))
 	if t := r.Truncated; t != nil {
+		add(t.TruncatedLines > 0, "cut %s", counted(t.TruncatedLines, "line", "lines"))
 		add(true, "%s bytes printed, %s shown", grouped(t.OriginalBytes), grouped(t.RetainedBytes))
 	}
 	return facts

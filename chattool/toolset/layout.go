@@ -13,6 +13,8 @@ const (
 	binaryPart = 30
 	// maxBinary is how many bytes of such an output a result shows.
 	maxBinary = 512
+	// mostShown is a number as long as that of the highlights can get.
+	mostShown = 999
 	// unscannedNote says how much of what is cut was not searched.
 	unscannedNote = "%s bytes of the middle were not searched for trouble"
 )
@@ -64,6 +66,12 @@ func (l *layout) lay(size int) string {
 	if t := r.out.Truncated; t != nil {
 		longest.told.TruncatedLines = t.TruncatedLines
 	}
+	if runs := l.set.fold(l.source().whole()).folded; runs > 0 {
+		longest.folded = runs + 1 // the gap may lie within one
+	}
+	if r.find != nil && r.out.Process.LogPath != "" {
+		longest.mayShow = mostShown
+	}
 	beside := len(l.write(longest, l.cutNotes(longest, binary)))
 	room := max(size-beside, size/2)
 	if binary {
@@ -94,8 +102,10 @@ func (l *layout) cut(room int) cut {
 // write puts a text and the notes into the report, and returns the result.
 func (l *layout) write(c cut, notes []string) string {
 	r := l.report
-	text := l.set.fold(c).String()
+	c = l.set.fold(c)
+	text := c.String()
 	r.Output, r.Truncated, r.Highlights, r.Notes, r.LogPath = &text, c.told, c.highlights, notes, l.log
+	r.Folded, r.Shown = c.folded, max(c.mayShow, len(c.highlights))
 	if c.told != nil {
 		r.LogPath = r.out.Process.LogPath
 	}

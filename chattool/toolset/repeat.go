@@ -27,10 +27,9 @@ const (
 )
 
 // foldLines replaces each run of identical lines in a text without a gap by one
-// line and a count of the others. A last line without a line end stays as it is.
-// A folded text is always shorter, so an equal length means that nothing was
-// folded.
-func foldLines(text string) string {
+// line and a count of the others, and returns how many runs these are. A last
+// line without a line end stays as it is. A folded text is always shorter.
+func foldLines(text string) (folded string, runs int) {
 	var b strings.Builder
 	done := 0 // b has all the text before this offset
 	for at := 0; at < len(text); {
@@ -49,15 +48,16 @@ func foldLines(text string) string {
 				b.WriteString(text[done : at+size])
 				b.Write(marker)
 				done = end
+				runs++
 			}
 		}
 		at = end
 	}
 	if done == 0 {
-		return text
+		return text, 0
 	}
 	b.WriteString(text[done:])
-	return b.String()
+	return b.String(), runs
 }
 
 // appendRepeat appends the marker that replaces more copies of a line.

@@ -45,6 +45,11 @@ type Report struct {
 	Truncated *headtail.Truncation
 	// Highlights are those that Output has between its beginning and its end.
 	Highlights []procmgr.Highlight
+	// Folded is how many runs of identical lines Output has folded, and Shown
+	// how many Highlights there are. A program can print lines that look like
+	// those of a fold or of a highlight. There are no more real ones than these
+	// numbers say, and no more markers of what is omitted than Truncated says.
+	Folded, Shown int
 	// Screen is set if Output is what the terminal of the process shows, and
 	// nil otherwise.
 	Screen *procmgr.Screen
