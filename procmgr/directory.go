@@ -92,7 +92,7 @@ func (l *Local) configuredDirectory(r *record, home string) (string, error) {
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", xerrors.Errorf("the directory %s is relative, and this program's own has gone", dir)
+		return "", xerrors.Errorf("the directory %s is relative, and this program's own has gone", osproc.NameDirectory(dir))
 	}
 	return abs, nil
 }
@@ -138,7 +138,7 @@ func expandHome(name, home string) (string, error) {
 		return name, nil
 	}
 	if home == "" {
-		return "", xerrors.Errorf("no home is known for %s; name the directory in full: %w", name, ErrInvalid)
+		return "", xerrors.Errorf("no home is known for %s; name the directory in full: %w", osproc.NameDirectory(name), ErrInvalid)
 	}
 	return filepath.Join(home, name[1:]), nil
 }

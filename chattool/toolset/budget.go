@@ -48,7 +48,7 @@ func (t *tokens) decode(raw json.RawMessage) error {
 		n *= 1000
 	}
 	if !ok || err != nil || math.IsNaN(n) || n < 1 {
-		return xerrors.Errorf(`got %.60s, want a number of tokens such as 4000 or "4k"`, raw)
+		return xerrors.Errorf(`got %s, want a number of tokens such as 4000 or "4k"`, written(raw))
 	}
 	*t = tokens(min(n, math.MaxInt32))
 	return nil

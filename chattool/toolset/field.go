@@ -50,6 +50,21 @@ func scalar(raw json.RawMessage) (value string, ok bool) {
 	return string(raw), true
 }
 
+// maxWritten is how much of a value an error has, in bytes.
+const maxWritten = 60
+
+// written returns a value as the model wrote it. A string that is cut still ends
+// with its quote.
+func written(raw json.RawMessage) string {
+	switch {
+	case len(raw) <= maxWritten:
+		return string(raw)
+	case raw[0] != '"':
+		return kind(raw)
+	}
+	return strings.ToValidUTF8(string(raw[:maxWritten]), "") + `…"`
+}
+
 // flag is a boolean; "" leaves it alone.
 type flag bool
 
@@ -62,7 +77,7 @@ func (f *flag) decode(raw json.RawMessage) error {
 		*f = false
 	case value == "" && raw[0] == '"':
 	default:
-		return xerrors.Errorf("got %.60s, want true or false", raw)
+		return xerrors.Errorf("got %s, want true or false", written(raw))
 	}
 	return nil
 }
@@ -80,12 +95,12 @@ func (o *offset) decode(raw json.RawMessage) error {
 		// In JSON 1e3 and 1024.0 are whole numbers too.
 		f, ferr := strconv.ParseFloat(value, 64)
 		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			return xerrors.Errorf("got %.60s, want a whole number such as 0 or the next_offset of an earlier result", raw)
+			return xerrors.Errorf("got %s, want a whole number such as 0 or the next_offset of an earlier result", written(raw))
 		}
 		n = int64(f)
 	}
 	if n < 0 {
-		return xerrors.Errorf("got %.60s, want 0 or more: an offset counts from the beginning", raw)
+		return xerrors.Errorf("got %s, want 0 or more: an offset counts from the beginning", written(raw))
 	}
 	*o = offset(n)
 	return nil
@@ -128,7 +143,7 @@ func (s *signalName) decode(raw json.RawMessage) error {
 	case "KILL", "9":
 		*s = signalName(procmgr.Kill)
 	default:
-		return xerrors.Errorf("got %.60s, want terminate, kill or interrupt", raw)
+		return xerrors.Errorf("got %s, want terminate, kill or interrupt", written(raw))
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func (r Report) facts() []string {
 		return facts
 	}
 	ended := r.State == "" || r.State == procmgr.Exited
-	add(!ended, "%s", r.State)
+	add(!ended, "%s", oneLine(string(r.State)))
 	add(r.ExitCode != nil, "exit code %d", deref(r.ExitCode))
 	add(r.Signal != "", "%s", oneLine(r.Signal))
 	add(r.State == procmgr.Exited && r.ExitCode == nil && r.Signal == "", "exited")
@@ -216,13 +216,18 @@ func (r Report) facts() []string {
 	return facts
 }
 
-// row writes a process as one line of a table.
+// row writes a process as one line of a table. The command is its last column. It
+// is quoted if it could be taken for more columns, or for a quoted one.
 func row(p procmgr.Process) string {
+	command := oneLine(p.Command)
+	if strings.Contains(command, "  ") || strings.HasPrefix(command, `"`) {
+		command = strconv.Quote(p.Command)
+	}
 	state := string(p.State)
 	if p.ExitCode != nil {
 		state += " " + strconv.Itoa(*p.ExitCode)
 	}
-	return fmt.Sprintf("%s  %s  %s  %s\n", oneLine(p.ID), oneLine(state), age(p), oneLine(p.Command))
+	return fmt.Sprintf("%s  %s  %s  %s\n", oneLine(p.ID), oneLine(state), age(p), command)
 }
 
 // oneLine returns a text as valid UTF-8 without line ends and controls: each of

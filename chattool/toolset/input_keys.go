@@ -90,7 +90,7 @@ func (k *stdinKind) decode(raw json.RawMessage) error {
 	case "terminal", "tty", "pty":
 		*k = stdinKind(procmgr.StdinTerminal)
 	default:
-		return xerrors.Errorf("got %.60s, want open or terminal", raw)
+		return xerrors.Errorf("got %s, want open or terminal", written(raw))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/headtail"
 )
 
@@ -121,7 +122,7 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	log := "log_path"
 	if s.opts.Format == FormatText {
-		log = p.LogPath
+		log = advice.Odd(p.LogPath)
 	}
 	switch {
 	case binary:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -257,7 +258,7 @@ func choose(b *book, wanted func(*job) bool) (chosen []*job) {
 // line, nor its quotes.
 func (j *job) notice() string {
 	p := j.process
-	text := p.ID
+	text := advice.Odd(p.ID)
 	if command := strings.TrimSpace(p.Command); command != "" {
 		text += " (" + quoteLine(command, maxToldCommand) + ")"
 	}

@@ -26,7 +26,7 @@ func (p *port) decode(raw json.RawMessage) error {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 || n > 65535 {
-		return xerrors.Errorf("got %.60s, want a port from 1 to 65535", raw)
+		return xerrors.Errorf("got %s, want a port from 1 to 65535", written(raw))
 	}
 	*p = port(n)
 	return nil
@@ -127,11 +127,11 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.
 			switch {
 			case slices.Contains(wanted, port):
 				rep.add("Port %d is held by process %s of this chat (%s), pid %d; %s ends it.",
-					port, p.ID, clip(strconv.Quote(p.Command), maxMatched), l.PID, s.names.signal)
+					port, p.ID, quoteLine(p.Command, maxMatched), l.PID, s.names.signal)
 				return
 			case len(wanted) == 0:
 				rep.add("Process %s of this chat (%s) listens on port %d; %s ends it.",
-					p.ID, clip(strconv.Quote(p.Command), maxMatched), port, s.names.signal)
+					p.ID, quoteLine(p.Command, maxMatched), port, s.names.signal)
 			}
 		}
 	}

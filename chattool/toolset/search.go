@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,7 +41,7 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 	case pattern == "":
 		return
 	case out.Matched && pattern != "." && (out.MatchedLine != "" || out.MatchedAt > 0):
-		r.add("wait_for matched at offset %d: %s.", out.MatchedAt, clip(strconv.Quote(out.MatchedLine), maxMatched))
+		r.add("wait_for matched at offset %d: %s.", out.MatchedAt, quoteLine(out.MatchedLine, maxMatched))
 		return
 	case out.Matched:
 		r.add("wait_for matched.")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"strconv"
 	"strings"
 
 	"golang.org/x/xerrors"
@@ -33,12 +34,12 @@ func compilePattern(pattern string) (expression, error) {
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%v); %s: %w", pattern, err, patternAdvice(err), sentinel.ErrInvalid)
+		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%s); %s: %w", pattern, complaint(err), patternAdvice(err), sentinel.ErrInvalid)
 	}
 	parsed = parsed.Simplify()
 	prog, err := syntax.Compile(parsed)
 	if err != nil {
-		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%s): %w", pattern, complaint(err), sentinel.ErrInvalid)
 	}
 	switch {
 	case len(prog.Inst) > maxInstructions:
@@ -54,9 +55,19 @@ func compilePattern(pattern string) (expression, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%v): %w", pattern, err, sentinel.ErrInvalid)
+		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%s): %w", pattern, complaint(err), sentinel.ErrInvalid)
 	}
 	return expression{re: re, filter: prefilter.New(parsed)}, nil
+}
+
+// complaint returns what package regexp says of a pattern. It puts a part of the
+// pattern between backquotes, and so the part is quoted instead if it has one.
+func complaint(err error) string {
+	var e *syntax.Error
+	if errors.As(err, &e) && strings.Contains(e.Expr, "`") {
+		return "error parsing regexp: " + e.Code.String() + ": " + strconv.Quote(e.Expr)
+	}
+	return err.Error()
 }
 
 // patternAdvice returns the advice for a pattern that RE2 cannot parse: the

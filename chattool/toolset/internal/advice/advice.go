@@ -69,7 +69,11 @@ func (r Result) withheld() string {
 	if len(names) == 0 || r.Reading && !r.Failed {
 		return ""
 	}
-	list, verb, it := strings.Join(names[:min(len(names), maxNames)], ", "), "is", "it"
+	named := make([]string, min(len(names), maxNames))
+	for i := range named {
+		named[i] = Odd(names[i])
+	}
+	list, verb, it := strings.Join(named, ", "), "is", "it"
 	if len(names) > 1 {
 		verb, it = "are", "them"
 	}

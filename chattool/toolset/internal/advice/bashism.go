@@ -50,7 +50,7 @@ func (r Result) bashism() string {
 		return ""
 	}
 	first := found[0]
-	note := fmt.Sprintf("The shell is %s, not bash. In it, `%s` %s", shell, first.name, first.does)
+	note := fmt.Sprintf("The shell is %s, not bash. In it, %s %s", shell, quoted(first.name), first.does)
 	if first.instead != "" {
 		note += "; write " + first.instead
 	}
@@ -58,7 +58,7 @@ func (r Result) bashism() string {
 	if rest := found[1:min(len(found), maxBashisms)]; len(rest) > 0 {
 		names := make([]string, len(rest))
 		for i, b := range rest {
-			names[i] = "`" + b.name + "`"
+			names[i] = quoted(b.name)
 		}
 		note += " Also bash's: " + strings.Join(names, ", ") + "."
 	}
