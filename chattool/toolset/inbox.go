@@ -328,7 +328,7 @@ func (b *Inbox) catchUp() {
 	l := &b.set.ledger
 	news, settled := l.settled()
 	b.mu.Lock()
-	known, at := !settled || b.from != nil || b.news == news, b.at
+	known, at := b.from != nil || b.news == news, b.at
 	b.mu.Unlock()
 	if known {
 		return
@@ -342,6 +342,8 @@ func (b *Inbox) catchUp() {
 	ok, err := b.place(ctx, m)
 	switch {
 	case err != nil:
+	case !settled: // the next Ack moves it, with the outcome of what is being started
+		return
 	case ok:
 		err = b.set.lookFrom(ctx, m, b.seat.who, l.place(b.seat.who, at), nil)
 	default: // the records of all that was shown are gone
