@@ -6,15 +6,16 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // A memoOfInput is a typed for another program.
 type memoOfInput struct {
-	Key     string    `json:"key"`
-	Hash    []byte    `json:"hash"`
-	Begun   bool      `json:"begun,omitempty"` // nothing else is known yet
-	Offset  int64     `json:"offset,omitempty"`
+	Key   string `json:"key"`
+	Hash  []byte `json:"hash"`
+	Begun bool   `json:"begun,omitempty"` // nothing else is known yet
+	capture.Mark
 	Written int       `json:"written,omitempty"`
 	Err     string    `json:"err,omitempty"`
 	Count   int64     `json:"count,omitempty"`
@@ -29,7 +30,7 @@ var errWritten = xerrors.Errorf("the program that wrote it has died meanwhile; l
 var inputErrors = []error{errKeys, errFull, osproc.ErrStdinClosed, errWritten}
 
 func (w *typed) memo() memoOfInput {
-	m := memoOfInput{Key: w.key, Hash: w.hash[:], Offset: w.offset, Written: w.written, Count: w.count, At: w.at}
+	m := memoOfInput{Key: w.key, Hash: w.hash[:], Mark: w.before, Written: w.written, Count: w.count, At: w.at}
 	if w.err != nil {
 		m.Err = w.err.Error()
 	}
@@ -38,7 +39,7 @@ func (w *typed) memo() memoOfInput {
 
 // typed returns what the memo was made of.
 func (m memoOfInput) typed() *typed {
-	w := &typed{key: m.Key, offset: m.Offset, written: m.Written, count: m.Count, at: m.At, done: make(chan struct{})}
+	w := &typed{key: m.Key, before: m.Mark, written: m.Written, count: m.Count, at: m.At, done: make(chan struct{})}
 	copy(w.hash[:], m.Hash)
 	if m.Begun {
 		w.err = errWritten

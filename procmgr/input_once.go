@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 )
 
 // maxInputKeys is how many keys a process remembers.
@@ -18,11 +20,11 @@ type typed struct {
 	hash inputHash
 	done chan struct{} // closed when the fields below are set
 
-	offset  int64     // of the output before the write
-	written int       // bytes of Data
-	err     error     // why not all was written
-	count   int64     // of the output's pieces before the write
-	at      time.Time // after the write
+	before  capture.Mark // the end of the output before the write
+	written int          // bytes of Data
+	err     error        // why not all was written
+	count   int64        // of the output's pieces before the write
+	at      time.Time    // after the write
 }
 
 // inputKeys remember which requests were written.

@@ -86,7 +86,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 	}
 	if err == nil && w.written == len(req.Data) {
 		if m != nil {
-			err = r.out.Watch(ctx, m, w.offset)
+			err = r.watch(ctx, m, req, w)
 		}
 		if err != nil {
 			m = nil // it is not watched
@@ -96,9 +96,18 @@ func (l *Local) input(ctx context.Context, chat, id string, req InputRequest) (I
 	} else {
 		m = nil
 	}
-	out := r.output(w.offset, req.Limit, 0, m)
+	out := r.output(w.before.Offset, req.Limit, 0, m)
 	l.opts.Metrics.omitted(out)
 	return InputOutput{Output: out, Written: w.written}, err
+}
+
+// watch lets a matcher see what is printed after a write. A request that writes
+// nothing may also wait for what is shown already.
+func (r *record) watch(ctx context.Context, m *capture.Matcher, req InputRequest, w *typed) error {
+	if !req.writes() {
+		return r.out.Watch(ctx, m, w.before.Offset)
+	}
+	return r.out.WatchAfter(ctx, m, w.before)
 }
 
 // put writes a request, or finds out what was written with its key. It returns nil
@@ -132,7 +141,7 @@ func (r *record) write(ctx context.Context, w *typed, req InputRequest, until ti
 	in := r.in
 	defer func() { w.at = time.Now() }()
 	mark := func() {
-		w.offset = r.out.Visible()
+		w.before = r.out.Mark()
 		w.count, _, _ = in.print.look()
 	}
 	if !req.writes() {

@@ -222,6 +222,26 @@ func TestTerminalScreen(t *testing.T) {
 	require.Equal(t, "bye", strings.Join(s.Rows, ""), "what it showed at last")
 }
 
+// A prompt that was there before the write is not the answer to it, whether it is
+// drawn as one that a line editor draws anew or printed once.
+func TestTerminalPromptBeforeTheWrite(t *testing.T) {
+	l := newLocal(t, nil)
+	for name, prompt := range map[string]string{"printed": `> `, "drawn": `...\r\033[K> `, "drawn by column": `...\033[1G\033[0J> \033[3G`} {
+		t.Run(name, func(t *testing.T) {
+			id := opened(t, l, procmgr.StdinTerminal, `stty -echo; printf '`+prompt+`'; while read -r x; do sleep 0.05; echo "got $x"; printf '`+prompt+`'; done`)
+			ready(t, l, id, "^> $")
+			for _, line := range []string{"one", "two", "three"} {
+				out := input(t, l, id, procmgr.InputRequest{Data: []byte(line + "\n"), Until: "^> $", Wait: long})
+				require.True(t, out.Matched)
+				require.Contains(t, out.Text, "got "+line+"\n")
+			}
+			out := input(t, l, id, procmgr.InputRequest{Data: []byte("four\n"), Until: ".", Wait: long})
+			require.Contains(t, out.Text, "got four\n")
+			require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+		})
+	}
+}
+
 // A program that asks where the cursor is gets an answer, also while a request
 // waits for room.
 func TestTerminalReplies(t *testing.T) {

@@ -27,6 +27,8 @@ type Matcher struct {
 	start   int64  // offset at which the unfinished line begins
 	line    []byte // the first bytes of the unfinished line, at most maxLine
 	shown   []byte // the held-back text at the last look; if re is nil, at the first look
+	shownAt int64  // at of the last look
+	after   *Mark  // what it shows is no match; nil if anything is
 	skipped int64  // bytes that were never searched: in a gap, or behind maxLine
 	found   Found  // the matched line; stays empty if re is nil
 	done    bool   // the search has ended with a match
@@ -73,6 +75,19 @@ func (m *Matcher) Matched() <-chan struct{} {
 		return nil
 	}
 	return m.matched
+}
+
+// A Mark is the end of a stream at one moment.
+type Mark struct {
+	Offset int64  `json:"offset,omitempty"` // at which a snapshot ended
+	Total  int64  `json:"total,omitempty"`  // bytes of the stream
+	Live   []byte `json:"live,omitempty"`   // the text that was held back behind them
+}
+
+// shows reports whether a text that is held back at an offset was there already
+// at the mark.
+func (k *Mark) shows(at int64, pending []byte) bool {
+	return k != nil && at == k.Total && bytes.Equal(pending, k.Live)
 }
 
 // begin feeds the text that the window has already. A line ends at a gap.
@@ -197,9 +212,9 @@ func (m *Matcher) look(visible func() int64, pending []byte) {
 	switch {
 	case m.done:
 	case m.re != nil:
-		if !bytes.Equal(pending, m.shown) {
+		if m.shownAt != m.at || !bytes.Equal(pending, m.shown) {
 			m.peek(pending)
-			m.shown = append(m.shown[:0], pending...)
+			m.shown, m.shownAt = append(m.shown[:0], pending...), m.at
 		}
 	case visible() > m.from || !bytes.Equal(pending, m.shown):
 		m.match()
@@ -209,7 +224,7 @@ func (m *Matcher) look(visible func() int64, pending []byte) {
 // peek matches the pattern against the text that is held back. This text
 // continues the unfinished line. If there is none, it begins a new line.
 func (m *Matcher) peek(pending []byte) {
-	if m.done || m.re == nil || len(pending) == 0 {
+	if m.done || m.re == nil || len(pending) == 0 || m.after.shows(m.at, pending) {
 		return
 	}
 	line := append(bytes.Clone(m.line), pending...)

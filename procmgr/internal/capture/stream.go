@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"sync"
@@ -300,6 +301,20 @@ func (s *Stream) Total() int64 { return s.buf.Total() }
 // not ended.
 func (s *Stream) Visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 
+// Mark returns where the stream ends now.
+func (s *Stream) Mark() Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Mark{Offset: s.Visible(), Total: s.buf.Total(), Live: bytes.Clone(s.pending())}
+}
+
+// WatchAfter is Watch from a mark on. What the stream showed at the mark is no
+// match, even if it was held back, as the prompt of a line editor is.
+func (s *Stream) WatchAfter(ctx context.Context, m *Matcher, mark Mark) error {
+	m.after = &mark
+	return s.Watch(ctx, m, mark.Offset)
+}
+
 // Watch lets a matcher see the stream from an offset on, until Read takes it
 // back. The text that the window has dropped comes from the log, as far as
 // there is one. It may take long to look through that. If ctx ends first, Watch
@@ -346,9 +361,12 @@ func (s *Stream) join(m *Matcher, from, at int64, ended bool) bool {
 		m.feed(s.last[max(0, len(s.last)-int(missing)):], nil, math.MaxInt)
 	}
 	m.from = from
-	m.shown = s.pending()
+	m.shown, m.shownAt = s.pending(), m.at
 	m.peek(m.shown)
-	m.look(s.Visible, m.shown)
+	if m.after != nil && m.re == nil {
+		m.shown = m.after.Live
+	}
+	m.look(s.Visible, s.pending())
 	if !m.done {
 		s.search.join(m)
 	}
