@@ -91,7 +91,10 @@ type InputRequest struct {
 	// changes its state. 0 tries once.
 	Wait time.Duration
 	// Until ends the wait when output from the offset before the write on
-	// matches it; see OutputRequest.Until.
+	// matches it; see OutputRequest.Until. A prompt that was shown before the
+	// write is no match. A prompt that comes after the write has begun is one,
+	// even if the program had not read the input: wait for the first prompt of
+	// a program before you write.
 	Until string
 	// UntilQuiet ends the wait when the output has been quiet for so long,
 	// counted from the first output after the write. If there is none at all

@@ -16,7 +16,8 @@ const inputDescription = `Write to the stdin of a process that {execute} started
 	`text is written as it is: end a line with \n, or on a terminal with keys ["enter"]. ` +
 	`Returns once the output has been quiet for 300 ms; set wait_for if the answer takes longer to come. ` +
 	`If the program shows a full screen, the result is that screen. ` +
-	`Wait for the program's prompt before end or a control key: before that, ctrl-d is lost.`
+	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
+	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`
 
 type inputArgs struct {
 	processArgs

@@ -18,9 +18,10 @@ import (
 
 // local is the tools on real processes, in a directory of the test's own.
 type local struct {
-	t   *testing.T
-	set *toolset.Set
-	dir string
+	t       *testing.T
+	set     *toolset.Set
+	dir     string
+	manager procmgr.Manager // of the chat
 }
 
 func newLocal(t *testing.T, opts *toolset.Options) *local {
@@ -32,7 +33,8 @@ func newLocal(t *testing.T, opts *toolset.Options) *local {
 	manager, err := procmgr.NewLocal(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
-	return &local{t: t, dir: dir, set: toolset.New(toolset.Static(manager.Chat("chat")), opts)}
+	chat := manager.Chat("chat")
+	return &local{t: t, dir: dir, set: toolset.New(toolset.Static(chat), opts), manager: chat}
 }
 
 // call makes one call; pairs are its arguments.
