@@ -50,13 +50,13 @@ func TestKeep(t *testing.T) {
 		<-t.Context().Done()
 		return reply{}
 	}))
-	var first strings.Builder
-	cmd.Stdout, cmd.Stderr = &first, &first
+	var printed strings.Builder
+	cmd.Stdout, cmd.Stderr = &printed, &printed
 	require.NoError(t, cmd.Start())
 	select {
 	case <-thinks:
 	case <-time.After(long):
-		require.Fail(t, "the model was not asked", "%s", first.String())
+		require.Fail(t, "the model was not asked", "%s", printed.String())
 	}
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
@@ -82,6 +82,11 @@ func TestKeep(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), told, "go test -update writes %s anew", golden)
 	require.Contains(t, string(second), "exited with code 3")
+	first := string(model.request(1))
+	require.Contains(t, first, "runs already", "the model is told before it does anything")
+	require.Contains(t, first, "sh server.sh")
+	require.Less(t, strings.Index(first, "runs already"), strings.Index(first, "exited with code 3"))
+	require.Equal(t, 1, strings.Count(string(model.request(2)), "runs already"), "and it stays in the conversation")
 	require.Contains(t, string(model.request(1)), "exited with code 3", "the model is told")
 	_, seen, _ := strings.Cut(string(second), "I see:")
 	require.Contains(t, seen, "sh server.sh")

@@ -20,7 +20,7 @@
 //
 // With -keep they do not: they go on, however the agent ends, and the next run
 // with -keep and the same -chat has them again. Its model is told which of them
-// have ended meanwhile.
+// run, and which have ended meanwhile.
 //
 // With -input the model can answer the questions of commands, and use programs
 // that need a terminal, such as a debugger.
@@ -86,7 +86,6 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	defer func() { err = errors.Join(err, host.Close()) }()
 	manager := host.Chat(*chat)
 	if *keep {
-		show.running(manager, "runs already")
 		defer show.running(manager, "goes on")
 	} else {
 		defer show.running(manager, "ends now")
@@ -97,6 +96,14 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 		return err
 	}
 	s := newSession(model, manager, from, stop, show, &toolset.Options{Input: *input}, *maxTokens, *maxSteps)
+	if *keep {
+		if s.already, err = already(ctx, manager); err != nil {
+			return err
+		}
+		if s.already != "" {
+			show.note("%s", s.already)
+		}
+	}
 	if prompt := strings.Join(flags.Args(), " "); prompt != "" {
 		return s.turn(ctx, prompt)
 	}

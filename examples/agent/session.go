@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"charm.land/fantasy"
@@ -23,6 +24,7 @@ type session struct {
 	// inbox has the ends of background processes that no result has shown.
 	inbox   *toolset.Inbox
 	history []fantasy.Message
+	already string // what an earlier run has left running; "" once it is in the history
 	told    string // the last message of the inbox in the history
 	failed  bool   // the last turn
 	cursor  cursor // of the inbox
@@ -77,6 +79,10 @@ func (s *session) turn(ctx context.Context, prompt string) error {
 
 // work does a turn with the history as it is.
 func (s *session) work(ctx context.Context) error {
+	if s.already != "" {
+		s.history = slices.Insert(s.history, 0, fantasy.NewUserMessage(s.already))
+		s.already = ""
+	}
 	result, err := s.agent.Stream(ctx, fantasy.AgentStreamCall{
 		Messages:    s.history,
 		MaxRetries:  s.maxRetries,
