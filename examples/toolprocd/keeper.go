@@ -72,11 +72,14 @@ func (p place) open(ctx context.Context, log *slog.Logger) (*prockeep.Keeper, er
 	return k, err
 }
 
-// use opens the keeper for a call. The call's context ends when a signal asks this
-// program to end.
-func (p place) use(call func(ctx context.Context, k *prockeep.Keeper) error) error {
+// use opens the keeper for a call. If none runs, it starts none, and calls none
+// instead. The call's context ends when a signal asks this program to end.
+func (p place) use(call func(ctx context.Context, k *prockeep.Keeper) error, none func() error) error {
 	ctx, stop := untilAsked()
 	defer stop()
+	if dir, err := p.path(); err == nil && !prockeep.Running(ctx, dir) {
+		return none()
+	}
 	k, err := p.open(ctx, nil)
 	if err != nil {
 		return err
@@ -99,11 +102,15 @@ func find(ctx context.Context, k *prockeep.Keeper, chat, id string) (procmgr.Man
 	switch {
 	case errors.Is(err, procmgr.ErrUnknown): // it says more
 	case errors.Is(err, procmgr.ErrNotFound):
-		return nil, out, xerrors.Errorf("there is no process %s%s; toolprocd ps -a shows all", id, inChat(chat))
+		return nil, out, noProcess(chat, id)
 	case errors.Is(err, procmgr.ErrConflict):
 		return nil, out, xerrors.Errorf("several chats have a process %s; name the chat with -chat%s", id, chatsOf(ctx, k, id))
 	}
 	return m, out, err
+}
+
+func noProcess(chat, id string) error {
+	return xerrors.Errorf("there is no process %s%s; toolprocd ps -a shows all", id, inChat(chat))
 }
 
 func inChat(chat string) string {

@@ -46,7 +46,7 @@ func logs(flags *flag.FlagSet, args []string) error {
 			return to.printUntil(ctx, m, now)
 		}
 		return to.printToEnd(ctx, m, words[0])
-	})
+	}, func() error { return noProcess(*chat, words[0]) })
 }
 
 // follow is procmgr.Follow, but the first error does not end it: if the keeper has

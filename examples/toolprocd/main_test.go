@@ -548,3 +548,27 @@ func pidOf(t testing.TB, file string) int {
 	}, long, time.Millisecond)
 	return pid
 }
+
+// Who only looks starts no keeper, and makes no directory.
+func TestLooksStartNoKeeper(t *testing.T) {
+	m := newMachine(t)
+	for command, want := range map[string]struct {
+		says string
+		code int
+		args []string
+	}{
+		"ps":      {"nothing runs in the keeper of " + m.dir, 0, nil},
+		"logs":    {"there is no process x", 1, []string{"x"}},
+		"kill":    {"there is no process x", 1, []string{"x"}},
+		"upgrade": {"no keeper runs", 1, nil},
+		"stop":    {"", 0, nil},
+	} {
+		stdout, stderr, code := m.toolprocd(t, command, want.args...)
+		require.Equal(t, want.code, code, "%s: %s", command, stderr)
+		require.Contains(t, stderr, want.says, command)
+		if command == "ps" {
+			require.Equal(t, "ID  CHAT  STATE  PID  AGE  COMMAND\n", stdout)
+		}
+		require.NoDirExists(t, m.dir, command)
+	}
+}

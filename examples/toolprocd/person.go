@@ -32,21 +32,24 @@ func ps(flags *flag.FlagSet, args []string) error {
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
-		list, err := k.List(ctx)
-		if err != nil {
-			return err
-		}
+	show := func(list []procmgr.Process) error {
 		if !*all {
 			list = slices.DeleteFunc(list, func(p procmgr.Process) bool { return p.State == procmgr.Exited })
 		}
 		if err := printTable(os.Stdout, list); err != nil || len(list) > 0 {
 			return err
 		}
-		dir, _ := at.path() // open has used it
+		dir, _ := at.path() // use has used it
 		fmt.Fprintf(os.Stderr, "nothing runs in the keeper of %s\n", dir)
 		return nil
-	})
+	}
+	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
+		list, err := k.List(ctx)
+		if err != nil {
+			return err
+		}
+		return show(list)
+	}, func() error { return show(nil) })
 }
 
 // printTable prints processes, the oldest first.
@@ -159,6 +162,11 @@ func kill(flags *flag.FlagSet, args []string) error {
 			failed = errors.Join(failed, err)
 		}
 		return failed
+	}, func() (failed error) {
+		for _, id := range ids {
+			failed = errors.Join(failed, noProcess(*chat, id))
+		}
+		return failed
 	})
 }
 
@@ -168,7 +176,8 @@ func upgrade(flags *flag.FlagSet, args []string) error {
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	return at.use(func(ctx context.Context, k *prockeep.Keeper) error { return k.Upgrade(ctx) })
+	return at.use(func(ctx context.Context, k *prockeep.Keeper) error { return k.Upgrade(ctx) },
+		func() error { return errors.New("no keeper runs; the next one is this program") })
 }
 
 // stop ends the keeper. It does not end processes without being told to.
@@ -185,7 +194,7 @@ func stop(flags *flag.FlagSet, args []string) error {
 			return xerrors.Errorf("this would end what lives, %d in number: see toolprocd ps, or use toolprocd stop -f", n)
 		}
 		return k.Stop(ctx)
-	})
+	}, func() error { return nil })
 }
 
 // living counts the processes that live.

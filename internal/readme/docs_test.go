@@ -306,20 +306,28 @@ func ctrlC(t *testing.T, p *pages, _ block) {
 	}
 }
 
-// keeper runs the program three times: its command runs once.
+// keeper runs the program three times: its command runs once, and is stopped.
 func keeper(t *testing.T, p *pages, _ block) {
 	dir, err := os.MkdirTemp("", "k") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	for _, attached := range []bool{false, true, true} {
+	says := func(want string) {
+		t.Helper()
 		cmd := exec.CommandContext(t.Context(), p.programs[keeperBlock])
 		cmd.Env = append(os.Environ(), "KEEPER="+dir)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		require.Equal(t, fmt.Sprintf("it ran already: %t\n", attached), string(out))
+		require.Equal(t, want, string(out))
 	}
+	says("started before: false, now it is running\n")
+	says("started before: true, now it is running\n")
 	k, err := prockeep.Open(t.Context(), dir, nil) // it runs, so this program need not call Main
 	require.NoError(t, err)
+	// The page says how to stop the server.
+	require.NoError(t, k.Chat("chat-42").Signal(t.Context(), "web-1", procmgr.Terminate))
+	_, err = k.Chat("chat-42").Output(t.Context(), "web-1", procmgr.OutputRequest{Wait: long})
+	require.NoError(t, err)
+	says("started before: true, now it is exited\n")
 	require.NoError(t, k.Stop(t.Context()))
 }
 

@@ -160,6 +160,33 @@ func TestStopAfterADeath(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "journal"))
 }
 
+// Running starts no keeper, and tells of what a dead one has left.
+func TestRunning(t *testing.T) {
+	ctx, dir := context.Background(), newDir(t)
+	is := func(want bool, when string) {
+		t.Helper()
+		require.Equal(t, want, prockeep.Running(ctx, dir), when)
+	}
+	none := filepath.Join(dir, "none")
+	require.False(t, prockeep.Running(ctx, none))
+	require.NoDirExists(t, none)
+	is(false, "an empty directory")
+	k := open(t, dir, nil)
+	is(true, "a keeper")
+	pid := keeperPID(t, k)
+	begin(t, k, "x", "echo ready; exec sleep 1000")
+	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
+	kill(t, pid)
+	require.Eventually(t, func() bool { return len(keepersOf(dir)) == 0 }, long, time.Millisecond)
+	is(true, "a process that a dead keeper has left")
+	require.Empty(t, keepersOf(dir), "none was started")
+	require.NoError(t, k.Stop(ctx))
+	is(false, "after Stop")
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.True(t, prockeep.Running(ctx, file), "Open says why it fails")
+}
+
 // The keeper is killed at random points of Stop, Upgrade and Open by two programs, and
 // its holder with it now and then. Every process has ended then, or is known; when
 // Stop returns, all has ended that was there before.

@@ -98,6 +98,11 @@ func Open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
 	return k, nil
 }
 
+// Running reports whether a keeper runs in a directory, or one has died there and
+// may have left processes. It starts and makes nothing. It is true also if that
+// cannot be told; Open then says why.
+func Running(ctx context.Context, dir string) bool { return !absent(ctx, dir) }
+
 func open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
 	var o Options
 	if opts != nil {

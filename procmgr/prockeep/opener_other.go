@@ -25,6 +25,7 @@ func (o *opener) connect(context.Context) (*line, error)  { return nil, errors.E
 func (o *opener) stop(context.Context) error              { return errors.ErrUnsupported }
 func (o *opener) upgrade(context.Context) error           { return errors.ErrUnsupported }
 func (o *opener) socket() string                          { return "" }
+func absent(context.Context, string) bool                 { return false }
 func dial(context.Context, string) (*net.UnixConn, error) { return nil, errors.ErrUnsupported }
 func checkPeer(*net.UnixConn) error                       { return errors.ErrUnsupported }
 func isAbsent(error) bool                                 { return false }
