@@ -24,14 +24,14 @@ type interrupter struct {
 // the loop, so that nothing is left running.
 func (i *interrupter) watch() (unwatch func()) {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, brokenPipe)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for s := range signals {
 			switch s {
 			case os.Interrupt:
 				i.interrupt()
-			case syscall.SIGPIPE:
+			case brokenPipe:
 				// It may come of a connection that broke, which is tried again.
 				// Whoever prints finds out by the error that nobody reads.
 			default:

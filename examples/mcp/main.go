@@ -80,10 +80,10 @@ func run(args []string) (err error) {
 	// deferred Close, and leave its processes behind.
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	if *listen == "" {
-		signals = append(signals, syscall.SIGPIPE) // the only client is gone
+		signals = append(signals, brokenPipe) // the only client is gone
 	} else {
 		// If one of several clients is gone, only the write to it fails.
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		signal.Notify(make(chan os.Signal, 1), brokenPipe)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()

@@ -40,7 +40,7 @@ func quickstart() int {
 	// Commands do not get the Ctrl-C of the terminal. By default, Ctrl-C would end
 	// this program without its deferred Close. So would the end of the terminal
 	// (SIGHUP), and of the reader in "quickstart | head" (SIGPIPE).
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, brokenPipe)
 	defer stop()
 	if err := run(ctx, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "\nquickstart:", err)

@@ -38,7 +38,7 @@ func show(args []string, out io.Writer) (err error) {
 		return err
 	}
 	// SIGPIPE too, so that "remote | head" also cleans up.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, brokenPipe)
 	defer stop()
 
 	dir, err := os.MkdirTemp("", "remote-")
