@@ -49,10 +49,12 @@
 //
 // On Linux a process costs no thread. Its members are found by their session,
 // whatever process groups they make. A member that has left the session is found
-// by an environment variable that all descendants inherit. A member that has
-// wiped its environment is found as long as it stays in a group with other
-// members of the session; with Options.Cgroup it is always found. Signals go
-// through pidfds, so that no signal hits a stranger whose number was reused.
+// by a mark that all descendants inherit, even if it has wiped its environment or
+// runs as another user. The mark is a limit that the kernel no longer enforces:
+// RLIMIT_LOCKS. An environment variable is a second way to find a member, for a
+// command that cannot be marked. A member that has set this limit itself, wiped its
+// environment and left the session and the pipe is found only with Options.Cgroup.
+// Signals go through pidfds, so that no signal hits a stranger whose number was reused.
 //
 // On macOS and the BSDs a process costs a thread, and its members are found by
 // their process group alone.

@@ -20,6 +20,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,23 +67,35 @@ func anywhere(ctx context.Context, args []string, in io.Reader, out io.Writer) (
 	defer func() { err = errors.Join(err, host.Close()) }()
 
 	tools := toolset.New(toolset.Static(host.Chat(*chat)), nil)
-	for calls := json.NewDecoder(in); ctx.Err() == nil; {
-		var call struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
+	for calls := bufio.NewReader(in); ctx.Err() == nil; {
+		line, err := calls.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			if _, err := fmt.Fprintln(out, answer(ctx, tools, line)); err != nil {
+				return err
+			}
 		}
-		switch err := calls.Decode(&call); {
+		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return xerrors.Errorf("read a call: %w", err)
 		}
-		result := tools.Call(ctx, toolset.Call{Name: call.Name, Arguments: call.Arguments})
-		if _, err := fmt.Fprintln(out, result.Content); err != nil {
-			return err
-		}
 	}
 	return ctx.Err()
+}
+
+// answer returns what the model reads after a call. A call that is no JSON gets an
+// error to read, and the next one is carried out.
+func answer(ctx context.Context, tools *toolset.Set, line []byte) string {
+	var call struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if err := json.Unmarshal(line, &call); err != nil {
+		text, _ := json.Marshal(map[string]any{"success": false, "error": "the call is no JSON, and nothing was done: " + err.Error()})
+		return string(text)
+	}
+	return tools.Call(ctx, toolset.Call{Name: call.Name, Arguments: call.Arguments}).Content
 }
 
 // A closer is a Host that is closed at the end: a Local, or a Client.

@@ -56,6 +56,10 @@ func TestAnywhere(t *testing.T) {
 		require.Contains(t, stdout, "background", name)
 		require.Equal(t, tt.left, strings.Count(agent(lists, tt.args...), "sleep 1000"), name)
 	}
+	stdout := agent("no JSON\n\n" + `{"name":"execute","arguments":{"command":"echo goes on"}}`)
+	require.Equal(t, 2, strings.Count(stdout, "\n"), stdout)
+	require.Contains(t, stdout, "the call is no JSON, and nothing was done")
+	require.Contains(t, stdout, `goes on\n`)
 	require.NotContains(t, agent(lists, "-via", "env", "-far", far, "-chat", "another"), "sleep 1000")
 	require.Contains(t, agent(lists, "-via", "no-such-program"), "executable file not found")
 }
