@@ -164,7 +164,9 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 			r.set.names.output, p.ID, out.Next, spell(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal)
 	}
 	r.tellInput(&rep, p)
-	r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
+	if !alive(p) || !r.set.showScreen(ctx, r.m, &rep, out, false) {
+		r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
+	}
 	r.set.tellHolder(ctx, &rep, r.turn, out)
 	return rep
 }

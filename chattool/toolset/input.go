@@ -35,6 +35,11 @@ type executeInputArgs struct {
 	Stdin stdinKind `json:"stdin,omitempty" description:"open: {process_input} can write to stdin. terminal: the same on a terminal, for password prompts, line editing and full-screen programs. Default: empty. Best with run_in_background." enum:"open,terminal" alias:"input_mode,tty,pty,terminal,interactive"`
 }
 
+type outputInputArgs struct {
+	outputArgs
+	Screen flag `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
+}
+
 // inputQuiet is how long the output of a process must be quiet after an input.
 const inputQuiet = 300 * time.Millisecond
 
@@ -148,18 +153,26 @@ func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 	rep := s.describeFrom(out.Output, max(from, 0))
 	rep.place(&s.places, t.m, out.Output)
 	rep.NextOffset = &out.Next
-	if out.Process.Stdin == procmgr.StdinTerminal {
-		now, err := t.m.Output(ctx, t.id, procmgr.OutputRequest{From: out.Next, Screen: true, Limit: s.opts.Limit})
-		if err == nil && now.Screen != nil && (bool(t.args.Screen) || now.Screen.Alternate) {
-			rep.show(now.Screen, out.Output)
-			return rep
-		}
-	}
-	if t.args.Screen {
-		rep.add("The process has no terminal, so there is no screen.")
+	if s.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
+		return rep
 	}
 	s.advise(&rep, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, t.m)}, Reading: true})
 	return rep
+}
+
+// showScreen puts the screen of a process in the place of the output, if the model
+// has asked for it or the program shows the alternate one.
+func (s *Set) showScreen(ctx context.Context, m procmgr.Manager, rep *report, out procmgr.Output, asked bool) bool {
+	if out.Process.Stdin == procmgr.StdinTerminal {
+		now, err := m.Output(ctx, out.Process.ID, procmgr.OutputRequest{From: out.Next, Screen: true, Limit: s.opts.Limit})
+		if err == nil && now.Screen != nil && (asked || now.Screen.Alternate) {
+			rep.show(now.Screen, out)
+			return true
+		}
+	} else if asked {
+		rep.add("The process has no terminal, so there is no screen.")
+	}
+	return false
 }
 
 // show puts a screen in the place of the output.

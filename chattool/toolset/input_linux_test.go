@@ -2,6 +2,7 @@ package toolset_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,6 +156,33 @@ func TestLocalInputScreen(t *testing.T) {
 	require.Equal(t, "bye\n", got["output"], "as the model asked")
 }
 
+// A full screen that a command draws is its result, and process_output returns the
+// screen if it is asked to.
+func TestLocalExecuteScreen(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, withInput)
+	const draws = `printf '\033[?1049h\033[2J\033[3;5Hhere'; sleep 600`
+	got := l.call(t.Context(), "execute", "command", draws, "stdin", "terminal", "timeout", "1s")
+	if got["output"] != "\n\n    here" { // a busy machine has not begun by then
+		id := got["background_process_id"]
+		l.call(t.Context(), "process_output", "process_id", id, "wait_for", "here", "wait_timeout", "1m")
+		got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s", "screen", true)
+	}
+	require.Equal(t, "\n\n    here", got["output"], "%v", got)
+	require.Contains(t, got["note"], "This is the screen")
+	id := got["background_process_id"]
+	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
+	require.NotContains(t, fmt.Sprint(got["note"]), "This is the screen", "it was not asked for")
+	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s", "screen", true)
+	require.Equal(t, "\n\n    here", got["output"])
+	pipe := l.open("open", "exec cat")
+	got = l.call(t.Context(), "process_output", "process_id", pipe.id, "wait_timeout", "0s", "screen", true)
+	require.Contains(t, got["note"], "no terminal")
+	plain := newLocal(t, nil)
+	got = plain.call(t.Context(), "process_output", "process_id", "x", "screen", true)
+	require.Contains(t, got["error"], "there is no argument")
+}
+
 // Without Options.Input the definitions are those that they were, and with it
 // the description and the schema name every key.
 func TestInputDefinitions(t *testing.T) {
@@ -162,7 +190,10 @@ func TestInputDefinitions(t *testing.T) {
 	require.Len(t, without, 4)
 	require.Len(t, with, 5)
 	require.Equal(t, without, toolset.New(nil, &toolset.Options{Input: false}).Definitions())
-	require.Equal(t, without[1:4], with[1:4])
+	require.Equal(t, without[2:4], with[2:4])
+	require.Equal(t, without[1].Description, with[1].Description)
+	require.NotContains(t, string(without[1].Schema), "screen")
+	require.Contains(t, string(with[1].Schema), `"screen":{"type":"boolean"`)
 	require.NotContains(t, without[0].Description+string(without[0].Schema), "process_input")
 	require.NotContains(t, string(without[0].Schema), "stdin")
 	require.Equal(t, "process_input", with[4].Name)

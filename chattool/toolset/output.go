@@ -11,8 +11,12 @@ import (
 
 // output reads the output of a process.
 func (s *Set) output(ctx context.Context, c Call, t *turn) report {
-	args := outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}
-	if err := decode(c.Arguments, &args); err != nil {
+	args := outputInputArgs{outputArgs: outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}}
+	into := any(&args)
+	if !s.opts.Input {
+		into = &args.outputArgs
+	}
+	if err := decode(c.Arguments, into); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
 	}
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
@@ -26,7 +30,7 @@ func (s *Set) output(ctx context.Context, c Call, t *turn) report {
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (s *Set) readOutput(ctx context.Context, args outputArgs, t *turn) report {
+func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *turn) report {
 	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	m, res, ok := s.manager(ctx)
@@ -83,7 +87,9 @@ func (s *Set) readOutput(ctx context.Context, args outputArgs, t *turn) report {
 	if heard := rep.heard(out, req.UntilListening, wait); !heard || out.Matched {
 		rep.searched(out, req.From, req.Until, wait)
 	}
-	s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
+	if !bool(args.Screen) || !s.showScreen(ctx, m, &rep, out, true) {
+		s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
+	}
 	s.tellHolder(ctx, &rep, t, out)
 	return rep
 }

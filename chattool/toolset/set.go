@@ -207,7 +207,11 @@ func New(managers Resolver, opts *Options) *Set {
 	} else {
 		define(s.names.execute, executeDescription, executeArgs{}, false, s.execute)
 	}
-	define(s.names.output, outputDescription, outputArgs{}, true, s.output)
+	var reads any = outputArgs{}
+	if s.opts.Input {
+		reads = outputInputArgs{}
+	}
+	define(s.names.output, outputDescription, reads, true, s.output)
 	define(s.names.list, listDescription, listArgs{}, true, s.list)
 	define(s.names.signal, signalDescription, signalArgs{}, false, s.signal)
 	if s.opts.Input {
