@@ -25,6 +25,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -64,6 +65,8 @@ func run(args []string) (err error) {
 		workDir   = flags.String("workdir", ".", "`directory` to run commands in")
 		logDir    = flags.String("log-dir", "", "`directory` for the whole output of each command")
 		wait      = flags.Duration("max-wait", maxWait, "the longest wait of a call; longer than the client's patience, and it cancels the call, which stops the command")
+		answers   = flags.Bool("input", false, "let the model answer questions of commands, and use programs at a terminal")
+		format    = flags.String("format", "json", "`form` of a result: json, or text, which takes fewer tokens")
 		allowEnv  = flags.String("allow-env", "", "`names` of variables that commands get although they look like secrets, such as GITHUB_TOKEN,NPM_*")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -71,6 +74,14 @@ func run(args []string) (err error) {
 	}
 	if flags.NArg() > 0 {
 		return xerrors.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	opts := toolset.Options{MaxTimeout: *wait, Input: *answers}
+	switch *format {
+	case "json":
+	case "text":
+		opts.Format = toolset.FormatText
+	default:
+		return xerrors.Errorf("there is no format %q; there are json and text", *format)
 	}
 	dir, err := directory(*workDir)
 	if err != nil {
@@ -102,13 +113,13 @@ func run(args []string) (err error) {
 	defer func() { err = errors.Join(err, local.Close()) }() // ends the processes that still run
 
 	if *listen == "" {
-		return serveStdio(ctx, newServer(local, stdioChat, *wait, log))
+		return serveStdio(ctx, newServerWith(local, stdioChat, opts, log))
 	}
 	token, err := tokenFrom(*tokenFile)
 	if err != nil {
 		return err
 	}
-	return serveHTTP(ctx, newServer(local, httpChat, *wait, log), local, *listen, token, *idle)
+	return serveHTTP(ctx, newServerWith(local, httpChat, opts, log), local, *listen, token, *idle)
 }
 
 // directory returns an absolute path. If the directory does not exist, it

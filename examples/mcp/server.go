@@ -32,6 +32,7 @@ var annotations = map[string]*mcp.ToolAnnotations{
 	"process_output": {Title: "Read a process's output", ReadOnlyHint: true, OpenWorldHint: new(false)},
 	"process_list":   {Title: "List processes", ReadOnlyHint: true, OpenWorldHint: new(false)},
 	"process_signal": {Title: "End a process", DestructiveHint: new(true), OpenWorldHint: new(false)},
+	"process_input":  {Title: "Write to a process", DestructiveHint: new(true), OpenWorldHint: new(true)},
 }
 
 // A server gives the tools to each of its MCP sessions, in a chat of its own.
@@ -63,6 +64,11 @@ type chatKey struct{}
 // returns the ID of a session's chat; see stdioChat and httpChat. No call waits
 // longer than maxWait.
 func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait time.Duration, log *slog.Logger) *server {
+	return newServerWith(host, chatID, toolset.Options{MaxTimeout: maxWait}, log)
+}
+
+// newServerWith is newServer with more options of the tools.
+func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) *server {
 	s := &server{host: host, chatID: chatID, log: log, chats: make(map[*mcp.ServerSession]*chat)}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolproc", Version: "0.1.0"}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -72,13 +78,10 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 	// For the description, which is asked for before there is a session. If it
 	// cannot be told, the description says so.
 	shell, _ := procmgr.Shell(context.Background(), host)
-	s.tools = toolset.New(resolve, &toolset.Options{
-		MaxTimeout: maxWait,
-		Shell:      shell,
-		// The ID is known before the command starts, so that progress can use
-		// it.
-		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
-	})
+	opts.Shell = shell
+	// The ID is known before the command starts, so that progress can use it.
+	opts.ProcessID = func(_ context.Context, c toolset.Call) string { return c.ID }
+	s.tools = toolset.New(resolve, &opts)
 	for _, def := range s.tools.Definitions() {
 		s.mcp.AddTool(&mcp.Tool{
 			Name:        def.Name,

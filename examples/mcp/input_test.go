@@ -1,0 +1,32 @@
+//go:build unix
+
+package main
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+// With -input the model has the fifth tool, and with -format text it reads the
+// header and the output.
+func TestInputAndText(t *testing.T) {
+	c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-input", "-format", "text")})
+	list, err := c.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, list.Tools, 5)
+	call := func(name string, arguments any) string {
+		t.Helper()
+		answer, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
+		require.NoError(t, err)
+		require.False(t, answer.IsError)
+		return answer.Content[0].(*mcp.TextContent).Text
+	}
+	started := call("execute", args{"command": `read -r x; echo "got $x"`, "stdin": "open", "run_in_background": true})
+	id := regexp.MustCompile(`· process (\w+)`).FindStringSubmatch(started)
+	require.NotNil(t, id, started)
+	require.Regexp(t, `(?s)^exit code 0 ·.*\n---\ngot it\n`, call("process_input", args{"process_id": id[1], "text": "it\n", "end": true}))
+	require.ErrorContains(t, run([]string{"-format", "xml"}), `there is no format "xml"; there are json and text`)
+}
