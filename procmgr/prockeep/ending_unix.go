@@ -100,6 +100,7 @@ func (s *server) endOther(path string, h *holder.Heritage, link *holder.Link) er
 	}
 	defer func() { _ = j.Close() }() // nobody needs it
 	keep := newKeep(j, link, s.log)
+	keep.share()
 	past := keep.past()
 	if boot := bootID(); past.boot != "" && past.boot != boot {
 		return j.Remove()
@@ -135,13 +136,17 @@ var errOver = xerrors.New("the keeper before this one was about to end")
 func (s *server) endAgain(path string, h *holder.Heritage) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP) // it ends already
 	for _, f := range h.Held {
-		if f.Seq == seqSocket { // the directory was not free yet
-			_ = os.Remove(filepath.Join(s.dir, nameSocket)) // somebody else may have removed it
-			_ = syscall.Close(f.FD)                         // nobody is served
+		if f.Seq != seqSocket {
+			continue
 		}
+		if f.Role == roleSocket { // the directory was not free yet
+			_ = os.Remove(filepath.Join(s.dir, nameSocket)) // somebody else may have removed it
+		}
+		_ = syscall.Close(f.FD) // nobody is served
 	}
 	s.link.DropAll(seqSocket)
 	s.link.End()
+	s.bringBack(path, h)
 	_ = s.endWhenDead(path, h, s.link) // it is logged
 	return errOver
 }
@@ -166,7 +171,7 @@ func (s *server) retired() {
 func (o *opener) stop(ctx context.Context) error {
 	asked := "" // the token of a keeper that was asked to end
 	for range maxStopTries {
-		l, err := greet(ctx, o.socket())
+		l, err := o.greet(ctx)
 		if errors.Is(err, errAbsent) && o.hasLeft() {
 			if l, err = o.connect(ctx); err != nil {
 				return xerrors.Errorf("a keeper was killed and may have left processes, and no other one can be started to end them: %w", err)

@@ -39,6 +39,7 @@ type keep struct {
 	journal *journal.Journal
 	link    *holder.Link // nil if there is no holder
 	log     *slog.Logger
+	look    func() error // called before each line
 
 	mu        sync.Mutex              // guards the fields below
 	leaders   map[uint64]carry.Leader // by seq
@@ -52,7 +53,7 @@ type keep struct {
 var _ carry.Keep = (*keep)(nil)
 
 func newKeep(j *journal.Journal, link *holder.Link, log *slog.Logger) *keep {
-	return &keep{journal: j, link: link, log: log, leaders: make(map[uint64]carry.Leader)}
+	return &keep{journal: j, link: link, log: log, look: func() error { return nil }, leaders: make(map[uint64]carry.Leader)}
 }
 
 func keyOf(k carry.Key) journal.Key { return journal.Key(k) }
@@ -93,6 +94,15 @@ func readRecord(b []byte) (leader carry.Leader, record []byte, ok bool) {
 	return leader, b, true
 }
 
+// share lets the holder have the journal.
+func (k *keep) share() {
+	if k.link != nil {
+		k.journal.Follow(func(f *os.File) {
+			_ = k.link.Give(seqJournal, []string{roleJournal}, []int{fdOf(f)}) // as in give
+		})
+	}
+}
+
 // give lets the holder have some files. Without a holder, they are this program's
 // alone.
 func (k *keep) give(seq uint64, files []carry.File) {
@@ -115,6 +125,7 @@ func (k *keep) tell(kind journal.Kind, key journal.Key, record []byte) {
 		return
 	}
 	k.mu.Unlock()
+	_ = k.look() // a line in a file that was removed is not lost while this program lives
 	k.journal.Tell(kind, key, record)
 }
 
@@ -148,7 +159,11 @@ func (k *keep) Began(record []byte, files []carry.File) error {
 func (k *keep) Starting(key carry.Key, record []byte, files []carry.File) error {
 	k.give(key.Seq, files)
 	k.flush()
-	if err := k.journal.Append(journal.Starting, keyOf(key), k.record(key.Seq, record)); err != nil {
+	err := k.look()
+	if err == nil {
+		err = k.journal.Append(journal.Starting, keyOf(key), k.record(key.Seq, record))
+	}
+	if err != nil {
 		if k.link != nil {
 			k.link.Forget(key.Seq)
 		}
@@ -324,7 +339,7 @@ func inExec(pid int) bool {
 func filesOf(h *holder.Heritage) map[uint64][]carry.File {
 	files := make(map[uint64][]carry.File)
 	for _, f := range h.Held {
-		if f.Seq == seqSocket {
+		if f.Seq == seqSocket || f.Seq == seqJournal {
 			continue
 		}
 		files[f.Seq] = append(files[f.Seq], carry.File{Role: carry.Role(f.Role), FD: f.FD})

@@ -256,6 +256,11 @@ func (k *Keeper) ready(ctx context.Context) (*line, error) {
 	case closed:
 		return nil, xerrors.Errorf("this handle of the keeper was closed: %w", procmgr.ErrClosed)
 	case now.alive():
+		if k.opener.isLost() {
+			if l, err := k.opener.recall(ctx); err == nil { // otherwise the call fails, and says why
+				l.close()
+			}
+		}
 		return now, nil
 	}
 	next, err := k.openAnew(ctx, now)

@@ -55,9 +55,23 @@ func (l *keeperLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// goOn goes on at the path if the file was removed from there.
+func (l *keeperLog) goOn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if info, err := l.file.Stat(); err != nil || !isAt(l.path, info) {
+		l.open()
+	}
+}
+
 // turn begins a new file. The caller holds mu.
 func (l *keeperLog) turn() {
 	_ = os.Rename(l.path, l.path+".old") // if it fails, the file is opened as it is
+	l.open()
+}
+
+// open goes on with what is at the path. The caller holds mu.
+func (l *keeperLog) open() {
 	next, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		l.size = 0 // later

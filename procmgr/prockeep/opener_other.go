@@ -23,6 +23,8 @@ type opener struct {
 func (o *opener) take(string) error                       { return errors.ErrUnsupported }
 func (o *opener) connect(context.Context) (*line, error)  { return nil, errors.ErrUnsupported }
 func (o *opener) stop(context.Context) error              { return errors.ErrUnsupported }
+func (o *opener) isLost() bool                            { return false }
+func (o *opener) recall(context.Context) (*line, error)   { return nil, errors.ErrUnsupported }
 func (o *opener) upgrade(context.Context) error           { return errors.ErrUnsupported }
 func (o *opener) socket() string                          { return "" }
 func absent(context.Context, string) bool                 { return false }

@@ -42,7 +42,7 @@ type opener struct {
 
 func (o *opener) socket() string { return filepath.Join(o.dir, nameSocket) }
 
-// take makes the directory, and keeps others out of it.
+// take takes the name of the directory.
 func (o *opener) take(dir string) error {
 	if dir == "" {
 		return xerrors.Errorf("the directory has no name: %w", procmgr.ErrInvalid)
@@ -55,6 +55,12 @@ func (o *opener) take(dir string) error {
 		return xerrors.Errorf("the path of the directory has %d bytes; with more than %d, no socket can be in it: %s: %w",
 			len(dir), maxDirectory, dir, procmgr.ErrInvalid)
 	}
+	o.dir = dir
+	return nil
+}
+
+// makeDir makes a directory if it is not there, and keeps others out of it.
+func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return xerrors.Errorf("the directory cannot be made: %w", err)
 	}
@@ -79,7 +85,6 @@ func (o *opener) take(dir string) error {
 			return xerrors.Errorf("others can enter the directory, and that cannot be changed: %w", err)
 		}
 	}
-	o.dir = dir
 	return nil
 }
 
@@ -95,11 +100,11 @@ func (o *opener) connect(ctx context.Context) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer lock.Close()
+	defer func() { lock.Close() }()
 	var failed error
 	launched := false
 	for range maxAbsent {
-		l, err := greet(ctx, o.socket())
+		l, err := o.greet(ctx)
 		switch {
 		case err == nil:
 			l.launched = launched
@@ -129,9 +134,39 @@ func (o *opener) connect(ctx context.Context) (*line, error) {
 	return nil, xerrors.Errorf("each of %d keepers ended as soon as it was started; %s may say why", maxAbsent, filepath.Join(o.dir, nameLog))
 }
 
-// lock waits for the lock of the directory.
+// greet greets the keeper of the directory. If the directory was removed, it lets
+// the keeper make it anew first.
+func (o *opener) greet(ctx context.Context) (*line, error) {
+	l, err := greet(ctx, o.socket())
+	if errors.Is(err, errAbsent) {
+		return o.recall(ctx)
+	}
+	return l, err
+}
+
+// lock makes the directory, and waits for its lock.
 func (o *opener) lock(ctx context.Context) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(o.dir, nameLock), os.O_RDWR|os.O_CREATE, 0o600)
+	path := filepath.Join(o.dir, nameLock)
+	for {
+		if err := makeDir(o.dir); err != nil {
+			return nil, err
+		}
+		f, err := o.lockFile(ctx, path)
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+				continue // the directory was removed just now
+			}
+			return nil, err
+		}
+		if own, err := f.Stat(); err == nil && isAt(path, own) {
+			return f, nil
+		}
+		f.Close() // it was removed, and another program may have locked the one that is there now
+	}
+}
+
+func (o *opener) lockFile(ctx context.Context, path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, xerrors.Errorf("the directory cannot be locked: %w", err)
 	}

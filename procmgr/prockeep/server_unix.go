@@ -47,6 +47,9 @@ type server struct {
 	dir      string
 	token    string // no other keeper has it; programs that go on for this one have the same
 	listener *socket
+	name     *net.UnixListener // of the directory; nil if there is none
+	named    context.Context   // ends when another keeper can have the name
+	unname   context.CancelFunc
 	link     *holder.Link // nil if there is no holder
 	keep     *keep
 	local    struct {
@@ -57,11 +60,13 @@ type server struct {
 	line     *lineage.Line            // of the handler
 	served   *connections
 	log      *slog.Logger
+	logFile  *keeperLog
 	options  passed
 	idle     time.Duration
 	upgrades []string // their names, the latest last
 	tokens   []string // of the keepers that had the journal, this one's last
 
+	looking   sync.Mutex  // held while the directory is made anew
 	upgrading sync.Mutex  // held during an upgrade
 	breaking  atomic.Bool // nothing is answered any more, so that callers ask the next keeper
 
@@ -92,14 +97,17 @@ type connKey struct{}
 // newServer returns a server that can serve. held says that a holder has started
 // this program; a keeper before it may then hand over to it.
 func newServer(o order, held bool) (*server, error) {
-	log := slog.New(slog.NewTextHandler(newKeeperLog(filepath.Join(o.Dir, nameLog), os.Stderr, 1, 2), nil))
+	file := newKeeperLog(filepath.Join(o.Dir, nameLog), os.Stderr, 1, 2)
+	file.goOn() // the one before this keeper may have lost it
+	log := slog.New(slog.NewTextHandler(file, nil))
 	s := &server{
-		dir: o.Dir, log: log, options: o.Options, idle: o.Options.Idle, token: o.Token,
+		dir: o.Dir, log: log, logFile: file, options: o.Options, idle: o.Options.Idle, token: o.Token,
 		last:  time.Now().Add(launchTime), // the opener is about to connect
 		ended: make(chan struct{}), served: newConnections(),
 	}
 	s.context, s.cancel = context.WithCancel(baseenv.Accept(context.Background()))
 	s.waits, s.endWait = context.WithCancel(context.WithoutCancel(s.context))
+	s.named, s.unname = context.WithCancel(context.Background())
 	heritage := &holder.Heritage{}
 	if held {
 		var err error
@@ -213,6 +221,10 @@ func (s *server) serve() {
 	wg.Go(forgetStartup) // beside the first requests, because it takes 1 to 2 ms
 	wg.Go(s.endOnSignal)
 	wg.Go(s.endWhenIdle)
+	wg.Go(s.endWhenLost)
+	if s.name != nil {
+		go s.serveName() // nobody waits for it
+	}
 	_ = web.Serve(s.listener) // it ends when the listener is closed
 	<-s.ended
 	late, cancel := context.WithTimeout(context.Background(), lastAnswers)
@@ -237,7 +249,10 @@ func (s *server) end(why string) error {
 			s.link.End()
 		}
 		_ = s.listener.Close() // nobody waits for this
-		s.served.closeLines()  // before all other connections: who looks at one now, opens another keeper
+		if why != endLost {    // or what runs could be started once more before it has ended
+			s.leaveName()
+		}
+		s.served.closeLines() // before all other connections: who looks at one now, opens another keeper
 		s.endErr = s.local.Close()
 		s.endWait()
 		s.retired()
@@ -252,6 +267,14 @@ func (s *server) end(why string) error {
 	})
 	<-s.ended
 	return s.endErr
+}
+
+// leaveName lets another keeper have the name.
+func (s *server) leaveName() {
+	if s.name != nil {
+		_ = s.name.Close() // it is of no use any more
+	}
+	s.unname()
 }
 
 // endOnSignal ends the keeper at a signal. Another signal changes nothing.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 )
@@ -31,6 +29,14 @@ import (
 const (
 	seqSocket  = uint64(math.MaxUint64)
 	roleSocket = "socket"
+	roleName   = "name" // that of the directory
+)
+
+// seqJournal is under what the holder has the journal, which may have been removed
+// when the next keeper needs it.
+const (
+	seqJournal  = seqSocket - 1
+	roleJournal = "journal"
 )
 
 // A succession is a state as one keeper gives it to the next one. Its version is
@@ -110,64 +116,36 @@ func (s *server) begin(o order, h *holder.Heritage) error {
 	return nil
 }
 
-// takeSocket listens, or takes over the socket from the holder.
+// takeSocket listens, or takes over the sockets from the holder.
 func (s *server) takeSocket(h *holder.Heritage) (err error) {
-	path := filepath.Join(s.dir, nameSocket)
+	path, name := filepath.Join(s.dir, nameSocket), -1
 	for _, f := range h.Held {
-		if f.Seq != seqSocket || f.Role != roleSocket {
-			continue
+		switch {
+		case f.Seq != seqSocket:
+		case f.Role == roleName:
+			name = f.FD
+		case f.Role == roleSocket:
+			if s.listener, err = inherit(f.FD, path); err != nil {
+				return err
+			}
 		}
-		file := os.NewFile(uintptr(f.FD), nameSocket)
-		l, err := net.FileListener(file)
-		_ = file.Close() // it was duplicated
-		if err != nil {
-			return err
-		}
-		s.listener = &socket{l.(*net.UnixListener), path, nil} //nolint:forcetypeassert // a keeper has given it
-		return nil
 	}
-	made, err := prochttp.ListenUnix(path)
+	if err := s.takeName(name); err != nil || s.listener != nil {
+		return err
+	}
+	s.listener = &socket{path: path}
+	file, err := s.listener.listen()
 	if err != nil {
 		return xerrors.Errorf("%v: %w", err, errTaken)
 	}
-	file, err := made.(interface{ File() (*os.File, error) }).File() //nolint:forcetypeassert // it is a unix socket's
-	if err != nil {
-		made.Close()
-		return err
-	}
 	defer file.Close()
-	l, err := net.FileListener(file)
-	if err != nil {
-		made.Close()
-		return err
-	}
-	s.listener = &socket{l.(*net.UnixListener), path, made} //nolint:forcetypeassert // as above
-	if s.link != nil {
-		return s.link.Give(seqSocket, []string{roleSocket}, []int{fdOf(file)})
-	}
-	return nil
-}
-
-// A socket is a listener whose end removes its path.
-type socket struct {
-	*net.UnixListener
-	path string
-	made net.Listener // the same socket, if this program has made it
-}
-
-// Close implements [net.Listener].
-func (s *socket) Close() error {
-	if s.made != nil {
-		_ = s.made.Close() // it removes the path
-	} else {
-		_ = os.Remove(s.path) // somebody else may have removed it
-	}
-	return s.UnixListener.Close()
+	return s.giveSocket(roleSocket, file)
 }
 
 // makeLocal makes the Local: of a state, of the journal, or a new one. The caller
 // calls run.
 func (s *server) makeLocal(h *holder.Heritage) (run func(), err error) {
+	s.bringBack(filepath.Join(s.dir, nameJournal), h)
 	j, past, err := s.openJournal()
 	if err != nil {
 		return nil, err
@@ -219,6 +197,25 @@ func (s *server) makeLocal(h *holder.Heritage) (run func(), err error) {
 	return run, nil
 }
 
+// bringBack lets the journal of the keeper before this one be at a path, if it was
+// removed from there.
+func (s *server) bringBack(path string, h *holder.Heritage) {
+	for _, f := range h.Held {
+		if f.Seq != seqJournal {
+			continue
+		}
+		file := os.NewFile(uintptr(f.FD), roleJournal)
+		err := makeDir(s.dir)
+		if err == nil {
+			err = journal.Copy(path, file)
+		}
+		if err != nil {
+			s.log.Error("the journal was removed, and cannot be made anew", slog.String("error", err.Error()))
+		}
+		_ = file.Close() // it was read
+	}
+}
+
 // openJournal opens the journal of the directory. One that is of before a restart
 // of the machine is begun anew: it speaks of nothing that there is.
 func (s *server) openJournal() (*journal.Journal, past, error) {
@@ -229,6 +226,8 @@ func (s *server) openJournal() (*journal.Journal, past, error) {
 			return nil, past{}, err
 		}
 		s.keep = newKeep(j, s.link, s.log)
+		s.keep.look = s.look
+		s.keep.share()
 		p := s.keep.past()
 		if p.boot == "" && boot != "" {
 			j.Tell(journal.Note, noteBoot, []byte(boot))

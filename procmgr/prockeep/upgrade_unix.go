@@ -100,8 +100,10 @@ func (s *server) tryUpgrade(program *os.File, name string, going func()) error {
 // handOver gives the state to the holder and ends this program. If that fails, the
 // keeper goes on, and handOver returns why.
 func (s *server) handOver(name string, going func()) error {
+	s.looking.Lock()
 	_ = s.listener.SetDeadline(time.Unix(1, 0)) // connections wait for the next keeper from now on
 	s.breaking.Store(true)
+	s.looking.Unlock()
 	resume := func() {
 		s.breaking.Store(false)
 		_ = s.listener.SetDeadline(time.Time{})

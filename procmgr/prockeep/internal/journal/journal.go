@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -36,6 +37,8 @@ type Journal struct {
 
 	mu     sync.Mutex // guards the fields below
 	file   *os.File
+	info   fs.FileInfo // of file
+	follow func(*os.File)
 	size   int64
 	number uint64 // of the next line
 	lines  int
@@ -75,7 +78,7 @@ func Resume(path string) (*Journal, error) { return open(path, 0, 0) }
 var ErrLocked = errors.New("another program has it")
 
 func open(path string, flag int, patience time.Duration) (*Journal, error) {
-	file, err := openLocked(path, flag, patience)
+	file, info, err := openLocked(path, flag, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +87,7 @@ func open(path string, flag int, patience time.Duration) (*Journal, error) {
 		file.Close()
 		return nil, xerrors.Errorf("the journal cannot be read: %w", err)
 	}
-	j := &Journal{path: path, file: file, living: make(map[Key]*place)}
+	j := &Journal{path: path, file: file, info: info, living: make(map[Key]*place)}
 	whole, damaged := j.read(text)
 	j.size = int64(len(text))
 	if whole < len(text) {
@@ -103,22 +106,92 @@ func open(path string, flag int, patience time.Duration) (*Journal, error) {
 
 // openLocked opens the file and locks it. If another program has replaced the file
 // meanwhile, it opens that one.
-func openLocked(path string, flag int, patience time.Duration) (*os.File, error) {
+func openLocked(path string, flag int, patience time.Duration) (*os.File, fs.FileInfo, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|flag, 0o600)
 		if err != nil {
-			return nil, xerrors.Errorf("the journal cannot be opened: %w", err)
+			return nil, nil, xerrors.Errorf("the journal cannot be opened: %w", err)
 		}
 		if err := lock(file, patience); err != nil {
 			file.Close()
-			return nil, err
+			return nil, nil, err
 		}
-		opened, err := file.Stat()
-		if there, failed := os.Stat(path); err == nil && failed == nil && os.SameFile(opened, there) {
-			return file, nil
+		if opened, err := file.Stat(); err == nil && isAt(path, opened) {
+			return file, opened, nil
 		}
 		file.Close()
 	}
+}
+
+// isAt reports whether a file is at a path.
+func isAt(path string, info fs.FileInfo) bool {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(now, info)
+}
+
+// There reports whether the file is still at its path.
+func (j *Journal) There() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.removed || j.closed || isAt(j.path, j.info)
+}
+
+// Return writes the file anew if it is not at its path any more. If that is another
+// program's journal by now, the error matches [ErrLocked].
+func (j *Journal) Return() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.removed || j.closed || isAt(j.path, j.info) {
+		return nil
+	}
+	if other, err := os.OpenFile(j.path, os.O_RDWR, 0); err == nil {
+		defer other.Close() // not before it was replaced: nobody opens it meanwhile
+		if err := lock(other, 0); err != nil {
+			return err
+		}
+	}
+	return j.compact()
+}
+
+// Follow calls a function with the file, now and whenever that is written anew. The
+// lock is not that of the file which the function gets; it is closed afterwards.
+func (j *Journal) Follow(do func(*os.File)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.follow = do
+	j.followed()
+}
+
+// followed calls the function of Follow. The caller holds mu.
+func (j *Journal) followed() {
+	if j.follow == nil {
+		return
+	}
+	if f, err := os.Open(j.path); err == nil {
+		j.follow(f)
+		f.Close()
+	}
+}
+
+// Copy lets a path have a journal of which the file is still open, unless there is
+// one.
+func Copy(path string, from *os.File) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	next := path + newSuffix
+	to, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, io.NewSectionReader(from, 0, math.MaxInt64))
+	if closed := to.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	return err
 }
 
 // read fills in what a file has. It returns the length of the text without a torn
@@ -397,11 +470,16 @@ func (j *Journal) compact() (err error) {
 	if err := lock(f, lockTime); err != nil {
 		return err
 	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	if err := os.Rename(next, j.path); err != nil {
 		return err
 	}
 	_ = j.file.Close() // it has been read
-	j.file, j.size, j.lives, j.living = f, written, written, places
+	defer j.followed()
+	j.info, j.file, j.size, j.lives, j.living = info, f, written, written, places
 	j.patience = 0
 	j.number, j.lines = uint64(len(keys)), len(keys)
 	return nil
@@ -441,6 +519,10 @@ func (j *Journal) Close() error {
 func (j *Journal) Move(path string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if !isAt(j.path, j.info) { // what is there is somebody else's
+		j.path = path
+		return j.compact()
+	}
 	if err := os.Rename(j.path, path); err != nil {
 		return err
 	}
@@ -454,6 +536,9 @@ func (j *Journal) Remove() (err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.removed = true
+	if !isAt(j.path, j.info) {
+		return nil
+	}
 	for _, path := range []string{j.path, j.path + newSuffix} {
 		if failed := os.Remove(path); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 			err = failed
