@@ -184,11 +184,20 @@ func inherit(fd int, path string) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &socket{path: path, now: l.(*net.UnixListener)} //nolint:forcetypeassert // a keeper has given it
-	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
+	s := &socket{path: path, now: l.(*net.UnixListener)}          //nolint:forcetypeassert // a keeper has given it
+	if info, err := os.Lstat(path); err == nil && listens(path) { // or it is a copy
 		s.file = info
 	}
 	return s, nil
+}
+
+// listens reports whether somebody listens at a path.
+func listens(path string) bool {
+	conn, err := net.Dial("unix", path)
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil || errors.Is(err, syscall.EAGAIN) // too many are waiting
 }
 
 // listen makes the socket at its path. The file is that socket, and the caller's.
@@ -261,8 +270,7 @@ func (s *server) listenAnew() error {
 	}
 	file, err := s.listener.listen()
 	if err != nil {
-		if conn, failed := net.Dial("unix", s.listener.path); failed == nil {
-			conn.Close()
+		if listens(s.listener.path) {
 			return errReplaced
 		}
 		return err

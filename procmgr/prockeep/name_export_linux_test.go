@@ -1,0 +1,4 @@
+package prockeep
+
+// NameOf is nameOf.
+func NameOf(dir string) string { return nameOf(dir) }
