@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,6 +99,76 @@ func TestKilledAtTheFirstInstruction(t *testing.T) {
 			text, err := os.ReadFile(ran)
 			require.NoError(t, err)
 			require.Equal(t, "ran\n", string(text), "it ran once")
+		})
+	}
+}
+
+// A program dies in the midst of a start, and nobody has seen whether the command had
+// begun. If the leader ends as one does that is killed before its first instruction, and
+// has printed nothing, nobody knows how it ended: no tool has sent that signal.
+func TestEndOfADoubtfulStart(t *testing.T) {
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	for _, test := range []struct {
+		name    string
+		end     syscall.Signal // by which it ends; 0 if a caller kills it
+		prints  bool
+		known   bool // the next program knows that it had begun
+		again   bool // another program dies before the end
+		endedBy procmgr.Cause
+	}{
+		{name: "killed", end: syscall.SIGKILL, endedBy: procmgr.CauseLost},
+		{name: "killed later", end: syscall.SIGKILL, again: true, endedBy: procmgr.CauseLost},
+		{name: "its stop ends it", end: syscall.SIGTRAP, endedBy: procmgr.CauseLost},
+		{name: "killed after it has printed", end: syscall.SIGKILL, prints: true, endedBy: procmgr.CauseSignal},
+		{name: "killed, and it had begun", end: syscall.SIGKILL, known: true, endedBy: procmgr.CauseSignal},
+		{name: "another signal", end: syscall.SIGTERM, endedBy: procmgr.CauseSignal},
+		{name: "a caller kills it", endedBy: procmgr.CauseRequest},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ran, prints := filepath.Join(t.TempDir(), "ran"), filepath.Join(t.TempDir(), "prints")
+			k := newKeeping(t, "")
+			defer k.end()
+			k.started = func() (write, answer bool) { return false, true }
+			_, err := k.start(procmgr.StartRequest{ID: "a", Command: "echo >" + ran + "; while ! [ -e " + prints + " ]; do sleep 0.01; done; echo text; while :; do sleep 0.01; done"})
+			require.NoError(t, err)
+			waitFile(t, ran)
+			k.kill()
+			k.started = nil
+			j := k.h.journal()
+			require.False(t, j.Entries[0].Started)
+			if !test.known {
+				for _, f := range j.Files[0] {
+					unix.Close(f.FD)
+				}
+				delete(j.Files, 0)
+			}
+			j.Strays = k.strays()
+			files := j.Files
+			j.Files = nil
+			k.launch(order{Journal: j}, files)
+			if test.again {
+				k.crash()
+			}
+			out, err := k.output("a", procmgr.OutputRequest{})
+			require.NoError(t, err)
+			require.Equal(t, procmgr.Running, out.Process.State)
+			if test.prints {
+				require.NoError(t, os.WriteFile(prints, nil, 0o600))
+				out, err = k.output("a", procmgr.OutputRequest{Until: "text", Wait: long})
+				require.NoError(t, err)
+				require.True(t, out.Matched)
+			}
+			if test.end != 0 {
+				require.NoError(t, syscall.Kill(out.Process.PID, test.end))
+			} else {
+				require.NoError(t, k.signal("a", procmgr.Kill))
+			}
+			out = k.exited("a")
+			require.Equal(t, test.endedBy, out.Process.EndedBy)
+			require.Equal(t, test.endedBy == procmgr.CauseLost, out.Process.Signal == "")
 		})
 	}
 }

@@ -50,7 +50,7 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 		})
 		if err == nil { // it cannot fail, because the stream is filled
 			comings = append(comings, c)
-			if unsure[s.Seq] {
+			if unsure[s.Seq] && s.Memo.Doubtful {
 				held = append(held, c.tree)
 			}
 		}
@@ -140,7 +140,7 @@ func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []car
 		s.Memo.Lineage.PID, s.Memo.Lineage.Start = found.PID, found.Start
 		switch {
 		case found.Leads && !found.Held:
-			s.Memo.Process.PID = found.PID
+			s.Memo.Process.PID, s.Memo.Doubtful = found.PID, true
 		case found.Held, found.PID == 0 && !strays:
 			unborn = append(unborn, carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID})
 			continue

@@ -213,7 +213,7 @@ func (k *kept) await(stop <-chan struct{}) (osproc.Exit, bool) {
 	m := k.look()
 	select {
 	case s, ok := <-k.keep.Await(k.key, leaderOf(&m)):
-		if !ok {
+		if !ok || k.mayBeUnborn(osproc.Signal(s.Signal)) {
 			return osproc.Exit{}, false
 		}
 		return osproc.Exit{
@@ -223,6 +223,14 @@ func (k *kept) await(stop <-chan struct{}) (osproc.Exit, bool) {
 	case <-stop:
 		return osproc.Exit{}, false
 	}
+}
+
+// mayBeUnborn reports whether a leader that has ended by a signal may never have begun.
+// Then nobody knows how it ended: no tool has sent what has killed it.
+func (k *kept) mayBeUnborn(sig osproc.Signal) bool {
+	m := k.look()
+	printed, missing := k.tally.Output()
+	return m.Doubtful && m.Asked == "" && printed+missing == 0 && osproc.EndsHeld(sig)
 }
 
 // goOn follows the processes that have come back. Close waits for them.

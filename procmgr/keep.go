@@ -31,6 +31,9 @@ type memo struct {
 	NoInput    bool             `json:"no_input,omitempty"` // a request has closed its stdin
 	Inputs     []memoOfInput    `json:"inputs,omitempty"`
 	Spent      bool             `json:"spent,omitempty"` // an ID that a stop has spent, and nothing else
+	// Doubtful says that the program died in the midst of the start, and that nobody
+	// has seen the command begin.
+	Doubtful bool `json:"doubtful,omitempty"`
 }
 
 // A kept is the part of a record for a Keep. A nil one does nothing. The Keep is

@@ -150,6 +150,11 @@ type Find struct {
 	Held  bool   // it was killed before its first instruction
 }
 
+// EndsHeld reports whether a leader that stands at its first instruction may end by a
+// signal: SIGKILL is that of EndHeld, and SIGTRAP that of its stop if the program ends
+// that waits for it.
+func EndsHeld(sig Signal) bool { return sig == Signal(unix.SIGKILL) || sig == Signal(unix.SIGTRAP) }
+
 // EndHeld ends those members of some trees that stand at their first instruction,
 // for which nobody else waits.
 func (s *System) EndHeld(trees []*Tree) {
