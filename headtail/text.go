@@ -39,6 +39,11 @@ type Truncation struct {
 	TruncatedLines int    `json:"truncated_lines,omitempty"` // lines in the text whose middle is missing
 	Strategy       string `json:"strategy"`                  // "head_tail"
 
+	// Unknown says that more was lost than is counted here, and that nobody knows
+	// how much. OmittedBytes can be 0 then. A Snapshot knows of no such loss; whoever
+	// makes a Truncation of a stream that another program has read, may.
+	Unknown bool `json:"unknown,omitempty"`
+
 	// Cuts has each part of the stream that is left out, in the order of the
 	// stream. A reader that wants to know where a text has a marker goes by
 	// these, because a program can print text that looks like one. It is empty

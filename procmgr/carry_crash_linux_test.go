@@ -13,8 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
 )
 
 // waitFile waits until a command has made a file.
@@ -233,16 +235,7 @@ func TestCrashWithoutHolder(t *testing.T) {
 	require.NoError(t, err)
 	_, err = k.output("lives", procmgr.OutputRequest{Until: "before", Wait: long})
 	require.NoError(t, err)
-	k.kill()
-	k.forgets = true
-	j := k.h.journal()
-	for seq, files := range j.Files {
-		for _, f := range files {
-			unix.Close(f.FD)
-		}
-		k.h.close(seq)
-	}
-	j.Files = nil
+	j := k.killWithHolder()
 	for _, e := range j.Entries {
 		if e.ID == "dies" {
 			require.NoError(t, unix.Kill(k.h.leaders[e.Seq].PID, unix.SIGKILL))
@@ -260,6 +253,128 @@ func TestCrashWithoutHolder(t *testing.T) {
 	lives := k.exited("lives")
 	require.Equal(t, procmgr.CauseLost, lives.Process.EndedBy)
 	require.Nil(t, lives.Process.ExitCode)
+}
+
+// killWithHolder kills the program together with its holder, and returns the journal.
+func (k *keeping) killWithHolder() *carry.Journal {
+	k.kill()
+	k.forgets = true
+	j := k.h.journal()
+	for seq, files := range j.Files {
+		for _, f := range files {
+			unix.Close(f.FD)
+		}
+		k.h.close(seq)
+	}
+	j.Files = nil
+	return j
+}
+
+// If nobody can tell how much output was lost, the output says that: after the loss,
+// after another one, and to the end. What is read from behind the loss is whole.
+func TestLossThatNobodyHasCounted(t *testing.T) {
+	if !inProgram(t) {
+		runProgram(t, program(t))
+		return
+	}
+	for _, logged := range []bool{false, true} {
+		t.Run(fmt.Sprint("log ", logged), func(t *testing.T) {
+			dir, text := t.TempDir(), ""
+			logs := ""
+			if logged {
+				logs, text = filepath.Join(dir, "logs"), "before\n"
+			}
+			k := newKeeping(t, logs)
+			defer k.end()
+			_, err := k.start(procmgr.StartRequest{ID: "ended", Command: "echo before"})
+			require.NoError(t, err)
+			k.exited("ended")
+			_, err = k.start(procmgr.StartRequest{ID: "lives", Command: "echo before; exec sleep 1000"})
+			require.NoError(t, err)
+			out, err := k.output("lives", procmgr.OutputRequest{Until: "before", Wait: long})
+			require.NoError(t, err)
+			require.Nil(t, out.Truncated)
+			if logged { // the log gets a text just after it can be read
+				eventually(t, "it is in the log", func() bool {
+					text, err := os.ReadFile(out.Process.LogPath)
+					return err == nil && len(text) == 7
+				})
+			}
+			k.launch(order{LogDir: k.logs, Journal: k.killWithHolder()}, nil)
+			lost := func(when string) {
+				t.Helper()
+				out, err := k.output("lives", procmgr.OutputRequest{From: 99})
+				require.NoError(t, err)
+				require.NotNil(t, out.Truncated, when)
+				out, err = k.output("lives", procmgr.OutputRequest{})
+				require.NoError(t, err)
+				require.Equal(t, text, out.Text)
+				n := int64(len(text))
+				require.Equal(t, &headtail.Truncation{OriginalBytes: n, RetainedBytes: n, Strategy: "head_tail", Unknown: true}, out.Truncated, when)
+				require.Equal(t, logged, out.Process.LogError != "")
+			}
+			lost("after the loss")
+			k.crash()
+			lost("after a death that loses nothing")
+			k.upgrade()
+			lost("after an upgrade")
+			require.NoError(t, k.signal("lives", procmgr.Kill))
+			k.exited("lives")
+			lost("after the end")
+			k.crash()
+			lost("after a death after the end")
+			out, err = k.output("ended", procmgr.OutputRequest{})
+			require.NoError(t, err)
+			if logged {
+				require.Nil(t, out.Truncated)
+			} else {
+				require.Equal(t, &headtail.Truncation{OriginalBytes: 7, OmittedBytes: 7, Strategy: "head_tail"}, withoutCuts(out.Truncated))
+			}
+		})
+	}
+}
+
+// withoutCuts returns the numbers of a Truncation.
+func withoutCuts(t *headtail.Truncation) *headtail.Truncation {
+	if t == nil {
+		return nil
+	}
+	numbers := *t
+	numbers.Cuts = nil
+	return &numbers
+}
+
+// A tombstone of a process of which output was lost says so too.
+func TestTombstoneOfALoss(t *testing.T) {
+	h := newHolder(t)
+	dead := newKept(t, nil, h)
+	_, err := dead.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "exec sleep 1000"})
+	require.NoError(t, err)
+	j := h.journal()
+	for _, f := range j.Files[0] {
+		unix.Close(f.FD)
+	}
+	delete(j.Files, 0)
+	opts := &procmgr.Options{Retain: time.Millisecond}
+	local, run, err := carry.Local.Recover(opts, h, j)
+	require.NoError(t, err)
+	run()
+	l := local.(*procmgr.Local)
+	require.NoError(t, l.Chat("c").Signal(t.Context(), "a", procmgr.Kill))
+	eventually(t, "only its tombstone is left", func() bool {
+		all, err := l.List(t.Context())
+		require.NoError(t, err)
+		return len(all) == 0
+	})
+	out, err := l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
+	l = upgraded(t, l, opts, h)
+	out, err = l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
+	require.NoError(t, dead.Close())
+	require.NoError(t, l.Close())
 }
 
 // An upgrade to another program loses nothing: state in the middle of a line, of an

@@ -41,15 +41,18 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 		s := &saved[i]
 		ended := s.Memo.Process.State == Exited
 		total := s.Memo.Total
-		if !ended {
-			counted, missing := l.tallies.Slot(s.Seq).Output()
+		if slot := l.tallies.Slot(s.Seq); !ended && slot != nil {
+			counted, missing := slot.Output()
 			total = counted + missing
+		} else if !ended {
+			total = -1
 		}
 		c, err := l.comeBack(s, files, func(out *capture.Stream) {
-			out.Recover(s.Memo.Log, l.logs, total, ended)
+			out.Recover(s.Memo.Log, l.logs, total, s.Memo.Lost, ended)
 		})
 		if err == nil { // it cannot fail, because the stream is filled
 			comings = append(comings, c)
+			c.kept.memo.Lost = c.out.Lost()
 			if unsure[s.Seq] && s.Memo.Doubtful {
 				held = append(held, c.tree)
 			}
@@ -57,8 +60,8 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 	}
 	l.buryExited(comings)
 	l.tellAgain(comings)
-	for _, c := range comings {
-		if unsure[c.seq] {
+	for i, c := range comings {
+		if unsure[c.seq] || c.out.Lost() != saved[i].Memo.Lost {
 			c.kept.foundOut()
 		}
 	}

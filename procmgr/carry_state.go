@@ -65,6 +65,7 @@ type savedTombstone struct {
 	Unknown    bool     `json:"unknown,omitempty"`
 	Process    Process  `json:"process,omitzero"`
 	Total      int64    `json:"total,omitempty"`
+	Lost       int64    `json:"lost,omitempty"`
 	Withheld   []string `json:"withheld,omitempty"`
 	PassedOver string   `json:"passed_over,omitempty"`
 }
@@ -167,7 +168,7 @@ func (ts *tombstones) save() (all []savedTombstone) {
 	for chat, t := range ts.all.inOrder() {
 		all = append(all, savedTombstone{
 			Seq: t.seq, ID: t.id, Chat: chat, Print: t.key[:], Spent: t.spent, Unknown: t.unknown,
-			Process: t.process, Total: t.total, Withheld: t.withheld, PassedOver: t.passedOver,
+			Process: t.process, Total: t.total, Lost: t.lost, Withheld: t.withheld, PassedOver: t.passedOver,
 		})
 	}
 	return all
@@ -176,7 +177,7 @@ func (ts *tombstones) save() (all []savedTombstone) {
 func (s savedTombstone) tombstone() *tombstone {
 	t := &tombstone{
 		seq: s.Seq, id: s.ID, spent: s.Spent, unknown: s.Unknown,
-		process: s.Process, total: s.Total, withheld: s.Withheld, passedOver: s.PassedOver,
+		process: s.Process, total: s.Total, lost: s.Lost, withheld: s.Withheld, passedOver: s.PassedOver,
 	}
 	copy(t.key[:], s.Print)
 	return t

@@ -27,6 +27,7 @@ type memo struct {
 	Notified   bool             `json:"notified,omitempty"`
 	Log        *capture.LogMemo `json:"log,omitempty"`
 	Total      int64            `json:"total,omitempty"` // bytes of output, once it has exited
+	Lost       int64            `json:"lost,omitempty"`  // as capture.State.Lost
 	Revived    bool             `json:"revived,omitempty"`
 	NoInput    bool             `json:"no_input,omitempty"` // a request has closed its stdin
 	Inputs     []memoOfInput    `json:"inputs,omitempty"`

@@ -186,7 +186,9 @@ type Output struct {
 	// is left out.
 	Text string `json:"output"`
 	// Truncated counts the bytes from From on that Text leaves out. It is nil
-	// if Text leaves out nothing.
+	// if Text leaves out nothing. If output from From on was lost with the
+	// program that had read it, and nobody knows how much that was,
+	// Truncated.Unknown says so, also if nothing else is left out.
 	Truncated *headtail.Truncation `json:"truncated,omitempty"`
 	// Next is the offset at which to go on reading: the From of the next
 	// request. It never lies within a rune. Text may go on beyond it with a

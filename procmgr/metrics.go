@@ -78,7 +78,7 @@ func (m *Metrics) output() func(bytes int) {
 }
 
 func (m *Metrics) omitted(out Output) {
-	if m != nil && m.Omitted != nil && out.Truncated != nil {
+	if m != nil && m.Omitted != nil && out.Truncated != nil && out.Truncated.OmittedBytes > 0 {
 		m.Omitted(out.Truncated.OmittedBytes)
 	}
 }

@@ -43,7 +43,7 @@ func buried(r *record) *tombstone {
 	if !r.opts.KeepLogs {
 		p.LogPath = "" // the log goes with the record
 	}
-	return &tombstone{seq: r.seq, id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total()}
+	return &tombstone{seq: r.seq, id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total(), lost: r.out.Lost()}
 }
 
 // expireIn makes the oldest record expire after a while. The caller holds mu.

@@ -39,7 +39,7 @@ func firstStretch(out Output, from int64) (s stretch, live string) {
 	switch {
 	case text == "":
 		return stretch{from: out.Next, to: out.Next}, live
-	case out.Truncated == nil:
+	case out.Truncated == nil || out.Truncated.OmittedBytes == 0:
 		return newStretch(text, from, out.Next), live
 	}
 	marker := fmt.Sprintf("\n\n... [omitted %d bytes] ...\n\n", out.Truncated.OmittedBytes)

@@ -20,6 +20,7 @@ type tombstone struct {
 	unknown bool    // nobody knows what has become of it
 	process Process // its command is cut short
 	total   int64   // bytes of all the output
+	lost    int64   // as capture.State.Lost
 	// withheld and passedOver are the fields of an Output with these names.
 	withheld   []string
 	passedOver string
@@ -28,8 +29,9 @@ type tombstone struct {
 // output returns an Output which says that all text is gone.
 func (t *tombstone) output(from int64) Output {
 	out := Output{Process: t.process.clone(), Withheld: slices.Clone(t.withheld), PassedOver: t.passedOver, Next: t.total}
-	if gone := t.total - min(max(from, 0), t.total); gone > 0 {
-		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail"}
+	from = min(max(from, 0), t.total)
+	if gone, unknown := t.total-from, from < t.lost; gone > 0 || unknown {
+		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail", Unknown: unknown}
 	}
 	return out
 }
@@ -38,7 +40,7 @@ func (t *tombstone) output(from int64) Output {
 // to search.
 func (t *tombstone) outputUntil(req OutputRequest) Output {
 	out := t.output(req.From)
-	if gone := out.Truncated; gone != nil && req.Until == "." {
+	if gone := out.Truncated; gone != nil && gone.OmittedBytes > 0 && req.Until == "." {
 		out.Matched = true
 	} else if gone != nil && req.Until != "" {
 		out.Unsearched = gone.OmittedBytes

@@ -67,6 +67,7 @@ type truncated struct {
 	RetainedBytes int64 `json:"retained_bytes"`
 	OmittedBytes  int64 `json:"omitted_bytes"`
 	Lines         int   `json:"truncated_lines,omitempty"`
+	Unknown       bool  `json:"unknown,omitempty"`
 }
 
 // A listing is a report of process_list in JSON.
@@ -115,7 +116,7 @@ func (r Report) json() string {
 		o.Duration = brief(r.Duration)
 	}
 	if t := r.Truncated; t != nil {
-		o.Truncated = &truncated{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines}
+		o.Truncated = &truncated{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines, t.Unknown}
 	}
 	return encode(o)
 }
@@ -209,7 +210,7 @@ func (r Report) facts() []string {
 	add(r.NextOffset != nil, "next_offset %d", deref(r.NextOffset))
 	add(r.Folded > 0, "folded %s", counted(r.Folded, "run", "runs"))
 	add(r.Shown > 0, "shown %s", counted(r.Shown, "highlight", "highlights"))
-	if t := r.Truncated; t != nil {
+	if t := r.Truncated; t != nil && t.OmittedBytes > 0 {
 		add(t.TruncatedLines > 0, "cut %s", counted(t.TruncatedLines, "line", "lines"))
 		add(true, "%s bytes printed, %s shown", grouped(t.OriginalBytes), grouped(t.RetainedBytes))
 	}

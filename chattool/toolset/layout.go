@@ -110,6 +110,14 @@ func (l *layout) write(c cut, notes []string) string {
 	if c.told != nil {
 		r.LogPath = r.out.Process.LogPath
 	}
+	if r.unknown {
+		told := headtail.Truncation{Strategy: "head_tail"}
+		if c.told != nil {
+			told = *c.told
+		}
+		told.Unknown = true
+		r.Truncated = &told
+	}
 	return l.set.opts.Format.render(r.Report)
 }
 

@@ -23,6 +23,10 @@ func TestProcessOutput(t *testing.T) {
 	later.Next = 13
 	gone := exited("p1", 0, "")
 	gone.Truncated = &headtail.Truncation{OriginalBytes: 5, OmittedBytes: 5, Strategy: "head_tail"}
+	lost := running("p1", "")
+	lost.Truncated = &headtail.Truncation{Strategy: "head_tail", Unknown: true}
+	lostMore := exited("p1", 0, "")
+	lostMore.Truncated = &headtail.Truncation{OriginalBytes: 5, OmittedBytes: 5, Strategy: "head_tail", Unknown: true}
 	for _, tt := range []struct {
 		name, arguments string
 		out             procmgr.Output
@@ -45,6 +49,8 @@ func TestProcessOutput(t *testing.T) {
 		{name: "no match before the end", arguments: `,"wait_for":"z"`, out: exited("p1", 0, ""), req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "z"}, success: true, note: "ended without a match"},
 		{name: "no match before the shell's end", arguments: `,"wait_for":"z"`, out: detached("p1", 0, ""), req: procmgr.OutputRequest{Wait: 10 * time.Second, Until: "z"}, success: true, lives: true, note: "wait_for has not matched"},
 		{name: "no longer kept", out: gone, req: procmgr.OutputRequest{Wait: 10 * time.Second}, success: true, note: "no longer kept"},
+		{name: "lost", arguments: `,"wait_timeout":"0s"`, out: lost, success: true, lives: true, note: "Output was lost, and nobody knows how much"},
+		{name: "lost and no longer kept", arguments: `,"wait_timeout":"0s"`, out: lostMore, success: true, note: "Output was lost, and nobody knows how much"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +66,8 @@ func TestProcessOutput(t *testing.T) {
 			note, _ := got["note"].(string)
 			require.Contains(t, note, tt.note)
 			require.Equal(t, tt.note == "", note == "", note)
+			truncated, _ := got["truncated"].(map[string]any)
+			require.Equal(t, tt.out.Truncated != nil && tt.out.Truncated.Unknown, truncated["unknown"] == true)
 		})
 	}
 }

@@ -76,6 +76,8 @@ type report struct {
 	reads  bool
 	from   int64
 	budget budget
+	// unknown says that output was lost, and that nobody knows how much.
+	unknown bool
 	// find reads the highlights of the output, if there can be any.
 	find finder
 }
@@ -106,6 +108,13 @@ func (s *Set) describeFrom(out procmgr.Output, from int64) report {
 		r.ProcessID = p.ID
 		r.NextOffset = &out.Next
 		r.LogPath = p.LogPath
+	}
+	if t := out.Truncated; t != nil && t.Unknown {
+		r.unknown = true
+		r.add("Output was lost, and nobody knows how much: what is not here may have been printed all the same.")
+		if t.OmittedBytes == 0 {
+			out.Truncated = nil // the text is whole, as far as it is known
+		}
 	}
 	return r
 }

@@ -16,9 +16,12 @@ import (
 // A State is a stream to which nothing is added any more, for another program
 // that goes on with it.
 type State struct {
-	Window []byte        `json:"-"` // of the headtail.Buffer
-	Plain  []byte        `json:"plain,omitempty"`
-	Ended  bool          `json:"ended,omitempty"`
+	Window []byte `json:"-"` // of the headtail.Buffer
+	Plain  []byte `json:"plain,omitempty"`
+	Ended  bool   `json:"ended,omitempty"`
+	// Lost is an offset plus 1 if output was lost that ends there, and nobody knows
+	// how much it was: no offset counts it. 0: there is none.
+	Lost   int64         `json:"lost,omitempty"`
 	Last   []byte        `json:"last,omitempty"`
 	Log    *LogState     `json:"log,omitempty"`
 	Notice *MatcherState `json:"notice,omitempty"` // nil if there is none, or if it has matched
@@ -56,7 +59,7 @@ func (s *Stream) Save() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.search.awaitEnd()
-	state := State{Ended: s.ended, Last: s.last}
+	state := State{Ended: s.ended, Last: s.last, Lost: s.lost}
 	state.Window, _ = s.buf.MarshalBinary() // never fails
 	if s.clean != nil {
 		state.Plain, _ = s.clean.MarshalBinary() // fails only if a sink fails
@@ -77,7 +80,7 @@ func (s *Stream) Resume(state *State, logs *Logs) error {
 	if err := s.buf.UnmarshalBinary(state.Window); err != nil {
 		return err
 	}
-	s.ended, s.last = state.Ended, state.Last
+	s.ended, s.last, s.lost = state.Ended, state.Last, state.Lost
 	if s.ended {
 		s.clean = nil
 	} else if s.clean != nil {
@@ -100,9 +103,10 @@ func (s *Stream) ResumeNotify(m *Matcher, state *MatcherState, f func(line strin
 }
 
 // Recover makes a stream of the log that another program has left: the text as
-// far as it got there, total bytes if that is more. It is called in place of
-// Resume. If ended is set, nothing will be added.
-func (s *Stream) Recover(log *LogMemo, logs *Logs, total int64, ended bool) {
+// far as it got there, total bytes if that is more. If total is negative, nobody
+// knows it. lost is the Lost of that program's stream. Recover is called in place
+// of Resume. If ended is set, nothing will be added.
+func (s *Stream) Recover(log *LogMemo, logs *Logs, total, lost int64, ended bool) {
 	if log != nil && logs != nil {
 		s.log = logs.resume(&LogState{LogMemo: *log, Size: -1}, false)
 		size := s.log.length()
@@ -112,11 +116,14 @@ func (s *Stream) Recover(log *LogMemo, logs *Logs, total int64, ended bool) {
 		s.buf.Skip(size - int64(len(head)) - int64(len(tail)))
 		_, _ = s.buf.Write(tail)
 		s.last = append([]byte(nil), tail[max(0, len(tail)-utf8.UTFMax):]...)
-		if size < total && s.log.failed == "" {
+		if (size < total || total < 0 || lost > 0) && s.log.failed == "" {
 			s.log.fail("the program that wrote it has ended")
 		}
 	}
-	s.buf.Skip(total - s.buf.Total())
+	s.buf.Skip(max(total-s.buf.Total(), 0))
+	if s.lost = lost; total < 0 {
+		s.lost = s.buf.Total() + 1
+	}
 	if ended {
 		s.ended, s.clean = true, nil
 		_ = s.buf.Close()
@@ -126,6 +133,9 @@ func (s *Stream) Recover(log *LogMemo, logs *Logs, total int64, ended bool) {
 	}
 	s.comeBack()
 }
+
+// Lost returns the Lost of a State.
+func (s *Stream) Lost() int64 { return s.lost }
 
 // comeBack counts what a stream has from another program.
 func (s *Stream) comeBack() {

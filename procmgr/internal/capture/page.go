@@ -43,6 +43,13 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		snap.Total += int64(len(pending))
 	}
 	text, truncated := snap.Text(limit)
+	if snap.From < s.lost {
+		if truncated == nil {
+			n := snap.Total - snap.From
+			truncated = &headtail.Truncation{OriginalBytes: n, RetainedBytes: n, Strategy: "head_tail"}
+		}
+		truncated.Unknown = true
+	}
 	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched}
 	if len(pending) > 0 {
 		page.Live = liveBytes(snap, len(pending), text)

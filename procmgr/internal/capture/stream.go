@@ -43,6 +43,8 @@ type Stream struct {
 	// tally is told of each read and of each total; nil for nobody. It is set
 	// before the first write.
 	tally Tally
+	// lost is the Lost of its State. It is set before the first read.
+	lost int64
 	// counts is how many bytes the record takes beside its output.
 	counts int64
 
