@@ -139,12 +139,21 @@ func nameProcess(name string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(name), 0) // there is none on other systems than Linux
 }
 
+// tooFew says what to do about an error of a process that may open too few files.
+func tooFew(err error) string {
+	var limit unix.Rlimit
+	if !errors.Is(err, unix.EMFILE) || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return ""
+	}
+	return fmt.Sprintf("; the keeper may have %d files open at once: raise that limit (ulimit -n) for the program that opens the directory", limit.Max)
+}
+
 // tell sends the report to the opener. If the opener has died, a keeper that
 // serves goes on for the next one.
 func tell(err error) {
 	var r report
 	if err != nil {
-		r = report{Error: procmgr.Reason(err), Invalid: errors.Is(err, procmgr.ErrInvalid), Taken: errors.Is(err, errTaken)}
+		r = report{Error: procmgr.Reason(err) + tooFew(err), Invalid: errors.Is(err, procmgr.ErrInvalid), Taken: errors.Is(err, errTaken)}
 	}
 	to := os.NewFile(fdReport, "report")
 	_ = json.NewEncoder(to).Encode(r)

@@ -3,9 +3,12 @@
 package prockeep_test
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +99,28 @@ func TestPath(t *testing.T) {
 	}
 	_, err = prockeep.Open(t.Context(), newDir(t), &prockeep.Options{Path: filepath.Join(dir, "missing")})
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A program that may have few files open at once starts a keeper. If these are too few,
+// the error names the limit.
+func TestFewFiles(t *testing.T) {
+	for files, works := range map[int]bool{24: false, 48: true, 64: true, 72: true} {
+		t.Run(strconv.Itoa(files), func(t *testing.T) {
+			dir := newDir(t)
+			cmd := program(t, "keeper's pid", dir)
+			cmd.Args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), cmd.Path}, cmd.Args[1:]...)
+			cmd.Path = "/bin/sh"
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			if err := cmd.Run(); works {
+				require.NoError(t, err, "%s", &said)
+				require.NoError(t, open(t, dir, nil).Close())
+			} else {
+				require.Error(t, err)
+				require.Contains(t, said.String(), fmt.Sprintf("too many open files; the keeper may have %d files open at once: raise that limit (ulimit -n)", files))
+			}
+		})
+	}
 }
 
 // Whoever may run a setuid program must not leave it running in the background.

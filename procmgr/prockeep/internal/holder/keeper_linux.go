@@ -1,6 +1,7 @@
 package holder
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -65,8 +66,11 @@ func (h *holder) start(program, report *os.File) (*child, error) {
 	}
 	// The path leads to the open file, whatever has become of its name. Its number
 	// is above all that ForkExec uses on the way.
-	const above = 64
+	const above = 16
 	exe, err := unix.FcntlInt(uintptr(fdOf(program)), unix.F_DUPFD_CLOEXEC, above+max(fdOf(theirs), fdOf(order), fdOf(null)))
+	if errors.Is(err, unix.EINVAL) { // the number is above the limit
+		err = unix.EMFILE
+	}
 	if err != nil {
 		ours.close()
 		return nil, err
