@@ -40,6 +40,9 @@ func MayHaveRun(pid int, ended bool, told carry.Leader, trapped ...int) bool {
 	return len(p.Strays) > 0
 }
 
+// Lives is lives.
+func Lives(pid int) bool { return lives([]int{pid}) }
+
 // PlayVersion1 makes this program one that writes states of version 1, and reads no
 // others.
 func PlayVersion1() {

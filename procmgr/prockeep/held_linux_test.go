@@ -1,6 +1,7 @@
 package prockeep_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -343,6 +344,38 @@ func TestHolderAndKeeperAreKilled(t *testing.T) {
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	require.Nil(t, out.Process.ExitCode)
 	require.False(t, alive(victim))
+}
+
+// A child of the dead keeper that is about to end is not taken for one that lives: a
+// search finds nothing of it any more, and what it has run would run once more.
+func TestExitingChild(t *testing.T) {
+	for range 100 {
+		cmd := program(t, "large")
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		pid := cmd.Process.Pid
+		require.True(t, prockeep.Lives(pid))
+		require.NoError(t, cmd.Process.Kill())
+		seen := false
+		for !seen {
+			p, ok := procstat.Look(pid)
+			if !ok || p.Ended() {
+				break
+			}
+			environ, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+			seen = len(environ) == 0
+		}
+		lives := prockeep.Lives(pid)
+		require.Error(t, cmd.Wait())
+		require.False(t, lives)
+		if seen {
+			return
+		}
+	}
+	require.Fail(t, "it was never seen")
 }
 
 func parentOf(t testing.TB, pid int) int {

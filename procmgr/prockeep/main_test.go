@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,6 +38,7 @@ var roles = map[string]func(args []string) error{
 	"keeper's pid": roleTellKeeper,
 	"start":        roleStart,
 	"work":         roleWork,
+	"large":        roleLarge,
 }
 
 // fewDeaths is the name of a directory for temporary files in which holders give up
@@ -207,6 +209,18 @@ func roleTellKeeper(args []string) error {
 	}
 	fmt.Print(out.Text)
 	return k.Close()
+}
+
+// roleLarge takes memory, so that its end takes a while, and waits for that.
+func roleLarge([]string) error {
+	memory := make([]byte, 64<<20)
+	for i := 0; i < len(memory); i += os.Getpagesize() {
+		memory[i] = 1
+	}
+	fmt.Println("ready")
+	time.Sleep(lifetime)
+	runtime.KeepAlive(memory)
+	return nil
 }
 
 // roleStart starts a command under an ID, prints its output so far, and then

@@ -249,10 +249,11 @@ func (s *server) openJournal() (*journal.Journal, past, error) {
 }
 
 // lives reports whether all of some processes live. They are the holder's children,
-// and it does not reap them now, so their numbers are their own.
+// and it does not reap them now, so their numbers are their own. One that exits has no
+// environment any more, so that a search has taken it for another program's.
 func lives(pids []int) bool {
 	for _, pid := range pids {
-		if p, ok := procstat.Look(pid); !ok || p.Ended() {
+		if p, ok := procstat.Look(pid); !ok || p.Ended() || p.Exiting {
 			return false
 		}
 	}

@@ -14,6 +14,9 @@ type Process struct {
 	// Unborn says that it was forked and has not reached its exec: of the program
 	// that it was to be, nothing has run.
 	Unborn bool
+	// Exiting says that it is about to end, though its State may not say so yet: its
+	// memory may be gone already.
+	Exiting bool
 }
 
 // Ended reports whether the first thread of the process has ended.

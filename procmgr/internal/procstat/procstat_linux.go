@@ -12,6 +12,9 @@ import (
 // before the first instruction of the new program.
 const forkNoExec = 0x40
 
+// exiting is PF_EXITING of the kernel.
+const exiting = 0x4
+
 // trusted reports whether the flags mean what they mean on Linux: this program has
 // reached its exec.
 var trusted = sync.OnceValue(func() bool {
@@ -24,6 +27,7 @@ var trusted = sync.OnceValue(func() bool {
 func Look(pid int) (p Process, ok bool) {
 	p, flags, ok := read(pid)
 	p.Unborn = ok && flags&forkNoExec != 0 && trusted()
+	p.Exiting = ok && flags&exiting != 0
 	return p, ok
 }
 
