@@ -148,7 +148,8 @@ type OutputRequest struct {
 
 // A Highlight is a line of the output that tells of trouble, such as an error.
 // It stands for all lines of its kind: those that differ from it in numbers,
-// quoted words and paths alone, or behind its first 80 bytes.
+// quoted words and paths alone, or behind its first 80 bytes. If it ends with a
+// colon, the next line counts too.
 type Highlight struct {
 	// Line is the number of the line in the stream, from 1 on. It is 0 if the
 	// manager has not counted so far.
@@ -157,7 +158,8 @@ type Highlight struct {
 	// left out of it.
 	Offset int64 `json:"offset"`
 	// Text is the line as valid UTF-8, and up to two lines that follow it and
-	// tell of no trouble themselves, without the last line end. Each line has
+	// say no more of trouble than a word of it in a name, without the last line
+	// end. Each line has
 	// at most 300 bytes: of a longer one the part around the trouble, with …
 	// for what is left out.
 	Text string `json:"text"`
@@ -215,9 +217,12 @@ type Output struct {
 	// line. If it is not 0, that Matched is false says nothing about those.
 	Unsearched int64 `json:"unsearched,omitempty"`
 	// Highlights are the first lines of each kind of trouble in what Text
-	// leaves out, in their order, if OutputRequest.Highlight asks for them. A
-	// line tells of trouble if it has a word such as "error", whatever program
-	// has printed it. They come from the log, so there are none without one.
+	// leaves out, if OutputRequest.Highlight asks for them. A line tells of
+	// trouble if it has a word such as "error", whatever program has printed
+	// it. They are in the order of rank: the gravest comes first. If there is
+	// no room for all, the last ones of this order are missing, so that more
+	// room never shows less. They come from the log, so there are none without
+	// one.
 	Highlights []Highlight `json:"highlights,omitempty"`
 	// Unscanned is how many of the bytes that Text leaves out were not searched
 	// for highlights: a search ends after 64 MiB or 200 ms, and begins at both

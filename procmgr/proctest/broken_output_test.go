@@ -1,9 +1,11 @@
 package proctest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html"
+	"slices"
 	"strings"
 	"sync"
 
@@ -101,6 +103,14 @@ var brokenOutputs = []brokenHost{
 		name:  "has no highlights",
 		logs:  true,
 		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Highlights = nil })),
+		fails: []string{"output/highlights"},
+	},
+	{
+		name: "gives highlights in the order of the stream",
+		logs: true,
+		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) {
+			slices.SortFunc(out.Highlights, func(a, b procmgr.Highlight) int { return cmp.Compare(a.Offset, b.Offset) })
+		})),
 		fails: []string{"output/highlights"},
 	},
 	{

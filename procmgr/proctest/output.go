@@ -21,7 +21,7 @@ var outputCases = []testCase{
 	{"after the exit", "the output of an exited process stays, and no output follows it", outputStays},
 	{"while it runs", "Output without a wait returns at once, with all output so far", outputNow},
 	{"nothing printed", "if a command prints nothing, its output is empty and nothing is missing", outputEmpty},
-	{"highlights", "Highlight asks for lines that tell of trouble in what Text leaves out, the first of each kind with the number of the others; Text is the same without. A host without a log has none", outputHighlights},
+	{"highlights", "Highlight asks for lines that tell of trouble in what Text leaves out, the first of each kind with the number of the others, the gravest first; Text is the same without. A host without a log has none", outputHighlights},
 	{"unknown process", "Output of an ID that was never used fails with ErrNotFound, however odd the ID is", outputUnknown},
 }
 
@@ -259,7 +259,7 @@ func outputHighlights(c *check) {
 	const lines = 200
 	m := c.chat("a")
 	filler := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do echo "all is well here"; i=$((i+1)); done; `, lines)
-	out := c.run(m, filler+`echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; `+filler)
+	out := c.run(m, filler+`echo "it works without an error"; echo; echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; `+filler)
 	id, logged := out.Process.ID, out.Process.LogPath != "" && out.Process.LogError == ""
 	limit := headtail.Limits{Bytes: 300}
 	without := c.read(m, id, procmgr.OutputRequest{Limit: limit})
@@ -278,7 +278,11 @@ func outputHighlights(c *check) {
 	}
 	var want []procmgr.Highlight
 	if logged {
-		want = []procmgr.Highlight{{Line: lines + 1, Offset: int64(lines * len("all is well here\n")), Text: "error 1: it broke\n  at its edge", Count: 1}}
+		fine, before := "it works without an error", int64(lines*len("all is well here\n"))
+		want = []procmgr.Highlight{
+			{Line: lines + 3, Offset: before + int64(len(fine)+2), Text: "error 1: it broke\n  at its edge", Count: 1},
+			{Line: lines + 1, Offset: before, Text: fine},
+		}
 	}
 	if !slices.Equal(with.Highlights, want) || with.Unscanned != 0 {
 		c.errorf("the highlights are %+v, %d bytes not searched, and not %+v", with.Highlights, with.Unscanned, want)

@@ -9,3 +9,6 @@ var Literals = literals
 func (s *Stream) AllHighlights(p Page, room int) ([]Highlight, int64) {
 	return s.highlightsWithin(p, room, time.Hour)
 }
+
+// Kind returns what lines of one kind have in common.
+func Kind(line string) string { return string(appendKind(nil, []byte(line))) }

@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -25,16 +26,16 @@ const (
 	maxSearchTime = 200 * time.Millisecond
 	// searchChunk is how much of a log is searched at a time.
 	searchChunk = 256 << 10
-	// maxKinds is how many kinds are told apart. More would be a list of
-	// lines, which nobody can read.
-	maxKinds = 4096
+	// maxKinds is how many kinds of a weight are told apart. More would be a
+	// list of lines, which nobody can read.
+	maxKinds = 2048
 	// maxFollowing is how many lines are shown after a highlight.
 	maxFollowing = 2
 )
 
 // Highlights looks through what the text of a page leaves out, as far as the log
-// has it. It returns highlights of at most room bytes of text, and how many of
-// the bytes that are left out were not searched.
+// has it. It returns highlights of at most room bytes of text, the gravest first,
+// and how many of the bytes that are left out were not searched.
 func (s *Stream) Highlights(p Page, room int) (found []Highlight, unscanned int64) {
 	return s.highlightsWithin(p, room, maxSearchTime)
 }
@@ -45,15 +46,17 @@ func (s *Stream) highlightsWithin(p Page, room int, limit time.Duration) (found 
 		return nil, 0
 	}
 	s.awaitLog()
-	return s.log.highlights(p.Truncated.Cuts, room, limit)
+	return s.log.highlights(p.from, p.Next, p.Truncated.Cuts, room, limit)
 }
 
-// A finding is the first line of a kind.
+// A finding is a kind of line.
 type finding struct {
-	offset int64 // of the line
-	hit    int64 // of the end of the literal in it
+	first  int64 // the offset of the first line of the kind, shown or left out
+	offset int64 // of the first one that is left out
+	hit    int64 // of the end of the word in it that says most
 	end    int64 // of the part that is left out, and that the line is in
-	count  int   // of all lines of the kind
+	all    int   // how many lines are of the kind
+	hidden int   // how many of them are left out
 	weight int
 }
 
@@ -63,19 +66,33 @@ type scan struct {
 	deadline time.Time
 	left     int64 // bytes that may still be searched
 	kinds    map[string]*finding
+	room     [weights]int // how many more kinds of each weight there may be
 	searched int64
 }
 
-// highlights does the work of Highlights for the parts that are left out.
-func (g *logFile) highlights(cuts []headtail.Cut, room int, limit time.Duration) (found []Highlight, unscanned int64) {
+// highlights does the work of Highlights for the parts that are left out of a
+// text that begins at an offset and ends before another.
+func (g *logFile) highlights(from, to int64, cuts []headtail.Cut, room int, limit time.Duration) (found []Highlight, unscanned int64) {
 	now := time.Now()
 	// A part of the time is for the numbers of the lines.
 	s := scan{log: g, deadline: now.Add(limit * 3 / 4), left: maxSearch, kinds: make(map[string]*finding)}
-	for _, c := range cuts {
-		unscanned += c.To - c.From
+	for i := range s.room {
+		s.room[i] = maxKinds
 	}
-	// The parts within lines are small, so the great one comes last.
 	cuts = slices.Clone(cuts)
+	shown := from
+	for i, c := range cuts {
+		if !c.Line {
+			// A line that is shown may have lines after it that are not.
+			c.From = max(g.linesBefore(c.From, maxFollowing), shown)
+			cuts[i] = c
+		}
+		unscanned += c.To - c.From
+		s.shown(shown, c.From)
+		shown = c.To
+	}
+	s.shown(shown, to)
+	// The parts within lines are small, so the great one comes last.
 	slices.SortStableFunc(cuts, func(a, b headtail.Cut) int { return cmp.Compare(a.To-a.From, b.To-b.From) })
 	for _, c := range cuts {
 		s.part(c)
@@ -85,8 +102,42 @@ func (g *logFile) highlights(cuts []headtail.Cut, room int, limit time.Duration)
 	return found, unscanned - s.searched
 }
 
+// linesBefore returns the offset at which the last n lines before another offset
+// begin, or that offset if they are long.
+func (g *logFile) linesBefore(at int64, n int) int64 {
+	from := max(at-int64(n)*maxLine, 0)
+	p := g.read(from, at-from)
+	if int64(len(p)) < at-from {
+		return at
+	}
+	i := len(p)
+	for ; n >= 0 && i >= 0; n-- {
+		i = bytes.LastIndexByte(p[:i], '\n')
+	}
+	switch {
+	case i >= 0:
+		return from + int64(i) + 1
+	case from == 0:
+		return 0
+	}
+	return at
+}
+
 // over reports whether the search has to end.
 func (s *scan) over() bool { return s.left <= 0 || time.Now().After(s.deadline) }
+
+// shown counts the lines of each kind in a part that the text has. So the order
+// of the kinds does not depend on how much the text has.
+func (s *scan) shown(from, to int64) {
+	for from < to && !s.over() {
+		p := s.log.read(from, min(searchChunk, to-from))
+		if len(p) == 0 {
+			return
+		}
+		s.chunk(p, from, none, false)
+		from += int64(len(p))
+	}
+}
 
 // part searches one part, from both ends to its middle, because what stands
 // next to the text is most likely about the same.
@@ -133,96 +184,148 @@ func (s *scan) part(c headtail.Cut) {
 }
 
 // chunk finds the lines of p that tell of trouble. at is the offset of p, and
-// end is that of the end of the part. continued says that p begins within a line,
-// which counts with the chunk in which it begins.
+// end is that of the end of the part, or negative if the text has it. continued
+// says that p begins within a line, which counts with the chunk in which it
+// begins.
 func (s *scan) chunk(p []byte, at, end int64, continued bool) {
-	for done := 0; done < len(p); {
-		hit := trouble(p[done:])
-		if hit < 0 {
+	var odd oddities
+	for begin := 0; begin < len(p); {
+		next := len(p)
+		if i := bytes.IndexByte(p[begin:], '\n'); i >= 0 {
+			next = begin + i + 1
+		}
+		line := p[begin:next]
+		v := judged(line)
+		if v.weight > none {
+			s.add(p[begin:], next-begin, at+int64(begin), end, v, !continued || begin > 0)
+		}
+		for _, o := range odd.next(p, begin, next, v) {
+			s.add(p[o.begin:], o.end-o.begin, at+int64(o.begin), end, verdict{weight: told, hit: o.hit - o.begin}, true)
+		}
+		begin = next
+	}
+}
+
+// add counts the first line of a text, which has n bytes and stands at an offset.
+func (s *scan) add(text []byte, n int, offset, end int64, v verdict, counts bool) {
+	var buf [2*maxKind + 8]byte
+	key := buf[:0]
+	if v.heading {
+		key = append(key, text[:min(n, maxKind)]...) // each stands for itself
+	} else {
+		key = appendKind(key, text[:n])
+	}
+	if announces(text[:n]) {
+		// What it is about stands in the next line.
+		next, _, _ := bytes.Cut(text[n:], []byte{'\n'})
+		key = append(key, '\n')
+		key = append(key, appendKind(nil, next)...)
+	}
+	key = append(key, byte(v.weight))
+	f := s.kinds[string(key)]
+	if f == nil {
+		if s.room[v.weight] == 0 {
 			return
 		}
-		hit += done
-		begin := done + bytes.LastIndexByte(p[done:hit], '\n') + 1
-		next := len(p)
-		if i := bytes.IndexByte(p[hit:], '\n'); i >= 0 {
-			next = hit + i + 1
-		}
-		done = next
-		key := kind(p[begin:next])
-		f := s.kinds[key]
-		switch {
-		case f == nil && len(s.kinds) < maxKinds:
-			s.kinds[key] = &finding{offset: at + int64(begin), hit: at + int64(hit), end: end, count: 1, weight: weight(p[begin:next], hit-begin)}
-		case f == nil:
-		default:
-			if !continued || begin > 0 {
-				f.count++
-			}
-			if offset := at + int64(begin); offset < f.offset {
-				f.offset, f.hit, f.end = offset, at+int64(hit), end
-			}
-		}
+		s.room[v.weight]--
+		f = &finding{first: offset, offset: -1, weight: v.weight}
+		s.kinds[string(key)] = f
+	}
+	f.first = min(f.first, offset)
+	if counts {
+		f.all++
+	}
+	if end < 0 {
+		return
+	}
+	if counts || f.hidden == 0 {
+		f.hidden++
+	}
+	if f.offset < 0 || offset < f.offset {
+		f.offset, f.hit, f.end = offset, offset+int64(v.hit), end
 	}
 }
 
-// weight returns how much a line says of trouble: more, if the literal that ends
-// at hit is said as a message says it, as in "error: " or "FAILED".
-func weight(line []byte, hit int) int {
-	for hit < len(line) && isWord(line[hit]) {
-		hit++ // error becomes errors or Error
-	}
-	begin := hit
-	for begin > 0 && isWord(line[begin-1]) {
-		begin--
-	}
-	word, before := line[begin:hit], bytes.TrimSpace(line[:begin])
-	if len(word) > 2 && bytes.Equal(word, bytes.ToUpper(word)) || len(before) == 0 {
-		return 1
-	}
-	if hit < len(line) && (line[hit] == ':' || line[hit] == '[' || line[hit] == '!') {
-		return 1
-	}
-	return 0
-}
+const (
+	// gravest is how many findings come with the short lines that follow them
+	// before others come at all.
+	gravest = 8
+	// short is how long these lines may be, in bytes.
+	short = 100
+)
 
-// choose returns what the room has space for: first a line of each kind, those
-// before others that say more of trouble and that are rarer, and then the lines
-// that follow them. The highlights are in the order of the stream.
+// choose returns what the room has space for, in the order of rank: first the
+// kinds that say more of trouble, then those that are rarer, then those that
+// come earlier. It takes the gravest with the short lines that follow them,
+// then a line of each other kind, and then the other lines that follow. It ends
+// with the first line that does not fit, so that more room never shows less.
 func (s *scan) choose(room int) []Highlight {
 	var all []*finding
 	for _, f := range s.kinds {
-		all = append(all, f)
+		if f.hidden > 0 {
+			all = append(all, f)
+		}
 	}
 	slices.SortFunc(all, func(a, b *finding) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(a.count, b.count), cmp.Compare(a.offset, b.offset))
+		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(bits.Len(uint(a.all)), bits.Len(uint(b.all))), cmp.Compare(a.first, b.first))
 	})
 	var found []Highlight
-	following := make(map[int64][]string)
-	for _, f := range all {
-		lines := s.lines(f)
-		if len(lines) == 0 || len(lines[0]) > room {
-			continue
-		}
-		room -= len(lines[0])
-		found = append(found, Highlight{Offset: f.offset, Text: lines[0], Count: f.count - 1})
-		following[f.offset] = lines[1:]
-	}
-	for i := range found {
-		for _, line := range following[found[i].Offset] {
-			if len(line)+1 > room {
+	var following [][]quoted
+	taken := make(map[int64]bool) // the offsets of the lines in found
+	// follow adds lines that follow one of found, up to one of more than so many
+	// bytes, and reports whether they fit.
+	follow := func(i, most int) bool {
+		for len(following[i]) > 0 {
+			line := following[i][0]
+			if taken[line.offset] || len(line.text) > most {
 				break
 			}
-			room -= len(line) + 1
-			found[i].Text += "\n" + line
+			following[i] = following[i][1:]
+			if room -= len(line.text) + 1; room < 0 {
+				return false
+			}
+			taken[line.offset] = true
+			found[i].Text += "\n" + line.text
+		}
+		return true
+	}
+	for _, f := range all {
+		if taken[f.offset] {
+			continue
+		}
+		lines := s.lines(f)
+		if len(lines) == 0 {
+			continue
+		}
+		if room -= len(lines[0].text); room < 0 {
+			return found
+		}
+		taken[f.offset] = true
+		found = append(found, Highlight{Offset: f.offset, Text: lines[0].text, Count: f.hidden - 1})
+		following = append(following, lines[1:])
+		if len(found) <= gravest && !follow(len(found)-1, short) {
+			return found
 		}
 	}
-	slices.SortFunc(found, func(a, b Highlight) int { return cmp.Compare(a.Offset, b.Offset) })
+	for i := 0; i < len(found) && follow(i, maxQuote); i++ {
+	}
 	return found
 }
 
+// A quoted is a line as a highlight shows it.
+type quoted struct {
+	offset int64
+	text   string
+}
+
+// announces reports whether a line ends with a colon.
+func announces(line []byte) bool {
+	return bytes.HasSuffix(bytes.TrimRight(line, " \t\r\n"), []byte{':'})
+}
+
 // lines returns the line of a finding, and the lines after it that tell of no
-// trouble themselves. An empty line ends them.
-func (s *scan) lines(f *finding) []string {
+// trouble themselves. An empty line ends them, except behind a colon.
+func (s *scan) lines(f *finding) []quoted {
 	from := max(f.offset, f.hit-maxLine/2)
 	p := s.log.read(from, min(f.hit-from+maxLine, f.end-from))
 	hit := int(f.hit - from)
@@ -230,84 +333,94 @@ func (s *scan) lines(f *finding) []string {
 		return nil // the log is gone
 	}
 	line, rest, more := bytes.Cut(p, []byte{'\n'})
-	lines := []string{QuoteAround(bytes.TrimRight(line, "\r"), min(max(hit-1, 0), len(bytes.TrimRight(line, "\r"))), maxQuote)}
+	at := from + int64(len(line)) + 1
+	line = bytes.TrimRight(line, "\r")
+	lines := []quoted{{f.offset, QuoteAround(line, min(max(hit-1, 0), len(line)), maxQuote)}}
 	for more && len(lines) <= maxFollowing {
+		blank := announces(line)
 		line, rest, more = bytes.Cut(rest, []byte{'\n'})
+		offset := at
+		at += int64(len(line)) + 1
 		line = bytes.TrimRight(line, " \t\r")
-		if len(line) == 0 || trouble(line) >= 0 {
+		if v := judged(line); len(line) == 0 && (!blank || len(rest) == 0 || rest[0] == '\n') || v.weight > said && !v.heading {
 			break
 		}
-		lines = append(lines, QuoteAround(line, 0, maxQuote))
+		lines = append(lines, quoted{offset, QuoteAround(line, 0, maxQuote)})
 	}
 	return lines
 }
 
 // number sets the numbers of the lines, as far as there is time to count.
 func (g *logFile) number(found []Highlight, deadline time.Time) {
-	at, line := int64(0), 1
+	order := make([]*Highlight, len(found))
 	for i := range found {
-		for at < found[i].Offset {
-			p := g.read(at, min(searchChunk, found[i].Offset-at))
+		order[i] = &found[i]
+	}
+	slices.SortFunc(order, func(a, b *Highlight) int { return cmp.Compare(a.Offset, b.Offset) })
+	at, line := int64(0), 1
+	for _, h := range order {
+		for at < h.Offset {
+			p := g.read(at, min(searchChunk, h.Offset-at))
 			if len(p) == 0 || time.Now().After(deadline) {
 				return
 			}
 			line += bytes.Count(p, []byte{'\n'})
 			at += int64(len(p))
 		}
-		found[i].Line = line
+		h.Line = line
 	}
 }
 
 // maxKind is how much of a line counts for its kind, in bytes.
 const maxKind = 80
 
-// kind returns what lines that differ in numbers and names only have in common.
+// appendKind appends to an empty key what lines have in common that differ in
+// numbers and names only.
 // A run of digits is 0. Hexadecimal numbers, quoted words and paths are one sign
 // each, and blanks are one blank. The first 80 bytes of that count.
-func kind(line []byte) string {
-	var key strings.Builder
+func appendKind(key, line []byte) []byte {
 	blank := true
-	for i := 0; i < len(line) && key.Len() < maxKind; {
+	for i := 0; i < len(line) && len(key) < maxKind; {
 		c := line[i]
 		if c == ' ' || c == '\t' || c == '\r' || c == '\n' {
 			i++
 			if !blank {
-				key.WriteByte(' ')
+				key = append(key, ' ')
 			}
 			blank = true
 			continue
 		}
 		blank = false
 		if n := quotedLen(line[i:]); n > 0 {
-			key.WriteByte('Q')
+			key = append(key, 'Q')
 			i += n
 			continue
 		}
 		n := wordLen(line[i:])
 		switch word := line[i : i+n]; {
 		case n == 0:
-			key.WriteByte(c)
+			key = append(key, c)
 			n = 1
 		case isPath(word):
-			key.WriteByte('/')
+			key = append(key, '/')
 		case isHex(word):
-			key.WriteByte('#')
+			key = append(key, '#')
 		default:
 			digits := false
 			for _, c := range word {
 				is := c >= '0' && c <= '9'
 				switch {
 				case is && !digits:
-					key.WriteByte('0')
+					key = append(key, '0')
 				case !is:
-					key.WriteByte(c)
+					key = append(key, c)
 				}
 				digits = is
 			}
 		}
 		i += n
 	}
-	return key.String()[:min(key.Len(), maxKind)]
+	return key[:min(len(key), maxKind)]
 }
 
 // quotedLen returns the length of the quoted words that a text begins with, or

@@ -26,6 +26,8 @@ type Page struct {
 	Found   Found
 	// Unsearched is how many bytes the pattern was not matched against.
 	Unsearched int64
+
+	from int64 // the offset at which Text begins
 }
 
 // Read returns a page. If m is not nil, Read also takes back this matcher, with
@@ -50,7 +52,7 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		}
 		truncated.Unknown = true
 	}
-	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched}
+	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched, from: snap.From}
 	if len(pending) > 0 {
 		page.Live = liveBytes(snap, len(pending), text)
 	}

@@ -1,88 +1,431 @@
 package capture
 
-// literals are the words by which a line tells of trouble, whatever tool has
+import (
+	"bytes"
+	"strings"
+)
+
+// These are the words by which a line tells of trouble, whatever tool has
 // printed it. The case of letters does not matter. They are of no tool alone:
 // what only one tool prints would be a rule for that tool, and such rules are
 // wrong as often as they help.
-var literals = []string{
-	"error", "fail", "fatal", "panic", "exception", "traceback", "denied",
-	"not found", "cannot", "can't", "could not", "couldn't", "unable to", "no such",
-	"not ok", "undefined", "invalid", "refused", "timed out", "abort", "assert",
-	"segmentation", "killed", "unexpected", "violat", "mismatch", "conflict",
-	"corrupt", "overflow", "unresolved", "out of memory", "deadlock",
-	"✗", "✘", "✖", "❌",
+var (
+	// literals count wherever they stand.
+	literals = []string{
+		"error", "fail", "fatal", "panic", "exception", "traceback", "denied",
+		"not found", "cannot", "can't", "could not", "couldn't", "unable to", "no such",
+		"not ok", "undefined", "invalid", "refused", "timed out", "abort", "assert",
+		"segmentation", "killed", "unexpected", "violat", "mismatch", "conflict",
+		"corrupt", "overflow", "unresolved", "out of memory", "deadlock",
+		"crash", "unreachable", "rejected", "exhausted", "forbidden", "exceeded",
+		"no space", "not defined", "not allowed", "core dumped", "illegal", "malformed",
+		"data race", "uninitiali", "multiple definition", ", want ", " but was", " but got",
+		"✗", "✘", "✖", "❌",
+	}
+	// openers count as the first word of a message alone: elsewhere they are
+	// words like others.
+	openers = []string{
+		"warning", "warn", "race", "missing", "bad", "duplicate", "wrong", "err",
+		"severe", "critical", "crit", "alert", "emerg", "caused by", "unknown",
+		"unsupported", "leak", "lost", "broken",
+	}
+	// headings say what a test has got, and what it wants. They count as the
+	// first word of a message.
+	headings = []string{"left", "right", "got", "want", "have", "expected", "actual", "received"}
+)
+
+// How much a line says of trouble.
+const (
+	none    = iota - 1
+	mention // a word of trouble is part of a name, or the line says that all is well
+	said    // it stands in a sentence of a message that begins with INFO or the like
+	told    // it stands in a sentence, or a lesser word begins the message
+	headed  // it says what a test has got, or what it wants
+	stated  // it is said as a message says it, as in "error: " or "FAILED"
+	weights
+)
+
+// An automaton finds words of several kinds in one pass over a text. Its states
+// are the beginnings of these words, times the number of classes.
+type automaton struct {
+	next  [1 << 16]uint16
+	class [256]uint8 // of a byte: all that are in no word are of class 0
+	ends  uint16     // the first state in which a word ends
+	terms [1 << 16 / classes]term
 }
 
-// An automaton finds literals in one pass over a text. Its states are the
-// beginnings of literals, and found is the end of any.
-type automaton [256][256]uint8
+// A term is a word of trouble.
+type term struct {
+	kind termKind
+	size uint8
+}
 
-const found = 255
+type termKind uint8
 
-// troubles is the automaton of the literals. It is never changed.
-var troubles = newAutomaton(literals)
+// If several words end at once, the last kind counts.
+const (
+	heading termKind = iota + 1
+	opener
+	literal
+)
 
-// newAutomaton makes the automaton of Aho and Corasick. All literals together
-// have at most found bytes.
-func newAutomaton(literals []string) *automaton {
+// classes is more than there are bytes in the words, and a power of two.
+const classes = 64
+
+// troubles is the automaton of all words. It is never changed.
+var troubles = newAutomaton(map[termKind][]string{heading: headings, opener: openers, literal: literals})
+
+// newAutomaton makes the automaton of Aho and Corasick.
+func newAutomaton(words map[termKind][]string) *automaton {
 	a := new(automaton)
-	states := uint8(1)
-	for _, literal := range literals {
-		state := uint8(0)
-		for i, c := range []byte(literal) {
-			to := &a[state][c]
-			switch {
-			case i == len(literal)-1:
-				*to = found
-			case *to == 0:
-				*to = states
-				states++
+	type node struct {
+		to   [classes]int
+		back int
+		term term
+	}
+	nodes, class := []node{{}}, uint8(0)
+	for _, kind := range []termKind{heading, opener, literal} {
+		for _, text := range words[kind] {
+			at := 0
+			for _, c := range []byte(text) {
+				if a.class[c] == 0 {
+					class++
+					a.class[c] = class
+				}
+				to := nodes[at].to[a.class[c]]
+				if to == 0 {
+					to = len(nodes)
+					nodes[at].to[a.class[c]] = to
+					nodes = append(nodes, node{})
+				}
+				at = to
 			}
-			if state = *to; state == found {
-				break // a shorter literal is found before this one
-			}
+			nodes[at].term = term{kind, uint8(len(text))}
 		}
 	}
-	// Breadth first: the state of a shorter suffix is ready before it is used.
-	var back [256]uint8
-	var queue []uint8
-	for _, to := range a[0] {
-		if to != 0 && to != found {
+	for c := 'a'; c <= 'z'; c++ {
+		a.class[c-'a'+'A'] = a.class[c]
+	}
+	// Breadth first: the node of a shorter suffix is ready before it is used.
+	queue := []int{0}
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		for c := range classes {
+			to, shorter := nodes[at].to[c], 0
+			if at != 0 {
+				shorter = nodes[nodes[at].back].to[c]
+			}
+			if to == 0 {
+				nodes[at].to[c] = shorter
+				continue
+			}
+			nodes[to].back = shorter
+			if nodes[to].term.kind < nodes[shorter].term.kind {
+				nodes[to].term = nodes[shorter].term
+			}
 			queue = append(queue, to)
 		}
 	}
-	for len(queue) > 0 {
-		state := queue[0]
-		queue = queue[1:]
-		for c := range a[state] {
-			to, shorter := &a[state][c], a[back[state]][c]
-			switch {
-			case *to == found:
-			case *to == 0 || shorter == found:
-				*to = shorter
-			default:
-				back[*to] = shorter
-				queue = append(queue, *to)
+	// The states in which a word ends come last, so that one comparison tells.
+	var order []int
+	for _, ends := range []bool{false, true} {
+		if ends {
+			a.ends = uint16(len(order) * classes)
+		}
+		for at := range nodes {
+			if nodes[at].term.kind > 0 == ends {
+				order = append(order, at)
 			}
 		}
 	}
-	for state := range a {
-		for c := 'a'; c <= 'z'; c++ {
-			a[state][c-'a'+'A'] = a[state][c]
+	state := make([]int, len(nodes))
+	for i, at := range order {
+		state[at] = i
+	}
+	for i, at := range order {
+		a.terms[i] = nodes[at].term
+		for c := range classes {
+			a.next[i*classes+c] = uint16(state[nodes[at].to[c]] * classes)
 		}
 	}
 	return a
 }
 
-// trouble returns the offset behind the first literal in a text, or a negative
-// number if there is none.
-func trouble(text []byte) int {
-	a, state := troubles, uint8(0)
+// find goes on from a state with a text. It returns the offset behind the first
+// word that ends there, and the state then. The offset is negative if none does.
+func (a *automaton) find(text []byte, state uint16) (int, uint16) {
 	for i, c := range text {
-		state = a[state][c]
-		if state == found {
-			return i + 1
+		state = a.next[state|uint16(a.class[c])]
+		if state >= a.ends {
+			return i + 1, state
 		}
 	}
-	return -1
+	return -1, 0
+}
+
+// A verdict is how much a line says of trouble.
+type verdict struct {
+	weight  int
+	hit     int  // the offset behind the word that says most
+	opens   bool // the message begins with it
+	heading bool // it says no more than a heading
+}
+
+// maxLook is how far around a word its line is looked at.
+const maxLook = 160
+
+// judge looks at the words of trouble in a line. The first one ends at hit, in a
+// state of the automaton.
+func judge(line []byte, hit int, state uint16) verdict {
+	best := verdict{weight: none}
+	for {
+		v := weigh(line, hit, troubles.terms[state/classes])
+		if v.weight > best.weight {
+			best = v
+		}
+		n, to := troubles.find(line[hit:], state)
+		if n < 0 || best.weight == stated {
+			break
+		}
+		hit, state = hit+n, to
+	}
+	if best.weight > mention && !best.heading {
+		best.weight = min(best.weight, most(line, best))
+	}
+	return best
+}
+
+// judged is judge for a line that need not have such a word.
+func judged(line []byte) verdict {
+	if n := marked(line); n > 0 {
+		return verdict{weight: stated, hit: n, opens: true}
+	}
+	hit, state := troubles.find(line, 0)
+	if hit < 0 {
+		return verdict{weight: none}
+	}
+	return judge(line, hit, state)
+}
+
+// marked returns the length of the sign of one letter by which a line tells of
+// trouble, such as "! ", "E: " and "E0314 ", or 0.
+func marked(line []byte) int {
+	if len(line) < 6 {
+		return 0
+	}
+	switch line[0] {
+	case '!':
+		if line[1] == ' ' && isWord(line[2]) {
+			return 1
+		}
+	case 'E', 'F':
+		if line[1] == ':' && line[2] == ' ' || line[5] == ' ' && len(bytes.Trim(line[1:5], "0123456789")) == 0 {
+			return 1
+		}
+	}
+	return 0
+}
+
+// weigh returns how much a word says that ends at hit.
+func weigh(line []byte, hit int, w term) verdict {
+	begin, end := hit-int(w.size), hit
+	for end < len(line) && end-hit < maxLook && isWord(line[end]) {
+		end++ // error becomes errors or Error
+	}
+	v := verdict{hit: hit}
+	text, rest := line[begin:end], line[end:]
+	colon := bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte{':'})
+	behind := begin > 0 && isWord(line[begin-1]) && isWord(line[begin])
+	inside := behind || begin > 0 && (line[begin-1] == '/' || line[begin-1] == '-')
+	name := w.kind == literal && isWord(line[begin]) && line[begin] < 0x80 // it may be part of one
+	switch {
+	case name && (bytes.ContainsAny(text, "_0123456789") || behind && line[begin-1] == '_'),
+		name && !colon && (inside || joined(rest) || camel(text) || line[max(begin-1, 0)] == '.'),
+		name && colon && inside && !behind:
+		if !colon && len(bytes.TrimSpace(rest)) == 0 && camel(line[bytes.LastIndexByte(line[:begin], '.')+1:end]) {
+			break // java.lang.NullPointerException, and no more
+		}
+		v.weight = mention
+		return v
+	case !name:
+	case absent(line[:begin], rest):
+		v.weight = mention
+		return v
+	}
+	v.opens = startsMessage(line, begin)
+	switch {
+	case w.kind == heading:
+		v.weight, v.heading = none, colon
+		switch {
+		case !v.opens || inside || end > hit || joined(rest):
+		case colon:
+			v.weight = headed
+		case !isOneOf(text, "left", "right", "have"):
+			v.weight = told
+		}
+	case w.kind == opener:
+		switch {
+		case inside || end > hit+1 || joined(rest) || !v.opens && !loud(text):
+			v.weight = none
+		case loud(text) && v.opens && (w.size < 4 || line[begin] != 'W'):
+			v.weight = stated
+		default:
+			v.weight = told
+		}
+	case v.opens, name && (colon || loud(text)), len(rest) > 0 && (rest[0] == '[' || rest[0] == '!'):
+		v.weight = stated // NullPointerException: too
+	default:
+		v.weight = told
+	}
+	return v
+}
+
+// joined reports whether a word and what follows it are one name, as in
+// errors.go and error-handler.
+func joined(rest []byte) bool {
+	return len(rest) > 1 && strings.IndexByte("-./(", rest[0]) >= 0 && isWord(rest[1])
+}
+
+// loud reports whether a word has capitals alone.
+func loud(word []byte) bool {
+	for _, c := range word {
+		if c >= 'a' && c <= 'z' {
+			return false
+		}
+	}
+	return len(word) > 2
+}
+
+// camel reports whether a word is a name that has capitals inside.
+func camel(word []byte) bool {
+	return !loud(word) && bytes.ContainsFunc(word[1:], func(r rune) bool { return r >= 'A' && r <= 'Z' })
+}
+
+// absent reports whether a line says that there is none of something, as in "no
+// errors" and "failed=0".
+func absent(before, rest []byte) bool {
+	before = bytes.TrimRight(before, " ")
+	for _, no := range []string{"no", "0", "without", "without an", "without any", "zero"} {
+		if n := len(before) - len(no); n >= 0 && strings.EqualFold(string(before[n:]), no) && (n == 0 || !isWord(before[n-1]) && before[n-1] != '.') {
+			return true
+		}
+	}
+	number := bytes.TrimLeft(rest, " :=")
+	return len(number) < len(rest) && len(number) > 0 && number[0] == '0' && (len(number) == 1 || !isWord(number[1]) && number[1] != '.')
+}
+
+// startsMessage reports whether a message begins at an offset of a line: behind
+// a colon or a bracket, as the value of a level, or if all words before it have a
+// digit, as times and places have.
+func startsMessage(line []byte, begin int) bool {
+	before := bytes.TrimRight(line[:begin], " \t\"'`(")
+	n := len(before)
+	if n == 0 || before[n-1] == '[' || n < begin && strings.IndexByte(":])|}>*#-", before[n-1]) >= 0 {
+		return true
+	}
+	if n > maxLook {
+		return false
+	}
+	if isLevel(bytes.TrimRight(before, "=:\"' ")) {
+		return true
+	}
+	letter, digit := false, false
+	for i := 0; i <= n; i++ {
+		switch {
+		case i == n || before[i] == ' ' || before[i] == '\t':
+			if letter && !digit {
+				return false
+			}
+			letter, digit = false, false
+		case before[i] >= '0' && before[i] <= '9':
+			digit = true
+		case before[i] < 0x80 && isWord(before[i]):
+			letter = true
+		}
+	}
+	return true
+}
+
+// isLevel reports whether a text ends with the name of a level, as in
+// "level=error".
+func isLevel(text []byte) bool {
+	for _, name := range []string{"level", "lvl", "severity"} {
+		if n := len(text) - len(name); n >= 0 && strings.EqualFold(string(text[n:]), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// most returns the most that a line can say of trouble, by what else it says.
+func most(line []byte, v verdict) int {
+	before := line[max(v.hit-maxLook, 0):v.hit]
+	line = bytes.TrimRight(line, " \t\r\n")
+	if bytes.HasSuffix(line, []byte(": 0")) || !v.opens && isFine(lastWord(line)) {
+		return mention
+	}
+	level := true // the next word may be that of a level
+	for n := 0; len(before) > 0; n++ {
+		var word []byte
+		word, before = firstWord(before)
+		switch {
+		case n == 0 && isFine(word):
+			return mention
+		case isCalm(word) && (level || loud(word)):
+			return said
+		}
+		level = isLevel(word)
+	}
+	return stated
+}
+
+// firstWord returns the first word of a text, without the digits and the
+// punctuation around it, and the text behind it.
+func firstWord(text []byte) (first, rest []byte) {
+	begin := 0
+	for begin < len(text) && !isLetter(text[begin]) {
+		begin++
+	}
+	if bytes.HasPrefix(text[begin:], []byte("│")) { // of a frame
+		return firstWord(text[begin+len("│"):])
+	}
+	end := begin
+	for end < len(text) && isLetter(text[end]) {
+		end++
+	}
+	return text[begin:end], text[end:]
+}
+
+// lastWord returns the last one.
+func lastWord(text []byte) []byte {
+	end := len(text)
+	for end > 0 && !isLetter(text[end-1]) {
+		end--
+	}
+	begin := end
+	for begin > 0 && end-begin < maxLook && isLetter(text[begin-1]) {
+		begin--
+	}
+	return text[begin:end]
+}
+
+func isLetter(c byte) bool { return isWord(c) && (c < '0' || c > '9') }
+
+// isFine reports whether a word says that all is well.
+func isFine(word []byte) bool {
+	return isOneOf(word, "ok", "pass", "passed", "success", "✓", "✔", "√")
+}
+
+// isCalm reports whether a message that begins with a word is about no trouble.
+func isCalm(word []byte) bool {
+	return isOneOf(word, "info", "debug", "trace", "log", "note", "notice", "verbose")
+}
+
+func isOneOf(word []byte, list ...string) bool {
+	for _, one := range list {
+		if len(one) == len(word) && strings.EqualFold(string(word), one) {
+			return true
+		}
+	}
+	return false
 }
