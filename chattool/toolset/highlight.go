@@ -1,8 +1,10 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +21,17 @@ const (
 	// maxTwice is how many bytes a text may leave out for a second search. It
 	// gives the text the room that highlights have not used.
 	maxTwice = 8 << 20
+	// maxWider is how often the text may get the room that highlights do not use,
+	// and maxAsks how often a manager is asked until it has searched all.
+	maxWider = 2
+	maxAsks  = 4
+	// maxHighlightLine is more than a line of a highlight has.
+	maxHighlightLine = 304
+	// gravest is how many highlights come with the lines that follow them before
+	// others come at all, if these have at most shortLine bytes. A manager does
+	// the same.
+	gravest   = 8
+	shortLine = 100
 )
 
 // The lines around the highlights, between the marker of the gap and the end of
@@ -34,7 +47,8 @@ type finder func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output
 
 // highlight makes room for highlights in a text that is cut, and puts them
 // between its beginning and its end. They take a part of size, which is that of
-// the whole result; room is that of the text.
+// the whole result; room is that of the text. If the size grows, neither the text
+// nor what is shown of the highlights shrinks.
 func (l *layout) highlight(c cut, size, room int) cut {
 	r := l.report
 	if r.find == nil || r.out.Process.LogPath == "" || l.ctx.Err() != nil {
@@ -42,22 +56,28 @@ func (l *layout) highlight(c cut, size, room int) cut {
 	}
 	most := min(size/highlightPart, maxHighlights)
 	narrow := l.cut(room - most)
-	found := l.found(narrow, most)
-	narrow.put(l.set.opts.Format, found, most-l.unscannedRoom())
+	all := l.put(&narrow, most)
 	used := l.set.opts.Format.cost(narrow.middle) + l.unscannedRoom()
 	switch {
 	case used == 0:
 		return c
 	case narrow.middle == "":
 		return l.cut(room - used)
-	case used > most*3/4 || narrow.told.OmittedBytes > maxTwice:
-		return narrow
 	}
 	// The text gets the room that is left. Then there may be other highlights.
-	wide := l.cut(room - used)
-	found = l.found(wide, most)
-	wide.put(l.set.opts.Format, found, used-l.unscannedRoom())
-	return wide
+	for range maxWider {
+		if !all || narrow.told.OmittedBytes > maxTwice {
+			break
+		}
+		wide := l.cut(room - used)
+		all = l.put(&wide, most)
+		need := l.set.opts.Format.cost(wide.middle) + l.unscannedRoom()
+		if all && need <= used {
+			return wide
+		}
+		used = need
+	}
+	return narrow
 }
 
 // unscannedRoom returns how many bytes of a result the note takes that not all
@@ -69,74 +89,139 @@ func (l *layout) unscannedRoom() int {
 	return len(fmt.Sprintf(unscannedNote, grouped(l.unscanned))) + len("\nnote: ")
 }
 
-// found returns the highlights of what a text leaves out.
-func (l *layout) found(c cut, most int) []procmgr.Highlight {
+// put finds the highlights of what a text leaves out, and puts as many of them
+// into it as take at most so many bytes of a result. It reports whether these are
+// all.
+func (l *layout) put(c *cut, most int) (all bool) {
+	found, all := l.found(*c, most)
+	return c.put(l.set.opts.Format, found, most-l.unscannedRoom()) && all
+}
+
+// found returns the highlights of what a text leaves out, in the order of rank,
+// and whether the manager had room for more.
+func (l *layout) found(c cut, most int) (found []procmgr.Highlight, all bool) {
 	r := l.report
 	ctx, cancel := context.WithTimeout(l.ctx, snapshotLimit)
 	defer cancel()
-	out, err := r.find(ctx, procmgr.OutputRequest{
-		From: r.from,
-		// The same beginning and end as in c, as plain text.
-		Limit:     headtail.Limits{Bytes: max(len(c.String()), 1), Line: l.set.opts.Limit.Line},
-		Highlight: most * 4 / 5, // their numbers take the rest
-	})
-	if err != nil {
-		return nil // the text is as good as without them
+	req := procmgr.OutputRequest{From: r.from, Highlight: most}
+	req.Limit.Line = l.set.opts.Limit.Line
+	// The manager searches what its own text leaves out. It counts the bytes of
+	// plain text and shares them alike between beginning and end. No line may be
+	// in that text that c leaves out.
+	limit := 2*min(len(c.begin), len(c.end)) + len(c.gap)
+	var out procmgr.Output
+	for range maxAsks {
+		req.Limit.Bytes = max(limit, 1)
+		var err error
+		if out, err = r.find(ctx, req); err != nil {
+			return nil, false // the text is as good as without them
+		}
+		if c.within(out.Truncated) {
+			break
+		}
+		limit -= limit / 4
 	}
 	l.unscanned = out.Unscanned
-	var found []procmgr.Highlight
 	for _, h := range out.Highlights {
-		first, _, _ := strings.Cut(h.Text, "\n")
+		most -= len(h.Text)
 		// If the beginning of the line is left out of the highlight, nobody
 		// knows the offset of what is not.
-		if strings.HasPrefix(first, "…") || !c.shows(h.Offset, len(strings.TrimSuffix(first, "…"))) {
+		if strings.HasPrefix(h.Text, "…") || !c.shows(h.Offset, len(h.Text)) {
 			found = append(found, h)
 		}
 	}
-	return found
+	return found, most > maxHighlightLine
+}
+
+// within reports whether a manager's text leaves out all that c does, as far as
+// that is known.
+func (c cut) within(t *headtail.Truncation) bool {
+	if t == nil || len(t.Cuts) == 0 {
+		return t != nil || !c.known()
+	}
+	for _, m := range c.missing {
+		for _, o := range t.Cuts {
+			if o.From <= m.From && m.From < o.To {
+				m.From = o.To
+			}
+		}
+		if m.From < m.To {
+			return false
+		}
+	}
+	return true
 }
 
 // put writes as many highlights as fit into room bytes of a result between the
-// beginning and the end of the text.
-func (c *cut) put(f Format, found []procmgr.Highlight, room int) {
-	var b strings.Builder
+// beginning and the end of the text. They are given in the order of rank: the
+// first come with the short lines that follow them, and the others get one line
+// before any gets more. It ends with the first line that does not fit, and reports
+// whether all of them did.
+func (c *cut) put(f Format, found []procmgr.Highlight, room int) (all bool) {
 	room -= f.cost(highlightsBegin + highlightsEnd)
+	texts, spelled := make([][]string, len(found)), make([][]string, len(found))
+	shown := make([]int, len(found)) // how many lines of each
+	show := func(i, lines int) bool {
+		for shown[i] < lines {
+			cost := f.cost(spelled[i][shown[i]])
+			if cost > room {
+				return false
+			}
+			room -= cost
+			shown[i]++
+		}
+		return true
+	}
+	all = true
+	for i := 0; all && i < len(found); i++ {
+		texts[i] = strings.Split(found[i].Text, "\n")
+		spelled[i] = spellHighlight(found[i], texts[i])
+		lines := 1
+		for i < gravest && lines < len(texts[i]) && len(texts[i][lines]) <= shortLine {
+			lines++
+		}
+		all = show(i, lines)
+	}
+	for i := 0; all && i < len(found); i++ {
+		all = show(i, len(spelled[i]))
+	}
+
+	order := make([]int, len(found))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(found[a].Offset, found[b].Offset) })
 	c.middle, c.highlights = "", nil
-	for _, h := range found {
-		line := spellHighlight(h, h.Text)
-		if f.cost(line) > room {
-			first, _, _ := strings.Cut(h.Text, "\n")
-			line = spellHighlight(h, first)
+	for _, i := range order {
+		if shown[i] == 0 {
+			continue
 		}
-		if f.cost(line) <= room {
-			room -= f.cost(line)
-			b.WriteString(line)
-			c.highlights = append(c.highlights, h)
-		}
+		h := found[i]
+		h.Text = strings.Join(texts[i][:shown[i]], "\n")
+		c.highlights = append(c.highlights, h)
+		c.middle += strings.Join(spelled[i][:shown[i]], "")
 	}
-	if b.Len() > 0 {
-		c.middle = highlightsBegin + b.String() + highlightsEnd
+	if c.middle != "" {
+		c.middle = highlightsBegin + c.middle + highlightsEnd
 	}
+	return all
 }
 
-// spellHighlight writes a highlight with the numbers of its lines, or with its offset
-// if its number is not known.
-func spellHighlight(h procmgr.Highlight, text string) string {
-	var b strings.Builder
-	for i, line := range strings.Split(text, "\n") {
+// spellHighlight writes the lines of a highlight with their numbers, or with its
+// offset if its number is not known.
+func spellHighlight(h procmgr.Highlight, texts []string) (lines []string) {
+	for i, line := range texts {
+		before := "  "
 		switch {
 		case h.Line > 0:
-			b.WriteString(strconv.Itoa(h.Line+i) + ": ")
+			before = strconv.Itoa(h.Line+i) + ": "
 		case i == 0:
-			b.WriteString("byte " + strconv.FormatInt(h.Offset, 10) + ": ")
-		default:
-			b.WriteString("  ")
+			before = "byte " + strconv.FormatInt(h.Offset, 10) + ": "
 		}
-		b.WriteString(line)
 		if i == 0 && h.Count > 0 {
-			b.WriteString(" ... [" + strconv.Itoa(h.Count) + " more like it]")
+			line += " ... [" + strconv.Itoa(h.Count) + " more like it]"
 		}
-		b.WriteString("\n")
+		lines = append(lines, before+line+"\n")
 	}
-	return b.String()
+	return lines
 }

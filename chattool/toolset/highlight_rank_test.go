@@ -1,0 +1,180 @@
+package toolset_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A reader runs one command and reads its output in results of other sizes.
+type reader struct {
+	sets map[toolset.Format]*toolset.Set
+	id   string
+}
+
+func newReader(t *testing.T, command string) reader {
+	t.Helper()
+	local, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, local.Close()) })
+	m := local.Chat("a")
+	r := reader{sets: make(map[toolset.Format]*toolset.Set)}
+	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+		r.sets[format] = toolset.New(toolset.Static(m), &toolset.Options{Format: format})
+	}
+	arguments, err := json.Marshal(map[string]any{"command": command, "timeout": "60s"})
+	require.NoError(t, err)
+	res := r.sets[toolset.FormatJSON].Call(t.Context(), toolset.Call{Name: "execute", Arguments: arguments})
+	require.False(t, res.IsError, res.Content)
+	require.Equal(t, procmgr.Exited, res.Report.State)
+	r.id = res.Output.Process.ID
+	return r
+}
+
+// read returns a result of so many tokens. A machine may be too busy to search
+// in time.
+func (r reader) read(t *testing.T, format toolset.Format, tokens int) (res toolset.Result) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < time.Minute; {
+		res = r.sets[format].Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(fmt.Sprintf(`{"process_id":%q,"since":0,"max_output":%d}`, r.id, tokens))})
+		require.False(t, res.IsError, res.Content)
+		require.LessOrEqual(t, len(res.Content), 2*tokens)
+		if !strings.Contains(strings.Join(res.Report.Notes, " "), "not searched") &&
+			!slices.ContainsFunc(res.Report.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 }) {
+			break
+		}
+	}
+	return res
+}
+
+// decoys prints 256 kinds of lines that only mention trouble, and one that tells
+// of it after them.
+const decoys = `seq 4000; for a in a b c d e f g h i j k l m n o p; do for b in a b c d e f g h i j k l m n o p; do ` +
+	`echo "case error_$a$b ok"; done; done; echo "error: THE REAL ONE"; seq 4000; exit 1`
+
+// However little room there is, the gravest line is shown, and the lines that
+// are shown are in the order of the stream.
+func TestLocalHighlightsKeepTheGravest(t *testing.T) {
+	t.Parallel()
+	r := newReader(t, decoys)
+	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+		for _, tokens := range []int{500, 1000, 2000, 4000, 8000, 16000} {
+			res := r.read(t, format, tokens)
+			require.Contains(t, *res.Report.Output, "4257: error: THE REAL ONE\n", "%v, %d", format, tokens)
+			require.True(t, slices.IsSortedFunc(res.Report.Highlights, func(a, b procmgr.Highlight) int { return int(a.Offset - b.Offset) }))
+			_, middle, _ := strings.Cut(*res.Report.Output, "... [of these, by line] ...\n")
+			middle, _, _ = strings.Cut(middle, "... [the end] ...\n")
+			lines := 0
+			for _, h := range res.Report.Highlights {
+				for i, line := range strings.Split(h.Text, "\n") {
+					require.Contains(t, middle, fmt.Sprintf("%d: %s", h.Line+i, line))
+					lines++
+				}
+			}
+			require.Equal(t, strings.Count(middle, "\n"), lines, "a report has what the text shows")
+		}
+	}
+}
+
+// growing has lines of different weight, with lines after them, at different
+// places of an output that is full of characters which JSON escapes.
+func growing() (command string, wanted []string) {
+	var b strings.Builder
+	b.WriteString("cat <<'END'\n")
+	for i := range 3000 {
+		name := string([]byte{'a' + byte(i/676), 'a' + byte(i/26%26), 'a' + byte(i%26)})
+		switch {
+		case i%97 == 20:
+			fmt.Fprintf(&b, "src/%c.c:%d: error: no %s in it\n  left: %d\n right: %d\n", 'a'+i%13, i, name, i, i+1)
+			wanted = append(wanted, fmt.Sprintf("src/%c.c:%d: error: no %s in it", 'a'+i%13, i, name), fmt.Sprintf("  left: %d", i), fmt.Sprintf(" right: %d", i+1))
+		case i%89 == 10:
+			fmt.Fprintf(&b, "warning: part %s is bad\n", name)
+			wanted = append(wanted, fmt.Sprintf("warning: part %s is bad", name))
+		case i%7 == 0:
+			fmt.Fprintf(&b, "case error_%s ok\n", name[1:])
+		case i < 1500:
+			fmt.Fprintf(&b, "\"step\" \"%d\" of \"many\"\t\"is\" \"done\"\n", i)
+		default:
+			fmt.Fprintf(&b, "step %d of many is done\n", i)
+		}
+	}
+	b.WriteString("END\n")
+	return b.String(), wanted
+}
+
+// A larger budget shows every wanted line that a smaller one shows.
+func TestLocalHighlightsGrowWithTheBudget(t *testing.T) {
+	t.Parallel()
+	command, wanted := growing()
+	r := newReader(t, command)
+	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+		var before []string
+		for tokens := 500; tokens <= 16000; tokens += tokens / 11 {
+			output := *r.read(t, format, tokens).Report.Output
+			var seen []string
+			for _, line := range wanted {
+				if strings.Contains(output, line+"\n") {
+					seen = append(seen, line)
+				}
+			}
+			for _, line := range before {
+				require.True(t, slices.Contains(seen, line), "%v, %d tokens: %s", format, tokens, line)
+			}
+			before = seen
+		}
+		require.Greater(t, len(before), len(wanted)*2/3)
+	}
+}
+
+// The manager cuts its text by other rules than a result. No line falls between
+// the two.
+func TestLocalHighlightsReachTheCut(t *testing.T) {
+	t.Parallel()
+	for name, fill := range map[string]string{
+		"the beginning is full of escapes": `a='"\t"\t"\t"\t"'; b='a line as most'`,
+		"the end is full of escapes":       `a='a line as most'; b='"\t"\t"\t"\t"'`,
+		"long lines":                       `a=$(printf '%3000s' x); b='a short line'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReader(t, fill+`; i=0; while [ $i -lt 1200 ]; do printf '%d %s\n' $i "$a"; `+
+				`case $i in 50|150|250|350|450|550|650|750|850|950|1050|1150) echo "fatal: it is $(echo $i | tr 0-9 a-j)";; 600) a=$b;; esac; i=$((i+1)); done`)
+			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+				for tokens := 1500; tokens <= 16000; tokens += tokens / 9 {
+					output := *r.read(t, format, tokens).Report.Output
+					for _, name := range []string{"fa", "bfa", "cfa", "dfa", "efa", "ffa", "gfa", "hfa", "ifa", "jfa", "bafa", "bbfa"} {
+						require.Contains(t, output, "fatal: it is "+name+"\n", "%v, %d tokens", format, tokens)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A server of another make may have another order. The lines that are shown are
+// in the order of the stream all the same, and each is shown once.
+func TestHighlightsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	out := exited("p1", 1, numbered(32<<10))
+	out.Process.LogPath = "/log"
+	var found []procmgr.Highlight
+	for i := range 20 {
+		found = append(found, procmgr.Highlight{Line: 500 + 2*i, Offset: 16_000 + 50*int64(i), Text: fmt.Sprintf("error %d", i)})
+	}
+	backward := slices.Clone(found)
+	slices.Reverse(backward)
+	for _, given := range [][]procmgr.Highlight{found, backward} {
+		m := &fake{start: answerStart(out), output: answerOutput(procmgr.Output{Highlights: given})}
+		res := ask(t, m, nil, "execute", `{"command":"x"}`)
+		require.Equal(t, found, res.Report.Highlights)
+	}
+}
