@@ -15,9 +15,9 @@ var errUntraced = errors.New("it cannot be traced")
 
 // startTraced starts a program and marks it before its first instruction, so
 // that everything it starts has the mark. It also unblocks the signals that this
-// program blocks: a child inherits that, and no exec resets it. The kernel stops a program that is
-// traced at its exec; it is traced for that moment alone, by the thread that has
-// forked it. If the system forbids that, the error is errUntraced.
+// program blocks: a child inherits that, and no exec resets it. The kernel stops a
+// program that is traced at its exec; it is traced for that moment alone, by the
+// thread that has forked it. If the system forbids that, the error is errUntraced.
 //
 // If n is not nil, it is told before the first instruction. If this program dies
 // then, the program that it starts dies with it.
