@@ -22,7 +22,7 @@ func absent(ctx context.Context, dir string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	o := opener{dir: dir}
-	l, err := greet(ctx, o.socket())
+	l, err := o.greet(ctx)
 	if err == nil {
 		l.close()
 	}
