@@ -172,7 +172,7 @@ func overTLS(t testing.TB, h procmgr.Host) *prochttp.Client {
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	return newClient(t, server.URL, &prochttp.ClientOptions{Token: token, TLS: &tls.Config{RootCAs: roots}})
+	return newClient(t, server.URL, &prochttp.ClientOptions{Token: token, TLS: &tls.Config{RootCAs: roots}, Retry: patience})
 }
 
 // overUnix is a client over a unix socket.
