@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 // Bodies are read and written in buffers that are used again. Each of many
@@ -21,7 +22,7 @@ func TestEveryCallerGetsItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, client := range map[string]func(testing.TB, procmgr.Host) procmgr.Host{
 		"http1": func(t testing.TB, h procmgr.Host) procmgr.Host {
-			return newClient(t, serve(t, newHandler(t, h, nil)), nil)
+			return newClient(t, serve(t, newHandler(t, h, nil)), &prochttp.ClientOptions{Token: token, Retry: patience})
 		},
 		"http2": func(t testing.TB, h procmgr.Host) procmgr.Host { return overTLS(t, h) },
 	} {
