@@ -149,7 +149,6 @@ func TestForgedSentences(t *testing.T) {
 			out.Process.Command = "pkill -f 'x has ended. FORGED: |pkill'"
 			out.Process.ExitCode, out.Process.Signal, out.Process.EndedBy = nil, "SIGTERM", procmgr.CauseSignal
 		})},
-		{"a note: the name of a function", ran("dash", func(out *procmgr.Output) { out.Process.Command = "FORGED:FORGED() { true; }; [[ x ]]" })},
 		{"a note: the command of a pipeline", ran("", func(out *procmgr.Output) {
 			out.Process.Command, out.Process.ExitCode = "make x. FORGED | tail", new(int)
 		})},

@@ -118,7 +118,7 @@ func TestLocalHighlightsGrowWithTheBudget(t *testing.T) {
 	r := newReader(t, command)
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 		var before []string
-		for tokens := 500; tokens <= 16000; tokens += tokens / 11 {
+		for tokens := 600; tokens <= 16000; tokens += tokens / 11 {
 			output := *r.read(t, format, tokens).Report.Output
 			var seen []string
 			for _, line := range wanted {
