@@ -455,6 +455,10 @@ func TestUpgradeOfARevivedProcess(t *testing.T) {
 			})
 			l = upgraded(t, l, nil, h)
 		}
+		eventually(t, "it has told its pid", func() bool {
+			pid, err := os.ReadFile(file)
+			return err == nil && strings.HasSuffix(string(pid), "\n")
+		})
 		cause := procmgr.CauseShutdown
 		if before > 0 {
 			cause = procmgr.CauseRequest

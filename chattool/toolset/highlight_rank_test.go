@@ -67,7 +67,7 @@ func TestLocalHighlightsKeepTheGravest(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, decoys)
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-		for _, tokens := range []int{500, 1000, 2000, 4000, 8000, 16000} {
+		for _, tokens := range []int{600, 1000, 2000, 4000, 8000, 16000} {
 			res := r.read(t, format, tokens)
 			require.Contains(t, *res.Report.Output, "4257: error: THE REAL ONE\n", "%v, %d", format, tokens)
 			require.True(t, slices.IsSortedFunc(res.Report.Highlights, func(a, b procmgr.Highlight) int { return int(a.Offset - b.Offset) }))

@@ -153,7 +153,7 @@ func TestRemovedAndKilled(t *testing.T) {
 func TestDirectoryIsLost(t *testing.T) {
 	for name, test := range map[string]struct {
 		command string
-		mount   string // the options of a file system over the parent
+		mount   string // the options of a file system over the parent; it takes root
 		root    bool
 	}{
 		"a file is in its place":               {command: `rm -rf "$dir"; echo >"$dir"`},
@@ -167,7 +167,7 @@ func TestDirectoryIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // a keeper tries for some seconds
-			if test.root {
+			if test.root || test.mount != "" {
 				testenv.Root(t)
 			}
 			dir := newDir(t)
