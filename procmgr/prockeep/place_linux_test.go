@@ -173,7 +173,7 @@ func TestDirectoryIsLost(t *testing.T) {
 			dir := newDir(t)
 			k, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Idle: lifetime})
 			require.NoError(t, err)
-			defer k.Close()
+			defer func() { _ = k.Close() }()
 			keeper := keeperPID(t, k)
 			web := begin(t, k, "web-1", "echo ready; exec sleep 1000").Process.PID
 			if test.mount != "" {
@@ -248,7 +248,7 @@ func TestSecondKeeper(t *testing.T) {
 	dir := newDir(t)
 	k, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Idle: lifetime})
 	require.NoError(t, err)
-	defer k.Close()
+	defer func() { _ = k.Close() }()
 	keeper := keeperPID(t, k)
 	web := begin(t, k, "web-1", "echo ready; exec sleep 1000").Process.PID
 	require.NoError(t, syscall.Kill(keeper, syscall.SIGSTOP))

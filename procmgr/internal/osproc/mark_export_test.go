@@ -1,3 +1,5 @@
+//go:build linux
+
 package osproc
 
 // SetRandomMark has the marks of this program begin with these random bits. It is
