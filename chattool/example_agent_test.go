@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A scriptedModel runs one command and says what it printed. A real agent has a
@@ -48,7 +48,7 @@ func Example() {
 	// Ctrl-C ends ctx but not the program, so that Close is called.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

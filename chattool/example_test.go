@@ -13,13 +13,13 @@ import (
 
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 func ExampleAll() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func ExampleAll() {
 func ExampleTools() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func ExampleTools() {
 func ExamplePrepareStep() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package procmgr
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
@@ -26,7 +25,7 @@ var (
 	ErrLimit = sentinel.ErrLimit
 	// ErrRefused: the manager does not allow the call. Nothing was started,
 	// sent or read, the words say why, and it does not help to ask again. A
-	// [Local] never returns it: it is for a Manager with rules of its own,
+	// proclocal.Local never returns it: it is for a Manager with rules of its own,
 	// about commands or about the users who may run them.
 	ErrRefused = errors.New("refused")
 	// ErrNotReady: the program does not take this input now, and it was not
@@ -40,16 +39,4 @@ var (
 var sentinels = []error{
 	ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrNotReady, ErrUnknown,
 	errors.ErrUnsupported, // of what a Manager need not be able to do
-}
-
-// wrap names the call that failed, and its process.
-func wrap(verb, id string, err error) error {
-	if err == nil {
-		return nil
-	}
-	call := "procmgr: " + verb
-	if id != "" {
-		call += fmt.Sprintf(" %.80q", id)
-	}
-	return &callError{call: call, err: err}
 }

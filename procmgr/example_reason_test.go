@@ -9,12 +9,13 @@ import (
 	"syscall"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 func ExampleReason() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

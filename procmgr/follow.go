@@ -80,8 +80,8 @@ func Follow(ctx context.Context, m Manager, id string, opts *FollowOptions) iter
 	if opts != nil {
 		o = *opts
 	}
-	o.Every = bound(o.Every, defaultEvery, 0)
-	o.Limit = max(bound(o.Limit, defaultChunk, math.MaxInt), utf8.UTFMax)
+	o.Every = orDefault(o.Every, defaultEvery, 0)
+	o.Limit = max(orDefault(o.Limit, defaultChunk, math.MaxInt), utf8.UTFMax)
 	return func(yield func(Chunk, error) bool) {
 		f := follower{m: m, id: id, opts: o, at: max(o.From, 0), state: Running}
 		for over := false; !over; {
@@ -292,4 +292,15 @@ func (f *follower) fit(live, text string) string {
 		at++
 	}
 	return live[at:]
+}
+
+// orDefault returns v, or the default for 0, or none for a negative number.
+func orDefault[T ~int | ~int64](v, byDefault, none T) T {
+	switch {
+	case v == 0:
+		return byDefault
+	case v < 0:
+		return none
+	}
+	return v
 }

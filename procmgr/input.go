@@ -2,8 +2,6 @@ package procmgr
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"time"
 
@@ -111,58 +109,4 @@ type InputOutput struct {
 	// Data has, Keys and Close were not done: go on with the rest of Data, and
 	// a new key.
 	Written int `json:"written"`
-}
-
-// quietAtLast is how long UntilQuiet waits for the first output.
-const quietAtLast = 2 * time.Second
-
-// check returns an error that says why a request can never be carried out, or
-// nil.
-func (req InputRequest) check() error {
-	if req.Key != "" {
-		if err := checkName("key", req.Key); err != nil {
-			return err
-		}
-	}
-	if len(req.Data) > MaxInput {
-		return xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), MaxInput, ErrInvalid)
-	}
-	if len(req.Keys) > maxKeys {
-		return xerrors.Errorf("there are %d keys, at most %d are allowed at a time: %w", len(req.Keys), maxKeys, ErrInvalid)
-	}
-	for _, k := range req.Keys {
-		if _, err := k.bytes(false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writes reports whether a request has anything to write.
-func (req InputRequest) writes() bool { return len(req.Data) > 0 || len(req.Keys) > 0 || req.Close }
-
-// An inputHash tells whether two requests write the same.
-type inputHash [sha256.Size]byte
-
-func (req InputRequest) hash() inputHash {
-	h := sha256.New()
-	add := func(p []byte) {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
-		h.Write(n[:])
-		h.Write(p)
-	}
-	flags := []byte{0, 0}
-	if req.Close {
-		flags[0] = 1
-	}
-	if req.Secret {
-		flags[1] = 1
-	}
-	add(flags)
-	add(req.Data)
-	for _, k := range req.Keys {
-		add([]byte(k))
-	}
-	return inputHash(h.Sum(nil))
 }

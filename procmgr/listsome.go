@@ -14,7 +14,7 @@ import (
 type ListManager interface {
 	Manager
 	// ListSome returns the processes of List that a request asks for, those
-	// that matter most first. It copies only those of the page. A [Local] looks
+	// that matter most first. It copies only those of the page. A proclocal.Local looks
 	// at each of the others too, for some 20 ns.
 	ListSome(ctx context.Context, req ListRequest) (ListPage, error)
 }
@@ -31,7 +31,7 @@ type ListRequest struct {
 }
 
 // check returns an error that says why nothing can be listed, or nil.
-func (req ListRequest) check() error {
+func (req ListRequest) Validate() error {
 	switch {
 	case req.State != "" && req.State != Running && req.State != Detached && req.State != Exited:
 		return xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
@@ -73,8 +73,8 @@ func ListSome(ctx context.Context, m Manager, req ListRequest) (ListPage, error)
 			inner = nil
 		}
 	}
-	if err := req.check(); err != nil {
-		return ListPage{}, wrap("list", "", err)
+	if err := req.Validate(); err != nil {
+		return ListPage{}, xerrors.Errorf("procmgr: list: %w", err)
 	}
 	all, err := m.List(ctx)
 	var partial *PartialError
@@ -91,43 +91,6 @@ func ListSome(ctx context.Context, m Manager, req ListRequest) (ListPage, error)
 	return page, err
 }
 
-var (
-	_ ListManager = (*Local)(nil)
-	_ ListManager = (*chat)(nil)
-)
-
-// ListSome implements [ListManager]. It has the processes of every chat.
-func (l *Local) ListSome(ctx context.Context, req ListRequest) (ListPage, error) {
-	return someOf(ctx, l.chats.all.records(), req)
-}
-
-func (c *chat) ListSome(ctx context.Context, req ListRequest) (ListPage, error) {
-	if c.err != nil {
-		return ListPage{}, wrap("list", "", c.err)
-	}
-	return someOf(ctx, c.local.chats.of(c.id), req)
-}
-
-// someOf returns a part of the processes of some records.
-func someOf(ctx context.Context, all []*record, req ListRequest) (ListPage, error) {
-	err := ctx.Err()
-	if err == nil {
-		err = req.check()
-	}
-	if err != nil {
-		return ListPage{}, wrap("list", "", err)
-	}
-	page, picked := pick(func(yield func(sight, *Process) bool) {
-		for _, r := range slices.Backward(inOrder(all)) {
-			if p := r.shown.Load(); p != nil && !yield(sight{r, p}, p) {
-				return
-			}
-		}
-	}, req)
-	page.Processes = snapshots(picked)
-	return page, nil
-}
-
 // pick returns the items that a request asks for, out of all from the newest
 // start on, and a page with the counts. It keeps only as many items of a kind as
 // a page can have.
@@ -138,7 +101,7 @@ func pick[T any](all iter.Seq2[T, *Process], req ListRequest) (page ListPage, pi
 		if req.State != "" && p.State != req.State {
 			continue
 		}
-		kind := p.kind()
+		kind := kind(p)
 		counts[kind]++
 		if req.Limit <= 0 || len(kinds[kind])-req.Limit < req.Offset { // no sum, which may overflow
 			kinds[kind] = append(kinds[kind], item)
@@ -154,7 +117,7 @@ func pick[T any](all iter.Seq2[T, *Process], req ListRequest) (page ListPage, pi
 }
 
 // kind is a smaller number for a process that matters more.
-func (p *Process) kind() int {
+func kind(p *Process) int {
 	switch {
 	case p.State == Running:
 		return 0

@@ -92,7 +92,7 @@ type StartRequest struct {
 	Background bool
 	// Stdin is the stdin of the command. By default it is empty, so that the
 	// command cannot wait for an answer. If the manager cannot give it, the
-	// error is [errors.ErrUnsupported]; a [Local] has terminals on Linux, macOS
+	// error is [errors.ErrUnsupported]; a proclocal.Local has terminals on Linux, macOS
 	// and BSD, and on Windows no other stdin than an empty one yet.
 	Stdin Stdin
 	// Size is the size of the terminal if Stdin is [StdinTerminal].
@@ -130,7 +130,7 @@ type OutputRequest struct {
 	Until string
 	// Ports asks for Output.Listening: the ports on which the process listens.
 	// That costs a look at every process of the machine. If the manager cannot
-	// tell, the error is [errors.ErrUnsupported]; a [Local] can on Linux alone.
+	// tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on Linux alone.
 	Ports bool
 	// UntilListening is a TCP port, or -1 for any: return as soon as the
 	// process listens on it, on whatever address. While a call waits for a

@@ -53,15 +53,6 @@ const (
 	Kill Signal = "kill"
 )
 
-// check returns an error if the signal is unknown.
-func (s Signal) check() error {
-	switch s {
-	case Terminate, Interrupt, Kill:
-		return nil
-	}
-	return xerrors.Errorf("unknown signal %.40q, use terminate, interrupt or kill: %w", string(s), ErrInvalid)
-}
-
 // A Process is a snapshot of one process. In JSON, empty fields are left out and
 // times are RFC 3339.
 type Process struct {

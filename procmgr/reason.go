@@ -42,13 +42,3 @@ func Reason(err error) string {
 
 // callForm matches the words in front of the reason.
 var callForm = regexp.MustCompile(`^[a-z]\w*: (start|output|list|signal|shell|events)( "([^"\\]|\\.)*")?: `)
-
-// A callError names the call that failed, and its process.
-type callError struct {
-	call string // such as `procmgr: start "x"`
-	err  error
-}
-
-func (e *callError) Error() string  { return e.call + ": " + e.err.Error() }
-func (e *callError) Unwrap() error  { return e.err }
-func (e *callError) Reason() string { return Reason(e.err) }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // reasoned is an error of a Manager elsewhere.
@@ -23,7 +24,9 @@ func (reasoned) Reason() string { return "the pod is gone" }
 
 func TestReason(t *testing.T) {
 	const advice = "; name one that exists and can be entered"
-	l := newLocal(t, nil)
+	l, err := proclocal.New(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	missing := filepath.Join(t.TempDir(), "missing")
 	_, start := l.Start(t.Context(), procmgr.StartRequest{ID: "my-id", Command: "true", WorkDir: missing})
 	_, empty := l.Start(t.Context(), procmgr.StartRequest{})

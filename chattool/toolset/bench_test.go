@@ -14,6 +14,7 @@ import (
 	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The whole tool call, from the arguments to the result's JSON, beside the
@@ -57,9 +58,9 @@ func BenchmarkMeanwhile(b *testing.B) {
 	beside.Times(b, timed(toolset.NoticesInResults), timed(toolset.NoNotices))
 }
 
-func newBenchLocal(b *testing.B) *procmgr.Local {
+func newBenchLocal(b *testing.B) *proclocal.Local {
 	b.Helper()
-	l, err := procmgr.NewLocal(&procmgr.Options{Shell: []string{"sh", "-c"}}) // bash would hide what a call costs
+	l, err := proclocal.New(&proclocal.Options{Shell: []string{"sh", "-c"}}) // bash would hide what a call costs
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, l.Close()) })
 	return l

@@ -21,6 +21,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // These have the output of real tools; their record.sh says how it came about.
@@ -247,14 +248,14 @@ func newPlayer(t testing.TB) player {
 	require.NoError(t, err)
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	opts := &procmgr.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: func() string { return here }}
+	opts := &proclocal.Options{LogDir: filepath.Join(dir, "logs"), WorkDir: func() string { return here }}
 	opts.Env.Set = map[string]string{
 		"TOOLSET_CORPUS": "play",
 		"LC_ALL":         "C.UTF-8",           // grep uses it to tell text from binary
 		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
 	}
 	opts.Env.KeepSecrets = true // no note on what the tests' own environment has
-	manager, err := procmgr.NewLocal(opts)
+	manager, err := proclocal.New(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	s := &steady{Manager: manager.Chat("chat")}

@@ -241,6 +241,6 @@
 // # Testing
 //
 // A Set needs a [procmgr.Manager], an interface of four methods. A fake of a few
-// lines is enough, and so is procmgr.NewLocal. All state is in a Set. Managers
+// lines is enough, and so is proclocal.New. All state is in a Set. Managers
 // may differ by platform; this package does not.
 package toolset

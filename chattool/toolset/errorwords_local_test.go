@@ -17,6 +17,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The same test with a manager on this machine, and over HTTP.
@@ -29,8 +30,8 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		t.Run(fmt.Sprint("over HTTP: ", wire), func(t *testing.T) {
 			t.Parallel()
-			host := func(opts *procmgr.Options) (*procmgr.Local, procmgr.Manager) {
-				local, err := procmgr.NewLocal(opts)
+			host := func(opts *proclocal.Options) (*proclocal.Local, procmgr.Manager) {
+				local, err := proclocal.New(opts)
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, local.Close()) })
 				if !wire {
@@ -45,10 +46,10 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 				t.Cleanup(func() { require.NoError(t, client.Close()) })
 				return local, client.Chat("a")
 			}
-			_, small := host(&procmgr.Options{MaxRunningPerChat: 1})
+			_, small := host(&proclocal.Options{MaxRunningPerChat: 1})
 			_, err := small.Start(t.Context(), procmgr.StartRequest{ID: "sleeper", Command: "exec sleep 1000"})
 			require.NoError(t, err)
-			_, noShell := host(&procmgr.Options{Shell: []string{filepath.Join(dir, "no-shell"), "-c"}})
+			_, noShell := host(&proclocal.Options{Shell: []string{filepath.Join(dir, "no-shell"), "-c"}})
 			closedLocal, closed := host(nil)
 			require.NoError(t, closedLocal.Close())
 			_, m := host(nil)
@@ -98,7 +99,7 @@ func TestErrorsOfAConnectionAreForAModel(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nil)
 	server.Close()
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, local.Close()) }()
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "secret"})

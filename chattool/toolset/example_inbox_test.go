@@ -10,14 +10,14 @@ import (
 	"syscall"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A host waits until there is something to tell an idle model.
 func ExampleSet_Inbox() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

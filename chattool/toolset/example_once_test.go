@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A host that replays calls names each by its place in the conversation. What the
@@ -25,7 +25,7 @@ func ExampleOptions_processID() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	if err != nil {
 		log.Print(err) // log.Fatal would skip the deferred calls
 		return

@@ -11,13 +11,14 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 func ExampleNew() {
 	// Ctrl-C ends ctx and not the program, so that Close is called.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func ExampleNew() {
 func ExampleStatic() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func ExampleStatic() {
 func ExampleResolver() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func ExampleResolver() {
 func ExampleSet_Call_mistake() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

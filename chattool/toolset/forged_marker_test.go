@@ -22,6 +22,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 var sinceForm = regexp.MustCompile(`"since":(\d+)\} reads on`)
@@ -156,7 +157,7 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&numbered, "line %d\n", i)
 	}
-	l, err := procmgr.NewLocal(&procmgr.Options{LogDir: t.TempDir()})
+	l, err := proclocal.New(&proclocal.Options{LogDir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})

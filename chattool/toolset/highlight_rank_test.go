@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A reader runs one command and reads its output in results of other sizes.
@@ -23,7 +24,7 @@ type reader struct {
 
 func newReader(t *testing.T, command string) reader {
 	t.Helper()
-	local, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+	local, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, local.Close()) })
 	m := local.Chat("a")

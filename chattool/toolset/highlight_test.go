@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // troubled prints lines of which one in the middle tells of trouble, and 50
@@ -26,7 +27,7 @@ const troubled = `i=0; while [ $i -lt 2000 ]; do echo "line $i is as it should b
 func TestLocalHighlights(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	local, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(dir, "logs")})
+	local, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(dir, "logs")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, local.Close()) }()
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {

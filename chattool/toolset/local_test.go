@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // local is the tools on real processes, in a directory of the test's own.
@@ -27,10 +28,10 @@ type local struct {
 func newLocal(t *testing.T, opts *toolset.Options) *local {
 	t.Helper()
 	dir := t.TempDir()
-	options := &procmgr.Options{WorkDir: func() string { return dir }}
+	options := &proclocal.Options{WorkDir: func() string { return dir }}
 	// Whatever the tests' own environment has, this alone is withheld.
 	options.Env.KeepSecrets, options.Env.Exclude = true, []string{"DEPLOY_TOKEN"}
-	manager, err := procmgr.NewLocal(options)
+	manager, err := proclocal.New(options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	chat := manager.Chat("chat")
@@ -240,7 +241,7 @@ func TestLocalMistakes(t *testing.T) {
 func TestLocalAdvice(t *testing.T) {
 	t.Setenv("ADVICE_API_KEY", "hidden")
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: func() string { return dir }})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}

@@ -19,6 +19,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // patience is a wait that ends earlier, unless something is wrong.
@@ -27,7 +28,7 @@ const patience = time.Minute
 // managers returns a manager of one chat for each way to a host.
 func managers(t *testing.T) map[string]procmgr.Manager {
 	t.Helper()
-	l, err := procmgr.NewLocal(nil)
+	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
@@ -187,7 +188,7 @@ func TestNotifyOnFlood(t *testing.T) {
 // A notify_on of which nobody would tell the model is refused.
 func TestNotifyOnRefused(t *testing.T) {
 	t.Parallel()
-	l, err := procmgr.NewLocal(nil)
+	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	for _, tt := range []struct {
@@ -219,7 +220,7 @@ func TestNotifyOnRefused(t *testing.T) {
 func TestMeanwhileIsClaimed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	m := manager.Chat("chat")

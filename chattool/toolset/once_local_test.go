@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The ID of a call is no key: some providers count from 0 in each answer, and two
@@ -30,7 +30,7 @@ func TestCallIDIsNoKey(t *testing.T) {
 func TestProcessIDIsTheKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	m := manager.Chat("a")

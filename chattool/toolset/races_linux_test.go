@@ -18,6 +18,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // Streams that are read by offset while they are printed: nothing is lost or
@@ -25,7 +26,7 @@ import (
 func TestHeldStreamsByOffset(t *testing.T) {
 	testenv.Held(t)
 	streams, callers := testenv.Rounds(40, 240), 8
-	manager, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+	manager, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	seed := rand.Uint64()
@@ -79,7 +80,7 @@ func TestHeldRacingIDs(t *testing.T) {
 	testenv.Held(t)
 	ids, callers := testenv.Rounds(60, 300), 8
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	m := manager.Chat("chat")
@@ -120,7 +121,7 @@ func TestHeldRandomArguments(t *testing.T) {
 	testenv.Held(t)
 	calls, callers := testenv.Rounds(10_000, 100_000), 8
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	seed := rand.Uint64()

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A transport that holds back the first start until it is released, and brings
@@ -46,7 +46,7 @@ func (l *lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // arrives all the same, and runs nothing.
 func TestStopBeforeTheStartArrives(t *testing.T) {
 	t.Parallel()
-	host, err := procmgr.NewLocal(nil)
+	host, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, host.Close()) }()
 	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
@@ -81,7 +81,7 @@ func TestStopBeforeTheStartArrives(t *testing.T) {
 // result has the ID under which the command is found once it has arrived.
 func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 	t.Parallel()
-	host, err := procmgr.NewLocal(nil)
+	host, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, host.Close()) }()
 	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
@@ -119,7 +119,7 @@ func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 // A deadline that passes while the command runs there leaves it running there.
 func TestDeadlineOfARemoteCommand(t *testing.T) {
 	t.Parallel()
-	host, err := procmgr.NewLocal(nil)
+	host, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, host.Close()) }()
 	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
@@ -148,7 +148,7 @@ func TestDeadlineOfARemoteCommand(t *testing.T) {
 // A command that runs there is stopped there.
 func TestStopOfARemoteCommand(t *testing.T) {
 	t.Parallel()
-	host, err := procmgr.NewLocal(nil)
+	host, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, host.Close()) }()
 	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Token: "t"})
@@ -180,7 +180,7 @@ func TestStopAfterARestart(t *testing.T) {
 	t.Parallel()
 	servers := make([]http.Handler, 2)
 	for i := range servers {
-		host, err := procmgr.NewLocal(nil)
+		host, err := proclocal.New(nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, host.Close()) }()
 		servers[i], err = prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})

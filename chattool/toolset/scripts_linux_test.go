@@ -19,6 +19,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A shellRun is what a random script does, worked out without a shell.
@@ -220,7 +221,7 @@ func TestHeldRandomScripts(t *testing.T) {
 func randomScripts(t *testing.T, n int) {
 	const callers = 4
 	dir := t.TempDir()
-	manager, err := procmgr.NewLocal(&procmgr.Options{
+	manager, err := proclocal.New(&proclocal.Options{
 		WorkDir: func() string { return dir },
 		LogDir:  filepath.Join(dir, "logs"),
 		Retain:  time.Minute, OutputMemory: 8 << 20,

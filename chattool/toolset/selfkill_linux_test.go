@@ -10,6 +10,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A note names a command that ended its own shell, for real shells, pkill and
@@ -23,7 +24,7 @@ func TestLocalSelfKill(t *testing.T) {
 		}
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			manager, err := procmgr.NewLocal(&procmgr.Options{Shell: []string{shell, "-c"}})
+			manager, err := proclocal.New(&proclocal.Options{Shell: []string{shell, "-c"}})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, manager.Close()) }()
 			l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}

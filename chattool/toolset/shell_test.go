@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A shelled is a fake that tells its shell.
@@ -183,7 +184,7 @@ func TestShellReadsTheCommand(t *testing.T) {
 // The shell of a manager on another machine is told as well.
 func TestShellOverHTTP(t *testing.T) {
 	t.Parallel()
-	l, err := procmgr.NewLocal(&procmgr.Options{Shell: []string{"nice", "-n", "1", "sh", "-c"}})
+	l, err := proclocal.New(&proclocal.Options{Shell: []string{"nice", "-n", "1", "sh", "-c"}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
 	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})

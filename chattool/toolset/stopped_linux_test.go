@@ -8,13 +8,14 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A command that is stopped looks like one that waits for an answer. The note
 // says what it is, and not that it waits.
 func TestLocalStopped(t *testing.T) {
 	t.Parallel()
-	manager, err := procmgr.NewLocal(nil)
+	manager, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}

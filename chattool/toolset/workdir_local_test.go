@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A configured directory that has gone is no secret from the model.
@@ -18,7 +18,7 @@ func TestWorkDirOfLocal(t *testing.T) {
 	gone := filepath.Join(own, "gone")
 	t.Chdir(own)
 	t.Setenv("HOME", home)
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return gone }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return gone }})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 	set := toolset.New(toolset.Static(manager.Chat("a")), nil)

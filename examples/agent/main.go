@@ -45,6 +45,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 func main() {
@@ -120,7 +121,7 @@ type host interface {
 // newHost returns the host of this run, or the keeper of all runs of this user.
 func newHost(ctx context.Context, keep bool) (host, error) {
 	if !keep {
-		return procmgr.NewLocal(nil)
+		return proclocal.New(nil)
 	}
 	dir, err := keepDir()
 	if err != nil {

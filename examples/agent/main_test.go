@@ -20,6 +20,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 var update = flag.Bool("update", false, "write the files in testdata anew")
@@ -331,7 +332,7 @@ func newStage(t *testing.T, a api, answer func(results []string) reply) stage {
 		t.Skip("the commands are a POSIX shell's")
 	}
 	s := stage{dir: t.TempDir(), out: new(recorder), server: newServer(t, a, answer)}
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return s.dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return s.dir }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	s.manager = manager.Chat("test")

@@ -38,6 +38,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 func main() {
@@ -107,7 +108,7 @@ type closer interface {
 // hostVia returns the Host to which a command leads.
 func hostVia(via, far []string) (closer, error) {
 	if len(via) == 0 {
-		return procmgr.NewLocal(nil)
+		return proclocal.New(nil)
 	}
 	return prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
 		Dial: prochttp.Command(append(via, far...)...),

@@ -29,7 +29,7 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // system is the first message to a real model.
@@ -113,7 +113,7 @@ func play(ctx context.Context, stop *interrupter, show *transcript) (err error) 
 // work runs a loop whose commands run in a directory. When it returns, nothing
 // runs.
 func work(ctx context.Context, dir string, stop *interrupter, show *transcript, run func(*loop) error) (err error) {
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
@@ -369,7 +369,7 @@ type stage struct {
 func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	t.Helper()
 	dir := scratch(t)
-	manager, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }})
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	server := httptest.NewServer(endpoint)

@@ -19,12 +19,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // serveHTTP serves sessions on /mcp until ctx ends. An address without a host
 // means this machine alone: to let other machines connect, name a host.
-func serveHTTP(ctx context.Context, s *server, local *procmgr.Local, address, token string, idle time.Duration) error {
+func serveHTTP(ctx context.Context, s *server, local *proclocal.Local, address, token string, idle time.Duration) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return err

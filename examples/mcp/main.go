@@ -27,7 +27,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/envpolicy"
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // maxWait is the longest wait of a call by default. Many clients give up on a
@@ -100,7 +100,7 @@ func run(args []string) (err error) {
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 
-	local, err := procmgr.NewLocal(&procmgr.Options{
+	local, err := proclocal.New(&proclocal.Options{
 		WorkDir:   func() string { return dir },
 		Env:       envpolicy.Policy{Allow: strings.Split(*allowEnv, ",")}, // "" matches no name
 		LogDir:    *logDir,

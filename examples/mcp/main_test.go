@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 const (
@@ -70,13 +71,13 @@ func leftBehind(variable string) (pids []string) {
 
 // newLocal returns a manager that the test closes, and the directory in which
 // it runs commands.
-func newLocal(t *testing.T) (local *procmgr.Local, dir string) {
+func newLocal(t *testing.T) (local *proclocal.Local, dir string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}
 	dir = t.TempDir()
-	local, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }, StopGrace: stopGrace})
+	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, StopGrace: stopGrace})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, local.Close()) })
 	return local, dir

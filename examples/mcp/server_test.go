@@ -12,17 +12,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // transports are the ways to connect to a server.
 var transports = []struct {
 	name    string
-	connect func(t *testing.T, local *procmgr.Local) *client
+	connect func(t *testing.T, local *proclocal.Local) *client
 }{
-	{"in memory", func(t *testing.T, local *procmgr.Local) *client {
+	{"in memory", func(t *testing.T, local *proclocal.Local) *client {
 		return inMemory(t, newServer(local, stdioChat, maxWait, quiet))
 	}},
-	{"HTTP", func(t *testing.T, local *procmgr.Local) *client {
+	{"HTTP", func(t *testing.T, local *proclocal.Local) *client {
 		return overHTTP(t, listen(t, newServer(local, httpChat, maxWait, quiet)), testToken, nil)
 	}},
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The official TypeScript client works over stdio and over streamable HTTP. The
@@ -25,7 +26,7 @@ func TestTypeScriptClient(t *testing.T) {
 	// Its Close ends npm, node and their children, whatever happens.
 	client, err := directory(filepath.Join("testdata", "client"))
 	require.NoError(t, err)
-	local, err := procmgr.NewLocal(&procmgr.Options{
+	local, err := proclocal.New(&proclocal.Options{
 		WorkDir: func() string { return client },
 		Env:     envpolicy.Policy{KeepSecrets: true}, // npm may have to log in
 	})

@@ -9,12 +9,13 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // newMetrics makes the instruments of a Local on an OpenTelemetry meter. If the
 // provider of the meter does not collect an instrument, it costs next to
 // nothing.
-func newMetrics(meter metric.Meter) (*procmgr.Metrics, error) {
+func newMetrics(meter metric.Meter) (*proclocal.Metrics, error) {
 	var failed error
 	ctx := context.Background() // no measurement belongs to a span
 	count := func(name, unit, description string) metric.Int64Counter {
@@ -41,7 +42,7 @@ func newMetrics(meter metric.Meter) (*procmgr.Metrics, error) {
 	if failed = errors.Join(failed, err); failed != nil {
 		return nil, failed
 	}
-	return &procmgr.Metrics{
+	return &proclocal.Metrics{
 		Started: func() { starts.Add(ctx, 1) },
 		Refused: func(err error) {
 			refusals.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason(err))))

@@ -2,7 +2,7 @@
 // OpenTelemetry for them.
 //
 // The bridge is newMetrics: give it a meter of your own provider, and put its
-// result into procmgr.Options.
+// result into proclocal.Options.
 package main
 
 import (
@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 func main() {
@@ -41,7 +42,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	manager, err := procmgr.NewLocal(&procmgr.Options{MaxRunning: 2, Metrics: metrics})
+	manager, err := proclocal.New(&proclocal.Options{MaxRunning: 2, Metrics: metrics})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // Every instrument gets the measurements of a Local.
@@ -19,7 +20,7 @@ func TestBridge(t *testing.T) {
 	reader := sdk.NewManualReader()
 	metrics, err := newMetrics(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test"))
 	require.NoError(t, err)
-	manager, err := procmgr.NewLocal(&procmgr.Options{MaxRunning: 1, Metrics: metrics})
+	manager, err := proclocal.New(&proclocal.Options{MaxRunning: 1, Metrics: metrics})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, manager.Close()) }()
 

@@ -7,12 +7,13 @@ import (
 
 	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A start that waits for its end, through toolprocd stdio and a keeper, and in
 // this process, in turns.
 func BenchmarkStdio(b *testing.B) {
-	local, err := procmgr.NewLocal(&procmgr.Options{LogDir: b.TempDir()})
+	local, err := proclocal.New(&proclocal.Options{LogDir: b.TempDir()})
 	require.NoError(b, err)
 	defer func() { require.NoError(b, local.Close()) }()
 	far := newMachine(b).client(b)

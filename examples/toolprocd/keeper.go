@@ -17,6 +17,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A place says which keeper to use.
@@ -59,7 +60,7 @@ func (p place) open(ctx context.Context, log *slog.Logger) (*prockeep.Keeper, er
 		return nil, err
 	}
 	k, err := prockeep.Open(ctx, dir, &prockeep.Options{
-		Local:  procmgr.Options{LogDir: filepath.Join(dir, "logs")},
+		Local:  proclocal.Options{LogDir: filepath.Join(dir, "logs")},
 		Idle:   *p.idle,
 		Logger: log,
 	})

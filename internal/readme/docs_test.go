@@ -26,6 +26,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 const (
@@ -55,7 +56,7 @@ var docsRules = []rule{
 	{
 		page: "docs/processes.md", language: "go", has: cgroupBlock, run: cgroup,
 		program: `func main() {
-	var opts procmgr.Options
+	var opts proclocal.Options
 BLOCK
 	fmt.Println(opts.Cgroup)
 }`,
@@ -81,7 +82,7 @@ BLOCK
 		instead: map[string]string{`"127.0.0.1:8080"`: `os.Getenv("ADDRESS")`},
 		program: `func main() {
 	token := os.Getenv("TOKEN")
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -97,7 +98,7 @@ BLOCK
 		program: `BLOCK
 func main() {
 	users = map[[sha256.Size]byte]string{sha256.Sum256([]byte("hers")): "alice"}
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func longOutput(t *testing.T, _ *pages, b block) {
 func highlights(t *testing.T, _ *pages, b block) {
 	recording, err := filepath.Abs("../../chattool/toolset/testdata/corpus/make.raw.gz")
 	require.NoError(t, err)
-	local, err := procmgr.NewLocal(&procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+	local, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, local.Close()) }()
 	out, err := local.Start(t.Context(), procmgr.StartRequest{Command: "gzip -dc '" + recording + "'", Wait: time.Minute})

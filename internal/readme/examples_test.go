@@ -75,7 +75,7 @@ func leavesProcesses(program *ast.File) string {
 			return true
 		}
 		switch selector(call.Fun) {
-		case "procmgr.NewLocal":
+		case "proclocal.New":
 			local = call.Pos()
 		case "signal.NotifyContext":
 			notify = call.Pos()
@@ -112,13 +112,13 @@ func selector(e ast.Expr) string {
 
 func TestLeavesProcesses(t *testing.T) {
 	const begin = `ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt); defer stop()
-		m, err := procmgr.NewLocal(nil); if err != nil { log.Fatal(err) }; defer m.Close(); `
+		m, err := proclocal.New(nil); if err != nil { log.Fatal(err) }; defer m.Close(); `
 	for _, test := range []struct{ name, body, want string }{
 		{"good", begin + `if err != nil { log.Print(err); return }`, ""},
 		{"no Local", `log.Fatal(1)`, ""},
-		{"no signals", `m, _ := procmgr.NewLocal(nil); defer m.Close()`, "Ctrl-C"},
-		{"signals too late", `m, _ := procmgr.NewLocal(nil); defer m.Close(); signal.NotifyContext(nil)`, "Ctrl-C"},
-		{"no Close", `signal.NotifyContext(nil); procmgr.NewLocal(nil)`, "no deferred Close"},
+		{"no signals", `m, _ := proclocal.New(nil); defer m.Close()`, "Ctrl-C"},
+		{"signals too late", `m, _ := proclocal.New(nil); defer m.Close(); signal.NotifyContext(nil)`, "Ctrl-C"},
+		{"no Close", `signal.NotifyContext(nil); proclocal.New(nil)`, "no deferred Close"},
 		{"log.Fatal", begin + `if err != nil { log.Fatal(err) }`, "skip"},
 		{"os.Exit", begin + `os.Exit(1)`, "skip"},
 	} {

@@ -53,7 +53,7 @@ BLOCK
 }
 
 func main() {
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func main() {
 	defer dead.Close()
 	log.SetOutput(os.Stdout)
 	log.SetFlags(0)
-	route := procmgr.NewRoute(router{"good": local, "build-2": dead}, nil)
+	route := procroute.New(router{"good": local, "build-2": dead}, nil)
 	if err := list(context.Background(), route, func(all []procmgr.Process) { fmt.Println(len(all), "processes") }); err != nil {
 		log.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // waiters is how many callers wait at the same time.
@@ -107,7 +108,7 @@ func wakeMany(t testing.TB, host func(testing.TB, procmgr.Host) procmgr.Host) (e
 
 // A countingHost counts the calls that wait.
 type countingHost struct {
-	*procmgr.Local
+	*proclocal.Local
 	waiting atomic.Int64
 }
 

@@ -219,7 +219,7 @@ func (c *Client) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 }
 
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
-// [procmgr.Local].
+// [proclocal.Local].
 func (c *Client) Chat(id string) procmgr.Manager {
 	return &manager{c: c, chat: id, isChat: true, header: []string{encodeChat(id)}}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // sliced returns a client that waits in slices of 20 ms, and its proxy.
@@ -72,7 +73,7 @@ func TestDetachedInSlices(t *testing.T) {
 // A wait in slices is one wait. Each of many lines is pushed out of the window at
 // once, and the wait misses none, whichever request is on its way at that time.
 func TestMatchesInSlices(t *testing.T) {
-	host := &countingHost{Local: newLocal(t, &procmgr.Options{Head: 100, Tail: 100})}
+	host := &countingHost{Local: newLocal(t, &proclocal.Options{Head: 100, Tail: 100})}
 	c, p := sliced(t, host)
 	prochttp.SetSlice(c, 100*time.Millisecond) // a machine that is busy with requests loses a wait between two of them
 	const needles = 20
@@ -189,7 +190,7 @@ func TestChangeBeforeTheWait(t *testing.T) {
 
 // slowWaits is a host that is slow to begin a wait, like a host behind a
 // network.
-type slowWaits struct{ *procmgr.Local }
+type slowWaits struct{ *proclocal.Local }
 
 func (s slowWaits) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	if req.Wait > 0 {

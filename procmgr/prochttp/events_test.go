@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // events reads a page that must be there.
@@ -109,7 +110,7 @@ func TestEventsInSlices(t *testing.T) {
 // in front of the same Local is none.
 func TestEventsAfterARestart(t *testing.T) {
 	var now atomic.Pointer[http.Handler]
-	begin := func(l *procmgr.Local) {
+	begin := func(l *proclocal.Local) {
 		h := newHandler(t, l, nil)
 		now.Store(&h)
 	}
@@ -230,7 +231,7 @@ type plain struct{ procmgr.Host }
 func (p plain) Chat(id string) procmgr.Manager { return struct{ procmgr.Manager }{p.Host.Chat(id)} }
 
 // mixed is a Host that mixes its chats up.
-type mixed struct{ *procmgr.Local }
+type mixed struct{ *proclocal.Local }
 
 func (m mixed) Chat(string) procmgr.Manager { return m.Local }
 

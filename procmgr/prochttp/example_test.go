@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A caller uses a process on another machine like a local one.
@@ -24,7 +25,7 @@ func Example() {
 	defer stop()
 
 	// On the other machine: a daemon serves its processes.
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func Example() {
 func ExampleNewHandler() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -110,7 +111,7 @@ func ExampleNewHandler() {
 func ExampleNewClient() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A socket that only this user can open needs no token.
@@ -32,7 +33,7 @@ func ExampleListenUnix() {
 		log.Print(err) // log.Fatal would skip the deferred calls
 		return
 	}
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		log.Print(err)
 		return

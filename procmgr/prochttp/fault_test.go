@@ -22,6 +22,7 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // effects returns a command that adds a line to a file, and a function that
@@ -456,7 +457,7 @@ func TestCallerGoesAway(t *testing.T) {
 
 // A blockingHost reports when a wait begins and ends.
 type blockingHost struct {
-	*procmgr.Local
+	*proclocal.Local
 	began, ended chan struct{}
 }
 
@@ -472,7 +473,7 @@ func (h *blockingHost) Output(ctx context.Context, id string, req procmgr.Output
 // ever.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	local := newLocal(t, &procmgr.Options{Head: 8 << 20, OutputMemory: -1})
+	local := newLocal(t, &proclocal.Options{Head: 8 << 20, OutputMemory: -1})
 	out := run(t, local, "seq 200000") // more than 1 MiB
 	handler := newHandler(t, local, nil)
 	prochttp.SetDeadline(handler, 300*time.Millisecond)

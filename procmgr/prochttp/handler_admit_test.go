@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // NewHandler fails unless the options say clearly who may call the handler.
@@ -314,7 +315,7 @@ func TestChatOfAnAnswer(t *testing.T) {
 	}
 }
 
-type mixedUp struct{ *procmgr.Local }
+type mixedUp struct{ *proclocal.Local }
 
 func (m mixedUp) Chat(string) procmgr.Manager { return m.Local.Chat("b") }
 

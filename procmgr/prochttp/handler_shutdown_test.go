@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A server that shuts down ends its waits with an answer.
@@ -109,7 +110,7 @@ func TestShutdownInAStart(t *testing.T) {
 // A shutHost is shut down during a start, as a client is before its request
 // arrives.
 type shutHost struct {
-	*procmgr.Local
+	*proclocal.Local
 	shutDown func()
 	id       string // the process ID that it returns
 }

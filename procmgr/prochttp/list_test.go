@@ -10,12 +10,13 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A handler of an earlier version ignores the query of a list. The client picks
 // what is wanted. Other servers get a request with limit and state.
 func TestListSomeOfAnEarlierHandler(t *testing.T) {
-	l, err := procmgr.NewLocal(nil)
+	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
 	for range 3 {
@@ -52,7 +53,7 @@ func TestListSomeOfAnEarlierHandler(t *testing.T) {
 }
 
 func TestListQuery(t *testing.T) {
-	l, err := procmgr.NewLocal(nil)
+	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
 	h, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Insecure: true})

@@ -21,6 +21,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // TestMain fails the run if it leaves goroutines or children behind: a wait, a
@@ -46,7 +47,7 @@ const farSideVariable = "PROCHTTP_TEST_FARSIDE"
 func farSide() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	l, err := procmgr.NewLocal(nil)
+	l, err := proclocal.New(nil)
 	if err == nil {
 		defer func() { _ = l.Close() }() // the test looks for what it leaves behind
 		handler, failed := prochttp.NewHandler(l, &prochttp.HandlerOptions{Insecure: true, Context: ctx})
@@ -116,9 +117,9 @@ const long = 30 * time.Second
 const token = "correct-horse-battery-staple"
 
 // newLocal returns a Local that the test closes.
-func newLocal(t testing.TB, opts *procmgr.Options) *procmgr.Local {
+func newLocal(t testing.TB, opts *proclocal.Options) *proclocal.Local {
 	t.Helper()
-	l, err := procmgr.NewLocal(opts)
+	l, err := proclocal.New(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l

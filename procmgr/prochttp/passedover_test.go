@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The client too reports which directory was passed over: at once, after a lost
 // answer, and when a wait goes on in slices.
 func TestPassedOver(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	local := newLocal(t, &procmgr.Options{WorkDir: func() string { return gone }})
+	local := newLocal(t, &proclocal.Options{WorkDir: func() string { return gone }})
 	says := "no such directory: " + gone
 	p := newProxy(t, serve(t, newHandler(t, local, nil)))
 	c := newClient(t, p.url, nil).Chat("a")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
 // A deaf is a machine that answers nothing before its context ends.
@@ -41,7 +42,7 @@ func (r two) Hosts(context.Context) (map[string]procmgr.Host, error) {
 // also through a chain of servers.
 func TestPartialOverTheWire(t *testing.T) {
 	local := newLocal(t, nil)
-	route := procmgr.NewRoute(two{local}, &procmgr.RouteOptions{Timeout: 50 * time.Millisecond})
+	route := procroute.New(two{local}, &procroute.Options{Timeout: 50 * time.Millisecond})
 	inner := newClient(t, serve(t, newHandler(t, route, nil)), nil)
 	outer := newClient(t, serve(t, newHandler(t, inner, nil)), nil)
 	id := run(t, outer.Chat("x"), "echo hello").Process.ID

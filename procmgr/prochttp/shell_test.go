@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // counting counts the requests for one path.
@@ -27,7 +28,7 @@ func counting(h http.Handler, path string) (http.Handler, *atomic.Int32) {
 // A client tells the shell of the Host behind the handler, and asks for it once.
 func TestShell(t *testing.T) {
 	for shell, want := range map[string]string{"zsh": "zsh", "bash": "bash", "ssh": ""} {
-		l := newLocal(t, &procmgr.Options{Shell: []string{shell, "-c"}})
+		l := newLocal(t, &proclocal.Options{Shell: []string{shell, "-c"}})
 		h, asked := counting(newHandler(t, l, nil), "/shell")
 		one := newClient(t, serve(t, h), nil)
 		two := newClient(t, serve(t, newHandler(t, one, nil)), nil)
@@ -88,7 +89,7 @@ func TestShellOfAnEarlierVersion(t *testing.T) {
 func TestShellAfterARestart(t *testing.T) {
 	var now atomic.Pointer[http.Handler]
 	begin := func(shell string) {
-		h := newHandler(t, newLocal(t, &procmgr.Options{Shell: []string{shell, "-c"}}), nil)
+		h := newHandler(t, newLocal(t, &proclocal.Options{Shell: []string{shell, "-c"}}), nil)
 		now.Store(&h)
 	}
 	begin("bash")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
@@ -28,7 +29,7 @@ func TestHeldHostOverUnix(t *testing.T) {
 func TestHeldHostOverChain(t *testing.T) {
 	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
-		l := newLocal(t, &procmgr.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
+		l := newLocal(t, &proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 		inner := newClient(t, serve(t, newHandler(t, l, nil)), nil)
 		return newClient(t, serve(t, newHandler(t, inner, nil)), nil)
 	})

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // What a wait has not searched is told at its end, whatever number of requests
 // it takes, and what was dropped while it went on has been searched.
 func TestUnsearchedInSlices(t *testing.T) {
 	t.Parallel()
-	host := &countingHost{Local: newLocal(t, &procmgr.Options{Head: 100, Tail: 100})}
+	host := &countingHost{Local: newLocal(t, &proclocal.Options{Head: 100, Tail: 100})}
 	c, p := sliced(t, host)
 	file := filepath.ToSlash(filepath.Join(t.TempDir(), "go"))
 	id := begin(t, host, `seq 1000; echo ready; while [ ! -e `+file+` ]; do sleep 0.01; done; seq 1000; echo done; exec sleep 1000`).Process.ID

@@ -18,8 +18,8 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/internal/testenv"
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A tool call through a keeper, beside the plainest way to run the same command in
@@ -36,7 +36,7 @@ func BenchmarkExecuteTrue(b *testing.B) {
 
 func benchmarkExecuteTrue(b *testing.B) {
 	shell := []string{"sh", "-c"} // bash would hide what a call costs
-	k := open(b, newDir(b), &prockeep.Options{Local: procmgr.Options{Shell: shell}})
+	k := open(b, newDir(b), &prockeep.Options{Local: proclocal.Options{Shell: shell}})
 	set := toolset.New(toolset.Static(k.Chat("a")), nil)
 	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
 	beside.Run(b, func() {
@@ -78,7 +78,7 @@ func BenchmarkMemory(b *testing.B) {
 	const processes = 100
 	path := smallProgram(b)
 	for b.Loop() {
-		k := open(b, newDir(b), &prockeep.Options{Path: path, Local: procmgr.Options{MaxRunning: -1}})
+		k := open(b, newDir(b), &prockeep.Options{Path: path, Local: proclocal.Options{MaxRunning: -1}})
 		pid := keeperPID(b, k)
 		b.ReportMetric(memory(b, pid), "MB-alone")
 		for i := range processes {
@@ -100,7 +100,7 @@ func BenchmarkMemory(b *testing.B) {
 // An upgrade, and the longest time that a call took meanwhile, with 20 processes.
 func BenchmarkUpgrade(b *testing.B) {
 	path := smallProgram(b)
-	k := open(b, newDir(b), &prockeep.Options{Path: path, Local: procmgr.Options{MaxRunning: -1}})
+	k := open(b, newDir(b), &prockeep.Options{Path: path, Local: proclocal.Options{MaxRunning: -1}})
 	for i := range 20 {
 		begin(b, k, fmt.Sprintf("p%d", i), "echo ready; exec sleep 1000")
 	}

@@ -1,5 +1,5 @@
 // Package prockeep keeps processes while programs come and go. One keeper per
-// user and directory holds a [procmgr.Local] and serves it on a unix socket in
+// user and directory holds a [proclocal.Local] and serves it on a unix socket in
 // that directory. [Open] returns it, and starts it if none runs. If the program
 // that opened it is deployed anew, crashes or is killed, nothing happens to the
 // processes: the next one opens the same directory, and knows of every process,

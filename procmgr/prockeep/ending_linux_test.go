@@ -20,6 +20,7 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A lateEnd is a keeper in the midst of its end: one of its processes ends only at
@@ -36,7 +37,7 @@ type lateEnd struct {
 func endLate(ctx context.Context, t *testing.T, bySignal bool) *lateEnd {
 	t.Helper()
 	e := &lateEnd{dir: newDir(t), stopped: make(chan error, 1)}
-	e.k = open(t, e.dir, &prockeep.Options{Local: procmgr.Options{StopGrace: long}})
+	e.k = open(t, e.dir, &prockeep.Options{Local: proclocal.Options{StopGrace: long}})
 	e.keeper = keeperPID(t, e.k)
 	e.holder = parentOf(t, e.keeper)
 	told := filepath.Join(t.TempDir(), "told")
@@ -196,7 +197,7 @@ func TestHeldKilledAnywhere(t *testing.T) {
 	said := make(map[string]int)
 	for round := range rounds {
 		dir, mark := newDir(t), "anywhere-"+procmgr.NewID()
-		opts := &prockeep.Options{Idle: lifetime, Local: procmgr.Options{StopGrace: 50 * time.Millisecond}}
+		opts := &prockeep.Options{Idle: lifetime, Local: proclocal.Options{StopGrace: 50 * time.Millisecond}}
 		k, other := open(t, dir, opts), open(t, dir, opts)
 		pid := keeperPID(t, k)
 		holder := parentOf(t, pid)

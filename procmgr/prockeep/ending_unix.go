@@ -17,10 +17,10 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A keeper that ends gives its journal another name first, so that the directory is
@@ -121,7 +121,7 @@ func (s *server) endOther(path string, h *holder.Heritage, link *holder.Link) er
 		link.Settle(j.Late() == 0)
 	}
 	run()
-	ended := local.(*procmgr.Local).Close() //nolint:forcetypeassert // package procmgr makes no other
+	ended := local.(*proclocal.Local).Close() //nolint:forcetypeassert // package procmgr makes no other
 	if err := j.Remove(); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // What the program has that starts a process is what counts, not what the one
@@ -108,7 +109,7 @@ func TestReplayAfterADeployment(t *testing.T) {
 func TestNothingSecretOfTheKeeper(t *testing.T) {
 	t.Setenv("MY_API_TOKEN", "very-secret-0123456789")
 	t.Setenv("LANG", "C.UTF-8")
-	k := open(t, newDir(t), &prockeep.Options{Local: procmgr.Options{
+	k := open(t, newDir(t), &prockeep.Options{Local: proclocal.Options{
 		Env: envpolicy.Policy{Set: map[string]string{"GIVEN": "very-secret-too"}},
 	}})
 	require.Equal(t, "very-secret-too\n", run(t, k, "echo $GIVEN").Text)

@@ -30,6 +30,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // counter prints numbered lines, and then exits with a code.
@@ -52,7 +53,7 @@ func TestHeldUpgrades(t *testing.T) {
 	testenv.Held(t)
 	upgrades, exits := testenv.Rounds(20, 100), testenv.Rounds(200, 1000)
 	dir := newDir(t)
-	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{MaxRunning: -1}})
+	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{MaxRunning: -1}})
 	ctx := t.Context()
 
 	// One command writes all the time.
@@ -157,7 +158,7 @@ func TestHeldKeeperIsKilledAtRandom(t *testing.T) {
 	kills := testenv.Rounds(40, 200)
 	dir := newDir(t)
 	effects := filepath.Join(t.TempDir(), "effects")
-	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{LogDir: filepath.Join(filepath.Dir(dir), "logs")}})
+	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{LogDir: filepath.Join(filepath.Dir(dir), "logs")}})
 	other := open(t, dir, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -568,7 +569,7 @@ func TestHolderGivesUp(t *testing.T) {
 func TestCgroupAfterADeath(t *testing.T) {
 	testenv.Programs(t, "bash", "setsid")
 	dir, group := newDir(t), testenv.Cgroup(t)
-	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{Cgroup: group}})
+	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{Cgroup: group}})
 	pid := keeperPID(t, k)
 	file := filepath.Join(t.TempDir(), "pid")
 	// The member has another session, another environment, another mark and no pipe.

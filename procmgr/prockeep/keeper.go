@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // ErrIncompatible is the error of Open if the keeper that runs speaks another
@@ -21,13 +22,13 @@ var ErrIncompatible = errors.New("incompatible keeper")
 
 // Options configures [Open]. The zero value of every field is its default.
 type Options struct {
-	// Local configures the keeper's [procmgr.Local], if this call starts the
+	// Local configures the keeper's [proclocal.Local], if this call starts the
 	// keeper. A field that is a function, or that leads to functions as Logger
 	// and Metrics do, cannot be passed on: if it is set, the error is
 	// [procmgr.ErrInvalid] and names it. The keeper's own log lines go to
 	// keeper.log in its directory. LogDir, Cgroup and a path in Shell are
 	// resolved against this program's current directory.
-	Local procmgr.Options
+	Local proclocal.Options
 	// Require has the names of fields of Local in which a keeper that already
 	// runs must agree, such as "LogDir". If it does not, the error is
 	// [procmgr.ErrConflict] and names the field. The fields are compared as
@@ -187,7 +188,7 @@ func (k *Keeper) Input(ctx context.Context, id string, req procmgr.InputRequest)
 func (k *Keeper) Shell(ctx context.Context) (string, error) { return k.all.Shell(ctx) }
 
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
-// [procmgr.Local].
+// [proclocal.Local].
 func (k *Keeper) Chat(id string) procmgr.Manager { return &manager{k, k.client.Chat(id)} }
 
 // Close closes the connections to the keeper. The keeper and its processes go on.
@@ -200,7 +201,7 @@ func (k *Keeper) Close() error {
 	return k.client.Close()
 }
 
-// Stop ends every process as [procmgr.Local.Close] does, and then the keeper. It
+// Stop ends every process as [proclocal.Local.Close] does, and then the keeper. It
 // returns when both are gone, or with an error that names the processes that
 // survived. If ctx ends first, the keeper goes on with it. If the keeper is killed
 // before that, Stop lets another one end the processes. Every later call of this

@@ -22,6 +22,7 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A container ends with its PID 1, and its keeper with it. The socket that stays
@@ -79,7 +80,7 @@ func TestKeeperOfAnotherUser(t *testing.T) {
 // A keeper that is started by a command of another manager belongs to that
 // command, as everything does that the command starts.
 func TestUnderAnotherManager(t *testing.T) {
-	l, err := procmgr.NewLocal(nil)
+	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)

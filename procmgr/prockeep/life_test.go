@@ -24,6 +24,7 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A program is killed. Its processes go on; the next program knows of every end,
@@ -173,7 +174,7 @@ func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	dir := newDir(t)
-	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{StopGrace: 100 * time.Millisecond}})
+	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{StopGrace: 100 * time.Millisecond}})
 	other := open(t, dir, nil)
 	pid := keeperPID(t, k)
 	victim := begin(t, k, "x", "trap '' TERM; echo ready; sleep 1000 & wait").Process.PID
@@ -191,7 +192,7 @@ func TestStop(t *testing.T) {
 // While a keeper ends its processes, the directory is free for another one.
 func TestOpenDuringAStop(t *testing.T) {
 	dir := newDir(t)
-	k := open(t, dir, &prockeep.Options{Local: procmgr.Options{StopGrace: long}})
+	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{StopGrace: long}})
 	file := filepath.Join(t.TempDir(), "go")
 	begin(t, k, "x", "trap '' TERM; echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done")
 	stopped := make(chan error, 1)

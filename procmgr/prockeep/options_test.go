@@ -19,16 +19,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A function cannot be passed to another program, and is not dropped in silence.
 func TestFunctionsAreRefused(t *testing.T) {
-	all := map[string]procmgr.Options{
+	all := map[string]proclocal.Options{
 		"UpdateEnv": {UpdateEnv: func(env []string) ([]string, error) { return env, nil }},
 		"WorkDir":   {WorkDir: func() string { return "/" }},
 		"OnStart":   {OnStart: func(procmgr.Process) {}},
 		"OnExit":    {OnExit: func(procmgr.Process) {}},
-		"Metrics":   {Metrics: &procmgr.Metrics{}},
+		"Metrics":   {Metrics: &proclocal.Metrics{}},
 		"Logger":    {Logger: slog.Default()},
 	}
 	for name, local := range all {
@@ -36,7 +37,7 @@ func TestFunctionsAreRefused(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
 		require.ErrorContains(t, err, "Options.Local."+name+" is or has a function")
 	}
-	fields := reflect.TypeFor[procmgr.Options]()
+	fields := reflect.TypeFor[proclocal.Options]()
 	for i := range fields.NumField() {
 		f := fields.Field(i)
 		if _, tested := all[f.Name]; !tested {
@@ -66,7 +67,7 @@ func TestOptions(t *testing.T) {
 	dir := newDir(t)
 	t.Chdir(t.TempDir())
 	first := prockeep.Options{
-		Local: procmgr.Options{Shell: []string{"sh", "-c"}, Head: 10, Tail: 20, Retain: time.Minute, MaxRunning: -1, LogDir: "logs", RawOutput: true},
+		Local: proclocal.Options{Shell: []string{"sh", "-c"}, Head: 10, Tail: 20, Retain: time.Minute, MaxRunning: -1, LogDir: "logs", RawOutput: true},
 		Idle:  time.Minute,
 	}
 	k := open(t, dir, &first)
@@ -74,7 +75,7 @@ func TestOptions(t *testing.T) {
 	require.NoError(t, err)
 	first.Local.LogDir = filepath.Join(wd, "logs")
 	require.Equal(t, first, k.Options())
-	second := open(t, dir, &prockeep.Options{Local: procmgr.Options{Head: 99}})
+	second := open(t, dir, &prockeep.Options{Local: proclocal.Options{Head: 99}})
 	require.Equal(t, first, second.Options())
 
 	out := run(t, second, `printf 'a\rb\n'`)
@@ -90,18 +91,18 @@ func TestOptions(t *testing.T) {
 
 func TestRequire(t *testing.T) {
 	dir := newDir(t)
-	open(t, dir, &prockeep.Options{Local: procmgr.Options{Tail: 20, Shell: []string{"sh", "-c"}}})
+	open(t, dir, &prockeep.Options{Local: proclocal.Options{Tail: 20, Shell: []string{"sh", "-c"}}})
 	for name, test := range map[string]struct {
-		local   procmgr.Options
+		local   proclocal.Options
 		require []string
 		want    error
 		names   string
 	}{
-		"they agree":          {procmgr.Options{Tail: 20, Shell: []string{"sh", "-c"}, Head: 5}, []string{"Tail", "Shell", "LogDir"}, nil, ""},
-		"another value":       {procmgr.Options{Tail: 21}, []string{"Tail"}, procmgr.ErrConflict, "Local.Tail"},
-		"it is not set":       {procmgr.Options{}, []string{"Shell"}, procmgr.ErrConflict, "Local.Shell"},
-		"the keeper has none": {procmgr.Options{Retain: time.Hour}, []string{"Tail", "Retain"}, procmgr.ErrConflict, "Local.Tail"},
-		"unknown":             {procmgr.Options{}, []string{"tail"}, procmgr.ErrInvalid, `"tail"`},
+		"they agree":          {proclocal.Options{Tail: 20, Shell: []string{"sh", "-c"}, Head: 5}, []string{"Tail", "Shell", "LogDir"}, nil, ""},
+		"another value":       {proclocal.Options{Tail: 21}, []string{"Tail"}, procmgr.ErrConflict, "Local.Tail"},
+		"it is not set":       {proclocal.Options{}, []string{"Shell"}, procmgr.ErrConflict, "Local.Shell"},
+		"the keeper has none": {proclocal.Options{Retain: time.Hour}, []string{"Tail", "Retain"}, procmgr.ErrConflict, "Local.Tail"},
+		"unknown":             {proclocal.Options{}, []string{"tail"}, procmgr.ErrInvalid, `"tail"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: test.local, Require: test.require})
@@ -121,7 +122,7 @@ func TestOptionsOfNoUse(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: procmgr.Options{LogDir: file}})
+	_, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{LogDir: file}})
 	require.Error(t, err)
 	require.NoFileExists(t, filepath.Join(dir, "keeper"))
 	open(t, dir, nil)

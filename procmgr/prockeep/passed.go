@@ -12,6 +12,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // defaultIdle is the default of Options.Idle.
@@ -52,7 +53,7 @@ func pass(o Options) (passed, error) {
 
 // resolve makes the paths in the options absolute, because a keeper's directory
 // is the root.
-func resolve(local *procmgr.Options, program *string) error {
+func resolve(local *proclocal.Options, program *string) error {
 	local.Shell = slices.Clone(local.Shell)
 	paths := []*string{&local.LogDir, &local.Cgroup, program}
 	if len(local.Shell) > 0 {
@@ -91,7 +92,7 @@ func (p passed) options() (Options, error) {
 // checkNames returns an error if one of the names is no field of Options.Local.
 func checkNames(names []string) error {
 	for _, name := range names {
-		if _, ok := reflect.TypeFor[procmgr.Options]().FieldByName(name); !ok {
+		if _, ok := reflect.TypeFor[proclocal.Options]().FieldByName(name); !ok {
 			return xerrors.Errorf("Options.Require has %.80q, which is no field of Options.Local: %w", name, procmgr.ErrInvalid)
 		}
 	}

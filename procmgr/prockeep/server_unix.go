@@ -22,6 +22,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 const (
@@ -53,8 +54,8 @@ type server struct {
 	link     *holder.Link // nil if there is no holder
 	keep     *keep
 	local    struct {
-		*procmgr.Local // another one after an upgrade that failed
-		options        procmgr.Options
+		*proclocal.Local // another one after an upgrade that failed
+		options          proclocal.Options
 	}
 	handlers atomic.Pointer[handlers] // of the Local
 	line     *lineage.Line            // of the handler

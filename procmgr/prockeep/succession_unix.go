@@ -22,6 +22,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // seqSocket is under what the holder has the listening socket: connections that
@@ -184,7 +185,7 @@ func (s *server) makeLocal(h *holder.Heritage) (run func(), err error) {
 		local, err = carry.Local.New(&s.local.options, s.keep)
 	}
 	if err == nil {
-		s.local.Local = local.(*procmgr.Local) //nolint:forcetypeassert // package procmgr makes no other
+		s.local.Local = local.(*proclocal.Local) //nolint:forcetypeassert // package procmgr makes no other
 		err = s.handle(line)
 	}
 	if err != nil {

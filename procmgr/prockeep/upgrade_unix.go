@@ -22,9 +22,9 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // saveTime is how long an upgrade waits for calls that must not be cut off, such
@@ -135,7 +135,7 @@ func (s *server) handOver(name string, going func()) error {
 		s.log.Error("the keeper cannot go on after an upgrade that failed", slog.String("error", failed.Error()))
 		syscall.Exit(1) // the holder starts another one
 	}
-	s.local.Local = local.(*procmgr.Local) //nolint:forcetypeassert // package procmgr makes no other
+	s.local.Local = local.(*proclocal.Local) //nolint:forcetypeassert // package procmgr makes no other
 	s.line.Answers = s.line.Save()
 	if failed := s.handle(s.line); failed != nil {
 		s.log.Error("no handler", slog.String("error", failed.Error()))

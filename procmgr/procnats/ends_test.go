@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/procnats"
 )
 
@@ -183,7 +184,7 @@ func TestEndsTwice(t *testing.T) {
 func TestEndsOfClose(t *testing.T) {
 	s := newStore(t)
 	consumer := s.consumer(t, procnats.EndsConfig())
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	require.NoError(t, err)
 	m := serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: local, Ends: true})
 	_, err = local.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "exec sleep 1000", Background: true})
@@ -195,7 +196,7 @@ func TestEndsOfClose(t *testing.T) {
 
 // A forgetful host has dropped the older half of its events, once.
 type forgetful struct {
-	*procmgr.Local
+	*proclocal.Local
 	once sync.Once
 }
 

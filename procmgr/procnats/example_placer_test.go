@@ -16,7 +16,9 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/procnats"
+	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
 // Two machines are one Host. Each chat is placed once, on the machine that has
@@ -32,7 +34,7 @@ func ExampleNewRouter() {
 	defer broker.Shutdown()
 
 	for _, name := range []string{"east", "west"} { // each of them is elsewhere
-		local, _ := procmgr.NewLocal(nil)
+		local, _ := proclocal.New(nil)
 		defer local.Close()
 		handler, _ := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
 		nc, _ := nats.Connect(broker.ClientURL())
@@ -49,7 +51,7 @@ func ExampleNewRouter() {
 		log.Print(err)
 		return
 	}
-	host := procmgr.NewRoute(procnats.NewRouter(agent, placer, nil), nil)
+	host := procroute.New(procnats.NewRouter(agent, placer, nil), nil)
 
 	out, err := host.Chat("one").Start(ctx, procmgr.StartRequest{Command: "echo hello", Wait: 10 * time.Second})
 	fmt.Print(out.Text, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/procnats"
 )
 
@@ -30,7 +31,7 @@ type stage struct {
 	server         *server.Server
 	agent, machine *proxy
 	nc             *nats.Conn // of the machine
-	local          *procmgr.Local
+	local          *proclocal.Local
 	client         *prochttp.Client
 }
 
@@ -262,7 +263,7 @@ func TestHeldGigabyte(t *testing.T) {
 
 // A blockingHost reports when a wait begins and ends.
 type blockingHost struct {
-	*procmgr.Local
+	*proclocal.Local
 	began, ended chan struct{}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/procnats"
 )
 
@@ -27,7 +28,7 @@ const (
 // build.
 type fleet struct {
 	url   string
-	local *procmgr.Local
+	local *proclocal.Local
 	admin jetstream.JetStream
 }
 

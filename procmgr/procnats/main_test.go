@@ -20,6 +20,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/procnats"
 )
 
@@ -48,7 +49,7 @@ func program(name, url string) error {
 		return err
 	}
 	defer nc.Close()
-	local, err := procmgr.NewLocal(nil)
+	local, err := proclocal.New(nil)
 	if err != nil {
 		return err
 	}
@@ -100,9 +101,9 @@ func connect(t testing.TB, url string, opts ...nats.Option) *nats.Conn {
 }
 
 // newLocal returns a Local that the test closes.
-func newLocal(t testing.TB) *procmgr.Local {
+func newLocal(t testing.TB) *proclocal.Local {
 	t.Helper()
-	l, err := procmgr.NewLocal(nil)
+	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l

@@ -17,6 +17,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/procnats"
+	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
 // newJetStream runs a server with JetStream.
@@ -108,7 +109,7 @@ func TestPlaceOfMachineThatHasLeft(t *testing.T) {
 		require.Equal(t, "east", host)
 	}
 	nc := connect(t, url)
-	chat := procmgr.NewRoute(procnats.NewRouter(nc, p, &prochttp.ClientOptions{Retry: -1}), nil).Chat("chat")
+	chat := procroute.New(procnats.NewRouter(nc, p, &prochttp.ClientOptions{Retry: -1}), nil).Chat("chat")
 	out, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "true"})
 	require.ErrorContains(t, err, `"east"`)
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
@@ -275,7 +276,7 @@ func TestRouter(t *testing.T) {
 		return machines[int(next.Add(1))%len(machines)].Name, nil
 	})
 	router := procnats.NewRouter(connect(t, url), placer, &prochttp.ClientOptions{Retry: -1})
-	h := procmgr.NewRoute(router, nil)
+	h := procroute.New(router, nil)
 	for i := range 4 {
 		chat := h.Chat(fmt.Sprint(i))
 		for range 2 { // an ID runs once, also over two machines

@@ -11,13 +11,14 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
 // leftTime is how long a Router still names a machine that has left.
 const leftTime = time.Hour
 
-// A Router is a [procmgr.Router] of the machines that [Serve] serves: give it to
-// [procmgr.NewRoute]. Each chat is where a [Placer] says, and each machine is
+// A Router is a [procroute.Router] of the machines that [Serve] serves: give it to
+// [procroute.New]. Each chat is where a [Placer] says, and each machine is
 // reached over [Transport]. It is safe for concurrent use.
 type Router struct {
 	cuts   *cuts
@@ -28,7 +29,7 @@ type Router struct {
 	clients map[string]*reached
 }
 
-var _ procmgr.Router = (*Router)(nil)
+var _ procroute.Router = (*Router)(nil)
 
 // A reached is a machine, the client of which is kept: it knows which IDs it has
 // sent to which instance.
@@ -48,7 +49,7 @@ func NewRouter(nc *nats.Conn, placer *Placer, opts *prochttp.ClientOptions) *Rou
 	return r
 }
 
-// Host implements [procmgr.Router].
+// Host implements [procroute.Router].
 func (r *Router) Host(ctx context.Context, chatID string) (procmgr.Host, error) {
 	name, err := r.placer.Place(ctx, chatID)
 	if err != nil {
@@ -57,7 +58,7 @@ func (r *Router) Host(ctx context.Context, chatID string) (procmgr.Host, error) 
 	return r.client(name)
 }
 
-// Hosts implements [procmgr.Router]. It has the machines that answer. A machine
+// Hosts implements [procroute.Router]. It has the machines that answer. A machine
 // that has left is still among them for an hour after it was last used: so a
 // list without its processes comes with a [procmgr.PartialError], and nobody
 // takes them for ended.

@@ -55,7 +55,7 @@ type Options struct {
 	// TOOLPROC_ENDS, which has to exist, see [EndsConfig]. An end that the server
 	// has not acknowledged is published again, also after the connection was
 	// lost. What the Host keeps of events and of processes bounds what can be
-	// published late, see [procmgr.Local.Events].
+	// published late, see [proclocal.Local.Events].
 	//
 	// Close the Host before the Service, so that the ends of its Close are
 	// published too.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // lists is the fault of returning another list.
@@ -65,7 +66,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "lists other chats",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return fault{list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
 				if _, err := m.List(ctx); err != nil {
 					return nil, err
@@ -107,7 +108,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "has a new chat for every call",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var n atomic.Int64
 			return names(func(id string) string { return fmt.Sprint(id, n.Add(1)) })
 		},
@@ -130,7 +131,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "finds for chats what the host has",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 				out, err := m.Output(ctx, id, req)
 				if errors.Is(err, procmgr.ErrNotFound) {
@@ -143,7 +144,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "signals for chats what the host has",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return signals(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 				err := m.Signal(ctx, id, sig)
 				if errors.Is(err, procmgr.ErrNotFound) {
@@ -156,7 +157,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "tells of others in its errors",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 				out, err := m.Output(ctx, id, req)
 				if errors.Is(err, procmgr.ErrNotFound) {
@@ -171,7 +172,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "has one chat for each ID",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 				if req.ID == "" {
 					return m.Start(ctx, req)
@@ -188,7 +189,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "takes any of several",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			anyOf := func(ctx context.Context, id string) procmgr.Manager {
 				all, _ := l.List(ctx)
 				for _, p := range all {
@@ -219,7 +220,7 @@ var brokenChats = []brokenHost{
 	},
 	{
 		name: "has a host that sees its own alone",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 				out, err := m.Output(ctx, id, req)
 				if m == procmgr.Manager(l) && out.Process.ChatID != "" {

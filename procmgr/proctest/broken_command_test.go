@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // before is the fault of running a script before every command.
@@ -149,7 +150,7 @@ var brokenCommands = []brokenHost{
 	},
 	{
 		name: "keeps variables for the next",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var mu sync.Mutex
 			kept := map[string]string{}
 			return starts(func(req *procmgr.StartRequest) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // asks is the fault of asking for other events than the caller.
@@ -17,7 +18,7 @@ func asks(f func(req *procmgr.EventsRequest)) fault {
 }
 
 // recounts is the fault of telling other events than those that there were.
-func recounts(f func(page *procmgr.EventPage)) func(*procmgr.Local) fault {
+func recounts(f func(page *procmgr.EventPage)) func(*proclocal.Local) fault {
 	return always(fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 		page, err := procmgr.Events(ctx, m, req)
 		f(&page)
@@ -26,7 +27,7 @@ func recounts(f func(page *procmgr.EventPage)) func(*procmgr.Local) fault {
 }
 
 // keeps is the fault of telling only some of the events.
-func keeps(f func(e procmgr.Event) bool) func(*procmgr.Local) fault {
+func keeps(f func(e procmgr.Event) bool) func(*proclocal.Local) fault {
 	return recounts(func(page *procmgr.EventPage) {
 		var kept []procmgr.Event
 		for _, e := range page.Events {
@@ -59,7 +60,7 @@ var brokenEvents = []brokenHost{
 			page.Events[i], page.Events[j] = page.Events[j], page.Events[i]
 		}
 	})},
-	{name: "tells each event once", fails: []string{"events/place by place"}, fault: func(*procmgr.Local) fault {
+	{name: "tells each event once", fails: []string{"events/place by place"}, fault: func(*proclocal.Local) fault {
 		told := newMemory()
 		return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 			page, err := procmgr.Events(ctx, m, req)
@@ -77,7 +78,7 @@ var brokenEvents = []brokenHost{
 	{name: "has pages of any length", fails: []string{"events/place by place"}, fault: always(asks(func(req *procmgr.EventsRequest) { req.Limit = 0 }))},
 	{name: "begins at the beginning instead of now", fails: []string{"events/latest"}, fault: always(asks(func(req *procmgr.EventsRequest) { req.Latest = false }))},
 	{name: "does not wait for events", fails: []string{"events/wait"}, fault: always(asks(func(req *procmgr.EventsRequest) { req.Wait = 0 }))},
-	{name: "waits for events of others", fails: []string{"events/wait"}, fault: func(l *procmgr.Local) fault {
+	{name: "waits for events of others", fails: []string{"events/wait"}, fault: func(l *proclocal.Local) fault {
 		return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 			if _, err := procmgr.Events(ctx, l, req); err != nil {
 				return procmgr.EventPage{}, err
@@ -86,7 +87,7 @@ var brokenEvents = []brokenHost{
 			return procmgr.Events(ctx, m, req)
 		}}
 	}},
-	{name: "tells an end before it is there", fails: []string{"events/agree with List"}, fault: func(*procmgr.Local) fault {
+	{name: "tells an end before it is there", fails: []string{"events/agree with List"}, fault: func(*proclocal.Local) fault {
 		f := tells(func(p *procmgr.Process) {
 			if p.State == procmgr.Exited && time.Since(p.ExitedAt) < time.Second {
 				p.State = procmgr.Running
@@ -94,13 +95,13 @@ var brokenEvents = []brokenHost{
 		})
 		return f
 	}},
-	{name: "tells every chat the events of all", fails: []string{"events/of one chat"}, fault: func(l *procmgr.Local) fault {
+	{name: "tells every chat the events of all", fails: []string{"events/of one chat"}, fault: func(l *proclocal.Local) fault {
 		return fault{events: func(ctx context.Context, _ procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 			return l.Events(ctx, req)
 		}}
 	}},
 	{name: "never says that there is a gap", fails: []string{"events/gap"}, fault: recounts(func(page *procmgr.EventPage) { page.Gap = false })},
-	{name: "says again and again that there is a gap", fails: []string{"events/gap"}, fault: func(*procmgr.Local) fault {
+	{name: "says again and again that there is a gap", fails: []string{"events/gap"}, fault: func(*proclocal.Local) fault {
 		gaps := newMemory()
 		return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 			page, err := procmgr.Events(ctx, m, req)

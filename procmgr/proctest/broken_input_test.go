@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // inputs is the fault of writing another way than a sound host.
@@ -96,7 +97,7 @@ var brokenInputs = []brokenHost{
 	},
 	{
 		name: "does not compare the stdin of a start",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var first sync.Map
 			return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 				if known, ok := first.LoadOrStore(req.ID, req); ok {
@@ -153,7 +154,7 @@ var brokenInputs = []brokenHost{
 	},
 	{
 		name: "writes to the processes of all chats",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return inputs(func(ctx context.Context, _ procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 				return l.Input(ctx, id, req)
 			})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 var brokenOutputs = []brokenHost{
@@ -82,7 +83,7 @@ var brokenOutputs = []brokenHost{
 	},
 	{
 		name: "consumes what is read",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var mu sync.Mutex
 			read := map[string]int64{}
 			return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
@@ -265,7 +266,7 @@ var brokenOutputs = []brokenHost{
 }
 
 // remembersLimit bounds every read by the limit of the start.
-func remembersLimit(*procmgr.Local) fault {
+func remembersLimit(*proclocal.Local) fault {
 	var limits sync.Map
 	return fault{
 		start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -283,7 +284,7 @@ func remembersLimit(*procmgr.Local) fault {
 }
 
 // sharesProcesses returns the same pointers to every caller.
-func sharesProcesses(*procmgr.Local) fault {
+func sharesProcesses(*proclocal.Local) fault {
 	var mu sync.Mutex
 	codes := map[string]*int{}
 	return tells(func(p *procmgr.Process) {
@@ -300,7 +301,7 @@ func sharesProcesses(*procmgr.Local) fault {
 }
 
 // mixesUp gives each reader the answer that was meant for the reader before.
-func mixesUp(*procmgr.Local) fault {
+func mixesUp(*proclocal.Local) fault {
 	var mu sync.Mutex
 	var last procmgr.Output
 	return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {

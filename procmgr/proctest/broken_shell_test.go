@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // tellsShell is the fault of telling another shell than the one that there is.
-func tellsShell(f func(name string) (string, error)) func(*procmgr.Local) fault {
-	return func(*procmgr.Local) fault {
+func tellsShell(f func(name string) (string, error)) func(*proclocal.Local) fault {
+	return func(*proclocal.Local) fault {
 		return fault{shell: func(ctx context.Context, m procmgr.Manager) (string, error) {
 			name, err := procmgr.Shell(ctx, m)
 			if err != nil {
@@ -29,7 +30,7 @@ var brokenShells = []brokenHost{
 		return "bash", nil
 	})},
 	{name: "tells a path", fails: []string{"shell/told"}, fault: tellsShell(func(name string) (string, error) { return "/bin/" + name, nil })},
-	{name: "tells something else each time", fails: []string{"shell/told"}, fault: func(*procmgr.Local) fault {
+	{name: "tells something else each time", fails: []string{"shell/told"}, fault: func(*proclocal.Local) fault {
 		var asked atomic.Int32
 		return fault{shell: func(context.Context, procmgr.Manager) (string, error) {
 			if asked.Add(1)%2 == 0 {

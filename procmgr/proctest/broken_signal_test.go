@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // shellAlone sends a signal to the shell alone.
@@ -136,7 +137,7 @@ var brokenSignals = []brokenHost{
 	},
 	{
 		name: "ends all at once",
-		fault: func(l *procmgr.Local) fault {
+		fault: func(l *proclocal.Local) fault {
 			return signals(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 				err := m.Signal(ctx, id, sig)
 				all, _ := l.List(ctx)
@@ -177,7 +178,7 @@ var brokenSignals = []brokenHost{
 	},
 	{
 		name: "spends for all chats",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var spent sync.Map
 			return fault{
 				start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // always gives every host the same fault.
-func always(f fault) func(*procmgr.Local) fault {
-	return func(*procmgr.Local) fault { return f }
+func always(f fault) func(*proclocal.Local) fault {
+	return func(*proclocal.Local) fault { return f }
 }
 
 var brokenStarts = []brokenHost{
@@ -256,7 +257,7 @@ var brokenStarts = []brokenHost{
 	},
 	{
 		name: "lets labels count",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var mu sync.Mutex
 			labels := map[string]bool{}
 			return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -286,7 +287,7 @@ var brokenStarts = []brokenHost{
 	},
 	{
 		name: "runs each command once",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var ran sync.Map
 			return fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
 				if id, ok := ran.Load(req.Command); ok {

@@ -11,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // A brokenHost breaks a promise, and some case has to find that.
 type brokenHost struct {
 	name  string
-	fault func(l *procmgr.Local) fault
+	fault func(l *proclocal.Local) fault
 	fails []string // cases that find it; others may find it too
 	// slow is set if a case finds it by a wait that lasts until its time is up.
 	// The test then makes that time short.
@@ -86,7 +86,7 @@ func (broken brokenHost) run(t *testing.T, name string) (failures []string) {
 	if broken.slow {
 		longest = 300 * time.Millisecond
 	}
-	opts := &procmgr.Options{
+	opts := &proclocal.Options{
 		StopGrace: -1,
 		UpdateEnv: func(env []string) ([]string, error) {
 			// A broken host may fail to remove the files of a case.
@@ -97,7 +97,7 @@ func (broken brokenHost) run(t *testing.T, name string) (failures []string) {
 	if broken.logs {
 		opts.LogDir = filepath.Join(temp, "logs")
 	}
-	l, err := procmgr.NewLocal(opts)
+	l, err := proclocal.New(opts)
 	require.NoError(t, err)
 	began := time.Now()
 	failures = proctest.RunCase(name, newHost(l, broken.fault(l)), longest)

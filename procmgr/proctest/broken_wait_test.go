@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // matches is the fault of taking other output for a match of Until.
@@ -123,7 +124,7 @@ var brokenWaits = []brokenHost{
 	},
 	{
 		name: "keeps one pattern for all",
-		fault: func(*procmgr.Local) fault {
+		fault: func(*proclocal.Local) fault {
 			var mu sync.Mutex
 			pattern := ""
 			return fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {

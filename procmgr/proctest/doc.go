@@ -61,7 +61,7 @@
 // A case ends every process that it has started and removes every file that it
 // has made, even if it fails. If the host cannot end a process, the process
 // ends within ten minutes by itself. Four cases run at once, or fewer with
-// -parallel. On [procmgr.Local] all of them take some two seconds.
+// -parallel. On [proclocal.Local] all of them take some two seconds.
 //
 // # What the suite does not test
 //

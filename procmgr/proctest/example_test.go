@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
@@ -36,7 +37,7 @@ func (p *polite) Chat(id string) procmgr.Manager {
 // A custom Host keeps every promise, or the suite says which one it breaks.
 func TestOwnHost(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
-		local, err := procmgr.NewLocal(&procmgr.Options{Shell: []string{"nice", "-n", "5", "sh", "-c"}})
+		local, err := proclocal.New(&proclocal.Options{Shell: []string{"nice", "-n", "5", "sh", "-c"}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, local.Close()) })
 		return newPolite(local)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // TestMain fails the run if it leaves goroutines, children or directories
@@ -82,9 +82,9 @@ func children() []string {
 }
 
 // newLocal returns a Local that the test closes. Its Close must not fail.
-func newLocal(t testing.TB, opts *procmgr.Options) *procmgr.Local {
+func newLocal(t testing.TB, opts *proclocal.Options) *proclocal.Local {
 	t.Helper()
-	l, err := procmgr.NewLocal(opts)
+	l, err := proclocal.New(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l

@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A Server serves a handler until its clients or ctx end, such as
@@ -30,7 +30,7 @@ type Server func(ctx context.Context, handler http.Handler) error
 // that it has started outlives it. Commands run in a directory; "" is that of this
 // program. The end of ctx is no error.
 func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) (err error) {
-	local, err := procmgr.NewLocal(&procmgr.Options{WorkDir: func() string { return dir }, Logger: opts.Logger})
+	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, Logger: opts.Logger})
 	if err != nil {
 		return err
 	}

@@ -130,7 +130,7 @@ type Journal struct {
 	Unsure bool
 }
 
-// Ways make and save a *procmgr.Local. opts is a *procmgr.Options.
+// Ways make and save a *proclocal.Local. opts is a *proclocal.Options.
 type Ways struct {
 	// Version is that of the states that Save writes.
 	Version int

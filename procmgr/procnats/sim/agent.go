@@ -18,6 +18,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/procnats"
+	"github.com/toolproc/toolproc/procmgr/procroute"
 )
 
 // An agentConfig is that of one agent.
@@ -97,7 +98,7 @@ func runAgent(c agentConfig, p *parent) error {
 		return err
 	}
 	a.router = procnats.NewRouter(nc, a.placer, &prochttp.ClientOptions{Retry: retryTime})
-	a.host = procmgr.NewRoute(a.router, nil)
+	a.host = procroute.New(a.router, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer a.running.Wait()
 	defer cancel()

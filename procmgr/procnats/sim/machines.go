@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/procnats"
 )
 
@@ -23,7 +24,7 @@ import (
 type fleetConfig struct {
 	Servers  []string
 	Machines int
-	Real     int // of them have a procmgr.Local; they come first
+	Real     int // of them have a proclocal.Local; they come first
 	Ends     bool
 	Dir      string
 	Profile  string
@@ -38,7 +39,7 @@ type machine struct {
 	nc      *nats.Conn
 	service *procnats.Service
 	host    procmgr.Host
-	real    *procmgr.Local // the same as host, or nil
+	real    *proclocal.Local // the same as host, or nil
 }
 
 // A fleet is all machines.
@@ -149,7 +150,7 @@ func (f *fleet) start() error {
 func (f *fleet) startOne(i int) (*machine, error) {
 	m := &machine{gate: newGate()}
 	if i < f.config.Real {
-		local, err := procmgr.NewLocal(nil)
+		local, err := proclocal.New(nil)
 		if err != nil {
 			return nil, err
 		}

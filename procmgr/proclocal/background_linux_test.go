@@ -1,0 +1,195 @@
+package proclocal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// daemons are more ways to leave a process behind, in addition to leavers: the
+// ways of a shell and the ways of daemons. CHILD stands for the child's
+// command.
+var daemons = []struct{ name, script string }{
+	{"x &", "CHILD & exit 3"},
+	{"(x &)", "(CHILD &); exit 3"},
+	{"((x &) &)", "( (CHILD &) & ); exit 3"},
+	{"{ x; } &", "{ CHILD; } & exit 3"},
+	{"nohup", "nohup sh -c 'CHILD' & exit 3"},
+	{"x | y &", "CHILD | cat & exit 3"},
+	{"from a substitution", "x=$(CHILD >&2 & echo 1); exit 3"},
+	{"trapped HUP", "(trap '' HUP; CHILD) & exit 3"},
+	{"setsid", "setsid sh -c 'CHILD' & exit 3"},
+	{"setsid -f", "setsid -f sh -c 'CHILD'; exit 3"},
+	{"daemon", "(setsid sh -c '(CHILD) & exit 0' &); exit 3"},
+	{"daemon in /", "cd /; umask 0; setsid sh -c 'sh -c \"CHILD\" & exit 0' </dev/null & exit 3"},
+	{"sessions in a chain", "setsid setsid -f setsid -f sh -c 'CHILD'; exit 3"},
+}
+
+// In every way, the call returns soon after the shell's exit, the later output
+// of the child is collected, and the process ends when the child ends.
+func TestLeftBehindInTheBackground(t *testing.T) { leftBehindInTheBackground(t, "dash") }
+
+func TestHeldLeftBehindInTheBackground(t *testing.T) {
+	testenv.Held(t)
+	leftBehindInTheBackground(t, "bash", "bash -m") // -m is job control
+}
+
+func leftBehindInTheBackground(t *testing.T, shells ...string) {
+	t.Helper()
+	t.Parallel()
+	for _, shell := range shells {
+		l := newLocal(t, &proclocal.Options{Shell: append(strings.Fields(shell), "-c")})
+		for _, tt := range daemons {
+			for _, output := range []string{"the pipe", "a file"} {
+				t.Run(fmt.Sprint(shell, " ", tt.name, " to ", output), func(t *testing.T) {
+					testenv.Programs(t, strings.Fields(shell)[0])
+					dir := t.TempDir()
+					for _, fifo := range []string{"begin", "go"} {
+						require.NoError(t, unix.Mkfifo(filepath.Join(dir, fifo), 0o600))
+					}
+					child := "echo >$DIR/begin; read x <$DIR/go; echo later"
+					if output == "a file" {
+						child = "exec >$DIR/out 2>&1; " + child
+					}
+					script := strings.ReplaceAll(tt.script, "CHILD", "sh $DIR/child")
+					require.NoError(t, os.WriteFile(filepath.Join(dir, "child"), []byte(child), 0o600))
+					// The shell exits when the child has begun, and tells when.
+					script, ok := strings.CutSuffix(script, "exit 3")
+					require.True(t, ok)
+					script += "read x <$DIR/begin; date +%s.%N >$DIR/exit; exit 3"
+
+					out, err := l.Start(t.Context(), procmgr.StartRequest{Command: script, Env: map[string]string{"DIR": dir}, Wait: long})
+					returned := time.Now()
+					require.NoError(t, err)
+					require.Equal(t, 3, *out.Process.ExitCode)
+					text, err := os.ReadFile(filepath.Join(dir, "exit"))
+					require.NoError(t, err)
+					var seconds float64
+					_, err = fmt.Sscan(string(text), &seconds)
+					require.NoError(t, err)
+					took := returned.Sub(time.UnixMicro(int64(seconds * 1e6)))
+					require.Less(t, took, long/2, "from the shell's exit to the call's return")
+
+					eventually(t, "what it left is known", func() bool {
+						out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+						require.NoError(t, err)
+						return out.Process.State == procmgr.Detached
+					})
+					require.Zero(t, out.Process.ExitedAt)
+					require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("\n"), 0))
+					out = ended(t, l, out.Process.ID)
+					require.Equal(t, 3, *out.Process.ExitCode)
+					require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
+					if output == "the pipe" {
+						require.Contains(t, out.Text, "later\n")
+					} else {
+						require.NotContains(t, out.Text, "later\n")
+					}
+				})
+			}
+		}
+	}
+}
+
+// A process that forks, ignores SIGTERM and moves from session to session does
+// not escape Kill.
+func TestKillWhatRuns(t *testing.T) {
+	t.Parallel()
+	// Each script ends by itself once DIR has gone.
+	for name, script := range map[string]string{
+		"ignores all but kill": `trap '' TERM INT HUP QUIT; while [ -e $DIR ]; do sleep 1000 & sh -c 'trap "" TERM; sleep 1000 & wait' & sleep 0.01; done`,
+		"hops":                 `sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script & exit`,
+		"hops and forks":       `trap '' TERM; sleep 1000 & sleep 0.02; [ -e $DIR ] || exit; setsid sh $DIR/script >/dev/null 2>&1 & exit`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLocal(t, nil)
+			dir := t.TempDir()
+			marker := "toolproc-run-" + procmgr.NewID()
+			t.Cleanup(func() { killMarked(marker) })
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600))
+			out, err := l.Start(t.Context(), procmgr.StartRequest{
+				Command: "sh $DIR/script & sh $DIR/script & sleep 0.1; echo ready; wait",
+				Env:     map[string]string{"DIR": dir, "MARKER": marker},
+			})
+			require.NoError(t, err)
+			out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
+			require.NoError(t, err)
+			require.True(t, out.Matched)
+			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+			require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
+			require.Empty(t, marked(marker))
+		})
+	}
+}
+
+// A process that has left its session is reached although it becomes another
+// program all the time, and has no environment for a moment of each exec.
+func TestSignalInTheMidstOfAnExec(t *testing.T) {
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	t.Cleanup(func() { killMarked(dir) })
+	// The script ends by itself: at once if the test is killed, and after so many
+	// turns in any case.
+	script := "#!/bin/sh\n: >$DIR/began && kill -0 $HOST && [ $1 -gt 0 ] && exec $0 $(($1 - 1))\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o700))
+	for i := range 30 {
+		id := fmt.Sprint(i)
+		_, err := l.Start(t.Context(), procmgr.StartRequest{
+			ID:      id,
+			Command: "rm -f $DIR/began; setsid $DIR/script 100000 >/dev/null 2>&1 & while [ ! -e $DIR/began ]; do sleep 0.01; done; echo ready; wait",
+			Env:     map[string]string{"DIR": dir, "HOST": strconv.Itoa(os.Getpid())},
+		})
+		require.NoError(t, err)
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: "ready", Wait: long})
+		require.NoError(t, err)
+		require.True(t, out.Matched)
+		require.NoError(t, l.Signal(t.Context(), id, procmgr.Terminate))
+		ended(t, l, id)
+		require.Empty(t, marked(dir))
+	}
+}
+
+// A member that has changed its mark, wiped its environment and left its session
+// cannot be found without a cgroup. If it holds the pipe, it is known to exist,
+// and Kill says so.
+func TestHeldKillIsHonest(t *testing.T) {
+	testenv.Held(t)
+	t.Parallel() // it takes all the time that Kill may take
+	testenv.Programs(t, "prlimit")
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: "prlimit --locks=0:0 setsid env -i sh -c 'echo $$ >" + dir + "/pid; exec sleep 1000' & while [ ! -s " + dir + "/pid ]; do sleep 0.01; done; exit 3",
+		Wait:    long,
+	})
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	require.NoError(t, err)
+	pid := strings.TrimSpace(string(text))
+	t.Cleanup(func() {
+		if alive(pid) {
+			killPID(t, pid)
+		}
+	})
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	err = l.Signal(t.Context(), out.Process.ID, procmgr.Kill)
+	require.ErrorContains(t, err, "not all of it is gone")
+	require.ErrorContains(t, err, "still holds its output")
+	require.True(t, alive(pid))
+	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	killPID(t, pid)
+	require.Equal(t, 3, *ended(t, l, out.Process.ID).Process.ExitCode)
+}

@@ -1,0 +1,35 @@
+package proclocal_test
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/beside"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// plainest is a shell that takes little time itself: that of bash would hide what
+// a start costs.
+var plainest = []string{"sh", "-c"}
+
+// A whole command, beside the plainest way to run it.
+func BenchmarkStartTrue(b *testing.B) {
+	l := newLocal(b, &proclocal.Options{Shell: plainest})
+	beside.Run(b, func() { require.NoError(b, runTrue(l)) }, func() { require.NoError(b, runPlainTrue()) })
+}
+
+// runTrue runs a command that does nothing, to its end.
+func runTrue(m procmgr.Manager) error {
+	_, err := m.Start(context.Background(), procmgr.StartRequest{Command: "true", Wait: long})
+	return err
+}
+
+// runPlainTrue is runTrue with os/exec.
+func runPlainTrue() error {
+	_, err := exec.Command(plainest[0], plainest[1], "true").CombinedOutput()
+	return err
+}

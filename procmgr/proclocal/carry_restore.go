@@ -1,0 +1,273 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package proclocal
+
+import (
+	"os"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/screen"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
+)
+
+// restore is carry.Ways.Restore.
+func restore(opts *Options, keep carry.Keep, state *carry.State) (l *Local, run func(), err error) {
+	files := descriptors(state.Files)
+	defer files.close()
+	if !carry.Local.Reads(state.Version) {
+		return nil, nil, xerrors.Errorf("the state has version %d, this program reads versions %d and %d: %w", state.Version, carry.Version-1, carry.Version, procmgr.ErrInvalid)
+	}
+	saved, err := decodeState(state.Data)
+	if err != nil {
+		return nil, nil, err
+	}
+	l = newLocal(opts, keep)
+	if err := l.reopen(saved.Local, files); err != nil {
+		return nil, nil, err
+	}
+	l.seq = saved.Seq
+	l.events.resume(saved.Events)
+	for _, t := range saved.Past {
+		l.past.add(t.Chat, t.tombstone())
+	}
+	comings := make([]*coming, len(saved.Records))
+	for i := range saved.Records {
+		if comings[i], err = l.comeBack(&saved.Records[i], files, nil); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		for _, i := range saved.Exits {
+			r := comings[i].record
+			r.inExits = l.exits.PushBack(r)
+		}
+		err = l.began()
+	}
+	if err != nil {
+		l.letGo()
+		return nil, nil, err
+	}
+	return l, func() { l.goOn(comings) }, nil
+}
+
+// descriptors are those that a program has left, by the Seq of their process.
+type descriptors map[uint64][]carry.File
+
+// take returns one of them, which is the caller's from now on, or -1.
+func (ds descriptors) take(seq uint64, role carry.Role) int {
+	for i, f := range ds[seq] {
+		if f.Role == role && f.FD >= 0 {
+			ds[seq][i].FD = -1
+			return f.FD
+		}
+	}
+	return -1
+}
+
+// takeFile is take for a file; nil if there is none.
+func (ds descriptors) takeFile(seq uint64, role carry.Role) *os.File {
+	if fd := ds.take(seq, role); fd >= 0 {
+		return os.NewFile(uintptr(fd), string(role))
+	}
+	return nil
+}
+
+// close closes those that nobody has taken.
+func (ds descriptors) close() {
+	for _, files := range ds {
+		for i, f := range files {
+			if f.FD >= 0 {
+				osproc.CloseDescriptor(f.FD)
+				files[i].FD = -1
+			}
+		}
+	}
+}
+
+// reopen is open for a Local that takes over the directories of another one.
+func (l *Local) reopen(m localMemo, files descriptors) (err error) {
+	c := osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}
+	if m.Cgroups != "" {
+		c.Adopted, c.AdoptedLock = m.Cgroups, files.takeFile(0, carry.Cgroups)
+	}
+	if l.system, err = osproc.Open(c); err != nil {
+		return err
+	}
+	l.tallies = tally.New(files.takeFile(0, carry.Tally))
+	switch {
+	case l.opts.LogDir == "":
+		return nil
+	case m.Logs != nil:
+		l.logs, err = capture.ResumeLogs(l.logOptions(), *m.Logs, files.takeFile(0, carry.LogLock))
+	default:
+		l.logs, err = capture.OpenLogs(l.logOptions())
+	}
+	if err != nil {
+		l.system.Leave()
+		l.tallies.Close()
+	}
+	return err
+}
+
+// A coming is a record that has come back, until it is followed again.
+type coming struct {
+	*record
+	live    bool
+	revived bool // only members that had left their session live
+	cut     bool // nobody can read the rest of its output
+	unswept bool
+}
+
+// comeBack makes the record of a process of another Local. If fill is not nil, it
+// fills the stream in place of the state.
+func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.Stream)) (*coming, error) {
+	m := &s.Memo
+	r := &record{
+		opts: &l.opts, id: s.ID, chat: s.Chat, seq: s.Seq, terminal: m.Process.Stdin == procmgr.StdinTerminal,
+		ready: make(chan struct{}), told: nobodyTold,
+		lacks: m.Lacks, passedOver: m.PassedOver, withheld: m.Withheld,
+		process: m.Process, asked: m.Asked, forking: true, answered: true, unswept: s.Unswept,
+	}
+	copy(r.key[:], m.Print)
+	close(r.ready)
+	if s.Looked {
+		r.look.Do(func() {})
+	}
+	r.kept = &kept{keep: l.keep, key: carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID}, memo: *m, told: true}
+
+	r.out = capture.NewStream(&l.streams, int64(len(m.Process.Command)))
+	live := m.Process.State != procmgr.Exited
+	if live {
+		r.kept.tally = l.tallies.Add(r.seq)
+		r.out.Count(r.kept.tally)
+	}
+	if fill != nil {
+		fill(r.out)
+	} else if err := r.out.Resume(&s.Stream, l.logs); err != nil {
+		return nil, errState
+	}
+	if notify, err := capture.NewNotice(m.Notify); err == nil && notify != nil && !m.Notified {
+		tell := func(line string) { l.matched(r, line) }
+		if s.Stream.Notice != nil {
+			r.out.ResumeNotify(notify, s.Stream.Notice, tell)
+		} else if fill != nil {
+			r.out.Notify(notify, tell)
+		}
+	}
+	a := osproc.Adoption{
+		Lineage: m.Lineage, Progress: m.Progress, Ended: s.Ended || !live, Wanted: r.asked != "", Killed: s.Tree.Killed,
+		Sink: r.out, Output: files.take(s.Seq, carry.Output), Input: files.take(s.Seq, carry.Input),
+		Stdin: kindOf(m.Process.Stdin), Keeper: r.kept,
+	}
+	if r.terminal {
+		a.Output = files.take(s.Seq, carry.Terminal)
+	}
+	if m.Process.Stdin != procmgr.StdinEmpty {
+		r.in = l.resumeInlet(s, r.out)
+		a.Sink = r.in
+	}
+	if live && !a.Ended && a.Exit == nil {
+		a.Await = r.kept.await
+	}
+	r.tree = l.system.Adopt(a)
+	if r.in != nil {
+		r.in.tree = r.tree.Input()
+	}
+	r.show()
+	c := &coming{record: r, live: live, revived: live && s.Ended, cut: live && a.Output < 0 && !s.Tree.OutputEnded, unswept: s.Unswept}
+	if s.Buried {
+		r.out.Drop()
+		return c, nil
+	}
+	l.chats.begun(r)
+	if !live {
+		l.chats.ended(r)
+	}
+	return c, nil
+}
+
+// resumeInlet returns the inlet of a process of another Local.
+func (l *Local) resumeInlet(s *savedRecord, out osproc.Sink) *inlet {
+	in := newInlet(procmgr.StartRequest{Stdin: s.Memo.Process.Stdin, Size: s.Memo.Size}, out)
+	in.closed = s.Memo.NoInput
+	for _, m := range s.Memo.Inputs {
+		in.keys.last = append(in.keys.last, m.typed())
+	}
+	if old := s.Inlet; old != nil {
+		in.owed, in.replies, in.last = old.Owed, old.Replies, old.Shown
+		in.print.count, in.print.last = old.Count, old.Last
+		in.screen = nil
+		if old.Screen != nil {
+			in.screen = screen.Resume(*old.Screen)
+		}
+	}
+	return in
+}
+
+// await waits for the end of a leader that is not this program's child.
+func (k *kept) await(stop <-chan struct{}) (osproc.Exit, bool) {
+	m := k.look()
+	select {
+	case s, ok := <-k.keep.Await(k.key, leaderOf(&m)):
+		if !ok || k.mayBeUnborn(osproc.Signal(s.Signal)) {
+			return osproc.Exit{}, false
+		}
+		return osproc.Exit{
+			Status: s.Code, Signal: osproc.Signal(s.Signal),
+			Usage: &osproc.Usage{User: s.User, System: s.System, MaxRSS: osproc.Peak(s.MaxRSS)},
+		}, true
+	case <-stop:
+		return osproc.Exit{}, false
+	}
+}
+
+// mayBeUnborn reports whether a leader that has ended by a signal may never have begun.
+// Then nobody knows how it ended: no tool has sent what has killed it.
+func (k *kept) mayBeUnborn(sig osproc.Signal) bool {
+	m := k.look()
+	printed, missing := k.tally.Output()
+	return m.Doubtful && m.Asked == "" && printed+missing == 0 && osproc.EndsHeld(sig)
+}
+
+// goOn follows the processes that have come back. Close waits for them.
+func (l *Local) goOn(comings []*coming) {
+	l.keep.Dropped(carry.Key{}, carry.Totals)
+	live := make(map[uint64]bool)
+	for _, c := range comings {
+		live[c.seq] = c.live
+	}
+	l.tallies.Keep(func(seq uint64) bool { return live[seq] })
+	for _, c := range comings {
+		if !c.live {
+			c.kept.dropped() // the program may have died before it did so
+			continue
+		}
+		l.wg.Add(1)
+		l.opts.Metrics.again(1)
+		go l.followAgain(c)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range comings {
+		if !c.live && c.unswept {
+			l.sweepLater(c.record)
+		}
+	}
+	l.expire()
+}
+
+func (l *Local) followAgain(c *coming) {
+	if c.cut {
+		c.tree.EndOutput()
+	}
+	if c.revived {
+		l.rewatch(c.record, c.tree.Escapees())
+		return
+	}
+	c.tree.Watch(func() { l.watch(c.record) })
+}

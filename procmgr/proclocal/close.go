@@ -1,0 +1,165 @@
+package proclocal
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// Close ends every process. It terminates all of them, waits Options.StopGrace,
+// kills those that are left, and waits for their end: StopGrace and 5 s at most,
+// or 10 s if the program hardly gets a processor. Its error names the survivors.
+// A second Close returns the error of the first.
+//
+// A deferred Close is not enough, except on Windows. Each command has a session
+// of its own, so Ctrl-C in a terminal does not reach it. At SIGINT, SIGTERM and
+// SIGHUP a Go program by default ends without its deferred calls. With
+// [os/signal.NotifyContext] the signal ends a context instead, and the program
+// returns and calls Close. os.Exit and log.Fatal skip deferred calls too.
+//
+// A Start that is under way and has not forked yet runs nothing: it is
+// [procmgr.ErrClosed], also if it hangs in a hook or in a dead mount, after StopGrace at
+// the latest. If it hangs in the fork itself, the error comes with the ID, since
+// the command may begin once more; it is killed then.
+//
+// After Close, Start is [procmgr.ErrClosed]. The output that is kept in memory can
+// still be read. The logs are gone, unless Options.KeepLogs is set.
+func (l *Local) Close() error {
+	l.closing.Do(func() { l.closeErr = l.shutdown() })
+	return l.closeErr
+}
+
+func (l *Local) shutdown() error {
+	l.mu.Lock()
+	l.closed = true
+	if l.expiry != nil {
+		l.expiry.Stop()
+	}
+	l.sweeps.stop()
+	all := l.chats.all.records()
+	for _, r := range l.sweeps.pending {
+		if r.inExits == nil { // in no chat any more
+			all = append(all, r)
+		}
+	}
+	l.mu.Unlock()
+
+	ctx := context.Background()
+	over := time.Now().Add(l.opts.StopGrace)
+	// Starts that have not forked by now run nothing. The others are only a fork
+	// away from their end.
+	all, late := l.splitStarts(all)
+	all = slices.DeleteFunc(all, func(r *record) bool { return l.awaitStart(r, time.Now().Add(max(l.opts.StopGrace, killTime))) != nil })
+	// When the leader of a process exits that was asked to end, its Follow
+	// searches for members that have left. For a process that had exited
+	// before, this search does it.
+	for _, r := range all {
+		r.ask(procmgr.CauseShutdown)
+	}
+	unsure := l.sweepNow(all...)
+	running := slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.ask(procmgr.CauseShutdown) })
+	left := l.end(ctx, running)
+	left = append(left, l.endUnsure(ctx, unsure, running)...)
+	left = append(left, doubtful(all)...)
+	for _, r := range late {
+		_ = l.awaitStart(r, over) // nothing of it runs
+	}
+	for _, r := range all {
+		if !r.exited() { // it survived: stop waiting for it
+			r.tree.Abandon()
+		}
+	}
+	l.mu.Lock()
+	l.settled = true
+	l.mu.Unlock()
+	l.wg.Wait()
+	l.mu.Lock()
+	l.events.close()
+	l.mu.Unlock()
+	l.system.Close()
+	l.tallies.Close()
+	if l.logs != nil {
+		l.logs.Close()
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	names := make([]string, len(left))
+	for i, s := range left {
+		names[i] = s.String()
+	}
+	return xerrors.Errorf("procmgr: close: not all processes are gone: %s", strings.Join(names, "; "))
+}
+
+// endUnsure ends those processes of which the first search may have missed a
+// member. It returns the survivors.
+func (l *Local) endUnsure(ctx context.Context, unsure, ended []*record) (survived []survivor) {
+	if len(unsure) == 0 {
+		return nil
+	}
+	still := l.sweepFully(ctx, unsure...)
+	back := slices.DeleteFunc(unsure, func(r *record) bool { return slices.Contains(ended, r) || !r.ask(procmgr.CauseShutdown) })
+	if len(back) > 0 {
+		survived, _ = l.kill(ctx, back) // the context never ends
+	}
+	for _, r := range still {
+		if r.exited() {
+			survived = append(survived, survivor{id: r.id, why: cannotSettle})
+		}
+	}
+	return survived
+}
+
+// splitStarts returns the records that have begun to fork, and those whose start
+// is under way before that.
+func (l *Local) splitStarts(all []*record) (forked, late []*record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range all {
+		if r.forking {
+			forked = append(forked, r)
+		} else {
+			late = append(late, r)
+		}
+	}
+	return forked, late
+}
+
+// awaitStart waits for a start that is under way. If it hangs until the time is
+// over, it is answered with ErrClosed. The error says why nothing was started.
+func (l *Local) awaitStart(r *record, until time.Time) error {
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	if failed, err := r.started(ctx); failed || err == nil {
+		return err
+	}
+	if l.answer(r, procmgr.ErrClosed) {
+		l.mu.Lock()
+		r.hangs = r.forking
+		l.mu.Unlock()
+		r.log(slog.LevelWarn, "a start that hangs was given up")
+		l.giveUp(r)
+	}
+	<-r.ready
+	return r.failed
+}
+
+// end terminates processes, waits, and kills the rest. It returns the
+// survivors.
+func (l *Local) end(ctx context.Context, running []*record) (survived []survivor) {
+	if l.opts.StopGrace > 0 && len(running) > 0 {
+		_, _ = l.system.Signal(treesOf(running), osproc.SIGTERM) // a process that cannot be signalled is killed below, or named
+		running, _ = awaitExits(ctx, running, l.opts.StopGrace)  // the context never ends
+	}
+	if len(running) > 0 {
+		survived, _ = l.kill(ctx, running)
+	}
+	return survived
+}

@@ -1,0 +1,75 @@
+package proclocal_test
+
+import (
+	"context"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// Close of a thousand processes, with two thousand others beside them, takes
+// little longer than to kill a thousand children and to wait for them. If all
+// of them ignore SIGTERM, StopGrace comes on top.
+func TestHeldCloseOfAThousand(t *testing.T) {
+	testenv.Held(t)
+	for range 2000 {
+		cmd := exec.Command("sleep", "1000")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() {
+			require.NoError(t, cmd.Process.Kill())
+			require.Error(t, cmd.Wait())
+		})
+	}
+	children := startPlain(t, 1000)
+	began := time.Now()
+	for _, c := range children {
+		c.kill()
+	}
+	for _, c := range children {
+		c.end(t)
+	}
+	plain := time.Since(began)
+
+	const grace = time.Second
+	for _, tt := range []struct {
+		name, command string
+		within        time.Duration
+	}{
+		{"that end at SIGTERM", "echo ready; exec sleep 1000", time.Second},
+		{"that ignore SIGTERM", "trap '' TERM; echo ready; exec sleep 1000", 2*grace + 2*time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := proclocal.New(&proclocal.Options{MaxRunning: -1, MaxRunningPerChat: -1, StopGrace: grace})
+			require.NoError(t, err)
+			ids := make([]string, 1000)
+			for i := range ids {
+				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: tt.command})
+				require.NoError(t, err)
+				ids[i] = out.Process.ID
+			}
+			for _, id := range ids {
+				out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: "ready", Wait: long})
+				require.NoError(t, err)
+				require.True(t, out.Matched)
+			}
+			began := time.Now()
+			require.NoError(t, l.Close())
+			took := time.Since(began)
+			t.Logf("%v; to kill a thousand children took %v", took, plain)
+			require.Less(t, took, tt.within+10*plain, "a busy machine is slow with children, too")
+			all, err := l.List(context.Background())
+			require.NoError(t, err)
+			for _, p := range all {
+				require.Equal(t, procmgr.Exited, p.State)
+			}
+		})
+	}
+}

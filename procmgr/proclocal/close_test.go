@@ -1,0 +1,77 @@
+package proclocal_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// A start that hangs does not hold up Close. It is answered with ErrClosed, and
+// runs nothing when it goes on.
+func TestCloseGivesUpAStartThatHangs(t *testing.T) {
+	for name, grace := range map[string]time.Duration{"at once": -1, "after StopGrace": 100 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			inHook, goOn, went := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			l, err := proclocal.New(&proclocal.Options{
+				StopGrace: grace,
+				WorkDir: func() string {
+					close(inHook)
+					<-goOn
+					defer close(went)
+					return dir
+				},
+			})
+			require.NoError(t, err)
+			answered := make(chan error, 1)
+			go func() { // waited for below
+				out, err := l.Chat("chat").Start(context.Background(), procmgr.StartRequest{ID: "hangs", Command: "echo ran >ran"})
+				assert.Empty(t, out.Process.ID, "it is a refusal")
+				answered <- err
+			}()
+			<-inHook
+			began := time.Now()
+			require.NoError(t, l.Close())
+			require.GreaterOrEqual(t, time.Since(began), grace)
+			select {
+			case err := <-answered:
+				require.ErrorIs(t, err, procmgr.ErrClosed)
+			case <-time.After(long):
+				require.Fail(t, "the start is not answered")
+			}
+			_, err = l.Chat("chat").Output(t.Context(), "hangs", procmgr.OutputRequest{})
+			require.ErrorIs(t, err, procmgr.ErrNotFound)
+			close(goOn)
+			<-went
+			eventually(t, "the start is over", func() bool { return goroutines() == "" })
+			_, err = os.Stat(filepath.Join(dir, "ran"))
+			require.ErrorIs(t, err, os.ErrNotExist)
+		})
+	}
+}
+
+// A call that starts a command does not outlive its context, even if the start
+// hangs. The command may begin then, so the error comes with the ID.
+func TestStartThatHangsHasADeadline(t *testing.T) {
+	dir := t.TempDir()
+	goOn := make(chan struct{})
+	l := newLocal(t, &proclocal.Options{WorkDir: func() string {
+		<-goOn
+		return dir
+	}})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	out, err := l.Start(ctx, procmgr.StartRequest{ID: "hangs", Command: "echo late", Wait: long})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, "hangs", out.Process.ID)
+	close(goOn)
+	require.Equal(t, "late\n", ended(t, l, "hangs").Text)
+}

@@ -1,0 +1,214 @@
+package proclocal_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// setHome sets the variable from which the system tells the user's home.
+func setHome(t *testing.T, dir string) {
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir)
+}
+
+// A request runs in the directory that it names, else in the configured one,
+// else in the program's own, else in the home. The answer tells of a directory
+// that is passed over.
+func TestStartDirectory(t *testing.T) {
+	base, home, own := t.TempDir(), t.TempDir(), t.TempDir()
+	sub := filepath.Join(base, "sub")
+	require.NoError(t, os.MkdirAll(filepath.Join(base, "sub"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(own, "sub"), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "sub"), 0o700))
+	file, gone := filepath.Join(base, "file"), filepath.Join(base, "gone")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	setHome(t, home)
+	t.Chdir(own)
+	for _, tt := range []struct{ name, configured, asked, want, passedOver string }{
+		{"asked for", base, home, home, ""},
+		{"asked for, and the configured one has gone", gone, home, home, ""},
+		{"configured", base, "", base, ""},
+		{"configured relative to the program's own", "sub", "", filepath.Join(own, "sub"), ""},
+		{"configured by ~", "~/sub", "", filepath.Join(home, "sub"), ""},
+		{"relative to the configured one", base, "sub", sub, ""},
+		{"none configured", "", "", own, ""},
+		{"relative, none configured", "", "sub", filepath.Join(own, "sub"), ""},
+		{"the configured one has gone", gone, "", own, "no such directory: " + gone},
+		{"the configured one is a file", file, "", own, "not a directory: " + file},
+		{"relative, and the configured one has gone", gone, "sub", filepath.Join(own, "sub"), "no such directory: " + gone},
+		{"home", base, "~", home, ""},
+		{"below the home", base, "~/sub", filepath.Join(home, "sub"), ""},
+		{"home with a slash", base, "~/", home, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log bytes.Buffer
+			l := newLocal(t, &proclocal.Options{
+				WorkDir: func() string { return tt.configured },
+				Logger:  slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Wait: long})
+			require.NoError(t, err)
+			require.Equal(t, filepath.ToSlash(tt.want+"\n"+tt.want+"\n"), filepath.ToSlash(out.Text))
+			require.Equal(t, tt.want, out.Process.WorkDir)
+			require.Equal(t, tt.passedOver, out.PassedOver)
+			again, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+			require.NoError(t, err)
+			require.Equal(t, tt.passedOver, again.PassedOver)
+			require.NoError(t, l.Close())
+			require.Equal(t, tt.passedOver != "", strings.Contains(log.String(), "working directory passed over"), log.String())
+			require.Equal(t, tt.passedOver != "", strings.Contains(log.String(), "directory: "), "the line says which and why")
+		})
+	}
+}
+
+// The directory that a request names is never passed over.
+func TestStartDirectoryRefuses(t *testing.T) {
+	base, home := t.TempDir(), t.TempDir()
+	gone := filepath.Join(base, "gone")
+	setHome(t, home)
+	t.Chdir(base)
+	const advice = "; name one that exists and can be entered"
+	for _, tt := range []struct{ name, configured, asked, want string }{
+		{"missing", base, gone, "no such directory: " + gone + advice},
+		{"missing below the configured one", base, "gone", "no such directory: " + gone + advice},
+		{"missing below the home", base, "~/gone", "no such directory: " + filepath.Join(home, "gone") + advice},
+		{"another user's home", base, "~nobody", "no such directory: " + filepath.Join(base, "~nobody") + advice},
+		{"missing, and the configured one too", gone, "sub",
+			"no such directory: " + filepath.Join(base, "sub") + " (the default was passed over: no such directory: " + gone + ")" + advice},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLocal(t, &proclocal.Options{WorkDir: func() string { return tt.configured }})
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: tt.asked})
+			require.ErrorIs(t, err, procmgr.ErrInvalid)
+			require.Equal(t, tt.want, procmgr.Reason(err))
+			require.Empty(t, out.Process.ID)
+		})
+	}
+	t.Run("a directory that is called ~", func(t *testing.T) {
+		require.NoError(t, os.Mkdir(filepath.Join(base, "~"), 0o700))
+		l := newLocal(t, nil)
+		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "./~", Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, filepath.Join(base, "~"), out.Process.WorkDir)
+	})
+}
+
+// ~ is the same directory as for the command's own shell.
+func TestStartDirectoryHome(t *testing.T) {
+	users, hosts, requests := t.TempDir(), t.TempDir(), t.TempDir()
+	setHome(t, users)
+	for _, tt := range []struct {
+		name string
+		opts proclocal.Options
+		env  map[string]string
+		want string
+	}{
+		{"the user's", proclocal.Options{}, nil, users},
+		{"the policy's", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": hosts}}}, nil, hosts},
+		{"the hook's", proclocal.Options{UpdateEnv: func(env []string) ([]string, error) {
+			return append(env, "HOME="+users, "HOME="+hosts), nil
+		}}, nil, hosts},
+		{"the request's", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": hosts}}}, map[string]string{"HOME": requests}, requests},
+		{"none in the environment", proclocal.Options{Env: envpolicy.Policy{Unset: []string{"HOME"}}}, nil, users},
+		{"no path in the environment", proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"HOME": "~"}}}, nil, users},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLocal(t, &tt.opts)
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "~", Env: tt.env, Wait: long})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, out.Process.WorkDir)
+		})
+	}
+}
+
+// The program's own directory is the current one at that moment, and may be
+// gone.
+func TestStartDirectoryGone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a directory that a program is in cannot be removed there")
+	}
+	home, own, next := t.TempDir(), t.TempDir(), t.TempDir()
+	gone := filepath.Join(home, "gone")
+	setHome(t, home)
+	t.Chdir(own)
+	configured := ""
+	l := newLocal(t, &proclocal.Options{WorkDir: func() string { return configured }})
+	start := func(t *testing.T, req procmgr.StartRequest) procmgr.Output {
+		t.Helper()
+		req.Command, req.Wait = "pwd -P", long
+		out, err := l.Start(t.Context(), req)
+		require.NoError(t, err)
+		require.Equal(t, out.Process.WorkDir+"\n", out.Text)
+		return out
+	}
+	require.Equal(t, own, start(t, procmgr.StartRequest{}).Process.WorkDir)
+	t.Chdir(next)
+	require.Equal(t, next, start(t, procmgr.StartRequest{}).Process.WorkDir)
+
+	require.NoError(t, os.Remove(next))
+	const says = "the program's own directory has gone"
+	for _, tt := range []struct{ name, configured, passedOver string }{
+		{"none configured", "", says},
+		{"the configured one has gone", gone, "no such directory: " + gone + "; " + says},
+		{"a relative one", "sub", "the directory sub is relative, and this program's own has gone; " + says},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			configured = tt.configured
+			out := start(t, procmgr.StartRequest{})
+			require.Equal(t, home, out.Process.WorkDir)
+			require.Equal(t, tt.passedOver, out.PassedOver)
+		})
+	}
+	t.Run("made again, it is another one", func(t *testing.T) {
+		require.NoError(t, os.Mkdir(next, 0o700))
+		configured = ""
+		require.Equal(t, home, start(t, procmgr.StartRequest{}).Process.WorkDir)
+		require.NoError(t, os.Remove(next))
+	})
+	t.Run("no home either", func(t *testing.T) {
+		setHome(t, gone)
+		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.Equal(t, "there is no default directory ("+says+"; no such directory: "+gone+"); name a directory", procmgr.Reason(err))
+		setHome(t, "")
+		_, err = l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "~/x"})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.Equal(t, "no home is known for ~/x; name the directory in full", procmgr.Reason(err))
+	})
+}
+
+// A hook that panics is passed over like a directory that has gone. The answer
+// still tells of that when the record has gone.
+func TestPassedOverIsKept(t *testing.T) {
+	own := t.TempDir()
+	t.Chdir(own)
+	l := newLocal(t, &proclocal.Options{WorkDir: func() string { panic("lost") }, OutputMemory: 1})
+	const says = "the function that names the directory failed"
+	req := procmgr.StartRequest{ID: "first", Command: "echo hello", Wait: long}
+	out, err := l.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, says, out.PassedOver)
+	require.Equal(t, own, out.Process.WorkDir)
+	run(t, l, "echo "+strings.Repeat("x", 1000)) // pushes the first one out
+	eventually(t, "its record is dropped", func() bool {
+		out, err := l.Output(t.Context(), "first", procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, says, out.PassedOver)
+		return out.Text == ""
+	})
+	out, err = l.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, says, out.PassedOver)
+}

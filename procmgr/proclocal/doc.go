@@ -1,0 +1,52 @@
+// Package proclocal runs the processes of a [procmgr.Host] on this machine, in this
+// program: [New] returns a [Local]. Take it first. If processes have to outlive the
+// program, take prockeep; if they run on another machine, prochttp.
+//
+// A process ends with [Local.Close]. How a process lives is in package procmgr.
+//
+// The shell is bash if there is one, else sh. Options.Shell sets another one. The
+// function [procmgr.Shell] tells which one it is.
+//
+// Every command runs in a session of its own (on Windows: with a console of its
+// own that nobody sees). It has no terminal, its stdin is empty, and its stdout
+// and stderr share one pipe.
+//
+// # The end of the program
+//
+// Close ends every process. On Windows every process ends with the program,
+// however the program ends. Elsewhere a program can die without Close: by a
+// panic, os.Exit or SIGKILL, or by Ctrl-C if it does not handle that (see
+// [Local.Close]). Then it leaves its processes running. They can still work, but
+// a write to stdout or stderr fails, and most of them end at that by SIGPIPE. If
+// your program must not leave any behind, you can use one of these:
+//
+//   - Options.Cgroup: the next New with the same directory ends all that
+//     the dead program left, before it starts anything.
+//   - A supervisor that ends all of a service together with its main process.
+//     systemd does this by default, and so does the end of a container's PID 1.
+//   - Options.OnStart, to write down the pid and the ID of each process.
+//
+// # Platforms
+//
+// On Linux a process costs no thread. Its members are found by their session,
+// whatever process groups they make. A member that has left the session is found
+// by a mark that all descendants inherit, even if it has wiped its environment or
+// runs as another user. The mark is a limit that the kernel no longer enforces:
+// RLIMIT_LOCKS. An environment variable is a second way to find a member, for a
+// command that cannot be marked. A member that has set this limit itself, wiped its
+// environment and left the session and the pipe is found only with Options.Cgroup.
+// Signals go through pidfds, so that no signal hits a stranger whose number was reused.
+//
+// On macOS and the BSDs a process costs a thread, and its members are found by
+// their process group alone.
+//
+// On Windows a process costs a thread. It is a job object: no member can leave
+// it, and all members end with this program, however the program dies. Windows
+// has no signals for a job: Terminate and Interrupt end a process at once, as
+// Kill does, and show as exit codes 143 and 130. To let a program end by itself,
+// ask it in its own way. The shell is the bash of Git for Windows or of MSYS2, or
+// their sh. If there is none, Start says what to install.
+//
+// On other systems New returns an error. A Host on another machine can be
+// used there.
+package proclocal

@@ -1,0 +1,59 @@
+package proclocal
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// finish marks a process as exited and returns a snapshot of it. When anybody
+// hears of the end, the process no longer counts as running.
+func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process {
+	l.mu.Lock()
+	exited := l.over(r, at, func() { r.leave(end) })
+	r.unswept = !r.tree.Sealed()
+	l.mu.Unlock()
+	runtime.Gosched() // a goroutine that waits for the result goes first
+	return exited
+}
+
+// over marks a record as exited. The caller holds the Local's mu.
+func (l *Local) over(r *record, at time.Time, note func()) procmgr.Process {
+	l.chats.ended(r)
+	r.mu.Lock()
+	note()
+	r.process.ExitedAt = at
+	r.turn(procmgr.Exited)
+	exited := r.snapshot()
+	r.mu.Unlock()
+	l.happened(procmgr.EventExited, at, exited, "")
+	r.inExits = l.exits.PushBack(r)
+	return exited
+}
+
+// leave notes how the leader ended. The caller holds the record's mu.
+func (r *record) leave(end osproc.Exit) {
+	r.process.ExitCode = end.Code()
+	r.process.Signal = end.SignalName()
+	if end.Usage != nil {
+		r.process.Usage = procmgr.Usage(*end.Usage)
+	}
+	r.process.OOM = end.OOM
+	r.process.EndedBy = causeOf(end)
+	if r.asked != "" && !end.Lost {
+		r.process.EndedBy = r.asked
+	}
+}
+
+// causeOf tells why a process ended if no caller has asked for its end.
+func causeOf(end osproc.Exit) procmgr.Cause {
+	switch {
+	case end.Lost:
+		return procmgr.CauseLost
+	case end.Signal != 0:
+		return procmgr.CauseSignal
+	}
+	return procmgr.CauseExit
+}

@@ -1,0 +1,184 @@
+package proclocal
+
+import (
+	"log/slog"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// A child gets these variables besides those that the policy lets through.
+const (
+	envMarker  = "TOOLPROC"
+	envProcess = "TOOLPROC_PROCESS_ID"
+	envChat    = "TOOLPROC_CHAT_ID"
+)
+
+// environ returns the environment of one request's command, without PWD. It has
+// the variables that the policy lets through, then those of the host's hook,
+// then those of the request, then those that mark the child as ours. It notes in
+// the record which names the policy kept back. If base is not nil, another program
+// has applied the policy to its own environment.
+func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base) (env []string) {
+	own := l.allowed.Get(&l.opts.Env)
+	if r.terminal {
+		policy := l.opts.Env
+		policy.Interactive = true
+		own = l.allowedAsking.Get(&policy)
+	}
+	inherited, withheld := own.Env, own.Withheld
+	if base != nil {
+		inherited, withheld = base.Env, base.Withheld
+	}
+	if r.terminal {
+		inherited = l.forTerminal(inherited, base != nil && !l.opts.Env.Interactive)
+	}
+	if len(withheld) > 0 {
+		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))
+	}
+	env = inherited
+	if l.opts.UpdateEnv != nil {
+		r.hook("UpdateEnv", func() {
+			updated, err := l.opts.UpdateEnv(slices.Clone(inherited))
+			if err != nil {
+				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
+				return
+			}
+			env = slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return strings.ContainsRune(kv, 0) })
+		})
+	}
+	marks := []string{envMarker + "=1", envProcess + "=" + r.id}
+	if r.chat != "" {
+		marks = append(marks, envChat+"="+r.chat)
+	}
+	marks = append(marks, outerMarks(own.All)...)
+
+	all := make([]string, 0, len(env)+len(req.Env)+len(marks)+2) // PWD comes last, and then the cookie
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, replaced := req.Env[name]; !replaced && !isMark(name) {
+			all = append(all, kv)
+		}
+	}
+	for _, name := range namesIn(req.Env) {
+		if !isMark(name) {
+			all = append(all, name+"="+req.Env[name])
+		}
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(all, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	}
+	r.lacks = withheld
+	if len(req.Env) > 0 || l.opts.UpdateEnv != nil {
+		r.lacks = slices.DeleteFunc(slices.Clone(withheld), has) // the request or the hook may have added it
+	}
+	if l.bash {
+		all = innerShell(all)
+	}
+	return append(all, marks...)
+}
+
+// withDirectory adds PWD to an environment. If the request sets PWD, that value
+// is used.
+func withDirectory(env []string, req procmgr.StartRequest, dir string) []string {
+	if pwd, ok := req.Env["PWD"]; ok {
+		dir = pwd
+	}
+	return foldNames(runtime.GOOS, append(env, "PWD="+dir))
+}
+
+// innerShell returns an environment in which bash does not take itself for the
+// outermost shell of an SSH connection. The outermost shell reads ~/.bashrc, and
+// bash takes itself for it if ssh HOST PROGRAM has started this program.
+func innerShell(env []string) []string {
+	connected, inner := false, false
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch name {
+		case "SSH_CLIENT", "SSH2_CLIENT":
+			connected = true
+		case "SHLVL":
+			level, err := strconv.Atoi(value)
+			inner = err == nil && level > 0
+		}
+	}
+	if !connected || inner {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "SHLVL=") })
+	return append(env, "SHLVL=1")
+}
+
+// foldNames keeps the last of several variables whose names are the same for
+// Windows. goos is a value of [runtime.GOOS]. On other systems they are
+// different names.
+func foldNames(goos string, env []string) []string {
+	if goos != "windows" {
+		return env
+	}
+	last := make(map[string]int, len(env))
+	folded := func(kv string) string {
+		// cmd keeps directories in names that begin with "=".
+		if i := strings.IndexByte(kv[min(1, len(kv)):], '='); i >= 0 {
+			kv = kv[:i+1]
+		}
+		return strings.ToUpper(kv)
+	}
+	for i, kv := range env {
+		last[folded(kv)] = i
+	}
+	kept := env[:0]
+	for i, kv := range env {
+		if last[folded(kv)] == i {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
+}
+
+// hasWord reports whether a name stands in a text with no letter, digit or
+// underscore beside it.
+func hasWord(text, name string) bool {
+	inWord := func(i int) bool {
+		if i < 0 || i >= len(text) {
+			return false
+		}
+		c := text[i]
+		return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if !inWord(at-1) && !inWord(at+len(name)) {
+			return true
+		}
+	}
+}
+
+// outerMarks returns the marks of managers under which this program itself runs.
+// No policy may drop them: those managers find their descendants by them.
+func outerMarks(env []string) (marks []string) {
+	for _, kv := range env {
+		if strings.HasPrefix(kv, osproc.CookiePrefix) {
+			marks = append(marks, kv)
+		}
+	}
+	return marks
+}
+
+// isMark reports whether only this package may set a variable.
+func isMark(name string) bool {
+	switch name {
+	case "PWD", envMarker, envProcess, envChat:
+		return true
+	}
+	return strings.HasPrefix(name, osproc.CookiePrefix)
+}

@@ -1,0 +1,250 @@
+package proclocal_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// all is a limit for all events that are kept.
+const all = -1
+
+// A chat keeps its last 1,024 events, and loses none to another chat.
+func TestEventsAreShared(t *testing.T) {
+	l := newLocal(t, nil)
+	quiet, busy := l.Chat("quiet"), l.Chat("busy")
+	proclocal.Tell(l, "quiet", 3)
+	middle := events(t, quiet, procmgr.EventsRequest{Limit: 1}).Next
+	proclocal.Tell(l, "busy", proclocal.MaxChatEvents)
+	require.False(t, events(t, busy, procmgr.EventsRequest{}).Gap)
+	require.False(t, events(t, l, procmgr.EventsRequest{}).Gap)
+
+	early := events(t, busy, procmgr.EventsRequest{Limit: 5}).Next
+	proclocal.Tell(l, "busy", 5)
+	page := events(t, busy, procmgr.EventsRequest{Limit: all})
+	require.True(t, page.Gap, "five were dropped")
+	require.Len(t, page.Events, proclocal.MaxChatEvents)
+	require.False(t, events(t, busy, procmgr.EventsRequest{After: early}).Gap, "it has read those")
+	proclocal.Tell(l, "busy", 1)
+	require.True(t, events(t, busy, procmgr.EventsRequest{After: early}).Gap)
+	page = events(t, busy, procmgr.EventsRequest{Limit: 1})
+	require.True(t, page.Gap)
+	require.False(t, events(t, busy, procmgr.EventsRequest{After: page.Next}).Gap, "a gap is told once")
+
+	page = events(t, quiet, procmgr.EventsRequest{After: middle})
+	require.False(t, page.Gap, "it could not see those that were dropped")
+	require.Len(t, page.Events, 2)
+	require.True(t, events(t, l, procmgr.EventsRequest{After: middle}).Gap, "the host could")
+	require.False(t, events(t, l.Chat("other"), procmgr.EventsRequest{}).Gap)
+}
+
+// Beyond 16,384 events, the chat with the most loses its oldest one.
+func TestEventsOfManyChats(t *testing.T) {
+	l := newLocal(t, nil)
+	const chats = 20
+	name := func(i int) string { return fmt.Sprint("chat", i) }
+	for i := range chats {
+		proclocal.Tell(l, name(i), proclocal.MaxChatEvents)
+	}
+	proclocal.Tell(l, "quiet", 2)
+	kept := 0
+	for i := range chats {
+		page := events(t, l.Chat(name(i)), procmgr.EventsRequest{Limit: all})
+		require.True(t, page.Gap)
+		require.InDelta(t, (proclocal.MaxEvents-2)/chats, len(page.Events), 1)
+		kept += len(page.Events)
+	}
+	page := events(t, l.Chat("quiet"), procmgr.EventsRequest{})
+	require.False(t, page.Gap)
+	require.Len(t, page.Events, 2)
+	require.Equal(t, proclocal.MaxEvents, kept+2)
+	require.Len(t, events(t, l, procmgr.EventsRequest{Limit: all}).Events, proclocal.MaxEvents)
+
+	// A chat that has lost its last event says so, also when it has new ones.
+	for i := range proclocal.MaxEvents {
+		proclocal.Tell(l, fmt.Sprint("one of many", i), 1)
+	}
+	page = events(t, l.Chat("quiet"), procmgr.EventsRequest{})
+	require.True(t, page.Gap)
+	require.Empty(t, page.Events)
+	require.False(t, events(t, l.Chat("quiet"), procmgr.EventsRequest{After: page.Next}).Gap)
+	proclocal.Tell(l, "quiet", 1)
+	page = events(t, l.Chat("quiet"), procmgr.EventsRequest{})
+	require.True(t, page.Gap)
+	require.Len(t, page.Events, 1)
+}
+
+// Whatever the order of events, drops and reads: each reader gets each event
+// that is kept once and in order, and is told of a gap if and only if it missed
+// one.
+func TestEventsOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	l := newLocal(t, nil)
+	type reader struct {
+		m     procmgr.Manager
+		chat  string
+		next  string
+		place int // the number of the viewer's events that it knows of
+	}
+	told := map[string]int{} // how many each viewer could see
+	var readers []*reader
+	for i := range 6 {
+		chat := fmt.Sprint("chat", i%3)
+		readers = append(readers, &reader{m: l.Chat(chat), chat: chat})
+	}
+	for range 4000 {
+		if chat := fmt.Sprint("chat", r.IntN(3)); r.IntN(3) > 0 {
+			n := r.IntN(100)
+			proclocal.Tell(l, chat, n)
+			told[chat] += n
+			continue
+		}
+		rd := readers[r.IntN(len(readers))]
+		limit := r.IntN(400) + 1
+		page := events(t, rd.m, procmgr.EventsRequest{After: rd.next, Limit: limit})
+		oldest := max(told[rd.chat]-proclocal.MaxChatEvents, 0)
+		require.Equal(t, rd.place < oldest, page.Gap)
+		rd.place = max(rd.place, oldest)
+		require.Len(t, page.Events, min(limit, told[rd.chat]-rd.place))
+		rd.place, rd.next = rd.place+len(page.Events), page.Next
+	}
+}
+
+// Readers of events race with starts, ends and signals: each hears of each
+// process its start and its end, once and in order, and no end before List shows
+// it.
+func TestEventsRaceProcesses(t *testing.T) {
+	l := newLocal(t, nil)
+	const chats, each = 4, 25
+	var group sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), 4*long)
+	defer cancel()
+	read := func(m procmgr.Manager, want int) {
+		state := map[string]procmgr.EventKind{}
+		ends, next := 0, ""
+		for ends < want {
+			page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: next, Wait: long, Limit: 1 + ends%7})
+			if !assert.NoError(t, err) || !assert.False(t, page.Gap) {
+				return
+			}
+			now := map[string]procmgr.State{}
+			list, err := m.List(ctx)
+			assert.NoError(t, err)
+			for _, p := range list {
+				now[p.ChatID+"/"+p.ID] = p.State
+			}
+			for _, e := range page.Events {
+				key := e.Process.ChatID + "/" + e.Process.ID
+				was := state[key]
+				switch e.Kind {
+				case procmgr.EventStarted:
+					assert.Empty(t, was, key)
+				case procmgr.EventMatched, procmgr.EventDetached:
+					assert.NotEmpty(t, was, key)
+					assert.NotEqual(t, procmgr.EventExited, was, key)
+				case procmgr.EventExited:
+					assert.NotEmpty(t, was, key)
+					assert.NotEqual(t, procmgr.EventExited, was, key)
+					assert.Equal(t, procmgr.Exited, now[key], key)
+					ends++
+				default:
+					assert.Fail(t, "unexpected", "%v", e)
+				}
+				state[key] = e.Kind
+			}
+			next = page.Next
+		}
+		assert.Empty(t, events(t, m, procmgr.EventsRequest{After: next}).Events)
+		assert.Len(t, state, want)
+	}
+	for i := range chats {
+		c := l.Chat(fmt.Sprint(i))
+		group.Go(func() { read(c, each) })
+		group.Go(func() {
+			for n := range each {
+				req := procmgr.StartRequest{ID: fmt.Sprint("p", n), Command: []string{"true", "echo x", "sleep 600 & :", "exec sleep 600"}[n%4], Notify: "x"}
+				if _, err := c.Start(ctx, req); !assert.NoError(t, err) {
+					return
+				}
+				if n%4 > 1 {
+					assert.NoError(t, c.Signal(ctx, req.ID, procmgr.Kill))
+				}
+			}
+		})
+	}
+	group.Go(func() { read(l, chats*each) })
+	group.Wait()
+}
+
+// Waits that are given up leave nothing behind, and none sleeps through an event
+// while others come and go.
+func TestEventsWaitsRace(t *testing.T) {
+	l := newLocal(t, nil)
+	var group sync.WaitGroup
+	for worker := range 4 {
+		c := l.Chat(fmt.Sprint(worker % 2))
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(worker), 1))
+			for range 300 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(400))*time.Microsecond)
+				_, _ = procmgr.Events(ctx, c, procmgr.EventsRequest{After: events(t, l, procmgr.EventsRequest{Latest: true}).Next, Wait: time.Duration(r.IntN(400)) * time.Microsecond})
+				cancel()
+			}
+		})
+		group.Go(func() {
+			next := ""
+			for range 300 {
+				proclocal.Tell(l, fmt.Sprint(worker%2), 1)
+				page, err := procmgr.Events(t.Context(), c, procmgr.EventsRequest{After: next, Wait: 100 * long})
+				if !assert.NoError(t, err) || !assert.NotEmpty(t, page.Events) {
+					return
+				}
+				next = page.Next
+			}
+		})
+	}
+	group.Wait()
+	require.Zero(t, proclocal.Waiting(l))
+}
+
+// A process that matches ten thousand times is one event, and is not slowed.
+func TestNotifyManyMatches(t *testing.T) {
+	l := newLocal(t, nil)
+	out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "p", Command: "seq 200000; echo the end", Notify: "[0-9]", Wait: 4 * long})
+	require.NoError(t, err)
+	require.True(t, strings.HasSuffix(out.Text, "\n200000\nthe end\n"))
+	require.Equal(t, []string{"p started", "p matched", "p exited"}, kinds(events(t, l, procmgr.EventsRequest{})))
+}
+
+// No cursor of another hand crashes the manager, or names a place that there is
+// not.
+func FuzzEventsCursor(f *testing.F) {
+	l, err := proclocal.New(nil)
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, l.Close()) })
+	proclocal.Tell(l, "a", 3)
+	own := events(f, l, procmgr.EventsRequest{Limit: 2}).Next
+	f.Add(own)
+	f.Add(own + "0")
+	f.Add("")
+	f.Add(".2")
+	f.Add(own[:len(own)-1] + "18446744073709551616")
+	f.Fuzz(func(t *testing.T, cursor string) {
+		place := slices.Index([]string{own[:len(own)-1] + "0", own[:len(own)-1] + "1", own, own[:len(own)-1] + "3"}, cursor)
+		page := events(t, l, procmgr.EventsRequest{After: cursor, Limit: all})
+		require.Equal(t, place < 0 && cursor != "", page.Gap)
+		require.Len(t, page.Events, 3-max(place, 0))
+		require.False(t, events(t, l, procmgr.EventsRequest{After: page.Next}).Gap)
+	})
+}

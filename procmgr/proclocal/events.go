@@ -1,0 +1,108 @@
+package proclocal
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+)
+
+var (
+	_ procmgr.EventManager = (*Local)(nil)
+	_ procmgr.EventManager = (*chat)(nil)
+)
+
+// Events implements [procmgr.EventManager]. It has the events of every chat, and of the
+// processes that the host itself has started.
+//
+// The last 1,024 events of each chat are kept, and 16,384 of all chats
+// together. Beyond that, the chat with the most events loses its oldest one. So
+// no chat can push out the events of another chat. Events outlive the record
+// and the tombstone of their process.
+//
+// After Close there are no more events. Those that are kept can be read, and a
+// call that would have to wait for one is [procmgr.ErrClosed].
+func (l *Local) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	page, err := l.tell(ctx, viewer{host: true}, req)
+	return page, callerr.Wrap("events", "", err)
+}
+
+func (c *chat) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	if c.err != nil {
+		return procmgr.EventPage{}, callerr.Wrap("events", "", c.err)
+	}
+	page, err := c.local.tell(ctx, viewer{chat: c.id}, req)
+	return page, callerr.Wrap("events", "", err)
+}
+
+// tell is Events for one viewer.
+func (l *Local) tell(ctx context.Context, v viewer, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	if err := ctx.Err(); err != nil {
+		return procmgr.EventPage{}, err
+	}
+	page, bell, err := l.look(v, req)
+	if bell == nil {
+		return page, err
+	}
+	began := time.Now()
+	over := time.NewTimer(req.Wait)
+	defer over.Stop()
+	defer func() { l.opts.Metrics.waited(time.Since(began)) }()
+	for {
+		select {
+		case <-bell.rings:
+		case <-over.C:
+			l.leave(v, bell)
+			return page, nil
+		case <-ctx.Done():
+			l.leave(v, bell)
+			return procmgr.EventPage{}, ctx.Err()
+		}
+		if page, bell, err = l.look(v, req); bell == nil {
+			return page, err
+		}
+	}
+}
+
+// look returns a page for a viewer. If the viewer has to wait for an event,
+// look also returns the bell that rings at the next one.
+func (l *Local) look(v viewer, req procmgr.EventsRequest) (page procmgr.EventPage, b *bell, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	page = l.events.page(v, req)
+	for i := range page.Events {
+		p := &page.Events[i].Process
+		if !l.opts.KeepLogs && l.chats.get(p.ChatID, p.ID) == nil {
+			p.LogPath = "" // the log went with the record
+		}
+	}
+	switch {
+	case len(page.Events) > 0, page.Gap, req.Latest, req.Wait <= 0:
+		return page, nil, nil
+	case l.events.closed:
+		return page, nil, procmgr.ErrClosed
+	}
+	return page, l.events.listen(v), nil
+}
+
+func (l *Local) leave(v viewer, b *bell) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events.leave(v, b)
+}
+
+// happened notes an event. The caller holds the Local's mu since the state of
+// the process changed, so that no List contradicts the event.
+func (l *Local) happened(kind procmgr.EventKind, at time.Time, p procmgr.Process, line string) {
+	p.Command = cutShort(p.Command)
+	l.events.add(p.ChatID, procmgr.Event{At: at, Kind: kind, Process: p, Line: line})
+}
+
+// matched notes that a line has matched StartRequest.Notify.
+func (l *Local) matched(r *record, line string) {
+	r.kept.turned(func(m *memo) { m.Notified = true })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.happened(procmgr.EventMatched, time.Now(), r.snapshot(), line)
+}

@@ -1,0 +1,253 @@
+package proclocal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// events reads a page that must be there.
+func events(t testing.TB, m procmgr.Manager, req procmgr.EventsRequest) procmgr.EventPage {
+	t.Helper()
+	page, err := procmgr.Events(t.Context(), m, req)
+	require.NoError(t, err)
+	require.NotEmpty(t, page.Next)
+	require.LessOrEqual(t, len(page.Next), 4<<10)
+	return page
+}
+
+// kinds returns what has happened, as "ID kind".
+func kinds(page procmgr.EventPage) []string {
+	var all []string
+	for _, e := range page.Events {
+		all = append(all, e.Process.ID+" "+string(e.Kind))
+	}
+	return all
+}
+
+// A process starts, is detached and exits, and each event has the process as
+// it was then.
+func TestEvents(t *testing.T) {
+	l := newLocal(t, nil)
+	c := l.Chat("a")
+	require.Empty(t, events(t, c, procmgr.EventsRequest{}).Events)
+
+	one, err := c.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "exit 3", Wait: long})
+	require.NoError(t, err)
+	_, err = c.Start(t.Context(), procmgr.StartRequest{ID: "two", Command: "sleep 600 & exit 4", Wait: long})
+	require.NoError(t, err)
+	require.NoError(t, c.Signal(t.Context(), "two", procmgr.Kill))
+
+	page := events(t, c, procmgr.EventsRequest{})
+	require.False(t, page.Gap)
+	require.Equal(t, []string{"one started", "one exited", "two started", "two detached", "two exited"}, kinds(page))
+	require.Equal(t, one.Process, page.Events[1].Process)
+	require.Equal(t, one.Process.ExitedAt, page.Events[1].At)
+	require.True(t, slices.IsSortedFunc(page.Events, byTime))
+	require.Equal(t, procmgr.Running, page.Events[0].Process.State)
+	require.Nil(t, page.Events[0].Process.ExitCode)
+	require.Equal(t, procmgr.Detached, page.Events[3].Process.State)
+	require.Equal(t, 4, *page.Events[3].Process.ExitCode)
+	require.Equal(t, procmgr.CauseRequest, page.Events[4].Process.EndedBy)
+
+	require.Equal(t, page, events(t, c, procmgr.EventsRequest{}), "reading consumes nothing")
+	*page.Events[1].Process.ExitCode = 99
+	require.Equal(t, 3, *events(t, c, procmgr.EventsRequest{}).Events[1].Process.ExitCode, "a page is the caller's")
+
+	// Page by page.
+	var all []string
+	next := ""
+	for range 3 {
+		part := events(t, c, procmgr.EventsRequest{After: next, Limit: 2})
+		require.LessOrEqual(t, len(part.Events), 2)
+		all, next = append(all, kinds(part)...), part.Next
+	}
+	require.Equal(t, kinds(page), all)
+	require.Empty(t, events(t, c, procmgr.EventsRequest{After: next}).Events)
+	require.Empty(t, events(t, c, procmgr.EventsRequest{Latest: true, Wait: long}).Events, "Latest waits for nothing")
+}
+
+// A chat sees its own events, and the host those of all, in one order.
+func TestEventsOfChats(t *testing.T) {
+	l := newLocal(t, nil)
+	for i, m := range []procmgr.Manager{l.Chat("a"), l.Chat("b"), l, l.Chat("a")} {
+		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint(i), Command: "true", Wait: long})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"0 started", "0 exited", "3 started", "3 exited"}, kinds(events(t, l.Chat("a"), procmgr.EventsRequest{})))
+	require.Equal(t, []string{"1 started", "1 exited"}, kinds(events(t, l.Chat("b"), procmgr.EventsRequest{})))
+	require.Empty(t, events(t, l.Chat("c"), procmgr.EventsRequest{}).Events)
+	page := events(t, l, procmgr.EventsRequest{})
+	require.Len(t, page.Events, 8)
+	require.Empty(t, page.Events[4].Process.ChatID, "the host's own process")
+	_, err := procmgr.Events(t.Context(), l.Chat(""), procmgr.EventsRequest{})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// A cursor that is not one of this manager is a gap, which is told once.
+func TestEventsGap(t *testing.T) {
+	other := newLocal(t, nil)
+	run(t, other, "true")
+	l := newLocal(t, nil)
+	run(t, l.Chat("a"), "true")
+	own := events(t, l, procmgr.EventsRequest{}).Next
+	for _, m := range []procmgr.Manager{l, l.Chat("a"), l.Chat("b")} {
+		for _, garbled := range []string{
+			events(t, other, procmgr.EventsRequest{}).Next, "x", own + "1", own + " ", "+" + own, own[1:], strings.Replace(own, ".", ".0", 1),
+			strings.Repeat("x", 1<<20), "\x00\xff", ".", "." + own,
+		} {
+			all := events(t, m, procmgr.EventsRequest{})
+			require.False(t, all.Gap)
+			page := events(t, m, procmgr.EventsRequest{After: garbled, Wait: long})
+			require.True(t, page.Gap, "%.80q", garbled)
+			require.Equal(t, kinds(all), kinds(page), "the events that are still there")
+			page = events(t, m, procmgr.EventsRequest{After: page.Next})
+			require.False(t, page.Gap, "it is told once")
+			require.Empty(t, page.Events)
+		}
+	}
+}
+
+// A wait ends at the next event that the caller can see.
+func TestEventsWait(t *testing.T) {
+	l := newLocal(t, nil)
+	a, b := l.Chat("a"), l.Chat("b")
+	next := events(t, l, procmgr.EventsRequest{Latest: true}).Next
+	page := events(t, a, procmgr.EventsRequest{After: next, Wait: time.Millisecond})
+	require.Empty(t, page.Events)
+	require.False(t, page.Gap)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := procmgr.Events(ctx, b, procmgr.EventsRequest{After: next, Wait: 100 * long})
+		waiting <- err
+	}()
+	told := make(chan []string, 1)
+	go func() {
+		page, err := procmgr.Events(ctx, a, procmgr.EventsRequest{After: next, Wait: 100 * long})
+		told <- append(kinds(page), fmt.Sprint(err))
+	}()
+	_, err := a.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"x started", "<nil>"}, <-told)
+	select {
+	case err := <-waiting:
+		require.Fail(t, "the event of another chat ended a wait", "%v", err)
+	default:
+	}
+	cancel()
+	require.ErrorIs(t, <-waiting, context.Canceled)
+}
+
+// Close ends the waits, and the events can still be read.
+func TestEventsAfterClose(t *testing.T) {
+	l, err := proclocal.New(nil)
+	require.NoError(t, err)
+	_, err = l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
+	require.NoError(t, err)
+	next := events(t, l, procmgr.EventsRequest{}).Next
+	waiting := make(chan error, 1)
+	go func() {
+		_, err := procmgr.Events(context.Background(), l.Chat("a"), procmgr.EventsRequest{After: next, Wait: 100 * long})
+		waiting <- err
+	}()
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, <-waiting, procmgr.ErrClosed)
+	page := events(t, l, procmgr.EventsRequest{After: next, Wait: long})
+	require.Equal(t, []string{"x exited"}, kinds(page))
+	require.Equal(t, procmgr.CauseShutdown, page.Events[0].Process.EndedBy)
+	require.Empty(t, events(t, l, procmgr.EventsRequest{After: page.Next}).Events)
+}
+
+// wrapped hides the methods of a Manager, and can be looked through.
+type wrapped struct{ procmgr.Manager }
+
+func (w wrapped) Unwrap() procmgr.Manager { return w.Manager }
+
+// Events goes through wrappers, and no type assertion decides.
+func TestEventsOfAnyManager(t *testing.T) {
+	l := newLocal(t, nil)
+	run(t, l, "true")
+	require.Len(t, events(t, wrapped{wrapped{l}}, procmgr.EventsRequest{}).Events, 2)
+	for _, m := range []procmgr.Manager{nil, wrapped{nil}, struct{ procmgr.Manager }{l}} {
+		_, err := procmgr.Events(t.Context(), m, procmgr.EventsRequest{})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+	}
+}
+
+// Events outlive the records and the tombstones of their processes, and have no
+// path of a log that is gone.
+func TestEventsOutliveRecords(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond, LogDir: t.TempDir()})
+	long := strings.Repeat("x", 300)
+	out := run(t, l, ": "+long)
+	eventually(t, "the record has gone", func() bool {
+		all, err := l.List(t.Context())
+		return err == nil && len(all) == 0
+	})
+	page := events(t, l, procmgr.EventsRequest{})
+	require.Equal(t, []string{out.Process.ID + " started", out.Process.ID + " exited"}, kinds(page))
+	for _, e := range page.Events {
+		require.Empty(t, e.Process.LogPath)
+		require.Equal(t, ": "+long[:254]+"…", e.Process.Command)
+	}
+}
+
+// The first line that Notify matches is an event, and then only the end.
+func TestNotify(t *testing.T) {
+	l := newLocal(t, nil)
+	for name, tc := range map[string]struct{ command, notify, line string }{
+		"the first line":    {"echo one; echo ready 1; echo ready 2", "^ready", "ready 1"},
+		"an unfinished one": {"printf 'Password: '", `: $`, "Password: "},
+		"a long one":        {"printf '%0900d needle %0900d\\n' 0 0", "needle", "…" + strings.Repeat("0", 163) + " needle " + strings.Repeat("0", 323) + "…"},
+		"a dot":             {"echo; echo x", ".", "x"},
+		"none":              {"echo x", "y", ""},
+		"at the very end":   {"echo x; printf end", "end$", "end"},
+		"many":              {"i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done", "line", "line 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := l.Chat(name)
+			_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "p", Command: tc.command, Notify: tc.notify, Wait: long})
+			require.NoError(t, err)
+			page := events(t, c, procmgr.EventsRequest{})
+			want := []string{"p started", "p matched", "p exited"}
+			if tc.line == "" {
+				want = slices.Delete(want, 1, 2)
+			} else {
+				require.Equal(t, tc.line, page.Events[1].Line)
+				require.LessOrEqual(t, len(page.Events[1].Line), 500)
+				require.Equal(t, procmgr.Running, page.Events[1].Process.State)
+			}
+			require.Equal(t, want, kinds(page))
+			require.True(t, slices.IsSortedFunc(page.Events, byTime), "%v", page.Events)
+		})
+	}
+}
+
+func byTime(a, b procmgr.Event) int { return a.At.Compare(b.At) }
+
+// Notify has the limits of Until, and is not a part of what an ID has run.
+func TestNotifyIsChecked(t *testing.T) {
+	l := newLocal(t, nil)
+	for _, pattern := range []string{"(", "a\nb", strings.Repeat("x", 257), "x{1000}"} {
+		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", Notify: pattern})
+		require.ErrorIs(t, err, procmgr.ErrInvalid, "%.20q", pattern)
+		require.Empty(t, out.Process.ID)
+	}
+	require.Empty(t, events(t, l, procmgr.EventsRequest{}).Events)
+	for _, pattern := range []string{"x", "y", ""} {
+		out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "p", Command: "true", Notify: pattern, Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, pattern != "x", out.Attached)
+	}
+}

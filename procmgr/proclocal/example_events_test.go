@@ -1,0 +1,85 @@
+package proclocal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// Each end is told once, without asking for one process after the other.
+func ExampleEvents() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	chat := manager.Chat("alice")
+
+	_, err = chat.Start(ctx, procmgr.StartRequest{ID: "build", Command: "echo compiled; exit 1", Notify: "compiled"})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	next := "" // keep it, and go on there
+	for ended := false; !ended; {
+		page, err := procmgr.Events(ctx, chat, procmgr.EventsRequest{After: next, Wait: time.Minute})
+		if errors.Is(err, errors.ErrUnsupported) {
+			return // ask List now and then
+		} else if err != nil {
+			log.Print(err)
+			return
+		}
+		if page.Gap {
+			fmt.Println("some were dropped: ask List")
+		}
+		for _, e := range page.Events {
+			fmt.Printf("%s %s %q\n", e.Process.ID, e.Kind, e.Line)
+			ended = e.Kind == procmgr.EventExited
+		}
+		next = page.Next
+	}
+	// Output:
+	// build started ""
+	// build matched "compiled"
+	// build exited ""
+}
+
+// A user interface shows what a process prints while it runs.
+func ExampleFollow() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "echo one; sleep 0.1; echo two"})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	for chunk, err := range procmgr.Follow(ctx, manager, out.Process.ID, nil) {
+		if err != nil {
+			log.Print(err)
+			return
+		}
+		if chunk.Gap > 0 {
+			fmt.Printf("[%d bytes are lost]\n", chunk.Gap)
+		}
+		fmt.Print(chunk.Text)
+	}
+	// Output:
+	// one
+	// two
+}

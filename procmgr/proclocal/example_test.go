@@ -1,0 +1,186 @@
+package proclocal_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+func ExampleNew() {
+	// Ctrl-C ends ctx and not the program, so that Close is called.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	out, err := manager.Start(ctx, procmgr.StartRequest{
+		Command: "echo hello; exit 3",
+		Wait:    10 * time.Second,
+	})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	fmt.Print(out.Text)
+	fmt.Println(out.Process.State, *out.Process.ExitCode)
+	// Output:
+	// hello
+	// exited 3
+}
+
+// Two chats share a Local and see nothing of each other.
+func ExampleLocal_Chat() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	alice, bob := manager.Chat("alice"), manager.Chat("bob")
+
+	out, err := alice.Start(ctx, procmgr.StartRequest{ID: "build", Command: "make >/dev/null 2>&1; echo built", Wait: 10 * time.Second})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	fmt.Print(out.Text)
+	_, err = bob.Output(ctx, "build", procmgr.OutputRequest{})
+	fmt.Println(err)
+	// Output:
+	// built
+	// procmgr: output "build": no such process
+}
+
+// A host starts a server, waits until it is ready, and ends it.
+func ExampleLocal_Output() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+
+	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "sleep 0.1; echo listening on 8080; exec sleep 1000"})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip Close
+		return
+	}
+	out, err = manager.Output(ctx, out.Process.ID, procmgr.OutputRequest{Until: "listening on", Wait: 10 * time.Second})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(out.Matched, out.Process.State)
+	if err := manager.Signal(ctx, out.Process.ID, procmgr.Kill); err != nil {
+		log.Print(err)
+		return
+	}
+	out, err = manager.Output(ctx, out.Process.ID, procmgr.OutputRequest{From: out.Next})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(out.Process.State, out.Process.Signal, out.Process.EndedBy)
+	// Output:
+	// true running
+	// exited SIGKILL request
+}
+
+// With a log directory, the text that the window drops is in a file.
+func ExampleOptions_logDir() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	manager, err := proclocal.New(&proclocal.Options{LogDir: dir})
+	if err != nil {
+		log.Print(err) // log.Fatal would skip the deferred calls
+		return
+	}
+	defer manager.Close() // ends what still runs
+
+	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "seq 100000; echo oops; seq 100000", Wait: time.Minute})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(out.Truncated.OriginalBytes, "bytes, of which the text has", len(out.Text)>>10, "KiB")
+	found, err := manager.Start(ctx, procmgr.StartRequest{Command: "grep -n oops '" + out.Process.LogPath + "'", Wait: time.Minute})
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Print(found.Text)
+	// Output:
+	// 1177795 bytes, of which the text has 31 KiB
+	// 100001:oops
+}
+
+// An ID that the caller has chosen runs once, however often it is sent.
+func ExampleNewID() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // ends what still runs
+	req := procmgr.StartRequest{ID: procmgr.NewID(), Command: "echo migrated", Wait: time.Minute}
+	for range 2 {
+		out, err := manager.Start(ctx, req)
+		if err != nil {
+			log.Print(err) // log.Fatal would skip Close
+			return
+		}
+		fmt.Printf("%q attached=%v\n", out.Text, out.Attached)
+	}
+	// Output:
+	// "migrated\n" attached=false
+	// "migrated\n" attached=true
+}
+
+// A host can count the starts and the exits of its processes.
+func ExampleMetrics() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var started, running atomic.Int64
+	manager, err := proclocal.New(&proclocal.Options{Metrics: &proclocal.Metrics{
+		Started: func() { started.Add(1) },
+		Running: func(delta int) { running.Add(int64(delta)) },
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close() // a second Close does nothing
+	for range 3 {
+		if _, err := manager.Start(ctx, procmgr.StartRequest{Command: "sleep 1000"}); err != nil {
+			log.Print(err) // log.Fatal would skip Close
+			return
+		}
+	}
+	fmt.Println(started.Load(), "started,", running.Load(), "running")
+	if err := manager.Close(); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(started.Load(), "started,", running.Load(), "running")
+	// Output:
+	// 3 started, 3 running
+	// 3 started, 0 running
+}

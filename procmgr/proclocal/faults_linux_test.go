@@ -1,0 +1,370 @@
+package proclocal_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// killPID kills one process, even if another program started it.
+func killPID(t testing.TB, pid string) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(atoi(t, pid), syscall.SIGKILL))
+}
+
+// killMarked kills the processes that a failed test has left.
+func killMarked(marker string) {
+	for range 10 {
+		for _, pid := range marked(marker) {
+			var n int
+			if _, err := fmt.Sscan(pid, &n); err == nil && n != os.Getpid() {
+				_ = syscall.Kill(n, syscall.SIGKILL)
+			}
+		}
+	}
+}
+
+// A signal from outside is told apart from a signal through the manager. The
+// processes that it leaves behind are not forgotten.
+func TestKilledFromOutside(t *testing.T) {
+	l := newLocal(t, nil)
+	t.Run("the shell", func(t *testing.T) {
+		out := begin(t, l, "echo ready; exec sleep 1000")
+		require.NoError(t, syscall.Kill(out.Process.PID, syscall.SIGKILL))
+		p := ended(t, l, out.Process.ID).Process
+		require.Equal(t, 137, *p.ExitCode)
+		require.Equal(t, "SIGKILL", p.Signal)
+		require.Equal(t, procmgr.CauseSignal, p.EndedBy)
+		require.ErrorIs(t, l.Signal(t.Context(), p.ID, procmgr.Kill), procmgr.ErrNotRunning)
+	})
+	t.Run("the shell before its child", func(t *testing.T) {
+		out := begin(t, l, "sleep 1000 & echo $!; echo ready; wait")
+		child := number.FindString(out.Text)
+		require.NoError(t, syscall.Kill(out.Process.PID, syscall.SIGKILL))
+		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Detached, out.Process.State)
+		require.Equal(t, 137, *out.Process.ExitCode)
+		require.Equal(t, procmgr.CauseSignal, out.Process.EndedBy)
+		killPID(t, child)
+		p := ended(t, l, out.Process.ID).Process
+		require.Equal(t, 137, *p.ExitCode)
+		require.Equal(t, procmgr.CauseSignal, p.EndedBy)
+	})
+	t.Run("a child that is waited for", func(t *testing.T) {
+		out := begin(t, l, "sleep 1000 & echo $!; echo ready; wait $!; exit $?")
+		killPID(t, number.FindString(out.Text))
+		p := ended(t, l, out.Process.ID).Process
+		require.Equal(t, 137, *p.ExitCode, "the shell has told it")
+		require.Empty(t, p.Signal, "and has exited by itself")
+		require.Equal(t, procmgr.CauseExit, p.EndedBy)
+	})
+	t.Run("the last of what was left behind", func(t *testing.T) {
+		out := run(t, l, "sleep 1000 & echo $!; exit 3")
+		require.Equal(t, procmgr.Detached, out.Process.State)
+		killPID(t, strings.TrimSpace(out.Text))
+		p := ended(t, l, out.Process.ID).Process
+		require.Equal(t, 3, *p.ExitCode)
+		require.Equal(t, procmgr.CauseExit, p.EndedBy)
+	})
+}
+
+// When the host is killed, its processes live on without a reader. A process
+// that prints then gets SIGPIPE, or EPIPE if it ignores SIGPIPE.
+func TestHostKilled(t *testing.T) {
+	if inProgram(t) {
+		l, err := proclocal.New(nil)
+		require.NoError(t, err)
+		begin(t, l, "echo ready; exec sleep 1000")
+		begin(t, l, "echo ready; sleep 1000 & wait")
+		begin(t, l, "echo ready; while :; do echo more; sleep 0.01; done")
+		begin(t, l, "trap '' PIPE; echo ready; while echo more 2>/dev/null; do sleep 0.01; done; touch $LOST; exec sleep 1000")
+		fmt.Println("all run")
+		<-t.Context().Done()
+	}
+	marker := "toolproc-host-" + procmgr.NewID()
+	lost := filepath.Join(t.TempDir(), "lost")
+	t.Cleanup(func() { killMarked(marker) })
+	cmd := program(t)
+	cmd.Env = append(cmd.Env, "MARKER="+marker, "LOST="+lost)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var said string
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		if said += lines.Text() + "\n"; lines.Text() == "all run" {
+			break
+		}
+	}
+	require.Contains(t, said, "all run")
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+
+	commands := func() (all []string) {
+		for _, pid := range marked(marker) {
+			line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+			all = append(all, strings.ReplaceAll(strings.TrimSuffix(string(line), "\x00"), "\x00", " "))
+		}
+		return all
+	}
+	eventually(t, "what prints hears of it, and nothing else does", func() bool {
+		_, err := os.Stat(lost)
+		return err == nil && len(commands()) == 4
+	})
+	eventually(t, "the last one has become sleep", func() bool {
+		sleeps := 0
+		for _, c := range commands() {
+			if c == "sleep 1000" {
+				sleeps++
+			}
+		}
+		return sleeps == 3
+	})
+	require.Contains(t, commands(), plainShell()+" -c echo ready; sleep 1000 & wait")
+	killMarked(marker)
+	eventually(t, "all are gone", func() bool { return len(marked(marker)) == 0 })
+}
+
+// A child that has filled the pipe waits there while the host does not read. If
+// it is killed in that moment, its end and all bytes of the pipe are told.
+func TestKilledAtAFullPipe(t *testing.T) {
+	if inProgram(t) {
+		l := newLocal(t, nil)
+		out := begin(t, l, "echo ready; read x <$FIFO; exec yes")
+		fmt.Println("pid", out.Process.PID)
+		out = ended(t, l, out.Process.ID)
+		require.Equal(t, 137, *out.Process.ExitCode)
+		require.Equal(t, procmgr.CauseSignal, out.Process.EndedBy)
+		require.GreaterOrEqual(t, out.Next, int64(60<<10), "all that the pipe held")
+		return
+	}
+	fifo := filepath.Join(t.TempDir(), "go")
+	require.NoError(t, unix.Mkfifo(fifo, 0o600))
+	cmd := program(t)
+	cmd.Env = append(cmd.Env, "FIFO="+fifo)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(stdout)
+	pid := ""
+	for pid == "" && lines.Scan() {
+		pid, _ = strings.CutPrefix(lines.Text(), "pid ")
+		if !number.MatchString(pid) {
+			pid = ""
+		}
+	}
+	require.NotEmpty(t, pid)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+	host := fmt.Sprint(cmd.Process.Pid)
+	eventually(t, "the host stands still", func() bool { return stateOf(host) == "T" })
+	require.NoError(t, os.WriteFile(fifo, []byte("go\n"), 0))
+	eventually(t, "the child waits at the full pipe", func() bool {
+		usage, err := os.ReadFile("/proc/" + pid + "/io")
+		require.NoError(t, err)
+		_, rest, _ := strings.Cut(string(usage), "wchar: ")
+		written, _, _ := strings.Cut(rest, "\n")
+		return atoi(t, written) >= 60<<10 && stateOf(pid) == "S"
+	})
+	killPID(t, pid)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+	var said strings.Builder
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+	}
+	require.NoError(t, cmd.Wait(), said.String())
+	require.Contains(t, said.String(), "--- PASS: "+t.Name())
+}
+
+// stateOf returns the state of a process as in proc(5), such as "S", or "" if
+// the process has gone.
+func stateOf(pid string) string {
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return rest[:min(1, len(rest))]
+}
+
+// A gibibyte in one line takes no more memory than any other output.
+func TestOneEndlessLine(t *testing.T) {
+	l := newLocal(t, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: `head -c 1G /dev/zero | tr '\0' x; exit 3`,
+		Wait:    4 * long,
+	})
+	require.NoError(t, err)
+	runtime.ReadMemStats(&after)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.Equal(t, int64(1<<30), out.Next)
+	require.Equal(t, int64(1<<30), out.Truncated.OriginalBytes)
+	if !raced { // the race detector makes a sync.Pool forget at random
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20), "bytes allocated in all")
+	}
+	require.LessOrEqual(t, len(out.Text), 32<<10)
+}
+
+// A process that closes its output runs on, and the manager says so.
+func TestOutputClosed(t *testing.T) {
+	tests := []struct {
+		name, command string
+		text          string
+		state         procmgr.State
+	}{
+		{"and runs on", "echo bye; exec >&- 2>&-; touch $DONE; sleep 1000; :", "bye\n", procmgr.Running},
+		{"and becomes another", "echo bye; touch $DONE; exec sleep 1000 >&- 2>&-", "bye\n", procmgr.Running},
+		{"and opens it again", "exec 3>&1; exec >&- 2>&-; exec >&3 2>&1 3>&-; echo back; touch $DONE; sleep 1000; :", "back\n", procmgr.Running},
+		{"and leaves a child", "echo bye; exec >&- 2>&-; sleep 1000 & touch $DONE; exit 0", "bye\n", procmgr.Detached},
+		{"and its child has it", "(read x <$FIFO; echo later; exec sleep 1000) & exec >&- 2>&-; echo go >$FIFO; touch $DONE; wait", "later\n", procmgr.Running},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLocal(t, nil)
+			done, fifo := filepath.Join(t.TempDir(), "done"), filepath.Join(t.TempDir(), "fifo")
+			require.NoError(t, unix.Mkfifo(fifo, 0o600))
+			out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: tt.command, Env: map[string]string{"DONE": done, "FIFO": fifo}})
+			require.NoError(t, err)
+			eventually(t, "it gets there", func() bool {
+				out, err = l.Output(t.Context(), "x", procmgr.OutputRequest{})
+				require.NoError(t, err)
+				_, err := os.Stat(done)
+				return err == nil && out.Text == tt.text && out.Process.State == tt.state
+			})
+			// The end of the output is not taken for the end of the process.
+			out, err = l.Output(t.Context(), "x", procmgr.OutputRequest{Wait: 60 * time.Millisecond})
+			require.NoError(t, err)
+			require.Equal(t, tt.state, out.Process.State)
+			require.NoError(t, l.Signal(t.Context(), "x", procmgr.Kill))
+			p := ended(t, l, "x").Process
+			require.Equal(t, procmgr.CauseRequest, p.EndedBy)
+			if tt.state == procmgr.Running {
+				require.Equal(t, "SIGKILL", p.Signal)
+			}
+		})
+	}
+}
+
+// A host that was itself started without stdin, stdout and stderr runs
+// commands like any other.
+func TestHostWithoutDescriptors(t *testing.T) {
+	if inProgram(t) {
+		l := newLocal(t, nil)
+		out := run(t, l, "cat; echo out; echo err >&2; for i in 0 1 2; do readlink /proc/$$/fd/$i; done; exit 3")
+		require.Equal(t, 3, *out.Process.ExitCode)
+		require.Regexp(t, `^out\nerr\n/dev/null\n(pipe:\[\d+\]\n){2}$`, out.Text)
+		require.NoError(t, os.WriteFile(os.Getenv("RESULT"), []byte("passed"), 0o600))
+		return
+	}
+	for _, closed := range []string{"<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"} {
+		t.Run(closed, func(t *testing.T) {
+			result := filepath.Join(t.TempDir(), "result")
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", `exec "$0" "-test.run=^TestHostWithoutDescriptors$" `+closed, os.Args[0])
+			cmd.Env = append(os.Environ(), programVariable+"=TestHostWithoutDescriptors", "RESULT="+result)
+			said, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(said))
+			text, err := os.ReadFile(result)
+			require.NoError(t, err)
+			require.Equal(t, "passed", string(text))
+		})
+	}
+}
+
+// The words in front of the shell in Options.Shell change neither exit codes
+// nor signals.
+func TestWrappers(t *testing.T) {
+	tests := []struct {
+		name    string
+		wrapper []string
+		shows   string // a command that tells that the wrapper is at work
+		want    string
+	}{
+		{"nice", []string{"nice", "-n", "19"}, "nice", "19\n"},
+		{"choom", []string{"choom", "-n", "1000", "--"}, "cat /proc/self/oom_score_adj", "1000\n"},
+		{"both", []string{"nice", "-n", "19", "choom", "-n", "1000", "--"}, "nice; cat /proc/self/oom_score_adj", "19\n1000\n"},
+		{"another user", []string{"setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"}, "id -u; id -G", "65534\n65534\n"},
+		{"no new privileges", []string{"setpriv", "--no-new-privs"}, "grep NoNewPrivs /proc/self/status", "NoNewPrivs:\t1\n"},
+		{"less memory", []string{"prlimit", "--as=1073741824"}, "ulimit -v", "1048576\n"},
+		{"a session of its own", []string{"setsid", "--wait"}, "echo $TOOLPROC", "1\n"},
+		{"a sandbox", []string{"bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--die-with-parent"}, "echo $TOOLPROC", "1\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			testenv.Programs(t, tt.wrapper[0])
+			switch tt.name {
+			case "another user":
+				testenv.Root(t)
+			case "a sandbox":
+				sandboxes(t, tt.wrapper...)
+			}
+			l := newLocal(t, &proclocal.Options{
+				Shell:   append(tt.wrapper, "sh", "-c"),
+				WorkDir: func() string { return "/" },
+			})
+			out := run(t, l, tt.shows+"; exit 3")
+			require.Equal(t, tt.want, out.Text)
+			require.Equal(t, 3, *out.Process.ExitCode)
+			require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
+
+			replaces := tt.wrapper[0] != "bwrap" && tt.wrapper[0] != "setsid" // the others become the shell
+			p := run(t, l, "kill -KILL $$").Process
+			if replaces {
+				require.Equal(t, 137, *p.ExitCode)
+				require.Equal(t, "SIGKILL", p.Signal)
+				require.Equal(t, procmgr.CauseSignal, p.EndedBy)
+			} else {
+				require.NotZero(t, *p.ExitCode)
+			}
+			for sig, want := range map[procmgr.Signal]string{procmgr.Terminate: "SIGTERM", procmgr.Interrupt: "SIGINT", procmgr.Kill: "SIGKILL"} {
+				id := begin(t, l, "echo ready; exec sleep 1000").Process.ID
+				require.NoError(t, l.Signal(t.Context(), id, sig))
+				p := ended(t, l, id).Process
+				require.Equal(t, procmgr.CauseRequest, p.EndedBy)
+				if replaces {
+					require.Equal(t, want, p.Signal)
+				}
+			}
+			out = run(t, l, "sleep 1000 >/dev/null 2>&1 & exit 4")
+			require.Equal(t, 4, *out.Process.ExitCode)
+			if replaces {
+				require.Equal(t, procmgr.Detached, out.Process.State)
+				require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+			}
+		})
+	}
+}
+
+// A clock that nobody can set measures the times: waits and retention do not
+// depend on the time of day.
+func TestTimesAreMonotonic(t *testing.T) {
+	l := newLocal(t, nil)
+	over := filepath.Join(t.TempDir(), "over")
+	// What is left behind ends only when the test has seen it: on a busy machine, 50
+	// ms may have passed before the manager looks for it.
+	out := run(t, l, "while [ ! -e "+over+" ]; do sleep 0.01; done >/dev/null 2>&1 &")
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	seen := time.Now()
+	require.NoError(t, os.WriteFile(over, nil, 0o600))
+	p := ended(t, l, out.Process.ID).Process
+	require.Contains(t, p.StartedAt.String(), " m=", "it has a reading of the monotonic clock")
+	require.Contains(t, p.ExitedAt.String(), " m=")
+	require.Positive(t, p.ExitedAt.Sub(seen), "the end is that of what was left behind")
+	require.Positive(t, seen.Sub(p.StartedAt))
+	require.Less(t, p.ExitedAt.Sub(p.StartedAt), long)
+	all, err := l.List(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, p.StartedAt, all[0].StartedAt)
+	require.Equal(t, p.ExitedAt, all[0].ExitedAt)
+}

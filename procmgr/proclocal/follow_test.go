@@ -1,0 +1,334 @@
+package proclocal_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// quick is for tests that do not look at the pace of the chunks.
+const quick = -1
+
+// follow returns all chunks of a process. It fails if a chunk breaks a rule that
+// holds for every one.
+func follow(t testing.TB, m procmgr.Manager, id string, opts procmgr.FollowOptions) []procmgr.Chunk {
+	t.Helper()
+	var all []procmgr.Chunk
+	at := opts.From
+	for chunk, err := range procmgr.Follow(t.Context(), m, id, &opts) {
+		require.NoError(t, err)
+		at = fits(t, chunk, at, opts.Limit)
+		all = append(all, chunk)
+	}
+	require.NotEmpty(t, all)
+	require.Equal(t, procmgr.Exited, all[len(all)-1].Process.State)
+	return all
+}
+
+// fits checks a chunk that comes after an offset, and returns its Next.
+func fits(t testing.TB, chunk procmgr.Chunk, at int64, limit int) int64 {
+	t.Helper()
+	if limit == 0 {
+		limit = 16 << 10
+	}
+	require.Equal(t, at+chunk.Gap, chunk.From, "%+v", chunk)
+	require.GreaterOrEqual(t, chunk.Gap, int64(0))
+	require.GreaterOrEqual(t, chunk.Next, chunk.From)
+	require.LessOrEqual(t, len(chunk.Text)+len(chunk.Live), limit)
+	return chunk.Next
+}
+
+// textOf puts the texts of chunks together, with [n] for a gap.
+func textOf(all []procmgr.Chunk) string {
+	var b strings.Builder
+	for _, chunk := range all {
+		if chunk.Gap > 0 {
+			fmt.Fprintf(&b, "[%d]", chunk.Gap)
+		}
+		b.WriteString(chunk.Text)
+	}
+	return b.String()
+}
+
+func TestFollow(t *testing.T) {
+	l := newLocal(t, nil)
+	for name, tc := range map[string]struct {
+		command string
+		opts    procmgr.FollowOptions
+		want    string
+	}{
+		"nothing":       {command: "true"},
+		"lines":         {command: "echo one; echo two", want: "one\ntwo\n"},
+		"from an end":   {command: "echo one; echo two", opts: procmgr.FollowOptions{From: 4}, want: "two\n"},
+		"small chunks":  {command: "printf 'häßlich äöü'", opts: procmgr.FollowOptions{Limit: 4}, want: "häßlich äöü"},
+		"invalid bytes": {command: `printf 'a\377b\357\277\275c\377\377'`, opts: procmgr.FollowOptions{Limit: 4}, want: "a\uFFFDb\uFFFDc\uFFFD\uFFFD"},
+		"more than fits": {
+			command: "head -c 30000 /dev/zero | tr '\\0' x", opts: procmgr.FollowOptions{Limit: 1000}, want: strings.Repeat("x", 30000),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := run(t, l, tc.command).Process.ID
+			tc.opts.Every = quick
+			require.Equal(t, tc.want, textOf(follow(t, l, id, tc.opts)))
+		})
+	}
+}
+
+// A process is followed while it runs, with each of its states.
+func TestFollowStates(t *testing.T) {
+	l := newLocal(t, nil)
+	k := startTalker(t, l)
+	var got []string
+	for chunk, err := range procmgr.Follow(t.Context(), l, k.id, nil) {
+		require.NoError(t, err)
+		got = append(got, fmt.Sprintf("%s %q %d-%d", chunk.Process.State, chunk.Text, chunk.From, chunk.Next))
+		switch len(got) {
+		case 1:
+			k.say(t, "one\n")
+		case 2:
+			k.say(t, "two\n")
+			require.NoError(t, k.to.Close())
+			ended(t, l, k.id)
+		}
+	}
+	require.Equal(t, []string{`running "ready\n" 0-6`, `running "one\n" 6-10`, `exited "two\n" 10-14`}, got)
+
+	needs(t, "children that outlive the shell")
+	out := begin(t, l, "echo ready; sleep 600 >/dev/null & exit 3")
+	got = nil
+	for chunk, err := range procmgr.Follow(t.Context(), l, out.Process.ID, nil) {
+		require.NoError(t, err)
+		got = append(got, fmt.Sprintf("%s %q", chunk.Process.State, chunk.Text))
+		if chunk.Process.State == procmgr.Detached {
+			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+		}
+	}
+	require.Contains(t, []string{`[running "ready\n" detached "" exited ""]`, `[detached "ready\n" exited ""]`}, fmt.Sprint(got))
+}
+
+// The line that is being redrawn is Live, and each chunk replaces it.
+func TestFollowLive(t *testing.T) {
+	l := newLocal(t, nil)
+	k := startTalker(t, l)
+	says := []string{"10%\r", "20%\r", "30%\r", "done\nPassword: \r"}
+	var got []string
+	for chunk, err := range procmgr.Follow(t.Context(), l, k.id, nil) {
+		require.NoError(t, err)
+		got = append(got, fmt.Sprintf("%q %q", chunk.Text, chunk.Live))
+		if len(says) == 0 {
+			break
+		}
+		k.say(t, says[0])
+		says = says[1:]
+	}
+	require.Equal(t, []string{`"ready\n" ""`, `"10%" ""`, `"" "\n20%"`, `"" "\n30%"`, `"\ndone\nPassword: " ""`}, got)
+}
+
+// At most one chunk comes each Every.
+func TestFollowPace(t *testing.T) {
+	l := newLocal(t, nil)
+	id := run(t, l, "head -c 300 /dev/zero").Process.ID
+	const every = 20 * time.Millisecond
+	var last time.Time
+	chunks := 0
+	for _, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{Every: every, Limit: 100}) {
+		require.NoError(t, err)
+		if chunks++; chunks > 1 {
+			require.GreaterOrEqual(t, time.Since(last), every)
+		}
+		last = time.Now()
+	}
+	require.Equal(t, 3, chunks)
+}
+
+// What the log has is not skipped, even if the window has dropped it.
+func TestFollowLog(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{LogDir: t.TempDir(), Head: 100, Tail: 100})
+	id := run(t, l, "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done").Process.ID
+	var want strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	for _, limit := range []int{100, 1000, 0, -1} {
+		all := []procmgr.Chunk{}
+		for chunk, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{Every: quick, Limit: limit}) {
+			require.NoError(t, err)
+			all = append(all, chunk)
+		}
+		require.Equal(t, want.String(), textOf(all), "limit %d", limit)
+	}
+}
+
+// What a large window has is not skipped either, though it does not fit into a
+// chunk.
+func TestFollowLargeWindow(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Head: 100, Tail: 100 << 10})
+	id := run(t, l, "head -c 200000 /dev/zero | tr '\\0' x").Process.ID
+	all := follow(t, l, id, procmgr.FollowOptions{Every: quick, Limit: 1000})
+	text, gap := "", int64(0)
+	for _, chunk := range all {
+		text, gap = text+chunk.Text, gap+chunk.Gap
+	}
+	require.Equal(t, int64(200000-100-100<<10), gap)
+	require.Equal(t, strings.Repeat("x", 100+100<<10), text)
+	require.Equal(t, gap, all[1].Gap)
+}
+
+// Of a process whose record has gone, the number of its bytes is known.
+func TestFollowTombstone(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond})
+	id := run(t, l, "echo gone").Process.ID
+	eventually(t, "the record has gone", func() bool {
+		all, err := l.List(t.Context())
+		return err == nil && len(all) == 0
+	})
+	all := follow(t, l, id, procmgr.FollowOptions{})
+	require.Len(t, all, 1)
+	require.Equal(t, "[5]", textOf(all))
+}
+
+func TestFollowErrors(t *testing.T) {
+	l := newLocal(t, nil)
+	for chunk, err := range procmgr.Follow(t.Context(), l, "nobody", nil) {
+		require.ErrorIs(t, err, procmgr.ErrNotFound)
+		require.Zero(t, chunk)
+	}
+	id := begin(t, l, "echo ready; exec sleep 600").Process.ID
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	for chunk, err := range procmgr.Follow(ctx, l, id, nil) {
+		if n++; n == 1 {
+			require.Equal(t, "ready\n", chunk.Text)
+			cancel()
+			continue
+		}
+		require.ErrorIs(t, err, context.Canceled)
+		require.Zero(t, chunk)
+	}
+	require.Equal(t, 2, n)
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+	n = 0
+	for chunk, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{From: 99}) {
+		require.NoError(t, err)
+		require.Equal(t, int64(6), chunk.Next, "an offset beyond the end is the end")
+		require.Equal(t, procmgr.Exited, chunk.Process.State)
+		n++
+	}
+	require.Equal(t, 1, n)
+}
+
+// A printer is a Manager with one process, which prints a piece at each call.
+type printer struct {
+	procmgr.Manager
+	buf    *headtail.Buffer
+	pieces [][]byte
+}
+
+func (p *printer) Output(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	state := procmgr.Running
+	for again := true; again; again = req.Wait > 0 && state == procmgr.Running && p.buf.Snapshot(0).Total <= req.From {
+		if len(p.pieces) > 0 {
+			_, _ = p.buf.Write(p.pieces[0])
+			p.pieces = p.pieces[1:]
+		} else {
+			_ = p.buf.Close()
+			state = procmgr.Exited
+		}
+	}
+	snap := p.buf.Snapshot(req.From)
+	out := procmgr.Output{Process: procmgr.Process{ID: id, State: state}, Next: snap.Total}
+	out.Text, out.Truncated = snap.Text(req.Limit)
+	return out, nil
+}
+
+// asText is what a text shows of bytes.
+func asText(b []byte) string { return strings.Map(func(r rune) rune { return r }, string(b)) }
+
+// checkFollow follows a stream of which everything is known.
+func checkFollow(t *testing.T, data []byte, head, tail, limit, piece int) {
+	p := &printer{buf: headtail.New(head, tail)}
+	for rest := data; len(rest) > 0; {
+		n := min(piece, len(rest))
+		p.pieces, rest = append(p.pieces, rest[:n]), rest[n:]
+	}
+	var at, shown int64
+	for chunk, err := range procmgr.Follow(t.Context(), p, "p", &procmgr.FollowOptions{Every: quick, Limit: limit}) {
+		require.NoError(t, err)
+		at = fits(t, chunk, at, limit)
+		require.LessOrEqual(t, at, int64(len(data)))
+		require.Equal(t, asText(data[chunk.From:chunk.Next]), chunk.Text, "%d-%d", chunk.From, chunk.Next)
+		shown += chunk.Next - chunk.From
+	}
+	require.Equal(t, int64(len(data)), at)
+	require.GreaterOrEqual(t, shown, min(int64(len(data)), int64(tail-6)), "the end of the window was skipped")
+}
+
+// Each byte is shown as it is or counted in a gap, and each offset is right.
+func FuzzFollow(f *testing.F) {
+	f.Add([]byte("hello\nworld\n"), uint16(4), uint16(4), uint16(4), uint16(3))
+	f.Add(bytes.Repeat([]byte("\xff\uFFFDx"), 40), uint16(20), uint16(30), uint16(7), uint16(50))
+	f.Add(bytes.Repeat([]byte("\xff"), 400), uint16(100), uint16(100), uint16(16), uint16(400))
+	f.Add(bytes.Repeat([]byte("\uFFFD\xbf\xbd"), 20), uint16(900), uint16(900), uint16(16), uint16(77))
+	f.Add([]byte("\n\n... [omitted 7 bytes] ...\n\nand more of it"), uint16(9), uint16(9), uint16(100), uint16(100))
+	f.Fuzz(func(t *testing.T, data []byte, head, tail, limit, piece uint16) {
+		if len(data) > 1<<14 || strings.Contains(asText(data), strings.Repeat("\uFFFD", 100)) && bytes.Contains(data, []byte("\uFFFD")) {
+			return // a U+FFFD among hundreds of invalid bytes looks like those
+		}
+		checkFollow(t, data, int(head), int(tail), int(limit)%2000+4, int(piece)+1)
+	})
+}
+
+// Streams with many invalid bytes, and with U+FFFD among them.
+func TestFollowBinary(t *testing.T) {
+	parts := []string{"\xff", "\xef", "\xbf", "\xbd", "\uFFFD", "ä", "x", "\n", "😀", "\xf0\x9f"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		var data []byte
+		for range r.IntN(500) {
+			data = append(data, parts[r.IntN(len(parts))]...)
+		}
+		checkFollow(t, data, r.IntN(300), r.IntN(300)+4, r.IntN(300)+4, r.IntN(300)+1)
+	}
+}
+
+// A reader that sleeps loses only what window and log have dropped, and never
+// slows the process.
+func TestHeldFollowSleepingReader(t *testing.T) {
+	testenv.Held(t)
+	l := newLocal(t, nil)
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "yes 0123456789abcde | head -c 1073741824; echo the end"})
+	require.NoError(t, err)
+	id := out.Process.ID
+	var at, gaps int64
+	chunks := 0
+	for chunk, err := range procmgr.Follow(t.Context(), l, id, nil) {
+		require.NoError(t, err)
+		at = fits(t, chunk, at, 0)
+		if !strings.HasSuffix(chunk.Text, "the end\n") {
+			want := strings.Repeat("0123456789abcde\n", len(chunk.Text)/16+2)[chunk.From%16:][:len(chunk.Text)]
+			if !assert.Equal(t, want, chunk.Text) {
+				return
+			}
+		}
+		gaps += chunk.Gap
+		if chunks++; chunks == 3 {
+			ended(t, l, id) // the reader takes nothing, and the process ends all the same
+		}
+	}
+	require.Equal(t, int64(1<<30+8), at)
+	require.Positive(t, gaps)
+	t.Logf("%d chunks, %d MiB in gaps", chunks, gaps>>20)
+}

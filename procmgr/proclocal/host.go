@@ -1,0 +1,123 @@
+package proclocal
+
+import (
+	"container/list"
+	"context"
+	"errors"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
+)
+
+var _ procmgr.Host = (*Local)(nil)
+
+// New returns a Local. If opts is nil, all options have their defaults.
+// NewLocal fails if the system cannot run a Local at all, or if an option
+// cannot be honoured.
+func New(opts *Options) (*Local, error) {
+	l := newLocal(opts, nil)
+	if err := l.open(); err != nil {
+		return nil, xerrors.Errorf("procmgr: new local: %w", err)
+	}
+	return l, nil
+}
+
+// newLocal returns a Local that has nothing of the system yet. keep is nil if
+// nobody takes its processes over.
+func newLocal(opts *Options, keep carry.Keep) *Local {
+	l := &Local{
+		opts:   opts.withDefaults(),
+		keep:   keep,
+		chats:  records{byChat: make(map[string]*chatRecords)},
+		past:   newTombstones(maxTombstones, keep),
+		events: newEventLog(),
+		exits:  list.New(),
+	}
+	l.name = realShell(l.opts.Shell, osproc.LookShell)
+	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)
+	l.streams = capture.Options{
+		Head:    l.opts.Head,
+		Tail:    l.opts.Tail,
+		Raw:     l.opts.RawOutput,
+		Memory:  &l.memory,
+		Grown:   l.makeRoom,
+		Written: l.opts.Metrics.output(),
+	}
+	return l
+}
+
+// open opens what the Local has of the system.
+func (l *Local) open() (err error) {
+	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
+		return err
+	}
+	if l.opts.LogDir != "" {
+		if l.logs, err = capture.OpenLogs(l.logOptions()); err != nil {
+			l.system.Close()
+			return err
+		}
+	}
+	if l.keep != nil {
+		l.tallies = tally.New(nil)
+	}
+	return nil
+}
+
+func (l *Local) logOptions() capture.LogOptions {
+	return capture.LogOptions{
+		Dir:     l.opts.LogDir,
+		Keep:    l.opts.KeepLogs,
+		Max:     l.opts.MaxLog,
+		MaxAll:  l.opts.MaxLogs,
+		FreeOne: l.freeLog,
+		Logger:  l.opts.Logger,
+	}
+}
+
+// Start implements [procmgr.Manager]. A process that the host itself starts belongs to
+// no chat.
+func (l *Local) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	out, err := l.start(ctx, "", req)
+	return out, callerr.Wrap("start", req.ID, err)
+}
+
+// Output implements [procmgr.Manager]. It finds the processes of every chat.
+func (l *Local) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	chat, err := l.chatOf(id)
+	if err != nil {
+		return procmgr.Output{}, callerr.Wrap("output", id, err)
+	}
+	out, err := l.output(ctx, chat, id, req)
+	return out, callerr.Wrap("output", id, err)
+}
+
+// Signal implements [procmgr.Manager]. It finds the processes of every chat. If nobody
+// has used the ID, Terminate and Kill spend it for the processes that the host
+// itself starts.
+func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	chat, err := l.chatOf(id)
+	if err != nil && !errors.Is(err, procmgr.ErrNotFound) {
+		return callerr.Wrap("signal", id, err)
+	}
+	return callerr.Wrap("signal", id, l.signal(ctx, chat, id, sig))
+}
+
+// chatOf finds the one chat that has used an ID.
+func (l *Local) chatOf(id string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := append(l.past.chatsOf(id), l.chats.chatsOf(id)...)
+	switch len(found) {
+	case 0:
+		return "", procmgr.ErrNotFound
+	case 1:
+		return found[0], nil
+	}
+	return "", xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(found), procmgr.ErrConflict)
+}

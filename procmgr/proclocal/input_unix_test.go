@@ -1,0 +1,442 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package proclocal_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// opened starts a command that has a stdin.
+func opened(t testing.TB, m procmgr.Manager, stdin procmgr.Stdin, command string) (id string) {
+	t.Helper()
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Stdin: stdin})
+	require.NoError(t, err)
+	return out.Process.ID
+}
+
+// ready waits until a process has printed a line.
+func ready(t testing.TB, m procmgr.Manager, id, line string) {
+	t.Helper()
+	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: line, Wait: long})
+	require.NoError(t, err)
+	require.True(t, out.Matched, "%q", out.Text)
+}
+
+// input writes, and must succeed.
+func input(t testing.TB, m procmgr.Manager, id string, req procmgr.InputRequest) procmgr.InputOutput {
+	t.Helper()
+	out, err := procmgr.Input(t.Context(), m, id, req)
+	require.NoError(t, err)
+	require.Equal(t, id, out.Process.ID)
+	return out
+}
+
+func TestInputPipe(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, `while read -r x; do echo "got $x"; done; echo end; exit 3`)
+	out := input(t, l, id, procmgr.InputRequest{Data: []byte("one\n"), Until: "^got one$", Wait: long})
+	require.True(t, out.Matched)
+	require.Equal(t, 4, out.Written)
+	require.Equal(t, "got one\n", out.Text)
+	out = input(t, l, id, procmgr.InputRequest{Data: []byte("two\nthree"), Until: "^got two$", Wait: long})
+	require.Equal(t, "got two\n", out.Text, "from the offset before the write on")
+	out = input(t, l, id, procmgr.InputRequest{Data: []byte("!\n"), Close: true, Until: "^end$", Wait: long})
+	require.Equal(t, "got three!\nend\n", out.Text)
+	got := ended(t, l, id)
+	require.Equal(t, 3, *got.Process.ExitCode)
+	require.Nil(t, got.Screen)
+}
+
+func TestInputIsRefused(t *testing.T) {
+	l := newLocal(t, nil)
+	empty := begin(t, l, "echo ready; exec sleep 600").Process.ID
+	pipe := opened(t, l, procmgr.StdinPipe, "exec cat")
+	terminal := opened(t, l, procmgr.StdinTerminal, "echo ready; exec cat")
+	ready(t, l, terminal, "^ready")
+	gone := opened(t, l, procmgr.StdinPipe, "exec <&-; echo ready; exec sleep 600")
+	ready(t, l, gone, "^ready$")
+	exited := opened(t, l, procmgr.StdinPipe, "true")
+	ended(t, l, exited)
+	key := []procmgr.Key{"enter"}
+	tests := []struct {
+		name, id string
+		req      procmgr.InputRequest
+		want     error
+		says     string
+	}{
+		{"none", "nosuch", procmgr.InputRequest{Data: []byte("x")}, procmgr.ErrNotFound, ""},
+		{"empty", empty, procmgr.InputRequest{Data: []byte("x")}, procmgr.ErrInvalid, `Stdin of "pipe" or "terminal"`},
+		{"keys on a pipe", pipe, procmgr.InputRequest{Data: []byte("x"), Keys: key}, procmgr.ErrInvalid, "for a terminal"},
+		{"a secret on a pipe", pipe, procmgr.InputRequest{Data: []byte("x"), Secret: true}, procmgr.ErrInvalid, "for a terminal"},
+		{"an unknown key", terminal, procmgr.InputRequest{Data: []byte("x"), Keys: []procmgr.Key{"enter", "hyper-q"}}, procmgr.ErrInvalid, "ctrl-a to ctrl-z"},
+		{"too much", pipe, procmgr.InputRequest{Data: make([]byte, procmgr.MaxInput+1)}, procmgr.ErrInvalid, "65536"},
+		{"a bad key", pipe, procmgr.InputRequest{Key: "a b", Data: []byte("x")}, procmgr.ErrInvalid, "the key"},
+		{"a bad pattern", pipe, procmgr.InputRequest{Data: []byte("x"), Until: "("}, procmgr.ErrInvalid, ""},
+		{"a line that the terminal would cut", terminal, procmgr.InputRequest{Data: bytes.Repeat([]byte("x"), 5000)}, procmgr.ErrInvalid, "drop"},
+		{"no reader", gone, procmgr.InputRequest{Data: []byte("x")}, procmgr.ErrNotRunning, "its stdin is closed"},
+		{"exited", exited, procmgr.InputRequest{Data: []byte("x")}, procmgr.ErrNotRunning, "its stdin is closed"},
+		{"exited, to end", exited, procmgr.InputRequest{Close: true}, procmgr.ErrNotRunning, "its stdin is closed"},
+		{"no secret is asked for", terminal, procmgr.InputRequest{Data: []byte("hush"), Secret: true, Wait: 50 * time.Millisecond}, procmgr.ErrNotReady, "echo"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.req.Key += procmgr.NewID()
+			for range 2 { // a refusal leaves the key unused
+				out, err := procmgr.Input(t.Context(), l, tt.id, tt.req)
+				require.ErrorIs(t, err, tt.want)
+				require.ErrorContains(t, err, tt.says)
+				require.Zero(t, out)
+			}
+		})
+	}
+	out := input(t, l, terminal, procmgr.InputRequest{Data: []byte("after\n"), Close: true})
+	require.Equal(t, "after\nafter\n", ended(t, l, terminal).Text[out.Next-int64(len(out.Text)):], "nothing else was written")
+	input(t, l, pipe, procmgr.InputRequest{Data: []byte("last\n"), Close: true})
+	_, err := procmgr.Input(t.Context(), l, pipe, procmgr.InputRequest{Data: []byte("x")})
+	require.ErrorIs(t, err, procmgr.ErrInvalid, "data after the end")
+	require.Equal(t, "last\n", ended(t, l, pipe).Text)
+
+	_, err = procmgr.Input(t.Context(), plain{l}, pipe, procmgr.InputRequest{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = procmgr.Input(t.Context(), nil, pipe, procmgr.InputRequest{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// plain hides what a manager can do beside a Manager's methods.
+type plain struct{ procmgr.Manager }
+
+func TestStdinIsRefused(t *testing.T) {
+	l := newLocal(t, nil)
+	for _, req := range []procmgr.StartRequest{
+		{Stdin: "open"},
+		{Stdin: procmgr.StdinTerminal, Size: procmgr.Size{Cols: -1}},
+		{Stdin: procmgr.StdinTerminal, Size: procmgr.Size{Rows: 100000}},
+	} {
+		req.Command = "true"
+		_, err := l.Start(t.Context(), req)
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+	}
+}
+
+// Stdin and Size belong to what an ID stands for.
+func TestStdinIsPartOfTheStart(t *testing.T) {
+	l := newLocal(t, nil)
+	req := procmgr.StartRequest{ID: "a", Command: "true", Stdin: procmgr.StdinTerminal, Size: procmgr.Size{Cols: 80}}
+	_, err := l.Start(t.Context(), req)
+	require.NoError(t, err)
+	out, err := l.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	for _, change := range []func(*procmgr.StartRequest){
+		func(r *procmgr.StartRequest) { r.Stdin = procmgr.StdinPipe },
+		func(r *procmgr.StartRequest) { r.Stdin, r.Size = procmgr.StdinEmpty, procmgr.Size{} },
+		func(r *procmgr.StartRequest) { r.Size.Cols = 81 },
+		func(r *procmgr.StartRequest) { r.Size.Rows = 24 },
+	} {
+		other := req
+		change(&other)
+		_, err := l.Start(t.Context(), other)
+		require.ErrorIs(t, err, procmgr.ErrConflict)
+	}
+}
+
+// What is written with one key is written once.
+func TestInputOnce(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, `n=0; while read -r x; do n=$((n+1)); echo "$n $x"; done`)
+	req := procmgr.InputRequest{Key: "k", Data: []byte("one\n"), Until: "^1 one$", Wait: long}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			out, err := procmgr.Input(t.Context(), l, id, req)
+			assert.NoError(t, err)
+			assert.True(t, out.Matched)
+			assert.Equal(t, 4, out.Written)
+		})
+	}
+	wg.Wait()
+	out := input(t, l, id, procmgr.InputRequest{Data: []byte("two\n"), Until: "two", Wait: long})
+	require.Equal(t, "2 two\n", out.Text)
+	require.Equal(t, "1 one\n2 two\n", input(t, l, id, req).Text, "from the offset of the first one")
+
+	for _, change := range []func(*procmgr.InputRequest){
+		func(r *procmgr.InputRequest) { r.Data = []byte("other\n") },
+		func(r *procmgr.InputRequest) { r.Close = true },
+	} {
+		other := req
+		change(&other)
+		_, err := procmgr.Input(t.Context(), l, id, other)
+		require.ErrorIs(t, err, procmgr.ErrConflict)
+	}
+	for i := range 63 {
+		input(t, l, id, procmgr.InputRequest{Key: fmt.Sprint("other", i), Data: []byte("x\n")})
+	}
+	require.Contains(t, input(t, l, id, req).Text, "1 one\n", "64 keys are remembered")
+	input(t, l, id, procmgr.InputRequest{Key: "last", Close: true})
+	ended(t, l, id)
+	require.Contains(t, input(t, l, id, procmgr.InputRequest{Key: "last", Close: true}).Text, "", "after the end, too")
+	got, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(got.Text, "one"))
+}
+
+func TestInputOnceHasKeysAndSecret(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, "echo ready; exec cat")
+	ready(t, l, id, "^ready")
+	req := procmgr.InputRequest{Key: "k", Data: []byte("x"), Keys: []procmgr.Key{"enter"}}
+	input(t, l, id, req)
+	for _, change := range []func(*procmgr.InputRequest){
+		func(r *procmgr.InputRequest) { r.Keys = []procmgr.Key{"tab"} },
+		func(r *procmgr.InputRequest) { r.Keys = nil },
+		func(r *procmgr.InputRequest) { r.Secret = true },
+	} {
+		other := req
+		change(&other)
+		_, err := procmgr.Input(t.Context(), l, id, other)
+		require.ErrorIs(t, err, procmgr.ErrConflict)
+	}
+}
+
+// An input to a process whose start is under way waits for that.
+func TestInputDuringTheStart(t *testing.T) {
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	l := newLocal(t, &proclocal.Options{UpdateEnv: func(env []string) ([]string, error) {
+		close(begun)
+		<-goOn
+		return env, nil
+	}})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "exec cat", Stdin: procmgr.StdinPipe})
+		assert.NoError(t, err)
+	})
+	<-begun
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := l.Input(short, "a", procmgr.InputRequest{Data: []byte("x")})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	wg.Go(func() {
+		out, err := l.Input(t.Context(), "a", procmgr.InputRequest{Data: []byte("hello\n"), Close: true, Until: "hello", Wait: long})
+		assert.NoError(t, err)
+		assert.Equal(t, "hello\n", out.Text)
+	})
+	close(goOn)
+	wg.Wait()
+}
+
+// The bytes of a request stay together, whoever else writes, and all of a large
+// input arrives.
+func TestInputOfManyWriters(t *testing.T) {
+	l := newLocal(t, nil)
+	file := filepath.Join(t.TempDir(), "file")
+	id := opened(t, l, procmgr.StdinPipe, "exec cat >"+file)
+	const writers, pieces = 16, 4 // of 16 KiB: 1 MiB in all
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for range pieces {
+				line := strings.Repeat(string(rune('a'+w)), 16<<10-1) + "\n"
+				out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte(line), Wait: long})
+				assert.NoError(t, err)
+				assert.Equal(t, len(line), out.Written)
+			}
+		})
+	}
+	wg.Wait()
+	input(t, l, id, procmgr.InputRequest{Close: true})
+	ended(t, l, id)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Len(t, text, writers*pieces*(16<<10))
+	for line := range strings.Lines(string(text)) {
+		require.Equal(t, strings.Repeat(line[:1], 16<<10-1)+"\n", line)
+	}
+}
+
+// A full pipe is waited for as long as the request says. What it has not taken
+// can be written with another key.
+func TestInputWaitsForRoom(t *testing.T) {
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	id := opened(t, l, procmgr.StdinPipe, "echo ready; mkfifo "+dir+"/go; read x <"+dir+"/go; exec cat >"+dir+"/file")
+	ready(t, l, id, "^ready$")
+	data := bytes.Repeat([]byte("0123456789abcde\n"), 4<<10) // 64 KiB
+	var all []byte
+	var out procmgr.InputOutput
+	for i := 0; ; i++ {
+		key := fmt.Sprint("fill", i)
+		out = input(t, l, id, procmgr.InputRequest{Key: key, Data: data})
+		require.Equal(t, out.Written, input(t, l, id, procmgr.InputRequest{Key: key, Data: data}).Written)
+		all = append(all, data[:out.Written]...)
+		if out.Written < len(data) {
+			break
+		}
+	}
+	rest := data[out.Written:]
+	done := make(chan struct{})
+	go func() { // the test waits for it below
+		defer close(done)
+		out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Key: "rest", Data: rest, Close: true, Wait: long})
+		assert.NoError(t, err)
+		assert.Equal(t, len(rest), out.Written)
+	}()
+	// It has its turn and waits. Another one without time gives up.
+	eventually(t, "the first one waits", func() bool {
+		out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("!")})
+		require.NoError(t, err)
+		return out.Written == 0
+	})
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := procmgr.Input(short, l, id, procmgr.InputRequest{Data: []byte("!"), Wait: long})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	run(t, l, "echo >"+dir+"/go")
+	<-done
+	ended(t, l, id)
+	text, err := os.ReadFile(dir + "/file")
+	require.NoError(t, err)
+	require.Equal(t, string(append(all, rest...)), strings.ReplaceAll(string(text), "!", ""))
+}
+
+// A reader that ends, or is killed, in the middle of a write.
+func TestInputLosesItsReader(t *testing.T) {
+	l := newLocal(t, nil)
+	data := make([]byte, procmgr.MaxInput)
+	for name, script := range map[string]string{
+		"dies":       "head -c 100000 >/dev/null; kill -KILL $$",
+		"closes":     "head -c 100000 >/dev/null; exec <&-; echo ready; exec sleep 600",
+		"is stopped": "echo ready; exec sleep 600",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := opened(t, l, procmgr.StdinPipe, script)
+			if name == "is stopped" {
+				ready(t, l, id, "ready")
+				input(t, l, id, procmgr.InputRequest{Data: data})
+				go func() { _ = l.Signal(context.WithoutCancel(t.Context()), id, procmgr.Kill) }() // Close waits for the process
+			}
+			for {
+				out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: data, Wait: long})
+				if err != nil {
+					require.ErrorIs(t, err, procmgr.ErrNotRunning)
+					require.ErrorContains(t, err, "its stdin is closed")
+					require.Less(t, out.Written, len(data))
+					break
+				}
+				require.Equal(t, len(data), out.Written)
+			}
+		})
+	}
+}
+
+// A request whose context ends in the middle of a write says how much of it was
+// written, and so does its repetition.
+func TestInputIsCanceled(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, "echo ready; exec sleep 600")
+	ready(t, l, id, "ready")
+	ctx, cancel := context.WithCancel(t.Context())
+	data := make([]byte, procmgr.MaxInput)
+	input(t, l, id, procmgr.InputRequest{Data: data[:1000]})
+	time.AfterFunc(20*time.Millisecond, cancel)
+	req := procmgr.InputRequest{Key: "k", Data: data, Wait: long}
+	out, err := procmgr.Input(ctx, l, id, req)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Less(t, out.Written, len(data))
+	again, err := procmgr.Input(t.Context(), l, id, req)
+	require.NoError(t, err)
+	require.Equal(t, out.Written, again.Written)
+}
+
+func TestInputToWhatIsDetached(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, "exec 7<&0; (read x <&7; echo got $x) & echo ready")
+	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, Until: "nothing"})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	got := input(t, l, id, procmgr.InputRequest{Data: []byte("it\n"), Until: "got it", Wait: long})
+	require.Equal(t, "got it\n", got.Text)
+}
+
+// A wait ends when the output has been quiet for a while, counted from its first
+// piece, and after 2 s without any.
+func TestInputUntilQuiet(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, `while read -r x; do sleep 0.2; echo a; sleep 0.2; echo b; done`)
+	out := input(t, l, id, procmgr.InputRequest{Data: []byte("\n"), UntilQuiet: 2 * time.Second, Wait: long})
+	require.Equal(t, "a\nb\n", out.Text)
+	began := time.Now()
+	out = input(t, l, id, procmgr.InputRequest{UntilQuiet: 10 * time.Millisecond, Wait: long})
+	require.Empty(t, out.Text)
+	require.Less(t, time.Since(began), long)
+	require.GreaterOrEqual(t, time.Since(began), 2*time.Second)
+	input(t, l, id, procmgr.InputRequest{Close: true})
+	out = input(t, l, id, procmgr.InputRequest{UntilQuiet: time.Hour, Wait: long})
+	require.Equal(t, procmgr.Exited, ended(t, l, id).Process.State)
+}
+
+// Output that comes while the pipe is still full is not the answer.
+func TestInputUntilQuietAfterTheWrite(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, `echo ready; sleep 0.1; echo noise; sleep 1.1; cat >/dev/null; sleep 0.1; echo answer; exec sleep 600`)
+	ready(t, l, id, "^ready$")
+	data := make([]byte, procmgr.MaxInput)
+	for range 3 { // more than a pipe holds
+		out := input(t, l, id, procmgr.InputRequest{Data: data})
+		if out.Written < len(data) {
+			break
+		}
+	}
+	out := input(t, l, id, procmgr.InputRequest{Data: data, Close: true, UntilQuiet: time.Second, Wait: long})
+	require.Equal(t, len(data), out.Written)
+	require.True(t, strings.HasSuffix(out.Text, "answer\n"), "%q", out.Text)
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// What is written is in no line of the log.
+func TestInputIsNotLogged(t *testing.T) {
+	var log safeBuffer
+	l := newLocal(t, &proclocal.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	id := opened(t, l, procmgr.StdinPipe, "exec cat >/dev/null")
+	input(t, l, id, procmgr.InputRequest{Data: []byte("hunter2\n"), Close: true})
+	ended(t, l, id)
+	require.Contains(t, log.String(), "input written")
+	require.Contains(t, log.String(), "bytes=8")
+	require.NotContains(t, log.String(), "hunter2")
+}
+
+// A safeBuffer takes the lines of several goroutines.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

@@ -1,0 +1,468 @@
+package proclocal
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+var (
+	_ procmgr.InputManager = (*Local)(nil)
+	_ procmgr.InputManager = (*chat)(nil)
+)
+
+// Input implements [procmgr.InputManager]. It finds the processes of every chat. On
+// Windows no process can have a stdin yet.
+func (l *Local) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	chat, err := l.chatOf(id)
+	if err != nil {
+		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
+	}
+	out, err := l.input(ctx, chat, id, req)
+	return out, callerr.Wrap("input", id, err)
+}
+
+func (c *chat) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	if c.err != nil {
+		return procmgr.InputOutput{}, callerr.Wrap("input", id, c.err)
+	}
+	out, err := c.local.input(ctx, c.id, id, req)
+	return out, callerr.Wrap("input", id, err)
+}
+
+// errNoStdin is the error for a process that was started without a stdin.
+var errNoStdin = xerrors.Errorf("its stdin is empty: only a process that was started with a Stdin of %q or %q can be written to: %w", string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
+
+// input is Input in one chat.
+func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	if err := ctx.Err(); err != nil {
+		return procmgr.InputOutput{}, err
+	}
+	m, err := capture.NewMatcher(req.Until)
+	if err == nil {
+		err = check.Input(req)
+	}
+	if err != nil {
+		return procmgr.InputOutput{}, err
+	}
+	until := time.Now().Add(req.Wait)
+	r, past := l.find(chat, id)
+	switch {
+	case past != nil && past.unknown:
+		return procmgr.InputOutput{}, errFate
+	case past != nil:
+		return procmgr.InputOutput{}, procmgr.ErrNotRunning
+	case r == nil:
+		return procmgr.InputOutput{}, procmgr.ErrNotFound
+	}
+	if failed, err := r.started(ctx); failed {
+		return procmgr.InputOutput{}, procmgr.ErrNotFound // nothing was started, the ID is unused
+	} else if err != nil {
+		return procmgr.InputOutput{}, err
+	}
+	in := r.in
+	switch {
+	case in == nil:
+		return procmgr.InputOutput{}, errNoStdin
+	case !r.terminal && (len(req.Keys) > 0 || req.Secret):
+		return procmgr.InputOutput{}, xerrors.Errorf("keys and secrets are for a terminal, and its stdin is a pipe; write Data: %w", procmgr.ErrInvalid)
+	}
+	state := r.state()
+	w, err := l.put(ctx, r, req, until)
+	if w == nil {
+		return procmgr.InputOutput{}, err
+	}
+	if err == nil {
+		err = w.err
+	}
+	if err == nil && w.written == len(req.Data) {
+		if m != nil {
+			err = r.watch(ctx, m, req, w)
+		}
+		if err != nil {
+			m = nil // it is not watched
+		} else if m != nil || req.UntilQuiet > 0 {
+			err = r.waitFor(ctx, state, until, m, req.UntilQuiet, w)
+		}
+	} else {
+		m = nil
+	}
+	out := r.output(w.before.Offset, req.Limit, 0, m)
+	l.opts.Metrics.omitted(out)
+	return procmgr.InputOutput{Output: out, Written: w.written}, err
+}
+
+// watch lets a matcher see what is printed after a write. A request that writes
+// nothing may also wait for what is shown already.
+func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.InputRequest, w *typed) error {
+	if !check.Writes(req) {
+		return r.out.Watch(ctx, m, w.before.Offset)
+	}
+	return r.out.WatchAfter(ctx, m, w.before)
+}
+
+// put writes a request, or finds out what was written with its key. It returns nil
+// if the request was refused.
+func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*typed, error) {
+	done, err := l.change()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	w, mine, err := r.in.keys.begin(ctx, req)
+	if !mine || err != nil {
+		return w, err
+	}
+	ctx, cancel := l.whileLive(ctx)
+	defer cancel()
+	r.kept.begins(w)
+	refused, err := r.write(ctx, w, req, until)
+	r.kept.ends(w, refused)
+	r.in.keys.end(w, refused)
+	if refused {
+		return nil, err
+	}
+	r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.written), slog.Int("keys", len(req.Keys)))
+	return w, err
+}
+
+// write writes a request, and sets the fields of w. If it reports that the
+// request was refused, nothing was written. An error that is ctx's is not w's.
+func (r *record) write(ctx context.Context, w *typed, req procmgr.InputRequest, until time.Time) (refused bool, err error) {
+	in := r.in
+	defer func() { w.at = time.Now() }()
+	mark := func() {
+		w.before = r.out.Mark()
+		w.count, _, _ = in.print.look()
+	}
+	if !check.Writes(req) {
+		mark()
+		return false, nil
+	}
+	err = in.acquire(ctx, req.Secret, until)
+	if errors.Is(err, errBusy) && len(req.Data) > 0 {
+		mark()
+		return false, nil // Written says that nothing was
+	}
+	if err != nil {
+		return true, err
+	}
+	defer in.release()
+	text, before, err := in.encode(req, r.terminal)
+	if err == nil && r.exited() {
+		err = osproc.ErrStdinClosed
+	}
+	if err != nil {
+		return true, err
+	}
+	mark()
+	n := 0
+	err = in.endPaste(ctx, until)
+	if errors.Is(err, errBusy) && len(req.Data) > 0 {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	if len(text) > 0 {
+		n, err = in.tree.Write(ctx, text, until, in.stall)
+		if before > 0 {
+			in.owed = owed(n, before, len(req.Data))
+		}
+	}
+	w.written = min(max(n-before, 0), len(req.Data))
+	if err != nil && ctx.Err() == nil {
+		w.err = err
+	} else if n < len(text) && w.written == len(req.Data) {
+		w.err = errKeys
+		if n == 0 {
+			w.err = errFull
+		}
+	}
+	if n == 0 && (err != nil || w.err != nil) {
+		return true, cmp.Or(err, w.err)
+	}
+	if n == len(text) && req.Close && !r.terminal {
+		in.tree.Close()
+		r.kept.turned(func(m *memo) { m.NoInput = true })
+		r.kept.dropped(carry.Input)
+		in.mu.Lock()
+		in.closed = true
+		in.mu.Unlock()
+	}
+	return false, err
+}
+
+// errBusy is the error of a request that could not begin in its time.
+var errBusy = xerrors.Errorf("an earlier request is not written yet, because the program does not read it: %w", procmgr.ErrNotReady)
+
+// errEcho is the error of a secret for which no program asks.
+var errEcho = xerrors.Errorf("no program asks for a secret: none has turned the echo of the terminal off to read a line, so nothing was written: %w", procmgr.ErrNotReady)
+
+// errFull is the error of keys of which a terminal has taken nothing.
+var errFull = xerrors.Errorf("the terminal has no room, because its program does not read, so nothing was written; a signal reaches it all the same: %w", procmgr.ErrNotReady)
+
+// errKeys is the error of a request whose Data was written, and nothing or only
+// a part of what comes after it.
+var errKeys = xerrors.Errorf("the data was written, but the terminal has no room for all of the keys, because its program does not read: %w", procmgr.ErrNotReady)
+
+// acquire takes the turn to write. If the request is a secret, it first waits
+// until a program asks for one.
+func (in *inlet) acquire(ctx context.Context, secret bool, until time.Time) error {
+	for {
+		if err := in.awaitTurn(ctx, until); err != nil || !secret {
+			return err
+		}
+		mode, err := in.tree.Mode()
+		if err == nil && !mode.Echo && mode.Lines {
+			return nil // and stays so, as far as this program can tell
+		}
+		in.release()
+		switch {
+		case err != nil:
+			return err
+		case !time.Now().Before(until):
+			return errEcho
+		}
+		// No system tells when a program changes the mode of its terminal.
+		select {
+		case <-time.After(min(echoPause, time.Until(until))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// echoPause is how often a request with a secret looks at the terminal.
+const echoPause = 10 * time.Millisecond
+
+// awaitTurn waits for the turn to write. A request without time does not wait
+// for a request that waits for room, but it does wait for one that only writes.
+func (in *inlet) awaitTurn(ctx context.Context, until time.Time) error {
+	over := time.NewTimer(max(time.Until(until), 0))
+	defer over.Stop()
+	select {
+	case in.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case in.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-over.C:
+	}
+	in.mu.Lock()
+	stalled := in.stalled
+	in.mu.Unlock()
+	select {
+	case in.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-stalled:
+		return errBusy
+	}
+}
+
+// stall notes that the request that writes waits for room.
+func (in *inlet) stall() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	select {
+	case <-in.stalled:
+	default:
+		close(in.stalled)
+	}
+}
+
+// release gives the turn back, after the replies of the screen that have waited
+// for it.
+func (in *inlet) release() {
+	in.mu.Lock()
+	select {
+	case <-in.stalled:
+		in.stalled = make(chan struct{})
+	default:
+	}
+	in.mu.Unlock()
+	for {
+		in.mu.Lock()
+		replies := in.replies
+		in.replies = nil
+		if len(replies) == 0 {
+			<-in.turn // under mu: a reply that comes now finds the turn free
+			in.mu.Unlock()
+			return
+		}
+		in.mu.Unlock()
+		// Without a wait: if there is no room, the program does not read.
+		if in.endPaste(context.Background(), time.Time{}) == nil {
+			_, _ = in.tree.Write(context.Background(), replies, time.Time{}, func() {})
+		}
+	}
+}
+
+// reply writes the replies of the screen, unless a request has its turn: then
+// that request does it.
+func (in *inlet) reply() {
+	in.mu.Lock()
+	select {
+	case in.turn <- struct{}{}:
+		in.mu.Unlock()
+		in.release()
+	default:
+		in.mu.Unlock()
+	}
+}
+
+// The marks of a pasted text.
+const (
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// owed returns what is to be written before anything else after a pasted text of
+// which a terminal has taken n bytes: the text must not become part of the next
+// one. before is the length of the mark before the text.
+func owed(n, before, data int) string {
+	switch end := before + data; {
+	case n == 0:
+		return ""
+	case n < before:
+		return pasteBegin[n:] + pasteEnd
+	case n < end:
+		return pasteEnd
+	default:
+		return pasteEnd[min(n-end, len(pasteEnd)):]
+	}
+}
+
+// endPaste ends a pasted text that was cut. The caller has the turn.
+func (in *inlet) endPaste(ctx context.Context, until time.Time) error {
+	if in.owed == "" || !in.modes().BracketedPaste { // the program that was to read it is gone
+		in.owed = ""
+		return nil
+	}
+	n, err := in.tree.Write(ctx, []byte(in.owed), until, in.stall)
+	in.owed = in.owed[n:]
+	if err == nil && in.owed != "" {
+		err = errBusy
+	}
+	return err
+}
+
+// encode returns the bytes that a request writes, and how many of them stand
+// before its Data. The caller has the turn.
+func (in *inlet) encode(req procmgr.InputRequest, terminal bool) (text []byte, before int, err error) {
+	if !terminal {
+		in.mu.Lock()
+		closed := in.closed
+		in.mu.Unlock()
+		if closed && len(req.Data) > 0 {
+			return nil, 0, xerrors.Errorf("its stdin was closed by an earlier request, so no data can follow: %w", procmgr.ErrInvalid)
+		}
+		return req.Data, 0, nil
+	}
+	mode, err := in.tree.Mode()
+	if err != nil {
+		return nil, 0, err
+	}
+	if line := longestLine(req.Data); mode.Lines && line > osproc.MaxLine {
+		return nil, 0, xerrors.Errorf("a line of the data has %d bytes, and the terminal would drop what exceeds %d; write it to a file that the program reads: %w", line, osproc.MaxLine, procmgr.ErrInvalid)
+	}
+	modes := in.modes()
+	text = req.Data
+	if modes.BracketedPaste && len(req.Data) > 0 {
+		if bytes.Contains(req.Data, []byte(pasteEnd)) {
+			return nil, 0, xerrors.Errorf("the data has the mark that ends a pasted text, ESC [201~, and the program takes it for that: %w", procmgr.ErrInvalid)
+		}
+		if bytes.ContainsAny(req.Data, "\r\n") {
+			before = len(pasteBegin)
+			text = append(append([]byte(pasteBegin), req.Data...), pasteEnd...)
+		}
+	}
+	text = text[:len(text):len(text)] // Data is the caller's
+	for _, k := range req.Keys {
+		b, err := check.KeyBytes(k, modes.AppCursor)
+		if err != nil {
+			return nil, 0, err
+		}
+		text = append(text, b...)
+	}
+	if req.Close {
+		// Within a line, the first one only hands over what was typed.
+		if mode.Lines && len(text) > 0 && text[len(text)-1] != '\n' && text[len(text)-1] != '\r' {
+			text = append(text, mode.EOF)
+		}
+		text = append(text, mode.EOF)
+	}
+	return text, before, nil
+}
+
+// longestLine returns the length of the longest line.
+func longestLine(p []byte) (longest int) {
+	for line := range bytes.FieldsFuncSeq(p, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		longest = max(longest, len(line))
+	}
+	return longest
+}
+
+// waitFor returns when the process is no longer in the given state or has
+// exited, when m has matched, when the output has been quiet, or at a time. An
+// error is ctx's.
+func (r *record) waitFor(ctx context.Context, in procmgr.State, until time.Time, m *capture.Matcher, quiet time.Duration, w *typed) error {
+	began := time.Now()
+	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		state, changed := r.stateAndChange()
+		if state != in || state == procmgr.Exited {
+			return nil
+		}
+		count, last, news := r.in.print.look()
+		over := until
+		if quiet > 0 {
+			still := w.at.Add(quietAtLast)
+			if count > w.count {
+				still = last.Add(quiet)
+				if last.Before(w.at) {
+					still = w.at.Add(quiet)
+				}
+			}
+			if still.Before(over) {
+				over = still
+			}
+		} else {
+			news = nil
+		}
+		left := time.Until(over)
+		if left <= 0 {
+			return nil
+		}
+		timer.Reset(left)
+		select {
+		case <-changed:
+		case <-m.Matched():
+			return nil
+		case <-news:
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

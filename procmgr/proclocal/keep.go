@@ -1,0 +1,226 @@
+package proclocal
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
+)
+
+// A memo is what a Keep is told of a process: as much as another program needs
+// to go on with it.
+type memo struct {
+	Process    procmgr.Process  `json:"process"`
+	Print      []byte           `json:"print,omitempty"` // the fingerprint
+	Size       procmgr.Size     `json:"size,omitzero"`
+	Lineage    osproc.Lineage   `json:"lineage,omitzero"`
+	Progress   osproc.Progress  `json:"progress,omitzero"`
+	Asked      procmgr.Cause    `json:"asked,omitempty"`
+	Lacks      []string         `json:"lacks,omitempty"`
+	Withheld   []string         `json:"withheld,omitempty"`
+	PassedOver string           `json:"passed_over,omitempty"`
+	Notify     string           `json:"notify,omitempty"`
+	Notified   bool             `json:"notified,omitempty"`
+	Log        *capture.LogMemo `json:"log,omitempty"`
+	Total      int64            `json:"total,omitempty"` // bytes of output, once it has exited
+	Lost       int64            `json:"lost,omitempty"`  // as capture.State.Lost
+	Revived    bool             `json:"revived,omitempty"`
+	NoInput    bool             `json:"no_input,omitempty"` // a request has closed its stdin
+	Inputs     []memoOfInput    `json:"inputs,omitempty"`
+	Spent      bool             `json:"spent,omitempty"` // an ID that a stop has spent, and nothing else
+	// Doubtful says that the program died in the midst of the start, and that nobody
+	// has seen the command begin.
+	Doubtful bool `json:"doubtful,omitempty"`
+}
+
+// A kept is the part of a record for a Keep. A nil one does nothing. The Keep is
+// called with mu held: what it is told of one process comes in its order.
+type kept struct {
+	keep  carry.Keep
+	key   carry.Key
+	tally *tally.Slot // nil until the process is about to start
+
+	mu   sync.Mutex // guards memo
+	memo memo
+	told bool // Starting was called
+}
+
+// newKept returns the kept of a record that is about to start; nil if there is no
+// Keep.
+func (l *Local) newKept(r *record) *kept {
+	if l.keep == nil {
+		return nil
+	}
+	return &kept{keep: l.keep, key: carry.Key{Seq: r.seq, Chat: r.chat, ID: r.id}, memo: memo{Print: r.key[:]}}
+}
+
+// plan completes the memo of a process that is about to start.
+func (k *kept) plan(r *record, req procmgr.StartRequest, p procmgr.Process) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.memo.Process, k.memo.Size, k.memo.Notify = p, req.Size, req.Notify
+	k.memo.Lacks, k.memo.Withheld, k.memo.PassedOver = r.lacks, r.withheld, r.passedOver
+	k.memo.Log = r.out.LogMemo()
+}
+
+// record returns the record for the Keep. The caller holds mu.
+func (k *kept) record() []byte {
+	data, _ := json.Marshal(&k.memo) // a memo has nothing that cannot be marshalled
+	return data
+}
+
+// Starting implements osproc.Keeper.
+func (k *kept) Starting(b osproc.Birth) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.memo.Lineage = b.Lineage
+	k.told = true
+	return k.keep.Starting(k.key, k.record(), filesOf(b))
+}
+
+func filesOf(b osproc.Birth) []carry.File {
+	if b.Terminal {
+		return []carry.File{{Role: carry.Terminal, FD: b.Output}}
+	}
+	files := []carry.File{{Role: carry.Output, FD: b.Output}}
+	if b.Input >= 0 {
+		files = append(files, carry.File{Role: carry.Input, FD: b.Input})
+	}
+	return files
+}
+
+// Stands implements osproc.Keeper.
+func (k *kept) Stands(l osproc.Lineage) { k.tally.Set(tally.Standing, l.PID, l.Start) }
+
+// Started implements osproc.Keeper.
+func (k *kept) Started(b osproc.Birth) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.memo.Lineage = b.Lineage
+	k.memo.Process.PID = b.PID
+	k.keep.Started(k.key, leaderOf(&k.memo), k.record())
+}
+
+// Goes implements osproc.Keeper.
+func (k *kept) Goes(l osproc.Lineage) { k.tally.Set(tally.Going, l.PID, l.Start) }
+
+// leaderOf returns the leader of a process.
+func leaderOf(m *memo) carry.Leader { return carry.Leader{PID: m.Lineage.PID, Start: m.Lineage.Start} }
+
+// foundOut tells the Keep what a Recover has found out about a process of which it
+// knew the plan alone.
+func (k *kept) foundOut() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.memo.Progress.Exit != nil {
+		k.keep.Turned(k.key, k.record())
+		return
+	}
+	k.keep.Started(k.key, leaderOf(&k.memo), k.record())
+}
+
+// Exited implements osproc.Keeper.
+func (k *kept) Exited(end osproc.Exit, at time.Time) {
+	k.turned(func(m *memo) { m.Progress.Exit, m.Progress.At = &end, at })
+}
+
+// turned changes the memo and tells the Keep. The caller holds no lock of the
+// Local or of the record.
+func (k *kept) turned(change func(m *memo)) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	change(&k.memo)
+	k.keep.Turned(k.key, k.record())
+}
+
+// notStarted tells the Keep that nothing has run.
+func (k *kept) notStarted() {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.told {
+		k.keep.NotStarted(k.key)
+	}
+	k.tally.Free()
+}
+
+// dropped tells the Keep that files are closed: all, if there are no roles. Then
+// nothing is counted any more.
+func (k *kept) dropped(roles ...carry.Role) {
+	if k == nil {
+		return
+	}
+	k.keep.Dropped(k.key, roles...)
+	if len(roles) == 0 {
+		k.tally.Free()
+	}
+}
+
+// look returns a copy of the memo.
+func (k *kept) look() memo {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.memo
+}
+
+// ending tells the Keep of the end of a leader, before anybody hears of the
+// state. The process is then as the caller is about to show it.
+func (r *record) ending(end osproc.Exit, to procmgr.State, at time.Time) {
+	if r.kept == nil {
+		return
+	}
+	r.mu.Lock()
+	r.leave(end)
+	p, withheld, asked := clone(r.process), r.withheld, r.asked
+	r.mu.Unlock()
+	p.State, p.ExitedAt = to, at
+	r.kept.turned(func(m *memo) {
+		m.Process, m.Withheld, m.Asked = p, withheld, asked
+		m.Progress.Exit, m.Progress.Detached = &end, m.Progress.Detached || to == procmgr.Detached
+		m.Total = r.out.Total()
+	})
+}
+
+// A localMemo is what a Keep is told of the Local itself.
+type localMemo struct {
+	Logs    *capture.LogsState `json:"logs,omitempty"`
+	Cgroups string             `json:"cgroups,omitempty"`
+}
+
+// began tells the Keep of the Local itself. If that fails, the Local is closed.
+func (l *Local) began() error {
+	m, files := l.memo()
+	data, _ := json.Marshal(m) // it has nothing that cannot be marshalled
+	err := l.keep.Began(data, files)
+	if err != nil {
+		_ = l.Close() // nothing runs
+	}
+	return err
+}
+
+// memo returns what a Keep is told of the Local. The files stay the Local's.
+func (l *Local) memo() (m localMemo, files []carry.File) {
+	if l.logs != nil {
+		state, lock := l.logs.Save()
+		m.Logs = &state
+		files = append(files, carry.File{Role: carry.LogLock, FD: int(lock.Fd())})
+	}
+	if dir, lock := l.system.Cgroups(); lock != nil {
+		m.Cgroups = dir
+		files = append(files, carry.File{Role: carry.Cgroups, FD: int(lock.Fd())})
+	}
+	if file := l.tallies.File(); file != nil {
+		files = append(files, carry.File{Role: carry.Tally, FD: int(file.Fd())})
+	}
+	return m, files
+}

@@ -1,0 +1,121 @@
+package proclocal
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+)
+
+// List implements [procmgr.Manager]. It lists the processes of every chat.
+func (l *Local) List(ctx context.Context) ([]procmgr.Process, error) {
+	return listOf(ctx, l.chats.all.records())
+}
+
+func (c *chat) List(ctx context.Context) ([]procmgr.Process, error) {
+	if c.err != nil {
+		return nil, callerr.Wrap("list", "", c.err)
+	}
+	return listOf(ctx, c.local.chats.of(c.id))
+}
+
+// listOf returns snapshots of the processes that have started, in the order of
+// their starts. Neither it nor the callers of it wait for a lock that is held
+// while a process starts or ends.
+func listOf(ctx context.Context, all []*record) ([]procmgr.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, callerr.Wrap("list", "", err)
+	}
+	return snapshots(sights(all)), nil
+}
+
+// A sight is a record together with what it showed at one moment.
+type sight struct {
+	*record
+	shown *procmgr.Process // must not be changed
+}
+
+// sights looks at the records that have started, in the order of their starts.
+func sights(all []*record) []sight {
+	seen := make([]sight, 0, len(all))
+	for _, r := range inOrder(all) {
+		if p := r.shown.Load(); p != nil {
+			seen = append(seen, sight{r, p})
+		}
+	}
+	return seen
+}
+
+// inOrder sorts records in the order of their starts.
+func inOrder(all []*record) []*record {
+	bySeq := func(a, b *record) int { return cmp.Compare(a.seq, b.seq) }
+	if !slices.IsSortedFunc(all, bySeq) { // some have come back
+		slices.SortFunc(all, bySeq)
+	}
+	return all
+}
+
+// young is how long a list does not ask whether a new process is stopped. Under
+// load most processes that live are young. To ask costs system calls, in which
+// the goroutine may lose its processor.
+const young = 100 * time.Millisecond
+
+// snapshots returns copies of processes. The caller may keep them.
+func snapshots(seen []sight) []procmgr.Process {
+	now := time.Now()
+	processes, codes := make([]procmgr.Process, len(seen)), make([]int, 0, len(seen))
+	for i, s := range seen {
+		p := &processes[i]
+		*p = *s.shown
+		if p.ExitCode != nil { // the caller may change it
+			codes = append(codes, *p.ExitCode)
+			p.ExitCode = &codes[len(codes)-1]
+		}
+		s.out.LookForLog()
+		p.LogPath, p.LogError = s.out.Log()
+		p.Stopped = p.State != procmgr.Exited && now.Sub(p.StartedAt) > young && s.tree.Stopped()
+	}
+	return processes
+}
+
+// pickSights returns the processes that a request asks for, out of all from the
+// newest start on, and a page with the counts. It keeps only as many of a kind as
+// a page can have.
+func pickSights(all iter.Seq2[sight, *procmgr.Process], req procmgr.ListRequest) (page procmgr.ListPage, picked []sight) {
+	var kinds [4][]sight
+	var counts [4]int
+	for s, p := range all {
+		if req.State != "" && p.State != req.State {
+			continue
+		}
+		kind := kindOfProcess(p)
+		counts[kind]++
+		if req.Limit <= 0 || len(kinds[kind])-req.Limit < req.Offset { // no sum, which may overflow
+			kinds[kind] = append(kinds[kind], s)
+		}
+	}
+	picked = slices.Concat(kinds[:]...)
+	page.Total, page.Live = counts[0]+counts[1]+counts[2]+counts[3], counts[0]+counts[1]
+	picked = picked[min(req.Offset, len(picked)):]
+	if req.Limit > 0 {
+		picked = picked[:min(req.Limit, len(picked))]
+	}
+	return page, picked
+}
+
+// kindOfProcess is a smaller number for a process that matters more.
+func kindOfProcess(p *procmgr.Process) int {
+	switch {
+	case p.State == procmgr.Running:
+		return 0
+	case p.State != procmgr.Exited:
+		return 1
+	case p.Background:
+		return 2
+	}
+	return 3
+}

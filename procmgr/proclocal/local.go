@@ -1,0 +1,93 @@
+package proclocal
+
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/tally"
+)
+
+// A goroutine takes locks in this order, and may leave out any of them:
+//
+//	a pipe of osproc         held while its stream takes the bytes that were read
+//	a stream's logging       held until its log has them too, even on a slow disk
+//	Local.mu
+//	record.mu
+//	a log's mu, its Logs' mu
+//
+// An inlet's mu is held under a pipe while the screen draws, and nothing comes
+// after it. A stream's mu comes after Local.mu, and only its Buffer's lock comes after
+// it. Every other lock is held alone. Under all locks but the first two, nobody
+// forks, waits, writes to the disk or calls the host. Under those two, nobody
+// calls the host except for Metrics.Output.
+
+// Local runs processes on this machine. It is a [procmgr.Host], and safe for concurrent
+// use.
+//
+// A program that uses a Local must call Close before it ends. It must also
+// handle the signals that would end it otherwise: Ctrl-C in its terminal
+// reaches the program and none of its commands. See Close.
+type Local struct {
+	opts    Options
+	system  *osproc.System
+	logs    *capture.Logs // nil if Options.LogDir is not set
+	keep    carry.Keep    // nil if nobody takes the processes over
+	tallies *tally.Table  // nil without a keep
+
+	memory  atomic.Int64 // bytes of output that all records keep
+	streams capture.Options
+
+	allowed       baseenv.Allowance
+	allowedAsking baseenv.Allowance // for commands with a terminal
+	told          toldNames         // what of it the chats were told
+	name          string            // of the shell, "" if it cannot be told
+	bash          bool              // the shell is the default one, and bash
+	ports         portLooks
+
+	wg sync.WaitGroup // the launch, watch and rewatch of every record
+
+	// mu guards the fields below. It is held for moments only: never across a
+	// fork, a wait or a look at /proc.
+	mu      sync.Mutex
+	closed  bool // nothing is started any more
+	settled bool // no process comes back any more: Close waits for the last ones
+	seq     uint64
+	chats   records
+	past    *tombstones
+	events  *eventLog
+	exits   *list.List // the records that have exited, in the order of their exits
+	expiry  *time.Timer
+	// expiring is the record for which expiry is set.
+	expiring *record
+	sweeps   sweeps
+	pauses   pauses
+	// doubtful is until when an ID that is not known may all the same have been
+	// used: a part of the journal was lost.
+	doubtful time.Time
+
+	closing  sync.Once
+	closeErr error
+}
+
+// sweeps are the searches for members that have left their session and their
+// pipe at once, as in "setsid x >/dev/null 2>&1 &". When the leader exits, only
+// a look at every process of the machine can find them. No call is to pay for
+// that: one search serves all processes that have exited meanwhile. The Local's
+// mu guards the fields.
+type sweeps struct {
+	pending []*record
+	timer   *time.Timer
+	last    time.Time
+}
+
+func (s *sweeps) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}

@@ -1,0 +1,105 @@
+package proclocal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// A full disk ends the log, and nothing else.
+func TestLogOnAFullDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "small")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	testenv.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=64k")
+	l := newLocal(t, &proclocal.Options{LogDir: dir})
+	out := run(t, l, "seq 100000; exit 3")
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.Regexp(t, `^it ends after \d+ bytes: no space left on device$`, out.Process.LogError)
+	stream := numbers(100000)
+	data, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.NotEmpty(t, data)
+	require.True(t, strings.HasPrefix(stream, string(data)))
+	require.True(t, strings.HasSuffix(out.Text, "100000\n"))
+	require.EqualValues(t, len(stream), out.Next)
+
+	// The next process has no room either, and runs all the same.
+	out = run(t, l, "seq 10")
+	require.Equal(t, numbers(10), out.Text)
+	require.NotEmpty(t, out.Process.LogError)
+	require.NoError(t, l.Close())
+}
+
+// The manager does not read a file that a command has put in the place of its
+// log, and nobody has to wait for it.
+func TestLogThatWasReplaced(t *testing.T) {
+	for name, replace := range map[string]func(path, other string) error{
+		"a FIFO":      func(path, _ string) error { return unix.Mkfifo(path, 0o600) },
+		"a link":      func(path, other string) error { return os.Symlink(filepath.Base(other), path) },
+		"another log": func(path, other string) error { return os.Link(other, path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := logged(t, proclocal.Options{Head: 10, Tail: 10})
+			other := run(t, l, "yes other | head -n 1000")
+			out := run(t, l, "seq 1000")
+			path := out.Process.LogPath
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, replace(path, other.Process.LogPath))
+			if name == "a FIFO" {
+				defer notWaitedFor(t, path)()
+			}
+			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+			require.NoError(t, err)
+			require.NotContains(t, out.Text, "other")
+			require.True(t, strings.HasSuffix(out.Text, "999\n1000\n"))
+			out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "other"})
+			require.NoError(t, err)
+			require.False(t, out.Matched)
+		})
+	}
+}
+
+// notWaitedFor returns a function that fails the test if a caller has waited
+// for the writer of a FIFO. After a while it lets that caller go on.
+func notWaitedFor(t *testing.T, fifo string) func() {
+	stop, opened := make(chan struct{}), make(chan bool, 1)
+	go func() { // the returned function waits for it
+		select {
+		case <-stop:
+			opened <- false
+		case <-time.After(10 * time.Second):
+			f, err := os.OpenFile(fifo, os.O_RDWR, 0)
+			opened <- true
+			if err == nil {
+				<-stop
+				f.Close()
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		require.False(t, <-opened, "somebody waited")
+	}
+}
+
+// An open log costs a descriptor for as long as its process runs, and none
+// after it.
+func TestLogDescriptors(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{})
+	run(t, l, "true")
+	before := leftover.Descriptors()
+	for range 20 {
+		run(t, l, "seq 10")
+	}
+	eventually(t, "they are closed", func() bool { return leftover.Descriptors() <= before })
+}

@@ -1,0 +1,386 @@
+package proclocal_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// logged returns a Local with logs, and their directory.
+func logged(t testing.TB, opts proclocal.Options) (*proclocal.Local, string) {
+	t.Helper()
+	opts.LogDir = filepath.Join(t.TempDir(), "logs")
+	return newLocal(t, &opts), opts.LogDir
+}
+
+// numbers returns the output of "seq n".
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strconv.Itoa(i + 1))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// The log has every byte of the stream, in a file that only its user can read.
+func TestLogFile(t *testing.T) {
+	l, dir := logged(t, proclocal.Options{})
+	out := run(t, l.Chat("a"), `printf '\033[31mred\033[0m\n'; seq 20000; printf 'work 1%%\rwork 99%%\n'`)
+	want := "red\n" + numbers(20000) + "work 1%\nwork 99%\n"
+	require.NotNil(t, out.Truncated)
+	require.Empty(t, out.Process.LogError)
+	data, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.Equal(t, want, string(data))
+	require.EqualValues(t, len(want), out.Next, "offsets are those of the log")
+
+	rel, err := filepath.Rel(dir, out.Process.LogPath)
+	require.NoError(t, err)
+	require.NotContains(t, rel, out.Process.ID, "names are the manager's own")
+	for path, want := range map[string]fs.FileMode{
+		dir:                               fs.ModeDir | 0o700,
+		filepath.Dir(out.Process.LogPath): fs.ModeDir | 0o700,
+		out.Process.LogPath:               0o600,
+	} {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, want.Type(), info.Mode().Type())
+		if runtime.GOOS != "windows" { // the mode there does not say who may read it
+			require.Equal(t, want, info.Mode())
+		}
+	}
+
+	all, err := l.List(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, out.Process.LogPath, all[0].LogPath)
+
+	require.NoError(t, l.Close())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "the logs go with the Local")
+	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Empty(t, out.Process.LogPath)
+	require.True(t, strings.HasSuffix(out.Text, "work 99%\n"))
+}
+
+// The text that the window has dropped comes from the log. From any offset, the
+// text is the stream from there on, up to the limit.
+func TestPagesFromTheLog(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{Head: 1000, Tail: 1000})
+	out := run(t, l, "seq 20000")
+	stream := numbers(20000)
+	for _, from := range []int{0, 1, 500, 1000, 1001, 50_000, len(stream) - 2000, len(stream) - 1000, len(stream) - 1, len(stream), len(stream) + 9} {
+		for _, limit := range []int{0, 200, 3000, 100_000, -1} {
+			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: int64(from), Limit: headtail.Limits{Bytes: limit}})
+			require.NoError(t, err)
+			rest := stream[min(from, len(stream)):]
+			require.EqualValues(t, len(stream), out.Next)
+			room := limit
+			if limit == 0 {
+				room = headtail.DefaultTextLimit
+			}
+			if limit < 0 || len(rest) <= room {
+				require.Equal(t, rest, out.Text, "from %d, limit %d", from, limit)
+				require.Nil(t, out.Truncated)
+				continue
+			}
+			first, last, ok := strings.Cut(out.Text, "\n\n... [omitted ")
+			require.True(t, ok)
+			_, last, ok = strings.Cut(last, "] ...\n\n")
+			require.True(t, ok)
+			require.True(t, strings.HasPrefix(rest, first), "from %d, limit %d", from, limit)
+			require.True(t, strings.HasSuffix(rest, last), "from %d, limit %d", from, limit)
+			require.Greater(t, len(out.Text), room*9/10, "the room is used: from %d, limit %d", from, limit)
+			require.LessOrEqual(t, len(out.Text), room)
+			require.EqualValues(t, len(rest), out.Truncated.OriginalBytes)
+		}
+	}
+}
+
+// A text without a limit has everything, even if the log has less than the
+// window.
+func TestPagesWithoutALimit(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{Head: 10, Tail: 10})
+	for n := 9; n < 30; n++ {
+		out := run(t, l, fmt.Sprint("seq ", n))
+		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1}})
+		require.NoError(t, err)
+		require.Equal(t, numbers(n), out.Text)
+	}
+}
+
+// An ending context ends while it is asked for its error, after some times: so a
+// test needs no time for it.
+type ending struct {
+	context.Context
+	asked atomic.Int32
+}
+
+func (e *ending) Err() error {
+	if e.asked.Add(1) > 5 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A search of the log ends with ctx, and says so.
+func TestUntilEndsWithItsContext(t *testing.T) {
+	needs(t, "seq -f")
+	l, _ := logged(t, proclocal.Options{})
+	out := run(t, l, "seq -f %.0fx. 400000") // each line may match, so each is searched
+	out, err := l.Output(&ending{Context: t.Context()}, out.Process.ID, procmgr.OutputRequest{Until: "(.?){200}x$"})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.False(t, out.Matched)
+	require.True(t, strings.HasSuffix(out.Text, "400000x.\n"), "what there is comes all the same")
+}
+
+// Pages of a process that is read while it prints join without overlap or loss,
+// even if the window is small.
+func TestPagesJoin(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{Head: 100, Tail: 100})
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: `for i in 1 2 3 4 5 6 7 8 9; do seq 3000; echo ä€😀; done`})
+	require.NoError(t, err)
+	id := out.Process.ID
+	var text strings.Builder
+	for next := int64(0); ; {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: next, Until: ".", Wait: long, Limit: headtail.Limits{Bytes: -1, Line: -1}})
+		require.NoError(t, err)
+		require.Nil(t, out.Truncated)
+		text.WriteString(out.Text)
+		next = out.Next
+		if out.Process.State == procmgr.Exited && out.Text == "" {
+			break
+		}
+	}
+	require.Equal(t, strings.Repeat(numbers(3000)+"ä€😀\n", 9), text.String())
+}
+
+// If the log fills only a part of a gap, no rune is cut.
+func TestLogPagesKeepRunesWhole(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{Head: 100, Tail: 100})
+	out := run(t, l, `i=0; while [ $i -lt 300 ]; do printf 'ä€😀ä€😀ä€😀ä€😀ä€😀'; i=$((i+1)); done`)
+	for limit := 70; limit < 110; limit++ {
+		for _, from := range []int64{0, 2, 900} {
+			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: from, Limit: headtail.Limits{Bytes: limit, Line: -1}})
+			require.NoError(t, err)
+			if from != 900 { // 900 may be within a rune: the caller has its beginning
+				require.NotContains(t, out.Text, "\uFFFD", "limit %d", limit)
+			}
+		}
+	}
+}
+
+// A line that the window has dropped is found in the log.
+func TestUntilInTheLog(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{Head: 1000, Tail: 1000})
+	out := begin(t, l, "seq 100000; echo NEEDLE; seq 100000; echo ready; exec sleep 1000")
+	id := out.Process.ID
+	for pattern, want := range map[string]bool{"^NEEDLE$": true, "^77777$": true, "^ready$": true, "^100001$": false, "x": false} {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: pattern})
+		require.NoError(t, err)
+		require.Equal(t, want, out.Matched, pattern)
+	}
+	after, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len(numbers(100000) + "NEEDLE\n")), Until: "^NEEDLE$"})
+	require.NoError(t, err)
+	require.False(t, after.Matched, "it stands before From")
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// A log has a limit; its process does not notice.
+func TestMaxLog(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{MaxLog: 10_000})
+	out := run(t, l, "seq 20000; exit 3")
+	require.Equal(t, 3, *out.Process.ExitCode)
+	require.Equal(t, "it ends after 10000 bytes, the limit of a log", out.Process.LogError)
+	data, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.Equal(t, numbers(20000)[:10_000], string(data))
+	require.True(t, strings.HasSuffix(out.Text, "20000\n"))
+	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: 5000})
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(out.Text, numbers(20000)[5000:9000]), "what it has can be read")
+	require.True(t, strings.HasSuffix(out.Text, "20000\n"))
+}
+
+// All logs together have a limit: the oldest log of a process that has exited
+// goes first.
+func TestMaxLogs(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{MaxLogs: 25_000})
+	var all []procmgr.Output
+	for range 4 {
+		all = append(all, run(t, l, "head -c 10000 /dev/zero | tr '\\0' x"))
+	}
+	for i, out := range all {
+		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Len(t, now.Text, 10000, "the output is there")
+		if i < 2 {
+			require.Empty(t, now.Process.LogPath)
+			eventually(t, "it is removed", func() bool {
+				_, err := os.Stat(out.Process.LogPath)
+				return os.IsNotExist(err)
+			})
+			continue
+		}
+		require.NotEmpty(t, now.Process.LogPath)
+		require.FileExists(t, now.Process.LogPath)
+	}
+	// A log that is larger than all may be takes the place of the others, and
+	// ends.
+	out := run(t, l, "head -c 30000 /dev/zero | tr '\\0' x")
+	require.Contains(t, out.Process.LogError, "no room: all logs together have reached their limit")
+	require.EqualValues(t, 30000, out.Next)
+}
+
+// The log goes with its record.
+func TestLogGoesWithItsRecord(t *testing.T) {
+	l, dir := logged(t, proclocal.Options{Retain: 1, MaxLogs: 100_000}) // 1 ns
+	for range 50 {                                                      // its bytes are given back as well
+		out := run(t, l, "head -c 10000 /dev/zero | tr '\\0' x")
+		require.Empty(t, out.Process.LogError)
+		eventually(t, "it is removed", func() bool {
+			files, err := filepath.Glob(dir + "/*/*")
+			return err == nil && len(files) == 0
+		})
+		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Empty(t, now.Process.LogPath)
+	}
+}
+
+// A host may keep the logs.
+func TestKeepLogs(t *testing.T) {
+	l, _ := logged(t, proclocal.Options{KeepLogs: true, Retain: 1})
+	out := run(t, l, "seq 5")
+	eventually(t, "the record is gone", func() bool {
+		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		return err == nil && now.Text == "" && now.Process.LogPath == out.Process.LogPath
+	})
+	require.NoError(t, l.Close())
+	data, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.Equal(t, numbers(5), string(data))
+}
+
+// The manager neither writes to nor reads from a file that somebody has put in
+// the way.
+func TestLogsAndIntruders(t *testing.T) {
+	needs(t, "way to replace a file that is open")
+	l, dir := logged(t, proclocal.Options{Head: 10, Tail: 10})
+	precious := filepath.Join(t.TempDir(), "precious")
+	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o600))
+
+	// The log is replaced by a link while its process runs, and after it.
+	hold := filepath.Join(t.TempDir(), "hold")
+	out := begin(t, l, "seq 100; echo ready; while [ ! -e "+hold+" ]; do sleep 0.01; done; seq 1000")
+	log := out.Process.LogPath
+	require.NoError(t, os.Remove(log))
+	require.NoError(t, os.Symlink(precious, log))
+	require.NoError(t, os.WriteFile(hold, nil, 0o600))
+	out = ended(t, l, out.Process.ID)
+	out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.NotContains(t, out.Text, "precious", "root does not lead outside")
+	require.Empty(t, out.Process.LogPath)
+	require.Equal(t, "its file has been removed", out.Process.LogError)
+
+	// The directory is replaced by a link.
+	made := filepath.Dir(log)
+	require.NoError(t, os.Rename(made, made+"-moved"))
+	require.NoError(t, os.Symlink(t.TempDir(), made))
+	out = run(t, l, "seq 1000")
+	require.Empty(t, out.Process.LogPath, "it is in the directory that was made, and not where that was")
+	files, err := filepath.Glob(made + "-moved/*.log")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	require.NoError(t, os.Remove(made))
+	require.NoError(t, os.Rename(made+"-moved", made))
+	data, err := os.ReadFile(precious)
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(data))
+	require.NoError(t, l.Close())
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// A command may remove the logs, or all that it finds. It is said at once that a
+// log is gone, and later processes have theirs in a directory that is made again.
+func TestLogThatWasRemoved(t *testing.T) {
+	needs(t, "way to remove a directory that is open")
+	l, dir := logged(t, proclocal.Options{Head: 10, Tail: 10})
+	ends := run(t, l, "seq 1000").Process
+	runs := begin(t, l, "seq 1000; echo ready; exec sleep 1000").Process
+	alone := run(t, l, "seq 1000").Process
+	gone := func(id string) {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		all, err := l.List(t.Context())
+		require.NoError(t, err)
+		at := slices.IndexFunc(all, func(p procmgr.Process) bool { return p.ID == id })
+		for _, p := range []procmgr.Process{out.Process, all[at]} {
+			require.Empty(t, p.LogPath)
+			require.Equal(t, "its file has been removed", p.LogError)
+		}
+	}
+	require.NoError(t, os.Remove(alone.LogPath))
+	gone(alone.ID)
+	out, err := l.Output(t.Context(), ends.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.FileExists(t, out.Process.LogPath)
+	require.Empty(t, out.Process.LogError)
+
+	require.NoError(t, os.RemoveAll(dir))
+	gone(ends.ID)
+	gone(runs.ID)
+	for range 2 {
+		p := run(t, l, "echo all the same").Process
+		require.Empty(t, p.LogError)
+		text, err := os.ReadFile(p.LogPath)
+		require.NoError(t, err)
+		require.Equal(t, "all the same\n", string(text))
+	}
+	made, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, made, 1)
+	require.NoError(t, l.Close())
+	made, err = os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, made)
+}
+
+// A log that cannot be made leaves the process alone.
+func TestLogThatCannotBeMade(t *testing.T) {
+	needs(t, "way to remove a directory that is open")
+	l, dir := logged(t, proclocal.Options{})
+	require.NoError(t, os.RemoveAll(dir))
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
+	out := run(t, l, "echo all the same; exit 4")
+	require.Equal(t, "all the same\n", out.Text)
+	require.Equal(t, 4, *out.Process.ExitCode)
+	require.Empty(t, out.Process.LogPath)
+	require.Equal(t, "no log: not a directory", out.Process.LogError)
+}
+
+func TestLogDirThatCannotServe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err := proclocal.New(&proclocal.Options{LogDir: file})
+	require.ErrorContains(t, err, "procmgr: new local: log directory: ")
+}

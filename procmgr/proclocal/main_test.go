@@ -1,0 +1,120 @@
+package proclocal_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/leftover"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// TestMain fails the run if the tests leave goroutines, children or descriptors
+// behind.
+func TestMain(m *testing.M) {
+	leave := testenv.CPUGroup()
+	code := leftover.Run(m, "toolproc/procmgr")
+	leave()
+	os.Exit(code)
+}
+
+// goroutines returns the goroutines of this package and of the packages below
+// it, without those that wait for whatever comes next in a Local.
+func goroutines() string {
+	var busy []string
+	for g := range strings.SplitSeq(leftover.Goroutines("toolproc/procmgr"), "\n\n") {
+		if !strings.Contains(g, "osproc.(*crew).rest") && !strings.Contains(g, "osproc.(*poller).run") {
+			busy = append(busy, g)
+		}
+	}
+	return strings.Join(busy, "\n\n")
+}
+
+// newLocal returns a Local that the test closes, and that must end clean.
+func newLocal(t testing.TB, opts *proclocal.Options) *proclocal.Local {
+	t.Helper()
+	l, err := proclocal.New(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+// plainShell is the default shell, as a test finds it for itself.
+var plainShell = sync.OnceValue(func() string {
+	if _, err := exec.LookPath("bash"); err != nil {
+		return "sh"
+	}
+	return "bash"
+})
+
+// needs skips a test on Windows, whose shells lack something that Unix has.
+func needs(t testing.TB, what string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no " + what)
+	}
+}
+
+// remembered is how many IDs a Local remembers after their records.
+const remembered = 16384
+
+// long is a wait that a test reaches only if something is wrong.
+const long = 2 * time.Minute
+
+// run starts a command and waits until it has ended or is detached.
+func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
+	t.Helper()
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
+	require.NoError(t, err)
+	return out
+}
+
+// begin starts a command in the background and waits until it has printed
+// "ready".
+func begin(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
+	t.Helper()
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Background: true})
+	require.NoError(t, err)
+	out, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready$"})
+	require.NoError(t, err)
+	require.True(t, out.Matched, "it never got ready: %+v", out)
+	return out
+}
+
+// ended waits until nothing of a process is left.
+func ended(t testing.TB, m procmgr.Manager, id string) procmgr.Output {
+	t.Helper()
+	for {
+		out, err := m.Output(context.Background(), id, procmgr.OutputRequest{Wait: long})
+		require.NoError(t, err)
+		if out.Process.State == procmgr.Exited {
+			return out
+		}
+		require.Less(t, time.Since(out.Process.StartedAt), 4*long, "it does not end: %+v", out)
+	}
+}
+
+// alive reports whether a process lives; a zombie does not.
+func alive(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
+
+// eventually waits for something that has no channel of its own.
+func eventually(t testing.TB, what string, f func() bool) {
+	t.Helper()
+	require.Eventually(t, f, long, 2*time.Millisecond, what)
+}

@@ -1,0 +1,137 @@
+package proclocal
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+)
+
+// output is Output in one chat.
+func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	m, err := capture.NewMatcher(req.Until)
+	if err != nil {
+		return procmgr.Output{}, err
+	}
+	if err := checkPorts(req); err != nil {
+		return procmgr.Output{}, err
+	}
+	r, past := l.find(chat, id)
+	switch {
+	case past != nil && past.unknown:
+		return procmgr.Output{}, errFate
+	case past != nil:
+		return past.outputUntil(req), nil
+	case r == nil:
+		return procmgr.Output{}, procmgr.ErrNotFound
+	}
+	if failed, err := r.started(ctx); failed {
+		return procmgr.Output{}, procmgr.ErrNotFound // nothing was started, the ID is unused
+	} else if err != nil {
+		return procmgr.Output{}, err
+	}
+	state := req.State
+	if state == "" {
+		state = r.state()
+	}
+	from := min(max(req.From, 0), r.out.Visible()) // an offset beyond the end is the end as it is now
+	if m != nil {
+		if err := r.out.Watch(ctx, m, from); err != nil {
+			return r.output(from, req.Limit, 0, nil), err
+		}
+	}
+	heard := l.hear(ctx, r, req)
+	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.port())
+	out := r.output(from, req.Limit, req.Highlight, m)
+	if failed := l.addPorts(ctx, &out, r, req, heard); err == nil {
+		err = failed
+	}
+	if req.Screen && r.in != nil {
+		out.Screen = r.in.look()
+	}
+	l.opts.Metrics.omitted(out)
+	return out, err
+}
+
+// find returns the record or the tombstone of an ID in one chat, or neither. An
+// ID that a stop has spent was never a process.
+func (l *Local) find(chat, id string) (*record, *tombstone) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, past := l.lookup(chat, id)
+	if past != nil && past.spent {
+		past = nil
+	}
+	return r, past
+}
+
+// output reads from an offset on, with so many bytes of highlights, and takes a
+// matcher back; nil for none. It
+// takes the process before the text: if the process has exited, the text is all
+// there is.
+func (r *record) output(from int64, limit headtail.Limits, highlight int, m *capture.Matcher) procmgr.Output {
+	process, withheld := r.now(), r.names()
+	page := r.out.Read(from, limit, m)
+	found, unscanned := r.out.Highlights(page, highlight)
+	var highlights []procmgr.Highlight
+	for _, h := range found {
+		highlights = append(highlights, procmgr.Highlight(h))
+	}
+	return procmgr.Output{
+		Process:     process,
+		Withheld:    withheld,
+		PassedOver:  r.passedOver,
+		Text:        page.Text,
+		Truncated:   page.Truncated,
+		Next:        page.Next,
+		LiveBytes:   page.Live,
+		Matched:     page.Matched,
+		MatchedLine: page.Found.Line,
+		MatchedAt:   page.Found.Offset,
+		Unsearched:  page.Unsearched,
+		Highlights:  highlights,
+		Unscanned:   unscanned,
+	}
+}
+
+// wait returns when the process is no longer in the given state or has exited,
+// when m has matched, when heard is closed, or when d is over since the wait
+// began. An error is ctx's.
+func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d time.Duration, m *capture.Matcher, heard <-chan struct{}) error {
+	if state := r.state(); d <= 0 || state != in || state == procmgr.Exited {
+		return nil
+	}
+	timer := time.NewTimer(time.Until(began.Add(d)))
+	defer timer.Stop()
+	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
+	for {
+		state, changed := r.stateAndChange()
+		if state != in || state == procmgr.Exited {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-m.Matched():
+			return nil
+		case <-heard:
+			return nil
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// awaitChange returns when changed is closed, when d is over, or when ctx ends.
+func awaitChange(ctx context.Context, changed <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-changed:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

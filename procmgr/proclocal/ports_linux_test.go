@@ -1,0 +1,195 @@
+package proclocal_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// freePort returns a port on which nothing listens.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// listens waits until a process listens on a port.
+func listens(t *testing.T, m procmgr.Manager, id string, port int) []procmgr.Listen {
+	t.Helper()
+	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
+	require.NoError(t, err)
+	require.NotEmpty(t, out.Listening, "%+v", out)
+	return out.Listening
+}
+
+// pythonServer listens on a port without a word.
+const pythonServer = `python3 -c 'import socket,time; s=socket.create_server(("127.0.0.1",%d)); time.sleep(1000)'`
+
+func TestPorts(t *testing.T) {
+	testenv.Programs(t, "python3", "node", "setsid")
+	l := newLocal(t, nil)
+	for _, tt := range []struct {
+		name, command string // %d is the port
+		want          []procmgr.Listen
+	}{
+		{"http.server", "exec python3 -m http.server %d", []procmgr.Listen{{Network: "tcp4", Addr: "0.0.0.0:%d"}}},
+		{"node", `exec node -e 'require("http").createServer().listen(%d, "127.0.0.1")'`, []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"IPv6", `exec node -e 'require("http").createServer().listen(%d, "::1")'`, []procmgr.Listen{{Network: "tcp6", Addr: "[::1]:%d"}}},
+		{"both", "exec python3 -m http.server --bind :: %d", []procmgr.Listen{{Network: "tcp6", Addr: "[::]:%d"}}},
+		{"a child of a child", `sh -c "sh -c '` + strings.ReplaceAll(strings.ReplaceAll(pythonServer, `"`, `\"`), `'`, `'\''`) + `; :'; :"; :`, []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"one that is found by its mark alone", "setsid " + pythonServer + " >/dev/null 2>&1 & exec sleep 1000", []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"one that the shell left behind", pythonServer + " &", []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if strings.Contains(tt.want[0].Addr, "[") {
+				six, err := net.Listen("tcp6", "[::1]:0")
+				if err != nil {
+					testenv.Lacks(t, "ipv6", "%v", err)
+				}
+				six.Close()
+			}
+			port := freePort(t)
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: fmt.Sprintf(tt.command, port), Background: true})
+			require.NoError(t, err)
+			id := out.Process.ID
+			var all []procmgr.Listen
+			for len(all) == 0 {
+				out, err = l.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
+				require.NoError(t, err)
+				require.NotEqual(t, procmgr.Exited, out.Process.State, out.Text)
+				all = out.Listening
+			}
+			require.Len(t, all, len(tt.want))
+			for i, l := range all {
+				require.True(t, alive(strconv.Itoa(l.PID)))
+				l.PID = 0
+				tt.want[i].Addr = fmt.Sprintf(tt.want[i].Addr, port)
+				require.Equal(t, tt.want[i], l)
+			}
+			out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Ports: true})
+			require.NoError(t, err)
+			require.Equal(t, all, out.Listening)
+			out, err = l.Output(t.Context(), id, procmgr.OutputRequest{})
+			require.NoError(t, err)
+			require.Empty(t, out.Listening, "nobody asked")
+
+			require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+			out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Ports: true, UntilListening: -1, Wait: long})
+			require.NoError(t, err)
+			require.Empty(t, out.Listening, "it has exited")
+		})
+	}
+}
+
+// A wait for a port ends with the process, with its time and with its context,
+// and does not take the port of another process for this one's.
+func TestPortWaits(t *testing.T) {
+	testenv.Programs(t, "python3")
+	l := newLocal(t, nil)
+	port := freePort(t)
+	server := begin(t, l, "echo ready; "+fmt.Sprintf(pythonServer, port)).Process.ID
+	other := begin(t, l, "echo ready; exec sleep 1000").Process.ID
+	require.Equal(t, "127.0.0.1:"+strconv.Itoa(port), listens(t, l, server, -1)[0].Addr)
+
+	for _, until := range []int{-1, port} {
+		began := time.Now()
+		out, err := l.Output(t.Context(), other, procmgr.OutputRequest{UntilListening: until, Wait: 300 * time.Millisecond})
+		require.NoError(t, err)
+		require.Empty(t, out.Listening)
+		require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
+	}
+	// It listens on another port than the one that is asked for.
+	out, err := l.Output(t.Context(), server, procmgr.OutputRequest{UntilListening: 1, Wait: 300 * time.Millisecond})
+	require.NoError(t, err)
+	require.Len(t, out.Listening, 1)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, err = l.Output(ctx, other, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	brief := begin(t, l, "echo ready; sleep 0.3").Process.ID
+	out, err = l.Output(t.Context(), brief, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+
+	out, err = l.Output(t.Context(), other, procmgr.OutputRequest{UntilListening: -1, Until: "ready", Wait: 2 * long})
+	require.NoError(t, err)
+	require.True(t, out.Matched, "a pattern ends the wait as well")
+}
+
+func TestNoSuchPort(t *testing.T) {
+	l := newLocal(t, nil)
+	id := run(t, l, "true").Process.ID
+	for _, port := range []int{-2, 65536} {
+		_, err := l.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+	}
+}
+
+// A sandbox's ports are told by the names that they have in there. Root enters
+// its network namespace; any other user reads the sandbox's files.
+func TestPortsOfAnotherNetwork(t *testing.T) {
+	testenv.Programs(t, "python3", "bwrap")
+	l := newLocal(t, nil)
+	const sandbox = "exec bwrap --dev-bind / / --unshare-net -- "
+	if out := run(t, l, sandbox+"true"); *out.Process.ExitCode != 0 {
+		testenv.Lacks(t, "bwrap", "%s", out.Text)
+	}
+	port := freePort(t)
+	here, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)) // which is no member's
+	require.NoError(t, err)
+	defer here.Close()
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: sandbox + fmt.Sprintf(pythonServer, port), Background: true})
+	require.NoError(t, err)
+	all := listens(t, l, out.Process.ID, port)
+	require.Len(t, all, 1)
+	mine, err := os.Readlink("/proc/self/ns/net")
+	require.NoError(t, err)
+	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", all[0].PID))
+	require.NoError(t, err)
+	require.NotEqual(t, mine, its)
+	require.Equal(t, procmgr.Listen{Network: "tcp4", Addr: "127.0.0.1:" + strconv.Itoa(port), PID: all[0].PID}, all[0])
+}
+
+// Many waits look together: what one of them costs does not grow with them.
+func TestPortLooksAreShared(t *testing.T) {
+	testenv.Programs(t, "python3")
+	l := newLocal(t, nil)
+	port := freePort(t)
+	server := begin(t, l, "echo ready; read go </dev/null; "+fmt.Sprintf(pythonServer, port)).Process.ID
+	other := begin(t, l, "echo ready; exec sleep 1000").Process.ID
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	got := make(chan error, 40)
+	for i := range 40 {
+		id := server
+		if i%2 == 0 {
+			id = other
+		}
+		go func() { // waited for below
+			_, err := l.Output(ctx, id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
+			got <- err
+		}()
+	}
+	for range 20 {
+		require.NoError(t, <-got, "the waits for the server end first")
+	}
+	cancel()
+	for range 20 {
+		require.ErrorIs(t, <-got, context.Canceled)
+	}
+}

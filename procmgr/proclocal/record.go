@@ -1,0 +1,209 @@
+package proclocal
+
+import (
+	"container/list"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// A record is a process that this Local started and about which it still knows
+// everything.
+type record struct {
+	opts *Options // the Local's
+	id   string
+	chat string
+	seq  uint64 // the order of starts
+	key  fingerprint
+	out  *capture.Stream
+
+	terminal bool // its stdin is one
+
+	// ready is closed when the start has succeeded or failed. The fields below
+	// are set before that, and do not change after it.
+	ready  chan struct{}
+	failed error // why nothing was started
+	hangs  bool  // failed was not waited for: the system may start the command after all
+	tree   *osproc.Tree
+	in     *inlet   // nil if its stdin is empty
+	lacks  []string // the variables that the policy kept from the command; never changed
+	// passedOver is for Output.PassedOver.
+	passedOver string
+
+	told  chan struct{} // closed when OnStart has returned
+	begun time.Time     // when the command had begun
+
+	kept *kept // nil without a Keep
+
+	look sync.Once // for lookForWithheld
+
+	// shown is the process as it was at its last turn; nil before the start has
+	// succeeded. It is read without a lock, and what it points to does not
+	// change.
+	shown atomic.Pointer[procmgr.Process]
+
+	// mu guards the fields below. changed is closed when the state changes, and
+	// when the start has failed. It is nil if nobody waits for that.
+	mu       sync.Mutex
+	process  procmgr.Process
+	withheld []string      // for Output.Withheld
+	asked    procmgr.Cause // CauseRequest or CauseShutdown: the first that asked for the end
+	changed  chan struct{}
+
+	// The Local's mu guards these.
+	listed   *atomic.Pointer[record] // the place in the lists of records
+	forking  bool                    // the fork is under way, or is over: Close can no longer prevent it
+	answered bool                    // the start is decided; ready is closed, or about to be
+	inExits  *list.Element           // the element of exits; nil if the record is not in it
+	unswept  bool                    // the process has exited, and no search has looked for members that left
+}
+
+// snapshot returns a copy of the process as it is now. The caller may keep it.
+func (r *record) snapshot() procmgr.Process { return r.withLog(clone(*r.shown.Load())) }
+
+// show makes the process as it is now the one that snapshot returns. The caller
+// holds mu.
+func (r *record) show() {
+	p := clone(r.process)
+	r.shown.Store(&p)
+}
+
+// now is snapshot for a caller, who is also told whether the process is stopped
+// and whether its log is still there.
+// The caller holds no lock.
+func (r *record) now() procmgr.Process {
+	r.out.LookForLog()
+	p := r.snapshot()
+	p.Stopped = p.State != procmgr.Exited && r.tree.Stopped()
+	return p
+}
+
+// names returns the names for Output.Withheld.
+func (r *record) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.withheld)
+}
+
+// withLog adds the path of the log, and why the log is not whole.
+func (r *record) withLog(p procmgr.Process) procmgr.Process {
+	if r.out != nil {
+		p.LogPath, p.LogError = r.out.Log()
+	}
+	return p
+}
+
+// clone returns a copy that shares no memory with p.
+func clone(p procmgr.Process) procmgr.Process {
+	if p.ExitCode != nil {
+		code := *p.ExitCode
+		p.ExitCode = &code
+	}
+	return p
+}
+
+// turn moves the process to another state and wakes the goroutines that wait
+// for that. The caller holds mu.
+func (r *record) turn(to procmgr.State) {
+	r.process.State = to
+	r.show()
+	r.wake()
+}
+
+// wake wakes the goroutines that wait for a change. The caller holds mu.
+func (r *record) wake() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// change returns the channel that is closed at the next change. The caller holds
+// mu.
+func (r *record) change() <-chan struct{} {
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.changed
+}
+
+// state returns the state; before the command has begun it is "".
+func (r *record) state() procmgr.State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process.State
+}
+
+// stateAndChange returns the state, and a channel that is closed when it changes.
+func (r *record) stateAndChange() (procmgr.State, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process.State, r.change()
+}
+
+// started waits for the start. If nothing was started, failed is true and the
+// error says why. Any other error is ctx's.
+func (r *record) started(ctx context.Context) (failed bool, err error) {
+	select {
+	case <-r.ready:
+		return r.failed != nil, r.failed
+	default:
+	}
+	select {
+	case <-r.ready:
+		return r.failed != nil, r.failed
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+}
+
+// exited reports whether nothing is left of the process.
+func (r *record) exited() bool { return r.state() == procmgr.Exited }
+
+// ask notes why the process is to end; the first cause counts. It reports false
+// if the process has exited.
+func (r *record) ask(who procmgr.Cause) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process.State == procmgr.Exited {
+		return false
+	}
+	if r.asked == "" {
+		r.asked = who
+		r.tree.Want()
+	}
+	return true
+}
+
+// log writes one line about the process.
+func (r *record) log(level slog.Level, msg string, attrs ...slog.Attr) {
+	l := r.opts.Logger
+	if !l.Enabled(context.Background(), level) {
+		return
+	}
+	attrs = append(attrs, slog.String("process_id", r.id), slog.String("chat_id", r.chat))
+	l.LogAttrs(context.Background(), level, msg, attrs...)
+}
+
+// exitCode is the attribute of a log line. A handler drops the empty one.
+func exitCode(code *int) slog.Attr {
+	if code == nil {
+		return slog.Attr{}
+	}
+	return slog.Int("exit_code", *code)
+}
+
+func treesOf(rs []*record) []*osproc.Tree {
+	trees := make([]*osproc.Tree, len(rs))
+	for i, r := range rs {
+		trees[i] = r.tree
+	}
+	return trees
+}

@@ -1,0 +1,88 @@
+package proclocal
+
+import (
+	"strings"
+	"time"
+)
+
+// maxEpitaph is how many bytes of a command a tombstone and an event keep.
+const maxEpitaph = 256
+
+// cutShort returns what is kept of a command.
+func cutShort(command string) string {
+	if len(command) <= maxEpitaph {
+		return command
+	}
+	return strings.ToValidUTF8(command[:maxEpitaph], "") + "…"
+}
+
+// expire drops the records that have been kept long enough, or whose memory or
+// place others need, and leaves a tombstone for each. The caller holds mu.
+func (l *Local) expire() {
+	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
+		r := e.Value.(*record)
+		// ExitedAt no longer changes.
+		left := l.opts.Retain - time.Since(r.process.ExitedAt)
+		if left > 0 && l.memory.Load() <= l.opts.OutputMemory && l.exits.Len() <= maxTombstones {
+			l.expireIn(r, left)
+			return
+		}
+		l.exits.Remove(e)
+		r.inExits = nil
+		l.chats.remove(r)
+		r.out.Drop()
+		l.past.add(r.chat, buried(r))
+		r.out.RetireLog()
+	}
+}
+
+// buried returns the tombstone of a record that has exited.
+func buried(r *record) *tombstone {
+	p := r.snapshot()
+	p.Command = cutShort(p.Command)
+	if !r.opts.KeepLogs {
+		p.LogPath = "" // the log goes with the record
+	}
+	return &tombstone{seq: r.seq, id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total(), lost: r.out.Lost()}
+}
+
+// expireIn makes the oldest record expire after a while. The caller holds mu.
+func (l *Local) expireIn(oldest *record, d time.Duration) {
+	if l.closed || l.expiring == oldest {
+		return // a timer that changed at every exit would be costly
+	}
+	l.expiring = oldest
+	if l.expiry != nil {
+		l.expiry.Reset(d)
+		return
+	}
+	l.expiry = time.AfterFunc(d, l.retire)
+}
+
+// makeRoom is called when the kept output has grown.
+func (l *Local) makeRoom() {
+	if l.memory.Load() > l.opts.OutputMemory {
+		l.retire()
+	}
+}
+
+// retire is expire for a caller that does not hold mu.
+func (l *Local) retire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expiring = nil
+	l.expire()
+}
+
+// freeLog drops the oldest log of a process that has exited. It reports whether
+// there was one.
+func (l *Local) freeLog() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := l.exits.Front(); e != nil; e = e.Next() {
+		if e.Value.(*record).out.RetireLog() {
+			return true
+		}
+	}
+	return false
+}

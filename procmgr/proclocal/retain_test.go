@@ -1,0 +1,124 @@
+package proclocal_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// Records expire by a timer, even if nobody looks.
+func TestRetain(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Retain: 300 * time.Millisecond})
+	began := time.Now()
+	out := run(t, l, "echo kept")
+	out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	if time.Since(began) < 300*time.Millisecond {
+		require.Equal(t, "kept\n", out.Text)
+	}
+	eventually(t, "it goes", func() bool {
+		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		return out.Text == ""
+	})
+	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
+}
+
+func TestOutputMemory(t *testing.T) {
+	const each = 10_000
+	l := newLocal(t, &proclocal.Options{OutputMemory: 3 * each, Head: each, Tail: each})
+	print := fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", each)
+	running := begin(t, l, "echo ready; exec sleep 1000")
+	var ids []string
+	for range 5 {
+		ids = append(ids, run(t, l, print).Process.ID)
+	}
+	text := func(id string) string {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, int64(each), out.Next, "a tombstone still knows how much there was")
+		return out.Text
+	}
+	// 6 bytes of the process that runs count too, so two of the three fit.
+	for i, id := range ids {
+		if i < 3 {
+			require.Empty(t, text(id), "process %d", i)
+		} else {
+			require.Len(t, text(id), each, "process %d", i)
+		}
+	}
+	out, err := l.Output(t.Context(), running.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", out.Text, "what runs is never dropped")
+}
+
+// While a process prints, its output takes the place of the output of processes
+// that have exited.
+func TestOutputMemoryOfRunning(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{OutputMemory: 10_000, Head: 8_000, Tail: 8_000})
+	old := run(t, l, "head -c 5000 /dev/zero | tr '\\0' x")
+	require.Len(t, old.Text, 5000)
+	begin(t, l, "head -c 9000 /dev/zero | tr '\\0' x; echo; echo ready; exec sleep 1000")
+	out, err := l.Output(t.Context(), old.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Empty(t, out.Text)
+	require.Equal(t, int64(5000), out.Truncated.OmittedBytes)
+}
+
+func TestLimits(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{MaxRunningPerChat: 2, MaxRunning: 3})
+	a, b, c := l.Chat("a"), l.Chat("b"), l.Chat("c")
+	sleeper := procmgr.StartRequest{Command: "exec sleep 1000"}
+	first, err := a.Start(t.Context(), sleeper)
+	require.NoError(t, err)
+	for range 20 { // a process that has ended never counts
+		run(t, a, "true")
+	}
+	_, err = a.Start(t.Context(), sleeper)
+	require.NoError(t, err)
+	_, err = a.Start(t.Context(), procmgr.StartRequest{ID: "third", Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.ErrorContains(t, err, "2 processes run in this chat")
+	require.ErrorContains(t, err, first.Process.ID, "it says what could be ended")
+
+	_, err = b.Start(t.Context(), sleeper)
+	require.NoError(t, err)
+	_, err = c.Start(t.Context(), sleeper)
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.ErrorContains(t, err, "3 processes run on this host")
+	require.NotContains(t, err.Error(), first.Process.ID, "another chat's IDs are none of its business")
+
+	require.NoError(t, a.Signal(t.Context(), first.Process.ID, procmgr.Kill))
+	out, err := a.Start(t.Context(), procmgr.StartRequest{ID: "third", Command: "echo ran", Wait: long})
+	require.NoError(t, err, "the refused ID is unused")
+	require.Equal(t, "ran\n", out.Text)
+
+	t.Run("the host's own are in no chat", func(t *testing.T) {
+		l := newLocal(t, &proclocal.Options{MaxRunningPerChat: 1, StopGrace: -1})
+		for range 3 {
+			_, err := l.Start(t.Context(), sleeper)
+			require.NoError(t, err)
+		}
+	})
+	t.Run("none", func(t *testing.T) {
+		l := newLocal(t, &proclocal.Options{MaxRunningPerChat: -1, MaxRunning: -1, StopGrace: -1})
+		for range 70 {
+			_, err := l.Chat("a").Start(t.Context(), sleeper)
+			require.NoError(t, err)
+		}
+	})
+	t.Run("default", func(t *testing.T) {
+		l := newLocal(t, &proclocal.Options{StopGrace: -1})
+		for range 64 {
+			_, err := l.Chat("a").Start(t.Context(), sleeper)
+			require.NoError(t, err)
+		}
+		_, err := l.Chat("a").Start(t.Context(), sleeper)
+		require.ErrorIs(t, err, procmgr.ErrLimit)
+	})
+}

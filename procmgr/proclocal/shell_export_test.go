@@ -1,0 +1,4 @@
+package proclocal
+
+// DefaultShell is for the tests.
+var DefaultShell = defaultShell

@@ -1,0 +1,252 @@
+package proclocal_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// onPath makes PATH one directory with links to some programs, by the names
+// that they have there.
+func onPath(t *testing.T, links map[string]string) {
+	t.Helper()
+	needs(t, "links to a program under another name")
+	dir := t.TempDir()
+	for name, program := range links {
+		file, err := exec.LookPath(program)
+		require.NoError(t, err)
+		file, err = filepath.EvalSymlinks(file)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(file, filepath.Join(dir, name)))
+	}
+	t.Setenv("PATH", dir)
+}
+
+// isBash prints "bash" if bash runs it, and nothing else.
+const isBash = `printf %s "${BASH_VERSION:+bash}"`
+
+// The shell that a Local tells is the one that runs its commands.
+func TestDefaultShell(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		links map[string]string
+		want  string
+	}{
+		{"bash", map[string]string{"bash": "bash", "sh": "dash"}, "bash"},
+		{"bash alone", map[string]string{"bash": "bash"}, "bash"},
+		{"no bash", map[string]string{"sh": "dash"}, "sh"},
+		{"an sh that is bash", map[string]string{"sh": "bash"}, "bash"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, program := range tt.links {
+				if _, err := exec.LookPath(program); err != nil {
+					t.Skip("there is no " + program)
+				}
+			}
+			onPath(t, tt.links)
+			l := newLocal(t, nil)
+			for _, m := range []procmgr.Manager{l, l.Chat("a")} {
+				name, err := procmgr.Shell(t.Context(), m)
+				require.NoError(t, err)
+				require.Equal(t, tt.want, name)
+				require.Equal(t, tt.want == "bash", run(t, m, isBash).Text == "bash")
+			}
+		})
+	}
+}
+
+// A bash that turns up or goes later does not change which shell it is: a model
+// was told.
+func TestDefaultShellStays(t *testing.T) {
+	onPath(t, map[string]string{"sh": "sh"})
+	l := newLocal(t, nil)
+	before, err := l.Shell(t.Context())
+	require.NoError(t, err)
+	bash, err := os.Executable() // whatever it is
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(bash, filepath.Join(os.Getenv("PATH"), "bash")))
+	require.Equal(t, "ok\n", run(t, l, "echo ok").Text)
+	after, err := l.Shell(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
+
+func TestShell(t *testing.T) {
+	for shell, want := range map[string]string{
+		"bash -c":                      "bash",
+		"dash -c":                      "dash",
+		"/usr/bin/bash -c":             "bash",
+		"bash --norc -eu -o posix -c":  "bash",
+		"bash -euo pipefail -c":        "bash",
+		"nice -n 10 sh -c":             "sh",
+		"env -i PATH=/bin bash -c":     "bash",
+		"bwrap --ro-bind / / bash -c":  "bash",
+		"sudo -u ada -- zsh -c":        "zsh",
+		"busybox sh -c":                "ash",
+		"bash -c sh -c":                "sh",
+		"su ada -c":                    "",
+		"su -s /bin/bash ada -c":       "",
+		"ssh host":                     "",
+		"ssh sh bash.example":          "",
+		"python3 -c":                   "",
+		"sh -c exec\u00a0bash\u00a0-c": "", // one word, which is a script
+		"cmd /d /s /c":                 "cmd",
+		"pwsh -ExecutionPolicy x -c":   "pwsh",
+	} {
+		l := newLocal(t, &proclocal.Options{Shell: strings.Split(shell, " ")})
+		for _, m := range []procmgr.Manager{l, l.Chat("a")} {
+			name, err := procmgr.Shell(t.Context(), m)
+			require.Equal(t, want, name, shell)
+			require.Equal(t, want == "", errors.Is(err, errors.ErrUnsupported), "%s: %v", shell, err)
+		}
+	}
+}
+
+// sh leads to another shell on many systems, and that shell is told if nothing
+// stands between.
+func TestShellBehindALink(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	onPath(t, map[string]string{"sh": bash, "nice": "nice"})
+	for shell, want := range map[string]string{"sh -c": "bash", "nice sh -c": "sh"} {
+		name, err := newLocal(t, &proclocal.Options{Shell: strings.Fields(shell)}).Shell(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, name, shell)
+	}
+}
+
+func TestShellRefused(t *testing.T) {
+	l := newLocal(t, nil)
+	_, err := procmgr.Shell(t.Context(), l.Chat(""))
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = procmgr.Shell(ctx, l)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// opaque is a Manager that shows nothing but its four methods.
+type opaque struct{ procmgr.Manager }
+
+// open shows what it wraps.
+type open struct{ procmgr.Manager }
+
+func (o open) Unwrap() procmgr.Manager { return o.Manager }
+
+// telling is a Manager that says what it likes.
+type telling struct {
+	procmgr.Manager
+	name string
+	err  error
+}
+
+func (m telling) Shell(context.Context) (string, error) { return m.name, m.err }
+
+func TestShellOfWrapped(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Shell: []string{"zsh", "-c"}})
+	broken := xerrors.New("the line is dead")
+	for _, tt := range []struct {
+		name string
+		m    procmgr.Manager
+		want string
+		err  error
+	}{
+		{"open", open{open{l}}, "zsh", nil},
+		{"its own answer", open{telling{l, "bash", nil}}, "bash", nil},
+		{"its own over the inner one's", telling{open{l}, "fish", nil}, "fish", nil},
+		{"an error", open{telling{l, "", broken}}, "", broken},
+		{"cannot tell", telling{l, "", errors.ErrUnsupported}, "", errors.ErrUnsupported},
+		{"no name", telling{l, "", nil}, "", errors.ErrUnsupported},
+		{"opaque", opaque{l}, "", errors.ErrUnsupported},
+		{"opaque inside", open{opaque{l}}, "", errors.ErrUnsupported},
+		{"nothing inside", open{}, "", errors.ErrUnsupported},
+		{"nothing", nil, "", errors.ErrUnsupported},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			name, err := procmgr.Shell(t.Context(), tt.m)
+			require.Equal(t, tt.want, name)
+			require.ErrorIs(t, err, tt.err)
+		})
+	}
+}
+
+// The rule for the default on each platform, with the programs that there are.
+func TestDefaultShellRule(t *testing.T) {
+	const git = "/git/usr/bin/"
+	for _, tt := range []struct {
+		name, goos string
+		programs   []string // the paths that there are
+		path       map[string]string
+		want       string
+	}{
+		{"bash", "linux", nil, map[string]string{"sh": "/bin/sh", "bash": "/bin/bash"}, "bash"},
+		{"no bash", "linux", nil, map[string]string{"sh": "/bin/sh"}, "sh"},
+		{"neither", "linux", nil, nil, "sh"},
+		{"Git for Windows", "windows", []string{git + "bash.exe"}, map[string]string{"sh": git + "sh.exe"}, git + "bash.exe"},
+		{"and the bash of WSL", "windows", []string{git + "bash.exe"}, map[string]string{"sh": git + "sh.exe", "bash": "/windows/system32/bash.exe"}, git + "bash.exe"},
+		{"no bash beside sh", "windows", nil, map[string]string{"sh": git + "sh.exe", "bash": "/windows/system32/bash.exe"}, "sh"},
+		{"the bash of WSL alone", "windows", nil, map[string]string{"bash": "/windows/system32/bash.exe"}, "sh"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("the paths of this table are those of Unix")
+			}
+			look := func(name string) (string, error) {
+				if file, ok := tt.path[name]; ok {
+					return file, nil
+				}
+				for _, file := range tt.programs {
+					if name == file {
+						return file, nil
+					}
+				}
+				return "", exec.ErrNotFound
+			}
+			require.Equal(t, []string{tt.want, "-c"}, proclocal.DefaultShell(tt.goos, look))
+		})
+	}
+}
+
+// bash reads a file before a command in two cases. The one is what BASH_ENV is
+// for, and the policy decides about that; the other is a bash that takes itself
+// for the session of an SSH connection.
+func TestStartupFiles(t *testing.T) {
+	if plainShell() != "bash" || runtime.GOOS == "windows" {
+		t.Skip("the default shell is not a bash of Unix")
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for _, name := range []string{".bashrc", ".bash_profile", ".profile", ".bash_env"} {
+		require.NoError(t, os.WriteFile(filepath.Join(home, name), []byte("echo read "+name+"\n"), 0o600))
+	}
+	t.Run("a program that ssh has started", func(t *testing.T) {
+		t.Setenv("SSH_CLIENT", "192.0.2.1 50000 22")
+		for _, level := range []string{"", "0", "1", "x"} {
+			t.Setenv("SHLVL", level)
+			if level == "" {
+				require.NoError(t, os.Unsetenv("SHLVL"))
+			}
+			require.Equal(t, "ok\n", run(t, newLocal(t, nil), "echo ok").Text, "SHLVL=%s", level)
+		}
+	})
+	t.Run("BASH_ENV", func(t *testing.T) {
+		t.Setenv("BASH_ENV", filepath.Join(home, ".bash_env"))
+		require.Equal(t, "read .bash_env\nok\n", run(t, newLocal(t, nil), "echo ok").Text)
+		without := &proclocal.Options{Env: envpolicy.Policy{Exclude: []string{"BASH_ENV"}}}
+		require.Equal(t, "ok\n", run(t, newLocal(t, without), "echo ok").Text)
+	})
+}

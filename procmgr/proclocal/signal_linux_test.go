@@ -1,0 +1,201 @@
+package proclocal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// A process that forks while it is being killed does not escape.
+func TestKillForkStorm(t *testing.T) {
+	l := newLocal(t, nil)
+	marker := "toolproc-storm-" + procmgr.NewID()
+	out := begin(t, l, `
+		storm() { for i in $(seq 500); do sh -c 'sleep 0.05; exec sleep 1000' `+marker+` & sleep 0.005; done; }
+		storm & storm & (setsid sh -c 'for i in $(seq 500); do sleep 1000 & sleep 0.005; done' `+marker+` &)
+		sleep 0.1; echo ready; wait`)
+	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+	require.Empty(t, marked(marker))
+}
+
+// marked returns the live processes with a text in their environment or
+// arguments.
+func marked(text string) (pids []string) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		for _, file := range []string{"/environ", "/cmdline"} {
+			data, _ := os.ReadFile("/proc/" + e.Name() + file)
+			if strings.Contains(string(data), text) && e.Name() != "self" && alive(e.Name()) {
+				pids = append(pids, e.Name())
+				break
+			}
+		}
+	}
+	return pids
+}
+
+// If another part of the program has reaped a shell, its exit code is lost, and
+// nothing hangs.
+func TestLost(t *testing.T) {
+	l := newLocal(t, nil)
+	for range 20 {
+		out := begin(t, l, "echo ready; exec sleep 1000")
+		pid := out.Process.PID
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		var status unix.WaitStatus
+		_, err := unix.Wait4(pid, &status, 0, nil)
+		out, oerr := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
+		require.NoError(t, oerr)
+		require.Equal(t, procmgr.Exited, out.Process.State)
+		if err == nil {
+			require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
+			require.Nil(t, out.Process.ExitCode)
+			return
+		}
+		require.Equal(t, procmgr.CauseSignal, out.Process.EndedBy)
+	}
+	t.Log("the manager was always first")
+}
+
+// A kill by the out-of-memory killer looks like any other from outside. The
+// kernel's counters tell the difference.
+func TestOOM(t *testing.T) {
+	if !inProgram(t) {
+		testenv.Root(t)
+		cmd := program(t)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+		runProgram(t, cmd)
+		return
+	}
+	counters := filepath.Join(t.TempDir(), "vmstat")
+	count := func(n string) {
+		require.NoError(t, os.WriteFile(counters, []byte("nr_free_pages 12345\noom_kill "+n+"\nnr_x 1\n"), 0o600))
+	}
+	count("3")
+	require.NoError(t, unix.Mount(counters, "/proc/vmstat", "", unix.MS_BIND, ""))
+	l := newLocal(t, nil)
+	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "nothing shows it")
+	require.NoError(t, os.WriteFile(counters, nil, 0o600))
+	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "the counter cannot be read")
+	count("3")
+	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "the counter has not grown since it was last read")
+	for _, command := range []string{"kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?"} {
+		t.Run(command, func(t *testing.T) {
+			out := begin(t, l, "echo ready; while [ ! -e "+counters+".go ]; do sleep 0.01; done; "+command)
+			count("4" + strconv.Itoa(len(command)))
+			require.NoError(t, os.WriteFile(counters+".go", nil, 0o600))
+			defer func() { require.NoError(t, os.Remove(counters+".go")) }()
+			out = ended(t, l, out.Process.ID)
+			require.Equal(t, 137, *out.Process.ExitCode)
+			require.True(t, out.Process.OOM)
+		})
+	}
+	t.Run("asked for", func(t *testing.T) {
+		out := begin(t, l, "echo ready; exec sleep 1000")
+		count("999")
+		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+		require.False(t, ended(t, l, out.Process.ID).Process.OOM)
+	})
+}
+
+// A process that did nothing when it was last looked at is looked at again when
+// a part of it has run.
+func TestStoppedLater(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinPipe, `
+		sh -c 'sleep 1000 & echo "part $!"; echo ready; wait' & echo "part $!"
+		read -r x; sleep 1000 & echo "part $!"; echo done; wait`)
+	ready(t, l, id, "^ready$")
+	told := func(want bool) {
+		t.Helper()
+		eventually(t, fmt.Sprint("it is told as stopped: ", want), func() bool {
+			all, err := l.List(t.Context())
+			require.NoError(t, err)
+			return all[0].Stopped == want
+		})
+	}
+	told(false)
+	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("\n")})
+	require.NoError(t, err)
+	ready(t, l, id, "^done$")
+	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	parts := []int{out.Process.PID}
+	for line := range strings.Lines(out.Text) {
+		if n, found := strings.CutPrefix(strings.TrimSpace(line), "part "); found {
+			pid, err := strconv.Atoi(n)
+			require.NoError(t, err)
+			parts = append(parts, pid)
+		}
+	}
+	require.Len(t, parts, 4, out.Text)
+	for _, pid := range parts {
+		for range 3 {
+			told(false)
+			told(false) // nothing has run since
+			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+			told(true)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+		}
+	}
+}
+
+// A process that is stopped is told as such. Terminate, Interrupt and Close
+// continue it, so that it takes their signal.
+func TestStopped(t *testing.T) {
+	for name, command := range map[string]string{
+		"the shell":      "echo ready; kill -STOP $$",
+		"a child":        "sleep 1000 & kill -STOP $!; echo ready; wait",
+		"a grandchild":   `sh -c 'sh -c "kill -STOP \$\$"; :' & echo ready; wait`,
+		"left behind":    "sleep 1000 & kill -STOP $!; echo ready",
+		"waits for none": "sh -c 'kill -STOP $$'; echo never",
+	} {
+		t.Run(name, func(t *testing.T) {
+			testenv.Programs(t, "bash")
+			l, err := proclocal.New(&proclocal.Options{Shell: []string{"bash", "-c"}, StopGrace: 4 * long})
+			require.NoError(t, err)
+			stopped := func(id string) {
+				eventually(t, "it is told as stopped", func() bool {
+					out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+					require.NoError(t, err)
+					all, err := l.List(t.Context())
+					require.NoError(t, err)
+					return out.Process.Stopped && all[len(all)-1].Stopped
+				})
+			}
+			start := func() procmgr.Process {
+				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: command})
+				require.NoError(t, err)
+				stopped(out.Process.ID)
+				return out.Process
+			}
+			p := start()
+			require.NoError(t, l.Signal(t.Context(), p.ID, procmgr.Terminate))
+			require.False(t, ended(t, l, p.ID).Process.Stopped)
+			if name == "the shell" {
+				p := start()
+				require.NoError(t, syscall.Kill(p.PID, syscall.SIGCONT))
+				require.False(t, ended(t, l, p.ID).Process.Stopped, "it goes on")
+				p = start()
+				require.NoError(t, l.Signal(t.Context(), p.ID, procmgr.Interrupt))
+				require.Equal(t, "SIGINT", ended(t, l, p.ID).Process.Signal)
+			}
+			start()
+			began := time.Now()
+			require.NoError(t, l.Close())
+			require.Less(t, time.Since(began), 2*long, "it has not waited StopGrace")
+		})
+	}
+}

@@ -1,0 +1,264 @@
+package proclocal
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// start is Start in one chat.
+func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest) (procmgr.Output, error) {
+	out, err := l.startOnce(ctx, chat, req)
+	if err != nil && out.Process.ID == "" {
+		l.opts.Metrics.refused(err)
+	}
+	l.opts.Metrics.omitted(out)
+	return out, err
+}
+
+func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartRequest) (procmgr.Output, error) {
+	if err := ctx.Err(); err != nil {
+		return procmgr.Output{}, err
+	}
+	if req.ID != "" {
+		if err := check.ID(req.ID); err != nil {
+			return procmgr.Output{}, err
+		}
+	}
+	if err := checkCommand(req); err != nil {
+		return procmgr.Output{}, err
+	}
+	notify, err := capture.NewNotice(req.Notify)
+	if err != nil {
+		return procmgr.Output{}, err
+	}
+	key := fingerprintOf(req)
+	l.mu.Lock()
+	r, past, err := l.used(chat, req.ID, key)
+	mine := err == nil && r == nil && past == nil
+	if mine {
+		r, err = l.reserve(chat, req.ID, key, req.Stdin == procmgr.StdinTerminal)
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return procmgr.Output{}, err
+	}
+	if past != nil {
+		out := past.output(0)
+		out.Attached = true
+		return out, nil
+	}
+	// A caller that waits for the end is not woken when the command begins.
+	// OnStart has its own time.
+	through := mine && req.Wait > 0 && l.opts.OnStart == nil
+	var changed <-chan struct{}
+	if through {
+		_, changed = r.stateAndChange()
+	}
+	if mine {
+		// A hook or a dead mount can hang for ever, and this call must not.
+		l.system.Go(func() { l.launch(r, req, baseenv.From(ctx), notify) }) // Close waits for it, or gives it up
+	}
+	if through {
+		awaitChange(ctx, changed, req.Wait)
+	}
+	if failed, err := r.started(ctx); failed && !r.hangs {
+		return procmgr.Output{}, err
+	} else if err != nil {
+		return procmgr.Output{Process: procmgr.Process{ID: r.id, ChatID: chat}}, err // the command may have begun
+	}
+	if mine {
+		<-r.told
+	}
+	switch {
+	case !through:
+		err = r.wait(ctx, procmgr.Running, time.Now(), req.Wait, nil, nil)
+	case r.state() == procmgr.Running:
+		err = r.wait(ctx, procmgr.Running, r.begun, req.Wait, nil, nil)
+	default:
+		l.opts.Metrics.waited(time.Since(r.begun))
+	}
+	out := r.output(0, req.Limit, 0, nil)
+	out.Attached = !mine
+	return out, err
+}
+
+// launch starts the command of a reserved record, or gives up the reservation.
+// base is what the command starts from; nil is this program's own. notify is for
+// StartRequest.Notify; nil is none.
+func (l *Local) launch(r *record, req procmgr.StartRequest, base *baseenv.Base, notify *capture.Matcher) {
+	err := l.spawn(r, req, base)
+	if !l.answer(r, err) {
+		if err == nil {
+			l.endUnheard(r)
+		}
+		return
+	}
+	if err != nil {
+		r.log(slog.LevelWarn, "process not started", slog.String("error", err.Error()))
+		l.giveUp(r)
+		return
+	}
+	if l.logs != nil && r.kept == nil {
+		r.out.LogTo(l.logs)
+	}
+	if notify != nil {
+		r.out.Notify(notify, func(line string) { l.matched(r, line) })
+	}
+	r.mu.Lock()
+	r.show()
+	r.mu.Unlock()
+	began := r.snapshot()
+	r.begun = time.Now()
+	l.opts.Metrics.started()
+	l.wg.Add(1) // Close waits for the line below, too, and for OnStart
+	defer l.wg.Done()
+	l.mu.Lock()
+	close(r.ready)
+	l.happened(procmgr.EventStarted, began.StartedAt, began, "")
+	l.mu.Unlock()
+	r.tree.Watch(func() { l.watch(r) }) // from now on there is output, and an end
+	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
+	if f := l.opts.OnStart; f != nil {
+		defer close(r.told)
+		r.hook("OnStart", func() { f(began) })
+	}
+}
+
+// answer decides a start. If err is not nil, it gives up the reservation: the ID
+// is then unused again, and the caller calls giveUp when it has told of the error.
+// It reports false if Close has answered the start already.
+func (l *Local) answer(r *record, err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r.answered {
+		return false
+	}
+	r.answered = true
+	if err != nil {
+		r.failed = err
+		l.chats.ended(r)
+		l.chats.remove(r)
+	}
+	return true
+}
+
+// giveUp releases those who wait for a start that has failed, Close included.
+func (l *Local) giveUp(r *record) {
+	close(r.ready)
+	r.mu.Lock()
+	r.wake()
+	r.mu.Unlock()
+	l.wg.Done()
+}
+
+// endUnheard ends a command that began when Close had answered its start
+// already.
+func (l *Local) endUnheard(r *record) {
+	r.tree.Want()
+	l.system.KillGroups([]*osproc.Tree{r.tree})
+	r.tree.Follow(func(osproc.Exit) {})
+	r.tree.Release()
+	r.out.Drop()
+	r.kept.dropped()
+}
+
+// spawn forks. The caller holds no lock.
+func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) error {
+	env := l.environ(r, req, base)
+	r.withheld = named(r.lacks, []string{req.Command})
+	dir, err := l.directory(r, req.WorkDir, homeOf(env), base)
+	if err != nil {
+		return err
+	}
+	env = withDirectory(env, req, dir)
+	command := req.Command
+	if command[0] == '-' || command[0] == '+' {
+		command = " " + command // or the shell takes the command for options
+	}
+	argv := make([]string, 0, len(l.opts.Shell)+1)
+	argv = append(append(argv, l.opts.Shell...), command)
+
+	process := procmgr.Process{
+		ID:         r.id,
+		ChatID:     r.chat,
+		Command:    req.Command,
+		WorkDir:    dir,
+		Background: req.Background,
+		Stdin:      req.Stdin,
+		State:      procmgr.Running,
+		StartedAt:  time.Now(),
+	}
+	l.mu.Lock()
+	closed := l.closed
+	r.forking = !closed
+	l.mu.Unlock()
+	if closed {
+		return procmgr.ErrClosed
+	}
+	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
+	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
+	if req.Stdin != procmgr.StdinEmpty {
+		r.in = newInlet(req, r.out)
+		c.Output, c.Stdin, c.Size = r.in, kindOf(req.Stdin), osproc.Size(sizeWithDefaults(req.Size))
+	}
+	if r.kept != nil {
+		if l.logs != nil {
+			r.out.LogTo(l.logs) // the Keep has to know of it before there is output
+		}
+		r.kept.tally = l.tallies.Add(r.seq)
+		r.out.Count(r.kept.tally)
+		r.kept.plan(r, req, process)
+		c.Keeper = r.kept
+	}
+	if r.tree, err = l.system.Start(c); err != nil {
+		r.out.Drop()
+		r.out.RetireLog()
+		r.kept.notStarted()
+		return err
+	}
+	if r.in != nil {
+		r.in.tree = r.tree.Input()
+	}
+	process.PID = r.tree.PID()
+	r.mu.Lock()
+	r.process = process
+	r.mu.Unlock()
+	return nil
+}
+
+// checkCommand returns an error that says why a request cannot run, or nil.
+func checkCommand(req procmgr.StartRequest) error {
+	switch {
+	case strings.TrimSpace(req.Command) == "":
+		return xerrors.Errorf("the command is empty: %w", procmgr.ErrInvalid)
+	case strings.ContainsRune(req.Command, 0):
+		return xerrors.Errorf("the command has a NUL byte, which no argument can carry: %w", procmgr.ErrInvalid)
+	case len(req.Command) > osproc.MaxCommand:
+		return xerrors.Errorf("the command has %d bytes, this system takes at most %d as one argument; write it to a script file and run that: %w",
+			len(req.Command), osproc.MaxCommand, procmgr.ErrInvalid)
+	case strings.ContainsRune(req.WorkDir, 0):
+		return xerrors.Errorf("the working directory has a NUL byte: %w", procmgr.ErrInvalid)
+	}
+	if err := checkStdin(req); err != nil {
+		return err
+	}
+	for _, name := range namesIn(req.Env) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return xerrors.Errorf("%.80q cannot be the name of an environment variable: %w", name, procmgr.ErrInvalid)
+		}
+		if strings.ContainsRune(req.Env[name], 0) {
+			return xerrors.Errorf("the environment variable %.80q has a NUL byte in its value: %w", name, procmgr.ErrInvalid)
+		}
+	}
+	return nil
+}

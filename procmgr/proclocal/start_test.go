@@ -1,0 +1,228 @@
+package proclocal_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+func TestStartEnds(t *testing.T) {
+	l := newLocal(t, nil)
+	tests := []struct {
+		name, command, text string
+		code                int
+		signal              string
+		cause               procmgr.Cause
+	}{
+		{"success", "echo hello", "hello\n", 0, "", procmgr.CauseExit},
+		{"failure", "echo no >&2; exit 3", "no\n", 3, "", procmgr.CauseExit},
+		{"highest code", "exit 255", "", 255, "", procmgr.CauseExit},
+		{"not found", "no-such-command-here 2>/dev/null", "", 127, "", procmgr.CauseExit},
+		{"killed", "kill -KILL $$", "", 137, "SIGKILL", procmgr.CauseSignal},
+		{"terminated", "kill -TERM $$", "", 143, "SIGTERM", procmgr.CauseSignal},
+		{"aborted", "kill -ABRT $$", "", 134, "SIGABRT", procmgr.CauseSignal},
+		{"a child's signal is the shell's exit code", "(sh -c 'kill -KILL $$'; exit $?) 2>/dev/null", "", 137, "", procmgr.CauseExit},
+		{"both streams in order", "echo 1; echo 2 >&2; echo 3", "1\n2\n3\n", 0, "", procmgr.CauseExit},
+		{"stdin is empty", "cat; echo $?", "0\n", 0, "", procmgr.CauseExit},
+		{"no terminal", "tty; test -t 1 || echo none", "not a tty\nnone\n", 0, "", procmgr.CauseExit},
+		{"leading dash", "-x; true", "", 0, "", procmgr.CauseExit},
+		{"leading plus", "+x; true", "", 0, "", procmgr.CauseExit},
+		{"no newline at the end", "printf abc", "abc", 0, "", procmgr.CauseExit},
+		{"invalid UTF-8", `printf 'a\377b'`, "a\uFFFDb", 0, "", procmgr.CauseExit},
+		{"an incomplete rune at the end", `printf 'a\342\202'`, "a\uFFFD\uFFFD", 0, "", procmgr.CauseExit},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if strings.Contains(tt.command, "kill ") || strings.Contains(tt.command, "tty") {
+				needs(t, "signals, and no terminals")
+			}
+			req := procmgr.StartRequest{Command: tt.command, Wait: long}
+			leading := strings.HasPrefix(tt.name, "leading")
+			if leading {
+				// If the user's PATH has a directory that the user cannot enter,
+				// a shell says "Permission denied" instead.
+				req.Env = map[string]string{"PATH": t.TempDir()}
+			}
+			out, err := l.Start(t.Context(), req)
+			require.NoError(t, err)
+			if leading {
+				require.Contains(t, out.Text, "not found", "it was taken for an option")
+			} else {
+				require.Equal(t, tt.text, out.Text)
+			}
+			p := out.Process
+			require.Equal(t, procmgr.Exited, p.State)
+			require.NotNil(t, p.ExitCode)
+			require.Equal(t, tt.code, *p.ExitCode)
+			require.Equal(t, tt.signal, p.Signal)
+			require.Equal(t, tt.cause, p.EndedBy)
+			require.NotZero(t, p.ExitedAt)
+			require.False(t, p.ExitedAt.Before(p.StartedAt))
+			require.NotZero(t, p.Usage)
+			require.Equal(t, tt.command, p.Command)
+			require.Nil(t, out.Truncated)
+			require.Len(t, p.ID, 10)
+		})
+	}
+}
+
+// The output of a command right before its exit is the part that matters.
+func TestStartOutputIsComplete(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Head: 1 << 20, Tail: 1 << 20})
+	for range 100 {
+		out, err := l.Start(t.Context(), procmgr.StartRequest{
+			Command: "seq 1 20000; echo the end",
+			Wait:    long,
+		})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Exited, out.Process.State)
+		require.True(t, strings.HasSuffix(out.Text, "\n20000\nthe end\n"), "the last line is missing: %q", out.Text[max(0, len(out.Text)-50):])
+		require.Equal(t, int64(108894+8), out.Next)
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	missing := filepath.Join(t.TempDir(), "no", "such")
+	l := newLocal(t, nil)
+	tests := []struct {
+		name string
+		req  procmgr.StartRequest
+		says string
+	}{
+		{"no command", procmgr.StartRequest{}, "the command is empty"},
+		{"blank command", procmgr.StartRequest{Command: " \n"}, "the command is empty"},
+		{"NUL in the command", procmgr.StartRequest{Command: "echo \x00"}, "NUL"},
+		{"too long", procmgr.StartRequest{Command: ": " + strings.Repeat("x", 128<<10)}, "131072"[:3]},
+		{"no such directory", procmgr.StartRequest{Command: "true", WorkDir: missing}, "no such directory: " + missing + "; name one that exists"},
+		{"directory is a file", procmgr.StartRequest{Command: "true", WorkDir: file}, "not a directory: " + file},
+		{"NUL in the directory", procmgr.StartRequest{Command: "true", WorkDir: "/\x00"}, "NUL"},
+		{"empty variable", procmgr.StartRequest{Command: "true", Env: map[string]string{"": "x"}}, "variable"},
+		{"= in a variable", procmgr.StartRequest{Command: "true", Env: map[string]string{"A=B": "x"}}, `"A=B"`},
+		{"NUL in a value", procmgr.StartRequest{Command: "true", Env: map[string]string{"A": "\x00"}}, `"A"`},
+		{"bad ID", procmgr.StartRequest{ID: "../x", Command: "true"}, `"../x"`},
+		{"long ID", procmgr.StartRequest{ID: strings.Repeat("x", 65), Command: "true"}, "65 bytes"},
+		{"environment too long", procmgr.StartRequest{Command: "true", Env: map[string]string{"A": strings.Repeat("x", 200<<10)}}, "longer than the system takes"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "environment too long" {
+				needs(t, "limit of the environment")
+			}
+			out, err := l.Start(t.Context(), tt.req)
+			require.ErrorIs(t, err, procmgr.ErrInvalid)
+			require.ErrorContains(t, err, tt.says)
+			require.ErrorContains(t, err, "procmgr: start")
+			require.Empty(t, out.Process.ID, "nothing was started")
+		})
+	}
+	all, err := l.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+}
+
+// The longest command that the system takes runs.
+func TestStartLongestCommand(t *testing.T) {
+	needs(t, "room for so much; its own limit has a test of its own")
+	l := newLocal(t, nil)
+	command := "echo " + strings.Repeat("x", 128<<10-1-5)
+	out := run(t, l, command)
+	require.Equal(t, 0, *out.Process.ExitCode)
+	require.Equal(t, int64(len(command)-5+1), out.Next)
+}
+
+func TestStartShell(t *testing.T) {
+	t.Run("wrapped", func(t *testing.T) {
+		needs(t, "nice")
+		l := newLocal(t, &proclocal.Options{Shell: []string{"nice", "-n", "19", "sh", "-c"}})
+		require.Equal(t, "19\n", run(t, l, "nice").Text)
+	})
+	t.Run("missing", func(t *testing.T) {
+		l := newLocal(t, &proclocal.Options{Shell: []string{"no-such-shell", "-c"}})
+		_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.ErrorContains(t, err, `"no-such-shell"`)
+	})
+	t.Run("moved", func(t *testing.T) {
+		needs(t, "scripts that are programs")
+		first, second := t.TempDir(), t.TempDir()
+		t.Setenv("PATH", first+":"+second+":"+os.Getenv("PATH"))
+		write := func(dir, says string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "my-shell"), []byte("#!/bin/sh\necho "+says+"\n"), 0o700))
+		}
+		write(first, "first")
+		l := newLocal(t, &proclocal.Options{Shell: []string{"my-shell", "-c"}})
+		require.Equal(t, "first\n", run(t, l, "x").Text)
+		write(second, "second")
+		require.NoError(t, os.Remove(filepath.Join(first, "my-shell")))
+		require.Equal(t, "second\n", run(t, l, "x").Text)
+		require.NoError(t, os.Remove(filepath.Join(second, "my-shell")))
+		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "x"})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.ErrorContains(t, err, `"my-shell" is not there`)
+	})
+	t.Run("cannot be executed", func(t *testing.T) {
+		shell := filepath.Join(t.TempDir(), "shell.exe")
+		require.NoError(t, os.WriteFile(shell, []byte("\x7fELF nonsense"), 0o700))
+		l := newLocal(t, &proclocal.Options{Shell: []string{shell}})
+		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.ErrorContains(t, err, shell)
+	})
+}
+
+// The context bounds the call, but not the process.
+func TestStartContext(t *testing.T) {
+	l := newLocal(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	returned := make(chan struct{})
+	go func() {
+		defer close(returned)
+		out, err := l.Start(ctx, procmgr.StartRequest{ID: "sleeper", Command: "echo ready; exec sleep 1000", Wait: long})
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, "sleeper", out.Process.ID, "the command runs, so its ID comes with the error")
+		assert.Equal(t, procmgr.Running, out.Process.State)
+	}()
+	eventually(t, "it starts", func() bool {
+		out, err := l.Output(t.Context(), "sleeper", procmgr.OutputRequest{})
+		return err == nil && out.Text == "ready\n"
+	})
+	cancel()
+	<-returned
+	out, err := l.Output(t.Context(), "sleeper", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+
+	t.Run("ended before", func(t *testing.T) {
+		out, err := l.Start(ctx, procmgr.StartRequest{ID: "never", Command: "true", Wait: long})
+		require.ErrorIs(t, err, context.Canceled)
+		require.Empty(t, out.Process.ID)
+		_, err = l.Output(t.Context(), "never", procmgr.OutputRequest{})
+		require.ErrorIs(t, err, procmgr.ErrNotFound)
+	})
+}
+
+func TestStartWait(t *testing.T) {
+	l := newLocal(t, nil)
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000"})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.Nil(t, out.Process.ExitCode)
+	require.Empty(t, out.Process.EndedBy)
+
+	began := time.Now()
+	out, err = l.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000", Wait: 50 * time.Millisecond})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
+}

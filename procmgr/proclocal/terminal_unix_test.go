@@ -1,0 +1,428 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package proclocal_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// typeLine types a line, and waits for a line of the answer.
+func typeLine(t testing.TB, m procmgr.Manager, id, line, until string) procmgr.InputOutput {
+	t.Helper()
+	out := input(t, m, id, procmgr.InputRequest{Data: []byte(line), Keys: []procmgr.Key{"enter"}, Until: until, Wait: long})
+	require.True(t, out.Matched, "%q", out.Text)
+	return out
+}
+
+func TestTerminal(t *testing.T) {
+	l := newLocal(t, nil)
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: `test -t 0 && test -t 1 && test -t 2 && echo all; stty size; tty; read -r x; echo "got $x"; exit 3`,
+		Stdin:   procmgr.StdinTerminal, Size: procmgr.Size{Cols: 77},
+	})
+	require.NoError(t, err)
+	id := out.Process.ID
+	ready(t, l, id, "^/dev/")
+	got := typeLine(t, l, id, "it", "^got it$")
+	// The line of tty may have been read without its end.
+	require.Equal(t, "it\ngot it\n", strings.TrimPrefix(got.Text, "\n"), "with the echo")
+	require.Equal(t, 2, got.Written)
+	all := ended(t, l, id)
+	require.Equal(t, 3, *all.Process.ExitCode)
+	require.True(t, strings.HasPrefix(all.Text, "all\n40 77\n/dev/"), "%q", all.Text)
+}
+
+func TestTerminalEnvironment(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	t.Setenv("EDITOR", "ed")
+	t.Setenv("COLUMNS", "10")
+	show := `echo "$TERM|$EDITOR|$COLUMNS|$NO_COLOR|$GIT_EDITOR"`
+	for name, tt := range map[string]struct {
+		opts proclocal.Options
+		req  procmgr.StartRequest
+		want string
+	}{
+		"of its own":  {want: "screen-256color|ed|||"},
+		"the host's":  {opts: proclocal.Options{Env: envpolicy.Policy{Set: map[string]string{"TERM": "vt100", "GIT_EDITOR": "nano"}}}, want: "vt100|ed|||nano"},
+		"the request": {req: procmgr.StartRequest{Env: map[string]string{"TERM": "xterm", "COLUMNS": "5"}}, want: "xterm|ed|5||"},
+		"on a pipe":   {req: procmgr.StartRequest{Stdin: procmgr.StdinPipe}, want: "dumb|true|10|1|true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, name := range []string{"NO_COLOR", "GIT_EDITOR"} {
+				t.Setenv(name, "")
+				require.NoError(t, os.Unsetenv(name))
+			}
+			l := newLocal(t, &tt.opts)
+			tt.req.Command, tt.req.Wait = show, long
+			if tt.req.Stdin == "" {
+				tt.req.Stdin = procmgr.StdinTerminal
+			}
+			out, err := l.Start(t.Context(), tt.req)
+			require.NoError(t, err)
+			require.Equal(t, tt.want+"\n", out.Text)
+		})
+	}
+}
+
+// All that was printed is read, although the end of a terminal is an error.
+func TestTerminalIsReadToItsEnd(t *testing.T) {
+	l := newLocal(t, nil)
+	for range 5 {
+		out, err := l.Start(t.Context(), procmgr.StartRequest{
+			Command: `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; printf last`,
+			Stdin:   procmgr.StdinTerminal, Wait: long,
+		})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Exited, out.Process.State)
+		require.True(t, strings.HasSuffix(out.Text, "line 2999\nlast"), "%q", out.Text[max(0, len(out.Text)-100):])
+		require.Equal(t, int64(len("line 0\n")*10+len("line 10\n")*90+len("line 100\n")*900+len("line 1000\n")*2000+len("last")), out.Next)
+	}
+}
+
+func TestTerminalSecret(t *testing.T) {
+	l := newLocal(t, nil)
+	script := `stty -echo; printf 'Password: '; read -r x; stty echo; echo; echo "it has ${#x}"; read -r y; echo "$y"; exec cat`
+	id := opened(t, l, procmgr.StdinTerminal, "echo ready; read -r go; "+script)
+	ready(t, l, id, "^ready")
+	done := make(chan procmgr.InputOutput)
+	go func() { // the test waits for it below
+		out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{
+			Data: []byte("hunter2"), Keys: []procmgr.Key{"enter"}, Secret: true, Wait: long, Until: "it has 7",
+		})
+		assert.NoError(t, err)
+		done <- out
+	}()
+	// Meanwhile others can type, and the secret waits.
+	typeLine(t, l, id, "go", "go")
+	out := <-done
+	require.True(t, out.Matched, "%q", out.Text)
+	require.NotContains(t, out.Text, "hunter2")
+
+	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("again"), Secret: true, Wait: 100 * time.Millisecond})
+	require.ErrorIs(t, err, procmgr.ErrNotReady)
+	typeLine(t, l, id, "end", "^end$")
+	input(t, l, id, procmgr.InputRequest{Close: true})
+	require.NotContains(t, ended(t, l, id).Text, "again", "nothing was written")
+}
+
+// A line editor has turned the echo off too, and shows what is typed itself.
+func TestTerminalSecretAtAPrompt(t *testing.T) {
+	testenv.Programs(t, "bash")
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, `PS1='ready \#> ' exec bash --norc --noprofile -i`)
+	ready(t, l, id, "^ready 1> $")
+	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("hunter2"), Secret: true, Wait: 100 * time.Millisecond})
+	require.ErrorIs(t, err, procmgr.ErrNotReady)
+	// An end of file that comes before the next prompt would be lost.
+	require.Contains(t, typeLine(t, l, id, "echo $((6*7))", "^ready 2> $").Text, "\n42\n")
+	input(t, l, id, procmgr.InputRequest{Close: true})
+	require.NotContains(t, ended(t, l, id).Text, "hunter2")
+}
+
+func TestTerminalEnd(t *testing.T) {
+	l := newLocal(t, nil)
+	for _, data := range []string{"", "whole\n", "half"} {
+		id := opened(t, l, procmgr.StdinTerminal, "echo ready; cat; echo end")
+		ready(t, l, id, "^ready")
+		input(t, l, id, procmgr.InputRequest{Data: []byte(data), Close: true})
+		require.True(t, strings.HasSuffix(ended(t, l, id).Text, "end\n"))
+	}
+}
+
+// ctrl-c ends the program in the foreground alone.
+func TestTerminalInterrupt(t *testing.T) {
+	testenv.Programs(t, "bash")
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, `PS1='ready \#> ' exec bash --norc --noprofile -i`)
+	ready(t, l, id, "^ready 1> $")
+	typeLine(t, l, id, "sleep 600 &", `^\[1\] \d+`)
+	typeLine(t, l, id, "sh -c 'echo go; exec sleep 600'", "^go$") // it is in the foreground when it prints
+	require.True(t, input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"ctrl-c"}, Wait: long, Until: "^ready 3> $"}).Matched)
+	out := typeLine(t, l, id, "jobs", "sleep 600")
+	require.Contains(t, out.Text, "Running")
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
+func TestTerminalKeys(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; printf ready; exec cat -v`)
+	ready(t, l, id, "ready")
+	look := func(want string, keys ...procmgr.Key) {
+		t.Helper()
+		out := input(t, l, id, procmgr.InputRequest{Keys: append(keys, "alt-z"), Until: `\^\[z$`, Wait: long})
+		require.Equal(t, want+"^[z", strings.TrimPrefix(out.Text, "ready"))
+	}
+	look("^M", "enter")
+	look("\t^[[Z", "tab", "shift-tab")
+	look("^[[A^[[B^[[C^[[D", "up", "down", "right", "left")
+	look("^[OP^[[24~", "f1", "f12")
+	look("^@^A^Z^\\^?", "ctrl-space", "ctrl-a", "ctrl-z", "ctrl-backslash", "backspace")
+	look("^[x^[^M^[[1;5C", "alt-x", "alt-enter", "ctrl-right")
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+
+	// As programs ask for it.
+	id = opened(t, l, procmgr.StdinTerminal, `stty raw -echo; printf '\033[?1hready'; exec cat -v`)
+	ready(t, l, id, "ready")
+	look("^[OA^[OB^[OC^[OD^[^[OA", "up", "down", "right", "left", "alt-up")
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
+func TestTerminalPaste(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; printf '\033[?2004hready'; exec cat -v`)
+	ready(t, l, id, "ready")
+	out := input(t, l, id, procmgr.InputRequest{Data: []byte("a\nb\n"), Keys: []procmgr.Key{"enter"}, Until: `\^M`, Wait: long})
+	require.Equal(t, "^[[200~a\nb\n^[[201~^M", out.Text)
+	require.Equal(t, 4, out.Written)
+	out = input(t, l, id, procmgr.InputRequest{Data: []byte("one"), Until: `one`, Wait: long})
+	require.Equal(t, "one", out.Text, "no line end, no paste")
+	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("a\x1b[201~\nrm -rf /\n")})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
+func TestTerminalScreen(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, `printf '\033[?1049h\033[2J\033[3;5Hhere'; read -r x; printf '\033[?1049l'; echo bye; exit`)
+	ready(t, l, id, "here")
+	look := func() *procmgr.Screen {
+		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Screen: true})
+		require.NoError(t, err)
+		return out.Screen
+	}
+	s := look()
+	require.Len(t, s.Rows, 40)
+	require.Equal(t, "    here", s.Rows[2])
+	require.Equal(t, [2]int{2, 8}, [2]int{s.Row, s.Col})
+	require.True(t, s.Alternate)
+	require.False(t, s.Stale)
+	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Nil(t, out.Screen, "nobody asked for it")
+	input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}})
+	ended(t, l, id)
+	s = look()
+	require.False(t, s.Alternate)
+	require.Equal(t, "bye", strings.Join(s.Rows, ""), "what it showed at last")
+}
+
+// A prompt that was there before the write is not the answer to it, whether it is
+// drawn as one that a line editor draws anew or printed once.
+func TestTerminalPromptBeforeTheWrite(t *testing.T) {
+	l := newLocal(t, nil)
+	for name, prompt := range map[string]string{"printed": `> `, "drawn": `...\r\033[K> `, "drawn by column": `...\033[1G\033[0J> \033[3G`} {
+		t.Run(name, func(t *testing.T) {
+			id := opened(t, l, procmgr.StdinTerminal, `stty -echo; printf '`+prompt+`'; while read -r x; do sleep 0.05; echo "got $x"; printf '`+prompt+`'; done`)
+			ready(t, l, id, "^> $")
+			for _, line := range []string{"one", "two", "three"} {
+				out := input(t, l, id, procmgr.InputRequest{Data: []byte(line + "\n"), Until: "^> $", Wait: long})
+				require.True(t, out.Matched)
+				require.Contains(t, out.Text, "got "+line+"\n")
+			}
+			out := input(t, l, id, procmgr.InputRequest{Data: []byte("four\n"), Until: ".", Wait: long})
+			require.Contains(t, out.Text, "got four\n")
+			require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+		})
+	}
+}
+
+// A program that asks where the cursor is gets an answer, also while a request
+// waits for room.
+func TestTerminalReplies(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; printf 'ready\033[6n\033[c'; exec cat -v`)
+	ready(t, l, id, `\^\[\[1;6R\^\[\[\?1;2c`)
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}
+
+// What a shell on a terminal leaves in the background ends with it, unless it
+// has taken care.
+func TestTerminalHangsUp(t *testing.T) {
+	testenv.Programs(t, "ps")
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: "sleep 600 & echo $! >" + dir + "/ends; (trap '' HUP; exec sleep 600) >/dev/null 2>&1 & echo $! >" + dir + "/lives; sleep 0.2",
+		Stdin:   procmgr.StdinTerminal, Wait: long,
+	})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Detached, out.Process.State)
+	pid := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return strings.TrimSpace(string(text))
+	}
+	state := func(name string) string {
+		return run(t, l, "case $(ps -o stat= -p "+pid(name)+") in ''|Z*) echo gone;; *) echo lives;; esac").Text
+	}
+	require.Equal(t, "gone\n", state("ends"))
+	require.Equal(t, "lives\n", state("lives"))
+	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+}
+
+// No program gets a descriptor of another one's terminal, and the manager holds
+// none of the ends that belong to the programs.
+func TestTerminalsAreApart(t *testing.T) {
+	testenv.Programs(t, "ls")
+	l := newLocal(t, nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 3 {
+				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "tty; ls -l /dev/fd/", Stdin: procmgr.StdinTerminal, Wait: long})
+				assert.NoError(t, err)
+				assert.Equal(t, procmgr.Exited, out.Process.State)
+				own, fds, _ := strings.Cut(out.Text, "\n")
+				assert.NotContains(t, fds, "ptmx")
+				for line := range strings.Lines(fds) {
+					if _, to, _ := strings.Cut(line, " -> /dev/pts/"); to != "" {
+						assert.Equal(t, own, "/dev/pts/"+strings.TrimSpace(to))
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestTerminalLimit(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{MaxRunningPerChat: -1, StopGrace: -1})
+	chat := l.Chat("a")
+	var last string
+	for range 64 {
+		last = opened(t, chat, procmgr.StdinTerminal, "exec sleep 600")
+	}
+	req := procmgr.StartRequest{Command: "true", Stdin: procmgr.StdinTerminal}
+	_, err := chat.Start(t.Context(), req)
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.ErrorContains(t, err, "64")
+	for _, ok := range []func() error{
+		func() error { _, err := l.Chat("b").Start(t.Context(), req); return err },
+		func() error { _, err := l.Start(t.Context(), req); return err },
+		func() error { return chat.Signal(t.Context(), last, procmgr.Kill) },
+		func() error { _, err := chat.Start(t.Context(), req); return err },
+	} {
+		require.NoError(t, ok())
+	}
+}
+
+// A program that does not read keeps nobody from typing for ever, and is ended
+// as any other.
+func TestTerminalIsFull(t *testing.T) {
+	l := newLocal(t, nil)
+	id := opened(t, l, procmgr.StdinTerminal, "stty raw -echo; printf ready; exec sleep 600")
+	ready(t, l, id, "ready")
+	data := make([]byte, procmgr.MaxInput)
+	for i := range data {
+		data[i] = 'x'
+	}
+	for i := 0; ; i++ {
+		require.Less(t, i, 100, "it takes everything")
+		out := input(t, l, id, procmgr.InputRequest{Data: data})
+		if out.Written < len(data) {
+			break
+		}
+	}
+	keys := slices.Repeat([]procmgr.Key{"enter"}, 1000) // there may be room for some
+	eventually(t, "no key has room", func() bool {
+		_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Keys: keys, Wait: time.Millisecond})
+		return errors.Is(err, procmgr.ErrNotReady) && strings.Contains(err.Error(), "nothing was written")
+	})
+	done := make(chan error)
+	go func() { // the test waits for it below
+		_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: data, Wait: long})
+		done <- err
+	}()
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+	require.ErrorIs(t, <-done, procmgr.ErrNotRunning)
+}
+
+// 1 MiB goes through a terminal.
+func TestTerminalTakesMuch(t *testing.T) {
+	l := newLocal(t, nil)
+	file := filepath.Join(t.TempDir(), "file")
+	id := opened(t, l, procmgr.StdinTerminal, "stty raw -echo; printf ready; head -c 1048576 >"+file)
+	ready(t, l, id, "ready")
+	var want strings.Builder
+	for i := range 16 {
+		data := strings.Repeat(fmt.Sprintf("%015d\n", i), procmgr.MaxInput/16)
+		want.WriteString(data)
+		out := input(t, l, id, procmgr.InputRequest{Data: []byte(data), Wait: long})
+		require.Equal(t, len(data), out.Written)
+	}
+	ended(t, l, id)
+	got, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Len(t, got, want.Len())
+	require.Equal(t, -1, mismatch(want.String(), string(got)))
+}
+
+// mismatch returns where two texts begin to differ, or -1.
+func mismatch(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// A pasted text that a full terminal cuts is ended before anything else is
+// typed.
+func TestTerminalPasteIsCut(t *testing.T) {
+	l := newLocal(t, nil)
+	dir := t.TempDir()
+	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; mkfifo `+dir+`/go; printf '\033[?2004hready'; read x <`+dir+`/go; exec cat >`+dir+`/file`)
+	ready(t, l, id, "ready")
+	var want strings.Builder
+	// paste pastes a part of the data, and returns what the terminal did not take.
+	paste := func(data []byte, wait time.Duration) (rest []byte) {
+		out := input(t, l, id, procmgr.InputRequest{Data: data, Wait: wait})
+		if out.Written > 0 {
+			want.WriteString("\x1b[200~" + string(data[:out.Written]) + "\x1b[201~")
+		}
+		return data[out.Written:]
+	}
+	data := bytes.Repeat([]byte("0123456789abcde\n"), procmgr.MaxInput/16)
+	var rest []byte
+	for i := 0; len(rest) == 0; i++ {
+		require.Less(t, i, 100, "it takes everything")
+		rest = paste(data, 0)
+	}
+	rest = paste(rest, 0) // what is typed into a full terminal is refused as a whole, or ends the first text
+	if _, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Keys: []procmgr.Key{"tab"}}); err == nil {
+		want.WriteString("\t")
+	}
+	run(t, l, "echo >"+dir+"/go")
+	for len(rest) > 0 {
+		rest = paste(rest, long)
+	}
+	input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}, Wait: long})
+	want.WriteString("\r")
+	var got string
+	eventually(t, "all has come", func() bool {
+		file, err := os.ReadFile(dir + "/file")
+		got = strings.ReplaceAll(string(file), "\x1b[200~\x1b[201~", "") // the terminal had room for a mark alone
+		return err == nil && strings.HasSuffix(got, "\r")
+	})
+	require.Len(t, got, want.Len())
+	require.Equal(t, -1, mismatch(want.String(), got))
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+}

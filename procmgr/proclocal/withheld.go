@@ -1,0 +1,83 @@
+package proclocal
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/toolproc/toolproc/headtail"
+)
+
+const (
+	// maxUnasked is how many variables are named that neither a command nor its
+	// output has named.
+	maxUnasked = 16
+	// maxTold is how many names are remembered for all chats. If there are more,
+	// some are named once more.
+	maxTold = 4 << 10
+)
+
+// toldNames remembers which withheld variables each chat has been told of.
+type toldNames struct {
+	mu    sync.Mutex // guards names
+	names map[toldName]bool
+}
+
+// A toldName is a variable and a chat that was told of it.
+type toldName struct{ chat, name string }
+
+// tell returns the names of which a chat was not told before, and remembers them.
+func (t *toldNames) tell(chat string, names []string) (untold []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.names == nil || len(t.names) >= maxTold {
+		t.names = make(map[toldName]bool)
+	}
+	for _, name := range names {
+		if told := (toldName{chat, name}); !t.names[told] {
+			t.names[told] = true
+			untold = append(untold, name)
+		}
+	}
+	return untold
+}
+
+// lookForWithheld adds to the names in Output.Withheld if the command has failed:
+// those in its output. If neither the command nor its output has a name, it adds
+// all that the chat was not told before. A build that lacks a variable seldom says so. It is called when
+// the shell has exited, before any caller is told, and only the first call has an
+// effect. code is the exit code, or nil if it is not known.
+func (l *Local) lookForWithheld(r *record, code *int) {
+	r.look.Do(func() {
+		// Most commands end here: nothing was withheld, or there is nothing to explain.
+		if len(r.lacks) == 0 {
+			return
+		}
+		r.mu.Lock()
+		names, asked := r.withheld, r.asked
+		r.mu.Unlock()
+		if asked == "" && (code == nil || *code != 0) {
+			names = append(named(r.lacks, []string{r.output(0, headtail.Limits{}, 0, nil).Text}), names...)
+			if len(names) == 0 {
+				names = l.told.tell(r.chat, r.lacks)
+				names = names[:min(len(names), maxUnasked)]
+			}
+			slices.Sort(names)
+			names = slices.Compact(names)
+			r.mu.Lock()
+			r.withheld = names
+			r.mu.Unlock()
+		}
+		l.told.tell(r.chat, names)
+	})
+}
+
+// named returns the names that are in at least one of the texts, as whole
+// words.
+func named(names, texts []string) (found []string) {
+	for _, name := range names {
+		if slices.ContainsFunc(texts, func(text string) bool { return hasWord(text, name) }) {
+			found = append(found, name)
+		}
+	}
+	return found
+}

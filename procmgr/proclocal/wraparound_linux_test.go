@@ -1,0 +1,209 @@
+package proclocal_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// pidMax is how many process numbers there are in a namespace with few of them.
+// The kernel gives the numbers below 300 only once.
+const pidMax = 460
+
+// lastPID is the file that sets the next process number of a pid namespace, if
+// the kernel has CONFIG_CHECKPOINT_RESTORE.
+const lastPID = "/proc/sys/kernel/ns_last_pid"
+
+// The kernel gives every number out again and again. The manager still starts,
+// signals and kills the right process, and leaves strangers alone.
+func TestNumbersAreGivenAgain(t *testing.T) {
+	if inProgram(t) && os.Getpid() == 1 {
+		beInit(t)
+		return
+	}
+	if !inProgram(t) {
+		t.Parallel()
+		if _, err := os.Stat(lastPID); err != nil && !numbersAreFew(t) {
+			testenv.Lacks(t, "kernel", "it is older than 6.14, and without CONFIG_CHECKPOINT_RESTORE")
+		}
+		cmd := program(t)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		err := cmd.Run()
+		if errors.Is(err, unix.EPERM) {
+			testenv.Lacks(t, "namespaces", "this user may not make a pid namespace: %v", err)
+		}
+		require.NoError(t, err, "in a program of its own:\n%s", &out)
+		require.Equal(t, 2, strings.Count(out.String(), "--- PASS: "+t.Name()), "PID 1 and its child:\n%s", &out)
+		t.Log(&out)
+		return
+	}
+
+	done := make(chan struct{})
+	var rewinding sync.WaitGroup
+	if !numbersAreFew(t) {
+		// The test can choose the next number instead, in this namespace alone.
+		rewinding.Go(func() {
+			for rewind := time.NewTicker(time.Millisecond); ; {
+				select {
+				case <-rewind.C:
+					assert.NoError(t, os.WriteFile(lastPID, []byte("299"), 0))
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	l := newLocal(t, nil)
+	var mu sync.Mutex
+	seen := map[int]int{}
+	note := func(pid int) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[pid]++
+	}
+	start := func(command string, wait time.Duration) (procmgr.Output, bool) {
+		out, err := l.Start(context.Background(), procmgr.StartRequest{Command: command, Wait: wait})
+		note(out.Process.PID)
+		return out, assert.NoError(t, err)
+	}
+	kill := func(out procmgr.Output, sig procmgr.Signal) bool {
+		id := out.Process.ID
+		if !assert.NoError(t, l.Signal(context.Background(), id, sig)) {
+			return false
+		}
+		for out.Process.State != procmgr.Exited {
+			var err error
+			out, err = l.Output(context.Background(), id, procmgr.OutputRequest{Wait: long})
+			if !assert.NoError(t, err) || !assert.NotEqual(t, procmgr.Running, out.Process.State) {
+				return false
+			}
+		}
+		// Its number may be a stranger's by now.
+		return assert.ErrorIs(t, l.Signal(context.Background(), id, procmgr.Kill), procmgr.ErrNotRunning)
+	}
+	jobs := []func(i int) bool{
+		func(i int) bool {
+			out, ok := start(fmt.Sprintf("echo this is %d; exit %d", i, i%100), long)
+			return ok && assert.Equal(t, i%100, *out.Process.ExitCode) && assert.Equal(t, fmt.Sprintln("this is", i), out.Text)
+		},
+		func(int) bool {
+			out, ok := start("exec sleep 1000", 0)
+			return ok && kill(out, procmgr.Terminate)
+		},
+		func(int) bool {
+			out, ok := start("sleep 1000 >/dev/null 2>&1 & exit 3", long)
+			return ok && assert.Equal(t, 3, *out.Process.ExitCode) && kill(out, procmgr.Kill)
+		},
+		func(int) bool {
+			out, ok := start("setsid sleep 1000 & sleep 1000 & exec sleep 1000", 0)
+			return ok && kill(out, procmgr.Kill)
+		},
+	}
+	var workers, strangers sync.WaitGroup
+	var turns, left, met atomic.Int64
+	turns.Store(300)
+	for range 4 {
+		workers.Go(func() {
+			for i := turns.Add(-1); i >= 0; i = turns.Add(-1) {
+				if !jobs[int(i)%len(jobs)](int(i)) {
+					return
+				}
+			}
+		})
+	}
+	// Strangers come and go all the while, in sessions of their own. So one or
+	// the other has the number of a process that is being killed.
+	left.Store(1)
+	for n := range 5 {
+		strangers.Go(func() {
+			for left.Load() > 0 {
+				cmd := exec.Command("sleep", "1000")
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: n%2 == 0}
+				if !assert.NoError(t, cmd.Start()) {
+					return
+				}
+				mu.Lock()
+				if seen[cmd.Process.Pid] > 0 {
+					met.Add(1)
+				}
+				mu.Unlock()
+				_, ok := start("exit 5", long) // a while that lasts longer if more happens
+				assert.True(t, ok)
+				assert.NoError(t, cmd.Process.Signal(syscall.SIGUSR1))
+				var exit *exec.ExitError
+				if assert.ErrorAs(t, cmd.Wait(), &exit) {
+					assert.Equal(t, syscall.SIGUSR1, exit.Sys().(syscall.WaitStatus).Signal(), "nobody else has signalled it")
+				}
+			}
+		})
+	}
+	workers.Wait()
+	left.Store(0)
+	strangers.Wait()
+	close(done)
+	rewinding.Wait()
+
+	again := 0
+	for _, n := range seen {
+		again += n - 1
+	}
+	t.Logf("%d numbers, given %d times more; %d strangers had one of them", len(seen), again, met.Load())
+	require.Greater(t, again, 50, "the numbers did not wrap around")
+	require.Positive(t, met.Load(), "no stranger was given a number that had been a process's")
+}
+
+// beInit does the work of PID 1 in a namespace: it mounts its /proc, runs the
+// test in a child and reaps the orphans.
+func beInit(t *testing.T) {
+	require.NoError(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+	require.NoError(t, unix.Mount("proc", "/proc", "proc", 0, ""))
+	if numbersAreFew(t) {
+		require.NoError(t, os.WriteFile("/proc/sys/kernel/pid_max", []byte(fmt.Sprint(pidMax)), 0))
+	}
+	cmd := program(t)
+	pid, err := syscall.ForkExec(cmd.Path, cmd.Args, &syscall.ProcAttr{Env: cmd.Env, Files: []uintptr{0, 1, 2}})
+	require.NoError(t, err)
+	for {
+		var status unix.WaitStatus
+		got, err := unix.Wait4(-1, &status, 0, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		require.NoError(t, err)
+		if got == pid {
+			require.Equal(t, 0, status.ExitStatus())
+			return
+		}
+	}
+}
+
+// numbersAreFew reports whether pid_max belongs to the namespace, as it does
+// since Linux 6.14. Before that it belongs to the whole machine, and a test
+// must not change it.
+func numbersAreFew(t *testing.T) bool {
+	t.Helper()
+	var name unix.Utsname
+	require.NoError(t, unix.Uname(&name))
+	var major, minor int
+	_, err := fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	require.NoError(t, err)
+	return major > 6 || major == 6 && minor >= 14
+}

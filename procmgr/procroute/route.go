@@ -1,0 +1,390 @@
+package procroute
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
+)
+
+// A Router knows many machines, and on which of them each chat runs its
+// commands. Its methods are safe for concurrent use.
+type Router interface {
+	// Host returns the machine of a chat. It is the same one for as long as the
+	// chat has processes. Nothing was started if it returns an error.
+	Host(ctx context.Context, chatID string) (procmgr.Host, error)
+	// Hosts returns all machines by their names.
+	Hosts(ctx context.Context) (map[string]procmgr.Host, error)
+}
+
+// Options configures [NewRoute]. The zero value of every field is its
+// default.
+type Options struct {
+	// Timeout is how long each machine has to answer when all of them are
+	// asked: 5 s by default; a negative number is no limit.
+	Timeout time.Duration
+}
+
+// partial returns the error of the machines that are missing, or nil.
+func partial(missing map[string]error) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	return &procmgr.PartialError{Missing: missing}
+}
+
+// defaultRouteTime is the default of RouteOptions.Timeout.
+const defaultRouteTime = 5 * time.Second
+
+// A route is a Host of many machines.
+type route struct {
+	router  Router
+	timeout time.Duration
+	cursors cursors
+}
+
+var (
+	_ procmgr.Host         = (*route)(nil)
+	_ procmgr.EventManager = (*route)(nil)
+	_ procmgr.InputManager = (*route)(nil)
+)
+
+// New returns a Host whose chats run on the machines of a Router. If opts is
+// nil, all options have their defaults.
+//
+// The calls of a chat go to the chat's machine. List and Events of the Host ask
+// all machines side by side. A machine that does not answer in time, or fails, is
+// in the Missing of the *[procmgr.PartialError] that comes with what the others have; a
+// machine that ignores its context keeps a goroutine until it returns.
+//
+// Other calls of the Host ask all machines for the ID of the process. If two
+// machines have the ID, the error is [procmgr.ErrConflict]. If none has it, and one that
+// has not answered may have it, the error is a *PartialError and never
+// [procmgr.ErrNotFound]. Start of the Host is [procmgr.ErrInvalid]: only a chat has a machine.
+func New(r Router, opts *Options) procmgr.Host {
+	timeout := defaultRouteTime
+	if opts != nil && opts.Timeout != 0 {
+		timeout = opts.Timeout
+	}
+	return &route{router: r, timeout: timeout}
+}
+
+// An asked is the answer of one machine.
+type asked[T any] struct {
+	name  string
+	value T
+	err   error
+}
+
+// An askFunc asks one machine.
+type askFunc[T any] func(ctx context.Context, name string, h procmgr.Host) (T, error)
+
+// askAll asks all machines side by side. It returns their answers by the names
+// of the machines, and of each that has not answered the reason. If an answer is
+// enough, those that have not answered yet are in neither; nil: none is. The
+// goroutines end with the calls.
+func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout time.Duration, ask askFunc[T], enough func(T) bool) (answers map[string]T, missing map[string]error) {
+	ctx, cancel := limited(ctx, timeout)
+	defer cancel()
+	got := make(chan asked[T], len(hosts))
+	for name, h := range hosts {
+		go func() {
+			value, err := ask(ctx, name, h)
+			got <- asked[T]{name, value, err}
+		}()
+	}
+	answers, missing = make(map[string]T, len(hosts)), make(map[string]error)
+	for len(answers)+len(missing) < len(hosts) {
+		select {
+		case a := <-got:
+			if a.err != nil {
+				missing[a.name] = a.err
+				continue
+			}
+			answers[a.name] = a.value
+			if enough != nil && enough(a.value) {
+				return answers, missing
+			}
+		case <-ctx.Done():
+			for name := range hosts {
+				_, ok := answers[name]
+				if _, failed := missing[name]; !ok && !failed {
+					missing[name] = ctx.Err()
+				}
+			}
+		}
+	}
+	return answers, missing
+}
+
+// limited bounds a context; a timeout that is not positive is no limit.
+func limited(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, timeout)
+}
+
+// hosts returns all machines.
+func (r *route) hosts(ctx context.Context) (map[string]procmgr.Host, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := limited(ctx, r.timeout)
+	defer cancel()
+	all, err := r.router.Hosts(ctx)
+	if err != nil {
+		return nil, xerrors.Errorf("the machines cannot be told: %w", err)
+	}
+	return all, nil
+}
+
+// A place is where a process may be: what a machine knows of an ID.
+type place struct {
+	has   bool
+	vague error // matches ErrNotFound and ErrUnknown: it was there
+}
+
+// find returns the machine that has an ID.
+func (r *route) find(ctx context.Context, id string) (procmgr.Host, error) {
+	hosts, err := r.hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (place, error) {
+		_, err := h.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1}})
+		switch {
+		case errors.Is(err, procmgr.ErrNotFound) && errors.Is(err, procmgr.ErrUnknown):
+			return place{vague: err}, nil
+		case errors.Is(err, procmgr.ErrNotFound):
+			return place{}, nil
+		case err == nil, errors.Is(err, procmgr.ErrConflict):
+			return place{has: true}, nil // the machine itself tells of the conflict
+		}
+		return place{}, err
+	}, nil)
+	var found []string
+	var vague error
+	for name, p := range places {
+		if p.has {
+			found = append(found, name)
+		}
+		vague = cmp.Or(vague, p.vague)
+	}
+	switch {
+	case len(found) > 1:
+		slices.Sort(found)
+		return nil, xerrors.Errorf("%d machines have a process with this ID (%s), ask in the chat: %w", len(found), strings.Join(found, ", "), procmgr.ErrConflict)
+	case len(found) == 1:
+		return hosts[found[0]], nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case len(missing) > 0:
+		return nil, partial(missing)
+	case vague != nil:
+		return nil, vague
+	}
+	return nil, procmgr.ErrNotFound
+}
+
+// Start implements [procmgr.Manager]. Only a chat has a machine.
+func (r *route) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	return procmgr.Output{}, callerr.Wrap("start", req.ID, xerrors.Errorf("only a chat has a machine, so start it in a chat: %w", procmgr.ErrInvalid))
+}
+
+// Output implements [procmgr.Manager]. It finds the processes of every machine.
+func (r *route) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	h, err := r.find(ctx, id)
+	if err != nil {
+		return procmgr.Output{}, callerr.Wrap("output", id, err)
+	}
+	return h.Output(ctx, id, req)
+}
+
+// Input implements [procmgr.InputManager]. It finds the processes of every machine.
+func (r *route) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	h, err := r.find(ctx, id)
+	if err != nil {
+		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
+	}
+	return procmgr.Input(ctx, h, id, req)
+}
+
+// Signal implements [procmgr.Manager]. It finds the processes of every machine. The stop
+// of an ID that nobody has used spends nothing, since the Host starts nothing.
+func (r *route) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	err := check.Signal(sig)
+	if err == nil {
+		err = check.ID(id)
+	}
+	if err != nil {
+		return callerr.Wrap("signal", id, err)
+	}
+	h, err := r.find(ctx, id)
+	if err != nil {
+		return callerr.Wrap("signal", id, err)
+	}
+	return h.Signal(ctx, id, sig)
+}
+
+// List implements [procmgr.Manager]. It has the processes of every machine that answers,
+// by the times of their starts.
+func (r *route) List(ctx context.Context) ([]procmgr.Process, error) {
+	hosts, err := r.hosts(ctx)
+	if err != nil {
+		return nil, callerr.Wrap("list", "", err)
+	}
+	lists, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (part[[]procmgr.Process], error) {
+		all, err := h.List(ctx)
+		return partOf(all, err)
+	}, nil)
+	all := []procmgr.Process{}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		all = append(all, lists[name].value...)
+		lists[name].addTo(missing, name)
+	}
+	slices.SortStableFunc(all, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
+	if err := ctx.Err(); err != nil {
+		return nil, callerr.Wrap("list", "", err)
+	}
+	return all, callerr.Wrap("list", "", partial(missing))
+}
+
+// A part is the answer of a machine that may itself be a Host of many.
+type part[T any] struct {
+	value   T
+	missing *procmgr.PartialError // nil if nothing is missing
+}
+
+// partOf makes a part of an answer.
+func partOf[T any](value T, err error) (part[T], error) {
+	p := part[T]{value: value}
+	if errors.As(err, &p.missing) {
+		return p, nil
+	}
+	return p, err
+}
+
+// addTo adds the machines behind a machine to those that are missing.
+func (p part[T]) addTo(missing map[string]error, name string) {
+	if p.missing == nil {
+		return
+	}
+	for behind, err := range p.missing.Missing {
+		missing[name+"/"+behind] = err
+	}
+}
+
+// Chat implements [procmgr.Host]. The rules for a chat's ID are those of [proclocal.Local].
+func (r *route) Chat(id string) procmgr.Manager {
+	return &routed{router: r.router, id: id, err: check.Chat(id)}
+}
+
+// A routed is the Manager of a chat whose machine a Router knows.
+type routed struct {
+	router Router
+	id     string
+	err    error // why the ID cannot be used: isolation fails closed
+}
+
+var (
+	_ procmgr.EventManager = (*routed)(nil)
+	_ procmgr.InputManager = (*routed)(nil)
+	_ procmgr.ListManager  = (*routed)(nil)
+	_ procmgr.ShellManager = (*routed)(nil)
+)
+
+// errNoMachine is the error of a chat for which a Router has no Host.
+var errNoMachine = xerrors.New("the chat has no machine")
+
+// manager returns the chat's Manager on its machine.
+func (c *routed) manager(ctx context.Context) (procmgr.Manager, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h, err := c.router.Host(ctx, c.id)
+	switch {
+	case err != nil:
+		return nil, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+	case h == nil:
+		return nil, errNoMachine
+	}
+	return h.Chat(c.id), nil
+}
+
+func (c *routed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
+	}
+	return m.Start(ctx, req)
+}
+
+func (c *routed) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return procmgr.Output{}, callerr.Wrap("output", id, err)
+	}
+	return m.Output(ctx, id, req)
+}
+
+func (c *routed) List(ctx context.Context) ([]procmgr.Process, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return nil, callerr.Wrap("list", "", err)
+	}
+	return m.List(ctx)
+}
+
+func (c *routed) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+	}
+	return procmgr.ListSome(ctx, m, req)
+}
+
+func (c *routed) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return callerr.Wrap("signal", id, err)
+	}
+	return m.Signal(ctx, id, sig)
+}
+
+func (c *routed) Shell(ctx context.Context) (string, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return "", callerr.Wrap("shell", "", err)
+	}
+	return procmgr.Shell(ctx, m)
+}
+
+func (c *routed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return procmgr.EventPage{}, callerr.Wrap("events", "", err)
+	}
+	return procmgr.Events(ctx, m, req)
+}
+
+func (c *routed) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	m, err := c.manager(ctx)
+	if err != nil {
+		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
+	}
+	return procmgr.Input(ctx, m, id, req)
+}

@@ -1,0 +1,283 @@
+package procroute_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/procroute"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+)
+
+// machines is a Router with a fixed number of machines. A chat's machine goes by
+// the chat's ID.
+type machines map[string]procmgr.Host
+
+func (ms machines) Hosts(context.Context) (map[string]procmgr.Host, error) { return ms, nil }
+
+func (ms machines) Host(_ context.Context, chat string) (procmgr.Host, error) {
+	if h, ok := ms[chat]; ok {
+		return h, nil // a chat with the name of a machine is there
+	}
+	names := make([]string, 0, len(ms))
+	for name := range ms {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	hash := fnv.New32()
+	hash.Write([]byte(chat))
+	return ms[names[int(hash.Sum32()%uint32(len(names)))]], nil
+}
+
+// newMachines returns Locals with the names a, b, c and so on.
+func newMachines(t *testing.T, n int) machines {
+	t.Helper()
+	ms := make(machines)
+	for i := range n {
+		ms[string(rune('a'+i))] = newLocal(t)
+	}
+	return ms
+}
+
+// A Host of many machines is a Host.
+func TestHeldRoute(t *testing.T) {
+	testenv.Held(t)
+	r := procroute.New(newMachines(t, 3), nil)
+	proctest.TestHost(t, func(*testing.T) procmgr.Host { return r })
+}
+
+// A silent is a machine that answers nothing, and does not look at its context.
+type silent struct {
+	procmgr.Host
+	over chan struct{}
+}
+
+func newSilent(t *testing.T) silent {
+	s := silent{over: make(chan struct{})}
+	t.Cleanup(func() { close(s.over) })
+	return s
+}
+
+var errOver = errors.New("the test is over")
+
+func (s silent) List(context.Context) ([]procmgr.Process, error) { <-s.over; return nil, errOver }
+func (s silent) Signal(context.Context, string, procmgr.Signal) error {
+	<-s.over
+	return errOver
+}
+
+func (s silent) Output(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+	<-s.over
+	return procmgr.Output{}, errOver
+}
+
+func (s silent) Events(context.Context, procmgr.EventsRequest) (procmgr.EventPage, error) {
+	<-s.over
+	return procmgr.EventPage{}, errOver
+}
+
+// brief is the time for machines that do not answer.
+var brief = &procroute.Options{Timeout: 100 * time.Millisecond}
+
+// missing returns the machines that are missing by an error.
+func missing(t *testing.T, err error) []string {
+	t.Helper()
+	var partial *procmgr.PartialError
+	require.ErrorAs(t, err, &partial)
+	var names []string
+	for name, why := range partial.Missing {
+		require.Error(t, why)
+		require.ErrorContains(t, err, name)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A machine that does not answer is named, and the others' processes are there.
+func TestRouteNamesTheSilent(t *testing.T) {
+	ms := newMachines(t, 2)
+	ms["deaf"] = newSilent(t)
+	r := procroute.New(ms, brief)
+	patient := procroute.New(machines{"a": ms["a"], "b": ms["b"]}, nil)
+	ids := []string{run(t, r.Chat("a"), "echo in a").Process.ID, run(t, r.Chat("b"), "echo in b").Process.ID}
+
+	all, err := r.List(t.Context())
+	require.Equal(t, []string{"deaf"}, missing(t, err))
+	require.Equal(t, `procmgr: list: 1 machines have not answered: deaf (context deadline exceeded)`, err.Error())
+	require.Len(t, all, 2)
+	require.Equal(t, []string{all[0].ID, all[1].ID}, ids, "by their starts")
+
+	page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{})
+	require.Equal(t, []string{"deaf"}, missing(t, err))
+	require.Len(t, page.Events, 4)
+
+	out, err := r.Output(t.Context(), ids[1], procmgr.OutputRequest{})
+	require.NoError(t, err, "a machine that answers has it")
+	require.Equal(t, "in b\n", out.Text)
+	for _, f := range []func() error{
+		func() error { _, err := r.Output(t.Context(), "nobody", procmgr.OutputRequest{}); return err },
+		func() error { return r.Signal(t.Context(), "nobody", procmgr.Kill) },
+		func() error {
+			_, err := procmgr.Input(t.Context(), r, "nobody", procmgr.InputRequest{})
+			return err
+		},
+	} {
+		err := f()
+		require.Equal(t, []string{"deaf"}, missing(t, err))
+		require.NotErrorIs(t, err, procmgr.ErrNotFound, "that machine may have it")
+	}
+	_, err = patient.Output(t.Context(), "nobody", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	require.ErrorIs(t, patient.Signal(t.Context(), "nobody", procmgr.Kill), procmgr.ErrNotFound)
+}
+
+// The Host has no machine of its own, and an ID may be on two machines.
+func TestRouteOfTheHost(t *testing.T) {
+	r := procroute.New(newMachines(t, 2), nil)
+	out, err := r.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.Empty(t, out.Process.ID)
+
+	for _, chat := range []string{"a", "b"} {
+		_, err := r.Chat(chat).Start(t.Context(), procmgr.StartRequest{ID: "same", Command: "exec sleep 1000"})
+		require.NoError(t, err)
+	}
+	_, err = r.Output(t.Context(), "same", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	require.ErrorContains(t, err, "(a, b)")
+	require.ErrorIs(t, r.Signal(t.Context(), "same", procmgr.Kill), procmgr.ErrConflict)
+	for _, chat := range []string{"a", "b"} {
+		require.NoError(t, r.Chat(chat).Signal(t.Context(), "same", procmgr.Kill))
+	}
+}
+
+// A failing Router starts nothing.
+func TestRouteWithoutMachine(t *testing.T) {
+	lost := errors.New("the registry is down")
+	r := procroute.New(noRouter{lost}, nil)
+	out, err := r.Chat("x").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorIs(t, err, lost)
+	require.Empty(t, out.Process.ID)
+	_, err = r.List(t.Context())
+	require.ErrorIs(t, err, lost)
+	_, err = r.Chat("").List(t.Context())
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	_, err = procroute.New(noRouter{}, nil).Chat("x").List(t.Context())
+	require.ErrorContains(t, err, "the chat has no machine")
+}
+
+type noRouter struct{ err error }
+
+func (n noRouter) Host(context.Context, string) (procmgr.Host, error) { return nil, n.err }
+
+func (n noRouter) Hosts(context.Context) (map[string]procmgr.Host, error) { return nil, n.err }
+
+// Events of all machines are told once each, whatever the limit.
+func TestRouteEvents(t *testing.T) {
+	ms := newMachines(t, 3)
+	r := procroute.New(ms, nil)
+	var want []string
+	for i := range 12 {
+		want = append(want, run(t, r.Chat(string(rune('a'+i%3))), "true").Process.ID)
+	}
+	for _, limit := range []int{1, 2, 5, 0, -1} {
+		var got []string
+		after := ""
+		for {
+			page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: after, Limit: limit})
+			require.NoError(t, err)
+			require.False(t, page.Gap)
+			require.LessOrEqual(t, len(page.Next), 4<<10)
+			if len(page.Events) == 0 {
+				break
+			}
+			if limit > 0 {
+				require.LessOrEqual(t, len(page.Events), limit)
+			}
+			for _, e := range page.Events {
+				if e.Kind == procmgr.EventExited {
+					got = append(got, e.Process.ID)
+				}
+			}
+			after = page.Next
+		}
+		require.ElementsMatch(t, want, got, "limit %d", limit)
+	}
+	_, err := procmgr.Events(t.Context(), procroute.New(machines{"bare": struct{ procmgr.Host }{ms["a"]}}, nil), procmgr.EventsRequest{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// A wait ends with the first event on any machine, and a machine that has gone,
+// or a cursor that is no Next, is a gap that is told once.
+func TestRouteEventsWait(t *testing.T) {
+	ms := newMachines(t, 2)
+	ms["deaf"] = newSilent(t)
+	r := procroute.New(ms, brief)
+	latest, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{Latest: true})
+	require.Equal(t, []string{"deaf"}, missing(t, err))
+	require.Empty(t, latest.Events)
+
+	type answer struct {
+		page procmgr.EventPage
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() { // waited for below
+		page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: latest.Next, Wait: 2 * long})
+		got <- answer{page, err}
+	}()
+	id := run(t, r.Chat("b"), "sleep 0.3").Process.ID
+	began := time.Now()
+	a := <-got
+	require.Less(t, time.Since(began), long)
+	require.Equal(t, []string{"deaf"}, missing(t, a.err))
+	require.NotEmpty(t, a.page.Events)
+	require.Equal(t, id, a.page.Events[0].Process.ID)
+
+	delete(ms, "deaf")
+	for _, after := range []string{"m.garbled", "k.forgotten", "?"} {
+		page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: after, Wait: 2 * long})
+		require.NoError(t, err)
+		require.True(t, page.Gap)
+		page, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: page.Next})
+		require.NoError(t, err)
+		require.False(t, page.Gap)
+	}
+	now, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{Latest: true})
+	require.NoError(t, err)
+	delete(ms, "a")
+	now, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: now.Next, Wait: 2 * long})
+	require.NoError(t, err)
+	require.True(t, now.Gap, "what happened there last is not known")
+	now, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: now.Next})
+	require.NoError(t, err)
+	require.False(t, now.Gap)
+}
+
+// The places of many machines do not fit into a Next, and are remembered.
+func TestRouteOfManyMachines(t *testing.T) {
+	l := newLocal(t)
+	ms := make(machines)
+	for i := range 200 {
+		ms[fmt.Sprintf("machine-%d.%s", i, strings.Repeat("x", 40))] = l
+	}
+	r := procroute.New(ms, nil)
+	page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{Latest: true})
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(page.Next), 4<<10)
+	run(t, l.Chat("x"), "true")
+	page, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: page.Next, Limit: -1})
+	require.NoError(t, err)
+	require.False(t, page.Gap)
+	require.Len(t, page.Events, 2*len(ms))
+}

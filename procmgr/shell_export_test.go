@@ -1,4 +1,0 @@
-package procmgr
-
-// DefaultShell is for the tests.
-var DefaultShell = defaultShell
