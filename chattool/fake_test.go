@@ -9,6 +9,7 @@ import (
 // A fake is a Manager that runs nothing. A process that it "starts" has already
 // ended with exit. If exit is negative, the process runs on.
 type fake struct {
+	procmgr.Unsupported
 	exit     int
 	text     string
 	panics   bool
@@ -33,6 +34,8 @@ func (f *fake) Output(_ context.Context, id string, _ procmgr.OutputRequest) (pr
 	return out, nil
 }
 
-func (f *fake) List(context.Context) ([]procmgr.Process, error) { return nil, nil }
+func (f *fake) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
+	return procmgr.ListPage{}, nil
+}
 
 func (f *fake) Signal(context.Context, string, procmgr.Signal) error { return nil }

@@ -12,7 +12,7 @@
 //   - procnats, a module of its own, reaches machines that dial out to NATS.
 //
 // To run commands in another place, implement Host, and test it with package
-// proctest.
+// proctest. To guard a Host, or to change what it does, wrap it with [WrapHost].
 //
 // # The life of a process
 //
@@ -25,8 +25,8 @@
 // kept for a while after that. Then a small tombstone still answers with the
 // state and the exit code.
 //
-// The function [Events] tells of starts and ends without asking for each process,
-// and [Follow] yields what a process prints while it runs.
+// [Manager].Events tells of starts and ends without asking for each process, and
+// [Follow] yields what a process prints while it runs.
 //
 // # Chats
 //

@@ -1,30 +1,6 @@
 package procmgr
 
-import (
-	"context"
-	"errors"
-	"time"
-
-	"golang.org/x/xerrors"
-)
-
-// An EventManager is a [Manager] that can also say what has happened. A Manager
-// need not have this method, and one that has it may still return
-// [errors.ErrUnsupported]: a client has it whatever its server is. So no type
-// assertion tells whether there are events. Call the function [Events], which
-// takes any Manager, and look at its error.
-type EventManager interface {
-	Manager
-	// Events returns what has happened to the processes that this Manager
-	// shows, the oldest first. Reading consumes nothing: two callers do not
-	// take events from each other, and a caller asks again if an answer was
-	// lost. By the time an event is told, List and Output agree with it.
-	//
-	// A chat sees the events of its own processes, and the host those of all.
-	// A bounded number is kept. A manager that keeps none returns
-	// [errors.ErrUnsupported].
-	Events(ctx context.Context, req EventsRequest) (EventPage, error)
-}
+import "time"
 
 // An EventsRequest says from where to read events, and how long to wait for
 // one.
@@ -92,29 +68,3 @@ const (
 	// once for a process.
 	EventMatched EventKind = "matched"
 )
-
-// Events returns what has happened to the processes that m shows. If m cannot
-// tell, the error is [errors.ErrUnsupported].
-//
-// If a Manager wraps another one and shows all of its processes, it should have
-// the method
-//
-//	Unwrap() Manager
-//
-// Events calls it to find the [EventManager] inside. A Manager that shows only
-// some of them must not have it.
-func Events(ctx context.Context, m Manager, req EventsRequest) (EventPage, error) {
-	for m != nil {
-		switch wrapper := m.(type) {
-		case EventManager:
-			return wrapper.Events(ctx, req)
-		case interface{ Unwrap() Manager }:
-			m = wrapper.Unwrap()
-		default:
-			return EventPage{}, errNoEvents
-		}
-	}
-	return EventPage{}, errNoEvents
-}
-
-var errNoEvents = xerrors.Errorf("procmgr: the manager does not tell of events: %w", errors.ErrUnsupported)

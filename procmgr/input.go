@@ -1,55 +1,10 @@
 package procmgr
 
 import (
-	"context"
-	"errors"
 	"time"
-
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
 )
-
-// An InputManager is a [Manager] that can also write to the stdin of a process.
-// A Manager need not have this method. The function [Input] takes any Manager.
-type InputManager interface {
-	Manager
-	// Input writes to the stdin of a process that was started with one, waits
-	// for what comes of it as long as the request says, and returns the output
-	// from the offset before the write on. The bytes of one request stay
-	// together, whoever else writes. What is written with one key is written
-	// once; see [InputRequest].
-	//
-	// If the process was started without a stdin, the error is [ErrInvalid].
-	// If it has ended, or nobody can read its stdin any more, the error is
-	// [ErrNotRunning]. After an error, the InputOutput says how much of Data
-	// was written; if it has no Process.ID, nothing was.
-	Input(ctx context.Context, id string, req InputRequest) (InputOutput, error)
-}
-
-// Input writes to the stdin of a process of m. If m cannot do that, the error is
-// [errors.ErrUnsupported].
-//
-// If a Manager wraps another one, it should have the method
-//
-//	Unwrap() Manager
-//
-// Input calls it to find the [InputManager] inside.
-func Input(ctx context.Context, m Manager, id string, req InputRequest) (InputOutput, error) {
-	for m != nil {
-		switch wrapper := m.(type) {
-		case InputManager:
-			return wrapper.Input(ctx, id, req)
-		case interface{ Unwrap() Manager }:
-			m = wrapper.Unwrap()
-		default:
-			return InputOutput{}, errNoInput
-		}
-	}
-	return InputOutput{}, errNoInput
-}
-
-var errNoInput = xerrors.Errorf("procmgr: the manager cannot write to the stdin of a process: %w", errors.ErrUnsupported)
 
 // MaxInput is the largest Data of an [InputRequest] in bytes.
 const MaxInput = 64 << 10

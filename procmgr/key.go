@@ -14,7 +14,8 @@ import (
 // program there reads it itself. [Manager].Signal reaches all members.
 type Key string
 
-// keyNames are the keys as KeyNames lists them. A test compares them with keys.
+// keyNames are the keys as KeyNames lists them. A test of internal/check compares
+// them with the keys that there are.
 var keyNames = []string{
 	"enter", "tab", "escape", "space", "backspace", "delete", "insert",
 	"up", "down", "left", "right", "home", "end", "page-up", "page-down", "shift-tab",

@@ -9,6 +9,12 @@ import (
 
 // A Manager runs and tracks processes. All methods are safe for concurrent use.
 //
+// A Manager that cannot do all of it embeds [Unsupported]: what it cannot do is
+// [errors.ErrUnsupported]. One that guards another Manager embeds it too, and
+// forwards each method by name: a type that embeds the Manager that it guards lets
+// through every method that a later version adds. [WrapHost] puts a guard before a
+// Host and before each of its chats.
+//
 // The caller may keep and change everything that a method returns. If the
 // manager does not know an ID, or if the ID belongs to another chat, the error
 // is [ErrNotFound].
@@ -30,10 +36,6 @@ type Manager interface {
 	// process from an offset on. Reading consumes nothing.
 	Output(ctx context.Context, id string, req OutputRequest) (Output, error)
 
-	// List returns the processes in the order in which they were started:
-	// those that run, and those that have ended and are still kept.
-	List(ctx context.Context) ([]Process, error)
-
 	// Signal ends or interrupts a process and everything that it started.
 	// With Terminate and Interrupt it returns when the signal has been sent.
 	// With Kill it returns when nothing is left, or after 5 s with an error
@@ -45,6 +47,50 @@ type Manager interface {
 	// Terminate and Kill spend the ID: a Start that arrives later runs
 	// nothing. So the start for which a stop was meant cannot overtake it.
 	Signal(ctx context.Context, id string, sig Signal) error
+
+	// Input writes to the stdin of a process that was started with one, waits
+	// for what comes of it as long as the request says, and returns the output
+	// from the offset before the write on. The bytes of one request stay
+	// together, whoever else writes. What is written with one key is written
+	// once; see [InputRequest].
+	//
+	// If the process was started without a stdin, the error is [ErrInvalid].
+	// If it has ended, or nobody can read its stdin any more, the error is
+	// [ErrNotRunning]. After an error, the InputOutput says how much of Data
+	// was written; if it has no Process.ID, nothing was.
+	Input(ctx context.Context, id string, req InputRequest) (InputOutput, error)
+
+	// List returns the processes that run, and those that have ended and are
+	// still kept: all of them for the zero request. They are in the order of a
+	// [ListPage]. A request that can never be carried out is [ErrInvalid]. If an
+	// error is a [*PartialError], the page that comes with it has what the
+	// machines that answered have.
+	List(ctx context.Context, req ListRequest) (ListPage, error)
+
+	// Events returns what has happened to the processes that this Manager
+	// shows, the oldest first. Reading consumes nothing: two callers do not
+	// take events from each other, and a caller asks again if an answer was
+	// lost. By the time an event is told, List and Output agree with it.
+	//
+	// A chat sees the events of its own processes, and the host those of all.
+	// A bounded number is kept. A manager that keeps none returns
+	// [errors.ErrUnsupported].
+	Events(ctx context.Context, req EventsRequest) (EventPage, error)
+
+	// Describe returns what is known of the machine that runs the commands. It
+	// is the same at every call, and costs little when it is asked again.
+	Describe(ctx context.Context) (Description, error)
+}
+
+// A Description says what is known of the machine that runs the commands of a
+// [Manager]. The zero value says that nothing is.
+type Description struct {
+	// Shell is the base name of the program that interprets the commands of
+	// Start, such as "bash", "sh" or "cmd", without ".exe"; "" if it cannot be
+	// told.
+	Shell string `json:"shell,omitempty"`
+	// OS is the system, as [runtime.GOOS] names it; "" if it cannot be told.
+	OS string `json:"os,omitempty"`
 }
 
 // A Host is a Manager that sees every process. It gives each chat a Manager
@@ -92,8 +138,8 @@ type StartRequest struct {
 	Background bool
 	// Stdin is the stdin of the command. By default it is empty, so that the
 	// command cannot wait for an answer. If the manager cannot give it, the
-	// error is [errors.ErrUnsupported]; a proclocal.Local has terminals on Linux, macOS
-	// and BSD, and on Windows no other stdin than an empty one yet.
+	// error is [errors.ErrUnsupported]; a proclocal.Local has terminals on Linux,
+	// macOS and BSD, and on Windows no other stdin than an empty one yet.
 	Stdin Stdin
 	// Size is the size of the terminal if Stdin is [StdinTerminal].
 	Size Size

@@ -41,4 +41,4 @@ func Reason(err error) string {
 }
 
 // callForm matches the words in front of the reason.
-var callForm = regexp.MustCompile(`^[a-z]\w*: (start|output|list|signal|shell|events)( "([^"\\]|\\.)*")?: `)
+var callForm = regexp.MustCompile(`^[a-z]\w*: (start|output|input|list|signal|events|describe)( "([^"\\]|\\.)*")?: `)

@@ -6,11 +6,11 @@ type Stdin string
 const (
 	// StdinEmpty: nothing to read, so that no command can wait for an answer.
 	StdinEmpty Stdin = ""
-	// StdinPipe: a pipe, to which [Input] writes. It is open until Input or
-	// the end of the process closes it.
+	// StdinPipe: a pipe, to which [Manager].Input writes. It is open until
+	// Input or the end of the process closes it.
 	StdinPipe Stdin = "pipe"
-	// StdinTerminal: a terminal of its own, on which [Input] types, and to
-	// which stdout and stderr go. The environment policy's variables that keep
+	// StdinTerminal: a terminal of its own, on which [Manager].Input types, and
+	// to which stdout and stderr go. The environment policy's variables that keep
 	// programs from asking are left out, and TERM is screen-256color, unless
 	// the policy's Set or the request has a TERM. A chat has at most 64
 	// terminals; beyond that, Start is [ErrLimit].

@@ -101,7 +101,7 @@ func BenchmarkProcessList(b *testing.B) {
 				result := set.Call(context.Background(), call)
 				require.False(b, result.IsError, result.Content)
 			}, func() {
-				_, err := host.Chat("bench").List(context.Background())
+				_, err := host.Chat("bench").List(context.Background(), procmgr.ListRequest{})
 				require.NoError(b, err)
 			})
 		})

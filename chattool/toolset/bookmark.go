@@ -81,12 +81,12 @@ func readBookmark(cursor string) (*bookmark, error) {
 
 // adopt enters into the ledger what another Set has left running.
 func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from *bookmark) error {
-	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: from.At, Latest: from.At == "", Limit: -1})
+	page, err := m.Events(ctx, procmgr.EventsRequest{After: from.At, Latest: from.At == "", Limit: -1})
 	events := err == nil
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	list, err := m.List(ctx)
+	list, err := everything(ctx, m)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package toolset_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"sync"
@@ -15,6 +16,7 @@ import (
 // A fake is a Manager whose answers a test scripts. A nil function answers as
 // a manager would for a process that has exited with 0, and an empty list.
 type fake struct {
+	procmgr.Unsupported
 	start  func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error)
 	output func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error)
 	list   func(ctx context.Context) ([]procmgr.Process, error)
@@ -48,11 +50,13 @@ func (f *fake) Output(ctx context.Context, id string, req procmgr.OutputRequest)
 	return f.output(ctx, id, req)
 }
 
-func (f *fake) List(ctx context.Context) ([]procmgr.Process, error) {
+func (f *fake) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if f.list == nil {
-		return nil, nil
+		return procmgr.ListPage{}, nil
 	}
-	return f.list(ctx)
+	all, err := f.list(ctx)
+	page, invalid := procmgr.PageOf(all, req)
+	return page, cmp.Or(err, invalid)
 }
 
 func (f *fake) Signal(ctx context.Context, id string, sig procmgr.Signal) error {

@@ -225,7 +225,7 @@ func (b *Inbox) latest(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{Latest: true})
+	page, err := m.Events(ctx, procmgr.EventsRequest{Latest: true})
 	return page.Next, err
 }
 
@@ -241,7 +241,7 @@ func (b *Inbox) rest(ctx context.Context, place string) (string, error) {
 		return place, err
 	}
 	began := time.Now()
-	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: place, Wait: eventsWait})
+	page, err := m.Events(ctx, procmgr.EventsRequest{After: place, Wait: eventsWait})
 	if err != nil {
 		return place, err
 	}
@@ -309,7 +309,7 @@ func (b *Inbox) place(ctx context.Context, m procmgr.Manager) (ok bool, err erro
 	}
 	who, ok := l.of(m)
 	if !ok {
-		list, err := m.List(ctx)
+		list, err := everything(ctx, m)
 		if err != nil {
 			return false, err
 		}

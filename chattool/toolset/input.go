@@ -94,7 +94,7 @@ type typing struct {
 // write writes, and reports what came of it.
 func (t *typing) write(ctx context.Context) report {
 	began, end := time.Now(), bool(t.args.End)
-	out, err := procmgr.Input(ctx, t.m, t.id, t.req)
+	out, err := t.m.Input(ctx, t.id, t.req)
 	if out.Process.ID == "" && err == nil {
 		out.Process.ID = t.id
 	}
@@ -136,7 +136,7 @@ func (t *typing) awaitEnd(ctx context.Context, out procmgr.InputOutput, left tim
 	}
 	again := t.req
 	again.Wait, again.Until, again.UntilQuiet = 0, "", 0
-	if all, err := procmgr.Input(ctx, t.m, t.id, again); err == nil {
+	if all, err := t.m.Input(ctx, t.id, again); err == nil {
 		return all
 	}
 	return out

@@ -56,12 +56,19 @@ func (s *Set) list(ctx context.Context, c Call, t *turn) report {
 // foreground command was reported in its own result.
 func listFrom(ctx context.Context, m procmgr.Manager, from offset) (procmgr.ListPage, error) {
 	req := procmgr.ListRequest{Offset: int(min(int64(from), math.MaxInt32)), Limit: maxListed}
-	found, err := procmgr.ListSome(ctx, m, req)
+	found, err := m.List(ctx, req)
 	if all := found.Live - req.Offset + minEnded; err == nil && req.Limit < all {
 		req.Limit = all
-		found, err = procmgr.ListSome(ctx, m, req)
+		found, err = m.List(ctx, req)
 	}
 	return found, err
+}
+
+// everything lists all processes in the order of their starts.
+func everything(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
+	page, err := m.List(ctx, procmgr.ListRequest{})
+	slices.SortStableFunc(page.Processes, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
+	return page.Processes, err
 }
 
 // page reports processes from an offset on.

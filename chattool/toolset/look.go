@@ -34,7 +34,7 @@ func (s *Set) look(ctx context.Context, m procmgr.Manager, who conversation, lis
 
 // lookFrom does the work of look, from a place in the events on.
 func (s *Set) lookFrom(ctx context.Context, m procmgr.Manager, who conversation, after string, listed []procmgr.Process) error {
-	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: after, Latest: after == "", Limit: -1})
+	page, err := m.Events(ctx, procmgr.EventsRequest{After: after, Latest: after == "", Limit: -1})
 	events := err == nil
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
@@ -47,7 +47,7 @@ func (s *Set) lookFrom(ctx context.Context, m procmgr.Manager, who conversation,
 			s.find(ctx, m, who, missing)
 		}
 	case stale:
-		list, err := m.List(ctx)
+		list, err := everything(ctx, m)
 		if err != nil {
 			return err
 		}

@@ -178,7 +178,7 @@ func (s *Set) whose(ctx context.Context, t *turn) (who conversation, ok bool) {
 		return who, true
 	}
 	if t.listed == nil {
-		list, err := t.m.List(ctx)
+		list, err := everything(ctx, t.m)
 		if err != nil {
 			return conversation{}, false
 		}

@@ -4,6 +4,7 @@ package toolset_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -43,6 +44,10 @@ func managers(t *testing.T) map[string]procmgr.Manager {
 
 // onlyList is a manager without events.
 type onlyList struct{ procmgr.Manager }
+
+func (onlyList) Events(context.Context, procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return procmgr.EventPage{}, errors.ErrUnsupported
+}
 
 // An Inbox wakes a host as soon as something has happened.
 func TestInboxWait(t *testing.T) {
@@ -209,7 +214,8 @@ func TestNotifyOnRefused(t *testing.T) {
 			res := say(t, set, "execute", arguments(t, "command", "true", "run_in_background", true, "notify_on", tt.on))
 			require.True(t, res.IsError)
 			require.Contains(t, res.Content, tt.want)
-			list, err := l.List(t.Context())
+			page, err := l.List(t.Context(), procmgr.ListRequest{})
+			list := page.Processes
 			require.NoError(t, err)
 			require.Empty(t, list)
 		})

@@ -18,7 +18,7 @@ func (s *Set) watchable(ctx context.Context, m procmgr.Manager, pattern string) 
 	if s.opts.Notices == NoNotices {
 		return "", refuse(instead, "notify_on cannot be used here", s.names.output), false
 	}
-	page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{Latest: true})
+	page, err := m.Events(ctx, procmgr.EventsRequest{Latest: true})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return "", refuse(instead, "the process manager cannot watch for notify_on", s.names.output), false

@@ -102,7 +102,7 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.
 	}
 	ctx, cancel := context.WithTimeout(ctx, holderTime)
 	defer cancel()
-	all, err := t.m.List(ctx)
+	all, err := everything(ctx, t.m)
 	if err != nil {
 		return
 	}

@@ -145,7 +145,8 @@ func TestHeldRandomArguments(t *testing.T) {
 					known = append(known, res.Output.Process.ID)
 				}
 			}
-			all, err := m.List(t.Context())
+			page, err := m.List(t.Context(), procmgr.ListRequest{})
+			all := page.Processes
 			for _, p := range all {
 				if p.State == procmgr.Exited {
 					continue

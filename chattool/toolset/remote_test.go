@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -72,7 +73,8 @@ func TestStopBeforeTheStartArrives(t *testing.T) {
 
 	_, err = os.Stat(file)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	all, err := host.List(t.Context())
+	page, err := host.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Empty(t, all)
 }
@@ -161,7 +163,7 @@ func TestStopOfARemoteCommand(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		for ctx.Err() == nil {
-			if all, err := host.List(ctx); err == nil && len(all) == 1 {
+			if page, err := host.List(ctx, procmgr.ListRequest{}); err == nil && page.Total == 1 {
 				stop()
 			}
 			time.Sleep(time.Millisecond)

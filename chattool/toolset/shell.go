@@ -64,14 +64,15 @@ func (s *Set) shell(ctx context.Context, m procmgr.Manager) string {
 	return name
 }
 
-// askShell calls procmgr.Shell for a manager that may panic.
+// askShell asks a manager that may panic for its shell.
 func askShell(ctx context.Context, m procmgr.Manager) (name string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			name, err = "", xerrors.Errorf("it panicked: %w", errors.ErrUnsupported)
 		}
 	}()
-	return procmgr.Shell(ctx, m)
+	d, err := m.Describe(ctx)
+	return d.Shell, err
 }
 
 // describedShell returns the shell that the description of execute names, or ""

@@ -25,12 +25,12 @@ type shelled struct {
 	asked atomic.Int32
 }
 
-func (m *shelled) Shell(context.Context) (string, error) {
+func (m *shelled) Describe(context.Context) (procmgr.Description, error) {
 	m.asked.Add(1)
 	if m.panic {
 		panic("ouch")
 	}
-	return m.name, m.err
+	return procmgr.Description{Shell: m.name}, m.err
 }
 
 // described is the description of execute.
@@ -56,7 +56,7 @@ func TestDescribedShell(t *testing.T) {
 		{"zsh", told("zsh"), nil, "Run a shell command (zsh -c) and"},
 		{"cmd", told("cmd"), nil, "Run a shell command (cmd) and"},
 		{"cannot tell", told(""), nil, someShell},
-		{"no ShellManager", toolset.Static(&fake{}), nil, someShell},
+		{"cannot describe", toolset.Static(&fake{}), nil, someShell},
 		{"fails", toolset.Static(&shelled{fake: &fake{}, err: errors.New("no line")}), nil, someShell},
 		{"panics", toolset.Static(&shelled{fake: &fake{}, panic: true}), nil, someShell},
 		{"the resolver fails", func(context.Context) (procmgr.Manager, error) { return nil, errors.New("no chat") }, nil, someShell},
@@ -140,14 +140,14 @@ type slowShell struct {
 	stopped func()
 }
 
-func (m *slowShell) Shell(ctx context.Context) (string, error) {
+func (m *slowShell) Describe(ctx context.Context) (procmgr.Description, error) {
 	if m.asked.Load() == 0 {
 		m.asked.Add(1)
 		m.stopped()
 		<-ctx.Done()
-		return "", ctx.Err()
+		return procmgr.Description{}, ctx.Err()
 	}
-	return m.shelled.Shell(ctx)
+	return m.shelled.Describe(ctx)
 }
 
 // A resolver that does not return holds nobody up for long.
@@ -194,5 +194,8 @@ func TestShellOverHTTP(t *testing.T) {
 	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
-	require.Contains(t, described(toolset.New(toolset.Static(client.Chat("c")), nil)), dashShell)
+	chat := client.Chat("c")
+	_, err = chat.Describe(t.Context()) // the first answer may take longer than a Set waits
+	require.NoError(t, err)
+	require.Contains(t, described(toolset.New(toolset.Static(chat), nil)), dashShell)
 }

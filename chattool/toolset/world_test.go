@@ -14,13 +14,14 @@ import (
 // A world is a host without processes of the system: a test decides what
 // happens, and when. It is not safe for concurrent use.
 type world struct {
-	events bool // or it has none
-	now    time.Time
-	all    []*life
-	log    []procmgr.Event
-	lost   int // events that are kept no more
-	born   int
-	next   fate // of the next process that is started
+	procmgr.Unsupported      // of what a view cannot do
+	events              bool // or it has none
+	now                 time.Time
+	all                 []*life
+	log                 []procmgr.Event
+	lost                int // events that are kept no more
+	born                int
+	next                fate // of the next process that is started
 	// asked counts the requests of each kind since the last reset.
 	asked map[string]int
 }
@@ -112,7 +113,7 @@ func (v view) Output(_ context.Context, id string, _ procmgr.OutputRequest) (pro
 	return procmgr.Output{Process: l.Process, Text: l.line + "\n"}, nil
 }
 
-func (v view) List(context.Context) ([]procmgr.Process, error) {
+func (v view) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	v.asked["list"]++
 	var list []procmgr.Process
 	for _, l := range v.all {
@@ -120,7 +121,7 @@ func (v view) List(context.Context) ([]procmgr.Process, error) {
 			list = append(list, l.Process)
 		}
 	}
-	return list, nil
+	return procmgr.PageOf(list, req)
 }
 
 func (v view) Signal(context.Context, string, procmgr.Signal) error { return nil }

@@ -16,12 +16,12 @@ const maxCommand = 300
 // running, or "" if there are none. A model that does not know of its server
 // starts it again.
 func already(ctx context.Context, manager procmgr.Manager) (string, error) {
-	processes, err := manager.List(ctx)
+	page, err := manager.List(ctx, procmgr.ListRequest{})
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	for _, p := range processes {
+	for _, p := range page.Processes {
 		if p.State != procmgr.Exited {
 			command := p.Command
 			if len(command) > maxCommand {

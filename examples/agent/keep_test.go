@@ -128,7 +128,8 @@ func awaitEnd(t *testing.T, command string) {
 	t.Helper()
 	k := keeper(t)
 	require.Eventually(t, func() bool {
-		all, err := k.List(t.Context())
+		page, err := k.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		return err == nil && slices.ContainsFunc(all, func(p procmgr.Process) bool {
 			return strings.HasPrefix(p.Command, command) && p.State == procmgr.Exited
 		})

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // oneRun is a model that runs one command, and calls it again until it has run.
@@ -123,7 +125,8 @@ func (s stage) requireOnce(t *testing.T) {
 	t.Helper()
 	require.Contains(t, s.out.String(), "It has run.")
 	require.Equal(t, "run\n", s.read(t, "ledger"))
-	processes, err := s.manager.List(t.Context())
+	page, err := s.manager.List(t.Context(), procmgr.ListRequest{})
+	processes := page.Processes
 	require.NoError(t, err)
 	require.Len(t, processes, 1)
 	require.Equal(t, theCommand, processes[0].Command)

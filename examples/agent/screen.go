@@ -174,11 +174,11 @@ func (s *screen) ask() {
 
 // running lists the processes that live, and says what becomes of them.
 func (s *screen) running(manager procmgr.Manager, what string) {
-	processes, err := manager.List(context.Background())
+	page, err := manager.List(context.Background(), procmgr.ListRequest{})
 	if err != nil {
 		s.note("%v", err)
 	}
-	for _, p := range processes {
+	for _, p := range page.Processes {
 		if p.State != procmgr.Exited {
 			s.print(fmt.Sprintf("%s: process %s, %s: %s\n", what, p.ID, p.State, plain(p.Command)))
 		}

@@ -18,8 +18,8 @@ func TestTools(t *testing.T) {
 	for _, a := range apis {
 		t.Run(a.provider, func(t *testing.T) {
 			s := newStage(t, a, func([]string) reply { return reply{words: "Hello."} })
-			if shell, _ := procmgr.Shell(t.Context(), s.manager); shell != "bash" {
-				t.Skip("the files name bash, and the shell here is " + shell)
+			if machine, _ := s.manager.Describe(t.Context()); machine.Shell != "bash" {
+				t.Skip("the files name bash, and the shell here is " + machine.Shell)
 			}
 			require.NoError(t, s.session.turn(t.Context(), "Hello?"))
 			var req struct {

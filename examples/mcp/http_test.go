@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 const (
@@ -112,7 +114,8 @@ func TestRefused(t *testing.T) {
 	require.Contains(t, string(body), "invalid during session initialization")
 
 	require.NoFileExists(t, filepath.Join(dir, "one"))
-	all, err := local.List(t.Context())
+	page, err := local.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Empty(t, all)
 }

@@ -234,7 +234,8 @@ func waitForEnd(t *testing.T, m procmgr.Manager) []procmgr.Process {
 	var all []procmgr.Process
 	require.Eventually(t, func() bool {
 		var err error
-		all, err = m.List(t.Context())
+		page, err := m.List(t.Context(), procmgr.ListRequest{})
+		all = page.Processes
 		for _, p := range all {
 			if p.State != procmgr.Exited {
 				return false

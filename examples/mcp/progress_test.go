@@ -87,7 +87,7 @@ func requireProgress(t *testing.T, told []progress, token any) []string {
 
 // A fake is a manager of one process whose output depends on the time.
 type fake struct {
-	procmgr.Manager
+	procmgr.Unsupported
 	starts time.Time
 	ends   time.Time
 	prints func(since time.Duration) string // all output up to that time

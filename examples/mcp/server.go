@@ -47,15 +47,12 @@ type server struct {
 	chats map[*mcp.ServerSession]*chat
 }
 
-// A chat is the Manager of a session.
+// A chat is what a session has.
 type chat struct {
-	procmgr.Manager
-	ending context.Context // ends shortly before the session does
-	end    context.CancelFunc
+	manager procmgr.Manager
+	ending  context.Context // ends shortly before the session does
+	end     context.CancelFunc
 }
-
-// Unwrap returns the chat's own manager.
-func (c *chat) Unwrap() procmgr.Manager { return c.Manager }
 
 // chatKey is the key of the chat in the context of a call.
 type chatKey struct{}
@@ -77,8 +74,8 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 	})
 	// For the description, which is asked for before there is a session. If it
 	// cannot be told, the description says so.
-	shell, _ := procmgr.Shell(context.Background(), host)
-	opts.Shell = shell
+	machine, _ := host.Describe(context.Background())
+	opts.Shell = machine.Shell
 	// The ID is known before the command starts, so that progress can use it.
 	opts.ProcessID = func(_ context.Context, c toolset.Call) string { return c.ID }
 	s.tools = toolset.New(resolve, &opts)
@@ -93,13 +90,13 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 	return s
 }
 
-// resolve returns the chat that call has put into the context.
+// resolve returns the Manager of the chat that call has put into the context.
 func resolve(ctx context.Context) (procmgr.Manager, error) {
 	chat, ok := ctx.Value(chatKey{}).(*chat)
 	if !ok {
 		return nil, errors.New("the call belongs to no session")
 	}
-	return chat, nil
+	return chat.manager, nil
 }
 
 // call carries out one tool call. It returns no error: in every case the model
@@ -112,7 +109,7 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	defer context.AfterFunc(chat.ending, cancel)()
 
 	c := toolset.Call{ID: procmgr.NewID(), Name: req.Params.Name, Arguments: req.Params.Arguments}
-	stop := reportProgress(ctx, req, chat, c)
+	stop := reportProgress(ctx, req, chat.manager, c)
 	res := s.tools.Call(ctx, c)
 	stop() // no notification may come after the result
 	return &mcp.CallToolResult{
@@ -145,7 +142,7 @@ func (s *server) chatOf(session *mcp.ServerSession) *chat {
 	defer s.mu.Unlock()
 	c := s.chats[session]
 	if c == nil {
-		c = &chat{Manager: s.host.Chat(s.chatID(session.ID()))}
+		c = &chat{manager: s.host.Chat(s.chatID(session.ID()))}
 		c.ending, c.end = context.WithCancel(context.Background())
 		s.chats[session] = c
 		go s.cleanUp(session, c)
@@ -158,7 +155,7 @@ func (s *server) chatOf(session *mcp.ServerSession) *chat {
 func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
 	_ = session.Wait() // until the last call has returned; how the session ended does not matter
 	c.end()
-	if err := endAll(c, stopGrace); err != nil {
+	if err := endAll(c.manager, stopGrace); err != nil {
 		s.log.Warn("a session has left processes behind", slog.String("error", err.Error()))
 	}
 	s.mu.Lock()
@@ -181,13 +178,13 @@ func (s *server) endSession(id string) {
 func endAll(m procmgr.Manager, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace+6*time.Second)
 	defer cancel()
-	processes, err := m.List(ctx)
+	page, err := m.List(ctx, procmgr.ListRequest{})
 	if err != nil {
 		return err
 	}
-	errs := make([]error, len(processes))
+	errs := make([]error, len(page.Processes))
 	var ends sync.WaitGroup
-	for i, p := range processes {
+	for i, p := range page.Processes {
 		if p.State != procmgr.Exited {
 			ends.Go(func() { errs[i] = end(ctx, m, p.ID, grace) })
 		}

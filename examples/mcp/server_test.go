@@ -119,7 +119,8 @@ func TestBadArguments(t *testing.T) {
 	}
 	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "shell", Arguments: args{}})
 	require.ErrorContains(t, err, `unknown tool "shell"`)
-	all, err := local.List(t.Context())
+	page, err := local.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Empty(t, all, "nothing was run")
 }
@@ -149,7 +150,8 @@ func TestCancel(t *testing.T) {
 			require.ErrorIs(t, <-canceled, context.Canceled)
 
 			require.Eventually(t, func() bool {
-				all, err := local.List(t.Context())
+				page, err := local.List(t.Context(), procmgr.ListRequest{})
+				all := page.Processes
 				return err == nil && len(all) == 2 && all[1].State == procmgr.Exited && all[1].EndedBy == procmgr.CauseRequest
 			}, long, 5*time.Millisecond)
 			out, err := local.Output(t.Context(), background, procmgr.OutputRequest{})

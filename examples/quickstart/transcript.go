@@ -106,21 +106,21 @@ func (t *transcript) result(res fantasy.ToolResultContent) error {
 
 // end prints how many commands ran, and fails if a process is left.
 func (t *transcript) end(ctx context.Context, host procmgr.Host) error {
-	processes, err := host.List(ctx)
+	page, err := host.List(ctx, procmgr.ListRequest{})
 	if err != nil {
 		return err
 	}
-	for _, p := range processes {
+	for _, p := range page.Processes {
 		if p.State != procmgr.Exited {
 			return xerrors.Errorf("process %s is left in state %s: %q", p.ID, p.State, p.Command)
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(processes) != t.runs {
-		return xerrors.Errorf("%d commands were asked for, and there are %d processes", t.runs, len(processes))
+	if page.Total != t.runs {
+		return xerrors.Errorf("%d commands were asked for, and there are %d processes", t.runs, page.Total)
 	}
-	_, err = fmt.Fprintf(t.out, "\n%d commands were run, each once; none of them is running.\n", len(processes))
+	_, err = fmt.Fprintf(t.out, "\n%d commands were run, each once; none of them is running.\n", page.Total)
 	return err
 }
 

@@ -144,7 +144,8 @@ func TestAgentStopped(t *testing.T) {
 	client, err := connect(d.url, d.token, d.cert)
 	require.NoError(t, err)
 	defer func() { _ = client.Close() }() // Close closes idle connections, and an error there loses nothing
-	all, err := client.List(t.Context())
+	page, err := client.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, procmgr.Exited, all[0].State)

@@ -37,7 +37,8 @@ func keeperIsReplaced(t *testing.T, m *machine, c *prochttp.Client) {
 	command := "echo ran >> " + dir + "/ran; echo one; " + untilThere(dir+"/killed") + "echo two; " + untilThere(dir+"/upgraded") + "echo three; exit 7"
 	run := m.start(t, "run", command)
 	run.says(t, "one")
-	list, err := c.List(t.Context())
+	page, err := c.List(t.Context(), procmgr.ListRequest{})
+	list := page.Processes
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	logs := m.start(t, "logs", "-f", list[0].ID)

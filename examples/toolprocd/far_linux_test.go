@@ -71,7 +71,7 @@ func TestHeldSSHIsKilled(t *testing.T) {
 func wayIsKilled(t *testing.T, way func(pid string) []string) {
 	dir := t.TempDir()
 	c := clientVia(t, way(dir+"/way"))
-	latest, err := procmgr.Events(t.Context(), c.Chat("a"), procmgr.EventsRequest{Latest: true})
+	latest, err := c.Chat("a").Events(t.Context(), procmgr.EventsRequest{Latest: true})
 	require.NoError(t, err)
 	req := procmgr.StartRequest{
 		ID: "build", Wait: long,
@@ -111,7 +111,7 @@ func wayIsKilled(t *testing.T, way func(pid string) []string) {
 	require.Equal(t, 3, *first.out.Process.ExitCode)
 	require.NotEqual(t, killed, pidOf(t, dir+"/way"), "by another way")
 
-	page, err := procmgr.Events(t.Context(), next.Chat("a"), procmgr.EventsRequest{After: latest.Next, Wait: long})
+	page, err := next.Chat("a").Events(t.Context(), procmgr.EventsRequest{After: latest.Next, Wait: long})
 	require.NoError(t, err)
 	require.False(t, page.Gap)
 	var kinds []procmgr.EventKind
@@ -303,7 +303,7 @@ func TestFaults(t *testing.T) {
 // startsOnce starts a command while the connection breaks.
 func (w *way) startsOnce(t *testing.T, m procmgr.Manager, id string, what fault, after int) {
 	t.Helper()
-	_, err := m.List(t.Context())
+	_, err := m.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	w.breaks(what, after)
 	file := filepath.Join(t.TempDir(), "ran")

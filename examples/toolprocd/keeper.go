@@ -123,12 +123,12 @@ func inChat(chat string) string {
 
 // chatsOf says which chats have a process with an ID.
 func chatsOf(ctx context.Context, k *prockeep.Keeper, id string) string {
-	all, err := k.List(ctx)
+	page, err := k.List(ctx, procmgr.ListRequest{})
 	if err != nil {
 		return ""
 	}
 	var chats []string
-	for _, p := range all {
+	for _, p := range page.Processes {
 		if p.ID == id && p.ChatID != "" {
 			chats = append(chats, word(p.ChatID))
 		}

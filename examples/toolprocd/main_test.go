@@ -528,7 +528,7 @@ func TestPerson(t *testing.T) {
 	_, stderr, code = m.toolprocd(t, "stop")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "what lives, 1 in number")
-	list, err := procmgr.ListSome(t.Context(), c, procmgr.ListRequest{State: procmgr.Running})
+	list, err := c.List(t.Context(), procmgr.ListRequest{State: procmgr.Running})
 	require.NoError(t, err)
 	require.Len(t, list.Processes, 1)
 	_, stderr, code = m.toolprocd(t, "kill", "-9", list.Processes[0].ID, "no-such")

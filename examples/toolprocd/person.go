@@ -44,11 +44,11 @@ func ps(flags *flag.FlagSet, args []string) error {
 		return nil
 	}
 	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
-		list, err := k.List(ctx)
+		page, err := k.List(ctx, procmgr.ListRequest{})
 		if err != nil {
 			return err
 		}
-		return show(list)
+		return show(page.Processes)
 	}, func() error { return show(nil) })
 }
 
@@ -198,12 +198,7 @@ func stop(flags *flag.FlagSet, args []string) error {
 }
 
 // living counts the processes that live.
-func living(ctx context.Context, m procmgr.Manager) (n int, err error) {
-	all, err := m.List(ctx)
-	for _, p := range all {
-		if p.State != procmgr.Exited {
-			n++
-		}
-	}
-	return n, err
+func living(ctx context.Context, m procmgr.Manager) (int, error) {
+	page, err := m.List(ctx, procmgr.ListRequest{Limit: 1})
+	return page.Live, err
 }

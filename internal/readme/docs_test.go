@@ -118,7 +118,7 @@ func main() {
 		if caller[1] != "" {
 			manager = client.Chat(caller[1])
 		}
-		_, err = manager.List(context.Background())
+		_, err = manager.List(context.Background(), procmgr.ListRequest{})
 		fmt.Printf("%s %q: %v\n", caller[0], caller[1], err)
 		client.Close()
 	}

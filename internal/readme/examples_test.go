@@ -92,7 +92,7 @@ func leavesProcesses(program *ast.File) string {
 	case !closes.IsValid():
 		return "its Local has no deferred Close"
 	case !notify.IsValid() || notify > local:
-		return "without signal.NotifyContext before NewLocal, Ctrl-C leaves its processes running"
+		return "without signal.NotifyContext before proclocal.New, Ctrl-C leaves its processes running"
 	}
 	return problem
 }

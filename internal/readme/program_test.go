@@ -32,7 +32,8 @@ var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "httptest": "net/http/httptest",
 	"log": "log", "os": "os", "filepath": "path/filepath", "sha256": "crypto/sha256", "signal": "os/signal",
 	"strings": "strings", "syscall": "syscall", "time": "time",
-	"procmgr": library + "/procmgr", "prochttp": library + "/procmgr/prochttp", "prockeep": library + "/procmgr/prockeep",
+	"procmgr": library + "/procmgr", "proclocal": library + "/procmgr/proclocal", "procroute": library + "/procmgr/procroute",
+	"prochttp": library + "/procmgr/prochttp", "prockeep": library + "/procmgr/prockeep",
 }
 
 // compile makes programs of all Go blocks, and builds them together.

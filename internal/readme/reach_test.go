@@ -35,7 +35,7 @@ BLOCK
 		log.Fatal(err)
 	}
 	defer client.Close()
-	_, err = client.List(context.Background())
+	_, err = client.List(context.Background(), procmgr.ListRequest{})
 	fmt.Print(err)
 }`,
 	},

@@ -100,7 +100,7 @@ func TestTurnedAwayAtTheDoor(t *testing.T) {
 				out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 				require.ErrorIs(t, err, procmgr.ErrRefused)
 				require.Empty(t, out.Process.ID)
-				_, err = m.List(t.Context())
+				_, err = m.List(t.Context(), procmgr.ListRequest{})
 				require.ErrorIs(t, err, procmgr.ErrRefused)
 			}
 		})

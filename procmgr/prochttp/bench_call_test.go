@@ -35,7 +35,7 @@ func BenchmarkCallOutput(b *testing.B) {
 // The same with a list of 10,000 processes.
 func BenchmarkCallList(b *testing.B) {
 	benchmarkCall(b, func(m procmgr.Manager) error {
-		_, err := m.List(b.Context())
+		_, err := m.List(b.Context(), procmgr.ListRequest{})
 		return err
 	})
 }
@@ -50,12 +50,12 @@ func benchmarkCall(b *testing.B, call func(procmgr.Manager) error) {
 }
 
 // atOnce is a host whose commands end when they start.
-type atOnce struct{ procmgr.Host }
+type atOnce struct{ unable }
 
 func (atOnce) Chat(id string) procmgr.Manager { return atOnceChat{chat: id} }
 
 type atOnceChat struct {
-	procmgr.Manager
+	procmgr.Unsupported
 	chat string
 }
 
@@ -75,13 +75,14 @@ func (m atOnceChat) Output(_ context.Context, id string, _ procmgr.OutputRequest
 	return procmgr.Output{Process: m.process(id), Text: fullText}, nil
 }
 
-func (m atOnceChat) List(context.Context) ([]procmgr.Process, error) {
+func (m atOnceChat) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
 	all := make([]procmgr.Process, 10_000)
 	for i := range all {
 		all[i] = m.process("0123456789")
 		all[i].Command, all[i].WorkDir = "go test ./...", "/home/user/project"
-		all[i].StartedAt, all[i].ExitedAt = time.Unix(int64(i), 1), time.Unix(int64(i), 2)
+		second := int64(len(all) - i) // the newest comes first
+		all[i].StartedAt, all[i].ExitedAt = time.Unix(second, 1), time.Unix(second, 2)
 		all[i].Usage = procmgr.Usage{User: time.Second, System: time.Millisecond, MaxRSS: 1 << 20}
 	}
-	return all, nil
+	return procmgr.ListPage{Processes: all, Total: len(all)}, nil
 }

@@ -87,7 +87,7 @@ type Client struct {
 	slice     time.Duration
 	log       *slog.Logger
 	seen      instances
-	shells    shells
+	machines  machines
 	all       manager // the host's view of all chats
 }
 

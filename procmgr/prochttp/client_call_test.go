@@ -74,7 +74,7 @@ func TestHeldSlowCut(t *testing.T) {
 	c := newClient(t, cut.url, &prochttp.ClientOptions{Retry: 100 * time.Millisecond})
 	ctx, cancel := context.WithTimeout(t.Context(), long/2)
 	defer cancel()
-	_, err := c.List(ctx)
+	_, err := c.List(ctx, procmgr.ListRequest{})
 	require.ErrorContains(t, err, "the server cannot be reached")
 }
 
@@ -99,7 +99,8 @@ func TestHeldConnectionsDieInSilence(t *testing.T) {
 	require.NoError(t, local.Signal(t.Context(), id, procmgr.Kill))
 	wg.Wait()
 	r.forget()
-	all, err := c.List(t.Context())
+	page, err := c.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, idle+1, r.count())
@@ -245,7 +246,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 			require.Empty(t, out.Process.ID)
 			require.NotContains(t, err.Error(), token)
-			_, err = c.List(t.Context())
+			_, err = c.List(t.Context(), procmgr.ListRequest{})
 			require.ErrorContains(t, err, test.want)
 		})
 	}

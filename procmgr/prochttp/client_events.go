@@ -15,12 +15,7 @@ import (
 // maxCursor is the longest Next of a page in bytes.
 const maxCursor = 4 << 10
 
-var (
-	_ procmgr.EventManager = (*Client)(nil)
-	_ procmgr.EventManager = (*manager)(nil)
-)
-
-// Events implements [procmgr.EventManager]. It has the events of the Host behind
+// Events implements [procmgr.Manager]. It has the events of the Host behind
 // the handler, and of all chats. If that Host has none, or the handler is of a
 // version that does not know them, the error is [errors.ErrUnsupported].
 //

@@ -12,12 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-var (
-	_ procmgr.InputManager = (*Client)(nil)
-	_ procmgr.InputManager = (*manager)(nil)
-)
-
-// Input implements [procmgr.InputManager]. It finds the processes of every chat.
+// Input implements [procmgr.Manager]. It finds the processes of every chat.
 // If the answer is lost, the client asks again with the same key, so that
 // nothing is written twice. If no answer comes at all, the error is
 // [procmgr.ErrUnknown], and a caller that has chosen the key can ask again. If

@@ -25,7 +25,7 @@ func TestRestartBetweenTwoCallsOfOneID(t *testing.T) {
 			defer late.CloseIdleConnections()
 			c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Transport: late})
 			m := c.Chat("a")
-			_, err := m.List(t.Context())
+			_, err := m.List(t.Context(), procmgr.ListRequest{})
 			require.NoError(t, err)
 
 			command, ran := effects(t)
@@ -111,7 +111,7 @@ func (s *replaced) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // An instantHost runs every command at once, or refuses it.
-type instantHost struct{ procmgr.Host }
+type instantHost struct{ unable }
 
 func (instantHost) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	if req.Command == "refused" {

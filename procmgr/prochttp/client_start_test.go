@@ -53,7 +53,7 @@ func TestUnreachableAfterALostAnswer(t *testing.T) {
 	defer refused.CloseIdleConnections()
 	c := newClient(t, p.url, &prochttp.ClientOptions{Token: token, Retry: -1, Transport: refused})
 	m := c.Chat("a")
-	_, err := m.List(t.Context())
+	_, err := m.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	p.set(func(p *proxy) { p.plan = once("/start", lostAnswer) })
 	command, ran := effects(t)

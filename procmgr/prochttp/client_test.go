@@ -28,10 +28,12 @@ func TestRoundTrip(t *testing.T) {
 	require.Equal(t, out.Text[2:], again.Text)
 	require.Equal(t, out.Process, again.Process)
 
-	all, err := c.List(t.Context())
+	page, err := c.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Equal(t, []procmgr.Process{again.Process}, all)
-	none, err := c.Chat("b").List(t.Context())
+	page, err = c.Chat("b").List(t.Context(), procmgr.ListRequest{})
+	none := page.Processes
 	require.NoError(t, err)
 	require.Empty(t, none)
 	require.ErrorIs(t, c.Chat("b").Signal(t.Context(), out.Process.ID, procmgr.Kill), procmgr.ErrNotFound)

@@ -22,7 +22,7 @@ import (
 // events reads a page that must be there.
 func events(t testing.TB, m procmgr.Manager, req procmgr.EventsRequest) procmgr.EventPage {
 	t.Helper()
-	page, err := procmgr.Events(t.Context(), m, req)
+	page, err := m.Events(t.Context(), req)
 	require.NoError(t, err)
 	return page
 }
@@ -67,7 +67,7 @@ func TestEventsInAChain(t *testing.T) {
 		}
 	}
 	require.Equal(t, `ready "1"`, events(t, two.Chat("ä b"), procmgr.EventsRequest{}).Events[1].Line)
-	_, err := procmgr.Events(t.Context(), two.Chat(""), procmgr.EventsRequest{})
+	_, err := two.Chat("").Events(t.Context(), procmgr.EventsRequest{})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
@@ -82,7 +82,7 @@ func TestEventsInSlices(t *testing.T) {
 		id := fmt.Sprint("p", i)
 		pages := make(chan procmgr.EventPage)
 		go func() {
-			page, err := procmgr.Events(context.Background(), m, procmgr.EventsRequest{After: next, Wait: 10 * long})
+			page, err := m.Events(context.Background(), procmgr.EventsRequest{After: next, Wait: 10 * long})
 			assert.NoError(t, err)
 			pages <- page
 		}()
@@ -131,7 +131,7 @@ func TestEventsAfterARestart(t *testing.T) {
 		// In the middle of a wait.
 		pages := make(chan procmgr.EventPage)
 		go func() {
-			page, err := procmgr.Events(context.Background(), c.Chat("a"), procmgr.EventsRequest{After: next, Wait: 10 * long})
+			page, err := c.Chat("a").Events(context.Background(), procmgr.EventsRequest{After: next, Wait: 10 * long})
 			assert.NoError(t, err)
 			pages <- page
 		}()
@@ -178,14 +178,14 @@ func TestEventsOfAnEarlierVersion(t *testing.T) {
 	l := newLocal(t, nil)
 	old := newClient(t, serve(t, earlier(newHandler(t, l, nil))), nil)
 	for _, c := range []*prochttp.Client{old, newClient(t, serve(t, newHandler(t, old, nil)), nil)} {
-		_, err := procmgr.Events(t.Context(), c.Chat("a"), procmgr.EventsRequest{Wait: long})
+		_, err := c.Chat("a").Events(t.Context(), procmgr.EventsRequest{Wait: long})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.NotErrorIs(t, err, procmgr.ErrNotFound)
 		require.Equal(t, "ok\n", run(t, c, "echo ok").Text)
 	}
 	// A path that leads nowhere is no earlier version.
 	c := newClient(t, serve(t, http.StripPrefix("/prefix", newHandler(t, l, nil)))+"/prefix/wrong", nil)
-	_, err := procmgr.Events(t.Context(), c, procmgr.EventsRequest{})
+	_, err := c.Events(t.Context(), procmgr.EventsRequest{})
 	require.Error(t, err)
 	require.NotErrorIs(t, err, errors.ErrUnsupported)
 }
@@ -225,11 +225,6 @@ func TestNotifyOfAnEarlierVersion(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
-// plain is a Host without events.
-type plain struct{ procmgr.Host }
-
-func (p plain) Chat(id string) procmgr.Manager { return struct{ procmgr.Manager }{p.Host.Chat(id)} }
-
 // mixed is a Host that mixes its chats up.
 type mixed struct{ *proclocal.Local }
 
@@ -238,17 +233,17 @@ func (m mixed) Chat(string) procmgr.Manager { return m.Local }
 func TestEventsRefused(t *testing.T) {
 	l := newLocal(t, nil)
 	run(t, l.Chat("a"), "true")
-	_, err := procmgr.Events(t.Context(), newClient(t, serve(t, newHandler(t, plain{l}, nil)), nil), procmgr.EventsRequest{})
+	_, err := newClient(t, serve(t, newHandler(t, unable{}, nil)), nil).Events(t.Context(), procmgr.EventsRequest{})
 	require.ErrorIs(t, err, errors.ErrUnsupported, "the Host has none")
 	h := newHandler(t, mixed{l}, nil)
-	_, err = procmgr.Events(t.Context(), newClient(t, serve(t, h), nil).Chat("b"), procmgr.EventsRequest{})
+	_, err = newClient(t, serve(t, h), nil).Chat("b").Events(t.Context(), procmgr.EventsRequest{})
 	require.ErrorContains(t, err, "another chat")
-	_, err = procmgr.Events(t.Context(), newClient(t, serve(t, h), &prochttp.ClientOptions{Token: "wrong"}), procmgr.EventsRequest{})
+	_, err = newClient(t, serve(t, h), &prochttp.ClientOptions{Token: "wrong"}).Events(t.Context(), procmgr.EventsRequest{})
 	require.ErrorIs(t, err, procmgr.ErrRefused)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = procmgr.Events(ctx, newClient(t, serve(t, h), nil), procmgr.EventsRequest{})
+	_, err = newClient(t, serve(t, h), nil).Events(ctx, procmgr.EventsRequest{})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -261,7 +256,7 @@ func TestEventsInAShutdown(t *testing.T) {
 	c := newClient(t, serve(t, h), nil)
 	pages := make(chan procmgr.EventPage)
 	go func() {
-		page, err := procmgr.Events(context.Background(), c, procmgr.EventsRequest{Wait: 10 * long})
+		page, err := c.Events(context.Background(), procmgr.EventsRequest{Wait: 10 * long})
 		assert.NoError(t, err)
 		pages <- page
 	}()

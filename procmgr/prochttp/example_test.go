@@ -95,11 +95,11 @@ func ExampleNewHandler() {
 		return
 	}
 	defer bob.Close()
-	_, err = bob.Chat("b-1").List(ctx)
+	_, err = bob.Chat("b-1").List(ctx, procmgr.ListRequest{})
 	fmt.Println(err)
-	_, err = bob.Chat("a-1").List(ctx)
+	_, err = bob.Chat("a-1").List(ctx, procmgr.ListRequest{})
 	fmt.Println(err)
-	_, err = bob.List(ctx)
+	_, err = bob.List(ctx, procmgr.ListRequest{})
 	fmt.Println(err)
 	// Output:
 	// <nil>

@@ -103,7 +103,8 @@ func TestFaultOfReading(t *testing.T) {
 			require.True(t, out.Matched)
 			require.Equal(t, "hello\n", out.Text)
 			p.set(func(p *proxy) { p.plan = once("/list", what) })
-			all, err := m.List(t.Context())
+			page, err := m.List(t.Context(), procmgr.ListRequest{})
+			all := page.Processes
 			require.NoError(t, err)
 			require.Len(t, all, 1)
 		})
@@ -185,9 +186,9 @@ func TestWaitOutlivesItsServers(t *testing.T) {
 			return m.Output(ctx, id, procmgr.OutputRequest{Wait: 2 * long, Until: "^never$"})
 		},
 		"events": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
-			page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: "?", Latest: true})
+			page, err := m.Events(ctx, procmgr.EventsRequest{After: "?", Latest: true})
 			if err == nil {
-				page, err = procmgr.Events(ctx, m, procmgr.EventsRequest{After: page.Next, Wait: 2 * long})
+				page, err = m.Events(ctx, procmgr.EventsRequest{After: page.Next, Wait: 2 * long})
 			}
 			if err != nil || len(page.Events) == 0 {
 				return procmgr.Output{}, err
@@ -327,7 +328,8 @@ func TestRestartedServer(t *testing.T) {
 		require.Equal(t, 4, *out.Process.ExitCode)
 		require.False(t, out.Attached)
 	}
-	none, err := second.List(t.Context())
+	page, err := second.List(t.Context(), procmgr.ListRequest{})
+	none := page.Processes
 	require.NoError(t, err)
 	require.Len(t, none, 2)
 }
@@ -358,7 +360,7 @@ func TestStopOvertakesStart(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
 	c := newClient(t, p.url, nil)
 	m := c.Chat("a")
-	_, err := m.List(t.Context())
+	_, err := m.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 
 	held, release := make(chan struct{}), make(chan struct{})

@@ -21,30 +21,34 @@ import (
 // A tape is a Host that runs nothing. It remembers the chats for which it was
 // called.
 type tape struct {
+	procmgr.Unsupported
 	chats map[string]bool
 	asked []procmgr.StartRequest
 }
 
 func (h *tape) Chat(id string) procmgr.Manager {
 	h.chats[id] = true
-	return taped{h, id}
+	return taped{h: h, chat: id}
 }
 
 func (h *tape) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return taped{h, ""}.Start(ctx, req)
+	return taped{h: h}.Start(ctx, req)
 }
 
 func (h *tape) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return taped{h, ""}.Output(ctx, id, req)
+	return taped{h: h}.Output(ctx, id, req)
 }
 
-func (h *tape) List(ctx context.Context) ([]procmgr.Process, error) { return taped{h, ""}.List(ctx) }
+func (h *tape) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return taped{h: h}.List(ctx, req)
+}
 
 func (h *tape) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	return taped{h, ""}.Signal(ctx, id, sig)
+	return taped{h: h}.Signal(ctx, id, sig)
 }
 
 type taped struct {
+	procmgr.Unsupported
 	h    *tape
 	chat string
 }
@@ -58,7 +62,9 @@ func (m taped) Output(_ context.Context, id string, _ procmgr.OutputRequest) (pr
 	return procmgr.Output{Process: procmgr.Process{ID: id, ChatID: m.chat}}, nil
 }
 
-func (m taped) List(context.Context) ([]procmgr.Process, error) { return nil, nil }
+func (m taped) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
+	return procmgr.ListPage{}, nil
+}
 
 func (m taped) Signal(context.Context, string, procmgr.Signal) error { return procmgr.ErrNotRunning }
 
@@ -74,6 +80,7 @@ func FuzzHandler(f *testing.F) {
 		"GET /list HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		"GET /list" + head + "Origin: x\r\n\r\n",
 		"GET /x/output?from=1&wait=0s&until=a&limit_bytes=9&limit_line=-1&wait_id=w&state=running" + head + "\r\n",
+		"GET /list?limit=1&offset=-1&state=exited" + head + "\r\n",
 		"GET /%2e%2e/output" + head + "Toolproc-Chat-Id: %61%2F\r\n\r\n",
 		"POST /start" + post + "18\r\n\r\n{\"command\":\"true\"}",
 		"POST /start" + post + "70\r\n\r\n{\"id\":\"x\",\"command\":\"a\",\"wait\":\"1s\",\"limit\":{\"bytes\":1},\"env\":{\"a\":\"b\"}}",

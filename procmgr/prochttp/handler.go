@@ -238,8 +238,8 @@ func (r *request) route() func(*request) {
 		r.endpoint, method, serve = "list", http.MethodGet, (*request).list
 	case path == pathEvents:
 		r.endpoint, method, serve = "events", http.MethodGet, (*request).events
-	case path == pathShell:
-		r.endpoint, method, serve = "shell", http.MethodGet, (*request).shell
+	case path == pathDescribe:
+		r.endpoint, method, serve = "describe", http.MethodGet, (*request).describe
 	default:
 		id, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		id, err := url.PathUnescape(id)

@@ -63,10 +63,11 @@ func ask(t testing.TB, h http.Handler, r *http.Request) (status int, code string
 	return w.Code, body.Code
 }
 
-// endpoints has one request for each endpoint.
+// endpoints has one request for most endpoints. Those of one process come last.
 var endpoints = []struct{ name, method, path, body string }{
 	{"start", http.MethodPost, "/start", `{"command":"true"}`},
 	{"list", http.MethodGet, "/list", ""},
+	{"describe", http.MethodGet, "/describe", ""},
 	{"output", http.MethodGet, "/x/output", ""},
 	{"signal", http.MethodPost, "/x/signal", `{"signal":"kill"}`},
 }
@@ -211,7 +212,8 @@ func TestRefusedBodies(t *testing.T) {
 	r.Header.Set("Idempotency-Key", strings.Repeat("x", 65))
 	status, _ := ask(t, h, r)
 	require.Equal(t, 400, status)
-	all, err := local.List(t.Context())
+	page, err := local.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Empty(t, all, "nothing was started")
 }
@@ -289,7 +291,7 @@ func TestScope(t *testing.T) {
 	}
 
 	// For one chat, another chat's process is like one that never existed.
-	for _, e := range endpoints[2:] {
+	for _, e := range endpoints[3:] {
 		r := request(e.method, strings.Replace(e.path, "x", secret, 1), e.body)
 		r.Header.Set("X-User", "alice")
 		status, code := ask(t, h, r)
@@ -366,7 +368,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	_, err = m.Output(t.Context(), "proc-1", procmgr.OutputRequest{Until: "s3cret(", Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	wrong := newClient(t, p.url, &prochttp.ClientOptions{Token: "s3cret", Logger: logger})
-	_, err = wrong.List(t.Context())
+	_, err = wrong.List(t.Context(), procmgr.ListRequest{})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "s3cret")
 

@@ -82,15 +82,15 @@ func (r *request) start() {
 	r.finish(&out, err)
 }
 
-// list serves a list: all processes, or with a query a part of them.
+// list serves a list: the processes that the query asks for, and the counts.
 func (r *request) list() {
-	var body listBody
-	var err error
-	if query := r.URL.RawQuery; query == "" {
-		body.Processes, err = r.manager.List(r.Context())
-	} else {
-		body, err = r.listSome(query)
+	var query listQuery
+	if err := query.parameters().parse(r.URL.RawQuery); err != nil {
+		r.failWith(err, nil)
+		return
 	}
+	page, err := r.manager.List(r.Context(), procmgr.ListRequest(query))
+	body := listBody(page)
 	var partial *procmgr.PartialError
 	if err != nil && !errors.As(err, &partial) {
 		r.failWith(err, nil)
@@ -113,23 +113,14 @@ func (r *request) list() {
 	r.answer(http.StatusOK, body)
 }
 
-func (r *request) listSome(query string) (listBody, error) {
-	var q listQuery
-	if err := q.parameters().parse(query); err != nil {
-		return listBody{}, err
-	}
-	page, err := procmgr.ListSome(r.Context(), r.manager, procmgr.ListRequest(q))
-	return listBody{Processes: page.Processes, Total: &page.Total, Live: page.Live}, err
-}
-
-// shell serves the name of the shell that runs the commands.
-func (r *request) shell() {
-	name, err := procmgr.Shell(r.Context(), r.manager)
+// describe serves what is known of the machine.
+func (r *request) describe() {
+	d, err := r.manager.Describe(r.Context())
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		r.failWith(err, nil)
 		return
 	}
-	r.answer(http.StatusOK, shellBody{Shell: name})
+	r.answer(http.StatusOK, d)
 }
 
 // forDead reports whether a request is for a server that has died, and after which

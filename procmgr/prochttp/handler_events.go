@@ -25,13 +25,13 @@ func (r *request) events() {
 	var page procmgr.EventPage
 	began := time.Now()
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
-		page, err = procmgr.Events(ctx, r.manager, req)
+		page, err = r.manager.Events(ctx, req)
 		return err
 	})
 	took := time.Since(began)
 	if ended {
 		req.Wait = 0
-		page, err = procmgr.Events(r.Context(), r.manager, req)
+		page, err = r.manager.Events(r.Context(), req)
 	}
 	var partial *procmgr.PartialError
 	if err != nil && !errors.As(err, &partial) {

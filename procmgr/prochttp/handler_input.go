@@ -89,12 +89,12 @@ func (r *request) input() {
 	var out procmgr.InputOutput
 	began := time.Now()
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
-		out, err = procmgr.Input(ctx, r.manager, r.id, req)
+		out, err = r.manager.Input(ctx, r.id, req)
 		return err
 	})
 	if ended && errors.Is(err, context.Canceled) {
 		req.Wait = 0 // what was written by then is told
-		out, err = procmgr.Input(r.Context(), r.manager, r.id, req)
+		out, err = r.manager.Input(r.Context(), r.id, req)
 	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched {
 		r.w.Header().Set(headerWaiting, "true")
 	}

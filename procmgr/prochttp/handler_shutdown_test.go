@@ -45,7 +45,8 @@ func TestGracefulShutdown(t *testing.T) {
 		results <- result{out, err}
 	}()
 	require.Eventually(t, func() bool {
-		all, err := local.List(t.Context())
+		page, err := local.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		return err == nil && len(all) == 2
 	}, long, time.Millisecond)
 	time.Sleep(50 * time.Millisecond) // for the waits; without it they are answered as well

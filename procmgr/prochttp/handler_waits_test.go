@@ -38,7 +38,8 @@ func TestTooManyWaiters(t *testing.T) {
 	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
 	wg.Wait()
 	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
-	all, err := local.List(t.Context())
+	page, err := local.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, 1, "nothing was started")
 }

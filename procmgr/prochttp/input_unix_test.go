@@ -37,12 +37,12 @@ func TestFaultOfAnInput(t *testing.T) {
 				require.NoError(t, err)
 				id := out.Process.ID
 				p.set(func(p *proxy) { p.plan = once("/input", what) })
-				got, err := procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Key: key, Data: []byte("one\n"), Until: "one", Wait: long})
+				got, err := m.Input(t.Context(), id, procmgr.InputRequest{Key: key, Data: []byte("one\n"), Until: "one", Wait: long})
 				require.NoError(t, err)
 				require.Equal(t, 4, got.Written)
 				require.Equal(t, "1 one\n", got.Text)
 				require.Equal(t, 2, p.count("/input"))
-				_, err = procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Close: true})
+				_, err = m.Input(t.Context(), id, procmgr.InputRequest{Close: true})
 				require.NoError(t, err)
 				require.Equal(t, "1 one\nend\n", ended(t, m, id).Text)
 			})
@@ -78,12 +78,12 @@ func TestFaultsOfInputOverAChain(t *testing.T) {
 			middle.restart()
 		}
 		line := fmt.Sprintf("line-%d", i)
-		got, err := procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Data: []byte(line + "\n"), Until: line + "$", Wait: long})
+		got, err := m.Input(t.Context(), id, procmgr.InputRequest{Data: []byte(line + "\n"), Until: line + "$", Wait: long})
 		require.NoError(t, err)
 		require.True(t, got.Matched)
 		fmt.Fprintf(&want, "%d %s\n", i+1, line)
 	}
-	_, err = procmgr.Input(t.Context(), m, id, procmgr.InputRequest{Close: true})
+	_, err = m.Input(t.Context(), id, procmgr.InputRequest{Close: true})
 	require.NoError(t, err)
 	require.Equal(t, want.String()+"end\n", ended(t, m, id).Text)
 }
@@ -149,7 +149,7 @@ func TestInputErrorsOverAChain(t *testing.T) {
 	}
 	empty, pipe, terminal := start("", "exec sleep 600"), start(procmgr.StdinPipe, "head -c 100000 >/dev/null; exec <&-; echo closed; exec sleep 600"), start(procmgr.StdinTerminal, "exec cat")
 	input := func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-		return procmgr.Input(t.Context(), c, id, req)
+		return c.Input(t.Context(), id, req)
 	}
 	_, err := input(empty, procmgr.InputRequest{Data: []byte("x")})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
@@ -192,20 +192,12 @@ func TestInputIsUnsupported(t *testing.T) {
 	})
 	for _, c := range []procmgr.Manager{
 		newClient(t, serve(t, old), nil),
-		newClient(t, serve(t, newHandler(t, unable{h: newLocal(t, nil)}, nil)), nil),
+		newClient(t, serve(t, newHandler(t, unable{}, nil)), nil),
 	} {
-		_, err := procmgr.Input(t.Context(), c, "x", procmgr.InputRequest{Data: []byte("x")})
+		_, err := c.Input(t.Context(), "x", procmgr.InputRequest{Data: []byte("x")})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 	}
 }
-
-// An unable is a Host with a Manager's methods alone.
-type unable struct {
-	procmgr.Manager
-	h procmgr.Host
-}
-
-func (u unable) Chat(id string) procmgr.Manager { return unable{Manager: u.h.Chat(id)} }
 
 // If no answer comes, the input may have been written.
 func TestInputIsUnknown(t *testing.T) {

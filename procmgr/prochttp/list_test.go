@@ -13,9 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A handler of an earlier version ignores the query of a list. The client picks
-// what is wanted. Other servers get a request with limit and state.
-func TestListSomeOfAnEarlierHandler(t *testing.T) {
+// A client asks the handler for the page that its caller wants, and no more.
+func TestListOfAPage(t *testing.T) {
 	l, err := proclocal.New(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, l.Close()) }()
@@ -26,30 +25,35 @@ func TestListSomeOfAnEarlierHandler(t *testing.T) {
 	h, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
 	require.NoError(t, err)
 	var queries []string
-	for _, earlier := range []bool{false, true} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/list" {
-				queries = append(queries, r.URL.RawQuery)
-			}
-			if earlier {
-				r.URL.RawQuery = ""
-			}
-			h.ServeHTTP(w, r)
-		}))
-		defer server.Close()
-		c, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/list" {
+			queries = append(queries, r.URL.RawQuery)
+		}
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	c, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	for _, test := range []struct {
+		req    procmgr.ListRequest
+		length int
+	}{
+		{procmgr.ListRequest{State: procmgr.Exited, Offset: 1, Limit: 1}, 1},
+		{procmgr.ListRequest{Limit: -1}, 3},
+		{procmgr.ListRequest{}, 3},
+	} {
+		page, err := c.List(t.Context(), test.req)
 		require.NoError(t, err)
-		defer func() { require.NoError(t, c.Close()) }()
-		req := procmgr.ListRequest{State: procmgr.Exited, Offset: 1, Limit: 1}
-		page, err := procmgr.ListSome(t.Context(), c, req)
-		require.NoError(t, err)
-		want, err := l.ListSome(t.Context(), req)
+		want, err := l.List(t.Context(), test.req)
 		require.NoError(t, err)
 		require.Equal(t, 3, page.Total)
-		require.Len(t, page.Processes, 1)
-		require.Equal(t, want.Processes[0].ID, page.Processes[0].ID)
+		require.Len(t, page.Processes, test.length)
+		for i := range want.Processes {
+			require.Equal(t, want.Processes[i].ID, page.Processes[i].ID)
+		}
 	}
-	require.Equal(t, []string{"limit=1&offset=1&state=exited", "limit=1&offset=1&state=exited"}, queries)
+	require.Equal(t, []string{"limit=1&offset=1&state=exited", "", ""}, queries)
 }
 
 func TestListQuery(t *testing.T) {
@@ -64,9 +68,9 @@ func TestListQuery(t *testing.T) {
 		status int
 		body   string
 	}{
-		"":                       {http.StatusOK, `{"processes":[]}`},
-		"?limit=5":               {http.StatusOK, `{"processes":[],"total":0}`},
-		"?state=running&limit=0": {http.StatusOK, `{"processes":[],"total":0}`},
+		"":                       {http.StatusOK, `{"processes":[],"total":0,"live":0}`},
+		"?limit=5":               {http.StatusOK, `{"processes":[],"total":0,"live":0}`},
+		"?state=running&limit=0": {http.StatusOK, `{"processes":[],"total":0,"live":0}`},
 		"?limit=many":            {http.StatusBadRequest, ""},
 		"?state=asleep":          {http.StatusBadRequest, ""},
 		"?most=5":                {http.StatusBadRequest, ""},
@@ -83,7 +87,7 @@ func TestListQuery(t *testing.T) {
 			require.JSONEq(t, want.body, string(body), query)
 		}
 	}
-	for _, path := range []string{"/shell", "/health"} { // whose query means nothing
+	for _, path := range []string{"/describe", "/health"} { // whose query means nothing
 		answer, err := http.Get(server.URL + path + "?chat_id=c1")
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())

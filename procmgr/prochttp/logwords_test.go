@@ -20,7 +20,7 @@ import (
 // panicking is a Host whose calls panic with an error.
 type panicking struct{ procmgr.Host }
 
-func (panicking) List(context.Context) ([]procmgr.Process, error) {
+func (panicking) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
 	panic(xerrors.Errorf("the list: %w", xerrors.New("torn")))
 }
 
@@ -48,17 +48,17 @@ func TestLogHasNoSourcePaths(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			require.NoError(t, l.Close()) // nobody listens there any more
-			_, err = newClient(t, "http://"+l.Addr().String(), client).List(t.Context())
+			_, err = newClient(t, "http://"+l.Addr().String(), client).List(t.Context(), procmgr.ListRequest{})
 			require.Error(t, err)
 
 			nobody := &prochttp.HandlerOptions{Logger: logger, Authorize: func(*http.Request) (prochttp.Scope, error) {
 				return prochttp.Scope{}, xerrors.Errorf("the vault said: %w", xerrors.New("sealed"))
 			}}
-			_, err = newClient(t, serve(t, newHandler(t, newLocal(t, nil), nobody)), client).List(t.Context())
+			_, err = newClient(t, serve(t, newHandler(t, newLocal(t, nil), nobody)), client).List(t.Context(), procmgr.ListRequest{})
 			require.Error(t, err)
 
 			panics := newClient(t, serve(t, newHandler(t, panicking{newLocal(t, nil)}, &prochttp.HandlerOptions{Token: token, Logger: logger})), client)
-			_, err = panics.List(t.Context())
+			_, err = panics.List(t.Context(), procmgr.ListRequest{})
 			require.Error(t, err)
 			_, err = panics.Output(t.Context(), "x", procmgr.OutputRequest{Wait: long, Until: "x"})
 			require.Error(t, err)

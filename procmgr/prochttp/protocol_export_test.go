@@ -41,7 +41,7 @@ func ProtocolObjects() map[string]any {
 		"Screen object":     &procmgr.Screen{},
 		"Size object":       &procmgr.Size{},
 		"List object":       &listBody{},
-		"Shell object":      &shellBody{},
+		"Machine object":    &procmgr.Description{},
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
 		"Highlight object":  new(procmgr.Highlight),

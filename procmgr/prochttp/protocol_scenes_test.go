@@ -29,15 +29,15 @@ type scene struct {
 // An actor is a Host with fixed answers. A call without an answer fails the test:
 // a request that must be refused has then reached the host.
 type actor struct {
-	t      testing.TB
-	chat   string // the chat of the last call
-	start  func(context.Context, procmgr.StartRequest) (procmgr.Output, error)
-	output func(context.Context, procmgr.OutputRequest) (procmgr.Output, error)
-	list   func() ([]procmgr.Process, error)
-	signal func(string, procmgr.Signal) error
-	shell  func() (string, error)
-	events func(procmgr.EventsRequest) (procmgr.EventPage, error)
-	input  func(string, procmgr.InputRequest) (procmgr.InputOutput, error)
+	t       testing.TB
+	chat    string // the chat of the last call
+	start   func(context.Context, procmgr.StartRequest) (procmgr.Output, error)
+	output  func(context.Context, procmgr.OutputRequest) (procmgr.Output, error)
+	list    func() ([]procmgr.Process, error)
+	signal  func(string, procmgr.Signal) error
+	machine func() (procmgr.Description, error)
+	events  func(procmgr.EventsRequest) (procmgr.EventPage, error)
+	input   func(string, procmgr.InputRequest) (procmgr.InputOutput, error)
 }
 
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
@@ -60,13 +60,17 @@ func (a *actor) Output(ctx context.Context, id string, req procmgr.OutputRequest
 	return a.mine(out), prefix("output", id, err)
 }
 
-func (a *actor) List(context.Context) ([]procmgr.Process, error) {
+func (a *actor) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if a.list == nil {
 		assert.Fail(a.t, "a list has reached the host")
-		return nil, procmgr.ErrUnknown
+		return procmgr.ListPage{}, procmgr.ErrUnknown
 	}
 	all, err := a.list()
-	return all, prefix("list", "", err)
+	page, wrong := procmgr.PageOf(all, req)
+	if err == nil {
+		err = wrong
+	}
+	return page, prefix("list", "", err)
 }
 
 func (a *actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
@@ -77,13 +81,13 @@ func (a *actor) Signal(_ context.Context, id string, sig procmgr.Signal) error {
 	return prefix("signal", id, a.signal(id, sig))
 }
 
-func (a *actor) Shell(context.Context) (string, error) {
-	if a.shell == nil {
-		assert.Fail(a.t, "a question for the shell has reached the host")
-		return "", procmgr.ErrUnknown
+func (a *actor) Describe(context.Context) (procmgr.Description, error) {
+	if a.machine == nil {
+		assert.Fail(a.t, "a question for the machine has reached the host")
+		return procmgr.Description{}, procmgr.ErrUnknown
 	}
-	name, err := a.shell()
-	return name, prefix("shell", "", err)
+	d, err := a.machine()
+	return d, prefix("describe", "", err)
 }
 
 func (a *actor) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
@@ -312,8 +316,10 @@ var scenes = map[string]func(testing.TB) scene{
 			},
 		}}
 	},
-	"shell": func(t testing.TB) scene {
-		return scene{host: &actor{t: t, shell: func() (string, error) { return "bash", nil }}}
+	"describe": func(t testing.TB) scene {
+		return scene{host: &actor{t: t, machine: func() (procmgr.Description, error) {
+			return procmgr.Description{Shell: "bash", OS: "linux"}, nil
+		}}}
 	},
 	"health":   refused,
 	"shutdown": ending,

@@ -269,7 +269,7 @@ func matches(t *testing.T, sentinel error, hosts ...procmgr.Host) {
 		for _, m := range []procmgr.Manager{host, host.Chat("a")} {
 			_, start := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: time.Second})
 			_, output := m.Output(t.Context(), "x", procmgr.OutputRequest{})
-			_, list := m.List(t.Context())
+			_, list := m.List(t.Context(), procmgr.ListRequest{})
 			signal := m.Signal(t.Context(), "x", procmgr.Kill)
 			for i, err := range []error{start, output, list, signal} {
 				if i > 0 || !errors.Is(err, procmgr.ErrUnknown) { // if a start is unknown, the client gives its own reason

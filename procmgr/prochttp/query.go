@@ -1,7 +1,6 @@
 package prochttp
 
 import (
-	"cmp"
 	"maps"
 	"net/url"
 	"slices"
@@ -55,7 +54,7 @@ func (q *eventsQuery) parameters() parameters {
 
 func (q eventsQuery) encode() string { return q.parameters().encode() }
 
-// A listQuery is the query of a part of a list.
+// A listQuery is the query of a list. Without one, it is the whole list.
 type listQuery procmgr.ListRequest
 
 func (q *listQuery) parameters() parameters {
@@ -64,7 +63,7 @@ func (q *listQuery) parameters() parameters {
 
 func (q listQuery) encode() string {
 	q.Limit = max(q.Limit, 0)
-	return cmp.Or(q.parameters().encode(), "limit=0") // without a query, a list is another one
+	return q.parameters().encode()
 }
 
 // parameters are those of a query: where their values are, by their names. A

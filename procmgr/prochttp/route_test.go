@@ -12,11 +12,13 @@ import (
 )
 
 // A deaf is a machine that answers nothing before its context ends.
-type deaf struct{ procmgr.Host }
+type deaf struct{ unable }
 
-func (deaf) List(ctx context.Context) ([]procmgr.Process, error) {
+func (d deaf) Chat(string) procmgr.Manager { return d }
+
+func (deaf) List(ctx context.Context, _ procmgr.ListRequest) (procmgr.ListPage, error) {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return procmgr.ListPage{}, ctx.Err()
 }
 
 func (deaf) Output(ctx context.Context, _ string, _ procmgr.OutputRequest) (procmgr.Output, error) {
@@ -56,18 +58,19 @@ func TestPartialOverTheWire(t *testing.T) {
 			require.EqualError(t, partial.Missing["deaf"], "context deadline exceeded")
 			require.NotErrorIs(t, err, procmgr.ErrNotFound)
 		}
-		all, err := h.List(t.Context())
+		page, err := h.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		isMissing(err)
 		require.Len(t, all, 1)
 		require.Equal(t, id, all[0].ID)
-		some, err := procmgr.ListSome(t.Context(), h, procmgr.ListRequest{})
+		some, err := h.List(t.Context(), procmgr.ListRequest{Limit: 1})
 		isMissing(err)
 		require.Len(t, some.Processes, 1)
 		require.Equal(t, 1, some.Total)
-		page, err := procmgr.Events(t.Context(), h, procmgr.EventsRequest{})
+		events, err := h.Events(t.Context(), procmgr.EventsRequest{})
 		isMissing(err)
-		require.Len(t, page.Events, 2)
-		require.NotEmpty(t, page.Next)
+		require.Len(t, events.Events, 2)
+		require.NotEmpty(t, events.Next)
 		_, err = h.Output(t.Context(), "nobody", procmgr.OutputRequest{})
 		isMissing(err)
 		isMissing(h.Signal(t.Context(), "nobody", procmgr.Kill))

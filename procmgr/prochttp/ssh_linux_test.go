@@ -36,7 +36,7 @@ func TestHeldSSHSaysWhy(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dialing(t, prochttp.Command(tt.command...), prochttp.ClientOptions{Retry: -1})
-			_, err := c.List(t.Context())
+			_, err := c.List(t.Context(), procmgr.ListRequest{})
 			for _, want := range tt.want {
 				require.ErrorContains(t, err, want)
 			}
@@ -98,7 +98,7 @@ func TestHeldSilentConnection(t *testing.T) {
 			return err == nil && !strings.Contains(string(stat), ") T ")
 		})
 	}, long, time.Millisecond)
-	_, err := c.List(t.Context())
+	_, err := c.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	require.Len(t, pids, 2)
 }

@@ -66,7 +66,7 @@ func TestOneDial(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 300 {
 		wg.Go(func() {
-			_, err := c.List(t.Context())
+			_, err := c.List(t.Context(), procmgr.ListRequest{})
 			assert.NoError(t, err)
 		})
 	}
@@ -89,7 +89,7 @@ func TestCloseEndsFarSide(t *testing.T) {
 	require.True(t, lives(pid))
 	require.NoError(t, c.Close())
 	require.False(t, lives(pid), "Close waits for it")
-	_, err = c.List(t.Context())
+	_, err = c.List(t.Context(), procmgr.ListRequest{})
 	require.ErrorContains(t, err, "the client is closed")
 	require.NoError(t, c.Close())
 }
@@ -167,7 +167,7 @@ func TestBanner(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dialing(t, prochttp.Command("sh", "-c", tt.before+`exec "$@"`, "sh", "env", farSideVariable+"=1", self(t)), prochttp.ClientOptions{})
-			_, err := c.List(t.Context())
+			_, err := c.List(t.Context(), procmgr.ListRequest{})
 			require.ErrorContains(t, err, tt.want)
 			require.NotContains(t, err.Error(), `\x00`)
 		})
@@ -197,7 +197,7 @@ func TestCommandSaysWhy(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dialing(t, prochttp.Command(tt.command...), prochttp.ClientOptions{Retry: -1})
-			_, err := c.List(t.Context())
+			_, err := c.List(t.Context(), procmgr.ListRequest{})
 			for _, want := range tt.want {
 				require.ErrorContains(t, err, want)
 			}
@@ -237,7 +237,7 @@ func TestCloseWhileDialling(t *testing.T) {
 	require.NoError(t, err)
 	failed := make(chan error, 1)
 	go func() { // waited for below
-		_, err := c.List(context.Background())
+		_, err := c.List(context.Background(), procmgr.ListRequest{})
 		failed <- err
 	}()
 	<-dialled
@@ -286,7 +286,7 @@ func TestNoConnectionIsNoUnknown(t *testing.T) {
 	run(t, c, "true")
 	gone.Store(true)
 	require.NoError(t, conn.Close())
-	_, err := c.List(t.Context()) // the client learns that its connection has ended
+	_, err := c.List(t.Context(), procmgr.ListRequest{}) // the client learns that its connection has ended
 	require.ErrorContains(t, err, "no route")
 	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorContains(t, err, "no route")

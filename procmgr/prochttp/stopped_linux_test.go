@@ -16,7 +16,8 @@ func TestStopped(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, err := c.Output(t.Context(), id, procmgr.OutputRequest{})
 		require.NoError(t, err)
-		all, err := c.List(t.Context())
+		page, err := c.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		require.NoError(t, err)
 		return out.Process.Stopped && all[0].Stopped
 	}, long, time.Millisecond)

@@ -56,11 +56,11 @@ var protocolText = strconv.Itoa(protocol)
 
 // The endpoints. None of them is the path of a process, which has two segments.
 const (
-	pathStart  = "/start"
-	pathList   = "/list"
-	pathShell  = "/shell"
-	pathEvents = "/events"
-	pathHealth = "/health"
+	pathStart    = "/start"
+	pathList     = "/list"
+	pathDescribe = "/describe"
+	pathEvents   = "/events"
+	pathHealth   = "/health"
 )
 
 // maxSlice is the longest wait of one request.
@@ -162,16 +162,11 @@ func (b startBody) request() (procmgr.StartRequest, error) {
 	return req, err
 }
 
-// A listBody is the answer to a list. One that has a query has the counts, too.
+// A listBody is the answer to a list.
 type listBody struct {
 	Processes []procmgr.Process `json:"processes"`
-	Total     *int              `json:"total,omitempty"`
-	Live      int               `json:"live,omitempty"`
-}
-
-// A shellBody is the answer of a shell.
-type shellBody struct {
-	Shell string `json:"shell,omitempty"`
+	Total     int               `json:"total"`
+	Live      int               `json:"live"`
 }
 
 // A signalBody is the request of a signal.

@@ -45,7 +45,7 @@ func TestUnreadStart(t *testing.T) {
 			for range 100 {
 				target, closed := serveOnce(t, c.fault)
 				client := newClient(t, target, &prochttp.ClientOptions{Retry: -1})
-				_, err := client.Shell(t.Context())
+				_, err := client.Describe(t.Context())
 				require.NoError(t, err)
 				out, err := client.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true" + strings.Repeat(" ", c.length)})
 				require.Error(t, err)
@@ -75,7 +75,7 @@ func TestStartThatIsNotAccepted(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	_, err := client.Shell(t.Context())
+	_, err := client.Describe(t.Context())
 	require.NoError(t, err)
 	<-served
 	failed, connected := make(chan error, 1), make(chan struct{}, 1)

@@ -18,6 +18,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -111,7 +112,7 @@ func BenchmarkUpgrade(b *testing.B) {
 		var longest time.Duration
 		for over := false; !over; {
 			began := time.Now()
-			_, err := k.List(b.Context())
+			_, err := k.List(b.Context(), procmgr.ListRequest{})
 			took := time.Since(began)
 			require.NoError(b, err)
 			longest, usual = max(longest, took), append(usual, took)

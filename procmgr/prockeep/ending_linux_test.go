@@ -244,7 +244,8 @@ func TestHeldKilledAnywhere(t *testing.T) {
 		now := open(t, dir, opts)
 		var unknown []int
 		require.Eventually(t, func() bool {
-			all, err := now.List(t.Context())
+			page, err := now.List(t.Context(), procmgr.ListRequest{})
+			all := page.Processes
 			if err != nil {
 				return false
 			}

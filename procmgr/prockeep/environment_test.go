@@ -59,7 +59,7 @@ func TestEnvironmentBySum(t *testing.T) {
 		check()
 	}
 	kill(t, keeperPID(t, first))
-	_, err := first.List(t.Context()) // no call is under way when the last thread of the keeper ends
+	_, err := first.List(t.Context(), procmgr.ListRequest{}) // no call is under way when the last thread of the keeper ends
 	require.NoError(t, err)
 	check()
 	require.NoError(t, open(t, dir, nil).Stop(t.Context()))

@@ -126,7 +126,8 @@ func TestHandlerRefuses(t *testing.T) {
 			require.Contains(t, answer, tt.says)
 		})
 	}
-	all, err := k.List(t.Context())
+	page, err := k.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Empty(t, all)
 }

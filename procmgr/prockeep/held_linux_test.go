@@ -135,7 +135,7 @@ func requireEvents(t *testing.T, m procmgr.Manager, processes int) {
 	count := make(map[string]int)
 	after := ""
 	for {
-		page, err := procmgr.Events(t.Context(), m, procmgr.EventsRequest{After: after})
+		page, err := m.Events(t.Context(), procmgr.EventsRequest{After: after})
 		require.NoError(t, err)
 		for _, e := range page.Events {
 			count[string(e.Kind)+" "+e.Process.ID]++
@@ -514,7 +514,7 @@ func TestDamagedJournal(t *testing.T) {
 			default:
 				require.ErrorIs(t, err, procmgr.ErrUnknown)
 			}
-			_, err = k.List(t.Context())
+			_, err = k.List(t.Context(), procmgr.ListRequest{})
 			require.NoError(t, err)
 		})
 	}

@@ -72,13 +72,7 @@ type Keeper struct {
 	closed bool
 }
 
-var (
-	_ procmgr.Host         = (*Keeper)(nil)
-	_ procmgr.ShellManager = (*Keeper)(nil)
-	_ procmgr.ListManager  = (*Keeper)(nil)
-	_ procmgr.EventManager = (*Keeper)(nil)
-	_ procmgr.InputManager = (*Keeper)(nil)
-)
+var _ procmgr.Host = (*Keeper)(nil)
 
 // Open returns the keeper of a directory, and starts it if none runs. Two
 // programs that open a directory at the same instant get the same keeper. ctx
@@ -161,11 +155,8 @@ func (k *Keeper) Output(ctx context.Context, id string, req procmgr.OutputReques
 }
 
 // List implements [procmgr.Manager]. It has the processes of every chat.
-func (k *Keeper) List(ctx context.Context) ([]procmgr.Process, error) { return k.all.List(ctx) }
-
-// ListSome implements [procmgr.ListManager]. It has the processes of every chat.
-func (k *Keeper) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return k.all.ListSome(ctx, req)
+func (k *Keeper) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return k.all.List(ctx, req)
 }
 
 // Signal implements [procmgr.Manager]. It finds the processes of every chat.
@@ -173,19 +164,21 @@ func (k *Keeper) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 	return k.all.Signal(ctx, id, sig)
 }
 
-// Events implements [procmgr.EventManager]. It has the events of every chat. A
+// Events implements [procmgr.Manager]. It has the events of every chat. A
 // keeper that was started since the cursor was returned tells it by a gap.
 func (k *Keeper) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	return k.all.Events(ctx, req)
 }
 
-// Input implements [procmgr.InputManager]. It finds the processes of every chat.
+// Input implements [procmgr.Manager]. It finds the processes of every chat.
 func (k *Keeper) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	return k.all.Input(ctx, id, req)
 }
 
-// Shell implements [procmgr.ShellManager].
-func (k *Keeper) Shell(ctx context.Context) (string, error) { return k.all.Shell(ctx) }
+// Describe implements [procmgr.Manager].
+func (k *Keeper) Describe(ctx context.Context) (procmgr.Description, error) {
+	return k.all.Describe(ctx)
+}
 
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
 // [proclocal.Local].

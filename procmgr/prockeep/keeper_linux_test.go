@@ -110,7 +110,7 @@ func TestStoppedKeeper(t *testing.T) {
 	defer cancel()
 	_, err := prockeep.Open(ctx, dir, nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = k.List(ctx)
+	_, err = k.List(ctx, procmgr.ListRequest{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 

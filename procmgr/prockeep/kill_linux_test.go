@@ -68,7 +68,7 @@ func TestHeldUpgradeDuringAKill(t *testing.T) {
 			victim := out.Process.PID
 			freeze()
 			defer thaw()
-			_, err = procmgr.Input(t.Context(), k, "x", procmgr.InputRequest{Data: []byte("\n")})
+			_, err = k.Input(t.Context(), "x", procmgr.InputRequest{Data: []byte("\n")})
 			require.NoError(t, err)
 			awaitState(t, victim, "D")
 

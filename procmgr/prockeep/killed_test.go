@@ -80,7 +80,7 @@ func work(m procmgr.Manager, req procmgr.StartRequest, signal bool) error {
 		}
 	}
 	if req.Stdin == procmgr.StdinPipe {
-		_, err := procmgr.Input(ctx, m, req.ID, procmgr.InputRequest{Key: "line", Data: []byte("in-" + req.ID + "\n"), Close: true})
+		_, err := m.Input(ctx, req.ID, procmgr.InputRequest{Key: "line", Data: []byte("in-" + req.ID + "\n"), Close: true})
 		if err != nil && !errors.Is(err, procmgr.ErrNotRunning) {
 			return err
 		}
@@ -142,7 +142,8 @@ func TestHeldKilledAtRandom(t *testing.T) {
 	t.Logf("killed %d of %d programs, each within %v", killed, groups*kills, whole)
 	require.Positive(t, killed)
 
-	all, err := chat.List(t.Context())
+	page, err := chat.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, (groups+1)*jobs)
 	data, err := os.ReadFile(effects)

@@ -55,7 +55,8 @@ func TestProgramIsKilled(t *testing.T) {
 	require.Equal(t, procmgr.Running, out.Process.State)
 	_, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "serves", Command: "another"})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
-	all, err := chat.List(t.Context())
+	page, err := chat.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.NoError(t, chat.Signal(t.Context(), "serves", procmgr.Kill))
@@ -182,7 +183,7 @@ func TestStop(t *testing.T) {
 	require.False(t, alive(victim))
 	require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
 	require.NoFileExists(t, filepath.Join(dir, "keeper"))
-	_, err := k.List(t.Context())
+	_, err := k.List(t.Context(), procmgr.ListRequest{})
 	require.ErrorIs(t, err, procmgr.ErrClosed)
 	require.NoError(t, k.Stop(t.Context()), "nothing runs")
 

@@ -18,12 +18,7 @@ type manager struct {
 	on procmgr.Manager // the same view of the client
 }
 
-var (
-	_ procmgr.ShellManager = (*manager)(nil)
-	_ procmgr.ListManager  = (*manager)(nil)
-	_ procmgr.EventManager = (*manager)(nil)
-	_ procmgr.InputManager = (*manager)(nil)
-)
+var _ procmgr.Manager = (*manager)(nil)
 
 const (
 	// maxEnding is how long a call waits for a keeper that is about to end to make
@@ -77,12 +72,8 @@ func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputReque
 	return ask(ctx, m, "output", func(ctx context.Context) (procmgr.Output, error) { return m.on.Output(ctx, id, req) })
 }
 
-func (m *manager) List(ctx context.Context) ([]procmgr.Process, error) {
-	return ask(ctx, m, "list", func(ctx context.Context) ([]procmgr.Process, error) { return m.on.List(ctx) })
-}
-
-func (m *manager) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return ask(ctx, m, "list", func(ctx context.Context) (procmgr.ListPage, error) { return procmgr.ListSome(ctx, m.on, req) })
+func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return ask(ctx, m, "list", func(ctx context.Context) (procmgr.ListPage, error) { return m.on.List(ctx, req) })
 }
 
 // Signal asks one keeper: a signal that may have been sent is not sent again.
@@ -93,16 +84,16 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 	return m.on.Signal(ctx, id, sig)
 }
 
-func (m *manager) Shell(ctx context.Context) (string, error) {
-	return ask(ctx, m, "shell", func(ctx context.Context) (string, error) { return procmgr.Shell(ctx, m.on) })
+func (m *manager) Describe(ctx context.Context) (procmgr.Description, error) {
+	return ask(ctx, m, "describe", m.on.Describe)
 }
 
 func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return ask(ctx, m, "events", func(ctx context.Context) (procmgr.EventPage, error) { return procmgr.Events(ctx, m.on, req) })
+	return ask(ctx, m, "events", func(ctx context.Context) (procmgr.EventPage, error) { return m.on.Events(ctx, req) })
 }
 
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return ask(ctx, m, "input", func(ctx context.Context) (procmgr.InputOutput, error) { return procmgr.Input(ctx, m.on, id, req) })
+	return ask(ctx, m, "input", func(ctx context.Context) (procmgr.InputOutput, error) { return m.on.Input(ctx, id, req) })
 }
 
 // ask asks a keeper that lives. If that one ends before it has heard of the call, ask

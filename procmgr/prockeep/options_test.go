@@ -81,9 +81,9 @@ func TestOptions(t *testing.T) {
 	out := run(t, second, `printf 'a\rb\n'`)
 	require.Equal(t, "a\rb\n", out.Text)
 	require.Equal(t, filepath.Join(wd, "logs"), filepath.Dir(filepath.Dir(out.Process.LogPath)))
-	shell, err := procmgr.Shell(t.Context(), second.Chat("a"))
+	machine, err := second.Chat("a").Describe(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "sh", filepath.Base(shell))
+	require.Equal(t, "sh", machine.Shell)
 
 	second.Options().Local.Shell[0] = "changed"
 	require.Equal(t, first, second.Options())

@@ -78,7 +78,8 @@ func TestDirectoryIsRemoved(t *testing.T) {
 			require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 
 			kill(t, keeper)
-			all, err := next.List(t.Context())
+			page, err := next.List(t.Context(), procmgr.ListRequest{})
+			all := page.Processes
 			require.NoError(t, err)
 			require.Len(t, all, 3)
 			out, err := next.Output(t.Context(), "web-1", procmgr.OutputRequest{})
@@ -267,7 +268,8 @@ func TestSecondKeeper(t *testing.T) {
 	require.Eventually(t, func() bool { return !alive(web) }, long, time.Millisecond)
 	require.Eventually(t, func() bool { return !alive(keeper) }, long, time.Millisecond)
 	second := open(t, dir, nil)
-	all, err := second.Chat("a").List(t.Context())
+	page, err := second.Chat("a").List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, procmgr.Running, all[0].State)

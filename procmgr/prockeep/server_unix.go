@@ -318,14 +318,8 @@ func (s *server) endWhenIdle() {
 // idleFor returns how much of the idle time is left. If nothing is left, it lets
 // nothing start any more.
 func (s *server) idleFor() time.Duration {
-	all, err := s.local.List(s.context)
-	if err != nil {
-		return s.idle
-	}
-	for _, p := range all {
-		if p.State != procmgr.Exited {
-			return s.idle // its exit counts
-		}
+	if page, err := s.local.List(s.context, procmgr.ListRequest{Limit: 1}); err != nil || page.Live > 0 {
+		return s.idle // the exit of one that lives counts
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

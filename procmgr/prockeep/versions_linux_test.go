@@ -50,7 +50,7 @@ func TestUpgradeFromVersion1(t *testing.T) {
 	require.NoError(t, err)
 	say := func(k *prockeep.Keeper, line string) {
 		t.Helper()
-		out, err := procmgr.Input(ctx, k, "cat", procmgr.InputRequest{Data: []byte(line + "\n"), Until: line, Wait: long})
+		out, err := k.Input(ctx, "cat", procmgr.InputRequest{Data: []byte(line + "\n"), Until: line, Wait: long})
 		require.NoError(t, err)
 		require.True(t, out.Matched)
 	}
@@ -81,7 +81,7 @@ func TestUpgradeFromVersion1(t *testing.T) {
 	require.NotEqual(t, now, keeperPID(t, k))
 	require.EqualValues(t, len("ready\none\ntwo\nthree\n"), out.Next)
 	say(k, "four")
-	_, err = procmgr.Input(ctx, k, "cat", procmgr.InputRequest{Close: true})
+	_, err = k.Input(ctx, "cat", procmgr.InputRequest{Close: true})
 	require.NoError(t, err)
 	out, err = k.Output(ctx, "cat", procmgr.OutputRequest{Wait: long})
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestJournalOfVersion1(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, out.Attached)
 	require.Equal(t, 3, *out.Process.ExitCode)
-	_, err = procmgr.Input(ctx, k, "lives", procmgr.InputRequest{Data: []byte("\n")})
+	_, err = k.Input(ctx, "lives", procmgr.InputRequest{Data: []byte("\n")})
 	require.NoError(t, err)
 	out, err = k.Output(ctx, "lives", procmgr.OutputRequest{Wait: long})
 	require.NoError(t, err)

@@ -363,7 +363,8 @@ func TestTombstoneOfALoss(t *testing.T) {
 	l := local.(*proclocal.Local)
 	require.NoError(t, l.Chat("c").Signal(t.Context(), "a", procmgr.Kill))
 	eventually(t, "only its tombstone is left", func() bool {
-		all, err := l.List(t.Context())
+		page, err := l.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		require.NoError(t, err)
 		return len(all) == 0
 	})

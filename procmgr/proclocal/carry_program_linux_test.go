@@ -284,15 +284,15 @@ func serve(h procmgr.Host, p packet) (any, error) {
 	case "input":
 		var req procmgr.InputRequest
 		_ = json.Unmarshal(p.Data, &req)
-		return procmgr.Input(ctx, m, p.ID, req)
+		return m.Input(ctx, p.ID, req)
 	case "signal":
 		return nil, m.Signal(ctx, p.ID, procmgr.Signal(p.Record))
 	case "list":
-		return m.List(ctx)
+		return m.List(ctx, procmgr.ListRequest{})
 	case "events":
 		var req procmgr.EventsRequest
 		_ = json.Unmarshal(p.Data, &req)
-		return procmgr.Events(ctx, m, req)
+		return m.Events(ctx, req)
 	case "close":
 		return nil, h.(*proclocal.Local).Close()
 	case "save":
@@ -590,9 +590,9 @@ func (k *keeping) signal(id string, sig procmgr.Signal) error {
 }
 
 func (k *keeping) list() []procmgr.Process {
-	all, err := ask[[]procmgr.Process](k, packet{Call: "list"}, nil)
+	page, err := ask[procmgr.ListPage](k, packet{Call: "list"}, nil)
 	require.NoError(k.t, err)
-	return all
+	return page.Processes
 }
 
 func (k *keeping) events(req procmgr.EventsRequest) procmgr.EventPage {

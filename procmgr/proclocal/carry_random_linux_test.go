@@ -119,7 +119,7 @@ func schedule(random *rand.Rand, length int) (steps []step) {
 			live = append(live[:i], live[i+1:]...)
 			if random.IntN(2) == 0 {
 				steps = append(steps, step{"close " + chat + "/" + id, func(t *testing.T, l *proclocal.Local) any {
-					_, err := procmgr.Input(t.Context(), l.Chat(chat), id, procmgr.InputRequest{Close: true})
+					_, err := l.Chat(chat).Input(t.Context(), id, procmgr.InputRequest{Close: true})
 					if err != nil { // the ID was spent before it was started
 						return err.Error()
 					}
@@ -154,11 +154,11 @@ func typeInto(t *testing.T, m procmgr.Manager, id, key, piece, mark string, from
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
 	// What comes before the mark is the piece, also if it is held back.
-	in, err := procmgr.Input(ctx, m, id, procmgr.InputRequest{Key: key, Data: []byte(piece)})
+	in, err := m.Input(ctx, id, procmgr.InputRequest{Key: key, Data: []byte(piece)})
 	if err != nil {
 		return err.Error()
 	}
-	after, err := procmgr.Input(ctx, m, id, procmgr.InputRequest{Key: mark, Data: []byte("\n#" + mark + "\n"), Until: "^#" + mark + "$", Wait: long})
+	after, err := m.Input(ctx, id, procmgr.InputRequest{Key: mark, Data: []byte("\n#" + mark + "\n"), Until: "^#" + mark + "$", Wait: long})
 	require.NoError(t, err)
 	require.True(t, after.Matched, "%+v", after)
 	out, err := m.Output(ctx, id, procmgr.OutputRequest{From: from, Limit: headtail.Limits{Bytes: 150}})
@@ -192,9 +192,9 @@ func told(t *testing.T, l *proclocal.Local) (all []string) {
 		}
 		all = append(all, fmt.Sprint(e.Kind, e.Line, seen(procmgr.Output{Process: e.Process}, nil)))
 	}
-	list, err := l.List(t.Context())
+	list, err := l.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
-	for _, p := range list {
+	for _, p := range list.Processes {
 		all = append(all, seen(procmgr.Output{Process: p}, nil))
 	}
 	return append(all, fmt.Sprint(number, page.Gap))

@@ -26,7 +26,7 @@ import (
 var recordState = flag.Bool("record-state", false, "record a state of this version in testdata")
 
 // A state that an earlier version has saved is read. To record one of a new
-// version, run: go test -run TestRecordedStates ./procmgr -record-state
+// version, run: go test -run TestRecordedStates ./procmgr/proclocal -record-state
 func TestRecordedStates(t *testing.T) {
 	if *recordState {
 		h := newHolder(t)
@@ -107,7 +107,7 @@ func TestRestoreOfVersion1(t *testing.T) {
 	req := procmgr.StartRequest{ID: "cat", Command: "cat; exit 4", Stdin: procmgr.StdinPipe}
 	_, err := l.Chat("c").Start(t.Context(), req)
 	require.NoError(t, err)
-	_, err = procmgr.Input(t.Context(), l.Chat("c"), "cat", procmgr.InputRequest{Data: []byte("one\n"), Until: "one", Wait: long})
+	_, err = l.Chat("c").Input(t.Context(), "cat", procmgr.InputRequest{Data: []byte("one\n"), Until: "one", Wait: long})
 	require.NoError(t, err)
 	state, err := carry.Local.Save(t.Context(), l)
 	require.NoError(t, err)

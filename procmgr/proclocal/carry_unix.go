@@ -30,7 +30,7 @@ var _ = carry.Offer(carry.Ways{
 	},
 })
 
-// newKeptLocal is NewLocal with a Keep.
+// newKeptLocal is New with a Keep.
 func newKeptLocal(opts *Options, keep carry.Keep) (*Local, error) {
 	l := newLocal(opts, keep)
 	err := l.open()

@@ -69,7 +69,8 @@ func TestDetached(t *testing.T) {
 				require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
 				require.Zero(t, out.Process.ExitedAt)
 
-				all, err := l.List(t.Context())
+				page, err := l.List(t.Context(), procmgr.ListRequest{})
+				all := page.Processes
 				require.NoError(t, err)
 				require.Equal(t, procmgr.Detached, all[0].State)
 				require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))

@@ -4,8 +4,8 @@
 //
 // A process ends with [Local.Close]. How a process lives is in package procmgr.
 //
-// The shell is bash if there is one, else sh. Options.Shell sets another one. The
-// function [procmgr.Shell] tells which one it is.
+// The shell is bash if there is one, else sh. Options.Shell sets another one.
+// [Local.Describe] tells which one it is.
 //
 // Every command runs in a session of its own (on Windows: with a console of its
 // own that nobody sees). It has no terminal, its stdin is empty, and its stdout

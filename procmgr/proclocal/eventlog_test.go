@@ -134,14 +134,14 @@ func TestEventsRaceProcesses(t *testing.T) {
 		state := map[string]procmgr.EventKind{}
 		ends, next := 0, ""
 		for ends < want {
-			page, err := procmgr.Events(ctx, m, procmgr.EventsRequest{After: next, Wait: long, Limit: 1 + ends%7})
+			page, err := m.Events(ctx, procmgr.EventsRequest{After: next, Wait: long, Limit: 1 + ends%7})
 			if !assert.NoError(t, err) || !assert.False(t, page.Gap) {
 				return
 			}
 			now := map[string]procmgr.State{}
-			list, err := m.List(ctx)
+			list, err := m.List(ctx, procmgr.ListRequest{})
 			assert.NoError(t, err)
-			for _, p := range list {
+			for _, p := range list.Processes {
 				now[p.ChatID+"/"+p.ID] = p.State
 			}
 			for _, e := range page.Events {
@@ -198,7 +198,7 @@ func TestEventsWaitsRace(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(worker), 1))
 			for range 300 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(400))*time.Microsecond)
-				_, _ = procmgr.Events(ctx, c, procmgr.EventsRequest{After: events(t, l, procmgr.EventsRequest{Latest: true}).Next, Wait: time.Duration(r.IntN(400)) * time.Microsecond})
+				_, _ = c.Events(ctx, procmgr.EventsRequest{After: events(t, l, procmgr.EventsRequest{Latest: true}).Next, Wait: time.Duration(r.IntN(400)) * time.Microsecond})
 				cancel()
 			}
 		})
@@ -206,7 +206,7 @@ func TestEventsWaitsRace(t *testing.T) {
 			next := ""
 			for range 300 {
 				proclocal.Tell(l, fmt.Sprint(worker%2), 1)
-				page, err := procmgr.Events(t.Context(), c, procmgr.EventsRequest{After: next, Wait: 100 * long})
+				page, err := c.Events(t.Context(), procmgr.EventsRequest{After: next, Wait: 100 * long})
 				if !assert.NoError(t, err) || !assert.NotEmpty(t, page.Events) {
 					return
 				}

@@ -8,12 +8,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
 
-var (
-	_ procmgr.EventManager = (*Local)(nil)
-	_ procmgr.EventManager = (*chat)(nil)
-)
-
-// Events implements [procmgr.EventManager]. It has the events of every chat, and of the
+// Events implements [procmgr.Manager]. It has the events of every chat, and of the
 // processes that the host itself has started.
 //
 // The last 1,024 events of each chat are kept, and 16,384 of all chats

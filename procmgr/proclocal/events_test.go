@@ -2,7 +2,6 @@ package proclocal_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 // events reads a page that must be there.
 func events(t testing.TB, m procmgr.Manager, req procmgr.EventsRequest) procmgr.EventPage {
 	t.Helper()
-	page, err := procmgr.Events(t.Context(), m, req)
+	page, err := m.Events(t.Context(), req)
 	require.NoError(t, err)
 	require.NotEmpty(t, page.Next)
 	require.LessOrEqual(t, len(page.Next), 4<<10)
@@ -89,7 +88,7 @@ func TestEventsOfChats(t *testing.T) {
 	page := events(t, l, procmgr.EventsRequest{})
 	require.Len(t, page.Events, 8)
 	require.Empty(t, page.Events[4].Process.ChatID, "the host's own process")
-	_, err := procmgr.Events(t.Context(), l.Chat(""), procmgr.EventsRequest{})
+	_, err := l.Chat("").Events(t.Context(), procmgr.EventsRequest{})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
@@ -129,12 +128,12 @@ func TestEventsWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := procmgr.Events(ctx, b, procmgr.EventsRequest{After: next, Wait: 100 * long})
+		_, err := b.Events(ctx, procmgr.EventsRequest{After: next, Wait: 100 * long})
 		waiting <- err
 	}()
 	told := make(chan []string, 1)
 	go func() {
-		page, err := procmgr.Events(ctx, a, procmgr.EventsRequest{After: next, Wait: 100 * long})
+		page, err := a.Events(ctx, procmgr.EventsRequest{After: next, Wait: 100 * long})
 		told <- append(kinds(page), fmt.Sprint(err))
 	}()
 	_, err := a.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
@@ -158,7 +157,7 @@ func TestEventsAfterClose(t *testing.T) {
 	next := events(t, l, procmgr.EventsRequest{}).Next
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := procmgr.Events(context.Background(), l.Chat("a"), procmgr.EventsRequest{After: next, Wait: 100 * long})
+		_, err := l.Chat("a").Events(context.Background(), procmgr.EventsRequest{After: next, Wait: 100 * long})
 		waiting <- err
 	}()
 	require.NoError(t, l.Close())
@@ -169,22 +168,6 @@ func TestEventsAfterClose(t *testing.T) {
 	require.Empty(t, events(t, l, procmgr.EventsRequest{After: page.Next}).Events)
 }
 
-// wrapped hides the methods of a Manager, and can be looked through.
-type wrapped struct{ procmgr.Manager }
-
-func (w wrapped) Unwrap() procmgr.Manager { return w.Manager }
-
-// Events goes through wrappers, and no type assertion decides.
-func TestEventsOfAnyManager(t *testing.T) {
-	l := newLocal(t, nil)
-	run(t, l, "true")
-	require.Len(t, events(t, wrapped{wrapped{l}}, procmgr.EventsRequest{}).Events, 2)
-	for _, m := range []procmgr.Manager{nil, wrapped{nil}, struct{ procmgr.Manager }{l}} {
-		_, err := procmgr.Events(t.Context(), m, procmgr.EventsRequest{})
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-	}
-}
-
 // Events outlive the records and the tombstones of their processes, and have no
 // path of a log that is gone.
 func TestEventsOutliveRecords(t *testing.T) {
@@ -192,7 +175,8 @@ func TestEventsOutliveRecords(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	out := run(t, l, ": "+long)
 	eventually(t, "the record has gone", func() bool {
-		all, err := l.List(t.Context())
+		page, err := l.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		return err == nil && len(all) == 0
 	})
 	page := events(t, l, procmgr.EventsRequest{})

@@ -15,7 +15,7 @@ import (
 )
 
 // Each end is told once, without asking for one process after the other.
-func ExampleEvents() {
+func ExampleLocal_Events() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	manager, err := proclocal.New(nil)
@@ -32,7 +32,7 @@ func ExampleEvents() {
 	}
 	next := "" // keep it, and go on there
 	for ended := false; !ended; {
-		page, err := procmgr.Events(ctx, chat, procmgr.EventsRequest{After: next, Wait: time.Minute})
+		page, err := chat.Events(ctx, procmgr.EventsRequest{After: next, Wait: time.Minute})
 		if errors.Is(err, errors.ErrUnsupported) {
 			return // ask List now and then
 		} else if err != nil {
@@ -52,34 +52,4 @@ func ExampleEvents() {
 	// build started ""
 	// build matched "compiled"
 	// build exited ""
-}
-
-// A user interface shows what a process prints while it runs.
-func ExampleFollow() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	manager, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // ends what still runs
-
-	out, err := manager.Start(ctx, procmgr.StartRequest{Command: "echo one; sleep 0.1; echo two"})
-	if err != nil {
-		log.Print(err) // log.Fatal would skip Close
-		return
-	}
-	for chunk, err := range procmgr.Follow(ctx, manager, out.Process.ID, nil) {
-		if err != nil {
-			log.Print(err)
-			return
-		}
-		if chunk.Gap > 0 {
-			fmt.Printf("[%d bytes are lost]\n", chunk.Gap)
-		}
-		fmt.Print(chunk.Text)
-	}
-	// Output:
-	// one
-	// two
 }

@@ -363,7 +363,8 @@ func TestTimesAreMonotonic(t *testing.T) {
 	require.Positive(t, p.ExitedAt.Sub(seen), "the end is that of what was left behind")
 	require.Positive(t, seen.Sub(p.StartedAt))
 	require.Less(t, p.ExitedAt.Sub(p.StartedAt), long)
-	all, err := l.List(t.Context())
+	page, err := l.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Equal(t, p.StartedAt, all[0].StartedAt)
 	require.Equal(t, p.ExitedAt, all[0].ExitedAt)

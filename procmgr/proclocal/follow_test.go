@@ -191,7 +191,8 @@ func TestFollowTombstone(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond})
 	id := run(t, l, "echo gone").Process.ID
 	eventually(t, "the record has gone", func() bool {
-		all, err := l.List(t.Context())
+		page, err := l.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		return err == nil && len(all) == 0
 	})
 	all := follow(t, l, id, procmgr.FollowOptions{})

@@ -18,7 +18,7 @@ import (
 var _ procmgr.Host = (*Local)(nil)
 
 // New returns a Local. If opts is nil, all options have their defaults.
-// NewLocal fails if the system cannot run a Local at all, or if an option
+// New fails if the system cannot run a Local at all, or if an option
 // cannot be honoured.
 func New(opts *Options) (*Local, error) {
 	l := newLocal(opts, nil)

@@ -40,9 +40,7 @@ func TestChats(t *testing.T) {
 	start(l, "host")
 
 	ids := func(m procmgr.Manager) (ids []string) {
-		all, err := m.List(t.Context())
-		require.NoError(t, err)
-		for _, p := range all {
+		for _, p := range inOrder(t, m) {
 			ids = append(ids, p.ChatID+"/"+p.ID)
 		}
 		return ids
@@ -83,7 +81,7 @@ func TestChatFailsClosed(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		_, err = m.Output(t.Context(), id, procmgr.OutputRequest{})
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		_, err = m.List(t.Context())
+		_, err = m.List(t.Context(), procmgr.ListRequest{})
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.ErrorIs(t, m.Signal(t.Context(), id, procmgr.Kill), procmgr.ErrInvalid)
 	}

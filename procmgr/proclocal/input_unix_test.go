@@ -5,7 +5,6 @@ package proclocal_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -41,7 +40,7 @@ func ready(t testing.TB, m procmgr.Manager, id, line string) {
 // input writes, and must succeed.
 func input(t testing.TB, m procmgr.Manager, id string, req procmgr.InputRequest) procmgr.InputOutput {
 	t.Helper()
-	out, err := procmgr.Input(t.Context(), m, id, req)
+	out, err := m.Input(t.Context(), id, req)
 	require.NoError(t, err)
 	require.Equal(t, id, out.Process.ID)
 	return out
@@ -98,7 +97,7 @@ func TestInputIsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Key += procmgr.NewID()
 			for range 2 { // a refusal leaves the key unused
-				out, err := procmgr.Input(t.Context(), l, tt.id, tt.req)
+				out, err := l.Input(t.Context(), tt.id, tt.req)
 				require.ErrorIs(t, err, tt.want)
 				require.ErrorContains(t, err, tt.says)
 				require.Zero(t, out)
@@ -108,18 +107,10 @@ func TestInputIsRefused(t *testing.T) {
 	out := input(t, l, terminal, procmgr.InputRequest{Data: []byte("after\n"), Close: true})
 	require.Equal(t, "after\nafter\n", ended(t, l, terminal).Text[out.Next-int64(len(out.Text)):], "nothing else was written")
 	input(t, l, pipe, procmgr.InputRequest{Data: []byte("last\n"), Close: true})
-	_, err := procmgr.Input(t.Context(), l, pipe, procmgr.InputRequest{Data: []byte("x")})
+	_, err := l.Input(t.Context(), pipe, procmgr.InputRequest{Data: []byte("x")})
 	require.ErrorIs(t, err, procmgr.ErrInvalid, "data after the end")
 	require.Equal(t, "last\n", ended(t, l, pipe).Text)
-
-	_, err = procmgr.Input(t.Context(), plain{l}, pipe, procmgr.InputRequest{})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = procmgr.Input(t.Context(), nil, pipe, procmgr.InputRequest{})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
-
-// plain hides what a manager can do beside a Manager's methods.
-type plain struct{ procmgr.Manager }
 
 func TestStdinIsRefused(t *testing.T) {
 	l := newLocal(t, nil)
@@ -164,7 +155,7 @@ func TestInputOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			out, err := procmgr.Input(t.Context(), l, id, req)
+			out, err := l.Input(t.Context(), id, req)
 			assert.NoError(t, err)
 			assert.True(t, out.Matched)
 			assert.Equal(t, 4, out.Written)
@@ -181,7 +172,7 @@ func TestInputOnce(t *testing.T) {
 	} {
 		other := req
 		change(&other)
-		_, err := procmgr.Input(t.Context(), l, id, other)
+		_, err := l.Input(t.Context(), id, other)
 		require.ErrorIs(t, err, procmgr.ErrConflict)
 	}
 	for i := range 63 {
@@ -209,7 +200,7 @@ func TestInputOnceHasKeysAndSecret(t *testing.T) {
 	} {
 		other := req
 		change(&other)
-		_, err := procmgr.Input(t.Context(), l, id, other)
+		_, err := l.Input(t.Context(), id, other)
 		require.ErrorIs(t, err, procmgr.ErrConflict)
 	}
 }
@@ -253,7 +244,7 @@ func TestInputOfManyWriters(t *testing.T) {
 		wg.Go(func() {
 			for range pieces {
 				line := strings.Repeat(string(rune('a'+w)), 16<<10-1) + "\n"
-				out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte(line), Wait: long})
+				out, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte(line), Wait: long})
 				assert.NoError(t, err)
 				assert.Equal(t, len(line), out.Written)
 			}
@@ -293,19 +284,19 @@ func TestInputWaitsForRoom(t *testing.T) {
 	done := make(chan struct{})
 	go func() { // the test waits for it below
 		defer close(done)
-		out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Key: "rest", Data: rest, Close: true, Wait: long})
+		out, err := l.Input(t.Context(), id, procmgr.InputRequest{Key: "rest", Data: rest, Close: true, Wait: long})
 		assert.NoError(t, err)
 		assert.Equal(t, len(rest), out.Written)
 	}()
 	// It has its turn and waits. Another one without time gives up.
 	eventually(t, "the first one waits", func() bool {
-		out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("!")})
+		out, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("!")})
 		require.NoError(t, err)
 		return out.Written == 0
 	})
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err := procmgr.Input(short, l, id, procmgr.InputRequest{Data: []byte("!"), Wait: long})
+	_, err := l.Input(short, id, procmgr.InputRequest{Data: []byte("!"), Wait: long})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	run(t, l, "echo >"+dir+"/go")
 	<-done
@@ -333,7 +324,7 @@ func TestInputLosesItsReader(t *testing.T) {
 				go func() { _ = l.Signal(context.WithoutCancel(t.Context()), id, procmgr.Kill) }() // Close waits for the process
 			}
 			for {
-				out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: data, Wait: long})
+				out, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: data, Wait: long})
 				if err != nil {
 					require.ErrorIs(t, err, procmgr.ErrNotRunning)
 					require.ErrorContains(t, err, "its stdin is closed")
@@ -357,10 +348,10 @@ func TestInputIsCanceled(t *testing.T) {
 	input(t, l, id, procmgr.InputRequest{Data: data[:1000]})
 	time.AfterFunc(20*time.Millisecond, cancel)
 	req := procmgr.InputRequest{Key: "k", Data: data, Wait: long}
-	out, err := procmgr.Input(ctx, l, id, req)
+	out, err := l.Input(ctx, id, req)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, out.Written, len(data))
-	again, err := procmgr.Input(t.Context(), l, id, req)
+	again, err := l.Input(t.Context(), id, req)
 	require.NoError(t, err)
 	require.Equal(t, out.Written, again.Written)
 }

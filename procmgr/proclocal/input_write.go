@@ -18,12 +18,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-var (
-	_ procmgr.InputManager = (*Local)(nil)
-	_ procmgr.InputManager = (*chat)(nil)
-)
-
-// Input implements [procmgr.InputManager]. It finds the processes of every chat. On
+// Input implements [procmgr.Manager]. It finds the processes of every chat. On
 // Windows no process can have a stdin yet.
 func (l *Local) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	chat, err := l.chatOf(id)

@@ -11,26 +11,37 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
 
-// List implements [procmgr.Manager]. It lists the processes of every chat.
-func (l *Local) List(ctx context.Context) ([]procmgr.Process, error) {
-	return listOf(ctx, l.chats.all.records())
+// List implements [procmgr.Manager]. It has the processes of every chat.
+func (l *Local) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return listOf(ctx, l.chats.all.records(), req)
 }
 
-func (c *chat) List(ctx context.Context) ([]procmgr.Process, error) {
+func (c *chat) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if c.err != nil {
-		return nil, callerr.Wrap("list", "", c.err)
+		return procmgr.ListPage{}, callerr.Wrap("list", "", c.err)
 	}
-	return listOf(ctx, c.local.chats.of(c.id))
+	return listOf(ctx, c.local.chats.of(c.id), req)
 }
 
-// listOf returns snapshots of the processes that have started, in the order of
-// their starts. Neither it nor the callers of it wait for a lock that is held
-// while a process starts or ends.
-func listOf(ctx context.Context, all []*record) ([]procmgr.Process, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, callerr.Wrap("list", "", err)
+// listOf returns a part of the processes of some records. Neither it nor the
+// callers of it wait for a lock that is held while a process starts or ends.
+func listOf(ctx context.Context, all []*record, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	err := ctx.Err()
+	if err == nil {
+		_, err = procmgr.PageOf(nil, req) // it says why a request is invalid
 	}
-	return snapshots(sights(all)), nil
+	if err != nil {
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+	}
+	page, picked := pickSights(func(yield func(sight, *procmgr.Process) bool) {
+		for _, r := range slices.Backward(inOrder(all)) {
+			if p := r.shown.Load(); p != nil && !yield(sight{r, p}, p) {
+				return
+			}
+		}
+	}, req)
+	page.Processes = snapshots(picked)
+	return page, nil
 }
 
 // A sight is a record together with what it showed at one moment.

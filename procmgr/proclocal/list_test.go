@@ -2,6 +2,7 @@ package proclocal_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // While processes start, end and are forgotten, a list has each one at most
-// once, in the order of the starts, and none that the caller has not begun. It
+// once, those that live first, and none that the caller has not begun. It
 // has each that has started and not ended, and agrees with the state that
 // another call has told.
 func TestListDuringStartsAndEnds(t *testing.T) {
@@ -25,7 +26,8 @@ func TestListDuringStartsAndEnds(t *testing.T) {
 	for range 2 {
 		lister.Go(func() {
 			for {
-				all, err := l.List(t.Context())
+				page, err := l.List(t.Context(), procmgr.ListRequest{})
+				all := page.Processes
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -45,7 +47,8 @@ func TestListDuringStartsAndEnds(t *testing.T) {
 		})
 	}
 	has := func(m procmgr.Manager, id string) *procmgr.Process {
-		all, err := m.List(t.Context())
+		page, err := m.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		assert.NoError(t, err)
 		if i := slices.IndexFunc(all, func(p procmgr.Process) bool { return p.ID == id }); i >= 0 {
 			return &all[i]
@@ -80,45 +83,64 @@ func TestListDuringStartsAndEnds(t *testing.T) {
 	lister.Wait()
 }
 
-// Each chat has its own list, in the order of the starts.
+// Each chat has its own list, the newest start first among those that have ended.
 func TestListInOrder(t *testing.T) {
 	l := newLocal(t, nil)
-	var ids []string
+	var ids []string // the newest first
 	for range 5 {
-		ids = append(ids, run(t, l.Chat("a"), "true").Process.ID)
+		ids = append([]string{run(t, l.Chat("a"), "true").Process.ID}, ids...)
 		run(t, l.Chat("b"), "true")
 	}
 	for view, want := range map[procmgr.Manager]int{l.Chat("a"): 5, l: 10, l.Chat("c"): 0} {
-		all, err := view.List(t.Context())
+		page, err := view.List(t.Context(), procmgr.ListRequest{})
 		require.NoError(t, err)
-		require.Len(t, all, want)
-		require.True(t, slices.IsSortedFunc(all, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) }))
+		require.Len(t, page.Processes, want)
+		require.True(t, slices.IsSortedFunc(page.Processes, func(a, b procmgr.Process) int { return b.StartedAt.Compare(a.StartedAt) }))
 	}
-	all, err := l.Chat("a").List(t.Context())
+	page, err := l.Chat("a").List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
-	for i, p := range all {
+	for i, p := range page.Processes {
 		require.Equal(t, ids[i], p.ID)
 	}
 }
 
-// A Manager that lists only everything is asked for everything.
-func TestListSome(t *testing.T) {
+// A Local picks a page without a copy of all, and [procmgr.PageOf] makes one of
+// all. Both have the same rules.
+func TestListIsPageOf(t *testing.T) {
 	l := newLocal(t, nil)
-	for i := range 6 {
-		_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", Background: i%2 == 0, Wait: long})
+	for i := range 8 {
+		req := procmgr.StartRequest{Command: "true", Background: i%2 == 0, Wait: long}
+		if i > 5 {
+			req = procmgr.StartRequest{Command: "exec sleep 600"}
+		}
+		_, err := l.Chat("a").Start(t.Context(), req)
 		require.NoError(t, err)
 	}
-	for _, req := range []procmgr.ListRequest{{}, {Limit: 2}, {Offset: 2, Limit: 2}, {Offset: 9}, {State: procmgr.Exited, Limit: 3}, {State: procmgr.Running}} {
-		want, err := l.ListSome(t.Context(), req)
+	all := inOrder(t, l)
+	require.Len(t, all, 8)
+	for _, req := range []procmgr.ListRequest{
+		{}, {Limit: 2}, {Offset: 2, Limit: 2}, {Offset: 9}, {Offset: math.MaxInt, Limit: math.MaxInt},
+		{State: procmgr.Exited, Limit: 3}, {State: procmgr.Running}, {State: procmgr.Detached}, {State: procmgr.Exited, Offset: 4, Limit: -1},
+	} {
+		want, err := procmgr.PageOf(all, req)
 		require.NoError(t, err)
-		for _, m := range []procmgr.Manager{l, opaque{l}, open{l}} {
-			got, err := procmgr.ListSome(t.Context(), m, req)
+		for _, m := range []procmgr.Manager{l, l.Chat("a")} {
+			got, err := m.List(t.Context(), req)
 			require.NoError(t, err)
-			require.Equal(t, want.Total, got.Total)
-			require.Equal(t, want.Live, got.Live)
-			require.ElementsMatch(t, want.Processes, got.Processes)
+			require.Equal(t, want.Total, got.Total, "%+v", req)
+			require.Equal(t, want.Live, got.Live, "%+v", req)
+			require.Equal(t, len(want.Processes), len(got.Processes), "%+v", req)
+			for i := range got.Processes {
+				require.Equal(t, want.Processes[i].ID, got.Processes[i].ID, "%+v", req)
+			}
 		}
 	}
-	_, err := procmgr.ListSome(t.Context(), l.Chat(""), procmgr.ListRequest{})
+	for _, req := range []procmgr.ListRequest{{State: "asleep"}, {Offset: -1}} {
+		_, want := procmgr.PageOf(nil, req)
+		_, err := l.List(t.Context(), req)
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+		require.Equal(t, procmgr.Reason(want), procmgr.Reason(err))
+	}
+	_, err := l.Chat("").List(t.Context(), procmgr.ListRequest{})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }

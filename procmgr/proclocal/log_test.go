@@ -65,7 +65,8 @@ func TestLogFile(t *testing.T) {
 		}
 	}
 
-	all, err := l.List(t.Context())
+	page, err := l.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Equal(t, out.Process.LogPath, all[0].LogPath)
 
@@ -331,7 +332,8 @@ func TestLogThatWasRemoved(t *testing.T) {
 	gone := func(id string) {
 		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
 		require.NoError(t, err)
-		all, err := l.List(t.Context())
+		page, err := l.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		require.NoError(t, err)
 		at := slices.IndexFunc(all, func(p procmgr.Process) bool { return p.ID == id })
 		for _, p := range []procmgr.Process{out.Process, all[at]} {

@@ -185,7 +185,8 @@ func TestTombstone(t *testing.T) {
 	require.Equal(t, "hello\n", out.Text)
 
 	eventually(t, "the record goes", func() bool {
-		all, err := c.List(t.Context())
+		page, err := c.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		require.NoError(t, err)
 		return len(all) == 0
 	})

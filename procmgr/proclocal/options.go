@@ -49,12 +49,12 @@ type Options struct {
 	// and Output.PassedOver say so.
 	WorkDir func() string
 	// Shell is the program and its arguments that stand before the command.
-	// The default is "bash", "-c" if NewLocal finds a bash on PATH, else
+	// The default is "bash", "-c" if New finds a bash on PATH, else
 	// "sh", "-c". Models write for bash, and another shell runs much of
 	// that with another result and no error. On Windows the default is the
 	// bash beside the sh on PATH, or beside the sh that comes with the git
 	// on PATH, and never the bash of WSL. On Windows "cmd", "/d", "/s",
-	// "/c" gets the command unchanged. Local.Shell names the shell. This
+	// "/c" gets the command unchanged. Local.Describe names the shell. This
 	// field is also the place for a niceness, another user or a sandbox:
 	//
 	//	[]string{"nice", "-n", "10", "bash", "-c"}
@@ -70,9 +70,9 @@ type Options struct {
 	// right to move processes. So all members are known, and Kill ends all of
 	// them, even those that left their session or wiped their environment. It
 	// costs some 5 % of a short command, and more with controllers. If the
-	// directory cannot be used, NewLocal returns an error that says why.
+	// directory cannot be used, New returns an error that says why.
 	//
-	// NewLocal also ends the processes that an earlier Local in the same
+	// New also ends the processes that an earlier Local in the same
 	// directory left behind when its program was killed. Linux 5.14.
 	Cgroup string
 

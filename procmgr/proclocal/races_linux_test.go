@@ -105,7 +105,8 @@ func manyStarts(t *testing.T, starts int) {
 		return assert.ErrorIs(t, l.Signal(context.Background(), id(ended), procmgr.Kill), procmgr.ErrNotRunning)
 	})
 	other(func(int64) bool {
-		all, err := l.List(context.Background())
+		page, err := l.List(context.Background(), procmgr.ListRequest{})
+		all := page.Processes
 		for i, p := range all {
 			whole := p.PID != 0 && p.ID != "" && (i == 0 || !p.StartedAt.IsZero())
 			if !assert.True(t, whole, "half a process is listed: %+v", p) {
@@ -230,14 +231,16 @@ func TestStartRacesClose(t *testing.T) {
 		close(gate)
 		if round%2 == 0 {
 			eventually(t, "one has started", func() bool {
-				all, err := l.List(t.Context())
+				page, err := l.List(t.Context(), procmgr.ListRequest{})
+				all := page.Processes
 				require.NoError(t, err)
 				return len(all) > 0
 			})
 		}
 		require.NoError(t, l.Close())
 		group.Wait()
-		all, err := l.List(t.Context())
+		page, err := l.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		require.NoError(t, err)
 		for _, p := range all {
 			require.Equal(t, procmgr.Exited, p.State)

@@ -11,9 +11,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// If this library cannot run processes on a system, NewLocal says so, and names
+// If this library cannot run processes on a system, New says so, and names
 // the way out.
-func TestNewLocalElsewhere(t *testing.T) {
+func TestNewElsewhere(t *testing.T) {
 	l, err := proclocal.New(nil)
 	require.ErrorContains(t, err, "processes cannot be run on "+runtime.GOOS)
 	require.ErrorContains(t, err, "use a Host on another machine")

@@ -2,52 +2,37 @@ package proclocal
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
 
-var (
-	_ procmgr.ShellManager = (*Local)(nil)
-	_ procmgr.ShellManager = (*chat)(nil)
-)
-
-// Shell implements [procmgr.ShellManager]. It names the last program in Options.Shell
-// that is known to be a shell, if only that shell's own options come after it:
-// "sh" in nice -n 10 sh -c. For a program that is none of the usual shells it
-// returns [errors.ErrUnsupported].
+// Describe implements [procmgr.Manager]. Its Shell is the last program in
+// Options.Shell that is known to be a shell, if only that shell's own options come
+// after it: "sh" in nice -n 10 sh -c. For a program that is none of the usual
+// shells it is "".
 //
 // The name is the one in Options.Shell, with two exceptions that make a
 // difference to a command: an sh that is bash is "bash", and an sh that is
-// BusyBox is "ash". Shell knows them by the file that the name leads to, and
+// BusyBox is "ash". Describe knows them by the file that the name leads to, and
 // only if Options.Shell begins with the name.
-func (l *Local) Shell(ctx context.Context) (string, error) {
-	return l.name, callerr.Wrap("shell", "", l.tellShell(ctx))
-}
-
-func (c *chat) Shell(ctx context.Context) (string, error) {
-	if c.err != nil {
-		return "", callerr.Wrap("shell", "", c.err)
-	}
-	return c.local.Shell(ctx)
-}
-
-func (l *Local) tellShell(ctx context.Context) error {
+func (l *Local) Describe(ctx context.Context) (procmgr.Description, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
-	if l.name == "" {
-		return xerrors.Errorf("Options.Shell has no shell that is known: %w", errors.ErrUnsupported)
+	return procmgr.Description{Shell: l.name, OS: runtime.GOOS}, nil
+}
+
+func (c *chat) Describe(ctx context.Context) (procmgr.Description, error) {
+	if c.err != nil {
+		return procmgr.Description{}, callerr.Wrap("describe", "", c.err)
 	}
-	return nil
+	return c.local.Describe(ctx)
 }
 
 // defaultShell returns the default of Options.Shell. goos is a value of

@@ -2,7 +2,6 @@ package proclocal_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
@@ -58,9 +56,9 @@ func TestDefaultShell(t *testing.T) {
 			onPath(t, tt.links)
 			l := newLocal(t, nil)
 			for _, m := range []procmgr.Manager{l, l.Chat("a")} {
-				name, err := procmgr.Shell(t.Context(), m)
+				machine, err := m.Describe(t.Context())
 				require.NoError(t, err)
-				require.Equal(t, tt.want, name)
+				require.Equal(t, tt.want, machine.Shell)
 				require.Equal(t, tt.want == "bash", run(t, m, isBash).Text == "bash")
 			}
 		})
@@ -72,13 +70,13 @@ func TestDefaultShell(t *testing.T) {
 func TestDefaultShellStays(t *testing.T) {
 	onPath(t, map[string]string{"sh": "sh"})
 	l := newLocal(t, nil)
-	before, err := l.Shell(t.Context())
+	before, err := l.Describe(t.Context())
 	require.NoError(t, err)
 	bash, err := os.Executable() // whatever it is
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(bash, filepath.Join(os.Getenv("PATH"), "bash")))
 	require.Equal(t, "ok\n", run(t, l, "echo ok").Text)
-	after, err := l.Shell(t.Context())
+	after, err := l.Describe(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
@@ -107,9 +105,9 @@ func TestShell(t *testing.T) {
 	} {
 		l := newLocal(t, &proclocal.Options{Shell: strings.Split(shell, " ")})
 		for _, m := range []procmgr.Manager{l, l.Chat("a")} {
-			name, err := procmgr.Shell(t.Context(), m)
-			require.Equal(t, want, name, shell)
-			require.Equal(t, want == "", errors.Is(err, errors.ErrUnsupported), "%s: %v", shell, err)
+			machine, err := m.Describe(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, procmgr.Description{Shell: want, OS: runtime.GOOS}, machine, shell)
 		}
 	}
 }
@@ -123,65 +121,20 @@ func TestShellBehindALink(t *testing.T) {
 	}
 	onPath(t, map[string]string{"sh": bash, "nice": "nice"})
 	for shell, want := range map[string]string{"sh -c": "bash", "nice sh -c": "sh"} {
-		name, err := newLocal(t, &proclocal.Options{Shell: strings.Fields(shell)}).Shell(t.Context())
+		machine, err := newLocal(t, &proclocal.Options{Shell: strings.Fields(shell)}).Describe(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, want, name, shell)
+		require.Equal(t, want, machine.Shell, shell)
 	}
 }
 
-func TestShellRefused(t *testing.T) {
+func TestDescribeRefused(t *testing.T) {
 	l := newLocal(t, nil)
-	_, err := procmgr.Shell(t.Context(), l.Chat(""))
+	_, err := l.Chat("").Describe(t.Context())
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = procmgr.Shell(ctx, l)
+	_, err = l.Describe(ctx)
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// opaque is a Manager that shows nothing but its four methods.
-type opaque struct{ procmgr.Manager }
-
-// open shows what it wraps.
-type open struct{ procmgr.Manager }
-
-func (o open) Unwrap() procmgr.Manager { return o.Manager }
-
-// telling is a Manager that says what it likes.
-type telling struct {
-	procmgr.Manager
-	name string
-	err  error
-}
-
-func (m telling) Shell(context.Context) (string, error) { return m.name, m.err }
-
-func TestShellOfWrapped(t *testing.T) {
-	l := newLocal(t, &proclocal.Options{Shell: []string{"zsh", "-c"}})
-	broken := xerrors.New("the line is dead")
-	for _, tt := range []struct {
-		name string
-		m    procmgr.Manager
-		want string
-		err  error
-	}{
-		{"open", open{open{l}}, "zsh", nil},
-		{"its own answer", open{telling{l, "bash", nil}}, "bash", nil},
-		{"its own over the inner one's", telling{open{l}, "fish", nil}, "fish", nil},
-		{"an error", open{telling{l, "", broken}}, "", broken},
-		{"cannot tell", telling{l, "", errors.ErrUnsupported}, "", errors.ErrUnsupported},
-		{"no name", telling{l, "", nil}, "", errors.ErrUnsupported},
-		{"opaque", opaque{l}, "", errors.ErrUnsupported},
-		{"opaque inside", open{opaque{l}}, "", errors.ErrUnsupported},
-		{"nothing inside", open{}, "", errors.ErrUnsupported},
-		{"nothing", nil, "", errors.ErrUnsupported},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			name, err := procmgr.Shell(t.Context(), tt.m)
-			require.Equal(t, tt.want, name)
-			require.ErrorIs(t, err, tt.err)
-		})
-	}
 }
 
 // The rule for the default on each platform, with the programs that there are.

@@ -121,13 +121,14 @@ func TestStoppedLater(t *testing.T) {
 	told := func(want bool) {
 		t.Helper()
 		eventually(t, fmt.Sprint("it is told as stopped: ", want), func() bool {
-			all, err := l.List(t.Context())
+			page, err := l.List(t.Context(), procmgr.ListRequest{})
+			all := page.Processes
 			require.NoError(t, err)
 			return all[0].Stopped == want
 		})
 	}
 	told(false)
-	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("\n")})
+	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("\n")})
 	require.NoError(t, err)
 	ready(t, l, id, "^done$")
 	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
@@ -170,8 +171,7 @@ func TestStopped(t *testing.T) {
 				eventually(t, "it is told as stopped", func() bool {
 					out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
 					require.NoError(t, err)
-					all, err := l.List(t.Context())
-					require.NoError(t, err)
+					all := inOrder(t, l)
 					return out.Process.Stopped && all[len(all)-1].Stopped
 				})
 			}

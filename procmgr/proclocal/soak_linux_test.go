@@ -122,7 +122,8 @@ func (s *soak) step(t *testing.T, chat procmgr.Manager, r *rand.Rand, ids []stri
 		switch {
 		case errors.Is(err, procmgr.ErrLimit):
 			s.refused.Add(1)
-			all, err := chat.List(ctx)
+			page, err := chat.List(ctx, procmgr.ListRequest{})
+			all := page.Processes
 			assert.NoError(t, err)
 			for _, p := range all {
 				s.stop(t, chat, p.ID, procmgr.Kill)
@@ -157,7 +158,8 @@ func (s *soak) stop(t *testing.T, chat procmgr.Manager, id string, sig procmgr.S
 func (s *soak) settle(t *testing.T) {
 	t.Helper()
 	eventually(t, "nothing is left", func() bool {
-		all, err := s.local.List(t.Context())
+		page, err := s.local.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
 		require.NoError(t, err)
 		for _, p := range all {
 			if err := s.local.Signal(t.Context(), p.ID, procmgr.Kill); err != nil {

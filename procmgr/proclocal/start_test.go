@@ -126,7 +126,8 @@ func TestStartRefuses(t *testing.T) {
 			require.Empty(t, out.Process.ID, "nothing was started")
 		})
 	}
-	all, err := l.List(t.Context())
+	page, err := l.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Empty(t, all)
 }

@@ -103,7 +103,7 @@ func TestTerminalSecret(t *testing.T) {
 	ready(t, l, id, "^ready")
 	done := make(chan procmgr.InputOutput)
 	go func() { // the test waits for it below
-		out, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{
+		out, err := l.Input(t.Context(), id, procmgr.InputRequest{
 			Data: []byte("hunter2"), Keys: []procmgr.Key{"enter"}, Secret: true, Wait: long, Until: "it has 7",
 		})
 		assert.NoError(t, err)
@@ -115,7 +115,7 @@ func TestTerminalSecret(t *testing.T) {
 	require.True(t, out.Matched, "%q", out.Text)
 	require.NotContains(t, out.Text, "hunter2")
 
-	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("again"), Secret: true, Wait: 100 * time.Millisecond})
+	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("again"), Secret: true, Wait: 100 * time.Millisecond})
 	require.ErrorIs(t, err, procmgr.ErrNotReady)
 	typeLine(t, l, id, "end", "^end$")
 	input(t, l, id, procmgr.InputRequest{Close: true})
@@ -128,7 +128,7 @@ func TestTerminalSecretAtAPrompt(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinTerminal, `PS1='ready \#> ' exec bash --norc --noprofile -i`)
 	ready(t, l, id, "^ready 1> $")
-	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("hunter2"), Secret: true, Wait: 100 * time.Millisecond})
+	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("hunter2"), Secret: true, Wait: 100 * time.Millisecond})
 	require.ErrorIs(t, err, procmgr.ErrNotReady)
 	// An end of file that comes before the next prompt would be lost.
 	require.Contains(t, typeLine(t, l, id, "echo $((6*7))", "^ready 2> $").Text, "\n42\n")
@@ -193,7 +193,7 @@ func TestTerminalPaste(t *testing.T) {
 	require.Equal(t, 4, out.Written)
 	out = input(t, l, id, procmgr.InputRequest{Data: []byte("one"), Until: `one`, Wait: long})
 	require.Equal(t, "one", out.Text, "no line end, no paste")
-	_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: []byte("a\x1b[201~\nrm -rf /\n")})
+	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("a\x1b[201~\nrm -rf /\n")})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }
@@ -342,12 +342,12 @@ func TestTerminalIsFull(t *testing.T) {
 	}
 	keys := slices.Repeat([]procmgr.Key{"enter"}, 1000) // there may be room for some
 	eventually(t, "no key has room", func() bool {
-		_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Keys: keys, Wait: time.Millisecond})
+		_, err := l.Input(t.Context(), id, procmgr.InputRequest{Keys: keys, Wait: time.Millisecond})
 		return errors.Is(err, procmgr.ErrNotReady) && strings.Contains(err.Error(), "nothing was written")
 	})
 	done := make(chan error)
 	go func() { // the test waits for it below
-		_, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Data: data, Wait: long})
+		_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: data, Wait: long})
 		done <- err
 	}()
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
@@ -407,7 +407,7 @@ func TestTerminalPasteIsCut(t *testing.T) {
 		rest = paste(data, 0)
 	}
 	rest = paste(rest, 0) // what is typed into a full terminal is refused as a whole, or ends the first text
-	if _, err := procmgr.Input(t.Context(), l, id, procmgr.InputRequest{Keys: []procmgr.Key{"tab"}}); err == nil {
+	if _, err := l.Input(t.Context(), id, procmgr.InputRequest{Keys: []procmgr.Key{"tab"}}); err == nil {
 		want.WriteString("\t")
 	}
 	run(t, l, "echo >"+dir+"/go")

@@ -61,7 +61,8 @@ func (v *victim) state(t *testing.T) (s state) {
 		require.NoError(t, err)
 		*n = stream.CachedInfo().State.Msgs
 	}
-	all, err := v.bobs.List(t.Context())
+	page, err := v.bobs.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	s.bobs = len(all)
 	out, err := v.bobs.Output(t.Context(), "theirs", procmgr.OutputRequest{})
@@ -203,7 +204,7 @@ func TestAttacksOnPermissions(t *testing.T) {
 				sees := attacker.sees(t, subject)
 				defer func() { require.Empty(t, sees()) }()
 				// Something that could be seen.
-				_, err := newClient(t, v.connect(t, "bob").Conn, "build").Chat("bob-1").List(t.Context())
+				_, err := newClient(t, v.connect(t, "bob").Conn, "build").Chat("bob-1").List(t.Context(), procmgr.ListRequest{})
 				require.NoError(t, err)
 			}
 			require.NoError(t, attacker.Flush())
@@ -318,7 +319,7 @@ func TestAnswersToOthers(t *testing.T) {
 			}
 			// What was asked before is answered by now, and so are the answers.
 			for range 3 {
-				_, err = newClient(t, alice.Conn, "build").Chat("alice-1").List(t.Context())
+				_, err = newClient(t, alice.Conn, "build").Chat("alice-1").List(t.Context(), procmgr.ListRequest{})
 				require.NoError(t, err)
 				require.Eventually(t, func() bool { return v.state(t).ends >= v.want.ends }, long, time.Millisecond)
 			}
@@ -423,7 +424,7 @@ func TestRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the NATS server does not let this user call toolproc.build."+bobChat+".start")
 	require.NotErrorIs(t, err, procmgr.ErrUnknown)
 	require.Empty(t, out.Process.ID)
-	_, err = newClient(t, f.connect(t, "alice").Conn, "build").List(t.Context())
+	_, err = newClient(t, f.connect(t, "alice").Conn, "build").List(t.Context(), procmgr.ListRequest{})
 	require.ErrorIs(t, err, procmgr.ErrRefused)
 	_, err = procnats.Serve(t.Context(), f.connect(t, "gpu").Conn, "build", newHandler(t, f.local), nil)
 	require.Error(t, err, "gpu may not even ask whether there is a machine build")

@@ -54,7 +54,7 @@ func BenchmarkList(b *testing.B) {
 		b.Run(way.name, func(b *testing.B) {
 			m := way.host.Chat("a")
 			for b.Loop() {
-				_, err := m.List(b.Context())
+				_, err := m.List(b.Context(), procmgr.ListRequest{})
 				require.NoError(b, err)
 			}
 		})

@@ -20,8 +20,8 @@
 // HOST is the name of the machine. CHAT is the chat's ID in base32hex (RFC
 // 4648, section 7, without padding), or _host if the caller is the host itself.
 // CALL is the last segment of the URL's path: start, list, output, input,
-// signal, events, shell or health. A caller that gives a call up says so with
-// the call "cancel". So the permissions of a NATS user say what a caller may
+// signal, events, describe or health. A caller that gives a call up says so
+// with the call "cancel". So the permissions of a NATS user say what a caller may
 // do. The machine takes the chat from the subject. It refuses a request whose
 // header names another chat, and one whose path is of another call.
 //

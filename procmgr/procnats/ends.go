@@ -155,7 +155,7 @@ func (p *publisher) page(ctx, last context.Context, req procmgr.EventsRequest) (
 	if req.Wait > 0 {
 		defer context.AfterFunc(last, cancel)()
 	}
-	return procmgr.Events(ctx, p.host, req)
+	return p.host.Events(ctx, req)
 }
 
 // ends returns the ends of a page. If the page has a gap, they begin with those
@@ -164,11 +164,11 @@ func (p *publisher) ends(ctx context.Context, page procmgr.EventPage) ([]End, er
 	var ends []End
 	if page.Gap {
 		p.log.LogAttrs(ctx, slog.LevelWarn, "events were dropped before they could be published; their ends are looked up, and lost if the process was forgotten too")
-		all, err := p.host.List(ctx)
+		all, err := p.host.List(ctx, procmgr.ListRequest{})
 		if err != nil {
 			return nil, err
 		}
-		for _, process := range all {
+		for _, process := range all.Processes {
 			if process.State == procmgr.Exited {
 				process.Command = shorten(process.Command)
 				ends = append(ends, newEnd(p.name, process.ExitedAt, process))

@@ -232,7 +232,7 @@ func TestEndsOfAGap(t *testing.T) {
 func TestNoEvents(t *testing.T) {
 	s, local := newStore(t), newLocal(t)
 	serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: struct{ procmgr.Manager }{local}, Ends: true})
-	_, err := newClient(t, connect(t, s.server.ClientURL()), "build").List(t.Context())
+	_, err := newClient(t, connect(t, s.server.ClientURL()), "build").List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	_, err = procnats.Serve(t.Context(), connect(t, s.server.ClientURL()), "other", newHandler(t, local), &procnats.Options{Ends: true})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)

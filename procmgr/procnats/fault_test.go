@@ -190,7 +190,7 @@ func TestNothingIsSentLater(t *testing.T) {
 			s, h := newStage(t), newHeld(t)
 			nc := connect(t, s.agent.url)
 			m := newImpatient(t, nc, "build").Chat("a")
-			_, err := m.List(t.Context())
+			_, err := m.List(t.Context(), procmgr.ListRequest{})
 			require.NoError(t, err)
 			s.agent.set(&s.agent.away, true)
 			s.agent.cut()
@@ -206,7 +206,7 @@ func TestNothingIsSentLater(t *testing.T) {
 				require.Empty(t, out.Process.ID)
 			} // else it may have been written to a connection that was cut already, which nobody can tell
 			s.agent.set(&s.agent.away, false)
-			_, err = m.List(t.Context())
+			_, err = m.List(t.Context(), procmgr.ListRequest{})
 			require.NoError(t, err)
 			_, err = newClient(t, connect(t, s.server.ClientURL()), "build").Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
 			require.ErrorIs(t, err, procmgr.ErrNotFound)
@@ -237,7 +237,7 @@ func TestSlowAgent(t *testing.T) {
 		}()
 	}
 	require.Eventually(t, func() bool { return s.server.NumSlowConsumers() > 0 }, long, time.Millisecond)
-	_, err := other.Chat("b").List(t.Context())
+	_, err := other.Chat("b").List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	s.agent.set(&s.agent.stalled, false)
 	for range callers {
@@ -359,12 +359,12 @@ func TestBusyMachine(t *testing.T) {
 	once, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		_, err := once.Chat("a").List(t.Context())
+		_, err := once.Chat("a").List(t.Context(), procmgr.ListRequest{})
 		return errors.Is(err, procmgr.ErrLimit)
 	}, long, time.Millisecond)
 	h.let(t)
 	require.NoError(t, <-waits)
-	_, err = c.Chat("a").List(t.Context())
+	_, err = c.Chat("a").List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 }
 
@@ -405,7 +405,7 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"", "a.b", "a b", "*", ">", "ends", strings.Repeat("x", 65)} {
 		_, err := procnats.Serve(t.Context(), connect(t, url), name, handler, nil)
 		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
-		_, err = newClient(t, connect(t, url), name).Chat("a").List(t.Context())
+		_, err = newClient(t, connect(t, url), name).Chat("a").List(t.Context(), procmgr.ListRequest{})
 		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
 	}
 	_, err = procnats.Serve(t.Context(), connect(t, url), "other", http.NotFoundHandler(), nil)
@@ -439,7 +439,7 @@ func TestServeAfterAPowerCut(t *testing.T) {
 	}
 	s.machine.cut()
 	require.NoError(t, <-served)
-	_, err := newClient(t, connect(t, url), "build").List(t.Context())
+	_, err := newClient(t, connect(t, url), "build").List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	stop()
 	<-left
@@ -455,7 +455,7 @@ func TestContextOfAService(t *testing.T) {
 	<-s.Done()
 	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
 	require.NoError(t, err)
-	_, err = c.List(t.Context())
+	_, err = c.List(t.Context(), procmgr.ListRequest{})
 	require.ErrorContains(t, err, "no machine has this name")
 }
 
@@ -469,7 +469,7 @@ func TestAnswersGoToInboxes(t *testing.T) {
 		sub, err := nc.SubscribeSync(target)
 		require.NoError(t, err)
 		require.NoError(t, nc.PublishRequest("toolproc.build."+bobChat+".list", target, list))
-		_, err = newClient(t, nc, "build").Chat("a").List(t.Context()) // the answer comes after that of the first request
+		_, err = newClient(t, nc, "build").Chat("a").List(t.Context(), procmgr.ListRequest{}) // the answer comes after that of the first request
 		require.NoError(t, err)
 		_, err = sub.NextMsg(time.Millisecond)
 		require.ErrorIs(t, err, nats.ErrTimeout, target)
@@ -490,6 +490,6 @@ func newProgram(t *testing.T, url, name string) (kill func(*testing.T)) {
 		_ = cmd.Wait() // it may have been killed
 	})
 	c := newClient(t, connect(t, url), name)
-	require.Eventually(t, func() bool { _, err := c.List(t.Context()); return err == nil }, long, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := c.List(t.Context(), procmgr.ListRequest{}); return err == nil }, long, time.Millisecond)
 	return func(t *testing.T) { require.NoError(t, cmd.Process.Kill()) }
 }

@@ -94,7 +94,8 @@ func TestFleet(t *testing.T) {
 	for user, chat := range map[string]string{"alice": "alice-1", "bob": "bob-1", "operator": "any"} {
 		run(t, newClient(t, f.connect(t, user).Conn, "build").Chat(chat), "x", "true")
 	}
-	all, err := newClient(t, f.connect(t, "operator").Conn, "build").List(t.Context())
+	page, err := newClient(t, f.connect(t, "operator").Conn, "build").List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, 3)
 }

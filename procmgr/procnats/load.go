@@ -35,7 +35,7 @@ func (s *Service) load() Load {
 	if s.opts.Host != nil {
 		ctx, cancel := context.WithTimeout(s.ctx, loadTime)
 		defer cancel()
-		if page, err := procmgr.ListSome(ctx, s.opts.Host, procmgr.ListRequest{Limit: 1}); err == nil {
+		if page, err := s.opts.Host.List(ctx, procmgr.ListRequest{Limit: 1}); err == nil {
 			l.Running = page.Live
 		}
 	}

@@ -285,14 +285,16 @@ func TestRouter(t *testing.T) {
 			require.Equal(t, fmt.Sprintln(i), out.Text)
 		}
 	}
-	all, err := h.List(t.Context())
+	page, err := h.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
 	require.NoError(t, err)
 	require.Len(t, all, 4)
 	_, err = h.Output(t.Context(), "p", procmgr.OutputRequest{})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 
 	require.NoError(t, east.Close())
-	all, err = h.List(t.Context())
+	page, err = h.List(t.Context(), procmgr.ListRequest{})
+	all = page.Processes
 	var partial *procmgr.PartialError
 	require.ErrorAs(t, err, &partial)
 	require.Contains(t, partial.Missing, "east")

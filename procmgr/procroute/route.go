@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -27,8 +28,7 @@ type Router interface {
 	Hosts(ctx context.Context) (map[string]procmgr.Host, error)
 }
 
-// Options configures [NewRoute]. The zero value of every field is its
-// default.
+// Options configures [New]. The zero value of every field is its default.
 type Options struct {
 	// Timeout is how long each machine has to answer when all of them are
 	// asked: 5 s by default; a negative number is no limit.
@@ -43,7 +43,7 @@ func partial(missing map[string]error) error {
 	return &procmgr.PartialError{Missing: missing}
 }
 
-// defaultRouteTime is the default of RouteOptions.Timeout.
+// defaultRouteTime is the default of Options.Timeout.
 const defaultRouteTime = 5 * time.Second
 
 // A route is a Host of many machines.
@@ -53,11 +53,7 @@ type route struct {
 	cursors cursors
 }
 
-var (
-	_ procmgr.Host         = (*route)(nil)
-	_ procmgr.EventManager = (*route)(nil)
-	_ procmgr.InputManager = (*route)(nil)
-)
+var _ procmgr.Host = (*route)(nil)
 
 // New returns a Host whose chats run on the machines of a Router. If opts is
 // nil, all options have their defaults.
@@ -211,13 +207,13 @@ func (r *route) Output(ctx context.Context, id string, req procmgr.OutputRequest
 	return h.Output(ctx, id, req)
 }
 
-// Input implements [procmgr.InputManager]. It finds the processes of every machine.
+// Input implements [procmgr.Manager]. It finds the processes of every machine.
 func (r *route) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	h, err := r.find(ctx, id)
 	if err != nil {
 		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
 	}
-	return procmgr.Input(ctx, h, id, req)
+	return h.Input(ctx, id, req)
 }
 
 // Signal implements [procmgr.Manager]. It finds the processes of every machine. The stop
@@ -237,27 +233,48 @@ func (r *route) Signal(ctx context.Context, id string, sig procmgr.Signal) error
 	return h.Signal(ctx, id, sig)
 }
 
-// List implements [procmgr.Manager]. It has the processes of every machine that answers,
-// by the times of their starts.
-func (r *route) List(ctx context.Context) ([]procmgr.Process, error) {
+// List implements [procmgr.Manager]. It has the processes of every machine that
+// answers.
+func (r *route) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	if _, err := procmgr.PageOf(nil, req); err != nil { // it says why a request is invalid
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+	}
 	hosts, err := r.hosts(ctx)
 	if err != nil {
-		return nil, callerr.Wrap("list", "", err)
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
 	}
-	lists, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (part[[]procmgr.Process], error) {
-		all, err := h.List(ctx)
-		return partOf(all, err)
+	each := procmgr.ListRequest{State: req.State}
+	if req.Limit > 0 && req.Limit <= math.MaxInt-req.Offset {
+		each.Limit = req.Offset + req.Limit // all of the page may be on one machine
+	}
+	lists, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (part[procmgr.ListPage], error) {
+		page, err := h.List(ctx, each)
+		return partOf(page, err)
 	}, nil)
-	all := []procmgr.Process{}
+	var all []procmgr.Process
+	var total, live int
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		all = append(all, lists[name].value...)
+		page := lists[name].value
+		all = append(all, page.Processes...)
+		total, live = total+page.Total, live+page.Live
 		lists[name].addTo(missing, name)
 	}
-	slices.SortStableFunc(all, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
 	if err := ctx.Err(); err != nil {
-		return nil, callerr.Wrap("list", "", err)
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
 	}
-	return all, callerr.Wrap("list", "", partial(missing))
+	slices.SortStableFunc(all, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
+	page, err := procmgr.PageOf(all, req)
+	if err != nil {
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+	}
+	page.Total, page.Live = total, live
+	return page, callerr.Wrap("list", "", partial(missing))
+}
+
+// Describe implements [procmgr.Manager]. The machines may differ, so nothing is
+// said of them: a chat has one machine, and its Manager describes that one.
+func (r *route) Describe(ctx context.Context) (procmgr.Description, error) {
+	return procmgr.Description{}, callerr.Wrap("describe", "", ctx.Err())
 }
 
 // A part is the answer of a machine that may itself be a Host of many.
@@ -285,7 +302,7 @@ func (p part[T]) addTo(missing map[string]error, name string) {
 	}
 }
 
-// Chat implements [procmgr.Host]. The rules for a chat's ID are those of [proclocal.Local].
+// Chat implements [procmgr.Host].
 func (r *route) Chat(id string) procmgr.Manager {
 	return &routed{router: r.router, id: id, err: check.Chat(id)}
 }
@@ -297,12 +314,7 @@ type routed struct {
 	err    error // why the ID cannot be used: isolation fails closed
 }
 
-var (
-	_ procmgr.EventManager = (*routed)(nil)
-	_ procmgr.InputManager = (*routed)(nil)
-	_ procmgr.ListManager  = (*routed)(nil)
-	_ procmgr.ShellManager = (*routed)(nil)
-)
+var _ procmgr.Manager = (*routed)(nil)
 
 // errNoMachine is the error of a chat for which a Router has no Host.
 var errNoMachine = xerrors.New("the chat has no machine")
@@ -341,20 +353,12 @@ func (c *routed) Output(ctx context.Context, id string, req procmgr.OutputReques
 	return m.Output(ctx, id, req)
 }
 
-func (c *routed) List(ctx context.Context) ([]procmgr.Process, error) {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return nil, callerr.Wrap("list", "", err)
-	}
-	return m.List(ctx)
-}
-
-func (c *routed) ListSome(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+func (c *routed) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	m, err := c.manager(ctx)
 	if err != nil {
 		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
 	}
-	return procmgr.ListSome(ctx, m, req)
+	return m.List(ctx, req)
 }
 
 func (c *routed) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
@@ -365,12 +369,12 @@ func (c *routed) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 	return m.Signal(ctx, id, sig)
 }
 
-func (c *routed) Shell(ctx context.Context) (string, error) {
+func (c *routed) Describe(ctx context.Context) (procmgr.Description, error) {
 	m, err := c.manager(ctx)
 	if err != nil {
-		return "", callerr.Wrap("shell", "", err)
+		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
-	return procmgr.Shell(ctx, m)
+	return m.Describe(ctx)
 }
 
 func (c *routed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
@@ -378,7 +382,7 @@ func (c *routed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr
 	if err != nil {
 		return procmgr.EventPage{}, callerr.Wrap("events", "", err)
 	}
-	return procmgr.Events(ctx, m, req)
+	return m.Events(ctx, req)
 }
 
 func (c *routed) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
@@ -386,5 +390,5 @@ func (c *routed) Input(ctx context.Context, id string, req procmgr.InputRequest)
 	if err != nil {
 		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
 	}
-	return procmgr.Input(ctx, m, id, req)
+	return m.Input(ctx, id, req)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
 
-// Events implements [procmgr.EventManager]. It has the events of every machine that
+// Events implements [procmgr.Manager]. It has the events of every machine that
 // answers, by their times; those of one machine stay in their order. If a machine
 // has gone since After, the page has Gap.
 func (r *route) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
@@ -73,7 +73,7 @@ func (j *journal) ask(ctx context.Context, hosts map[string]procmgr.Host, wait t
 	after := maps.Clone(j.after) // a machine that is late still reads it
 	limit := j.share()
 	pages, missing := askAll(ctx, hosts, timeout, func(ctx context.Context, name string, h procmgr.Host) (part[procmgr.EventPage], error) {
-		page, err := procmgr.Events(ctx, h, procmgr.EventsRequest{After: after[name], Latest: j.req.Latest, Wait: wait, Limit: limit})
+		page, err := h.Events(ctx, procmgr.EventsRequest{After: after[name], Latest: j.req.Latest, Wait: wait, Limit: limit})
 		return partOf(page, err)
 	}, func(p part[procmgr.EventPage]) bool {
 		return wait > 0 && (len(p.value.Events) > 0 || p.value.Gap)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -69,7 +70,11 @@ func newSilent(t *testing.T) silent {
 
 var errOver = errors.New("the test is over")
 
-func (s silent) List(context.Context) ([]procmgr.Process, error) { <-s.over; return nil, errOver }
+func (s silent) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
+	<-s.over
+	return procmgr.ListPage{}, errOver
+}
+
 func (s silent) Signal(context.Context, string, procmgr.Signal) error {
 	<-s.over
 	return errOver
@@ -111,13 +116,14 @@ func TestRouteNamesTheSilent(t *testing.T) {
 	patient := procroute.New(machines{"a": ms["a"], "b": ms["b"]}, nil)
 	ids := []string{run(t, r.Chat("a"), "echo in a").Process.ID, run(t, r.Chat("b"), "echo in b").Process.ID}
 
-	all, err := r.List(t.Context())
+	list, err := r.List(t.Context(), procmgr.ListRequest{})
 	require.Equal(t, []string{"deaf"}, missing(t, err))
 	require.Equal(t, `procmgr: list: 1 machines have not answered: deaf (context deadline exceeded)`, err.Error())
-	require.Len(t, all, 2)
-	require.Equal(t, []string{all[0].ID, all[1].ID}, ids, "by their starts")
+	require.Len(t, list.Processes, 2)
+	require.Equal(t, 2, list.Total)
+	require.Equal(t, []string{list.Processes[1].ID, list.Processes[0].ID}, ids, "by their starts, the newest first")
 
-	page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{})
+	page, err := r.Events(t.Context(), procmgr.EventsRequest{})
 	require.Equal(t, []string{"deaf"}, missing(t, err))
 	require.Len(t, page.Events, 4)
 
@@ -128,7 +134,7 @@ func TestRouteNamesTheSilent(t *testing.T) {
 		func() error { _, err := r.Output(t.Context(), "nobody", procmgr.OutputRequest{}); return err },
 		func() error { return r.Signal(t.Context(), "nobody", procmgr.Kill) },
 		func() error {
-			_, err := procmgr.Input(t.Context(), r, "nobody", procmgr.InputRequest{})
+			_, err := r.Input(t.Context(), "nobody", procmgr.InputRequest{})
 			return err
 		},
 	} {
@@ -168,11 +174,11 @@ func TestRouteWithoutMachine(t *testing.T) {
 	out, err := r.Chat("x").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 	require.ErrorIs(t, err, lost)
 	require.Empty(t, out.Process.ID)
-	_, err = r.List(t.Context())
+	_, err = r.List(t.Context(), procmgr.ListRequest{})
 	require.ErrorIs(t, err, lost)
-	_, err = r.Chat("").List(t.Context())
+	_, err = r.Chat("").List(t.Context(), procmgr.ListRequest{})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	_, err = procroute.New(noRouter{}, nil).Chat("x").List(t.Context())
+	_, err = procroute.New(noRouter{}, nil).Chat("x").List(t.Context(), procmgr.ListRequest{})
 	require.ErrorContains(t, err, "the chat has no machine")
 }
 
@@ -194,7 +200,7 @@ func TestRouteEvents(t *testing.T) {
 		var got []string
 		after := ""
 		for {
-			page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: after, Limit: limit})
+			page, err := r.Events(t.Context(), procmgr.EventsRequest{After: after, Limit: limit})
 			require.NoError(t, err)
 			require.False(t, page.Gap)
 			require.LessOrEqual(t, len(page.Next), 4<<10)
@@ -213,8 +219,76 @@ func TestRouteEvents(t *testing.T) {
 		}
 		require.ElementsMatch(t, want, got, "limit %d", limit)
 	}
-	_, err := procmgr.Events(t.Context(), procroute.New(machines{"bare": struct{ procmgr.Host }{ms["a"]}}, nil), procmgr.EventsRequest{})
+	_, err := procroute.New(machines{"bare": bare{}}, nil).Events(t.Context(), procmgr.EventsRequest{})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// A bare is a machine that tells of no events.
+type bare struct{ procmgr.Unsupported }
+
+func (bare) Chat(string) procmgr.Manager { return bare{} }
+
+// A page of many machines is the page that one machine with all of their processes
+// would have.
+func TestRouteList(t *testing.T) {
+	r := procroute.New(newMachines(t, 3), nil)
+	for i := range 12 {
+		m, req := r.Chat(string(rune('a'+i%3))), procmgr.StartRequest{Command: "true", Background: i%4 == 0, Wait: long}
+		if i%4 == 3 {
+			req.Command, req.Wait = "exec sleep 600", 0
+		}
+		_, err := m.Start(t.Context(), req)
+		require.NoError(t, err)
+	}
+	page, err := r.List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	require.Len(t, page.Processes, 12)
+	all := slices.SortedFunc(slices.Values(page.Processes), func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
+	for _, req := range []procmgr.ListRequest{
+		{}, {Limit: 1}, {Offset: 2, Limit: 4}, {Offset: 11, Limit: 3}, {Offset: 13}, {Offset: math.MaxInt, Limit: math.MaxInt},
+		{State: procmgr.Exited, Offset: 1, Limit: 5}, {State: procmgr.Running, Limit: 2}, {State: procmgr.Detached},
+	} {
+		want, err := procmgr.PageOf(all, req)
+		require.NoError(t, err)
+		got, err := r.List(t.Context(), req)
+		require.NoError(t, err)
+		require.Equal(t, [2]int{want.Total, want.Live}, [2]int{got.Total, got.Live}, "%+v", req)
+		require.Equal(t, idsOf(want), idsOf(got), "%+v", req)
+	}
+	for _, req := range []procmgr.ListRequest{{State: "asleep"}, {Offset: -1}} {
+		_, err := r.List(t.Context(), req)
+		require.ErrorIs(t, err, procmgr.ErrInvalid)
+	}
+}
+
+func idsOf(page procmgr.ListPage) (ids []string) {
+	for _, p := range page.Processes {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// The machines may differ, so the Host says nothing of them, and each chat
+// describes its own.
+func TestRouteDescribes(t *testing.T) {
+	ms := newMachines(t, 1)
+	ms["bare"] = bare{}
+	r := procroute.New(ms, nil)
+	all, err := r.Describe(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, all)
+	want, err := ms["a"].Describe(t.Context())
+	require.NoError(t, err)
+	require.NotZero(t, want)
+	got, err := r.Chat("a").Describe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = r.Chat("bare").Describe(t.Context())
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = r.Describe(ctx)
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 // A wait ends with the first event on any machine, and a machine that has gone,
@@ -223,7 +297,7 @@ func TestRouteEventsWait(t *testing.T) {
 	ms := newMachines(t, 2)
 	ms["deaf"] = newSilent(t)
 	r := procroute.New(ms, brief)
-	latest, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{Latest: true})
+	latest, err := r.Events(t.Context(), procmgr.EventsRequest{Latest: true})
 	require.Equal(t, []string{"deaf"}, missing(t, err))
 	require.Empty(t, latest.Events)
 
@@ -233,7 +307,7 @@ func TestRouteEventsWait(t *testing.T) {
 	}
 	got := make(chan answer, 1)
 	go func() { // waited for below
-		page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: latest.Next, Wait: 2 * long})
+		page, err := r.Events(t.Context(), procmgr.EventsRequest{After: latest.Next, Wait: 2 * long})
 		got <- answer{page, err}
 	}()
 	id := run(t, r.Chat("b"), "sleep 0.3").Process.ID
@@ -246,20 +320,20 @@ func TestRouteEventsWait(t *testing.T) {
 
 	delete(ms, "deaf")
 	for _, after := range []string{"m.garbled", "k.forgotten", "?"} {
-		page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: after, Wait: 2 * long})
+		page, err := r.Events(t.Context(), procmgr.EventsRequest{After: after, Wait: 2 * long})
 		require.NoError(t, err)
 		require.True(t, page.Gap)
-		page, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: page.Next})
+		page, err = r.Events(t.Context(), procmgr.EventsRequest{After: page.Next})
 		require.NoError(t, err)
 		require.False(t, page.Gap)
 	}
-	now, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{Latest: true})
+	now, err := r.Events(t.Context(), procmgr.EventsRequest{Latest: true})
 	require.NoError(t, err)
 	delete(ms, "a")
-	now, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: now.Next, Wait: 2 * long})
+	now, err = r.Events(t.Context(), procmgr.EventsRequest{After: now.Next, Wait: 2 * long})
 	require.NoError(t, err)
 	require.True(t, now.Gap, "what happened there last is not known")
-	now, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: now.Next})
+	now, err = r.Events(t.Context(), procmgr.EventsRequest{After: now.Next})
 	require.NoError(t, err)
 	require.False(t, now.Gap)
 }
@@ -272,11 +346,11 @@ func TestRouteOfManyMachines(t *testing.T) {
 		ms[fmt.Sprintf("machine-%d.%s", i, strings.Repeat("x", 40))] = l
 	}
 	r := procroute.New(ms, nil)
-	page, err := procmgr.Events(t.Context(), r, procmgr.EventsRequest{Latest: true})
+	page, err := r.Events(t.Context(), procmgr.EventsRequest{Latest: true})
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(page.Next), 4<<10)
 	run(t, l.Chat("x"), "true")
-	page, err = procmgr.Events(t.Context(), r, procmgr.EventsRequest{After: page.Next, Limit: -1})
+	page, err = r.Events(t.Context(), procmgr.EventsRequest{After: page.Next, Limit: -1})
 	require.NoError(t, err)
 	require.False(t, page.Gap)
 	require.Len(t, page.Events, 2*len(ms))

@@ -18,9 +18,23 @@ import (
 
 // lists is the fault of returning another list.
 func lists(f func(all []procmgr.Process) []procmgr.Process) fault {
-	return fault{list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-		all, err := m.List(ctx)
-		return f(all), err
+	return pages(func(page *procmgr.ListPage) { page.Processes = f(page.Processes) })
+}
+
+// pages is the fault of returning another page.
+func pages(f func(page *procmgr.ListPage)) fault {
+	return fault{list: func(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
+		page, err := m.List(ctx, req)
+		f(&page)
+		return page, err
+	}}
+}
+
+// asksList is the fault of listing what another request asks for.
+func asksList(f func(req *procmgr.ListRequest)) fault {
+	return fault{list: func(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
+		f(&req)
+		return m.List(ctx, req)
 	}}
 }
 
@@ -45,7 +59,7 @@ var brokenChats = []brokenHost{
 		fails: []string{"list/order and states"},
 	},
 	{
-		name: "lists the newest first",
+		name: "lists the oldest first",
 		fault: always(lists(func(all []procmgr.Process) []procmgr.Process {
 			slices.Reverse(all)
 			return all
@@ -65,13 +79,45 @@ var brokenChats = []brokenHost{
 		fails: []string{"list/attached once", "list/order and states", "list/some", "chat/odd names"},
 	},
 	{
+		name:  "counts what is in the page",
+		fault: always(pages(func(page *procmgr.ListPage) { page.Total = len(page.Processes) })),
+		fails: []string{"list/some"},
+	},
+	{
+		name: "counts the living of the page",
+		fault: always(pages(func(page *procmgr.ListPage) {
+			page.Live = 0
+			for _, p := range page.Processes {
+				if p.State != procmgr.Exited {
+					page.Live++
+				}
+			}
+		})),
+		fails: []string{"list/some"},
+	},
+	{
+		name:  "lists all, whatever the limit",
+		fault: always(asksList(func(req *procmgr.ListRequest) { req.Limit = 0 })),
+		fails: []string{"list/some"},
+	},
+	{
+		name:  "lists from the beginning, whatever the offset",
+		fault: always(asksList(func(req *procmgr.ListRequest) { req.Offset = 0 })),
+		fails: []string{"list/some"},
+	},
+	{
+		name:  "lists any state",
+		fault: always(asksList(func(req *procmgr.ListRequest) { req.State = "" })),
+		fails: []string{"list/some"},
+	},
+	{
 		name: "lists other chats",
 		fault: func(l *proclocal.Local) fault {
-			return fault{list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-				if _, err := m.List(ctx); err != nil {
-					return nil, err
+			return fault{list: func(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
+				if page, err := m.List(ctx, req); err != nil {
+					return page, err
 				}
-				return l.List(ctx)
+				return l.List(ctx, req)
 			}}
 		},
 		fails: []string{"list/empty", "isolation/of other chats", "isolation/of the host", "chat/odd names"},
@@ -191,7 +237,8 @@ var brokenChats = []brokenHost{
 		name: "takes any of several",
 		fault: func(l *proclocal.Local) fault {
 			anyOf := func(ctx context.Context, id string) procmgr.Manager {
-				all, _ := l.List(ctx)
+				page, _ := l.List(ctx, procmgr.ListRequest{})
+				all := page.Processes
 				for _, p := range all {
 					if p.ID == id && p.ChatID != "" {
 						return l.Chat(p.ChatID)
@@ -234,7 +281,8 @@ var brokenChats = []brokenHost{
 	{
 		name: "runs sixteen at most",
 		fault: always(fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
-			all, _ := m.List(ctx)
+			page, _ := m.List(ctx, procmgr.ListRequest{})
+			all := page.Processes
 			running := 0
 			for _, p := range all {
 				if p.State != procmgr.Exited {
@@ -250,10 +298,10 @@ var brokenChats = []brokenHost{
 	},
 }
 
-func failsEmpty(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-	all, err := m.List(ctx)
-	if err == nil && len(all) == 0 {
+func failsEmpty(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	page, err := m.List(ctx, req)
+	if err == nil && page.Total == 0 {
 		err = procmgr.ErrNotFound
 	}
-	return all, err
+	return page, err
 }

@@ -13,14 +13,14 @@ import (
 func asks(f func(req *procmgr.EventsRequest)) fault {
 	return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 		f(&req)
-		return procmgr.Events(ctx, m, req)
+		return m.Events(ctx, req)
 	}}
 }
 
 // recounts is the fault of telling other events than those that there were.
 func recounts(f func(page *procmgr.EventPage)) func(*proclocal.Local) fault {
 	return always(fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-		page, err := procmgr.Events(ctx, m, req)
+		page, err := m.Events(ctx, req)
 		f(&page)
 		return page, err
 	}})
@@ -46,7 +46,7 @@ var brokenEvents = []brokenHost{
 	})},
 	{name: "tells each process as it is now", fails: []string{"events/each start and end"}, fault: always(fault{
 		events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-			page, err := procmgr.Events(ctx, m, req)
+			page, err := m.Events(ctx, req)
 			for i, e := range page.Events {
 				if out, err := m.Output(ctx, e.Process.ID, procmgr.OutputRequest{}); err == nil {
 					page.Events[i].Process = out.Process
@@ -63,7 +63,7 @@ var brokenEvents = []brokenHost{
 	{name: "tells each event once", fails: []string{"events/place by place"}, fault: func(*proclocal.Local) fault {
 		told := newMemory()
 		return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-			page, err := procmgr.Events(ctx, m, req)
+			page, err := m.Events(ctx, req)
 			var kept []procmgr.Event
 			for _, e := range page.Events {
 				if !told.knows(e.Process.ID + string(e.Kind)) {
@@ -80,11 +80,11 @@ var brokenEvents = []brokenHost{
 	{name: "does not wait for events", fails: []string{"events/wait"}, fault: always(asks(func(req *procmgr.EventsRequest) { req.Wait = 0 }))},
 	{name: "waits for events of others", fails: []string{"events/wait"}, fault: func(l *proclocal.Local) fault {
 		return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-			if _, err := procmgr.Events(ctx, l, req); err != nil {
+			if _, err := l.Events(ctx, req); err != nil {
 				return procmgr.EventPage{}, err
 			}
 			req.Wait = 0
-			return procmgr.Events(ctx, m, req)
+			return m.Events(ctx, req)
 		}}
 	}},
 	{name: "tells an end before it is there", fails: []string{"events/agree with List"}, fault: func(*proclocal.Local) fault {
@@ -104,7 +104,7 @@ var brokenEvents = []brokenHost{
 	{name: "says again and again that there is a gap", fails: []string{"events/gap"}, fault: func(*proclocal.Local) fault {
 		gaps := newMemory()
 		return fault{events: func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-			page, err := procmgr.Events(ctx, m, req)
+			page, err := m.Events(ctx, req)
 			page.Gap = page.Gap || gaps.has(req.After)
 			if page.Gap {
 				gaps.knows(page.Next)

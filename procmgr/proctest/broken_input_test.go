@@ -21,14 +21,14 @@ func inputs(f func(ctx context.Context, m procmgr.Manager, id string, req procmg
 func types(f func(req *procmgr.InputRequest)) fault {
 	return inputs(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 		f(&req)
-		return procmgr.Input(ctx, m, id, req)
+		return m.Input(ctx, id, req)
 	})
 }
 
 // failsInput is the fault of returning another error of Input; nil is success.
 func failsInput(f func(err error) error) fault {
 	return inputs(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-		out, err := procmgr.Input(ctx, m, id, req)
+		out, err := m.Input(ctx, id, req)
 		return out, f(err)
 	})
 }
@@ -43,7 +43,7 @@ var brokenInputs = []brokenHost{
 	{
 		name: "returns what came before the write too",
 		fault: always(inputs(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-			out, err := procmgr.Input(ctx, m, id, req)
+			out, err := m.Input(ctx, id, req)
 			if err == nil {
 				matched := out.Matched
 				out.Output, err = m.Output(ctx, id, procmgr.OutputRequest{})
@@ -116,7 +116,7 @@ var brokenInputs = []brokenHost{
 			for len(data) > 1000 {
 				piece := req
 				piece.Data, piece.Close = data[:1000], false
-				out, err := procmgr.Input(ctx, m, id, piece)
+				out, err := m.Input(ctx, id, piece)
 				written += out.Written
 				if err != nil {
 					return out, err
@@ -125,7 +125,7 @@ var brokenInputs = []brokenHost{
 				time.Sleep(time.Millisecond) // the others have their turn, also on a busy machine
 			}
 			req.Data = data
-			out, err := procmgr.Input(ctx, m, id, req)
+			out, err := m.Input(ctx, id, req)
 			out.Written += written
 			return out, err
 		})),

@@ -46,7 +46,8 @@ var brokenPorts = []brokenHost{
 		name: "tells the ports of every process",
 		fault: always(fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)
-			all, failed := m.List(ctx)
+			page, failed := m.List(ctx, procmgr.ListRequest{})
+			all := page.Processes
 			if err != nil || failed != nil || !req.Ports {
 				return out, err
 			}

@@ -140,7 +140,8 @@ var brokenSignals = []brokenHost{
 		fault: func(l *proclocal.Local) fault {
 			return signals(func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 				err := m.Signal(ctx, id, sig)
-				all, _ := l.List(ctx)
+				page, _ := l.List(ctx, procmgr.ListRequest{})
+				all := page.Processes
 				for _, p := range all {
 					_ = l.Signal(ctx, p.ID, sig)
 				}

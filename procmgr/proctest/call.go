@@ -158,18 +158,23 @@ func (c *check) ended(m procmgr.Manager, id string) procmgr.Output {
 	}
 }
 
-func (c *check) tryList(m procmgr.Manager) ([]procmgr.Process, error) {
-	var all []procmgr.Process
+func (c *check) tryPage(m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	var page procmgr.ListPage // not touched by a call that was given up
 	err := c.bounded(func() error {
-		got, err := m.List(c.ctx)
+		got, err := m.List(c.ctx, req)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		all = got
+		page = got
 		return err
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return all, err
+	return page, err
+}
+
+func (c *check) tryList(m procmgr.Manager) ([]procmgr.Process, error) {
+	page, err := c.tryPage(m, procmgr.ListRequest{})
+	return page.Processes, err
 }
 
 func (c *check) list(m procmgr.Manager) []procmgr.Process {

@@ -40,8 +40,8 @@
 //
 //   - The shell of the host is a POSIX sh, with the usual commands: cat, head,
 //     kill, mkdir, mkfifo, mktemp, printf, pwd, rm, sleep, stty, test, tr. If there
-//     is no setsid, the suite leaves out the checks that need it. If there is
-//     no perl, python3 or node, it leaves out those of the ports on which a
+//     is no setsid or uname, the suite leaves out the checks that need it. If there
+//     is no perl, python3 or node, it leaves out those of the ports on which a
 //     process listens.
 //   - The commands of one host share a file system with /dev/null, /dev/zero,
 //     /tmp and the directory of mktemp. They need not share it, or their
@@ -61,7 +61,7 @@
 // A case ends every process that it has started and removes every file that it
 // has made, even if it fails. If the host cannot end a process, the process
 // ends within ten minutes by itself. Four cases run at once, or fewer with
-// -parallel. On [proclocal.Local] all of them take some two seconds.
+// -parallel. On a proclocal.Local all of them take some two seconds.
 //
 // # What the suite does not test
 //

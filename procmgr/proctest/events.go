@@ -27,7 +27,7 @@ var eventsCases = []testCase{
 func (c *check) tryEvents(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	var page procmgr.EventPage // not touched by a call that was given up
 	err := c.bounded(func() error {
-		got, err := procmgr.Events(ctx, m, req)
+		got, err := m.Events(ctx, req)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		page = got

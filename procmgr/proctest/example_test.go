@@ -12,26 +12,22 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// A polite is a custom Host: it runs every command with a niceness, and counts
-// the commands that it was asked to run. It is a Manager for each chat and for
-// the host, so it wraps both.
-type polite struct {
+// A counting counts the commands that a Manager was asked to run.
+type counting struct {
 	procmgr.Manager
-	host    procmgr.Host
 	started *atomic.Int64
 }
 
-func newPolite(host procmgr.Host) *polite {
-	return &polite{Manager: host, host: host, started: new(atomic.Int64)}
+func (c counting) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	c.started.Add(1)
+	return c.Manager.Start(ctx, req)
 }
 
-func (p *polite) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	p.started.Add(1)
-	return p.Manager.Start(ctx, req)
-}
-
-func (p *polite) Chat(id string) procmgr.Manager {
-	return &polite{Manager: p.host.Chat(id), host: p.host, started: p.started}
+// newPolite returns a custom Host: it runs every command with a niceness, and
+// counts the commands that it was asked to run, its own and those of each chat.
+func newPolite(local *proclocal.Local) procmgr.Host {
+	started := new(atomic.Int64)
+	return procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return counting{m, started} })
 }
 
 // A custom Host keeps every promise, or the suite says which one it breaks.

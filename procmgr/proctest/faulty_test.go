@@ -13,12 +13,14 @@ import (
 type fault struct {
 	start  func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error)
 	output func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error)
-	list   func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error)
+	list   func(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error)
 	signal func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error
-	shell  func(ctx context.Context, m procmgr.Manager) (string, error)
 	events func(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error)
 	input  func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error)
-	chat   func(h procmgr.Host, id string) procmgr.Manager
+
+	describe func(ctx context.Context, m procmgr.Manager) (procmgr.Description, error)
+
+	chat func(h procmgr.Host, id string) procmgr.Manager
 }
 
 // A manager is a sound Manager with a fault.
@@ -41,11 +43,11 @@ func (m manager) Output(ctx context.Context, id string, req procmgr.OutputReques
 	return m.fault.output(ctx, m.Manager, id, req)
 }
 
-func (m manager) List(ctx context.Context) ([]procmgr.Process, error) {
+func (m manager) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if m.fault.list == nil {
-		return m.Manager.List(ctx)
+		return m.Manager.List(ctx, req)
 	}
-	return m.fault.list(ctx, m.Manager)
+	return m.fault.list(ctx, m.Manager, req)
 }
 
 func (m manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
@@ -55,23 +57,23 @@ func (m manager) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 	return m.fault.signal(ctx, m.Manager, id, sig)
 }
 
-func (m manager) Shell(ctx context.Context) (string, error) {
-	if m.fault.shell == nil {
-		return procmgr.Shell(ctx, m.Manager)
+func (m manager) Describe(ctx context.Context) (procmgr.Description, error) {
+	if m.fault.describe == nil {
+		return m.Manager.Describe(ctx)
 	}
-	return m.fault.shell(ctx, m.Manager)
+	return m.fault.describe(ctx, m.Manager)
 }
 
 func (m manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	if m.fault.events == nil {
-		return procmgr.Events(ctx, m.Manager, req)
+		return m.Manager.Events(ctx, req)
 	}
 	return m.fault.events(ctx, m.Manager, req)
 }
 
 func (m manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	if m.fault.input == nil {
-		return procmgr.Input(ctx, m.Manager, id, req)
+		return m.Manager.Input(ctx, id, req)
 	}
 	return m.fault.input(ctx, m.Manager, id, req)
 }
@@ -94,12 +96,12 @@ func (h host) Chat(id string) procmgr.Manager {
 // tells is the fault of returning false fields of processes.
 func tells(f func(p *procmgr.Process)) fault {
 	fault := reports(func(out *procmgr.Output) { f(&out.Process) })
-	fault.list = func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-		all, err := m.List(ctx)
-		for i := range all {
-			f(&all[i])
+	fault.list = func(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
+		page, err := m.List(ctx, req)
+		for i := range page.Processes {
+			f(&page.Processes[i])
 		}
-		return all, err
+		return page, err
 	}
 	return fault
 }
@@ -178,9 +180,9 @@ func answers(f func(err error) error) fault {
 			out, err := m.Output(ctx, id, req)
 			return out, f(err)
 		},
-		list: func(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-			all, err := m.List(ctx)
-			return all, f(err)
+		list: func(ctx context.Context, m procmgr.Manager, req procmgr.ListRequest) (procmgr.ListPage, error) {
+			page, err := m.List(ctx, req)
+			return page, f(err)
 		},
 		signal: func(ctx context.Context, m procmgr.Manager, id string, sig procmgr.Signal) error {
 			return f(m.Signal(ctx, id, sig))
@@ -213,14 +215,14 @@ func (f fault) and(g fault) fault {
 	if g.signal != nil {
 		f.signal = g.signal
 	}
-	if g.shell != nil {
-		f.shell = g.shell
-	}
 	if g.events != nil {
 		f.events = g.events
 	}
 	if g.input != nil {
 		f.input = g.input
+	}
+	if g.describe != nil {
+		f.describe = g.describe
 	}
 	if g.chat != nil {
 		f.chat = g.chat

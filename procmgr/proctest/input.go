@@ -48,7 +48,7 @@ func (c *check) openedAs(m procmgr.Manager, req procmgr.StartRequest) (id string
 func (c *check) tryInput(m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	var out procmgr.InputOutput
 	err := c.bounded(func() error {
-		got, err := procmgr.Input(c.ctx, m, id, req)
+		got, err := m.Input(c.ctx, id, req)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		out = got

@@ -22,9 +22,9 @@ func TestSharedHost(t *testing.T) {
 	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "another-user", Command: "exec sleep 1000"})
 	require.NoError(t, err)
 	proctest.TestHost(t, func(*testing.T) procmgr.Host { return l })
-	all, err := l.List(t.Context())
+	page, err := l.List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
-	for _, p := range all {
+	for _, p := range page.Processes {
 		if p.ID == "another-user" {
 			require.Equal(t, procmgr.Running, p.State, "the suite has touched what is not its own")
 		} else {

@@ -2,22 +2,34 @@ package proctest
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"strings"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 var shellCases = []testCase{
-	{"told", "Shell names the program that interprets commands, the same at every call, or is ErrUnsupported", shellTold},
+	{"told", "Describe names the program that interprets commands and the system, the same at every call, or \"\"", shellTold},
 }
+
+// systems are those of which uname has the name that they have in Go. Android,
+// whose uname says Linux, cannot run the suite.
+var systems = []string{"linux", "darwin", "freebsd", "netbsd", "openbsd", "dragonfly"}
 
 func shellTold(c *check) {
 	for _, m := range []procmgr.Manager{c.host, c.chat("a")} {
-		name := c.shell(m)
-		if again := c.shell(m); again != name {
-			c.errorf("the shell was %q, and asked for again it is %q", name, again)
+		machine := c.describe(m)
+		if again := c.describe(m); again != machine {
+			c.errorf("the machine was described as %+v, and asked for again as %+v", machine, again)
 		}
+		if machine == (procmgr.Description{}) {
+			continue // such as a Host of many machines, which may not start anything itself
+		}
+		system := strings.ToLower(strings.TrimSpace(c.run(m, "uname -s 2>/dev/null").Text))
+		if machine.OS != "" && machine.OS != system && slices.Contains(systems, system) {
+			c.errorf("the system is %q, and a command finds %q", machine.OS, system)
+		}
+		name := machine.Shell
 		if name == "" {
 			continue
 		}
@@ -36,29 +48,26 @@ func shellTold(c *check) {
 	}
 }
 
-// shell asks for the shell of a manager; "" is one that cannot be told.
-func (c *check) shell(m procmgr.Manager) string {
+// describe asks a manager for what is known of its machine.
+func (c *check) describe(m procmgr.Manager) procmgr.Description {
 	c.Helper()
-	name, err := c.tryShell(c.ctx, m)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		c.fatalf("Shell failed: %v", err)
+	d, err := c.tryDescribe(c.ctx, m)
+	if err != nil {
+		c.fatalf("Describe failed: %v", err)
 	}
-	if err != nil && name != "" {
-		c.errorf("Shell returned the name %q, and the error %v", name, err)
-	}
-	return name
+	return d
 }
 
-func (c *check) tryShell(ctx context.Context, m procmgr.Manager) (string, error) {
-	var name string // not touched by a call that was given up
+func (c *check) tryDescribe(ctx context.Context, m procmgr.Manager) (procmgr.Description, error) {
+	var d procmgr.Description // not touched by a call that was given up
 	err := c.bounded(func() error {
-		got, err := procmgr.Shell(ctx, m)
+		got, err := m.Describe(ctx)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		name = got
+		d = got
 		return err
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return name, err
+	return d, err
 }

@@ -134,7 +134,7 @@ type Journal struct {
 type Ways struct {
 	// Version is that of the states that Save writes.
 	Version int
-	// New is NewLocal with a Keep.
+	// New is New with a Keep.
 	New func(opts any, keep Keep) (local any, err error)
 	// Save stops a Local and returns its state. If ctx ends first, it returns an
 	// error, and the Local goes on. It finishes a Kill and a start that are under

@@ -238,7 +238,7 @@ func (a *agent) one(ctx context.Context, chat string, due time.Time) {
 	case n < 80:
 		_, err = m.Output(ctx, id, procmgr.OutputRequest{})
 	case n < 95:
-		_, err = m.List(ctx)
+		_, err = m.List(ctx, procmgr.ListRequest{})
 	default:
 		err = m.Signal(ctx, id, procmgr.Terminate)
 		if errors.Is(err, procmgr.ErrNotRunning) {
@@ -310,7 +310,7 @@ func (a *agent) probe(ctx context.Context, name string) (any, error) {
 	}
 	for {
 		one, cancel := context.WithTimeout(ctx, time.Second)
-		_, err = client.List(one)
+		_, err = client.List(one, procmgr.ListRequest{})
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return time.Now(), err

@@ -250,7 +250,7 @@ func (f *fleet) count(path string) (any, error) {
 func (f *fleet) idle(ctx context.Context) error {
 	for name, m := range f.machines {
 		for {
-			page, err := procmgr.ListSome(ctx, m.host, procmgr.ListRequest{Limit: 1})
+			page, err := m.host.List(ctx, procmgr.ListRequest{Limit: 1})
 			if err != nil {
 				return xerrors.Errorf("%s: %w", name, err)
 			}

@@ -60,6 +60,7 @@ func (b *begun) end(k processKey) {
 // procmgr.Manager as far as the agents of the simulation use them: an ID runs
 // once, a stop that comes first spends the ID, waits, and events.
 type simulated struct {
+	procmgr.Unsupported
 	begun *begun
 
 	mu      sync.Mutex // guards the fields below, and the processes
@@ -71,10 +72,7 @@ type simulated struct {
 	bell    chan struct{} // closed at the next event; nil if nobody waits
 }
 
-var (
-	_ procmgr.Host         = (*simulated)(nil)
-	_ procmgr.EventManager = (*simulated)(nil)
-)
+var _ procmgr.Host = (*simulated)(nil)
 
 // A simProcess is a timer.
 type simProcess struct {
@@ -104,19 +102,23 @@ func (s *simulated) Output(context.Context, string, procmgr.OutputRequest) (proc
 
 func (s *simulated) Signal(context.Context, string, procmgr.Signal) error { return errChat }
 
-func (s *simulated) List(context.Context) ([]procmgr.Process, error) {
+// List implements procmgr.Host. A page of one is for its counts alone: it is empty.
+func (s *simulated) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := []procmgr.Process{}
+	if req.Limit == 1 {
+		return procmgr.ListPage{Total: len(s.known), Live: s.running}, nil
+	}
+	var all []procmgr.Process
 	for _, chat := range s.chats {
 		for _, p := range chat {
 			all = append(all, p.snapshot)
 		}
 	}
-	return all, nil
+	return procmgr.PageOf(all, req)
 }
 
-// Events implements procmgr.EventManager, for the host alone.
+// Events implements procmgr.Host, for the host alone.
 func (s *simulated) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	late := time.NewTimer(req.Wait)
 	defer late.Stop()
@@ -177,16 +179,9 @@ func (s *simulated) happened(kind procmgr.EventKind, at time.Time, p procmgr.Pro
 	}
 }
 
-// ListSome implements procmgr.ListManager as far as a count needs it: the page is
-// empty.
-func (s *simulated) ListSome(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return procmgr.ListPage{Total: len(s.known), Live: s.running}, nil
-}
-
 // A simChat is the Manager of a chat.
 type simChat struct {
+	procmgr.Unsupported
 	s  *simulated
 	id string
 }
@@ -310,14 +305,14 @@ func (c *simChat) Output(ctx context.Context, id string, req procmgr.OutputReque
 	return c.output(p), nil
 }
 
-func (c *simChat) List(context.Context) ([]procmgr.Process, error) {
+func (c *simChat) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	all := []procmgr.Process{}
+	var all []procmgr.Process
 	for _, p := range c.s.chats[c.id] {
 		all = append(all, p.snapshot)
 	}
-	return all, nil
+	return procmgr.PageOf(all, req)
 }
 
 func (c *simChat) Signal(_ context.Context, id string, sig procmgr.Signal) error {

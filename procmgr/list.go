@@ -1,0 +1,69 @@
+package procmgr
+
+import (
+	"slices"
+
+	"golang.org/x/xerrors"
+)
+
+// A ListRequest says which processes to list. The zero value is all of them.
+type ListRequest struct {
+	// State is the state of the processes that are wanted; "" is any.
+	State State
+	// Offset is how many processes to leave out at the beginning.
+	Offset int
+	// Limit is the largest number of processes in the page; 0 or a negative
+	// number is no limit.
+	Limit int
+}
+
+// A ListPage is a part of a list. First come the processes that run, then those
+// that are detached, then the background processes that have exited, and then
+// the others that have exited. Within each kind the newest comes first.
+type ListPage struct {
+	Processes []Process
+	// Total is how many processes there are in the state that was asked for,
+	// and Live is how many of them have not exited: these come first. Both
+	// count the processes before and after the page, too.
+	Total, Live int
+}
+
+// PageOf returns the page that a request asks for, out of all processes in the
+// order of their starts, the oldest first. It serves a [Manager] that keeps a plain list. A State
+// that is none, and an Offset below 0, are [ErrInvalid]. The page shares nothing
+// with all but what the processes point to.
+func PageOf(all []Process, req ListRequest) (ListPage, error) {
+	switch {
+	case req.State != "" && req.State != Running && req.State != Detached && req.State != Exited:
+		return ListPage{}, xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
+	case req.Offset < 0:
+		return ListPage{}, xerrors.Errorf("the offset %d is negative: %w", req.Offset, ErrInvalid)
+	}
+	var kinds [4][]Process
+	for _, p := range slices.Backward(all) {
+		if req.State == "" || p.State == req.State {
+			kinds[kind(&p)] = append(kinds[kind(&p)], p)
+		}
+	}
+	picked := slices.Concat(kinds[:]...)
+	page := ListPage{Total: len(picked), Live: len(kinds[0]) + len(kinds[1])}
+	picked = picked[min(req.Offset, len(picked)):]
+	if req.Limit > 0 {
+		picked = picked[:min(req.Limit, len(picked))]
+	}
+	page.Processes = picked
+	return page, nil
+}
+
+// kind is a smaller number for a process that matters more.
+func kind(p *Process) int {
+	switch {
+	case p.State == Running:
+		return 0
+	case p.State != Exited:
+		return 1
+	case p.Background:
+		return 2
+	}
+	return 3
+}

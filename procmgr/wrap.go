@@ -1,0 +1,18 @@
+package procmgr
+
+// WrapHost returns a Host whose own view is f(h), and whose view of each chat is
+// f(h.Chat(id)). So a guard that f puts around a Manager stands before the host
+// and before every chat, and nothing reaches around it. f is called once for h, and
+// once for each call of Chat.
+func WrapHost(h Host, f func(Manager) Manager) Host {
+	return &wrappedHost{Manager: f(h), chat: func(id string) Manager { return f(h.Chat(id)) }}
+}
+
+// A wrappedHost has the methods of what f has returned. A type that has more
+// methods than a Manager keeps them to itself.
+type wrappedHost struct {
+	Manager
+	chat func(id string) Manager
+}
+
+func (h *wrappedHost) Chat(id string) Manager { return h.chat(id) }
