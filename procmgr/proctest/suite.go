@@ -15,13 +15,6 @@ const atOnce = 4
 // the machine is very busy. No case measures how fast a host is.
 const long = 30 * time.Second
 
-// A testCase tests one promise of a Host.
-type testCase struct {
-	name    string
-	promise string // a sentence: every failure of the case ends with it
-	run     func(*check)
-}
-
 // A group is the cases of one subject.
 type group struct {
 	name  string
@@ -76,11 +69,4 @@ func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 			}
 		})
 	}
-}
-
-// test runs a case, and ends the processes that it has started.
-func (tc testCase) test(r reporter, host procmgr.Host, long time.Duration) {
-	c := newCheck(r, host, tc.promise, long)
-	defer c.cleanUp()
-	tc.run(c)
 }
