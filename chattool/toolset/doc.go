@@ -232,7 +232,7 @@
 //
 // # The shell
 //
-// The shell of the manager runs the commands. [procmgr.Shell] names it, or
+// The shell of the manager runs the commands. Its Describe names it, or
 // Options.Shell does. The description of execute names it too, and scripts are
 // parsed in its language. If nobody can tell the shell, it is taken for bash. If
 // the shell has another syntax altogether, such as fish or cmd, scripts are not

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -174,6 +175,8 @@ func (p *publisher) ends(ctx context.Context, page procmgr.EventPage) ([]End, er
 				ends = append(ends, newEnd(p.name, process.ExitedAt, process))
 			}
 		}
+		// A list begins with the newest. Of many ends, the oldest are published first.
+		slices.SortStableFunc(ends, func(a, b End) int { return a.At.Compare(b.At) })
 	}
 	for _, e := range page.Events {
 		if e.Kind == procmgr.EventExited {

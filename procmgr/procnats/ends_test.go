@@ -228,10 +228,17 @@ func TestEndsOfAGap(t *testing.T) {
 	require.Zero(t, info.NumPending, "an end that is in the list and in the events has one message")
 }
 
+// An eventless host tells of no events.
+type eventless struct{ procmgr.Manager }
+
+func (eventless) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return procmgr.Unsupported{}.Events(ctx, req)
+}
+
 // A machine whose host tells of no events serves all the same.
 func TestNoEvents(t *testing.T) {
 	s, local := newStore(t), newLocal(t)
-	serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: struct{ procmgr.Manager }{local}, Ends: true})
+	serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, local), &procnats.Options{Host: eventless{local}, Ends: true})
 	_, err := newClient(t, connect(t, s.server.ClientURL()), "build").List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	_, err = procnats.Serve(t.Context(), connect(t, s.server.ClientURL()), "other", newHandler(t, local), &procnats.Options{Ends: true})
