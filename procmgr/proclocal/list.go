@@ -50,17 +50,6 @@ type sight struct {
 	shown *procmgr.Process // must not be changed
 }
 
-// sights looks at the records that have started, in the order of their starts.
-func sights(all []*record) []sight {
-	seen := make([]sight, 0, len(all))
-	for _, r := range inOrder(all) {
-		if p := r.shown.Load(); p != nil {
-			seen = append(seen, sight{r, p})
-		}
-	}
-	return seen
-}
-
 // inOrder sorts records in the order of their starts.
 func inOrder(all []*record) []*record {
 	bySeq := func(a, b *record) int { return cmp.Compare(a.seq, b.seq) }

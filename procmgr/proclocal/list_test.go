@@ -129,7 +129,7 @@ func TestListIsPageOf(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want.Total, got.Total, "%+v", req)
 			require.Equal(t, want.Live, got.Live, "%+v", req)
-			require.Equal(t, len(want.Processes), len(got.Processes), "%+v", req)
+			require.Len(t, got.Processes, len(want.Processes), "%+v", req)
 			for i := range got.Processes {
 				require.Equal(t, want.Processes[i].ID, got.Processes[i].ID, "%+v", req)
 			}
