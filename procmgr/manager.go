@@ -26,7 +26,8 @@ type Manager interface {
 	// An error says whether the command may have begun. If it may have, the
 	// Output that comes with the error has the Process.ID, or the error is
 	// [ErrUnknown], or both. Any other error is a refusal: nothing was
-	// started, nothing will be, and the caller may start the command again. If
+	// started, nothing will be, and the caller may start the command again,
+	// unless the error is [ErrRefused]: then it does not help to ask again. If
 	// a Manager cannot tell, it returns ErrUnknown and never an error of its
 	// own alone: the caller would take that for a refusal and run the command
 	// a second time.

@@ -240,7 +240,7 @@
 //
 // # Testing
 //
-// A Set needs a [procmgr.Manager], an interface of four methods. A fake of a few
-// lines is enough, and so is proclocal.New. All state is in a Set. Managers
-// may differ by platform; this package does not.
+// A Set needs a [procmgr.Manager]. A fake that embeds [procmgr.Unsupported] and has
+// a few methods is enough, and so is proclocal.New. All state is in a Set.
+// Managers may differ by platform; this package does not.
 package toolset
