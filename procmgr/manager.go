@@ -217,20 +217,7 @@ type Highlight struct {
 // An Output is the output of a process from an offset on, and its state.
 type Output struct {
 	Process Process `json:"process"`
-	// Attached reports that Start found this process by its ID and started
-	// nothing.
-	Attached bool `json:"attached,omitempty"`
-	// Withheld has the names of the variables that the command mentions and
-	// that the environment policy kept from it. It never has values. If the
-	// command has failed, the names in its output count too. If there is none,
-	// Withheld has what was kept from the command and was in no Withheld of the
-	// chat before: at most 16 names.
-	Withheld []string `json:"withheld,omitempty"`
-	// PassedOver says which default directory was passed over, and why: "no
-	// such directory: /srv/app". The process runs in Process.WorkDir instead.
-	// PassedOver is "" if no directory was passed over, as for a request that
-	// names its directory in full.
-	PassedOver string `json:"passed_over,omitempty"`
+	StartResult
 	// Text is the output as valid UTF-8. If it exceeds the limit, its middle
 	// is left out.
 	Text string `json:"output"`
@@ -249,20 +236,7 @@ type Output struct {
 	// without them need not be Next minus From, because each invalid byte of
 	// the stream is U+FFFD in Text.
 	LiveBytes int `json:"live_bytes,omitempty"`
-	// Matched reports whether Until matched.
-	Matched bool `json:"matched,omitempty"`
-	// MatchedLine is the line that Until matched, as valid UTF-8 without its
-	// end: of one of over 300 bytes the part around the match, with … for what
-	// is left out. "" with "." for a pattern.
-	MatchedLine string `json:"matched_line,omitempty"`
-	// MatchedAt is the offset in the stream at which that line begins, or what
-	// was there of it to be searched: From, if it begins before that.
-	MatchedAt int64 `json:"matched_at,omitempty"`
-	// Unsearched is how many bytes of the stream from From on Until was not
-	// matched against, up to the match if there is one: what was no longer
-	// kept when the call began, and what lies beyond the first 4 KiB of its
-	// line. If it is not 0, that Matched is false says nothing about those.
-	Unsearched int64 `json:"unsearched,omitempty"`
+	SearchResult
 	// Highlights are the first lines of each kind of trouble in what Text
 	// leaves out, if OutputRequest.Highlight asks for them. A line tells of
 	// trouble if it has a word such as "error", whatever program has printed
@@ -282,4 +256,41 @@ type Output struct {
 	// for it. It is nil if the process has no terminal. After the end it is
 	// what the terminal showed at last, as long as the output is kept.
 	Screen *Screen `json:"screen,omitempty"`
+}
+
+// StartResult is the part of an Output that tells how the process was started.
+type StartResult struct {
+	// Attached reports that Start found this process by its ID and started
+	// nothing.
+	Attached bool `json:"attached,omitempty"`
+	// Withheld has the names of the variables that the command mentions and
+	// that the environment policy kept from it. It never has values. If the
+	// command has failed, the names in its output count too. If there is none,
+	// Withheld has what was kept from the command and was in no Withheld of the
+	// chat before: at most 16 names.
+	Withheld []string `json:"withheld,omitempty"`
+	// PassedOver says which default directory was passed over, and why: "no
+	// such directory: /srv/app". The process runs in Process.WorkDir instead.
+	// PassedOver is "" if no directory was passed over, as for a request that
+	// names its directory in full.
+	PassedOver string `json:"passed_over,omitempty"`
+}
+
+// SearchResult is the part of an Output that tells of the search for Until. It is
+// zero if the request has no Until.
+type SearchResult struct {
+	// Matched reports whether Until matched.
+	Matched bool `json:"matched,omitempty"`
+	// MatchedLine is the line that Until matched, as valid UTF-8 without its
+	// end: of one of over 300 bytes the part around the match, with … for what
+	// is left out. "" with "." for a pattern.
+	MatchedLine string `json:"matched_line,omitempty"`
+	// MatchedAt is the offset in the stream at which that line begins, or what
+	// was there of it to be searched: From, if it begins before that.
+	MatchedAt int64 `json:"matched_at,omitempty"`
+	// Unsearched is how many bytes of the stream from From on Until was not
+	// matched against, up to the match if there is one: what was no longer
+	// kept when the call began, and what lies beyond the first 4 KiB of its
+	// line. If it is not 0, that Matched is false says nothing about those.
+	Unsearched int64 `json:"unsearched,omitempty"`
 }

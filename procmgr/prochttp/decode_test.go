@@ -117,8 +117,8 @@ func full() procmgr.InputOutput {
 			ExitCode: new(3), EndedBy: procmgr.CauseExit, StartedAt: time.Unix(1, 2).UTC(), ExitedAt: time.Unix(3, 4).UTC(),
 			Usage: procmgr.Usage{User: time.Second, System: time.Millisecond, MaxRSS: 1 << 40}, LogPath: "/tmp/é",
 		},
-		Attached: true, Withheld: []string{"A", "B"}, Text: "a\nb\t\x1b[0m\u2028<&>\U0001F600", Truncated: &headtail.Truncation{OriginalBytes: 9, Strategy: "head_tail"},
-		Next: 1 << 40, Matched: true, Highlights: []procmgr.Highlight{{Line: 1, Offset: 2, Text: "x"}, {Offset: 3}},
+		StartResult: procmgr.StartResult{Attached: true, Withheld: []string{"A", "B"}}, Text: "a\nb\t\x1b[0m\u2028<&>\U0001F600", Truncated: &headtail.Truncation{OriginalBytes: 9, Strategy: "head_tail"},
+		Next: 1 << 40, SearchResult: procmgr.SearchResult{Matched: true}, Highlights: []procmgr.Highlight{{Line: 1, Offset: 2, Text: "x"}, {Offset: 3}},
 		Listening: []procmgr.Listen{{Network: "tcp", Addr: "127.0.0.1:1", PID: 2}}, Screen: &procmgr.Screen{Rows: []string{"a", ""}, Col: 1},
 	}}
 }
@@ -148,9 +148,11 @@ func halfPair(data []byte) error {
 func namesByToken(data []byte, t reflect.Type) error {
 	fields, seen := map[string]reflect.Type{}, map[string]bool{}
 	free := t == nil || t.Kind() == reflect.Map
-	for i := 0; !free && i < t.NumField(); i++ {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[name] = t.Field(i).Type
+	if !free {
+		for _, field := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			fields[name] = field.Type // an embedded struct has no name
+		}
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {

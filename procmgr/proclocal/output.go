@@ -81,18 +81,19 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 	}
 	return procmgr.Output{
 		Process:     process,
-		Withheld:    withheld,
-		PassedOver:  r.passedOver,
+		StartResult: procmgr.StartResult{Withheld: withheld, PassedOver: r.passedOver},
 		Text:        page.Text,
 		Truncated:   page.Truncated,
 		Next:        page.Next,
 		LiveBytes:   page.Live,
-		Matched:     page.Matched,
-		MatchedLine: page.Found.Line,
-		MatchedAt:   page.Found.Offset,
-		Unsearched:  page.Unsearched,
-		Highlights:  highlights,
-		Unscanned:   unscanned,
+		SearchResult: procmgr.SearchResult{
+			Matched:     page.Matched,
+			MatchedLine: page.Found.Line,
+			MatchedAt:   page.Found.Offset,
+			Unsearched:  page.Unsearched,
+		},
+		Highlights: highlights,
+		Unscanned:  unscanned,
 	}
 }
 

@@ -29,7 +29,11 @@ type tombstone struct {
 
 // output returns an Output which says that all text is gone.
 func (t *tombstone) output(from int64) procmgr.Output {
-	out := procmgr.Output{Process: clone(t.process), Withheld: slices.Clone(t.withheld), PassedOver: t.passedOver, Next: t.total}
+	out := procmgr.Output{
+		Process:     clone(t.process),
+		StartResult: procmgr.StartResult{Withheld: slices.Clone(t.withheld), PassedOver: t.passedOver},
+		Next:        t.total,
+	}
 	from = min(max(from, 0), t.total)
 	if gone, unknown := t.total-from, from < t.lost; gone > 0 || unknown {
 		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail", Unknown: unknown}
