@@ -132,6 +132,18 @@ var brokenInputs = []brokenHost{
 		fails: []string{"input/together"},
 	},
 	{
+		name: "matches what stood there before the write",
+		fault: always(inputs(func(ctx context.Context, m procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+			out, err := m.Input(ctx, id, req)
+			if err == nil && req.Until != "" && !out.Matched {
+				whole, lost := m.Output(ctx, id, procmgr.OutputRequest{Until: req.Until, Wait: time.Nanosecond})
+				out.SearchResult, err = whole.SearchResult, lost
+			}
+			return out, err
+		})),
+		fails: []string{"input/until"},
+	},
+	{
 		name: "does not wait for quiet",
 		fault: always(types(func(req *procmgr.InputRequest) {
 			if req.UntilQuiet > 0 {

@@ -17,6 +17,7 @@ var inputCases = []testCase{
 	{"no stdin", "Input to a process that was started without a stdin fails with ErrInvalid, and so do Keys and Secret on a pipe", inputInvalid},
 	{"part of the start", "Stdin and Size belong to what an ID stands for: with others, Start is ErrConflict", inputFingerprint},
 	{"together", "the bytes of one request stay together, whoever else writes", inputTogether},
+	{"until", "a wait for Until matches output from the offset before the write on, and nothing that stood there before", inputUntil},
 	{"until quiet", "a wait with UntilQuiet ends when the output has been quiet for so long, counted from the first output after the write", inputQuiet},
 	{"terminal", "StdinTerminal is a terminal of the size that the request names: Keys are pressed on it, and Output.Screen shows it; or Start fails with errors.ErrUnsupported", inputTerminal},
 	{"secret", "a Secret is written only once the program has turned the echo off; if it does not, Input fails with ErrNotReady and writes nothing", inputSecret},
@@ -237,6 +238,23 @@ func inputTogether(c *check) {
 		if _, letters, _ := strings.Cut(strings.TrimSpace(line), " "); !strings.HasPrefix(line, "12288 ") || len(letters) != 1 {
 			c.errorf("a line that one request wrote arrived as %s, its length and its letters", excerpt(line))
 		}
+	}
+}
+
+func inputUntil(c *check) {
+	m := c.chat("a")
+	id, ok := c.opened(m, procmgr.StdinPipe, `echo prompt; while read -r x; do echo "$x"; done`)
+	if !ok {
+		return
+	}
+	c.prompted(m, id, "^prompt$")
+	out := c.input(m, id, procmgr.InputRequest{Data: []byte("x\n"), Until: "^prompt$", Wait: 300 * time.Millisecond})
+	if out.Matched {
+		c.errorf("a wait for \"^prompt$\" matched %q, which stood there before the write", out.MatchedLine)
+	}
+	out = c.input(m, id, procmgr.InputRequest{Data: []byte("prompt\n"), Until: "^prompt$", Wait: c.long})
+	if !out.Matched || out.MatchedLine != "prompt" {
+		c.errorf("a wait for \"^prompt$\" did not match what the process printed after the write: %s", excerpt(out.Text))
 	}
 }
 
