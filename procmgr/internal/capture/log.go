@@ -200,8 +200,9 @@ type logFile struct {
 	path string
 
 	mu      sync.Mutex  // guards the fields below
-	file    *os.File    // nil when it is closed
-	info    fs.FileInfo // of the file, when it is closed
+	file    *os.File    // nil once the log has ended
+	readers int         // of file: the last one closes it if the log has ended
+	info    fs.FileInfo // of the file, once the log has ended
 	size    int64
 	failed  string // why the log has no more bytes, or does not exist
 	retired bool   // removed, or about to be
@@ -259,8 +260,24 @@ func (g *logFile) end() {
 	info, _ := file.Stat()
 	g.mu.Lock()
 	g.file, g.info = nil, info
+	unused := g.readers == 0
 	g.mu.Unlock()
-	file.Close()
+	if unused {
+		file.Close()
+	}
+}
+
+// release ends a read of file. On Windows a Close that meets a ReadAt can wait for
+// ever: os.File then loses count of its users (Go 1.26). So no file is closed while
+// somebody reads it.
+func (g *logFile) release(file *os.File) {
+	g.mu.Lock()
+	g.readers--
+	unused := g.readers == 0 && g.file == nil
+	g.mu.Unlock()
+	if unused {
+		file.Close()
+	}
 }
 
 // tell returns the path of the log, or "" if there is none, and why the log is
@@ -346,11 +363,15 @@ func (g *logFile) readAt(p []byte, from int64) int {
 	g.mu.Lock()
 	file, info := g.file, g.info
 	n := min(int64(len(p)), g.size-from)
-	over := g.retired || g.path == ""
-	g.mu.Unlock()
-	if n <= 0 || over {
+	if n <= 0 || g.retired || g.path == "" {
+		g.mu.Unlock()
 		return 0
 	}
+	if file != nil {
+		g.readers++
+		defer g.release(file)
+	}
+	g.mu.Unlock()
 	if file == nil {
 		if file = g.reopen(info); file == nil {
 			return 0
@@ -358,10 +379,7 @@ func (g *logFile) readAt(p []byte, from int64) int {
 		defer file.Close()
 	}
 	got, err := file.ReadAt(p[:n], from)
-	switch {
-	case errors.Is(err, fs.ErrClosed):
-		return g.readAt(p, from) // the log has ended meanwhile
-	case err != nil && !errors.Is(err, io.EOF):
+	if err != nil && !errors.Is(err, io.EOF) {
 		return 0
 	}
 	return got
