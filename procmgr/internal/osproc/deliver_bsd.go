@@ -10,8 +10,8 @@ import (
 
 // deliver sends a signal to the process groups of some sessions. The leader
 // stands for whatever was left in its group.
-func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, err error) {
-	live := make(map[*session][]int)
+func (*searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
+	live = make(map[*session][]int)
 	for _, s := range sessions {
 		s.num.Lock()
 		// After the leader is reaped, its number stays taken as long as
@@ -34,5 +34,5 @@ func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, er
 		}
 		s.num.Unlock()
 	}
-	return delivery{live: live, settled: true}, err
+	return live, true, err
 }

@@ -9,13 +9,13 @@ import (
 // group at once, then to every other member that is in the session or has left
 // it. It returns the live members, and an error if the system did not permit it
 // to signal one of them.
-func deliver(sh *shared, sessions []*session, sig syscall.Signal) (delivery, error) {
-	lookBefore(sh, sessions)
+func (q *searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
+	q.lookBefore(sessions)
 	r := &request{sessions: sessions, deep: true, sig: sig, grouped: make(map[*session]bool, len(sessions))}
 	for _, s := range sessions {
 		r.grouped[s] = s.deliverGroup(sig)
 	}
-	sh.looks.do(r, &sh.leaders)
+	q.do(r)
 	for _, s := range sessions {
 		// A process that was a member at the last look is still one, whatever
 		// it has left since.
@@ -25,12 +25,12 @@ func deliver(sh *shared, sessions []*session, sig syscall.Signal) (delivery, err
 			}
 		})
 	}
-	return delivery{r.live, r.settled}, r.err
+	return r.live, r.settled, r.err
 }
 
 // killGroups sends SIGKILL to the leaders' groups.
-func killGroups(sh *shared, sessions []*session) {
-	lookBefore(sh, sessions)
+func (q *searches) killGroups(sessions []*session) {
+	q.lookBefore(sessions)
 	for _, s := range sessions {
 		s.deliverGroup(syscall.SIGKILL)
 	}

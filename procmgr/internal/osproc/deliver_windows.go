@@ -10,8 +10,8 @@ import (
 // cannot ask anything of a process that has a console of its own. The signal
 // shows only in the exit code. deliver returns the members that were still
 // there.
-func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, err error) {
-	live := make(map[*session][]int)
+func (*searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
+	live = make(map[*session][]int)
 	for _, s := range sessions {
 		pids, serr := s.end(sig)
 		if len(pids) > 0 {
@@ -21,5 +21,5 @@ func deliver(_ *shared, sessions []*session, sig syscall.Signal) (d delivery, er
 			err = xerrors.Errorf("pid %d cannot be ended: %w", s.pid, serr)
 		}
 	}
-	return delivery{live: live, settled: true}, err
+	return live, true, err
 }

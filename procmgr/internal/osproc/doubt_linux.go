@@ -24,11 +24,11 @@ func (f *search) proven(s *session, pid int, inode uint64) bool {
 }
 
 // lookBefore looks for members before a signal ends the parents that prove them.
-func lookBefore(sh *shared, sessions []*session) {
+func (q *searches) lookBefore(sessions []*session) {
 	if !marks.nested() {
 		return
 	}
-	found, _ := find(sh, sessions, true)
+	found, _ := q.find(sessions, true)
 	for _, members := range found {
 		closeMembers(members)
 	}

@@ -29,6 +29,7 @@ type request struct {
 // is of a search that began after the question, and however many ask, they wait
 // for two searches at most.
 type searches struct {
+	leaders
 	turn      sync.Mutex // held during a search; it guards strangers
 	strangers strangers
 
@@ -43,7 +44,7 @@ type batch struct {
 }
 
 // do answers a request. The first of a batch makes the search for all of them.
-func (q *searches) do(r *request, known *leaders) {
+func (q *searches) do(r *request) {
 	q.mu.Lock()
 	b, first := q.next, q.next == nil
 	if first {
@@ -61,15 +62,15 @@ func (q *searches) do(r *request, known *leaders) {
 	q.mu.Lock()
 	q.next = nil // who asks from now on may ask for what this search has passed
 	q.mu.Unlock()
-	b.answer(known, &q.strangers)
+	b.answer(q.pids(), &q.strangers)
 	close(b.done)
 }
 
-func (b *batch) answer(known *leaders, strangers *strangers) {
+func (b *batch) answer(known map[int]bool, strangers *strangers) {
 	for _, r := range b.requests {
 		r.found, r.live = make(map[*session][]member), make(map[*session][]int)
 	}
-	f := newSearch(b.requests, known.pids(), strangers)
+	f := newSearch(b.requests, known, strangers)
 	settled := f.run()
 	for _, r := range b.requests {
 		r.settled = settled
@@ -83,8 +84,8 @@ func (b *batch) answer(known *leaders, strangers *strangers) {
 // find looks for the live members of some sessions: those that have left their
 // session, and those that are still in it. It reports false if it may have missed
 // one. A deep look also reads environments. The caller closes the members.
-func find(sh *shared, sessions []*session, deep bool) (found map[*session][]member, settled bool) {
+func (q *searches) find(sessions []*session, deep bool) (found map[*session][]member, settled bool) {
 	r := &request{sessions: sessions, deep: deep, keep: true}
-	sh.looks.do(r, &sh.leaders)
+	q.do(r)
 	return r.found, r.settled
 }

@@ -39,9 +39,9 @@ func (s *session) sealed() bool { return true }
 
 type member struct{}
 
-type searches struct{}
+type searches struct{ leaders }
 
-func find(*shared, []*session, bool) (map[*session][]member, bool) { return nil, true }
+func (*searches) find([]*session, bool) (map[*session][]member, bool) { return nil, true }
 
 func closeMembers([]member) {}
 
@@ -55,9 +55,9 @@ func fork(*Command, string, string, *os.File, *cgroups, *lacks) (*session, *pipe
 	return nil, nil, nil, checkPlatform()
 }
 
-func deliver(*shared, []*session, Signal) (delivery, error) { return delivery{}, nil }
+func (*searches) deliver([]*session, Signal) (map[*session][]int, bool, error) { return nil, true, nil }
 
-func killGroups(*shared, []*session) {}
+func (*searches) killGroups([]*session) {}
 
 func signalName(s Signal) string { return s.String() }
 

@@ -13,3 +13,7 @@ const (
 	SIGINT  = syscall.SIGINT
 	SIGKILL = syscall.SIGKILL
 )
+
+// wakes reports whether a signal is followed by SIGCONT: a program that is
+// stopped takes it only when it is continued.
+func wakes(sig Signal) bool { return sig == SIGTERM || sig == SIGINT }

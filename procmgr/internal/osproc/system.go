@@ -107,7 +107,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.leaders.add(leader)
+	s.looks.add(leader)
 	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input, keeper: c.Keeper}, nil
 }
 
@@ -121,41 +121,31 @@ type Delivery struct {
 	Settled bool
 }
 
-// delivery is a Delivery of sessions.
-type delivery struct {
-	live    map[*session][]int
-	settled bool
-}
-
 // Signal sends a signal to all members of some trees. After SIGTERM and SIGINT
 // it continues those that are stopped, so that they take it. It returns an error
 // if the system did not permit it to signal one of them. On Windows every signal
 // ends the trees.
 func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
-	found, err := deliver(&s.shared, sessionsOf(trees), sig)
-	live := make(map[*Tree][]int, len(found.live))
+	found, settled, err := s.looks.deliver(sessionsOf(trees), sig)
+	live := make(map[*Tree][]int, len(found))
 	for _, t := range trees {
-		if pids := found.live[t.session]; len(pids) > 0 {
+		if pids := found[t.session]; len(pids) > 0 {
 			live[t] = pids
 		}
 	}
-	return Delivery{live, found.settled}, err
+	return Delivery{live, settled}, err
 }
 
 // KillGroups sends SIGKILL to the groups of the leaders of some trees, and does
 // not search. Then Finish kills what it finds besides.
-func (s *System) KillGroups(trees []*Tree) { killGroups(&s.shared, sessionsOf(trees)) }
-
-// wakes reports whether a signal is followed by SIGCONT: a program that is
-// stopped takes it only when it is continued.
-func wakes(sig Signal) bool { return sig == SIGTERM || sig == SIGINT }
+func (s *System) KillGroups(trees []*Tree) { s.looks.killGroups(sessionsOf(trees)) }
 
 // Search looks for members that have left the sessions of some trees that have
 // ended. It reports false if it may have missed one. The caller follows or
 // closes each Escaped that it gets.
 func (s *System) Search(trees []*Tree) (found map[*Tree]*Escaped, settled bool) {
 	s.oom.struck() // no later death is put down to an old strike
-	members, settled := find(&s.shared, sessionsOf(trees), true)
+	members, settled := s.looks.find(sessionsOf(trees), true)
 	found = make(map[*Tree]*Escaped, len(members))
 	for _, t := range trees {
 		if left := members[t.session]; len(left) > 0 {

@@ -17,8 +17,7 @@ const settle = 50 * time.Millisecond
 type shared struct {
 	null    *os.File // the stdin of every leader
 	oom     *oomCounter
-	leaders leaders
-	looks   searches
+	looks   searches       // for the members of all trees
 	reading sync.WaitGroup // the goroutines that read the trees' pipes
 	crew    crew
 	poller  *poller // nil if the system has none
@@ -156,7 +155,7 @@ func (t *Tree) Finish(detached func(Exit)) (end Exit, at time.Time) {
 	}
 	if !t.frozen.Load() {
 		t.session.empty.Store(true)
-		t.leaders.remove(t.session)
+		t.looks.remove(t.session)
 	}
 	return *p.Exit, at
 }
@@ -328,7 +327,7 @@ func (t *Tree) await(members []member, held bool) {
 // look looks for live members. It reports false if it may have missed one. A
 // deep look also reads environments.
 func (t *Tree) look(deep bool) (members []member, settled bool) {
-	found, settled := find(t.shared, []*session{t.session}, deep)
+	found, settled := t.looks.find([]*session{t.session}, deep)
 	return found[t.session], settled
 }
 
