@@ -75,15 +75,6 @@ func (s *session) leads(m member) bool {
 	return found
 }
 
-// awaitOther waits for the exit of a leader that is another program's child. It
-// reports false if nobody tells how that exited.
-func (s *session) awaitOther() (told bool) {
-	if s.end, told = s.others(s.done); !told {
-		s.end = Exit{Lost: true}
-	}
-	return told
-}
-
 func (s *session) wasKilled() bool { return s.killed.Load() }
 
 // Peak returns the peak memory of another program's child, in bytes, or 0 if its

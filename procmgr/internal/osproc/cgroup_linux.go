@@ -146,14 +146,12 @@ func endOrphans(parent string, log *slog.Logger) {
 	}
 }
 
-// Cgroups returns the directory of the System in Config.Cgroup and its lock, or
-// nothing if there is none. Who has a duplicate of the lock keeps other programs
-// from ending what is in there.
-func (s *System) Cgroups() (dir string, lock *os.File) {
-	if s.cgroups == nil {
+// own returns the directory and its lock, or nothing if c is nil.
+func (c *cgroups) own() (dir string, lock *os.File) {
+	if c == nil {
 		return "", nil
 	}
-	return s.cgroups.dir.Path, s.cgroups.dir.Lock()
+	return c.dir.Path, c.dir.Lock()
 }
 
 // add makes the cgroup of one tree. It returns nil if c is nil.

@@ -17,8 +17,7 @@ func openCgroups(*Config) (*cgroups, error) {
 	return nil, xerrors.Errorf("cgroups exist on Linux only, leave Options.Cgroup empty: %w", sentinel.ErrInvalid)
 }
 
-// Cgroups returns nothing.
-func (s *System) Cgroups() (dir string, lock *os.File) { return "", nil }
+func (c *cgroups) own() (dir string, lock *os.File) { return "", nil }
 
 func (c *cgroups) add() (*cgroup, error) { return nil, nil }
 

@@ -49,12 +49,8 @@ func (s *session) writtenBy(pid int) bool {
 	})
 }
 
-// Doubtful returns the live processes that may be members of the tree or of another
-// manager's, and that are left alone: this program runs within a tree of another
-// manager, they have the mark, and nothing else shows to whom they belong. The last
-// search has found them.
-func (t *Tree) Doubtful() (pids []int) {
-	s := t.session
+// stillDoubtful returns those that the last search could not tell and that live.
+func (s *session) stillDoubtful() (pids []int) {
 	if found := s.doubtful.Load(); found != nil {
 		pids = slices.DeleteFunc(slices.Clone(*found), func(pid int) bool {
 			limit, ok := markOf(pid)

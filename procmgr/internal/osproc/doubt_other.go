@@ -2,5 +2,5 @@
 
 package osproc
 
-// Doubtful returns none: there are no marks.
-func (t *Tree) Doubtful() []int { return nil }
+// stillDoubtful returns none: there are no marks.
+func (s *session) stillDoubtful() []int { return nil }

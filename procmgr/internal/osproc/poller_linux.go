@@ -2,6 +2,7 @@ package osproc
 
 import (
 	"os"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +17,6 @@ type poller struct {
 	crew  *crew         // the System's
 	ended chan struct{} // closed when nobody waits any more
 	full  bool          // watch takes nothing
-	woken int           // how often something was found; only the goroutine that waits uses this
 
 	mu     sync.Mutex // guards the fields below; held for moments
 	closed bool       // fd is
@@ -85,14 +85,23 @@ func (p *poller) run() (exited func()) {
 	return exited
 }
 
+// A watcher is told of the events of a tree.
+type watcher interface {
+	// leaderTold is called when the pidfd of the leader is readable. The caller
+	// calls exited, unless it is nil.
+	leaderTold(d *polled) (exited func())
+	// readSome is called when the pipe is readable. It does not wait.
+	readSome(d *polled)
+}
+
 // tell tells the trees of their events. If the leader of a tree has exited, Finish
 // reads its pipe. The caller calls exited, which is for one of these trees, unless
 // it is nil.
 func (p *poller) tell(events []unix.EpollEvent) (exited func()) {
-	p.woken++
+	var ending []watcher
 	for _, e := range events {
 		if f := p.find(e); f != nil && f.leader {
-			f.tree.woken = p.woken
+			ending = append(ending, f.tree)
 			if next := f.tree.leaderTold(f); exited == nil {
 				exited = next
 			} else if next != nil {
@@ -101,7 +110,7 @@ func (p *poller) tell(events []unix.EpollEvent) (exited func()) {
 		}
 	}
 	for _, e := range events {
-		if f := p.find(e); f != nil && !f.leader && f.tree.woken != p.woken {
+		if f := p.find(e); f != nil && !f.leader && !slices.Contains(ending, f.tree) {
 			f.tree.readSome(f)
 		}
 	}
@@ -120,7 +129,7 @@ func (p *poller) find(e unix.EpollEvent) *polled {
 type polled struct {
 	poller *poller // nil until watch
 	number uint64
-	tree   *Tree
+	tree   watcher
 	leader bool // it is the pidfd of the tree's leader, and not its pipe
 
 	mu     sync.Mutex // guards the fields below; held for moments
@@ -187,11 +196,11 @@ func (d *polled) tryClose() {
 // watch lets the poller tell the tree of events. It reports false if the kernel
 // has no room for that, or if the descriptor is closed: a tree can be abandoned
 // at any time.
-func (p *poller) watch(d *polled, t *Tree) bool {
+func (p *poller) watch(d *polled, t watcher) bool {
 	return !p.full && p.enter(d, t) && d.ctl(unix.EPOLL_CTL_ADD)
 }
 
-func (p *poller) enter(d *polled, t *Tree) bool {
+func (p *poller) enter(d *polled, t watcher) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {

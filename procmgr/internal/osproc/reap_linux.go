@@ -28,13 +28,6 @@ func waitForExit(idType, id, options int) error {
 	}
 }
 
-// reapPidfd reaps a leader by its pidfd.
-func reapPidfd(leader *polled) Exit {
-	end := Exit{Lost: true}
-	_ = leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd), 0) })
-	return end
-}
-
 // exitOf returns how a child has exited. It reaps the child, unless options has
 // WNOWAIT.
 func exitOf(idType, id, options int) Exit {
@@ -55,10 +48,6 @@ func exitOf(idType, id, options int) Exit {
 	}
 	return end
 }
-
-// reapPid reaps a leader by its number. The leader is still a zombie of ours,
-// because only the caller reaps it.
-func reapPid(pid int) Exit { return exitOf(unix.P_PID, pid, 0) }
 
 func newUsage(u *unix.Rusage) *Usage {
 	usage := &Usage{

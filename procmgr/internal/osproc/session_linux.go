@@ -132,19 +132,34 @@ func (s *session) awaitLeader() {
 	}
 }
 
+// awaitOther waits for the exit of a leader that is another program's child. It
+// reports false if nobody tells how that exited.
+func (s *session) awaitOther() (told bool) {
+	if s.end, told = s.others(s.done); !told {
+		s.end = Exit{Lost: true}
+	}
+	return told
+}
+
 // peek returns the exit of the leader, which has exited, and does not reap it. It
 // reports false if nobody can tell.
 func (s *session) peek() (end Exit, ok bool) {
-	end = Exit{Lost: true}
-	switch {
-	case s.others != nil:
-		end = s.end
-	case s.leader != nil:
-		_ = s.leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd), unix.WNOWAIT) })
-	default:
-		end = exitOf(unix.P_PID, s.pid, unix.WNOWAIT)
+	end = s.end
+	if s.others == nil {
+		end = s.exit(unix.WNOWAIT)
 	}
 	return end, !end.Lost
+}
+
+// exit returns how the leader has exited, which is a child of this program. Unless
+// options has WNOWAIT, it reaps the leader.
+func (s *session) exit(options int) Exit {
+	if s.leader == nil {
+		return exitOf(unix.P_PID, s.pid, options)
+	}
+	end := Exit{Lost: true}
+	_ = s.leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd), options) })
+	return end
 }
 
 // reap reaps the leader and returns its exit. It holds the lock that signals
@@ -157,10 +172,7 @@ func (s *session) reap() Exit {
 	defer s.num.Unlock()
 	_ = s.anchor.Control(func(fd uintptr) { setOwner(int(fd), s.pid) })
 	s.reaped = true
-	if s.leader != nil {
-		return reapPidfd(s.leader)
-	}
-	return reapPid(s.pid)
+	return s.exit(0)
 }
 
 // vacant reports whether nothing of the session is left, not even a zombie: its

@@ -9,14 +9,13 @@ import (
 // TellsStopped reports whether Stopped can tell anything on this platform.
 const TellsStopped = true
 
-// Stopped reports whether the leader, a descendant of it or another member that
+// stopped reports whether the leader, a descendant of it or another member that
 // is known is stopped by a signal. It makes no search.
 //
 // As long as none of them has run, none has forked and none has stopped: so a
 // tree that does nothing is looked at once, and then costs one short question
 // for each process.
-func (t *Tree) Stopped() bool {
-	s := t.session
+func (s *session) stopped() bool {
 	if calm := s.calm.Load(); calm != nil && calm.lasts() {
 		return false
 	}

@@ -6,5 +6,4 @@ package osproc
 // search.
 const TellsStopped = false
 
-// Stopped returns false.
-func (t *Tree) Stopped() bool { return false }
+func (s *session) stopped() bool { return false }

@@ -2,29 +2,8 @@ package osproc
 
 import (
 	"errors"
-	"log/slog"
 	"os"
-	"sync/atomic"
 )
-
-// A Config says how a System runs commands.
-type Config struct {
-	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
-	// of its own in it. "" means no cgroups.
-	Cgroup string
-	// Adopted is a directory that another System has made in Cgroup, "" for
-	// none: this System goes on with it. AdoptedLock is its lock, which the System
-	// takes over; nil if that was given up.
-	Adopted     string
-	AdoptedLock *os.File
-	// NoPidfd runs without pidfds, as on a kernel before 5.4. NoTrace marks
-	// leaders only when they run already, as in a sandbox that forbids ptrace.
-	// NoMark does not mark them. NoPoll runs as if the kernel had no room for
-	// another descriptor to wait for. Tests use these.
-	NoPidfd, NoTrace, NoMark, NoPoll bool
-	// Logger gets a line for each dead System whose remains Open ends.
-	Logger *slog.Logger
-}
 
 // A System starts commands on this machine. It is safe for concurrent use.
 type System struct {
@@ -32,12 +11,6 @@ type System struct {
 	lacks   lacks
 	shell   shellPath
 	shared
-}
-
-// lacks says what a system cannot do, or must not.
-type lacks struct {
-	pidfd, mark bool
-	trace       atomic.Bool // becomes true when a start has shown it
 }
 
 // Open returns a System. It fails if the platform cannot run commands, or if
@@ -67,6 +40,11 @@ func Open(c Config) (*System, error) {
 	}
 	return s, nil
 }
+
+// Cgroups returns the directory of the System in Config.Cgroup and its lock, or
+// nothing if there is none. Who has a duplicate of the lock keeps other programs
+// from ending what is in there.
+func (s *System) Cgroups() (dir string, lock *os.File) { return s.cgroups.own() }
 
 // Go calls f in a goroutine. No method of the System waits for it.
 func (s *System) Go(f func()) { s.crew.run(f) }

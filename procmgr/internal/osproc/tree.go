@@ -32,7 +32,6 @@ type Tree struct {
 	input   *Input      // nil if stdin is empty
 	wanted  atomic.Bool // a caller has asked for the end
 	keeper  Keeper      // nil for none
-	woken   int         // the poller's, at the leader's exit
 	reader  func()      // of readSome, which alone uses it; nil before the first output
 
 	// progress is how far Finish has come. Only Finish uses it until it returns.
@@ -55,6 +54,17 @@ func (t *Tree) PID() int { return t.session.pid }
 
 // Sealed reports whether no member can leave the tree unseen.
 func (t *Tree) Sealed() bool { return t.session.sealed() }
+
+// Doubtful returns the live processes that may be members of the tree or of another
+// manager's, and that are left alone: this program runs within a tree of another
+// manager, they have the mark, and nothing else shows to whom they belong. The last
+// search has found them. Only Linux has marks.
+func (t *Tree) Doubtful() (pids []int) { return t.session.stillDoubtful() }
+
+// Stopped reports whether the leader, a descendant of it or another member that
+// is known is stopped by a signal. It makes no search. If TellsStopped is false,
+// it returns false.
+func (t *Tree) Stopped() bool { return t.session.stopped() }
 
 // Want notes that a caller wants the tree to end. From then on, Follow believes
 // in an end only after it has searched for members that have left the session.

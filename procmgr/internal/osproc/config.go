@@ -1,0 +1,32 @@
+package osproc
+
+import (
+	"log/slog"
+	"os"
+	"sync/atomic"
+)
+
+// A Config says how a System runs commands.
+type Config struct {
+	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
+	// of its own in it. "" means no cgroups.
+	Cgroup string
+	// Adopted is a directory that another System has made in Cgroup, "" for
+	// none: this System goes on with it. AdoptedLock is its lock, which the System
+	// takes over; nil if that was given up.
+	Adopted     string
+	AdoptedLock *os.File
+	// NoPidfd runs without pidfds, as on a kernel before 5.4. NoTrace marks
+	// leaders only when they run already, as in a sandbox that forbids ptrace.
+	// NoMark does not mark them. NoPoll runs as if the kernel had no room for
+	// another descriptor to wait for. Tests use these.
+	NoPidfd, NoTrace, NoMark, NoPoll bool
+	// Logger gets a line for each dead System whose remains Open ends.
+	Logger *slog.Logger
+}
+
+// lacks says what a system cannot do, or must not.
+type lacks struct {
+	pidfd, mark bool
+	trace       atomic.Bool // becomes true when a start has shown it
+}
