@@ -114,7 +114,7 @@ func endHeld(m member) bool { return heldAtExec(m.pid) && m.signal(syscall.SIGKI
 // does not know.
 func heldAtExec(pid int) bool {
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil || stateOf(pid) != 't' {
+	if p, _ := procstat.Look(pid); err != nil || p.State != 't' {
 		return false
 	}
 	_, line, _ := strings.Cut(string(status), "\nTracerPid:")

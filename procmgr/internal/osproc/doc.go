@@ -6,4 +6,7 @@
 // Here a process is one process of the system. A [Tree] is a command and
 // everything that it started, and a member is one process of a tree. The leader
 // is the tree's first process, the shell.
+//
+// The members of a tree, for a signal as for every other question, are found in
+// members_linux.go and members_other.go. The deliver files send the signal.
 package osproc

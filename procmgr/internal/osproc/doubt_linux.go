@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // proven reports whether a process that has the mark of a session and no cookie at
@@ -18,9 +20,9 @@ func (f *search) proven(s *session, pid int, inode uint64) bool {
 	if known, ok := s.proven[pid]; ok && known == inode || !s.empty.Load() && sessionOf(pid) == s.pid || s.writtenBy(pid) {
 		return true
 	}
-	parent := parentOf(pid)
-	return parent == s.pid && !s.isReaped() ||
-		slices.ContainsFunc(f.found[s], func(m member) bool { return m.pid == parent && m.alive() })
+	p, _ := procstat.Look(pid)
+	return p.Parent == s.pid && !s.isReaped() ||
+		slices.ContainsFunc(f.found[s], func(m member) bool { return m.pid == p.Parent && m.alive() })
 }
 
 // lookBefore looks for members before a signal ends the parents that prove them.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // These are how long one search waits for processes that are in the middle of
@@ -93,25 +95,15 @@ const (
 	unknownEnviron // an exec has not written it yet
 )
 
-// pfExiting is PF_EXITING of the kernel's sched.h, in the flags of stat.
-const pfExiting = 0x4
-
-// environOf tells which of these a process has. In stat, proc(5) has the start
-// and the end of the environment as fields 50 and 51. They are zero until an
-// exec has written the environment, and again when the process exits; and equal
-// if the environment is empty.
+// environOf tells which of these a process has.
 func environOf(pid int) int {
-	fields, err := readStat(pid)
-	if err != nil || len(fields) < 49 || bytes.ContainsAny(fields[0], "ZX") {
+	p, ok := procstat.Look(pid)
+	switch begin, end := p.Environ[0], p.Environ[1]; {
+	case !ok || p.Ended() || p.Exiting:
 		return noEnviron
-	}
-	if flags, err := strconv.ParseUint(string(fields[6]), 10, 64); err != nil || flags&pfExiting != 0 {
-		return noEnviron
-	}
-	switch start, end := string(fields[47]), string(fields[48]); {
-	case end == "0":
+	case end == 0:
 		return unknownEnviron
-	case start != end:
+	case begin != end:
 		return someEnviron
 	}
 	return noEnviron

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // A mark is a value of RLIMIT_LOCKS, the limit on the number of file locks. The
@@ -206,7 +208,7 @@ func (m mark) setAll(pid int) bool {
 			}
 			// While the child is held and has not exited, the number is its
 			// own. It is checked before the number is used, and not after.
-			if parentOf(child) == parent && held.alive() && m.set(child) {
+			if p, _ := procstat.Look(child); p.Parent == parent && held.alive() && m.set(child) {
 				parents = append(parents, child)
 			}
 			held.close()

@@ -1,12 +1,12 @@
 package osproc
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // A member is a live process that belongs to a session. A pidfd holds it, so
@@ -47,21 +47,15 @@ func (m member) alive() bool {
 	return !readable(m.pidfd)
 }
 
-// statAlive reads /proc/PID/stat. A process whose first thread is a zombie may
-// have other threads that live.
+// statAlive asks by the number of a process. A process whose first thread is a
+// zombie may have other threads that live.
 func statAlive(pid int) bool {
-	fields, err := readStat(pid)
-	if err != nil {
-		// No descriptor is left to read it: a process that exists counts as
-		// alive.
-		return !errors.Is(err, fs.ErrNotExist) && unix.Kill(pid, 0) != unix.ESRCH
+	p, ok := procstat.Look(pid)
+	if !ok {
+		// If no descriptor is left to look, a process that exists counts as alive.
+		return unix.Kill(pid, 0) != unix.ESRCH
 	}
-	// The number of threads comes 17 fields after the state.
-	if len(fields) < 18 {
-		return false
-	}
-	dead := fields[0][0] == 'Z' || fields[0][0] == 'X'
-	return !dead || string(fields[17]) != "1" && string(fields[17]) != "0"
+	return !p.Ended() || p.Threads > 1
 }
 
 // signal sends a signal. It is no error if the member has gone meanwhile.

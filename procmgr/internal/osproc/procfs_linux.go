@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
-	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -109,54 +108,11 @@ func sessionOf(pid int) int {
 // them (CONFIG_PROC_CHILDREN).
 func children(pid int) (all []int) {
 	n := strconv.Itoa(pid)
-	text, _ := readProc("/proc/" + n + "/task/" + n + "/children") // a process that has gone has none
+	text, _ := os.ReadFile("/proc/" + n + "/task/" + n + "/children") // a process that has gone has none
 	for field := range bytes.FieldsSeq(text) {
 		if child, err := strconv.Atoi(string(field)); err == nil {
 			all = append(all, child)
 		}
 	}
 	return all
-}
-
-// parentOf returns the parent of a process, or 0 if the process has gone.
-func parentOf(pid int) int {
-	fields, err := readStat(pid)
-	if err != nil || len(fields) < 2 {
-		return 0
-	}
-	parent, _ := strconv.Atoi(string(fields[1])) // the kernel writes a number
-	return parent
-}
-
-// readStat returns the fields of /proc/PID/stat from the third on, the state:
-// see proc(5). The second, the name, may contain anything.
-func readStat(pid int) ([][]byte, error) {
-	stat, err := readProc("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]), nil
-}
-
-// readProc is os.ReadFile for a short file in /proc, in half the time: it asks
-// for no size, and does not try to put the file into the poller.
-func readProc(path string) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	text := make([]byte, 0, 1024)
-	for {
-		n, err := unix.Read(fd, text[len(text):cap(text)])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case n <= 0:
-			return text, err
-		}
-		if text = text[:len(text)+n]; len(text) == cap(text) {
-			text = slices.Grow(text, len(text))
-		}
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
 // TellsStopped reports whether Stopped can tell anything on this platform.
@@ -24,7 +26,7 @@ func (s *session) stopped() bool {
 	stopped, reaped := s.leaderStopped()
 	if reaped {
 		stopped = false
-		s.eachPin(func(m member) { stopped = stopped || stateOf(m.pid) == 'T' && m.alive() })
+		s.eachPin(func(m member) { stopped = stopped || isStopped(m.pid) && m.alive() })
 		return stopped
 	}
 	if stopped || calm.descendantStopped(s.pid) {
@@ -39,7 +41,7 @@ func (s *session) leaderStopped() (stopped, reaped bool) {
 	s.num.Lock()
 	defer s.num.Unlock()
 	if s.others != nil {
-		stopped, reaped = stateOf(s.pid) == 'T', true
+		stopped, reaped = isStopped(s.pid), true
 		_ = s.leader.Control(func(fd uintptr) { reaped = readable(int(fd)) }) // if it lives, the number is its own
 		return stopped && !reaped, reaped
 	}
@@ -82,7 +84,7 @@ func (c calm) lasts() bool {
 func (c *calm) descendantStopped(pid int) bool {
 	for _, child := range children(pid) {
 		c.add(child)
-		if stateOf(child) == 'T' || c.descendantStopped(child) {
+		if isStopped(child) || c.descendantStopped(child) {
 			return true
 		}
 	}
@@ -104,12 +106,8 @@ func ranFor(pid int) int64 {
 	return ran.Nano()
 }
 
-// stateOf returns the state of a process as in proc(5), or 0 if the process has
-// gone.
-func stateOf(pid int) byte {
-	fields, err := readStat(pid)
-	if err != nil || len(fields) == 0 {
-		return 0
-	}
-	return fields[0][0]
+// isStopped reports whether a process is stopped by a signal.
+func isStopped(pid int) bool {
+	p, _ := procstat.Look(pid)
+	return p.State == 'T'
 }

@@ -34,9 +34,12 @@ func Look(pid int) (p Process, ok bool) {
 // These are fields of /proc/PID/stat, counted from the third on.
 const (
 	fieldState   = 0
+	fieldParent  = 1
 	fieldSession = 3
 	fieldFlags   = 6
+	fieldThreads = 17
 	fieldStart   = 19
+	fieldEnviron = 47 // and the next one
 )
 
 func read(pid int) (p Process, flags uint64, ok bool) {
@@ -50,27 +53,20 @@ func read(pid int) (p Process, flags uint64, ok bool) {
 	if err != nil || n <= 0 {
 		return p, 0, false
 	}
-	rest := buf[:n]
-	rest = bytes.TrimLeft(rest[bytes.LastIndexByte(rest, ')')+1:], " ") // the name may contain anything
-	for field := 0; field <= fieldStart; field++ {
-		var text []byte
-		text, rest, _ = bytes.Cut(rest, []byte{' '})
-		switch field {
-		case fieldState:
-			if len(text) != 1 {
-				return p, 0, false
-			}
-			p.State = text[0]
-		case fieldSession:
-			p.Session, err = strconv.Atoi(string(text))
-		case fieldFlags:
-			flags, err = strconv.ParseUint(string(text), 10, 64)
-		case fieldStart:
-			p.Start, err = strconv.ParseUint(string(text), 10, 64)
-		}
-		if err != nil {
-			return p, 0, false
-		}
+	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n]) // the name may contain anything
+	if len(fields) <= fieldEnviron+1 || len(fields[fieldState]) != 1 {
+		return p, 0, false
 	}
-	return p, flags, p.Start > 0
+	number := func(field int) uint64 {
+		n, _ := strconv.ParseUint(string(fields[field]), 10, 64) // the kernel writes a number
+		return n
+	}
+	return Process{
+		State:   fields[fieldState][0],
+		Parent:  int(number(fieldParent)),
+		Session: int(number(fieldSession)),
+		Threads: int(number(fieldThreads)),
+		Start:   number(fieldStart),
+		Environ: [2]uint64{number(fieldEnviron), number(fieldEnviron + 1)},
+	}, number(fieldFlags), number(fieldStart) > 0
 }
