@@ -195,7 +195,7 @@ func (s *scan) chunk(p []byte, at, end int64, continued bool) {
 			next = begin + i + 1
 		}
 		line := p[begin:next]
-		v := judged(line)
+		v := judge(line)
 		if v.weight > none {
 			s.add(p[begin:], next-begin, at+int64(begin), end, v, !continued || begin > 0)
 		}
@@ -342,7 +342,7 @@ func (s *scan) lines(f *finding) []quoted {
 		offset := at
 		at += int64(len(line)) + 1
 		line = bytes.TrimRight(line, " \t\r")
-		if v := judged(line); len(line) == 0 && (!blank || len(rest) == 0 || rest[0] == '\n') || v.weight > said && !v.heading {
+		if v := judge(line); len(line) == 0 && (!blank || len(rest) == 0 || rest[0] == '\n') || v.weight > said && !v.heading {
 			break
 		}
 		lines = append(lines, quoted{offset, QuoteAround(line, 0, maxQuote)})

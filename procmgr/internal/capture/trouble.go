@@ -2,7 +2,12 @@ package capture
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
+
+	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
 )
 
 // These are the words by which a line tells of trouble, whatever tool has
@@ -45,22 +50,14 @@ const (
 	weights
 )
 
-// An automaton finds words of several kinds in one pass over a text. Its states
-// are the beginnings of these words, times the number of classes.
-type automaton struct {
-	next  [1 << 16]uint16
-	class [256]uint8 // of a byte: all that are in no word are of class 0
-	ends  uint16     // the first state in which a word ends
-	terms [1 << 16 / classes]term
-}
-
-// A term is a word of trouble.
+// A term is a word of trouble in a line.
 type term struct {
 	kind termKind
-	size uint8
+	size int
+	hit  int // the offset behind it
 }
 
-type termKind uint8
+type termKind int
 
 // If several words end at once, the last kind counts.
 const (
@@ -69,98 +66,29 @@ const (
 	literal
 )
 
-// classes is more than there are bytes in the words, and a power of two.
-const classes = 64
+// kinds has all words, and troubles finds them. They never change.
+var (
+	kinds    = make(map[string]termKind)
+	troubles = func() *prefilter.Filter {
+		for i, words := range [][]string{headings, openers, literals} {
+			for _, word := range words {
+				kinds[word] = heading + termKind(i)
+			}
+		}
+		return prefilter.Words(slices.Sorted(maps.Keys(kinds)))
+	}()
+)
 
-// troubles is the automaton of all words. It is never changed.
-var troubles = newAutomaton(map[termKind][]string{heading: headings, opener: openers, literal: literals})
-
-// newAutomaton makes the automaton of Aho and Corasick.
-func newAutomaton(words map[termKind][]string) *automaton {
-	a := new(automaton)
-	type node struct {
-		to   [classes]int
-		back int
-		term term
+// appendTerms appends the words of trouble in a line, in the order in which they
+// end.
+func appendTerms(found []term, line []byte) []term {
+	for begin, word := range troubles.All(line) {
+		found = append(found, term{kinds[word], len(word), begin + len(word)})
 	}
-	nodes, class := []node{{}}, uint8(0)
-	for _, kind := range []termKind{heading, opener, literal} {
-		for _, text := range words[kind] {
-			at := 0
-			for _, c := range []byte(text) {
-				if a.class[c] == 0 {
-					class++
-					a.class[c] = class
-				}
-				to := nodes[at].to[a.class[c]]
-				if to == 0 {
-					to = len(nodes)
-					nodes[at].to[a.class[c]] = to
-					nodes = append(nodes, node{})
-				}
-				at = to
-			}
-			nodes[at].term = term{kind, uint8(len(text))}
-		}
-	}
-	for c := 'a'; c <= 'z'; c++ {
-		a.class[c-'a'+'A'] = a.class[c]
-	}
-	// Breadth first: the node of a shorter suffix is ready before it is used.
-	queue := []int{0}
-	for i := 0; i < len(queue); i++ {
-		at := queue[i]
-		for c := range classes {
-			to, shorter := nodes[at].to[c], 0
-			if at != 0 {
-				shorter = nodes[nodes[at].back].to[c]
-			}
-			if to == 0 {
-				nodes[at].to[c] = shorter
-				continue
-			}
-			nodes[to].back = shorter
-			if nodes[to].term.kind < nodes[shorter].term.kind {
-				nodes[to].term = nodes[shorter].term
-			}
-			queue = append(queue, to)
-		}
-	}
-	// The states in which a word ends come last, so that one comparison tells.
-	var order []int
-	for _, ends := range []bool{false, true} {
-		if ends {
-			a.ends = uint16(len(order) * classes)
-		}
-		for at := range nodes {
-			if nodes[at].term.kind > 0 == ends {
-				order = append(order, at)
-			}
-		}
-	}
-	state := make([]int, len(nodes))
-	for i, at := range order {
-		state[at] = i
-	}
-	for i, at := range order {
-		a.terms[i] = nodes[at].term
-		for c := range classes {
-			a.next[i*classes+c] = uint16(state[nodes[at].to[c]] * classes)
-		}
-	}
-	return a
-}
-
-// find goes on from a state with a text. It returns the offset behind the first
-// word that ends there, and the state then. The offset is negative if none does.
-func (a *automaton) find(text []byte, state uint16) (int, uint16) {
-	for i, c := range text {
-		state = a.next[state|uint16(a.class[c])]
-		if state >= a.ends {
-			return i + 1, state
-		}
-	}
-	return -1, 0
+	slices.SortFunc(found, func(a, b term) int {
+		return cmp.Or(cmp.Compare(a.hit, b.hit), cmp.Compare(b.kind, a.kind), cmp.Compare(b.size, a.size))
+	})
+	return slices.CompactFunc(found, func(a, b term) bool { return a.hit == b.hit })
 }
 
 // A verdict is how much a line says of trouble.
@@ -174,37 +102,25 @@ type verdict struct {
 // maxLook is how far around a word its line is looked at.
 const maxLook = 160
 
-// judge looks at the words of trouble in a line. The first one ends at hit, in a
-// state of the automaton.
-func judge(line []byte, hit int, state uint16) verdict {
+// judge returns the verdict on a line.
+func judge(line []byte) verdict {
+	if n := marked(line); n > 0 {
+		return verdict{weight: stated, hit: n, opens: true}
+	}
 	best := verdict{weight: none}
-	for {
-		v := weigh(line, hit, troubles.terms[state/classes])
-		if v.weight > best.weight {
+	var room [8]term
+	for _, w := range appendTerms(room[:0], line) {
+		if v := weigh(line, w); v.weight > best.weight {
 			best = v
 		}
-		n, to := troubles.find(line[hit:], state)
-		if n < 0 || best.weight == stated {
+		if best.weight == stated {
 			break
 		}
-		hit, state = hit+n, to
 	}
 	if best.weight > mention && !best.heading {
 		best.weight = min(best.weight, most(line, best))
 	}
 	return best
-}
-
-// judged is judge for a line that need not have such a word.
-func judged(line []byte) verdict {
-	if n := marked(line); n > 0 {
-		return verdict{weight: stated, hit: n, opens: true}
-	}
-	hit, state := troubles.find(line, 0)
-	if hit < 0 {
-		return verdict{weight: none}
-	}
-	return judge(line, hit, state)
 }
 
 // marked returns the length of the sign of one letter by which a line tells of
@@ -226,9 +142,10 @@ func marked(line []byte) int {
 	return 0
 }
 
-// weigh returns how much a word says that ends at hit.
-func weigh(line []byte, hit int, w term) verdict {
-	begin, end := hit-int(w.size), hit
+// weigh returns how much a word of a line says.
+func weigh(line []byte, w term) verdict {
+	hit := w.hit
+	begin, end := hit-w.size, hit
 	for end < len(line) && end-hit < maxLook && isWord(line[end]) {
 		end++ // error becomes errors or Error
 	}

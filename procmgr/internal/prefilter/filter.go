@@ -3,6 +3,7 @@ package prefilter
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"regexp/syntax"
 	"strings"
 )
@@ -81,6 +82,29 @@ func New(re *syntax.Regexp) *Filter {
 		return nil
 	}
 	return f
+}
+
+// Words returns a filter that requires one of some words. Their small ASCII letters
+// stand for both cases.
+func Words(words []string) *Filter { return &Filter{words, newRuns(words, nil, true)} }
+
+// All returns the required strings in p, in the order of the offsets at which they
+// begin. It is for a filter of Words.
+func (f *Filter) All(p []byte) iter.Seq2[int, string] {
+	return func(yield func(begin int, word string) bool) {
+		for i := 0; ; i++ {
+			at, places := f.runs.next(p, i)
+			if places == nil {
+				return
+			}
+			for j := range places {
+				if f.runs.compare(p, at, &places[j]) == at && !yield(at, places[j].of) {
+					return
+				}
+			}
+			i = at
+		}
+	}
 }
 
 // newRuns chooses the runs of some strings. owners has the owners of each, or is
