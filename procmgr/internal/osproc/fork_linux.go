@@ -49,9 +49,9 @@ func (l leader) startIn(g *cgroup, lacks *lacks, n *news, file string, argv []st
 		defer unix.Close(fd)
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 	}
-	forking := forks.begin()
+	end := forks.begin()
 	err := l.start(lacks, n, file, argv, attr)
-	forks.end(forking)
+	end()
 	if l.mark != 0 && (err != nil || !l.whole && !l.mark.setAll(l.pid)) {
 		l.unmark()
 	}

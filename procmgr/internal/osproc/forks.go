@@ -1,6 +1,7 @@
 package osproc
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -10,37 +11,27 @@ import (
 // Until its exec, a child holds a copy of every descriptor of this program, and
 // so the pipes of other trees.
 type forkTracker struct {
-	mu   sync.Mutex // guards the fields below; held for moments
-	open []*forking // under way
-	last time.Time  // when the last start ended
-}
-
-// A forking is one start.
-type forking struct {
-	over chan struct{} // closed when it has ended; nil if nobody waits for that
+	mu   sync.Mutex                 // guards the fields below; held for moments
+	open map[chan struct{}]struct{} // those under way; each is closed at the end
+	last time.Time                  // when the last start ended
 }
 
 // forks has the starts of every System: all are children of one program.
-var forks forkTracker
+var forks = forkTracker{open: make(map[chan struct{}]struct{})}
 
 // begin notes a start. The caller calls end when the program runs, or has
 // failed to start.
-func (t *forkTracker) begin() *forking {
-	f := new(forking)
+func (t *forkTracker) begin() (end func()) {
+	over := make(chan struct{})
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.open = append(t.open, f)
-	return f
-}
-
-func (t *forkTracker) end(f *forking) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.Index(t.open, f)
-	t.open = slices.Delete(t.open, i, i+1)
-	t.last = time.Now()
-	if f.over != nil {
-		close(f.over)
+	t.open[over] = struct{}{}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.open, over)
+		t.last = time.Now()
+		close(over)
 	}
 }
 
@@ -50,13 +41,7 @@ func (t *forkTracker) end(f *forking) {
 // the descriptors that it must not inherit.
 func (t *forkTracker) wait(stop <-chan struct{}, justAgo time.Duration) bool {
 	t.mu.Lock()
-	open := make([]chan struct{}, 0, len(t.open))
-	for _, f := range t.open {
-		if f.over == nil {
-			f.over = make(chan struct{})
-		}
-		open = append(open, f.over)
-	}
+	open := slices.Collect(maps.Keys(t.open))
 	recent := time.Since(t.last) < justAgo
 	t.mu.Unlock()
 	for _, over := range open {
