@@ -16,17 +16,5 @@ func (s *stdio) newOutput(out Sink) *pipe {
 	return &pipe{end: &polled{fd: s.output}, out: out, eof: make(chan struct{})}
 }
 
-// newPipePair returns a pipe. Both ends are closed at an exec, so that a child
-// keeps only the end that it is given. The read end does not block.
-func newPipePair() (r, w int, err error) {
-	var fds [2]int
-	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
-		return -1, -1, err
-	}
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		unix.Close(fds[0])
-		unix.Close(fds[1])
-		return -1, -1, err
-	}
-	return fds[0], fds[1], nil
-}
+// pipe2 makes a pipe that no other child inherits.
+func pipe2(fds []int) error { return unix.Pipe2(fds, unix.O_CLOEXEC) }

@@ -18,6 +18,21 @@ const (
 // grownBuffers are the readBuffers of a pipe that has grown.
 var grownBuffers = sync.Pool{New: func() any { return new([grownRead]byte) }}
 
+// newPipePair returns a pipe. Both ends are closed at an exec, so that a child
+// keeps only the end that it is given. The read end does not block.
+func newPipePair() (r, w int, err error) {
+	var fds [2]int
+	if err := pipe2(fds[:]); err != nil {
+		return -1, -1, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		unix.Close(fds[0])
+		unix.Close(fds[1])
+		return -1, -1, err
+	}
+	return fds[0], fds[1], nil
+}
+
 // whenReadable calls f each time that there is something to read, until f
 // reports that no more bytes can come, or until the file is closed.
 func whenReadable(_ *os.File, conn syscall.RawConn, f func(fd uintptr) (more bool)) {
