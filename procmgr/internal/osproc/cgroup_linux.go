@@ -85,9 +85,9 @@ func cgroupError(path string, err error) error {
 // probe starts a process in a cgroup and kills it there. If something is wrong
 // with the directory, it must not look later as if a command were wrong.
 func (c *cgroups) probe() error {
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		return xerrors.Errorf("cgroup %s: no sh to try it with: %w", c.dir.Path, err)
+	cmd := exec.Command("sh", "-c", "kill -STOP $$")
+	if cmd.Err != nil {
+		return xerrors.Errorf("cgroup %s: no sh to try it with: %w", c.dir.Path, cmd.Err)
 	}
 	one, err := c.add()
 	if err != nil {
@@ -102,22 +102,14 @@ func (c *cgroups) probe() error {
 		return cgroupError(c.dir.Path, err)
 	}
 	defer unix.Close(fd)
-	pid, _, err := syscall.StartProcess(sh, []string{"sh", "-c", "kill -STOP $$"}, &syscall.ProcAttr{
-		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd},
-	})
-	if err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}
+	if err := cmd.Start(); err != nil {
 		return cgroupError(c.dir.Path, err)
 	}
-	err = one.kill()
-	if err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
+	if err = one.kill(); err != nil {
+		_ = cmd.Process.Kill()
 	}
-	for {
-		_, werr := unix.Wait4(pid, nil, 0, nil)
-		if werr != unix.EINTR {
-			break
-		}
-	}
+	_ = cmd.Wait() // it was killed
 	if err != nil {
 		return cgroupError(c.dir.Path, err)
 	}

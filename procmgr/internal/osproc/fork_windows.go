@@ -3,6 +3,7 @@ package osproc
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unsafe"
@@ -110,24 +111,14 @@ func startIn(s *session, file string, line []uint16, dir string, env []string, s
 // starts without SystemRoot, so every child gets it, as with os/exec.
 func environment(env []string) []uint16 {
 	const root = "SYSTEMROOT"
-	var block []uint16
-	found := false
-	for _, kv := range env {
+	isRoot := func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		found = found || strings.EqualFold(name, root)
-		block = append(utf16Append(block, kv), 0)
+		return strings.EqualFold(name, root)
 	}
-	if value, ok := os.LookupEnv(root); ok && !found {
-		block = append(utf16Append(block, root+"="+value), 0)
+	if value, ok := os.LookupEnv(root); ok && !slices.ContainsFunc(env, isRoot) {
+		env = append(slices.Clip(env), root+"="+value)
 	}
-	return append(block, 0, 0) // two NULs even if there is no variable
-}
-
-func utf16Append(to []uint16, s string) []uint16 {
-	for _, r := range s {
-		to = utf16.AppendRune(to, r)
-	}
-	return to
+	return utf16.Encode([]rune(strings.Join(env, "\x00") + "\x00\x00"))
 }
 
 // forkError explains the error of a failed start. After it nothing runs.

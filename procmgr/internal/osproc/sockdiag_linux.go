@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
@@ -117,16 +118,12 @@ func readDump(fd int, into map[uint32]Listen) error {
 		} else if err != nil {
 			return err
 		}
-		for b := buf[:n]; len(b) > 0; {
-			if len(b) < unix.SizeofNlMsghdr {
-				return errDump
-			}
-			size := int(binary.NativeEndian.Uint32(b))
-			if size < unix.SizeofNlMsghdr || size > len(b) {
-				return errDump
-			}
-			body := b[unix.SizeofNlMsghdr:size]
-			switch binary.NativeEndian.Uint16(b[4:]) {
+		messages, err := syscall.ParseNetlinkMessage(buf[:n])
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			switch body := m.Data; m.Header.Type {
 			case unix.NLMSG_DONE:
 				return nil
 			case unix.NLMSG_ERROR:
@@ -141,7 +138,6 @@ func readDump(fd int, into map[uint32]Listen) error {
 				port := int(binary.BigEndian.Uint16(body[diagPort:]))
 				into[binary.NativeEndian.Uint32(body[diagInode:])] = listenOn(body[0] == unix.AF_INET6, body[diagSource:diagSource+16], port)
 			}
-			b = b[min((size+3)&^3, len(b)):] // messages are aligned to 4 bytes
 		}
 	}
 }
