@@ -347,13 +347,7 @@ func (g *logFile) retire() bool {
 // read returns up to n bytes of the stream from an offset on, or fewer if the
 // log has no more.
 func (g *logFile) read(from, n int64) []byte {
-	g.mu.Lock()
-	n = min(n, g.size-from)
-	g.mu.Unlock()
-	if n <= 0 {
-		return nil
-	}
-	p := make([]byte, n)
+	p := make([]byte, max(0, min(n, g.length()-from)))
 	return p[:g.readAt(p, from)]
 }
 
