@@ -51,7 +51,7 @@ func (s *System) Adopt(a Adoption) *Tree {
 	t.wanted.Store(a.Wanted)
 	t.session = adoptSession(&a, p.end, s.lacks.pidfd)
 	if !a.Ended {
-		s.looks.add(t.session)
+		s.sessions.add(t.session)
 	}
 	return t
 }

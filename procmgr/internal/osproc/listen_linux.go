@@ -17,7 +17,7 @@ const TellsPorts = true
 // it runs as another user, it counts for none. Listening reports false if it
 // could not look.
 func (s *System) Listening(trees []*Tree) (found map[*Tree][]Listen, looked bool) {
-	members, looked := s.looks.find(sessionsOf(trees), true)
+	members, looked := s.sessions.find(sessionsOf(trees), true)
 	if !looked {
 		for _, all := range members {
 			closeMembers(all)

@@ -85,7 +85,7 @@ func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.looks.add(leader)
+	s.sessions.add(leader)
 	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input, keeper: c.Keeper}, nil
 }
 
@@ -104,7 +104,7 @@ type Delivery struct {
 // if the system did not permit it to signal one of them. On Windows every signal
 // ends the trees.
 func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
-	found, settled, err := s.looks.deliver(sessionsOf(trees), sig)
+	found, settled, err := s.sessions.deliver(sessionsOf(trees), sig)
 	live := make(map[*Tree][]int, len(found))
 	for _, t := range trees {
 		if pids := found[t.session]; len(pids) > 0 {
@@ -116,14 +116,14 @@ func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
 
 // KillGroups sends SIGKILL to the groups of the leaders of some trees, and does
 // not search. Then Finish kills what it finds besides.
-func (s *System) KillGroups(trees []*Tree) { s.looks.killGroups(sessionsOf(trees)) }
+func (s *System) KillGroups(trees []*Tree) { s.sessions.killGroups(sessionsOf(trees)) }
 
 // Search looks for members that have left the sessions of some trees that have
 // ended. It reports false if it may have missed one. The caller follows or
 // closes each Escaped that it gets.
 func (s *System) Search(trees []*Tree) (found map[*Tree]*Escaped, settled bool) {
 	s.oom.struck() // no later death is put down to an old strike
-	members, settled := s.looks.find(sessionsOf(trees), true)
+	members, settled := s.sessions.find(sessionsOf(trees), true)
 	found = make(map[*Tree]*Escaped, len(members))
 	for _, t := range trees {
 		if left := members[t.session]; len(left) > 0 {

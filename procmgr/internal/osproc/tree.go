@@ -15,12 +15,12 @@ const settle = 50 * time.Millisecond
 
 // shared is the part of a System that all its trees need.
 type shared struct {
-	null    *os.File // the stdin of every leader
-	oom     *oomCounter
-	looks   searches       // for the members of all trees
-	reading sync.WaitGroup // the goroutines that read the trees' pipes
-	crew    crew
-	poller  *poller // nil if the system has none
+	null     *os.File // the stdin of every leader
+	oom      *oomCounter
+	sessions searches
+	reading  sync.WaitGroup // the goroutines that read the trees' pipes
+	crew     crew
+	poller   *poller // nil if the system has none
 }
 
 // A Tree is a command and everything that it started. Its leader is the process
@@ -165,7 +165,7 @@ func (t *Tree) Finish(detached func(Exit)) (end Exit, at time.Time) {
 	}
 	if !t.frozen.Load() {
 		t.session.empty.Store(true)
-		t.looks.remove(t.session)
+		t.sessions.remove(t.session)
 	}
 	return *p.Exit, at
 }
@@ -337,7 +337,7 @@ func (t *Tree) await(members []member, held bool) {
 // look looks for live members. It reports false if it may have missed one. A
 // deep look also reads environments.
 func (t *Tree) look(deep bool) (members []member, settled bool) {
-	found, settled := t.looks.find([]*session{t.session}, deep)
+	found, settled := t.sessions.find([]*session{t.session}, deep)
 	return found[t.session], settled
 }
 
