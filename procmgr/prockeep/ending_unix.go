@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -112,7 +111,7 @@ func (s *server) endOther(path string, h *holder.Heritage, link *holder.Link) er
 		return err
 	}
 	options.Local.Logger = s.log
-	local, run, err := carry.Local.Recover(&options.Local, keep, &past.Journal)
+	local, run, err := proclocal.Recover(&options.Local, keep, &past.Journal)
 	if err != nil {
 		return err
 	}
@@ -121,7 +120,7 @@ func (s *server) endOther(path string, h *holder.Heritage, link *holder.Link) er
 		link.Settle(j.Late() == 0)
 	}
 	run()
-	ended := local.(*proclocal.Local).Close() //nolint:forcetypeassert // package procmgr makes no other
+	ended := local.Close()
 	if err := j.Remove(); err != nil {
 		return err
 	}

@@ -3,12 +3,9 @@
 package prockeep
 
 import (
-	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,29 +40,8 @@ func MayHaveRun(pid int, ended bool, told carry.Leader, trapped ...int) bool {
 // Lives is lives.
 func Lives(pid int) bool { return lives([]int{pid}) }
 
-// PlayVersion1 makes this program one that writes states of version 1, and reads no
-// others.
-func PlayVersion1() {
-	ways := carry.Local
-	carry.Local.Version = 1
-	carry.Local.Save = func(ctx context.Context, local any) (*carry.State, error) {
-		s, err := ways.Save(ctx, local)
-		if err != nil {
-			return nil, err
-		}
-		n := binary.LittleEndian.Uint64(s.Data)
-		text := withoutStart(s.Data[8 : 8+n])
-		s.Data = slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text, s.Data[8+n:])
-		s.Version = 1
-		return s, nil
-	}
-	carry.Local.Restore = func(opts any, keep carry.Keep, s *carry.State) (any, func(), error) {
-		if s.Version != 1 {
-			return nil, nil, errors.New("a state that version 1 cannot read")
-		}
-		return ways.Restore(opts, keep, s)
-	}
-}
+// CanFollow is canFollow for a program without options.
+func CanFollow(text string) error { return canFollow(text, passed{}) }
 
 // RecordOfVersion1 makes of a record in the journal what a program of version 1 would
 // have written.

@@ -25,10 +25,6 @@ import (
 // envRole makes the test binary play another program.
 const envRole = "PROCKEEP_TEST_ROLE"
 
-// version1 is the name by which the test binary plays a program whose states have
-// version 1.
-const version1 = "version-1"
-
 // hangs is the name by which it plays a program that never becomes a keeper.
 const hangs = "hangs"
 
@@ -54,10 +50,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.TempDir()) == fewDeaths { // a holder inherits no other variable
 		prockeep.LowerDeaths(10)
 	}
-	switch own, _ := os.Executable(); filepath.Base(own) {
-	case version1:
-		prockeep.PlayVersion1()
-	case hangs:
+	if own, _ := os.Executable(); filepath.Base(own) == hangs {
 		time.Sleep(long)
 		os.Exit(1)
 	}

@@ -74,8 +74,8 @@ func canFollow(text string, options passed) error {
 	switch {
 	case c.Protocol != protocol:
 		return xerrors.Errorf("the keeper speaks protocol %d and this program protocol %d", c.Protocol, protocol)
-	case !carry.Local.Reads(c.State):
-		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d and the one before it", c.State, carry.Local.Version)
+	case !carry.Reads(c.State):
+		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d and the one before it", c.State, carry.Version)
 	}
 	_, err := options.options()
 	return err
@@ -152,7 +152,7 @@ func (s *server) makeLocal(h *holder.Heritage) (run func(), err error) {
 		return nil, err
 	}
 	past.inherit(h)
-	var local any
+	var local *proclocal.Local
 	line := &lineage.Line{}
 	run = func() {}
 	switch {
@@ -167,7 +167,7 @@ func (s *server) makeLocal(h *holder.Heritage) (run func(), err error) {
 				s.upgrades = append(s.upgrades, next.Upgrade)
 			}
 			s.upgrades = s.upgrades[max(0, len(s.upgrades)-maxUpgrades):]
-			local, run, err = carry.Local.Restore(&s.local.options, s.keep, &next.State)
+			local, run, err = proclocal.Restore(&s.local.options, s.keep, &next.State)
 		}
 		s.log.Info("the keeper goes on", slog.Bool("earlier_program", h.Fallback))
 	case h.Generation > 0 || len(past.Entries) > 0 || past.Holes:
@@ -176,16 +176,16 @@ func (s *server) makeLocal(h *holder.Heritage) (run func(), err error) {
 		}
 		s.log.Warn("the keeper before this one has died", slog.Int("ids", len(past.Entries)), slog.Bool("damaged", past.Holes))
 		s.keep.putOff()
-		local, run, err = carry.Local.Recover(&s.local.options, s.keep, &past.Journal)
+		local, run, err = proclocal.Recover(&s.local.options, s.keep, &past.Journal)
 		if err == nil && !lives(past.live) {
 			return nil, errMoved // nothing was written
 		}
 		s.keep.keepOn()
 	default:
-		local, err = carry.Local.New(&s.local.options, s.keep)
+		local, err = proclocal.NewKept(&s.local.options, s.keep)
 	}
 	if err == nil {
-		s.local.Local = local.(*proclocal.Local) //nolint:forcetypeassert // package procmgr makes no other
+		s.local.Local = local
 		err = s.handle(line)
 	}
 	if err != nil {

@@ -83,7 +83,7 @@ func (s *server) tryUpgrade(program *os.File, name string, going func()) error {
 	case s.context.Err() != nil:
 		return errEnding
 	}
-	text, _ := json.Marshal(check{Protocol: protocol, State: carry.Local.Version}) // numbers can always be written
+	text, _ := json.Marshal(check{Protocol: protocol, State: carry.Version}) // numbers can always be written
 	if err := s.link.Upgrade(s.context, program, string(text)); err != nil {
 		if s.context.Err() != nil {
 			err = errEnding
@@ -110,7 +110,7 @@ func (s *server) handOver(name string, going func()) error {
 	}
 	ctx, cancel := context.WithTimeout(s.context, saveTime)
 	defer cancel()
-	state, err := carry.Local.Save(ctx, s.local.Local)
+	state, err := s.local.Save(ctx)
 	if err != nil {
 		resume()
 		return err
@@ -130,12 +130,12 @@ func (s *server) handOver(name string, going func()) error {
 	if err == nil {
 		syscall.Exit(0)
 	}
-	local, run, failed := carry.Local.Restore(&s.local.options, s.keep, state)
+	local, run, failed := proclocal.Restore(&s.local.options, s.keep, state)
 	if failed != nil {
 		s.log.Error("the keeper cannot go on after an upgrade that failed", slog.String("error", failed.Error()))
 		syscall.Exit(1) // the holder starts another one
 	}
-	s.local.Local = local.(*proclocal.Local) //nolint:forcetypeassert // package procmgr makes no other
+	s.local.Local = local
 	s.line.Answers = s.line.Save()
 	if failed := s.handle(s.line); failed != nil {
 		s.log.Error("no handler", slog.String("error", failed.Error()))

@@ -35,57 +35,13 @@ func copyOfItself(t *testing.T, name string) string {
 	return path
 }
 
-// A keeper of a program of version 1 goes on as this one, and loses nothing; if this
-// one is then killed, the next one goes on too. The way back is refused before
-// anything has changed, and the error names both versions.
-func TestUpgradeFromVersion1(t *testing.T) {
-	dir := newDir(t)
-	old := open(t, dir, &prockeep.Options{Path: copyOfItself(t, version1)})
-	ctx := t.Context()
-	pid := keeperPID(t, old)
-	req := procmgr.StartRequest{ID: "cat", Command: "echo ready; cat; exit 4", Stdin: procmgr.StdinPipe}
-	_, err := old.Start(ctx, req)
-	require.NoError(t, err)
-	_, err = old.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3", Wait: long})
-	require.NoError(t, err)
-	say := func(k *prockeep.Keeper, line string) {
-		t.Helper()
-		out, err := k.Input(ctx, "cat", procmgr.InputRequest{Data: []byte(line + "\n"), Until: line, Wait: long})
-		require.NoError(t, err)
-		require.True(t, out.Matched)
-	}
-	say(old, "one")
-
-	k := open(t, dir, nil)
-	require.NoError(t, k.Upgrade(ctx))
-	now := keeperPID(t, k)
-	require.NotEqual(t, pid, now)
-	say(k, "two")
-	out, err := k.Output(ctx, "cat", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, "ready\none\ntwo\n", out.Text)
-	out, err = k.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3"})
-	require.NoError(t, err)
-	require.True(t, out.Attached)
-	require.Equal(t, "out\n", out.Text)
-	require.Equal(t, 3, *out.Process.ExitCode)
-
-	require.EqualError(t, old.Upgrade(ctx), "prockeep: upgrade: the new program cannot go on for the keeper: "+
-		"the keeper's state has version 2, and this program reads version 1 and the one before it")
-	require.Equal(t, now, keeperPID(t, k))
-	say(k, "three")
-
-	kill(t, now)
-	out, err = k.Output(ctx, "cat", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.NotEqual(t, now, keeperPID(t, k))
-	require.EqualValues(t, len("ready\none\ntwo\nthree\n"), out.Next)
-	say(k, "four")
-	_, err = k.Input(ctx, "cat", procmgr.InputRequest{Close: true})
-	require.NoError(t, err)
-	out, err = k.Output(ctx, "cat", procmgr.OutputRequest{Wait: long})
-	require.NoError(t, err)
-	require.Equal(t, 4, *out.Process.ExitCode, "the leader that version 1 has started")
+// A program that cannot read the state of a keeper says so before anything has
+// changed, and names both versions.
+func TestUpgradeIsRefusedByVersion(t *testing.T) {
+	require.NoError(t, prockeep.CanFollow(`{"protocol":1,"state":2}`))
+	require.NoError(t, prockeep.CanFollow(`{"protocol":1,"state":1}`))
+	require.EqualError(t, prockeep.CanFollow(`{"protocol":1,"state":3}`), "the keeper's state has version 3, and this program reads version 2 and the one before it")
+	require.EqualError(t, prockeep.CanFollow(`{"protocol":2,"state":2}`), "the keeper speaks protocol 2 and this program protocol 1")
 }
 
 // A journal that a program of version 1 has written is read: its lines do not tell

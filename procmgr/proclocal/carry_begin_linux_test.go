@@ -210,9 +210,8 @@ func TestKilledAmidARead(t *testing.T) {
 				eventually(t, "nothing is being read", func() bool { total, missing := slot.Output(); return total == 5 && missing == 0 })
 				test.at(slot)
 
-				local, run, err := carry.Local.Recover(opts, h, h.journal()) // as if dead were killed
+				l, run, err := proclocal.Recover(opts, h, h.journal()) // as if dead were killed
 				require.NoError(t, err)
-				l := local.(*proclocal.Local)
 				out, err = l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
 				require.NoError(t, err)
 				require.Equal(t, 5+test.missing, out.Next)
@@ -278,10 +277,9 @@ func TestNumberOfAnotherProcess(t *testing.T) {
 		close(lost)
 		return lost
 	}
-	local, run, err := carry.Local.Recover(&proclocal.Options{}, next, j)
+	l, run, err := proclocal.Recover(&proclocal.Options{}, next, j)
 	require.NoError(t, err)
 	run()
-	l := local.(*proclocal.Local)
 	require.Equal(t, carry.Leader{PID: leader.PID, Start: leader.Start - 1}, <-awaited, "whoever knows the end, knows it by this name")
 	eventually(t, "its end is lost, and nothing else is found", func() bool {
 		out, err := l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{Wait: long})

@@ -357,10 +357,9 @@ func TestTombstoneOfALoss(t *testing.T) {
 	}
 	delete(j.Files, 0)
 	opts := &proclocal.Options{Retain: time.Millisecond}
-	local, run, err := carry.Local.Recover(opts, h, j)
+	l, run, err := proclocal.Recover(opts, h, j)
 	require.NoError(t, err)
 	run()
-	l := local.(*proclocal.Local)
 	require.NoError(t, l.Chat("c").Signal(t.Context(), "a", procmgr.Kill))
 	eventually(t, "only its tombstone is left", func() bool {
 		page, err := l.List(t.Context(), procmgr.ListRequest{})

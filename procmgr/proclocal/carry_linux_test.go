@@ -163,9 +163,9 @@ func newKept(t testing.TB, opts *proclocal.Options, h *holder) *proclocal.Local 
 	if opts == nil {
 		opts = &proclocal.Options{}
 	}
-	l, err := carry.Local.New(opts, h)
+	l, err := proclocal.NewKept(opts, h)
 	require.NoError(t, err)
-	return l.(*proclocal.Local)
+	return l
 }
 
 // upgraded saves a Local and returns the one that goes on.
@@ -176,12 +176,12 @@ func upgraded(t testing.TB, l *proclocal.Local, opts *proclocal.Options, h *hold
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), long)
 	defer cancel()
-	state, err := carry.Local.Save(ctx, l)
+	state, err := l.Save(ctx)
 	require.NoError(t, err)
-	next, run, err := carry.Local.Restore(opts, h, state)
+	next, run, err := proclocal.Restore(opts, h, state)
 	require.NoError(t, err)
 	run()
-	return next.(*proclocal.Local)
+	return next
 }
 
 // Twenty processes print numbered lines, and others exit with codes of their own,

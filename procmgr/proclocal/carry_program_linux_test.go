@@ -222,26 +222,24 @@ func TestKeeperProgram(t *testing.T) {
 		}
 		files[p.Key.Seq] = got
 	}
-	var local procmgr.Host
+	var local *proclocal.Local
 	made := make(chan struct{})
 	go func() { // the Keep is asked meanwhile
 		opts, run := &proclocal.Options{LogDir: o.LogDir}, func() {}
-		var l2 any
 		switch {
 		case o.State != nil:
 			o.State.Files = files
-			l2, run, err = carry.Local.Restore(opts, farKeep{l}, o.State)
+			local, run, err = proclocal.Restore(opts, farKeep{l}, o.State)
 		case o.Journal != nil:
 			o.Journal.Files = files
-			l2, run, err = carry.Local.Recover(opts, farKeep{l}, o.Journal)
+			local, run, err = proclocal.Recover(opts, farKeep{l}, o.Journal)
 		default:
-			l2, err = carry.Local.New(opts, farKeep{l})
+			local, err = proclocal.NewKept(opts, farKeep{l})
 		}
 		if err != nil {
 			_ = l.send(packet{Call: "failed", Err: err.Error()}, nil)
 			return
 		}
-		local = l2.(*proclocal.Local)
 		run()
 		close(made)
 		_ = l.send(packet{Call: "ready"}, nil)
@@ -269,7 +267,7 @@ func TestKeeperProgram(t *testing.T) {
 }
 
 // serve does what a test has asked a keeper for.
-func serve(h procmgr.Host, p packet) (any, error) {
+func serve(h *proclocal.Local, p packet) (any, error) {
 	ctx := context.Background()
 	m := h.Chat("c")
 	switch p.Call {
@@ -294,9 +292,9 @@ func serve(h procmgr.Host, p packet) (any, error) {
 		_ = json.Unmarshal(p.Data, &req)
 		return m.Events(ctx, req)
 	case "close":
-		return nil, h.(*proclocal.Local).Close()
+		return nil, h.Close()
 	case "save":
-		state, err := carry.Local.Save(ctx, h)
+		state, err := h.Save(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ import (
 // was lost: until those who ask again for what they began have done so.
 const doubt = time.Minute
 
-// recoverLocal is carry.Ways.Recover.
+// recoverLocal is Recover.
 func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, run func(), err error) {
 	files := descriptors(j.Files)
 	defer files.close()

@@ -15,11 +15,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
 )
 
-// restore is carry.Ways.Restore.
+// restore is Restore.
 func restore(opts *Options, keep carry.Keep, state *carry.State) (l *Local, run func(), err error) {
 	files := descriptors(state.Files)
 	defer files.close()
-	if !carry.Local.Reads(state.Version) {
+	if !carry.Reads(state.Version) {
 		return nil, nil, xerrors.Errorf("the state has version %d, this program reads versions %d and %d: %w", state.Version, carry.Version-1, carry.Version, procmgr.ErrInvalid)
 	}
 	saved, err := decodeState(state.Data)

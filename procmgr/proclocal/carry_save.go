@@ -13,7 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// save is carry.Ways.Save.
+// save is Save.
 func (l *Local) save(ctx context.Context) (*carry.State, error) {
 	if l.keep == nil || !osproc.Adopts {
 		return nil, errors.ErrUnsupported

@@ -34,7 +34,7 @@ func TestRecordedStates(t *testing.T) {
 		_, err := l.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "printf '50%%\\r60%%\\nend'; exit 3", Notify: "60", Wait: long})
 		require.NoError(t, err)
 		require.ErrorIs(t, l.Chat("c").Signal(t.Context(), "spent", procmgr.Kill), procmgr.ErrNotFound)
-		state, err := carry.Local.Save(t.Context(), l)
+		state, err := l.Save(t.Context())
 		require.NoError(t, err)
 		state.Files = nil
 		name := filepath.Join("testdata", fmt.Sprintf("state-%d.json", carry.Version))
@@ -47,11 +47,10 @@ func TestRecordedStates(t *testing.T) {
 	for _, name := range recorded {
 		var state carry.State
 		require.NoError(t, json.Unmarshal(must(os.ReadFile(name)), &state))
-		require.True(t, carry.Local.Reads(state.Version), name)
-		local, run, err := carry.Local.Restore(&proclocal.Options{Retain: -1}, newHolder(t), &state)
+		require.True(t, carry.Reads(state.Version), name)
+		l, run, err := proclocal.Restore(&proclocal.Options{Retain: -1}, newHolder(t), &state)
 		require.NoError(t, err)
 		run()
-		l := local.(*proclocal.Local)
 		out, err := l.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "printf '50%%\\r60%%\\nend'; exit 3"})
 		require.NoError(t, err)
 		require.True(t, out.Attached)
@@ -109,29 +108,29 @@ func TestRestoreOfVersion1(t *testing.T) {
 	require.NoError(t, err)
 	_, err = l.Chat("c").Input(t.Context(), "cat", procmgr.InputRequest{Data: []byte("one\n"), Until: "one", Wait: long})
 	require.NoError(t, err)
-	state, err := carry.Local.Save(t.Context(), l)
+	state, err := l.Save(t.Context())
 	require.NoError(t, err)
 	asVersion1(t, state)
-	next, run, err := carry.Local.Restore(&proclocal.Options{}, h, state)
+	next, run, err := proclocal.Restore(&proclocal.Options{}, h, state)
 	require.NoError(t, err)
 	run()
-	l = next.(*proclocal.Local)
+	l = next
 	out, err := l.Chat("c").Output(t.Context(), "cat", procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.Equal(t, "one\n", out.Text)
 
-	after, run, err := carry.Local.Recover(&proclocal.Options{}, h, h.journal()) // as if l were killed
+	after, run, err := proclocal.Recover(&proclocal.Options{}, h, h.journal()) // as if l were killed
 	require.NoError(t, err)
 	run()
-	out, err = after.(*proclocal.Local).Chat("c").Output(t.Context(), "cat", procmgr.OutputRequest{})
+	out, err = after.Chat("c").Output(t.Context(), "cat", procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, out.Next)
 	require.EqualValues(t, 4, out.Truncated.OmittedBytes)
 	require.NoError(t, l.Close())
-	require.NoError(t, after.(*proclocal.Local).Close())
+	require.NoError(t, after.Close())
 
 	for _, version := range []int{0, carry.Version + 1} {
-		_, _, err = carry.Local.Restore(&proclocal.Options{}, h, &carry.State{Version: version})
+		_, _, err = proclocal.Restore(&proclocal.Options{}, h, &carry.State{Version: version})
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.ErrorContains(t, err, fmt.Sprintf("the state has version %d, this program reads versions 1 and 2", version))
 	}
@@ -140,13 +139,13 @@ func TestRestoreOfVersion1(t *testing.T) {
 // A state of another version, or one that is damaged, makes no Local, and its
 // descriptors are closed.
 func TestStatesThatCannotBeRead(t *testing.T) {
-	require.False(t, carry.Local.Reads(0))
-	require.False(t, carry.Local.Reads(carry.Version+1))
+	require.False(t, carry.Reads(0))
+	require.False(t, carry.Reads(carry.Version+1))
 	h := newHolder(t)
 	l := newKept(t, nil, h)
 	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo x", Wait: long})
 	require.NoError(t, err)
-	state, err := carry.Local.Save(t.Context(), l)
+	state, err := l.Save(t.Context())
 	require.NoError(t, err)
 	for name, change := range map[string]func(s *carry.State){
 		"version": func(s *carry.State) { s.Version++ },
@@ -163,16 +162,16 @@ func TestStatesThatCannotBeRead(t *testing.T) {
 		damaged := *state
 		damaged.Files = map[uint64][]carry.File{1: {{Role: carry.Output, FD: fds[0]}}}
 		change(&damaged)
-		_, _, err := carry.Local.Restore(&proclocal.Options{}, h, &damaged)
+		_, _, err := proclocal.Restore(&proclocal.Options{}, h, &damaged)
 		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
 		_, err = unix.Write(fds[1], []byte("x"))
 		require.ErrorIs(t, err, unix.EPIPE, "%s: the read end is closed", name)
 		unix.Close(fds[1])
 	}
-	local, run, err := carry.Local.Restore(&proclocal.Options{}, h, state)
+	local, run, err := proclocal.Restore(&proclocal.Options{}, h, state)
 	require.NoError(t, err)
 	run()
-	require.NoError(t, local.(*proclocal.Local).Close())
+	require.NoError(t, local.Close())
 }
 
 // If the time of a Save is up before all calls have ended, nothing has changed.
@@ -194,7 +193,7 @@ func TestSaveGivesUp(t *testing.T) {
 	<-begun
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	_, err := carry.Local.Save(ctx, l)
+	_, err := l.Save(ctx)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	close(goOn)
 	require.NoError(t, <-started)
@@ -264,7 +263,7 @@ func TestRecoverDamaged(t *testing.T) {
 		_, err := l.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exit 3", Wait: long})
 		require.NoError(t, err)
 	}
-	_, err := carry.Local.Save(t.Context(), l) // and its state is lost
+	_, err := l.Save(t.Context()) // and its state is lost
 	require.NoError(t, err)
 	j := h.journal()
 	j.Holes = true
@@ -273,10 +272,10 @@ func TestRecoverDamaged(t *testing.T) {
 			j.Entries[i].Record = nil
 		}
 	}
-	local, run, err := carry.Local.Recover(&proclocal.Options{}, h, j)
+	local, run, err := proclocal.Recover(&proclocal.Options{}, h, j)
 	require.NoError(t, err)
 	run()
-	c := local.(*proclocal.Local).Chat("c")
+	c := local.Chat("c")
 	out, err := c.Start(t.Context(), procmgr.StartRequest{ID: "whole", Command: "exit 3"})
 	require.NoError(t, err)
 	require.Equal(t, 3, *out.Process.ExitCode)
@@ -291,7 +290,7 @@ func TestRecoverDamaged(t *testing.T) {
 	out, err = c.Start(t.Context(), procmgr.StartRequest{Command: "exit 4", Wait: long})
 	require.NoError(t, err, "an ID of the manager's own is surely new")
 	require.Equal(t, 4, *out.Process.ExitCode)
-	require.NoError(t, local.(*proclocal.Local).Close())
+	require.NoError(t, local.Close())
 }
 
 // A deaf Keep hears only that processes are about to start, as if its program were
@@ -314,33 +313,33 @@ func TestRecoverTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHolder(t)
-			dead, err := carry.Local.New(&proclocal.Options{}, deaf{h})
+			dead, err := proclocal.NewKept(&proclocal.Options{}, deaf{h})
 			require.NoError(t, err)
 			req := procmgr.StartRequest{ID: "a", Command: test.command}
 			if test.strays {
 				req.Wait = long
 			}
-			_, err = dead.(*proclocal.Local).Chat("c").Start(t.Context(), req)
+			_, err = dead.Chat("c").Start(t.Context(), req)
 			require.NoError(t, err)
 			j := h.journal()
 			require.False(t, j.Entries[0].Started)
 			j.Unsure = test.strays
-			first, run, err := carry.Local.Recover(&proclocal.Options{}, h, j)
+			first, run, err := proclocal.Recover(&proclocal.Options{}, h, j)
 			require.NoError(t, err)
 			j = h.journal() // of a program that is killed here
 			run()
-			require.NoError(t, dead.(*proclocal.Local).Close()) // it ends what lives, and reaps it
-			require.NoError(t, first.(*proclocal.Local).Close())
+			require.NoError(t, dead.Close()) // it ends what lives, and reaps it
+			require.NoError(t, first.Close())
 
-			second, run, err := carry.Local.Recover(&proclocal.Options{}, newHolder(t), j)
+			second, run, err := proclocal.Recover(&proclocal.Options{}, newHolder(t), j)
 			require.NoError(t, err)
 			run()
-			out, err := second.(*proclocal.Local).Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: test.command, Wait: long})
+			out, err := second.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: test.command, Wait: long})
 			require.NoError(t, err)
 			require.True(t, out.Attached, "it runs twice")
 			require.Equal(t, procmgr.Exited, out.Process.State)
 			require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
-			require.NoError(t, second.(*proclocal.Local).Close())
+			require.NoError(t, second.Close())
 		})
 	}
 }
@@ -367,15 +366,15 @@ func TestUpgradeWithLogs(t *testing.T) {
 		}
 		path = out.Process.LogPath
 
-		state, err := carry.Local.Save(t.Context(), l)
+		state, err := l.Save(t.Context())
 		require.NoError(t, err)
 		other, err := proclocal.New(opts) // removes what is abandoned
 		require.NoError(t, err)
 		require.NoError(t, other.Close())
-		next, goOn, err := carry.Local.Restore(opts, h, state)
+		next, goOn, err := proclocal.Restore(opts, h, state)
 		require.NoError(t, err)
 		goOn()
-		l = next.(*proclocal.Local)
+		l = next
 
 		out2, err := l.Output(t.Context(), "cat", procmgr.OutputRequest{})
 		require.NoError(t, err)

@@ -3,14 +3,11 @@
 // descriptors. With these, another program makes a Local that goes on: from the
 // whole state if the first one could be saved, else from the records.
 //
-// It has no code of its own. Package procmgr offers the Ways, because package
-// prockeep cannot see inside a Local.
+// It has hardly any code of its own: package proclocal makes, saves and restores a
+// Local with these types, and package prockeep calls it.
 package carry
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // A Key names the process of a record. Seq is never 0, and never used again.
 type Key struct {
@@ -130,40 +127,6 @@ type Journal struct {
 	Unsure bool
 }
 
-// Ways make and save a *proclocal.Local. opts is a *proclocal.Options.
-type Ways struct {
-	// Version is that of the states that Save writes.
-	Version int
-	// New is New with a Keep.
-	New func(opts any, keep Keep) (local any, err error)
-	// Save stops a Local and returns its state. If ctx ends first, it returns an
-	// error, and the Local goes on. It finishes a Kill and a start that are under
-	// way, and ends an input; waits are the caller's to end. Afterwards the Local
-	// can only be dropped. Restore of the state undoes it, in the same program
-	// too.
-	Save func(ctx context.Context, local any) (*State, error)
-	// Restore makes a Local of a state. It takes over the files, also if it
-	// fails. It calls Began. Nothing else is told, and nothing is read or started,
-	// before run is called. The caller calls run once, or ends the program.
-	Restore func(opts any, keep Keep, s *State) (local any, run func(), err error)
-	// Recover is Restore for a Local that died. Before it returns, it tells Started
-	// or Turned of every process that was not Started and may have run: as soon as
-	// anybody reaps what the dead program has left, the next Recover cannot find
-	// that out again. Until these are written, nothing must be reaped.
-	Recover func(opts any, keep Keep, j *Journal) (local any, run func(), err error)
-}
-
-// Reads reports whether Restore reads a state of this version: of its own one and of
-// the one before it.
-func (w *Ways) Reads(version int) bool {
-	return version >= 1 && version <= w.Version && version >= w.Version-1
-}
-
-// Local has the ways of package procmgr. It does not change once main runs.
-var Local Ways
-
-// Offer sets Local. Package procmgr calls it.
-func Offer(w Ways) struct{} {
-	Local = w
-	return struct{}{}
-}
+// Reads reports whether a Local can be restored from a state of this version: its own
+// one and the one before it.
+func Reads(version int) bool { return version == Version || version == Version-1 }
