@@ -125,11 +125,6 @@ var arrows = []arrow{
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
 	},
 	{
-		dir:    "procmgr/internal/baseenv",
-		module: []string{"envpolicy"},
-		why:    "what a command starts from goes from a keeper's caller through the wire to a Local, and none of them tells its users",
-	},
-	{
 		dir: "procmgr/internal/carry",
 		why: "a Local and whoever keeps things for it share these types, and neither imports the other's inside",
 	},
@@ -143,6 +138,11 @@ var arrows = []arrow{
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proclocal"},
 		why:     "it is the contract alone: a program with nothing but a client links no code that runs a process",
+	},
+	{
+		dir:    "procmgr/internal/baseenv",
+		module: []string{"envpolicy", "procmgr"},
+		why:    "the environment of a command goes from a keeper's caller through the wire to a Local, and none of them tells its users",
 	},
 	{
 		dir:    "procmgr/internal/callerr",
@@ -334,13 +334,26 @@ func TestArrowRule(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The table lists the direct imports of toolset. This test checks the packages
-// that come with them.
-func TestToolsetLinksNoFantasy(t *testing.T) {
-	linked, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./chattool/toolset").Output()
-	require.NoError(t, err)
-	for name := range strings.Lines(string(linked)) {
-		require.False(t, below(strings.TrimSpace(name), fantasy), "toolset links %s", name)
+// The table lists the direct imports of a package. This test checks the packages that
+// come with them: a program that imports one of these packages links none of the others.
+func TestLinks(t *testing.T) {
+	processes := []string{module + "/procmgr/internal/osproc", module + "/procmgr/internal/capture", terminals, emulator}
+	for dir, none := range map[string][]string{
+		"procmgr":           append([]string{"net/http", "os/exec"}, processes...),
+		"procmgr/procroute": processes,
+		"procmgr/prochttp":  processes, // for its client, and for its handler
+		"chattool/toolset":  append([]string{fantasy}, processes...),
+		"chattool":          processes,
+	} {
+		linked, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+dir).Output()
+		require.NoError(t, err)
+		for name := range strings.Lines(string(linked)) {
+			name = strings.TrimSpace(name)
+			require.False(t, slices.ContainsFunc(none, func(other string) bool { return below(name, other) }), "%s links %s", dir, name)
+			if inModule, ok := strings.CutPrefix(name, module+"/"); ok && dir == "procmgr" {
+				require.Contains(t, []string{"headtail", "procmgr/internal/sentinel", dir}, inModule, "the contract needs no more")
+			}
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (r *request) base(b *startBody) (*baseenv.Base, error) {
 		return nil, nil
 	}
 	switch {
-	case !baseenv.Accepted(r.h.opts.Context):
+	case r.h.keeper == nil:
 		return nil, xerrors.Errorf("base_env, base_sum and base_dir are for the socket of a keeper alone: %w", procmgr.ErrInvalid)
 	case b.BaseSum != "" && (b.BaseEnv != nil || b.BaseWithheld != nil):
 		return nil, xerrors.Errorf("base_sum is there, and base_env or base_withheld too: %w", procmgr.ErrInvalid)
@@ -49,4 +49,15 @@ func (r *request) base(b *startBody) (*baseenv.Base, error) {
 		return nil, xerrors.Errorf("base_env or base_dir has a NUL byte: %w", procmgr.ErrInvalid)
 	}
 	return &baseenv.Base{Env: b.BaseEnv, Withheld: b.BaseWithheld, Sum: b.BaseSum, Dir: *b.BaseDir}, nil
+}
+
+// from returns the request's Manager for a start from a base; nil is the handler's own.
+func (r *request) from(base *baseenv.Base) procmgr.Manager {
+	switch {
+	case base == nil:
+		return r.manager
+	case r.chat == "":
+		return r.h.keeper.From(base)
+	}
+	return r.h.keeper.From(base).Chat(r.chat)
 }

@@ -4,7 +4,6 @@ package prochttp_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,8 +19,7 @@ import (
 
 // withBases serves a Local whose handler accepts what commands start from.
 func withBases(t *testing.T) *prochttp.Client {
-	handler := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: baseenv.Accept(t.Context())})
-	return newClient(t, serve(t, handler), nil)
+	return newClient(t, serve(t, newKeeperHandler(t, newLocal(t, nil), nil)), nil)
 }
 
 // What a command starts from is that of the program that starts it, and not of
@@ -35,8 +33,7 @@ func TestBase(t *testing.T) {
 		Withheld: []string{"MY_TOKEN"},
 		Dir:      dir,
 	}
-	ctx := baseenv.With(t.Context(), base)
-	out, err := c.Chat("a").Start(ctx, procmgr.StartRequest{
+	out, err := c.OfKeeper(base).Chat("a").Start(t.Context(), procmgr.StartRequest{
 		ID: "first", Command: `echo "$MINE,$RAW,$OF_THE_SERVER,$MY_TOKEN,$TOOLPROC_PROCESS_ID,$PWD"; pwd`, Wait: long,
 	})
 	require.NoError(t, err)
@@ -47,10 +44,10 @@ func TestBase(t *testing.T) {
 	require.Equal(t, "yes\n", out.Text)
 }
 
-// bySum returns a context for starts from an environment that may travel by its sum.
-func bySum(t *testing.T, env ...string) context.Context {
+// bySum returns an environment that may travel by its sum.
+func bySum(env ...string) *baseenv.Base {
 	env = append(env, "PATH=/usr/bin:/bin")
-	return baseenv.With(t.Context(), &baseenv.Base{Env: env, Dir: "/", Sum: baseenv.Sum(env, nil)})
+	return &baseenv.Base{Env: env, Dir: "/", Sum: baseenv.Sum(env, nil)}
 }
 
 // An environment travels once. After that its sum does, and it is the one of that
@@ -72,12 +69,12 @@ func TestBaseBySum(t *testing.T) {
 	var handler http.Handler
 	c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { record(handler).ServeHTTP(w, r) })), nil)
 	another := func() {
-		handler = newHandler(t, host, &prochttp.HandlerOptions{Token: token, Context: baseenv.Accept(t.Context())})
+		handler = newKeeperHandler(t, host, nil)
 	}
-	start := func(ctx context.Context, want string, requests int) {
+	start := func(base *baseenv.Base, want string, requests int) {
 		t.Helper()
 		bodies = nil
-		out, err := c.Start(ctx, procmgr.StartRequest{Command: "echo $MINE", Wait: long})
+		out, err := c.OfKeeper(base).Start(t.Context(), procmgr.StartRequest{Command: "echo $MINE", Wait: long})
 		require.NoError(t, err)
 		require.False(t, out.Attached)
 		require.Equal(t, want+"\n", out.Text)
@@ -85,7 +82,7 @@ func TestBaseBySum(t *testing.T) {
 		require.NotContains(t, bodies[0], "MINE=")
 	}
 	another()
-	one, two := bySum(t, "MINE=one"), bySum(t, "MINE=two")
+	one, two := bySum("MINE=one"), bySum("MINE=two")
 	start(one, "one", 2)
 	start(two, "two", 2)
 	for range 2 {
@@ -101,11 +98,11 @@ func TestBaseBySum(t *testing.T) {
 // What nobody has used for long is forgotten, and so is what is too large. The
 // starts are the same, in two requests.
 func TestBasesAreBounded(t *testing.T) {
-	handler := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, MaxBody: 8 << 20, Context: baseenv.Accept(t.Context())})
+	handler := newKeeperHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, MaxBody: 8 << 20})
 	c := newClient(t, serve(t, handler), nil)
 	start := func(env ...string) {
 		t.Helper()
-		out, err := c.Start(bySum(t, env...), procmgr.StartRequest{Command: "echo $MINE", Wait: long})
+		out, err := c.OfKeeper(bySum(env...)).Start(t.Context(), procmgr.StartRequest{Command: "echo $MINE", Wait: long})
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimPrefix(env[0], "MINE=")+"\n", out.Text)
 	}
@@ -161,7 +158,7 @@ func TestBaseIsNotInTheFingerprint(t *testing.T) {
 	req := procmgr.StartRequest{ID: "once", Command: "echo $SSH_AUTH_SOCK", WorkDir: ".", Wait: long}
 	for i, socket := range []string{"/tmp/before", "/tmp/after"} {
 		base := &baseenv.Base{Env: []string{"PATH=/usr/bin:/bin", "SSH_AUTH_SOCK=" + socket}, Dir: t.TempDir()}
-		out, err := c.Start(baseenv.With(t.Context(), base), req)
+		out, err := c.OfKeeper(base).Start(t.Context(), req)
 		require.NoError(t, err)
 		require.Equal(t, "/tmp/before\n", out.Text)
 		require.Equal(t, i == 1, out.Attached)
@@ -172,7 +169,7 @@ func TestBaseDirectory(t *testing.T) {
 	c := withBases(t)
 	home := t.TempDir()
 	base := &baseenv.Base{Env: []string{"PATH=/usr/bin:/bin", "HOME=" + home}}
-	out, err := c.Start(baseenv.With(t.Context(), base), procmgr.StartRequest{Command: "pwd", Wait: long})
+	out, err := c.OfKeeper(base).Start(t.Context(), procmgr.StartRequest{Command: "pwd", Wait: long})
 	require.NoError(t, err)
 	require.Equal(t, home+"\n", out.Text)
 	require.Equal(t, "the program's own directory has gone", out.PassedOver)
@@ -182,11 +179,11 @@ func TestBaseDirectory(t *testing.T) {
 func TestBaseRefused(t *testing.T) {
 	c := overTCP(t, nil)
 	base := &baseenv.Base{Env: []string{"LD_PRELOAD=x"}, Dir: "/"}
-	_, err := c.Start(baseenv.With(t.Context(), base), procmgr.StartRequest{ID: "x", Command: "true"})
+	_, err := c.OfKeeper(base).Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.ErrorContains(t, err, "for the socket of a keeper alone")
 
-	handler := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Token: token, Context: baseenv.Accept(t.Context())})
+	handler := newKeeperHandler(t, newLocal(t, nil), nil)
 	for name, body := range map[string]string{
 		"no directory":       `{"id":"x","command":"true","base_env":["A=b"]}`,
 		"relative directory": `{"id":"x","command":"true","base_dir":"a"}`,

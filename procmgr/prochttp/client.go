@@ -15,6 +15,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
 const (
@@ -220,7 +221,9 @@ func (c *Client) Signal(ctx context.Context, id string, sig procmgr.Signal) erro
 
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
 // [proclocal.Local].
-func (c *Client) Chat(id string) procmgr.Manager {
+func (c *Client) Chat(id string) procmgr.Manager { return c.chat(id) }
+
+func (c *Client) chat(id string) *manager {
 	return &manager{c: c, chat: id, isChat: true, header: []string{encodeChat(id)}}
 }
 
@@ -230,6 +233,9 @@ type manager struct {
 	chat   string
 	isChat bool
 	header []string // the value of headerChat
+
+	base  *baseenv.Base // what commands start from; nil: the server's own
+	alone bool          // nobody but the caller starts a server where the last one was
 }
 
 // check fails if the chat has no valid ID: such a chat must not act as the host.

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 const (
@@ -171,7 +170,7 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		}
 		jittered := pause/2 + rand.N(pause/2+1) + wait
 		again := time.Now().Add(jittered).Before(giveUp) || tries == 1 && lost != nil && lost.timeout
-		if c.retry < 0 || !again || permanent(err) || !call.mayHaveArrived && nobodyListens(err) && lineage.IsAlone(ctx) {
+		if c.retry < 0 || !again || permanent(err) || !call.mayHaveArrived && nobodyListens(err) && call.manager.alone {
 			if answer != nil {
 				return answer, err
 			}

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
@@ -21,8 +20,7 @@ type starting struct {
 	*manager
 	req   procmgr.StartRequest // with an ID
 	body  startBody
-	base  *baseenv.Base // nil: there is none
-	until time.Time     // the end of its wait
+	until time.Time // the end of its wait
 	call  call
 	out   procmgr.Output // what the call is answered
 	asked bool           // another call has sent the ID before
@@ -65,10 +63,10 @@ func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*s
 	if err != nil {
 		return nil, err
 	}
-	s := &starting{manager: m, req: req, body: body, base: baseenv.From(ctx), until: time.Now().Add(req.Wait)}
+	s := &starting{manager: m, req: req, body: body, until: time.Now().Add(req.Wait)}
 	s.body.setBase(s.base)
 	s.call = call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart, into: &s.out, prepare: s.prepare}
-	if s.call.instance, s.asked, err = m.c.instanceFor(ctx, m.chat, req.ID); err != nil {
+	if s.call.instance, s.asked, err = m.instanceFor(ctx, req.ID); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -87,15 +85,16 @@ func (s *starting) prepare() {
 
 // instanceFor returns the server that a start is meant for. asked reports
 // whether the ID was sent before.
-func (c *Client) instanceFor(ctx context.Context, chat, id string) (instance string, asked bool, err error) {
-	if instance, asked = c.seen.claim(chat, id); instance != "" {
+func (m *manager) instanceFor(ctx context.Context, id string) (instance string, asked bool, err error) {
+	if instance, asked = m.c.seen.claim(m.chat, id); instance != "" {
 		return instance, asked, nil
 	}
 	// No server has answered yet: a start without an instance could run twice.
-	if _, err := c.call(ctx, &call{manager: &c.all, method: http.MethodGet, path: pathHealth}); err != nil {
+	host := &manager{c: m.c, alone: m.alone}
+	if _, err := m.c.call(ctx, &call{manager: host, method: http.MethodGet, path: pathHealth}); err != nil {
 		return "", false, err
 	}
-	instance, asked = c.seen.claim(chat, id)
+	instance, asked = m.c.seen.claim(m.chat, id)
 	return instance, asked, nil
 }
 

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/lineage"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
 // The defaults of [HandlerOptions].
@@ -88,6 +88,7 @@ type Scope struct {
 // handler serves a Host.
 type handler struct {
 	host     procmgr.Host
+	keeper   baseenv.Host // the same; nil if no command starts from what a request brings
 	opts     HandlerOptions
 	token    [sha256.Size]byte // hash of opts.Token
 	instance string
@@ -108,12 +109,20 @@ type handler struct {
 // returns, it is done with the request. Only a wait that the client may
 // continue goes on; it ends 2 s later if the client does not continue it.
 func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
+	made, err := newHandler(h, opts)
+	if err != nil {
+		return nil, xerrors.Errorf("prochttp: new handler: %w", err)
+	}
+	return made, nil
+}
+
+func newHandler(h procmgr.Host, opts *HandlerOptions) (*handler, error) {
 	var o HandlerOptions
 	if opts != nil {
 		o = *opts
 	}
 	if err := o.check(); err != nil {
-		return nil, xerrors.Errorf("prochttp: new handler: %w", err)
+		return nil, err
 	}
 	switch {
 	case o.MaxBody == 0:
@@ -131,7 +140,7 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	made := &handler{
+	return &handler{
 		host:     h,
 		opts:     o,
 		token:    sha256.Sum256([]byte(o.Token)),
@@ -140,20 +149,7 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 		log:      log,
 		waits:    waits{max: o.MaxWaiters, log: log, held: make(map[waitKey]*heldWait)},
 		signals:  signals{calls: make(map[signalKey]*signalCall)},
-	}
-	if l := lineage.From(o.Context); l != nil {
-		made.follow(l)
-	}
-	return made, nil
-}
-
-// follow goes on where another handler has ended.
-func (h *handler) follow(l *lineage.Line) {
-	if l.Instance == "" {
-		l.Instance = h.instance
-	}
-	h.instance, l.Save = l.Instance, h.signals.save
-	h.signals.restore(l.Answers)
+	}, nil
 }
 
 func (o HandlerOptions) check() error {

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
@@ -49,10 +48,7 @@ func (r *request) start() {
 	req.Wait = min(req.Wait, maxSlice)
 	var out procmgr.Output
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
-		if base != nil {
-			ctx = baseenv.With(ctx, base)
-		}
-		out, err = r.manager.Start(ctx, req)
+		out, err = r.from(base).Start(ctx, req)
 		return err
 	})
 	if errors.Is(err, errBusy) {

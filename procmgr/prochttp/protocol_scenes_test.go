@@ -22,6 +22,7 @@ import (
 type scene struct {
 	host   procmgr.Host
 	opts   prochttp.HandlerOptions
+	keeper bool                                    // it is the handler of a keeper
 	before func(n int, h http.Handler, url string) // the nth exchange
 	after  func()                                  // all of them
 }
@@ -39,6 +40,8 @@ type actor struct {
 	events  func(procmgr.EventsRequest) (procmgr.EventPage, error)
 	input   func(string, procmgr.InputRequest) (procmgr.InputOutput, error)
 }
+
+func (a *actor) From(*baseenv.Base) procmgr.Host { return a }
 
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
 
@@ -392,9 +395,7 @@ var scenes = map[string]func(testing.TB) scene{
 	"mediatype":      refused,
 	"toolarge":       refused,
 	"headertoolarge": refused,
-	"nobase": func(testing.TB) scene {
-		return scene{opts: prochttp.HandlerOptions{Context: baseenv.Accept(context.Background())}}
-	},
+	"nobase":         func(testing.TB) scene { return scene{keeper: true} },
 	"busy": func(t testing.TB) scene {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})

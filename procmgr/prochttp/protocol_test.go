@@ -23,6 +23,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -58,6 +59,9 @@ func TestProtocolExchanges(t *testing.T) {
 		}
 		s.opts.Hosts = []string{"build.example"}
 		h := newHandler(t, s.host, &s.opts)
+		if s.keeper {
+			h = newKeeperHandler(t, s.host.(baseenv.Host), &s.opts)
+		}
 		url := serve(t, h)
 		for n := 1; i < len(all) && strings.HasPrefix(all[i].name, name+"/"); i, n = i+1, n+1 {
 			require.Equal(t, fmt.Sprintf("%s/%d", name, n), all[i].name)

@@ -61,7 +61,7 @@ const retry = 2 * time.Second
 // had started match both [procmgr.ErrNotFound] and [procmgr.ErrUnknown]. After the
 // death of a keeper it knows them.
 type Keeper struct {
-	all    manager // the host's view of all chats
+	all    *manager // the host's view of all chats
 	opener opener
 	client *prochttp.Client
 
@@ -129,7 +129,7 @@ func open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
 		k.line.close()
 		return nil, err
 	}
-	k.all = manager{k, k.client}
+	k.all = newManager(k, func(h procmgr.Host) procmgr.Manager { return h })
 	return k, nil
 }
 
@@ -182,7 +182,9 @@ func (k *Keeper) Describe(ctx context.Context) (procmgr.Description, error) {
 
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
 // [proclocal.Local].
-func (k *Keeper) Chat(id string) procmgr.Manager { return &manager{k, k.client.Chat(id)} }
+func (k *Keeper) Chat(id string) procmgr.Manager {
+	return newManager(k, func(h procmgr.Host) procmgr.Manager { return h.Chat(id) })
+}
 
 // Close closes the connections to the keeper. The keeper and its processes go on.
 // Every later call is [procmgr.ErrClosed].

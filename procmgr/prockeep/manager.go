@@ -8,14 +8,17 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
-	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 // A manager is the view of a keeper that the host or one chat has.
 type manager struct {
-	k  *Keeper
-	on procmgr.Manager // the same view of the client
+	k    *Keeper
+	view func(procmgr.Host) procmgr.Manager // returns the same view of another Host
+	on   procmgr.Manager                    // that of the client
+}
+
+func newManager(k *Keeper, view func(procmgr.Host) procmgr.Manager) *manager {
+	return &manager{k, view, view(k.client.OfKeeper(nil))}
 }
 
 var _ procmgr.Manager = (*manager)(nil)
@@ -53,7 +56,7 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		if err != nil {
 			return procmgr.Output{}, err
 		}
-		out, err := m.on.Start(baseenv.With(lineage.Alone(ctx), now.base()), req)
+		out, err := m.view(m.k.client.OfKeeper(now.base())).Start(ctx, req)
 		switch {
 		case err == nil, out.Process.ID != "": // it may have begun
 			return out, err
@@ -81,7 +84,7 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 	if _, err := m.ready(ctx, "signal"); err != nil {
 		return err
 	}
-	return m.on.Signal(ctx, id, sig)
+	return m.view(m.k.client).Signal(ctx, id, sig)
 }
 
 func (m *manager) Describe(ctx context.Context) (procmgr.Description, error) {
@@ -104,7 +107,7 @@ func ask[T any](ctx context.Context, m *manager, call string, do func(context.Co
 			var none T
 			return none, err
 		}
-		out, err := do(lineage.Alone(ctx))
+		out, err := do(ctx)
 		if err == nil || !unheard(err) || !p.again(ctx) {
 			return out, err
 		}

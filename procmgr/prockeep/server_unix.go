@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
@@ -106,7 +105,7 @@ func newServer(o order, held bool) (*server, error) {
 		last:  time.Now().Add(launchTime), // the opener is about to connect
 		ended: make(chan struct{}), served: newConnections(),
 	}
-	s.context, s.cancel = context.WithCancel(baseenv.Accept(context.Background()))
+	s.context, s.cancel = context.WithCancel(context.Background())
 	s.waits, s.endWait = context.WithCancel(context.WithoutCancel(s.context))
 	s.named, s.unname = context.WithCancel(context.Background())
 	heritage := &holder.Heritage{}
@@ -133,11 +132,11 @@ type handlers struct {
 
 // handle makes the handlers of the Local. The working one goes on in a line.
 func (s *server) handle(line *lineage.Line) error {
-	working, err := s.newHandler(lineage.With(s.waits, line))
+	working, err := s.newHandler(s.waits, line)
 	if err != nil {
 		return err
 	}
-	ending, err := s.newHandler(lineage.With(s.context, &lineage.Line{Instance: line.Instance}))
+	ending, err := s.newHandler(s.context, &lineage.Line{Instance: line.Instance})
 	if err != nil {
 		return err
 	}
@@ -146,10 +145,10 @@ func (s *server) handle(line *lineage.Line) error {
 	return nil
 }
 
-func (s *server) newHandler(ctx context.Context) (http.Handler, error) {
-	return prochttp.NewHandler(s.local.Local, &prochttp.HandlerOptions{
+func (s *server) newHandler(ctx context.Context, line *lineage.Line) (http.Handler, error) {
+	return prochttp.NewKeeperHandler(s.local.Local, &prochttp.HandlerOptions{
 		Insecure: true, MaxBody: maxBody, Context: ctx, Logger: slog.New(warnings{s.log.Handler()}),
-	})
+	}, line)
 }
 
 // ServeHTTP serves a request by the Local. At an upgrade it breaks the connection

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
@@ -12,20 +13,23 @@ import (
 type chat struct {
 	local *Local
 	id    string
-	err   error // why the ID cannot be used: isolation fails closed
+	err   error         // why the ID cannot be used: isolation fails closed
+	base  *baseenv.Base // what commands start from; nil: this program's own
 }
 
 var _ procmgr.Manager = (*chat)(nil)
 
 // Chat implements [procmgr.Host]. The ID of a chat has 1 to 256 bytes of UTF-8 and no
 // control character. With any other ID every call is [procmgr.ErrInvalid].
-func (l *Local) Chat(id string) procmgr.Manager { return &chat{local: l, id: id, err: check.Chat(id)} }
+func (l *Local) Chat(id string) procmgr.Manager { return l.chat(id) }
+
+func (l *Local) chat(id string) *chat { return &chat{local: l, id: id, err: check.Chat(id)} }
 
 func (c *chat) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
 	if c.err != nil {
 		return procmgr.Output{}, callerr.Wrap("start", req.ID, c.err)
 	}
-	out, err := c.local.start(ctx, c.id, req)
+	out, err := c.local.start(ctx, c.id, req, c.base)
 	return out, callerr.Wrap("start", req.ID, err)
 }
 

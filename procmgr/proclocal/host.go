@@ -83,7 +83,7 @@ func (l *Local) logOptions() capture.LogOptions {
 // Start implements [procmgr.Manager]. A process that the host itself starts belongs to
 // no chat.
 func (l *Local) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	out, err := l.start(ctx, "", req)
+	out, err := l.start(ctx, "", req, nil)
 	return out, callerr.Wrap("start", req.ID, err)
 }
 

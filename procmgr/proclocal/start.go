@@ -15,9 +15,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// start is Start in one chat.
-func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest) (procmgr.Output, error) {
-	out, err := l.startOnce(ctx, chat, req)
+// start is Start in one chat. base is what the command starts from; nil is this
+// program's own.
+func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest, base *baseenv.Base) (procmgr.Output, error) {
+	out, err := l.startOnce(ctx, chat, req, base)
 	if err != nil && out.Process.ID == "" {
 		l.opts.Metrics.refused(err)
 	}
@@ -25,7 +26,7 @@ func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest
 	return out, err
 }
 
-func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartRequest) (procmgr.Output, error) {
+func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartRequest, base *baseenv.Base) (procmgr.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return procmgr.Output{}, err
 	}
@@ -66,7 +67,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	if mine {
 		// A hook or a dead mount can hang for ever, and this call must not.
-		l.system.Go(func() { l.launch(r, req, baseenv.From(ctx), notify) }) // Close waits for it, or gives it up
+		l.system.Go(func() { l.launch(r, req, base, notify) }) // Close waits for it, or gives it up
 	}
 	if through {
 		awaitChange(ctx, changed, req.Wait)
@@ -92,9 +93,8 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	return out, err
 }
 
-// launch starts the command of a reserved record, or gives up the reservation.
-// base is what the command starts from; nil is this program's own. notify is for
-// StartRequest.Notify; nil is none.
+// launch starts the command of a reserved record, or gives up the reservation. notify
+// is for StartRequest.Notify; nil is none.
 func (l *Local) launch(r *record, req procmgr.StartRequest, base *baseenv.Base, notify *capture.Matcher) {
 	err := l.spawn(r, req, base)
 	if !l.answer(r, err) {

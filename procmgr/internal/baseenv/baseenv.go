@@ -1,10 +1,9 @@
 // Package baseenv has what a command starts from: the environment and the
 // directory of the program that starts it. If a keeper runs the command for that
-// program, they travel in the context of a start and beside its request.
+// program, they travel beside the request.
 package baseenv
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -16,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // A Base is what another program's commands start from. It does not change.
@@ -65,36 +65,12 @@ func (b *Base) UTF8() *Base {
 
 func notUTF8(s string) bool { return !utf8.ValidString(s) }
 
-type key int
-
-const (
-	baseKey key = iota
-	acceptKey
-)
-
-// With returns a context whose starts are for a program with that Base.
-func With(ctx context.Context, b *Base) context.Context {
-	return context.WithValue(ctx, baseKey, b)
-}
-
-// From returns the Base of a context, or nil if this program's own environment
-// and directory count.
-func From(ctx context.Context) *Base {
-	b, _ := ctx.Value(baseKey).(*Base)
-	return b
-}
-
-// Accept returns a context for HandlerOptions.Context of prochttp: the handler
-// takes the Base of a start from its request. A caller that may set it decides
-// over every variable of a command, which only a keeper's own user may.
-func Accept(ctx context.Context) context.Context {
-	return context.WithValue(ctx, acceptKey, true)
-}
-
-// Accepted reports whether a context comes from Accept.
-func Accepted(ctx context.Context) bool {
-	yes, _ := ctx.Value(acceptKey).(bool)
-	return yes
+// A Host runs commands for other programs, too. A wrapper of a Host is none: a keeper
+// gives its own.
+type Host interface {
+	procmgr.Host
+	// From returns the Host for a program with that Base.
+	From(b *Base) procmgr.Host
 }
 
 // An Allowance remembers the result of a policy for this program's environment,
