@@ -65,15 +65,15 @@ var errEnded = xerrors.Errorf("the keeper has just ended: %w", errAbsent)
 type line struct {
 	conn     *net.UnixConn
 	status   status
-	running  Options           // of the status
-	env      baseenv.Allowance // by the policy of running
+	running  Options               // of the status
+	policy   baseenv.PolicyApplier // that of running
 	last     atomic.Pointer[lastBase]
 	launched bool // this program has started the keeper just now
 }
 
 // A lastBase is what the last start of this program has begun from.
 type lastBase struct {
-	of *baseenv.Allowed
+	of *baseenv.Applied
 	baseenv.Base
 }
 
@@ -184,18 +184,18 @@ func (l *line) options() Options {
 
 // base returns what a command of this program starts from now.
 func (l *line) base() *baseenv.Base {
-	allowed := l.env.Get(&l.running.Local.Env)
+	applied := l.policy.Apply(&l.running.Local.Env)
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = ""
 	}
 	last := l.last.Load()
-	if last == nil || last.of != allowed || last.Dir != dir {
-		text := (&baseenv.Base{Env: allowed.Env, Withheld: allowed.Withheld, Dir: dir}).UTF8()
+	if last == nil || last.of != applied || last.Dir != dir {
+		text := (&baseenv.Base{Env: applied.Env, Withheld: applied.Withheld, Dir: dir}).UTF8()
 		if l.status.Sums {
 			text.Sum = baseenv.Sum(text.Env, text.Withheld)
 		}
-		last = &lastBase{allowed, *text}
+		last = &lastBase{applied, *text}
 		l.last.Store(last)
 	}
 	return &last.Base

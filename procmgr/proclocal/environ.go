@@ -25,11 +25,11 @@ const (
 // the record which names the policy kept back. If base is not nil, another program
 // has applied the policy to its own environment.
 func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base) (env []string) {
-	own := l.allowed.Get(&l.opts.Env)
+	own := l.policy.Apply(&l.opts.Env)
 	if r.terminal {
 		policy := l.opts.Env
 		policy.Interactive = true
-		own = l.allowedAsking.Get(&policy)
+		own = l.policyAsking.Apply(&policy)
 	}
 	inherited, withheld := own.Env, own.Withheld
 	if base != nil {

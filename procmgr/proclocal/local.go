@@ -43,12 +43,12 @@ type Local struct {
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
 
-	allowed       baseenv.Allowance
-	allowedAsking baseenv.Allowance // for commands with a terminal
-	told          toldNames         // what of it the chats were told
-	name          string            // of the shell, "" if it cannot be told
-	bash          bool              // the shell is the default one, and bash
-	ports         portLooks
+	policy       baseenv.PolicyApplier
+	policyAsking baseenv.PolicyApplier // for commands with a terminal
+	told         toldNames             // what of it the chats were told
+	name         string                // of the shell, "" if it cannot be told
+	bash         bool                  // the shell is the default one, and bash
+	ports        portLooks
 
 	wg sync.WaitGroup // the launch, watch and rewatch of every record
 

@@ -8,13 +8,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
-	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -71,35 +68,4 @@ type Host interface {
 	procmgr.Host
 	// From returns the Host for a program with that Base.
 	From(b *Base) procmgr.Host
-}
-
-// An Allowance remembers the result of a policy for this program's environment,
-// which hardly ever changes between two starts. It is safe for concurrent use.
-type Allowance struct {
-	mu   sync.Mutex // guards last
-	last *Allowed
-}
-
-// Allowed is the part of one environment that commands get. It does not change.
-type Allowed struct {
-	All      []string // the environment before the policy
-	Env      []string
-	Withheld []string
-}
-
-// Get applies a policy, which is the same at each call.
-func (a *Allowance) Get(policy *envpolicy.Policy) *Allowed {
-	all := os.Environ()
-	a.mu.Lock()
-	last := a.last
-	a.mu.Unlock()
-	if last != nil && slices.Equal(last.All, all) {
-		return last
-	}
-	env, report := policy.Apply(all, nil)
-	next := &Allowed{All: all, Env: env, Withheld: report.Withheld}
-	a.mu.Lock()
-	a.last = next
-	a.mu.Unlock()
-	return next
 }
