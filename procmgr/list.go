@@ -1,6 +1,7 @@
 package procmgr
 
 import (
+	"iter"
 	"slices"
 
 	"golang.org/x/xerrors"
@@ -33,26 +34,51 @@ type ListPage struct {
 // that is none, and an Offset below 0, are [ErrInvalid]. The page shares nothing
 // with all but what the processes point to.
 func PageOf(all []Process, req ListRequest) (ListPage, error) {
+	page, picked, err := PageFrom(func(yield func(*Process, *Process) bool) {
+		for i := range slices.Backward(all) {
+			if !yield(&all[i], &all[i]) {
+				return
+			}
+		}
+	}, req)
+	for _, p := range picked {
+		page.Processes = append(page.Processes, *p)
+	}
+	return page, err
+}
+
+// PageFrom is [PageOf] for a Manager that keeps more of a process than a Process, and
+// does not want to copy them all. all yields the processes, each with the value that
+// the Manager keeps of it, the newest start first. picked are the values for
+// page.Processes, which the caller fills in. PageFrom remembers only as many values as
+// a page can have.
+func PageFrom[T any](all iter.Seq2[T, *Process], req ListRequest) (page ListPage, picked []T, err error) {
 	switch {
 	case req.State != "" && req.State != Running && req.State != Detached && req.State != Exited:
-		return ListPage{}, xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
+		return ListPage{}, nil, xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
 	case req.Offset < 0:
-		return ListPage{}, xerrors.Errorf("the offset %d is negative: %w", req.Offset, ErrInvalid)
+		return ListPage{}, nil, xerrors.Errorf("the offset %d is negative: %w", req.Offset, ErrInvalid)
 	}
-	var kinds [4][]Process
-	for _, p := range slices.Backward(all) {
-		if req.State == "" || p.State == req.State {
-			kinds[kind(&p)] = append(kinds[kind(&p)], p)
+	var kinds [4][]T
+	for value, p := range all {
+		if req.State != "" && p.State != req.State {
+			continue
+		}
+		k := kind(p)
+		page.Total++
+		if p.State != Exited {
+			page.Live++
+		}
+		if req.Limit <= 0 || len(kinds[k])-req.Limit < req.Offset { // no sum, which may overflow
+			kinds[k] = append(kinds[k], value)
 		}
 	}
-	picked := slices.Concat(kinds[:]...)
-	page := ListPage{Total: len(picked), Live: len(kinds[0]) + len(kinds[1])}
+	picked = slices.Concat(kinds[:]...)
 	picked = picked[min(req.Offset, len(picked)):]
 	if req.Limit > 0 {
 		picked = picked[:min(req.Limit, len(picked))]
 	}
-	page.Processes = picked
-	return page, nil
+	return page, picked, nil
 }
 
 // kind is a smaller number for a process that matters more.

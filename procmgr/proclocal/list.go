@@ -3,7 +3,6 @@ package proclocal
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 	"time"
 
@@ -26,20 +25,19 @@ func (c *chat) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListP
 // listOf returns a part of the processes of some records. Neither it nor the
 // callers of it wait for a lock that is held while a process starts or ends.
 func listOf(ctx context.Context, all []*record, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	err := ctx.Err()
-	if err == nil {
-		_, err = procmgr.PageOf(nil, req) // it says why a request is invalid
-	}
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
 	}
-	page, picked := pickSights(func(yield func(sight, *procmgr.Process) bool) {
+	page, picked, err := procmgr.PageFrom(func(yield func(sight, *procmgr.Process) bool) {
 		for _, r := range slices.Backward(inOrder(all)) {
 			if p := r.shown.Load(); p != nil && !yield(sight{r, p}, p) {
 				return
 			}
 		}
 	}, req)
+	if err != nil {
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+	}
 	page.Processes = snapshots(picked)
 	return page, nil
 }
@@ -80,42 +78,4 @@ func snapshots(seen []sight) []procmgr.Process {
 		p.Stopped = p.State != procmgr.Exited && now.Sub(p.StartedAt) > young && s.tree.Stopped()
 	}
 	return processes
-}
-
-// pickSights returns the processes that a request asks for, out of all from the
-// newest start on, and a page with the counts. It keeps only as many of a kind as
-// a page can have.
-func pickSights(all iter.Seq2[sight, *procmgr.Process], req procmgr.ListRequest) (page procmgr.ListPage, picked []sight) {
-	var kinds [4][]sight
-	var counts [4]int
-	for s, p := range all {
-		if req.State != "" && p.State != req.State {
-			continue
-		}
-		kind := kindOfProcess(p)
-		counts[kind]++
-		if req.Limit <= 0 || len(kinds[kind])-req.Limit < req.Offset { // no sum, which may overflow
-			kinds[kind] = append(kinds[kind], s)
-		}
-	}
-	picked = slices.Concat(kinds[:]...)
-	page.Total, page.Live = counts[0]+counts[1]+counts[2]+counts[3], counts[0]+counts[1]
-	picked = picked[min(req.Offset, len(picked)):]
-	if req.Limit > 0 {
-		picked = picked[:min(req.Limit, len(picked))]
-	}
-	return page, picked
-}
-
-// kindOfProcess is a smaller number for a process that matters more.
-func kindOfProcess(p *procmgr.Process) int {
-	switch {
-	case p.State == procmgr.Running:
-		return 0
-	case p.State != procmgr.Exited:
-		return 1
-	case p.Background:
-		return 2
-	}
-	return 3
 }
