@@ -14,6 +14,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // doubt is for how long an unknown ID may have been used, if a part of the journal
@@ -73,8 +74,8 @@ func recoverLocal(opts *Options, keep carry.Keep, j *carry.Journal) (l *Local, r
 		for _, k := range unborn {
 			keep.NotStarted(k)
 		}
-		for chat, t := range l.past.all.inOrder() { // of those that nobody knows
-			keep.Dropped(carry.Key{Seq: t.seq, Chat: chat, ID: t.id})
+		for _, t := range l.past.Save() { // of those that nobody knows
+			keep.Dropped(carry.Key{Seq: t.Seq, Chat: t.Chat, ID: t.ID})
 		}
 		l.goOn(comings)
 		if len(held) > 0 {
@@ -112,12 +113,12 @@ func (l *Local) readJournal(j *carry.Journal) (saved []savedRecord, unborn []car
 		l.seq = max(l.seq, e.Seq)
 		var m memo
 		if e.Record == nil || json.Unmarshal(e.Record, &m) != nil {
-			l.past.add(e.Chat, &tombstone{seq: e.Seq, id: e.ID, unknown: true})
+			l.past.Add(e.Chat, &retention.Tombstone{Seq: e.Seq, ID: e.ID, Unknown: true})
 			continue
 		}
 		s := savedRecord{Seq: e.Seq, ID: e.ID, Chat: e.Chat, Memo: m, Looked: m.Progress.Detached}
 		if m.Spent {
-			l.past.add(e.Chat, &tombstone{seq: e.Seq, id: e.ID, spent: true})
+			l.past.Add(e.Chat, &retention.Tombstone{Seq: e.Seq, ID: e.ID, Spent: true})
 			continue
 		}
 		stage, pid, start := l.tallies.Slot(e.Seq).Leader()
@@ -185,7 +186,7 @@ func (l *Local) buryExited(comings []*coming) {
 func (l *Local) tellAgain(comings []*coming) {
 	var all []procmgr.Event
 	tell := func(kind procmgr.EventKind, at time.Time, p procmgr.Process) {
-		p.Command = cutShort(p.Command)
+		p.Command = retention.CutShort(p.Command)
 		all = append(all, procmgr.Event{At: at, Kind: kind, Process: p})
 	}
 	for _, c := range comings {
@@ -205,6 +206,6 @@ func (l *Local) tellAgain(comings []*coming) {
 	}
 	slices.SortStableFunc(all, func(a, b procmgr.Event) int { return a.At.Compare(b.At) })
 	for _, event := range all {
-		l.events.add(event.Process.ChatID, event)
+		l.events.Add(event.Process.ChatID, event)
 	}
 }

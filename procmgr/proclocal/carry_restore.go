@@ -31,9 +31,9 @@ func restore(opts *Options, keep carry.Keep, state *carry.State) (l *Local, run 
 		return nil, nil, err
 	}
 	l.seq = saved.Seq
-	l.events.resume(saved.Events)
-	for _, t := range saved.Past {
-		l.past.add(t.Chat, t.tombstone())
+	l.events.Resume(saved.Events)
+	for i := range saved.Past {
+		l.past.Add(saved.Past[i].Chat, &saved.Past[i].Tombstone)
 	}
 	comings := make([]*coming, len(saved.Records))
 	for i := range saved.Records {
@@ -129,11 +129,10 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 	m := &s.Memo
 	r := &record{
 		opts: &l.opts, id: s.ID, chat: s.Chat, seq: s.Seq, terminal: m.Process.Stdin == procmgr.StdinTerminal,
-		ready: make(chan struct{}), told: nobodyTold,
+		key: m.Print, ready: make(chan struct{}), told: nobodyTold,
 		lacks: m.Lacks, passedOver: m.PassedOver, withheld: m.Withheld,
 		process: m.Process, asked: m.Asked, forking: true, answered: true, unswept: s.Unswept,
 	}
-	copy(r.key[:], m.Print)
 	close(r.ready)
 	if s.Looked {
 		r.look.Do(func() {})

@@ -11,6 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // save is Save.
@@ -84,7 +85,7 @@ func (l *Local) save(ctx context.Context) (*carry.State, error) {
 	}
 	// A search for a line may have told of it until its stream was saved.
 	l.mu.Lock()
-	s.Seq, s.Past, s.Events = l.seq, l.past.save(), l.events.save()
+	s.Seq, s.Past, s.Events = l.seq, l.past.Save(), l.events.Save()
 	for e := l.exits.Front(); e != nil; e = e.Next() {
 		s.Exits = append(s.Exits, index[e.Value.(*record)])
 	}
@@ -133,7 +134,7 @@ func (l *Local) awaitStarts(ctx context.Context) error {
 // letGo gives up what the Local has of the system, and removes nothing.
 func (l *Local) letGo() {
 	l.mu.Lock()
-	l.events.close()
+	l.events.Close()
 	l.mu.Unlock()
 	l.system.Leave()
 	l.tallies.Close()
@@ -148,7 +149,7 @@ func (r *record) save(f osproc.Frozen, ended, buried bool) savedRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := r.kept.look()
-	m.Process, m.Asked = clone(r.process), r.asked
+	m.Process, m.Asked = retention.Clone(r.process), r.asked
 	if ended = ended || m.Revived; !ended {
 		m.Progress = f.Progress
 	}

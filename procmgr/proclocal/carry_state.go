@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/screen"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // A savedLocal is a whole Local for another program. In the Data of a
@@ -23,12 +24,12 @@ import (
 // value that means the same as its absence, and carry.Version grows if anything
 // else changes.
 type savedLocal struct {
-	Seq     uint64           `json:"seq"`
-	Local   localMemo        `json:"local"`
-	Records []savedRecord    `json:"records"` // in the order of the lists
-	Exits   []int            `json:"exits"`   // indexes of Records, in the order of their exits
-	Past    []savedTombstone `json:"past"`    // the oldest first
-	Events  savedEvents      `json:"events"`
+	Seq     uint64                     `json:"seq"`
+	Local   localMemo                  `json:"local"`
+	Records []savedRecord              `json:"records"` // in the order of the lists
+	Exits   []int                      `json:"exits"`   // indexes of Records, in the order of their exits
+	Past    []retention.SavedTombstone `json:"past"`    // the oldest first
+	Events  retention.SavedEvents      `json:"events"`
 }
 
 type savedRecord struct {
@@ -55,35 +56,6 @@ type savedInlet struct {
 	Replies []byte          `json:"replies,omitempty"`
 	Screen  *screen.State   `json:"screen,omitempty"`
 	Shown   *procmgr.Screen `json:"shown,omitempty"` // at last
-}
-
-type savedTombstone struct {
-	Seq        uint64          `json:"seq"`
-	ID         string          `json:"id"`
-	Chat       string          `json:"chat,omitempty"`
-	Print      []byte          `json:"print,omitempty"`
-	Spent      bool            `json:"spent,omitempty"`
-	Unknown    bool            `json:"unknown,omitempty"`
-	Process    procmgr.Process `json:"process,omitzero"`
-	Total      int64           `json:"total,omitempty"`
-	Lost       int64           `json:"lost,omitempty"`
-	Withheld   []string        `json:"withheld,omitempty"`
-	PassedOver string          `json:"passed_over,omitempty"`
-}
-
-type savedEvents struct {
-	Instance    string            `json:"instance"`
-	Newest      uint64            `json:"newest"`
-	At          time.Time         `json:"at,omitzero"`
-	Entries     []savedEntry      `json:"entries"`
-	Dropped     map[string]uint64 `json:"dropped,omitempty"`
-	DroppedAny  uint64            `json:"dropped_any,omitempty"`
-	DroppedLast uint64            `json:"dropped_last,omitempty"`
-}
-
-type savedEntry struct {
-	Number uint64        `json:"number"`
-	Event  procmgr.Event `json:"event"`
 }
 
 // errState is the error for a state that no program has saved.
@@ -137,49 +109,4 @@ func decodeState(data []byte) (*savedLocal, error) {
 		return nil, errState
 	}
 	return s, nil
-}
-
-// save returns the event log for another program.
-func (e *eventLog) save() savedEvents {
-	s := savedEvents{Instance: e.instance, Newest: e.newest, At: e.at, Dropped: e.dropped, DroppedAny: e.droppedAny, DroppedLast: e.droppedLast}
-	for _, it := range e.order {
-		if !it.dropped {
-			s.Entries = append(s.Entries, savedEntry{it.number, it.event})
-		}
-	}
-	return s
-}
-
-// resume makes an event log that has had no event go on where another one was.
-func (e *eventLog) resume(s savedEvents) {
-	e.instance = s.Instance
-	for _, saved := range s.Entries {
-		it := &entry{number: saved.Number, event: saved.Event}
-		e.order = append(e.order, it)
-		e.byChat.add(saved.Event.Process.ChatID, it)
-	}
-	e.newest, e.at, e.droppedAny, e.droppedLast = s.Newest, s.At, s.DroppedAny, s.DroppedLast
-	for chat, number := range s.Dropped {
-		e.dropped[chat] = number
-	}
-}
-
-// save returns the tombstones for another program.
-func (ts *tombstones) save() (all []savedTombstone) {
-	for chat, t := range ts.all.inOrder() {
-		all = append(all, savedTombstone{
-			Seq: t.seq, ID: t.id, Chat: chat, Print: t.key[:], Spent: t.spent, Unknown: t.unknown,
-			Process: t.process, Total: t.total, Lost: t.lost, Withheld: t.withheld, PassedOver: t.passedOver,
-		})
-	}
-	return all
-}
-
-func (s savedTombstone) tombstone() *tombstone {
-	t := &tombstone{
-		seq: s.Seq, id: s.ID, spent: s.Spent, unknown: s.Unknown,
-		process: s.Process, total: s.Total, lost: s.Lost, withheld: s.Withheld, passedOver: s.PassedOver,
-	}
-	copy(t.key[:], s.Print)
-	return t
 }

@@ -81,7 +81,7 @@ func (l *Local) shutdown() error {
 	l.mu.Unlock()
 	l.wg.Wait()
 	l.mu.Lock()
-	l.events.close()
+	l.events.Close()
 	l.mu.Unlock()
 	l.system.Close()
 	l.tallies.Close()

@@ -2,6 +2,7 @@ package proclocal
 
 import (
 	"log/slog"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -139,6 +140,14 @@ func foldNames(goos string, env []string) []string {
 		}
 	}
 	return kept
+}
+
+// namesIn returns the names of some variables in a fixed order.
+func namesIn(env map[string]string) []string {
+	if len(env) == 0 {
+		return nil // most commands have none
+	}
+	return slices.Sorted(maps.Keys(env))
 }
 
 // hasWord reports whether a name stands in a text with no letter, digit or

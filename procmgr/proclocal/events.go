@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // Events implements [procmgr.Manager]. It has the events of every chat, and of the
@@ -19,7 +20,7 @@ import (
 // After Close there are no more events. Those that are kept can be read, and a
 // call that would have to wait for one is [procmgr.ErrClosed].
 func (l *Local) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	page, err := l.tell(ctx, viewer{host: true}, req)
+	page, err := l.tell(ctx, retention.Viewer{Host: true}, req)
 	return page, callerr.Wrap("events", "", err)
 }
 
@@ -27,12 +28,12 @@ func (c *chat) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.E
 	if c.err != nil {
 		return procmgr.EventPage{}, callerr.Wrap("events", "", c.err)
 	}
-	page, err := c.local.tell(ctx, viewer{chat: c.id}, req)
+	page, err := c.local.tell(ctx, retention.Viewer{Chat: c.id}, req)
 	return page, callerr.Wrap("events", "", err)
 }
 
 // tell is Events for one viewer.
-func (l *Local) tell(ctx context.Context, v viewer, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+func (l *Local) tell(ctx context.Context, v retention.Viewer, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	if err := ctx.Err(); err != nil {
 		return procmgr.EventPage{}, err
 	}
@@ -46,7 +47,7 @@ func (l *Local) tell(ctx context.Context, v viewer, req procmgr.EventsRequest) (
 	defer func() { l.opts.Metrics.waited(time.Since(began)) }()
 	for {
 		select {
-		case <-bell.rings:
+		case <-bell.Rings:
 		case <-over.C:
 			l.leave(v, bell)
 			return page, nil
@@ -62,10 +63,10 @@ func (l *Local) tell(ctx context.Context, v viewer, req procmgr.EventsRequest) (
 
 // look returns a page for a viewer. If the viewer has to wait for an event,
 // look also returns the bell that rings at the next one.
-func (l *Local) look(v viewer, req procmgr.EventsRequest) (page procmgr.EventPage, b *bell, err error) {
+func (l *Local) look(v retention.Viewer, req procmgr.EventsRequest) (page procmgr.EventPage, b *retention.Bell, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	page = l.events.page(v, req)
+	page = l.events.Page(v, req)
 	for i := range page.Events {
 		p := &page.Events[i].Process
 		if !l.opts.KeepLogs && l.chats.get(p.ChatID, p.ID) == nil {
@@ -75,23 +76,23 @@ func (l *Local) look(v viewer, req procmgr.EventsRequest) (page procmgr.EventPag
 	switch {
 	case len(page.Events) > 0, page.Gap, req.Latest, req.Wait <= 0:
 		return page, nil, nil
-	case l.events.closed:
+	case l.events.Closed:
 		return page, nil, procmgr.ErrClosed
 	}
-	return page, l.events.listen(v), nil
+	return page, l.events.Listen(v), nil
 }
 
-func (l *Local) leave(v viewer, b *bell) {
+func (l *Local) leave(v retention.Viewer, b *retention.Bell) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.events.leave(v, b)
+	l.events.Leave(v, b)
 }
 
 // happened notes an event. The caller holds the Local's mu since the state of
 // the process changed, so that no List contradicts the event.
 func (l *Local) happened(kind procmgr.EventKind, at time.Time, p procmgr.Process, line string) {
-	p.Command = cutShort(p.Command)
-	l.events.add(p.ChatID, procmgr.Event{At: at, Kind: kind, Process: p, Line: line})
+	p.Command = retention.CutShort(p.Command)
+	l.events.Add(p.ChatID, procmgr.Event{At: at, Kind: kind, Process: p, Line: line})
 }
 
 // matched notes that a line has matched StartRequest.Notify.

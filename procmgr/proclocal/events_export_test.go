@@ -16,17 +16,8 @@ func Tell(l *Local, chat string, n int) {
 }
 
 // Waiting returns how many callers wait for events.
-func Waiting(l *Local) (n int) {
+func Waiting(l *Local) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, b := range l.events.bells {
-		n += b.ears
-	}
-	return n
+	return l.events.Waiting()
 }
-
-// The limits of the events that a Local keeps.
-const (
-	MaxEvents     = maxEvents
-	MaxChatEvents = maxChatEvents
-)

@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 var _ procmgr.Host = (*Local)(nil)
@@ -35,8 +36,8 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 		opts:   opts.withDefaults(),
 		keep:   keep,
 		chats:  records{byChat: make(map[string]*chatRecords)},
-		past:   newTombstones(maxTombstones, keep),
-		events: newEventLog(),
+		past:   retention.NewTombstones(keep),
+		events: retention.NewEvents(),
 		exits:  list.New(),
 	}
 	l.name = realShell(l.opts.Shell, osproc.LookShell)
@@ -112,7 +113,7 @@ func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error
 func (l *Local) chatOf(id string) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	found := append(l.past.chatsOf(id), l.chats.chatsOf(id)...)
+	found := append(l.past.ChatsOf(id), l.chats.chatsOf(id)...)
 	switch len(found) {
 	case 0:
 		return "", procmgr.ErrNotFound

@@ -55,7 +55,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 	until := time.Now().Add(req.Wait)
 	r, past := l.find(chat, id)
 	switch {
-	case past != nil && past.unknown:
+	case past != nil && past.Unknown:
 		return procmgr.InputOutput{}, errFate
 	case past != nil:
 		return procmgr.InputOutput{}, procmgr.ErrNotRunning

@@ -10,29 +10,30 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // A memo is what a Keep is told of a process: as much as another program needs
 // to go on with it.
 type memo struct {
-	Process    procmgr.Process  `json:"process"`
-	Print      []byte           `json:"print,omitempty"` // the fingerprint
-	Size       procmgr.Size     `json:"size,omitzero"`
-	Lineage    osproc.Lineage   `json:"lineage,omitzero"`
-	Progress   osproc.Progress  `json:"progress,omitzero"`
-	Asked      procmgr.Cause    `json:"asked,omitempty"`
-	Lacks      []string         `json:"lacks,omitempty"`
-	Withheld   []string         `json:"withheld,omitempty"`
-	PassedOver string           `json:"passed_over,omitempty"`
-	Notify     string           `json:"notify,omitempty"`
-	Notified   bool             `json:"notified,omitempty"`
-	Log        *capture.LogMemo `json:"log,omitempty"`
-	Total      int64            `json:"total,omitempty"` // bytes of output, once it has exited
-	Lost       int64            `json:"lost,omitempty"`  // as capture.State.Lost
-	Revived    bool             `json:"revived,omitempty"`
-	NoInput    bool             `json:"no_input,omitempty"` // a request has closed its stdin
-	Inputs     []memoOfInput    `json:"inputs,omitempty"`
-	Spent      bool             `json:"spent,omitempty"` // an ID that a stop has spent, and nothing else
+	Process    procmgr.Process       `json:"process"`
+	Print      retention.Fingerprint `json:"print,omitzero"`
+	Size       procmgr.Size          `json:"size,omitzero"`
+	Lineage    osproc.Lineage        `json:"lineage,omitzero"`
+	Progress   osproc.Progress       `json:"progress,omitzero"`
+	Asked      procmgr.Cause         `json:"asked,omitempty"`
+	Lacks      []string              `json:"lacks,omitempty"`
+	Withheld   []string              `json:"withheld,omitempty"`
+	PassedOver string                `json:"passed_over,omitempty"`
+	Notify     string                `json:"notify,omitempty"`
+	Notified   bool                  `json:"notified,omitempty"`
+	Log        *capture.LogMemo      `json:"log,omitempty"`
+	Total      int64                 `json:"total,omitempty"` // bytes of output, once it has exited
+	Lost       int64                 `json:"lost,omitempty"`  // as capture.State.Lost
+	Revived    bool                  `json:"revived,omitempty"`
+	NoInput    bool                  `json:"no_input,omitempty"` // a request has closed its stdin
+	Inputs     []memoOfInput         `json:"inputs,omitempty"`
+	Spent      bool                  `json:"spent,omitempty"` // an ID that a stop has spent, and nothing else
 	// Doubtful says that the program died in the midst of the start, and that nobody
 	// has seen the command begin.
 	Doubtful bool `json:"doubtful,omitempty"`
@@ -56,7 +57,7 @@ func (l *Local) newKept(r *record) *kept {
 	if l.keep == nil {
 		return nil
 	}
-	return &kept{keep: l.keep, key: carry.Key{Seq: r.seq, Chat: r.chat, ID: r.id}, memo: memo{Print: r.key[:]}}
+	return &kept{keep: l.keep, key: carry.Key{Seq: r.seq, Chat: r.chat, ID: r.id}, memo: memo{Print: r.key}}
 }
 
 // plan completes the memo of a process that is about to start.
@@ -181,7 +182,7 @@ func (r *record) ending(end osproc.Exit, to procmgr.State, at time.Time) {
 	}
 	r.mu.Lock()
 	r.leave(end)
-	p, withheld, asked := clone(r.process), r.withheld, r.asked
+	p, withheld, asked := retention.Clone(r.process), r.withheld, r.asked
 	r.mu.Unlock()
 	p.State, p.ExitedAt = to, at
 	r.kept.turned(func(m *memo) {

@@ -11,6 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // A goroutine takes locks in this order, and may leave out any of them:
@@ -59,8 +60,8 @@ type Local struct {
 	settled bool // no process comes back any more: Close waits for the last ones
 	seq     uint64
 	chats   records
-	past    *tombstones
-	events  *eventLog
+	past    *retention.Tombstones
+	events  *retention.Events
 	exits   *list.List // the records that have exited, in the order of their exits
 	expiry  *time.Timer
 	// expiring is the record for which expiry is set.

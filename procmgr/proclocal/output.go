@@ -7,6 +7,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // output is Output in one chat.
@@ -20,10 +21,10 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	}
 	r, past := l.find(chat, id)
 	switch {
-	case past != nil && past.unknown:
+	case past != nil && past.Unknown:
 		return procmgr.Output{}, errFate
 	case past != nil:
-		return past.outputUntil(req), nil
+		return past.OutputUntil(req), nil
 	case r == nil:
 		return procmgr.Output{}, procmgr.ErrNotFound
 	}
@@ -57,11 +58,11 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 
 // find returns the record or the tombstone of an ID in one chat, or neither. An
 // ID that a stop has spent was never a process.
-func (l *Local) find(chat, id string) (*record, *tombstone) {
+func (l *Local) find(chat, id string) (*record, *retention.Tombstone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r, past := l.lookup(chat, id)
-	if past != nil && past.spent {
+	if past != nil && past.Spent {
 		past = nil
 	}
 	return r, past

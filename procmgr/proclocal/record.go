@@ -12,6 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // A record is a process that this Local started and about which it still knows
@@ -21,7 +22,7 @@ type record struct {
 	id   string
 	chat string
 	seq  uint64 // the order of starts
-	key  fingerprint
+	key  retention.Fingerprint
 	out  *capture.Stream
 
 	terminal bool // its stdin is one
@@ -66,12 +67,12 @@ type record struct {
 }
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.
-func (r *record) snapshot() procmgr.Process { return r.withLog(clone(*r.shown.Load())) }
+func (r *record) snapshot() procmgr.Process { return r.withLog(retention.Clone(*r.shown.Load())) }
 
 // show makes the process as it is now the one that snapshot returns. The caller
 // holds mu.
 func (r *record) show() {
-	p := clone(r.process)
+	p := retention.Clone(r.process)
 	r.shown.Store(&p)
 }
 
@@ -96,15 +97,6 @@ func (r *record) names() []string {
 func (r *record) withLog(p procmgr.Process) procmgr.Process {
 	if r.out != nil {
 		p.LogPath, p.LogError = r.out.Log()
-	}
-	return p
-}
-
-// clone returns a copy that shares no memory with p.
-func clone(p procmgr.Process) procmgr.Process {
-	if p.ExitCode != nil {
-		code := *p.ExitCode
-		p.ExitCode = &code
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // used looks up the ID that a Start asks for. If an earlier Start has used the ID
@@ -16,7 +17,7 @@ import (
 // ErrClosed if the Local is closed. It is ErrConflict if the ID was used for
 // another request, or if a Terminate or a Kill came before the Start and has
 // spent the ID. The caller holds mu.
-func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, error) {
+func (l *Local) used(chat, id string, key retention.Fingerprint) (*record, *retention.Tombstone, error) {
 	if l.closed || l.pauses.paused {
 		return nil, nil, procmgr.ErrClosed
 	}
@@ -25,13 +26,13 @@ func (l *Local) used(chat, id string, key fingerprint) (*record, *tombstone, err
 	}
 	r, past := l.lookup(chat, id)
 	switch {
-	case past != nil && past.unknown:
+	case past != nil && past.Unknown:
 		return nil, nil, errFate
 	case r == nil && past == nil && time.Now().Before(l.doubtful):
 		return nil, nil, errDoubt
-	case past != nil && past.spent:
+	case past != nil && past.Spent:
 		return nil, nil, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
-	case r != nil && r.key != key, past != nil && past.key != key:
+	case r != nil && r.key != key, past != nil && past.Key != key:
 		return nil, nil, xerrors.Errorf("this ID ran another command, directory, environment or stdin; take another ID: %w", procmgr.ErrConflict)
 	}
 	return r, past, nil
@@ -45,11 +46,11 @@ var errFate = xerrors.Errorf("the manager that this ID was given to has died, an
 
 // lookup returns the record or the tombstone that has an ID in one chat, or
 // neither. The caller holds mu.
-func (l *Local) lookup(chat, id string) (*record, *tombstone) {
+func (l *Local) lookup(chat, id string) (*record, *retention.Tombstone) {
 	if r := l.chats.get(chat, id); r != nil {
 		return r, nil
 	}
-	return nil, l.past.get(chat, id)
+	return nil, l.past.Get(chat, id)
 }
 
 // nobodyTold is record.told if there is no OnStart.
@@ -62,7 +63,7 @@ var nobodyTold = func() chan struct{} {
 // reserve makes the record of a process that the caller will launch. If id is
 // empty, the record gets a new ID. If there is no room for the process, reserve
 // returns an error. The caller holds mu.
-func (l *Local) reserve(chat, id string, key fingerprint, terminal bool) (*record, error) {
+func (l *Local) reserve(chat, id string, key retention.Fingerprint, terminal bool) (*record, error) {
 	if err := l.room(chat, terminal); err != nil {
 		return nil, err
 	}

@@ -1,20 +1,10 @@
 package proclocal
 
 import (
-	"strings"
 	"time"
+
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
-
-// maxEpitaph is how many bytes of a command a tombstone and an event keep.
-const maxEpitaph = 256
-
-// cutShort returns what is kept of a command.
-func cutShort(command string) string {
-	if len(command) <= maxEpitaph {
-		return command
-	}
-	return strings.ToValidUTF8(command[:maxEpitaph], "") + "…"
-}
 
 // expire drops the records that have been kept long enough, or whose memory or
 // place others need, and leaves a tombstone for each. The caller holds mu.
@@ -23,7 +13,7 @@ func (l *Local) expire() {
 		r := e.Value.(*record)
 		// ExitedAt no longer changes.
 		left := l.opts.Retain - time.Since(r.process.ExitedAt)
-		if left > 0 && l.memory.Load() <= l.opts.OutputMemory && l.exits.Len() <= maxTombstones {
+		if left > 0 && l.memory.Load() <= l.opts.OutputMemory && l.exits.Len() <= retention.MaxTombstones {
 			l.expireIn(r, left)
 			return
 		}
@@ -31,19 +21,22 @@ func (l *Local) expire() {
 		r.inExits = nil
 		l.chats.remove(r)
 		r.out.Drop()
-		l.past.add(r.chat, buried(r))
+		l.past.Add(r.chat, buried(r))
 		r.out.RetireLog()
 	}
 }
 
 // buried returns the tombstone of a record that has exited.
-func buried(r *record) *tombstone {
+func buried(r *record) *retention.Tombstone {
 	p := r.snapshot()
-	p.Command = cutShort(p.Command)
+	p.Command = retention.CutShort(p.Command)
 	if !r.opts.KeepLogs {
 		p.LogPath = "" // the log goes with the record
 	}
-	return &tombstone{seq: r.seq, id: r.id, key: r.key, process: p, withheld: r.withheld, passedOver: r.passedOver, total: r.out.Total(), lost: r.out.Lost()}
+	return &retention.Tombstone{
+		Seq: r.seq, ID: r.id, Key: r.key, Process: p, Withheld: r.withheld, PassedOver: r.passedOver,
+		Total: r.out.Total(), Lost: r.out.Lost(),
+	}
 }
 
 // expireIn makes the oldest record expire after a while. The caller holds mu.

@@ -14,6 +14,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // killTime is how long Kill repeats itself. killSoon is how long it waits until
@@ -119,13 +120,13 @@ func (l *Local) target(chat, id string, sig procmgr.Signal) (*record, error) {
 	switch {
 	case r != nil:
 		return r, nil
-	case t != nil && t.unknown:
+	case t != nil && t.Unknown:
 		return nil, errFate
-	case t != nil && !t.spent:
+	case t != nil && !t.Spent:
 		return nil, procmgr.ErrNotRunning
 	case t == nil && sig != procmgr.Interrupt && !l.closed:
 		l.seq++
-		l.past.add(chat, &tombstone{seq: l.seq, id: id, spent: true})
+		l.past.Add(chat, &retention.Tombstone{Seq: l.seq, ID: id, Spent: true})
 		if l.keep != nil {
 			// Without the lock, but before the caller hears of it.
 			key := carry.Key{Seq: l.seq, Chat: chat, ID: id}

@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // start is Start in one chat. base is what the command starts from; nil is this
@@ -42,7 +43,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	if err != nil {
 		return procmgr.Output{}, err
 	}
-	key := fingerprintOf(req)
+	key := retention.FingerprintOf(req)
 	l.mu.Lock()
 	r, past, err := l.used(chat, req.ID, key)
 	mine := err == nil && r == nil && past == nil
@@ -54,7 +55,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 		return procmgr.Output{}, err
 	}
 	if past != nil {
-		out := past.output(0)
+		out := past.Output(0)
 		out.Attached = true
 		return out, nil
 	}

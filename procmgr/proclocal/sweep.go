@@ -142,7 +142,7 @@ func (l *Local) resume(r *record) {
 		l.exits.Remove(r.inExits)
 		r.inExits = nil
 	} else { // the record has become a tombstone meanwhile
-		l.past.remove(r.chat, r.id)
+		l.past.Remove(r.chat, r.id)
 		r.out.Reclaim()
 	}
 	l.chats.begun(r)

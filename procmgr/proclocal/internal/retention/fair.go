@@ -1,4 +1,4 @@
-package proclocal
+package retention
 
 import (
 	"cmp"

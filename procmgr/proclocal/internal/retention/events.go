@@ -1,4 +1,4 @@
-package proclocal
+package retention
 
 import (
 	"crypto/rand"
@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxEvents is how many events are kept, and maxChatEvents how many of
+	// MaxEvents is how many events are kept, and MaxChatEvents how many of
 	// one chat.
-	maxEvents     = 16384
-	maxChatEvents = 1024
+	MaxEvents     = 16384
+	MaxChatEvents = 1024
 	// defaultEvents is how many events a page has if its request does not say.
 	defaultEvents = 100
 )
 
-// An eventLog keeps the newest events. The Local's mu guards it.
-type eventLog struct {
+// Events keep the newest events of all chats.
+type Events struct {
 	instance string    // of the Local: it tells the cursors of two from each other
-	closed   bool      // there will be no more
+	Closed   bool      // there will be no more
 	newest   uint64    // the number of the newest event; the first one has 1
 	at       time.Time // of the newest event
 	byChat   *fair[*entry]
@@ -33,7 +33,7 @@ type eventLog struct {
 	dropped     map[string]uint64
 	droppedAny  uint64
 	droppedLast uint64
-	bells       map[viewer]*bell
+	bells       map[Viewer]*Bell
 }
 
 // An entry is an event with its number, by which all events are in order.
@@ -43,25 +43,27 @@ type entry struct {
 	event   procmgr.Event
 }
 
-// A viewer is a chat, or the host that sees all chats.
-type viewer struct {
-	chat string
-	host bool
+// A Viewer is a chat, or the host that sees all chats.
+type Viewer struct {
+	Chat string
+	Host bool
 }
 
-// A bell wakes those who wait for an event that a viewer can see.
-type bell struct {
-	rings chan struct{} // closed at the next event
+// A Bell wakes the callers that wait for an event which a viewer can see.
+type Bell struct {
+	Rings chan struct{} // closed at the next event
 	ears  int
 }
 
-func newEventLog() *eventLog {
-	e := &eventLog{instance: rand.Text(), dropped: make(map[string]uint64), bells: make(map[viewer]*bell)}
-	e.byChat = newFair(maxEvents, e.drop)
+// NewEvents returns Events that have none.
+func NewEvents() *Events {
+	e := &Events{instance: rand.Text(), dropped: make(map[string]uint64), bells: make(map[Viewer]*Bell)}
+	e.byChat = newFair(MaxEvents, e.drop)
 	return e
 }
 
-func (e *eventLog) add(chat string, event procmgr.Event) {
+// Add adds an event.
+func (e *Events) Add(chat string, event procmgr.Event) {
 	if event.At.Before(e.at) {
 		event.At = e.at // the end of a process is known only when its last output has been read
 	}
@@ -70,13 +72,13 @@ func (e *eventLog) add(chat string, event procmgr.Event) {
 	it := &entry{number: e.newest, event: event}
 	e.order = append(e.order, it)
 	e.byChat.add(chat, it)
-	e.byChat.trim(chat, maxChatEvents)
-	e.ring(viewer{chat: chat})
-	e.ring(viewer{host: true})
+	e.byChat.trim(chat, MaxChatEvents)
+	e.ring(Viewer{Chat: chat})
+	e.ring(Viewer{Host: true})
 }
 
 // drop notes that an event is kept no more.
-func (e *eventLog) drop(chat string, it *entry) {
+func (e *Events) drop(chat string, it *entry) {
 	it.dropped = true
 	it.event = procmgr.Event{}
 	e.droppedAny = max(e.droppedAny, it.number)
@@ -95,9 +97,9 @@ func (e *eventLog) drop(chat string, it *entry) {
 
 // droppedFor returns the number of the newest event that is kept no more and
 // that a viewer may have seen.
-func (e *eventLog) droppedFor(v viewer) uint64 {
-	switch number, some := e.dropped[v.chat]; {
-	case v.host:
+func (e *Events) droppedFor(v Viewer) uint64 {
+	switch number, some := e.dropped[v.Chat]; {
+	case v.Host:
 		return e.droppedAny
 	case some:
 		return number
@@ -105,16 +107,16 @@ func (e *eventLog) droppedFor(v viewer) uint64 {
 	return e.droppedLast
 }
 
-// page returns the events that a viewer asks for.
-func (e *eventLog) page(v viewer, req procmgr.EventsRequest) procmgr.EventPage {
+// Page returns the events that a viewer asks for.
+func (e *Events) Page(v Viewer, req procmgr.EventsRequest) procmgr.EventPage {
 	if req.Latest {
 		return procmgr.EventPage{Next: e.cursor(e.newest)}
 	}
 	after, known := e.place(req.After)
 	page := procmgr.EventPage{Gap: !known || after < e.droppedFor(v)}
 	all := e.order
-	if !v.host {
-		all = e.byChat.of(v.chat)
+	if !v.Host {
+		all = e.byChat.of(v.Chat)
 	}
 	limit := req.Limit
 	if limit == 0 {
@@ -138,7 +140,7 @@ func (e *eventLog) page(v viewer, req procmgr.EventsRequest) procmgr.EventPage {
 			page.Events = make([]procmgr.Event, 0, min(uint(len(all)-i), uint(limit))) // a negative limit is none
 		}
 		event := it.event
-		event.Process = clone(event.Process)
+		event.Process = Clone(event.Process)
 		page.Events = append(page.Events, event)
 		after = it.number
 	}
@@ -150,13 +152,13 @@ func (e *eventLog) page(v viewer, req procmgr.EventsRequest) procmgr.EventPage {
 }
 
 // cursor returns the text that names the place behind an event.
-func (e *eventLog) cursor(number uint64) string {
+func (e *Events) cursor(number uint64) string {
 	return e.instance + "." + strconv.FormatUint(number, 10)
 }
 
 // place returns the number of the event behind which a cursor is. known is false
 // if the cursor is not one of this Local.
-func (e *eventLog) place(cursor string) (number uint64, known bool) {
+func (e *Events) place(cursor string) (number uint64, known bool) {
 	if cursor == "" {
 		return 0, true
 	}
@@ -168,35 +170,85 @@ func (e *eventLog) place(cursor string) (number uint64, known bool) {
 	return number, true
 }
 
-// listen returns the bell of a viewer.
-func (e *eventLog) listen(v viewer) *bell {
+// Listen returns the bell of a viewer.
+func (e *Events) Listen(v Viewer) *Bell {
 	b := e.bells[v]
 	if b == nil {
-		b = &bell{rings: make(chan struct{})}
+		b = &Bell{Rings: make(chan struct{})}
 		e.bells[v] = b
 	}
 	b.ears++
 	return b
 }
 
-// leave is called by a viewer that no longer waits for a bell.
-func (e *eventLog) leave(v viewer, b *bell) {
+// Waiting returns how many callers wait.
+func (e *Events) Waiting() (n int) {
+	for _, b := range e.bells {
+		n += b.ears
+	}
+	return n
+}
+
+// Leave is called by a viewer that no longer waits for a bell.
+func (e *Events) Leave(v Viewer, b *Bell) {
 	if b.ears--; b.ears == 0 && e.bells[v] == b {
 		delete(e.bells, v)
 	}
 }
 
-func (e *eventLog) ring(v viewer) {
+func (e *Events) ring(v Viewer) {
 	if b := e.bells[v]; b != nil {
 		delete(e.bells, v)
-		close(b.rings)
+		close(b.Rings)
 	}
 }
 
-// close wakes everybody who waits. There are no more events.
-func (e *eventLog) close() {
-	e.closed = true
+// Close wakes everybody who waits. There are no more events.
+func (e *Events) Close() {
+	e.Closed = true
 	for v := range e.bells {
 		e.ring(v)
+	}
+}
+
+// SavedEvents are Events for another program.
+type SavedEvents struct {
+	Instance    string            `json:"instance"`
+	Newest      uint64            `json:"newest"`
+	At          time.Time         `json:"at,omitzero"`
+	Entries     []SavedEntry      `json:"entries"`
+	Dropped     map[string]uint64 `json:"dropped,omitempty"`
+	DroppedAny  uint64            `json:"dropped_any,omitempty"`
+	DroppedLast uint64            `json:"dropped_last,omitempty"`
+}
+
+// A SavedEntry is one of them.
+type SavedEntry struct {
+	Number uint64        `json:"number"`
+	Event  procmgr.Event `json:"event"`
+}
+
+// Save returns the events for another program.
+func (e *Events) Save() SavedEvents {
+	s := SavedEvents{Instance: e.instance, Newest: e.newest, At: e.at, Dropped: e.dropped, DroppedAny: e.droppedAny, DroppedLast: e.droppedLast}
+	for _, it := range e.order {
+		if !it.dropped {
+			s.Entries = append(s.Entries, SavedEntry{it.number, it.event})
+		}
+	}
+	return s
+}
+
+// Resume makes Events that have none go on where others were.
+func (e *Events) Resume(s SavedEvents) {
+	e.instance = s.Instance
+	for _, saved := range s.Entries {
+		it := &entry{number: saved.Number, event: saved.Event}
+		e.order = append(e.order, it)
+		e.byChat.add(saved.Event.Process.ChatID, it)
+	}
+	e.newest, e.at, e.droppedAny, e.droppedLast = s.Newest, s.At, s.DroppedAny, s.DroppedLast
+	for chat, number := range s.Dropped {
+		e.dropped[chat] = number
 	}
 }

@@ -1,0 +1,51 @@
+package retention
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A Fingerprint tells whether two requests are for the same command.
+type Fingerprint [sha256.Size]byte
+
+// FingerprintOf returns that of a request.
+func FingerprintOf(req procmgr.StartRequest) Fingerprint {
+	h := sha256.New()
+	add := func(s string) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	add(req.Command)
+	add(req.WorkDir)
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		add(name)
+		add(req.Env[name])
+	}
+	if req.Stdin != procmgr.StdinEmpty || req.Size != (procmgr.Size{}) {
+		add("") // no variable has this name
+		add(string(req.Stdin))
+		add(strconv.Itoa(req.Size.Cols))
+		add(strconv.Itoa(req.Size.Rows))
+	}
+	return Fingerprint(h.Sum(nil))
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (f Fingerprint) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, f[:]), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (f *Fingerprint) UnmarshalText(text []byte) error {
+	data, err := base64.StdEncoding.AppendDecode(nil, text)
+	copy(f[:], data)
+	return err
+}
