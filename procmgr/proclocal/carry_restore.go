@@ -11,8 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/screen"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
 
 // restore is Restore.
@@ -161,13 +161,14 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 	a := osproc.Adoption{
 		Lineage: m.Lineage, Progress: m.Progress, Ended: s.Ended || !live, Wanted: r.asked != "", Killed: s.Tree.Killed,
 		Sink: r.out, Output: files.take(s.Seq, carry.Output), Input: files.take(s.Seq, carry.Input),
-		Stdin: kindOf(m.Process.Stdin), Keeper: r.kept,
+		Stdin: input.Kind(m.Process.Stdin), Keeper: r.kept,
 	}
 	if r.terminal {
 		a.Output = files.take(s.Seq, carry.Terminal)
 	}
 	if m.Process.Stdin != procmgr.StdinEmpty {
-		r.in = l.resumeInlet(s, r.out)
+		r.in = input.New(procmgr.StartRequest{Stdin: m.Process.Stdin, Size: m.Size}, r.out, r.exited)
+		r.in.Resume(s.Inlet, m.Inputs, m.NoInput)
 		a.Sink = r.in
 	}
 	if live && !a.Ended && a.Exit == nil {
@@ -175,7 +176,7 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 	}
 	r.tree = l.system.Adopt(a)
 	if r.in != nil {
-		r.in.tree = r.tree.Input()
+		r.in.Open(r.tree.Input())
 	}
 	r.show()
 	c := &coming{record: r, live: live, revived: live && s.Ended, cut: live && a.Output < 0 && !s.Tree.OutputEnded, unswept: s.Unswept}
@@ -188,24 +189,6 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 		l.chats.ended(r)
 	}
 	return c, nil
-}
-
-// resumeInlet returns the inlet of a process of another Local.
-func (l *Local) resumeInlet(s *savedRecord, out osproc.Sink) *inlet {
-	in := newInlet(procmgr.StartRequest{Stdin: s.Memo.Process.Stdin, Size: s.Memo.Size}, out)
-	in.closed = s.Memo.NoInput
-	for _, m := range s.Memo.Inputs {
-		in.keys.last = append(in.keys.last, m.typed())
-	}
-	if old := s.Inlet; old != nil {
-		in.owed, in.replies, in.last = old.Owed, old.Replies, old.Shown
-		in.print.count, in.print.last = old.Count, old.Last
-		in.screen = nil
-		if old.Screen != nil {
-			in.screen = screen.Resume(*old.Screen)
-		}
-	}
-	return in
 }
 
 // await waits for the end of a leader that is not this program's child.

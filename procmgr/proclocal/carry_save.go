@@ -159,30 +159,7 @@ func (r *record) save(f osproc.Frozen, ended, buried bool) savedRecord {
 		Unswept: r.unswept, Looked: f.Detached || ended, Stream: stream,
 	}
 	if r.in != nil {
-		s.Inlet, s.Memo.Inputs = r.in.save()
-		s.Memo.NoInput = r.in.closed
+		s.Inlet, s.Memo.Inputs, s.Memo.NoInput = r.in.Save()
 	}
 	return s
-}
-
-// save returns an inlet for another program, and what was written.
-func (in *inlet) save() (*savedInlet, []memoOfInput) {
-	s := &savedInlet{Owed: in.owed}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	s.Replies, s.Shown = in.replies, in.last
-	if in.screen != nil {
-		drawn := in.screen.Save()
-		s.Screen = &drawn
-	}
-	in.print.mu.Lock()
-	s.Count, s.Last = in.print.count, in.print.last
-	in.print.mu.Unlock()
-	var inputs []memoOfInput
-	in.keys.mu.Lock()
-	defer in.keys.mu.Unlock()
-	for _, w := range in.keys.last {
-		inputs = append(inputs, w.memo())
-	}
-	return s, inputs
 }

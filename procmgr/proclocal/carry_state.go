@@ -5,14 +5,13 @@ package proclocal
 import (
 	"encoding/binary"
 	"encoding/json"
-	"time"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/screen"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -46,16 +45,7 @@ type savedRecord struct {
 
 	Stream capture.State `json:"stream"`
 	Window int           `json:"window"` // its length
-	Inlet  *savedInlet   `json:"inlet,omitempty"`
-}
-
-type savedInlet struct {
-	Owed    string          `json:"owed,omitempty"`
-	Count   int64           `json:"count,omitempty"`
-	Last    time.Time       `json:"last,omitzero"`
-	Replies []byte          `json:"replies,omitempty"`
-	Screen  *screen.State   `json:"screen,omitempty"`
-	Shown   *procmgr.Screen `json:"shown,omitempty"` // at last
+	Inlet  *input.State  `json:"inlet,omitempty"`
 }
 
 // errState is the error for a state that no program has saved.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -82,6 +83,34 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 		all = innerShell(all)
 	}
 	return append(all, marks...)
+}
+
+// terminalType is the TERM of a terminal. It has no REP and no keyboard of
+// newer terminals.
+const terminalType = "screen-256color"
+
+// forTerminal returns the environment that the policy lets through, for a
+// command with a terminal. asks reports that the policy was applied by a
+// program that did not know of the terminal: the variables that keep programs
+// from asking have to go.
+func (l *Local) forTerminal(env []string, asks bool) []string {
+	quiet := map[string]string{}
+	if asks {
+		quiet = envpolicy.NonInteractive()
+	}
+	_, own := l.opts.Env.Set["TERM"]
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		if by, ok := quiet[name]; ok && by == value {
+			return true
+		}
+		// An inherited size is that of another terminal.
+		return name == "TERM" && !own || name == "LINES" || name == "COLUMNS"
+	})
+	if !own {
+		env = append(env, "TERM="+terminalType)
+	}
+	return env
 }
 
 // withDirectory adds PWD to an environment. If the request sets PWD, that value

@@ -1,38 +1,177 @@
 package proclocal
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
+	"context"
+	"log/slog"
 	"time"
 
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
 
-// quietAtLast is how long UntilQuiet waits for the first output.
-const quietAtLast = 2 * time.Second
+// Input implements [procmgr.Manager]. It finds the processes of every chat. On
+// Windows no process can have a stdin yet.
+func (l *Local) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	chat, err := l.chatOf(id)
+	if err != nil {
+		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
+	}
+	out, err := l.input(ctx, chat, id, req)
+	return out, callerr.Wrap("input", id, err)
+}
 
-// An inputHash tells whether two requests write the same.
-type inputHash [sha256.Size]byte
+func (c *chat) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	if c.err != nil {
+		return procmgr.InputOutput{}, callerr.Wrap("input", id, c.err)
+	}
+	out, err := c.local.input(ctx, c.id, id, req)
+	return out, callerr.Wrap("input", id, err)
+}
 
-func hashOf(req procmgr.InputRequest) inputHash {
-	h := sha256.New()
-	add := func(p []byte) {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
-		h.Write(n[:])
-		h.Write(p)
+// errNoStdin is the error for a process that was started without a stdin.
+var errNoStdin = xerrors.Errorf("its stdin is empty: only a process that was started with a Stdin of %q or %q can be written to: %w", string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
+
+// input is Input in one chat.
+func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	if err := ctx.Err(); err != nil {
+		return procmgr.InputOutput{}, err
 	}
-	flags := []byte{0, 0}
-	if req.Close {
-		flags[0] = 1
+	m, err := capture.NewMatcher(req.Until)
+	if err == nil {
+		err = check.Input(req)
 	}
-	if req.Secret {
-		flags[1] = 1
+	if err != nil {
+		return procmgr.InputOutput{}, err
 	}
-	add(flags)
-	add(req.Data)
-	for _, k := range req.Keys {
-		add([]byte(k))
+	until := time.Now().Add(req.Wait)
+	r, past := l.find(chat, id)
+	switch {
+	case past != nil && past.Unknown:
+		return procmgr.InputOutput{}, errFate
+	case past != nil:
+		return procmgr.InputOutput{}, procmgr.ErrNotRunning
+	case r == nil:
+		return procmgr.InputOutput{}, procmgr.ErrNotFound
 	}
-	return inputHash(h.Sum(nil))
+	if failed, err := r.started(ctx); failed {
+		return procmgr.InputOutput{}, procmgr.ErrNotFound // nothing was started, the ID is unused
+	} else if err != nil {
+		return procmgr.InputOutput{}, err
+	}
+	in := r.in
+	switch {
+	case in == nil:
+		return procmgr.InputOutput{}, errNoStdin
+	case !r.terminal && (len(req.Keys) > 0 || req.Secret):
+		return procmgr.InputOutput{}, xerrors.Errorf("keys and secrets are for a terminal, and its stdin is a pipe; write Data: %w", procmgr.ErrInvalid)
+	}
+	state := r.state()
+	w, err := l.put(ctx, r, req, until)
+	if w == nil {
+		return procmgr.InputOutput{}, err
+	}
+	if err == nil {
+		err = w.Err
+	}
+	if err == nil && w.N == len(req.Data) {
+		if m != nil {
+			err = r.watch(ctx, m, req, w)
+		}
+		if err != nil {
+			m = nil // it is not watched
+		} else if m != nil || req.UntilQuiet > 0 {
+			err = r.waitFor(ctx, state, until, m, req.UntilQuiet, w)
+		}
+	} else {
+		m = nil
+	}
+	out := r.output(w.Before.Offset, req.Limit, 0, m)
+	l.opts.Metrics.omitted(out)
+	return procmgr.InputOutput{Output: out, Written: w.N}, err
+}
+
+// watch lets a matcher see what is printed after a write. A request that writes
+// nothing may also wait for what is shown already.
+func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.InputRequest, w *input.Written) error {
+	if !check.Writes(req) {
+		return r.out.Watch(ctx, m, w.Before.Offset)
+	}
+	return r.out.WatchAfter(ctx, m, w.Before)
+}
+
+// put writes a request, or finds out what was written with its key. It returns nil
+// if the request was refused.
+func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*input.Written, error) {
+	done, err := l.change()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	w, mine, err := r.in.Begin(ctx, req)
+	if !mine || err != nil {
+		return w, err
+	}
+	ctx, cancel := l.whileLive(ctx)
+	defer cancel()
+	if w.HasKey() {
+		r.kept.turned(func(m *memo) { m.Inputs = w.Begun(m.Inputs) })
+	}
+	refused, err := r.in.Write(ctx, w, req, until)
+	if w.Closed {
+		r.kept.turned(func(m *memo) { m.NoInput = true })
+		r.kept.dropped(carry.Input)
+	}
+	if w.HasKey() {
+		r.kept.turned(func(m *memo) { m.Inputs = w.Done(m.Inputs, refused) })
+	}
+	r.in.Finish(w, refused)
+	if refused {
+		return nil, err
+	}
+	r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.N), slog.Int("keys", len(req.Keys)))
+	return w, err
+}
+
+// waitFor returns when the process is no longer in the given state or has
+// exited, when m has matched, when the output has been quiet, or at a time. An
+// error is ctx's.
+func (r *record) waitFor(ctx context.Context, in procmgr.State, until time.Time, m *capture.Matcher, quiet time.Duration, w *input.Written) error {
+	began := time.Now()
+	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		state, changed := r.stateAndChange()
+		if state != in || state == procmgr.Exited {
+			return nil
+		}
+		over := until
+		var news <-chan struct{}
+		if quiet > 0 {
+			var still time.Time
+			if still, news = r.in.Quiet(w, quiet); still.Before(over) {
+				over = still
+			}
+		}
+		left := time.Until(over)
+		if left <= 0 {
+			return nil
+		}
+		timer.Reset(left)
+		select {
+		case <-changed:
+		case <-m.Matched():
+			return nil
+		case <-news:
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

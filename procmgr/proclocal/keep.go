@@ -10,6 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -32,7 +33,7 @@ type memo struct {
 	Lost       int64                 `json:"lost,omitempty"`  // as capture.State.Lost
 	Revived    bool                  `json:"revived,omitempty"`
 	NoInput    bool                  `json:"no_input,omitempty"` // a request has closed its stdin
-	Inputs     []memoOfInput         `json:"inputs,omitempty"`
+	Inputs     []input.Memo          `json:"inputs,omitempty"`
 	Spent      bool                  `json:"spent,omitempty"` // an ID that a stop has spent, and nothing else
 	// Doubtful says that the program died in the midst of the start, and that nobody
 	// has seen the command begin.

@@ -50,7 +50,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 		err = failed
 	}
 	if req.Screen && r.in != nil {
-		out.Screen = r.in.look()
+		out.Screen = r.in.Screen()
 	}
 	l.opts.Metrics.omitted(out)
 	return out, err

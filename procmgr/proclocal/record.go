@@ -12,6 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -33,8 +34,8 @@ type record struct {
 	failed error // why nothing was started
 	hangs  bool  // failed was not waited for: the system may start the command after all
 	tree   *osproc.Tree
-	in     *inlet   // nil if its stdin is empty
-	lacks  []string // the variables that the policy kept from the command; never changed
+	in     *input.Inlet // nil if its stdin is empty
+	lacks  []string     // the variables that the policy kept from the command; never changed
 	// passedOver is for Output.PassedOver.
 	passedOver string
 

@@ -93,6 +93,9 @@ func (l *Local) reserve(chat, id string, key retention.Fingerprint, terminal boo
 	return r, nil
 }
 
+// maxTerminals is how many terminals a chat may have.
+const maxTerminals = 64
+
 // room returns nil if the chat can start another process. If not, the error says
 // which limit is reached. If chat is "", the host itself starts the process, and
 // no limit of a chat applies. The caller holds mu.

@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -209,8 +210,8 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
 	if req.Stdin != procmgr.StdinEmpty {
-		r.in = newInlet(req, r.out)
-		c.Output, c.Stdin, c.Size = r.in, kindOf(req.Stdin), osproc.Size(sizeWithDefaults(req.Size))
+		r.in = input.New(req, r.out, r.exited)
+		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size(input.Size(req.Size))
 	}
 	if r.kept != nil {
 		if l.logs != nil {
@@ -228,7 +229,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 		return err
 	}
 	if r.in != nil {
-		r.in.tree = r.tree.Input()
+		r.in.Open(r.tree.Input())
 	}
 	process.PID = r.tree.PID()
 	r.mu.Lock()
@@ -250,7 +251,7 @@ func checkCommand(req procmgr.StartRequest) error {
 	case strings.ContainsRune(req.WorkDir, 0):
 		return xerrors.Errorf("the working directory has a NUL byte: %w", procmgr.ErrInvalid)
 	}
-	if err := checkStdin(req); err != nil {
+	if err := input.Check(req); err != nil {
 		return err
 	}
 	for _, name := range namesIn(req.Env) {

@@ -1,23 +1,25 @@
-package proclocal
+package input
 
 import (
 	"sync"
-	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/screen"
 )
 
-// An inlet is the stdin of a process, and its terminal if it has one. It is the
+// An Inlet is the stdin of a process, and its terminal if it has one. It is the
 // Sink of the process's output, and passes that on.
-type inlet struct {
-	out   osproc.Sink
-	tree  *osproc.Input // set before anybody knows the process
-	keys  inputKeys
-	turn  chan struct{} // holds a token while a request writes
-	owed  string        // the rest of a pasted text's marks; for the request that has the turn
-	print printing
+type Inlet struct {
+	out      *capture.Stream
+	exited   func() bool   // nothing is left of the process
+	terminal bool          // it is no pipe
+	tree     *osproc.Input // set before anybody knows the process
+	keys     keys
+	turn     chan struct{} // holds a token while a request writes
+	owed     string        // the rest of a pasted text's marks; for the request that has the turn
+	print    printing
 
 	// mu guards the fields below. It is held while output is drawn.
 	mu      sync.Mutex
@@ -28,18 +30,25 @@ type inlet struct {
 	replies []byte          // of the screen to the program, not yet written
 }
 
-// newInlet returns the inlet of a process that is about to start.
-func newInlet(req procmgr.StartRequest, out osproc.Sink) *inlet {
-	in := &inlet{out: out, turn: make(chan struct{}, 1), stalled: make(chan struct{})}
-	if req.Stdin == procmgr.StdinTerminal {
-		size := sizeWithDefaults(req.Size)
+// New returns the Inlet of a process that is about to start, whose output goes to out.
+// exited reports whether nothing is left of the process.
+func New(req procmgr.StartRequest, out *capture.Stream, exited func() bool) *Inlet {
+	in := &Inlet{
+		out: out, exited: exited, terminal: req.Stdin == procmgr.StdinTerminal,
+		turn: make(chan struct{}, 1), stalled: make(chan struct{}),
+	}
+	if in.terminal {
+		size := Size(req.Size)
 		in.screen = screen.New(size.Cols, size.Rows)
 	}
 	return in
 }
 
+// Open gives the Inlet the system's side of it, before anybody knows the process.
+func (in *Inlet) Open(tree *osproc.Input) { in.tree = tree }
+
 // Add implements osproc.Sink.
-func (in *inlet) Add(p []byte) {
+func (in *Inlet) Add(p []byte) {
 	if in.draw(p) {
 		in.reply()
 	}
@@ -48,21 +57,17 @@ func (in *inlet) Add(p []byte) {
 }
 
 // Reading implements osproc.Tally.
-func (in *inlet) Reading(most int) {
-	if t, ok := in.out.(osproc.Tally); ok {
-		t.Reading(most)
-	}
+func (in *Inlet) Reading(most int) {
+	in.out.Reading(most)
 }
 
 // Took implements osproc.Tally.
-func (in *inlet) Took(most, n int) {
-	if t, ok := in.out.(osproc.Tally); ok {
-		t.Took(most, n)
-	}
+func (in *Inlet) Took(most, n int) {
+	in.out.Took(most, n)
 }
 
 // End implements osproc.Sink.
-func (in *inlet) End() {
+func (in *Inlet) End() {
 	in.mu.Lock()
 	if in.screen != nil {
 		in.last = in.show()
@@ -78,7 +83,7 @@ func (in *inlet) End() {
 const maxReplies = 4 << 10
 
 // draw draws output on the screen. It reports whether the screen has replied.
-func (in *inlet) draw(p []byte) bool {
+func (in *Inlet) draw(p []byte) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.screen == nil {
@@ -90,8 +95,8 @@ func (in *inlet) draw(p []byte) bool {
 	return len(in.replies) > 0
 }
 
-// look returns a copy of the screen, or nil if there is none.
-func (in *inlet) look() *procmgr.Screen {
+// Screen returns a copy of the screen, or nil if there is none.
+func (in *Inlet) Screen() *procmgr.Screen {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.screen != nil {
@@ -106,7 +111,7 @@ func (in *inlet) look() *procmgr.Screen {
 }
 
 // show returns a copy of the screen. The caller holds mu.
-func (in *inlet) show() *procmgr.Screen {
+func (in *Inlet) show() *procmgr.Screen {
 	v := in.screen.View()
 	if v.Rows == nil {
 		v.Rows = []string{}
@@ -115,41 +120,11 @@ func (in *inlet) show() *procmgr.Screen {
 }
 
 // modes returns what the program has asked of the terminal.
-func (in *inlet) modes() screen.Modes {
+func (in *Inlet) modes() screen.Modes {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.screen == nil {
 		return screen.Modes{}
 	}
 	return in.screen.Modes()
-}
-
-// A printing tells when a process prints.
-type printing struct {
-	mu    sync.Mutex // guards the fields below
-	count int64      // pieces of output
-	last  time.Time
-	news  chan struct{} // closed at the next piece; nil if nobody waits
-}
-
-func (p *printing) note() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.count++
-	p.last = time.Now()
-	if p.news != nil {
-		close(p.news)
-		p.news = nil
-	}
-}
-
-// look returns how many pieces there were, when the last one came, and a channel
-// that is closed at the next one.
-func (p *printing) look() (count int64, last time.Time, news <-chan struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.news == nil {
-		p.news = make(chan struct{})
-	}
-	return p.count, p.last, p.news
 }

@@ -1,145 +1,25 @@
-package proclocal
+package input
 
 import (
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/callerr"
-	"github.com/toolproc/toolproc/procmgr/internal/capture"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// Input implements [procmgr.Manager]. It finds the processes of every chat. On
-// Windows no process can have a stdin yet.
-func (l *Local) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	chat, err := l.chatOf(id)
-	if err != nil {
-		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
-	}
-	out, err := l.input(ctx, chat, id, req)
-	return out, callerr.Wrap("input", id, err)
-}
-
-func (c *chat) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	if c.err != nil {
-		return procmgr.InputOutput{}, callerr.Wrap("input", id, c.err)
-	}
-	out, err := c.local.input(ctx, c.id, id, req)
-	return out, callerr.Wrap("input", id, err)
-}
-
-// errNoStdin is the error for a process that was started without a stdin.
-var errNoStdin = xerrors.Errorf("its stdin is empty: only a process that was started with a Stdin of %q or %q can be written to: %w", string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
-
-// input is Input in one chat.
-func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	if err := ctx.Err(); err != nil {
-		return procmgr.InputOutput{}, err
-	}
-	m, err := capture.NewMatcher(req.Until)
-	if err == nil {
-		err = check.Input(req)
-	}
-	if err != nil {
-		return procmgr.InputOutput{}, err
-	}
-	until := time.Now().Add(req.Wait)
-	r, past := l.find(chat, id)
-	switch {
-	case past != nil && past.Unknown:
-		return procmgr.InputOutput{}, errFate
-	case past != nil:
-		return procmgr.InputOutput{}, procmgr.ErrNotRunning
-	case r == nil:
-		return procmgr.InputOutput{}, procmgr.ErrNotFound
-	}
-	if failed, err := r.started(ctx); failed {
-		return procmgr.InputOutput{}, procmgr.ErrNotFound // nothing was started, the ID is unused
-	} else if err != nil {
-		return procmgr.InputOutput{}, err
-	}
-	in := r.in
-	switch {
-	case in == nil:
-		return procmgr.InputOutput{}, errNoStdin
-	case !r.terminal && (len(req.Keys) > 0 || req.Secret):
-		return procmgr.InputOutput{}, xerrors.Errorf("keys and secrets are for a terminal, and its stdin is a pipe; write Data: %w", procmgr.ErrInvalid)
-	}
-	state := r.state()
-	w, err := l.put(ctx, r, req, until)
-	if w == nil {
-		return procmgr.InputOutput{}, err
-	}
-	if err == nil {
-		err = w.err
-	}
-	if err == nil && w.written == len(req.Data) {
-		if m != nil {
-			err = r.watch(ctx, m, req, w)
-		}
-		if err != nil {
-			m = nil // it is not watched
-		} else if m != nil || req.UntilQuiet > 0 {
-			err = r.waitFor(ctx, state, until, m, req.UntilQuiet, w)
-		}
-	} else {
-		m = nil
-	}
-	out := r.output(w.before.Offset, req.Limit, 0, m)
-	l.opts.Metrics.omitted(out)
-	return procmgr.InputOutput{Output: out, Written: w.written}, err
-}
-
-// watch lets a matcher see what is printed after a write. A request that writes
-// nothing may also wait for what is shown already.
-func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.InputRequest, w *typed) error {
-	if !check.Writes(req) {
-		return r.out.Watch(ctx, m, w.before.Offset)
-	}
-	return r.out.WatchAfter(ctx, m, w.before)
-}
-
-// put writes a request, or finds out what was written with its key. It returns nil
-// if the request was refused.
-func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*typed, error) {
-	done, err := l.change()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	w, mine, err := r.in.keys.begin(ctx, req)
-	if !mine || err != nil {
-		return w, err
-	}
-	ctx, cancel := l.whileLive(ctx)
-	defer cancel()
-	r.kept.begins(w)
-	refused, err := r.write(ctx, w, req, until)
-	r.kept.ends(w, refused)
-	r.in.keys.end(w, refused)
-	if refused {
-		return nil, err
-	}
-	r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.written), slog.Int("keys", len(req.Keys)))
-	return w, err
-}
-
-// write writes a request, and sets the fields of w. If it reports that the
+// Write writes a request, and sets the fields of w. If it reports that the
 // request was refused, nothing was written. An error that is ctx's is not w's.
-func (r *record) write(ctx context.Context, w *typed, req procmgr.InputRequest, until time.Time) (refused bool, err error) {
-	in := r.in
+func (in *Inlet) Write(ctx context.Context, w *Written, req procmgr.InputRequest, until time.Time) (refused bool, err error) {
 	defer func() { w.at = time.Now() }()
 	mark := func() {
-		w.before = r.out.Mark()
+		w.Before = in.out.Mark()
 		w.count, _, _ = in.print.look()
 	}
 	if !check.Writes(req) {
@@ -155,8 +35,8 @@ func (r *record) write(ctx context.Context, w *typed, req procmgr.InputRequest, 
 		return true, err
 	}
 	defer in.release()
-	text, before, err := in.encode(req, r.terminal)
-	if err == nil && r.exited() {
+	text, before, err := in.encode(req)
+	if err == nil && in.exited() {
 		err = osproc.ErrStdinClosed
 	}
 	if err != nil {
@@ -177,22 +57,21 @@ func (r *record) write(ctx context.Context, w *typed, req procmgr.InputRequest, 
 			in.owed = owed(n, before, len(req.Data))
 		}
 	}
-	w.written = min(max(n-before, 0), len(req.Data))
+	w.N = min(max(n-before, 0), len(req.Data))
 	if err != nil && ctx.Err() == nil {
-		w.err = err
-	} else if n < len(text) && w.written == len(req.Data) {
-		w.err = errKeys
+		w.Err = err
+	} else if n < len(text) && w.N == len(req.Data) {
+		w.Err = errKeys
 		if n == 0 {
-			w.err = errFull
+			w.Err = errFull
 		}
 	}
-	if n == 0 && (err != nil || w.err != nil) {
-		return true, cmp.Or(err, w.err)
+	if n == 0 && (err != nil || w.Err != nil) {
+		return true, cmp.Or(err, w.Err)
 	}
-	if n == len(text) && req.Close && !r.terminal {
+	if n == len(text) && req.Close && !in.terminal {
 		in.tree.Close()
-		r.kept.turned(func(m *memo) { m.NoInput = true })
-		r.kept.dropped(carry.Input)
+		w.Closed = true
 		in.mu.Lock()
 		in.closed = true
 		in.mu.Unlock()
@@ -215,7 +94,7 @@ var errKeys = xerrors.Errorf("the data was written, but the terminal has no room
 
 // acquire takes the turn to write. If the request is a secret, it first waits
 // until a program asks for one.
-func (in *inlet) acquire(ctx context.Context, secret bool, until time.Time) error {
+func (in *Inlet) acquire(ctx context.Context, secret bool, until time.Time) error {
 	for {
 		if err := in.awaitTurn(ctx, until); err != nil || !secret {
 			return err
@@ -245,7 +124,7 @@ const echoPause = 10 * time.Millisecond
 
 // awaitTurn waits for the turn to write. A request without time does not wait
 // for a request that waits for room, but it does wait for one that only writes.
-func (in *inlet) awaitTurn(ctx context.Context, until time.Time) error {
+func (in *Inlet) awaitTurn(ctx context.Context, until time.Time) error {
 	over := time.NewTimer(max(time.Until(until), 0))
 	defer over.Stop()
 	select {
@@ -274,7 +153,7 @@ func (in *inlet) awaitTurn(ctx context.Context, until time.Time) error {
 }
 
 // stall notes that the request that writes waits for room.
-func (in *inlet) stall() {
+func (in *Inlet) stall() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	select {
@@ -286,7 +165,7 @@ func (in *inlet) stall() {
 
 // release gives the turn back, after the replies of the screen that have waited
 // for it.
-func (in *inlet) release() {
+func (in *Inlet) release() {
 	in.mu.Lock()
 	select {
 	case <-in.stalled:
@@ -313,7 +192,7 @@ func (in *inlet) release() {
 
 // reply writes the replies of the screen, unless a request has its turn: then
 // that request does it.
-func (in *inlet) reply() {
+func (in *Inlet) reply() {
 	in.mu.Lock()
 	select {
 	case in.turn <- struct{}{}:
@@ -347,7 +226,7 @@ func owed(n, before, data int) string {
 }
 
 // endPaste ends a pasted text that was cut. The caller has the turn.
-func (in *inlet) endPaste(ctx context.Context, until time.Time) error {
+func (in *Inlet) endPaste(ctx context.Context, until time.Time) error {
 	if in.owed == "" || !in.modes().BracketedPaste { // the program that was to read it is gone
 		in.owed = ""
 		return nil
@@ -362,8 +241,8 @@ func (in *inlet) endPaste(ctx context.Context, until time.Time) error {
 
 // encode returns the bytes that a request writes, and how many of them stand
 // before its Data. The caller has the turn.
-func (in *inlet) encode(req procmgr.InputRequest, terminal bool) (text []byte, before int, err error) {
-	if !terminal {
+func (in *Inlet) encode(req procmgr.InputRequest) (text []byte, before int, err error) {
+	if !in.terminal {
 		in.mu.Lock()
 		closed := in.closed
 		in.mu.Unlock()
@@ -414,50 +293,4 @@ func longestLine(p []byte) (longest int) {
 		longest = max(longest, len(line))
 	}
 	return longest
-}
-
-// waitFor returns when the process is no longer in the given state or has
-// exited, when m has matched, when the output has been quiet, or at a time. An
-// error is ctx's.
-func (r *record) waitFor(ctx context.Context, in procmgr.State, until time.Time, m *capture.Matcher, quiet time.Duration, w *typed) error {
-	began := time.Now()
-	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		state, changed := r.stateAndChange()
-		if state != in || state == procmgr.Exited {
-			return nil
-		}
-		count, last, news := r.in.print.look()
-		over := until
-		if quiet > 0 {
-			still := w.at.Add(quietAtLast)
-			if count > w.count {
-				still = last.Add(quiet)
-				if last.Before(w.at) {
-					still = w.at.Add(quiet)
-				}
-			}
-			if still.Before(over) {
-				over = still
-			}
-		} else {
-			news = nil
-		}
-		left := time.Until(over)
-		if left <= 0 {
-			return nil
-		}
-		timer.Reset(left)
-		select {
-		case <-changed:
-		case <-m.Matched():
-			return nil
-		case <-news:
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

@@ -1,0 +1,52 @@
+package input
+
+import (
+	"sync"
+	"time"
+)
+
+// A printing tells when a process prints.
+type printing struct {
+	mu    sync.Mutex // guards the fields below
+	count int64      // pieces of output
+	last  time.Time
+	news  chan struct{} // closed at the next piece; nil if nobody waits
+}
+
+func (p *printing) note() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	p.last = time.Now()
+	if p.news != nil {
+		close(p.news)
+		p.news = nil
+	}
+}
+
+// look returns how many pieces there were, when the last one came, and a channel
+// that is closed at the next one.
+func (p *printing) look() (count int64, last time.Time, news <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.news == nil {
+		p.news = make(chan struct{})
+	}
+	return p.count, p.last, p.news
+}
+
+// quietAtLast is how long UntilQuiet waits for the first output.
+const quietAtLast = 2 * time.Second
+
+// Quiet returns when the output after a write has been quiet for a while, unless more
+// is printed before: then news is closed.
+func (in *Inlet) Quiet(w *Written, quiet time.Duration) (at time.Time, news <-chan struct{}) {
+	count, last, news := in.print.look()
+	switch {
+	case count <= w.count:
+		return w.at.Add(quietAtLast), news
+	case last.Before(w.at):
+		return w.at.Add(quiet), news
+	}
+	return last.Add(quiet), news
+}
