@@ -215,6 +215,10 @@ var arrows = []arrow{
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
 	},
 	{
+		dir: "chattool/toolset/internal/wording",
+		why: "it writes a value into a sentence, and does not know which sentence",
+	},
+	{
 		dir:     "chattool/toolset/internal/script",
 		tests:   []string{"internal/testenv"},
 		outside: []string{shell},
@@ -223,13 +227,13 @@ var arrows = []arrow{
 	{
 		dir:     "chattool/toolset/internal/advice",
 		tests:   []string{"procmgr/proclocal", "headtail", "internal/testenv"},
-		module:  []string{"chattool/toolset/internal/script", "procmgr"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "procmgr"},
 		outside: []string{shell},
 		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",
 	},
 	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/advice", "procmgr", "headtail"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "procmgr", "headtail"},
 		outside: []string{jsonschema, shell, xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -91,7 +92,7 @@ func (s *Set) longest() string {
 	if s.opts.MaxTimeout == noLimit {
 		return ""
 	}
-	return ", at most " + spell(s.opts.MaxTimeout)
+	return ", at most " + wording.Duration(s.opts.MaxTimeout)
 }
 
 // fill puts the Set's own names and times into a description.
@@ -104,7 +105,7 @@ func (s *Set) fill(description string) string {
 		"{process_input}", s.names.input,
 		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
 		"{tokens}", s.defaultTokens(),
-		"{default}", spell(s.opts.DefaultTimeout),
+		"{default}", wording.Duration(s.opts.DefaultTimeout),
 		"{max}", s.longest(),
 	).Replace(description)
 }

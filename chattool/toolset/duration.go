@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"golang.org/x/xerrors"
 )
 
@@ -111,7 +112,7 @@ func fromSeconds(value string, seconds float64) (time.Duration, error) {
 	asMilliseconds := time.Duration(seconds * float64(time.Millisecond))
 	asSeconds := time.Duration(seconds * float64(time.Second))
 	return 0, xerrors.Errorf("got %.60s without a unit: milliseconds would be %q, seconds would be %q; write the one that is meant",
-		value, spell(asMilliseconds), spell(asSeconds))
+		value, wording.Duration(asMilliseconds), wording.Duration(asSeconds))
 }
 
 // fromFloat converts seconds to a duration, which must be able to hold them.
@@ -127,23 +128,11 @@ func negative(value string) error {
 	return xerrors.Errorf(`got %.60s, which is negative; want a duration such as "30s", or "0s" not to wait`, value)
 }
 
-// spell writes a duration as a person would: "4h", not "4h0m0s".
-func spell(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
 // clamp cuts a wait to the longest that is allowed, and says so.
 func (s *Set) clamp(name string, d duration) (wait time.Duration, note string) {
 	wait = time.Duration(d)
 	if wait <= s.opts.MaxTimeout {
 		return wait, ""
 	}
-	return s.opts.MaxTimeout, name + " was cut from " + spell(wait) + " to the longest allowed, " + spell(s.opts.MaxTimeout) + "."
+	return s.opts.MaxTimeout, name + " was cut from " + wording.Duration(wait) + " to the longest allowed, " + wording.Duration(s.opts.MaxTimeout) + "."
 }

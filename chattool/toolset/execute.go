@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -156,12 +157,12 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 			p.ID, r.set.promise(r.m, p, r.req.Notify), r.set.names.output, p.ID, out.Next, r.set.names.signal)
 	default:
 		rep.Success = false
-		rep.Error = "still running after " + spell(r.req.Wait) + ", the timeout; nothing was killed"
+		rep.Error = "still running after " + wording.Duration(r.req.Wait) + ", the timeout; nothing was killed"
 		if r.overdrawn {
 			rep.Error = "still running when the call ran out of time; nothing was killed"
 		}
 		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
-			r.set.names.output, p.ID, out.Next, spell(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal)
+			r.set.names.output, p.ID, out.Next, wording.Duration(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal)
 	}
 	r.tellInput(&rep, p)
 	if !alive(p) || !r.set.showScreen(ctx, r.m, &rep, out, false) {

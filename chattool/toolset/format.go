@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
+	"unicode/utf8"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -38,7 +39,40 @@ func (f Format) cost(text string) int {
 	if f == FormatText {
 		return len(text)
 	}
-	return encodedLen(text)
+	return wording.Len(text)
+}
+
+// within reports whether a text takes at most room bytes in a result.
+func (f Format) within(text string, room int) bool {
+	return len(text) <= room && (len(text) <= room/wording.MaxCost || f.cost(text) <= room)
+}
+
+// prefix returns the length of the longest beginning of a text that takes at
+// most room bytes in a result. It cuts between runes.
+func (f Format) prefix(text string, room int) int {
+	if f != FormatText {
+		n, _ := wording.Prefix(text, room)
+		return n
+	}
+	n := min(max(room, 0), len(text))
+	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return n
+}
+
+// suffix returns the offset of the longest end of a text that takes at most
+// room bytes in a result. It cuts between runes.
+func (f Format) suffix(text string, room int) int {
+	if f != FormatText {
+		at, _ := wording.Suffix(text, room)
+		return at
+	}
+	at := len(text) - min(max(room, 0), len(text))
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return at
 }
 
 // A resultObject is a report in JSON. A field that says nothing is left out.
@@ -113,7 +147,7 @@ func (r Report) json() string {
 		Meanwhile:           r.Meanwhile,
 	}
 	if r.Duration > 0 {
-		o.Duration = brief(r.Duration)
+		o.Duration = wording.Brief(r.Duration)
 	}
 	if t := r.Truncated; t != nil {
 		o.Truncated = &truncated{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines, t.Unknown}
@@ -141,7 +175,7 @@ func sentences(notes []string) string {
 		if i == len(notes)-1 {
 			b.WriteString(note)
 		} else {
-			b.WriteString(sentence(note) + " ")
+			b.WriteString(wording.Sentence(note) + " ")
 		}
 	}
 	return b.String()
@@ -156,7 +190,7 @@ func (r Report) text() string {
 	b.WriteString(strings.Join(r.facts(), " · "))
 	line := func(what, text string) {
 		if text != "" {
-			b.WriteString("\n" + what + ": " + oneLine(text))
+			b.WriteString("\n" + what + ": " + wording.OneLine(text))
 		}
 	}
 	line("error", r.Error)
@@ -194,25 +228,25 @@ func (r Report) facts() []string {
 		}
 	}
 	if r.Processes != nil {
-		add(true, "%s", counted(len(r.Processes), "process", "processes"))
+		add(true, "%s", wording.Counted(len(r.Processes), "process", "processes"))
 		add(r.Omitted > 0 && r.NextOffset != nil, "%d more from offset %d on", r.Omitted, deref(r.NextOffset))
 		return facts
 	}
 	ended := r.State == "" || r.State == procmgr.Exited
-	add(!ended, "%s", oneLine(string(r.State)))
+	add(!ended, "%s", wording.OneLine(string(r.State)))
 	add(r.ExitCode != nil, "exit code %d", deref(r.ExitCode))
-	add(r.Signal != "", "%s", oneLine(r.Signal))
+	add(r.Signal != "", "%s", wording.OneLine(r.Signal))
 	add(r.State == procmgr.Exited && r.ExitCode == nil && r.Signal == "", "exited")
 	add(r.State == "" && r.ExitCode == nil && r.Success, "done")
 	add(r.State == "" && r.ExitCode == nil && !r.Success, "failed")
-	add(r.Duration > 0, "%s", brief(r.Duration))
-	add(r.ProcessID != "", "process %s", oneLine(r.ProcessID))
+	add(r.Duration > 0, "%s", wording.Brief(r.Duration))
+	add(r.ProcessID != "", "process %s", wording.OneLine(r.ProcessID))
 	add(r.NextOffset != nil, "next_offset %d", deref(r.NextOffset))
-	add(r.Folded > 0, "folded %s", counted(r.Folded, "run", "runs"))
-	add(r.Shown > 0, "shown %s", counted(r.Shown, "highlight", "highlights"))
+	add(r.Folded > 0, "folded %s", wording.Counted(r.Folded, "run", "runs"))
+	add(r.Shown > 0, "shown %s", wording.Counted(r.Shown, "highlight", "highlights"))
 	if t := r.Truncated; t != nil && t.OmittedBytes > 0 {
-		add(t.TruncatedLines > 0, "cut %s", counted(t.TruncatedLines, "line", "lines"))
-		add(true, "%s bytes printed, %s shown", grouped(t.OriginalBytes), grouped(t.RetainedBytes))
+		add(t.TruncatedLines > 0, "cut %s", wording.Counted(t.TruncatedLines, "line", "lines"))
+		add(true, "%s bytes printed, %s shown", wording.Grouped(t.OriginalBytes), wording.Grouped(t.RetainedBytes))
 	}
 	return facts
 }
@@ -220,7 +254,7 @@ func (r Report) facts() []string {
 // row writes a process as one line of a table. The command is its last column. It
 // is quoted if it could be taken for more columns, or for a quoted one.
 func row(p procmgr.Process) string {
-	command := oneLine(p.Command)
+	command := wording.OneLine(p.Command)
 	if strings.Contains(command, "  ") || strings.HasPrefix(command, `"`) {
 		command = strconv.Quote(p.Command)
 	}
@@ -228,52 +262,7 @@ func row(p procmgr.Process) string {
 	if p.ExitCode != nil {
 		state += " " + strconv.Itoa(*p.ExitCode)
 	}
-	return fmt.Sprintf("%s  %s  %s  %s\n", oneLine(p.ID), oneLine(state), age(p), command)
-}
-
-// oneLine returns a text as valid UTF-8 without line ends and controls: each of
-// them becomes an escape sequence, as Go writes it in a string.
-func oneLine(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if !strings.ContainsFunc(text, breaks) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if breaks(r) {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// breaks reports whether a rune could end a line, or move what follows.
-func breaks(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Bidi_Control, r)
-}
-
-// brief writes a duration as people do: 350ms, 12.3s, 2m5s, 3h20m, 4d2h.
-func brief(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	case d < time.Hour:
-		return spell(d.Round(time.Second))
-	case d < 2*day:
-		return spell(d.Round(time.Minute))
-	}
-	d = d.Round(time.Hour)
-	text := strconv.Itoa(int(d/day)) + "d"
-	if rest := d % day; rest > 0 {
-		text += strconv.Itoa(int(rest/time.Hour)) + "h"
-	}
-	return text
+	return fmt.Sprintf("%s  %s  %s  %s\n", wording.OneLine(p.ID), wording.OneLine(state), age(p), command)
 }
 
 // age says how long ago a process was started, in one unit, or "" if that is
@@ -293,23 +282,6 @@ func age(p procmgr.Process) string {
 	default:
 		return strconv.Itoa(int(d/day)) + "d"
 	}
-}
-
-// counted writes a number with its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
-
-// grouped writes a number with a comma before each three digits.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // deref returns what p points to, or zero.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -86,7 +87,7 @@ func (l *layout) unscannedRoom() int {
 	if l.unscanned == 0 {
 		return 0
 	}
-	return len(fmt.Sprintf(unscannedNote, grouped(l.unscanned))) + len("\nnote: ")
+	return len(fmt.Sprintf(unscannedNote, wording.Grouped(l.unscanned))) + len("\nnote: ")
 }
 
 // put finds the highlights of what a text leaves out, and puts as many of them

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -118,7 +119,7 @@ func (t *typing) write(ctx context.Context) report {
 		rep.Error = endOf(ctx) + "; what was to be written was written"
 	case end && alive(out.Process):
 		rep.Success = false
-		rep.Error = "the input has ended, and the process has not, after " + spell(t.req.Wait)
+		rep.Error = "the input has ended, and the process has not, after " + wording.Duration(t.req.Wait)
 		if out.Process.Stdin == procmgr.StdinTerminal {
 			rep.add("A program that had not drawn its prompt yet, or that reads single keys, does not see the end: try again, or type its own command to quit.")
 		}

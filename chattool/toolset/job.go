@@ -3,6 +3,7 @@ package toolset
 import (
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -60,7 +61,7 @@ func (j *job) know(p procmgr.Process) {
 	if j.process.Command != "" {
 		p.Command = j.process.Command
 	}
-	p.Command = clip(p.Command, maxKeptCommand)
+	p.Command = wording.Clip(p.Command, maxKeptCommand)
 	j.process, j.maybe = p, false
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 )
 
@@ -130,18 +130,18 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	log := "log_path"
 	if s.opts.Format == FormatText {
-		log = advice.Odd(p.LogPath)
+		log = wording.Odd(p.LogPath)
 	}
 	switch {
 	case binary:
-		add("binary, %s bytes: write it to a file, or look with xxd", grouped(c.told.OriginalBytes))
+		add("binary, %s bytes: write it to a file, or look with xxd", wording.Grouped(c.told.OriginalBytes))
 		return append(notes, l.notes...)
 	case p.LogPath != "" && p.LogError != "":
-		add("only the beginning of it is in %s (%s); search that with %s FILE", log, clip(p.LogError, maxWords), search(c.told))
+		add("only the beginning of it is in %s (%s); search that with %s FILE", log, wording.Clip(p.LogError, wording.MaxWords), search(c.told))
 	case p.LogPath != "":
 		add("all of it is in %s; search it with %s FILE", log, search(c.told))
 	case p.LogError != "" && c.told.RetainedBytes > 0:
-		add("the middle is not kept: it has no log (%s)", clip(p.LogError, maxWords))
+		add("the middle is not kept: it has no log (%s)", wording.Clip(p.LogError, wording.MaxWords))
 	case c.told.RetainedBytes == 0 && p.ID != "" && !alive(p):
 		add("The output is no longer kept.")
 		return append(notes, l.notes...)
@@ -149,7 +149,7 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 		add("the middle is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
 	}
 	if l.unscanned > 0 {
-		add(unscannedNote, grouped(l.unscanned))
+		add(unscannedNote, wording.Grouped(l.unscanned))
 	}
 	if p.ID != "" && c.known() {
 		more := ""

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -89,7 +90,7 @@ func (s *Set) page(found procmgr.ListPage, from offset) report {
 			r.Processes = []procmgr.Process{}
 		}
 		for i, p := range r.Processes {
-			r.Processes[i].Command = clip(p.Command, most)
+			r.Processes[i].Command = wording.Clip(p.Command, most)
 		}
 		if most == minListedCommand || len(s.opts.Format.render(r.Report)) <= limit {
 			return r

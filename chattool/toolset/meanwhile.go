@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -245,7 +244,7 @@ func choose(b *book, wanted func(*job) bool) (chosen []*job) {
 		if !j.ready() || !wanted(j) {
 			continue
 		}
-		size += encodedLen(j.notice()) + len(`"",`)
+		size += wording.Len(j.notice()) + len(`"",`)
 		if len(chosen) == maxTold || size > maxMeanwhile {
 			break
 		}
@@ -258,12 +257,12 @@ func choose(b *book, wanted func(*job) bool) (chosen []*job) {
 // line, nor its quotes.
 func (j *job) notice() string {
 	p := j.process
-	text := advice.Odd(p.ID)
+	text := wording.Odd(p.ID)
 	if command := strings.TrimSpace(p.Command); command != "" {
-		text += " (" + quoteLine(command, maxToldCommand) + ")"
+		text += " (" + wording.Quote(command, maxToldCommand) + ")"
 	}
 	if j.matched && !j.matchTold {
-		text += " printed a line that matches notify_on: " + quoteLine(j.line, maxToldLine)
+		text += " printed a line that matches notify_on: " + wording.Quote(j.line, maxToldLine)
 		if j.ended {
 			text += ", and"
 		}
@@ -276,7 +275,7 @@ func (j *job) notice() string {
 	}
 	text += " " + howEnded(p)
 	if j.last != "" && (j.last != j.line || j.matchTold) {
-		text += "; last line: " + quoteLine(j.last, maxToldLine)
+		text += "; last line: " + wording.Quote(j.last, maxToldLine)
 	}
 	return text
 }
@@ -285,7 +284,7 @@ func (j *job) notice() string {
 func howEnded(p procmgr.Process) string {
 	after := ""
 	if ran := wallDuration(p); ran > 0 {
-		after = " after " + brief(ran)
+		after = " after " + wording.Brief(ran)
 	}
 	code := ""
 	if p.ExitCode != nil {
@@ -304,18 +303,4 @@ func howEnded(p procmgr.Process) string {
 		return fmt.Sprintf("exited with code %d", *p.ExitCode) + after
 	}
 	return "ended" + after + " without a known exit code"
-}
-
-// quoteLine quotes a command or a line of output, at most most bytes of it. A
-// quote, a line end or a control character in it is escaped, so that no text of a
-// model or a program can look like words of ours, or like another line of a
-// result.
-func quoteLine(line string, most int) string {
-	cost := 0
-	for i, r := range line {
-		if cost += encodedLen(strconv.Quote(string(r))) - encodedLen(`""`); cost > most {
-			return strconv.Quote(line[:i] + "…")
-		}
-	}
-	return strconv.Quote(line)
 }

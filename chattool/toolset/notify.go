@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -27,7 +28,7 @@ func (s *Set) watchable(ctx context.Context, m procmgr.Manager, pattern string) 
 	case err != nil && ctx.Err() != nil:
 		return "", s.canceled(ctx, "nothing was started", nil, ""), false
 	case err != nil:
-		return "", refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", sentence(words(err))), false
+		return "", refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", wording.Sentence(words(err))), false
 	}
 	return page.Next, report{}, true
 }

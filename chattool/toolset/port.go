@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -48,7 +49,7 @@ func (r *report) heard(out procmgr.Output, port int, wait time.Duration) bool {
 	}
 	rest := "; it listens on no port"
 	if len(others) > 0 {
-		rest = "; it listens on " + clip(strings.Join(others, ", "), maxMatched)
+		rest = "; it listens on " + wording.Clip(strings.Join(others, ", "), maxMatched)
 	}
 	switch out.Process.State {
 	case procmgr.Exited:
@@ -56,7 +57,7 @@ func (r *report) heard(out procmgr.Output, port int, wait time.Duration) bool {
 	case procmgr.Detached:
 		r.add("It does not listen on port %d, and the shell has ended%s.", port, rest)
 	default:
-		r.add("It does not listen on port %d after %s%s.", port, spell(wait), rest)
+		r.add("It does not listen on port %d after %s%s.", port, wording.Duration(wait), rest)
 	}
 	return false
 }
@@ -127,11 +128,11 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.
 			switch {
 			case slices.Contains(wanted, port):
 				rep.add("Port %d is held by process %s of this chat (%s), pid %d; %s ends it.",
-					port, p.ID, quoteLine(p.Command, maxMatched), l.PID, s.names.signal)
+					port, p.ID, wording.Quote(p.Command, maxMatched), l.PID, s.names.signal)
 				return
 			case len(wanted) == 0:
 				rep.add("Process %s of this chat (%s) listens on port %d; %s ends it.",
-					p.ID, quoteLine(p.Command, maxMatched), port, s.names.signal)
+					p.ID, wording.Quote(p.Command, maxMatched), port, s.names.signal)
 			}
 		}
 	}

@@ -2,8 +2,8 @@ package toolset
 
 import (
 	"errors"
-	"strings"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -32,21 +32,12 @@ func (r *run) refusal(err error) report {
 	case errors.Is(err, procmgr.ErrInvalid):
 		return refuse("nothing was started: %s", why)
 	}
-	return refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", sentence(why))
+	return refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", wording.Sentence(why))
 }
 
 // denied returns the result of a call that was not allowed. did is the verb for
 // the work that was not done.
 func denied(did string, err error) report {
 	return refuse("nothing was %s: %s This was not allowed, and a second try will not be either: do not retry it, nor look for a way around it; tell the user if the task needs it",
-		did, sentence(words(err)))
-}
-
-// sentence ends words with a full stop if they have no end, so that another
-// sentence can follow.
-func sentence(words string) string {
-	if strings.HasSuffix(words, ".") || strings.HasSuffix(words, "?") || strings.HasSuffix(words, "!") {
-		return words
-	}
-	return words + "."
+		did, wording.Sentence(words(err)))
 }

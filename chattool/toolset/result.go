@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -103,16 +104,13 @@ func endOf(ctx context.Context) string {
 // panicked returns the result of a call that panicked. started is the ID of the
 // process that the call may have started, or "".
 func (s *Set) panicked(p any, started string) report {
-	r := unsure(started, "the tool failed unexpectedly: %s", clip(fmt.Sprint(p), maxWords))
+	r := unsure(started, "the tool failed unexpectedly: %s", wording.Clip(fmt.Sprint(p), wording.MaxWords))
 	r.isError = true
 	if started != "" {
 		r.add("The command may have started as process %s: check with %s before running it again.", started, s.names.output)
 	}
 	return r
 }
-
-// maxWords is how much of an error a result quotes, in bytes of the result.
-const maxWords = 2000
 
 // words returns an error's text for a model. It leaves out the package, the
 // call, the process ID and the sentinel. Those are for programs, and the result
@@ -122,7 +120,7 @@ func words(err error) string {
 	if words, ok := bare[reason]; ok {
 		reason = words
 	}
-	return clip(reason, maxWords)
+	return wording.Clip(reason, wording.MaxWords)
 }
 
 // bare has the words for errors that give no reason.
@@ -136,15 +134,4 @@ var bare = map[string]string{
 	procmgr.ErrUnknown.Error():       "the process manager cannot tell",
 	context.Canceled.Error():         "the process manager gave up on it",
 	context.DeadlineExceeded.Error(): "the process manager took too long",
-}
-
-// clip shortens s so that it takes at most n bytes in a result. It cuts between
-// runes, and marks the cut with an ellipsis.
-func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= n/maxCost || encodedLen(s) <= n {
-		return s
-	}
-	short, _ := prefix(s, n-len("…"))
-	return s[:short] + "…"
 }

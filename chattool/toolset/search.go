@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -41,7 +42,7 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 	case pattern == "":
 		return
 	case out.Matched && pattern != "." && (out.MatchedLine != "" || out.MatchedAt > 0):
-		r.add("wait_for matched at offset %d: %s.", out.MatchedAt, quoteLine(out.MatchedLine, maxMatched))
+		r.add("wait_for matched at offset %d: %s.", out.MatchedAt, wording.Quote(out.MatchedLine, maxMatched))
 		return
 	case out.Matched:
 		r.add("wait_for matched.")
@@ -51,7 +52,7 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 	case p.State == procmgr.Detached:
 		r.add("wait_for has not matched; the shell has ended.")
 	default:
-		r.add("wait_for did not match within %s; the process still runs.", spell(wait))
+		r.add("wait_for did not match within %s; the process still runs.", wording.Duration(wait))
 	}
 	if slashed.MatchString(pattern) {
 		r.add("The slashes of wait_for were searched for, too.")

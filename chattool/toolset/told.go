@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -213,7 +214,7 @@ func (l *ledger) leave(who conversation, m procmgr.Manager, p leaving) {
 
 // add adds a job to a book. The caller holds mu.
 func (l *ledger) add(b *book, p procmgr.Process) *job {
-	p.Command = clip(p.Command, maxKeptCommand)
+	p.Command = wording.Clip(p.Command, maxKeptCommand)
 	if j := b.jobs[p.ID]; j != nil {
 		return j
 	}

@@ -3,6 +3,8 @@ package advice
 import (
 	"fmt"
 	"strings"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 )
 
 // maxNames is how many withheld variables are named.
@@ -18,7 +20,7 @@ func (r Result) withheld() string {
 	}
 	named := make([]string, min(len(names), maxNames))
 	for i := range named {
-		named[i] = Odd(names[i])
+		named[i] = wording.Odd(names[i])
 	}
 	list, verb, it := strings.Join(named, ", "), "is", "it"
 	if len(names) > 1 {

@@ -1,13 +1,13 @@
-package toolset
+package wording
 
 import "unicode/utf8"
 
-// maxCost is the most bytes that one byte of a text takes in a result.
-const maxCost = len(`\u0000`)
+// MaxCost is the most bytes that one byte of a text takes in a result.
+const MaxCost = len(`\u0000`)
 
-// encodedLen returns how many bytes a text takes in a result. In JSON a line
+// Len returns how many bytes a text takes in a result. In JSON a line
 // end takes two bytes, and a NUL six.
-func encodedLen(text string) int {
+func Len(text string) int {
 	n := 0
 	for i := 0; i < len(text); {
 		size, cost := firstRune(text[i:])
@@ -55,42 +55,9 @@ func runeCost(r rune, size int) int {
 	return size
 }
 
-// within reports whether a text takes at most room bytes in a result.
-func (f Format) within(text string, room int) bool {
-	return len(text) <= room && (len(text) <= room/maxCost || f.cost(text) <= room)
-}
-
-// prefix returns the length of the longest beginning of a text that takes at
-// most room bytes in a result. It cuts between runes.
-func (f Format) prefix(text string, room int) int {
-	if f != FormatText {
-		n, _ := prefix(text, room)
-		return n
-	}
-	n := min(max(room, 0), len(text))
-	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
-}
-
-// suffix returns the offset of the longest end of a text that takes at most
-// room bytes in a result. It cuts between runes.
-func (f Format) suffix(text string, room int) int {
-	if f != FormatText {
-		at, _ := suffix(text, room)
-		return at
-	}
-	at := len(text) - min(max(room, 0), len(text))
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return at
-}
-
-// prefix returns the length of the longest beginning of a text that takes at
+// Prefix returns the length of the longest beginning of a text that takes at
 // most room bytes in a result, and how many it takes. It cuts between runes.
-func prefix(text string, room int) (n, cost int) {
+func Prefix(text string, room int) (n, cost int) {
 	for n < len(text) {
 		size, more := firstRune(text[n:])
 		if cost+more > room {
@@ -101,9 +68,9 @@ func prefix(text string, room int) (n, cost int) {
 	return n, cost
 }
 
-// suffix returns the offset of the longest end of a text that takes at most
+// Suffix returns the offset of the longest end of a text that takes at most
 // room bytes in a result, and how many it takes. It cuts between runes.
-func suffix(text string, room int) (at, cost int) {
+func Suffix(text string, room int) (at, cost int) {
 	at = len(text)
 	for at > 0 {
 		size, more := lastRune(text[:at])
