@@ -232,9 +232,15 @@ var arrows = []arrow{
 		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",
 	},
 	{
+		dir:     "chattool/toolset/internal/arguments",
+		module:  []string{"chattool/toolset/internal/wording", "procmgr"},
+		outside: []string{jsonschema, xerrors},
+		why:     "it reads what a model sends; which tool takes which argument is the toolset's to say",
+	},
+	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "procmgr", "headtail"},
-		outside: []string{jsonschema, shell, xerrors},
+		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "procmgr", "headtail"},
+		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
 	},

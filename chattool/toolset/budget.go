@@ -1,14 +1,13 @@
 package toolset
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
+	"time"
 
-	"golang.org/x/xerrors"
-
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 )
 
@@ -33,27 +32,6 @@ type budget struct {
 	most   bool // Options.Limit allows no more
 }
 
-// tokens is a number of tokens, such as 4000 or "4k"; "" leaves it alone.
-type tokens int
-
-func (t *tokens) decode(raw json.RawMessage) error {
-	value, ok := scalar(raw)
-	if ok && value == "" {
-		return nil
-	}
-	number := strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(value, "s"), "token")))
-	number, thousands := strings.CutSuffix(strings.ReplaceAll(number, ",", ""), "k")
-	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if thousands {
-		n *= 1000
-	}
-	if !ok || err != nil || math.IsNaN(n) || n < 1 {
-		return xerrors.Errorf(`got %s, want a number of tokens such as 4000 or "4k"`, written(raw))
-	}
-	*t = tokens(min(n, math.MaxInt32))
-	return nil
-}
-
 // limit returns how many bytes a result may take, however many tokens a model
 // asks for.
 func (s *Set) limit() int {
@@ -68,7 +46,7 @@ func (s *Set) limit() int {
 
 // allow returns the budget of a call that asks for a number of tokens; 0 is the
 // default. The note says that it got fewer, or is "".
-func (s *Set) allow(want tokens) (b budget, note string) {
+func (s *Set) allow(want arguments.Tokens) (b budget, note string) {
 	most := max(s.limit()/tokenBytes, 1)
 	b.tokens = min(int(want), most)
 	if want == 0 {
@@ -126,4 +104,13 @@ func (s *Set) count(text string) (n int) {
 		}
 	}()
 	return s.opts.CountTokens(text)
+}
+
+// clamp cuts a wait to the longest that is allowed, and says so.
+func (s *Set) clamp(name string, d arguments.Duration) (wait time.Duration, note string) {
+	wait = time.Duration(d)
+	if wait <= s.opts.MaxTimeout {
+		return wait, ""
+	}
+	return s.opts.MaxTimeout, name + " was cut from " + wording.Duration(wait) + " to the longest allowed, " + wording.Duration(s.opts.MaxTimeout) + "."
 }

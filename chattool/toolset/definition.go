@@ -2,13 +2,9 @@ package toolset
 
 import (
 	"encoding/json"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
 
-	"github.com/invopop/jsonschema"
-
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -49,42 +45,39 @@ const signalDescription = `End or interrupt a process and all that it started; r
 	`Use terminate first, kill if it still runs. ` +
 	`{process_output} still reads its output.`
 
-// The arguments of the tools. Each field's type is an [argument]. A field is
-// required if its json tag has no omitempty. The tag description is for the
-// model; [Set.fill] completes it. The tag enum lists the values, separated by
-// commas. The tag alias lists wrong names that models use; the error for one of
-// them gives the right name.
+// The arguments of the tools, as package arguments reads them. [Set.fill]
+// completes a description.
 
 type executeArgs struct {
-	Command         text     `json:"command" description:"May have several lines." alias:"cmd,script,code,shell,bash,input"`
-	Timeout         duration `json:"timeout,omitempty" description:"How long to wait in the foreground: \"30s\", \"5m\"; default {default}{max}." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
-	WorkDir         text     `json:"workdir,omitempty" description:"Default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
-	MaxOutput       tokens   `json:"max_output,omitempty" description:"Most tokens to return; default {tokens}. The rest can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
-	RunInBackground flag     `json:"run_in_background,omitempty" description:"Return at once with a background_process_id. Needs no &." alias:"background,is_background,detach,async"`
-	NotifyOn        text     `json:"notify_on,omitempty" description:"In the background: be told of the first line that matches (RE2), not only of the end." alias:"notify,notify_when,notify_pattern"`
+	Command         arguments.Text     `json:"command" description:"May have several lines." alias:"cmd,script,code,shell,bash,input"`
+	Timeout         arguments.Duration `json:"timeout,omitempty" description:"How long to wait in the foreground: \"30s\", \"5m\"; default {default}{max}." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
+	WorkDir         arguments.Text     `json:"workdir,omitempty" description:"Default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
+	MaxOutput       arguments.Tokens   `json:"max_output,omitempty" description:"Most tokens to return; default {tokens}. The rest can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
+	RunInBackground arguments.Flag     `json:"run_in_background,omitempty" description:"Return at once with a background_process_id. Needs no &." alias:"background,is_background,detach,async"`
+	NotifyOn        arguments.Text     `json:"notify_on,omitempty" description:"In the background: be told of the first line that matches (RE2), not only of the end." alias:"notify,notify_when,notify_pattern"`
 }
 
 // processArgs are those of every tool for one process.
 type processArgs struct {
-	ProcessID processID `json:"process_id" description:"From {execute} or {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
+	ProcessID arguments.ProcessID `json:"process_id" description:"From {execute} or {process_list}." alias:"id,pid,process,shell_id,bash_id,background_process_id"`
 }
 
 type outputArgs struct {
 	processArgs
-	WaitTimeout duration `json:"wait_timeout,omitempty" description:"How long to wait; default {default}{max}. \"0s\" returns at once." alias:"timeout,wait,timeout_ms,timeout_seconds"`
-	Since       offset   `json:"since,omitempty" description:"Read from this byte offset on: next_offset of an earlier result. Default 0." alias:"offset,from,start,next_offset"`
-	MaxOutput   tokens   `json:"max_output,omitempty" description:"As in {execute}." alias:"max_tokens,limit,max_output_tokens,head_limit"`
-	WaitFor     text     `json:"wait_for,omitempty" description:"Return as soon as a line from since on matches (RE2)." alias:"pattern,until,filter,regex,match"`
-	WaitForPort port     `json:"wait_for_port,omitempty" description:"Return as soon as it listens on this TCP port." alias:"port,until_listening,wait_port,listen"`
+	WaitTimeout arguments.Duration `json:"wait_timeout,omitempty" description:"How long to wait; default {default}{max}. \"0s\" returns at once." alias:"timeout,wait,timeout_ms,timeout_seconds"`
+	Since       arguments.Offset   `json:"since,omitempty" description:"Read from this byte offset on: next_offset of an earlier result. Default 0." alias:"offset,from,start,next_offset"`
+	MaxOutput   arguments.Tokens   `json:"max_output,omitempty" description:"As in {execute}." alias:"max_tokens,limit,max_output_tokens,head_limit"`
+	WaitFor     arguments.Text     `json:"wait_for,omitempty" description:"Return as soon as a line from since on matches (RE2)." alias:"pattern,until,filter,regex,match"`
+	WaitForPort arguments.Port     `json:"wait_for_port,omitempty" description:"Return as soon as it listens on this TCP port." alias:"port,until_listening,wait_port,listen"`
 }
 
 type listArgs struct {
-	Offset offset `json:"offset,omitempty" description:"next_offset of a list shows what it omitted. Default 0." alias:"since,from,start,skip,next_offset"`
+	Offset arguments.Offset `json:"offset,omitempty" description:"next_offset of a list shows what it omitted. Default 0." alias:"since,from,start,skip,next_offset"`
 }
 
 type signalArgs struct {
 	processArgs
-	Signal signalName `json:"signal" description:"terminate: SIGTERM; interrupt: Ctrl-C (SIGINT); kill: SIGKILL." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
+	Signal arguments.SignalName `json:"signal" description:"terminate: SIGTERM; interrupt: Ctrl-C (SIGINT); kill: SIGKILL." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
 }
 
 // longest says in a description how long a wait may be.
@@ -108,74 +101,4 @@ func (s *Set) fill(description string) string {
 		"{default}", wording.Duration(s.opts.DefaultTimeout),
 		"{max}", s.longest(),
 	).Replace(description)
-}
-
-// schema returns the JSON schema of a struct of arguments. It leaves out the
-// keywords that some providers refuse: $schema, $id and $ref.
-func (s *Set) schema(arguments any) json.RawMessage {
-	reflector := jsonschema.Reflector{
-		Anonymous:      true,
-		DoNotReference: true,
-		ExpandedStruct: true,
-		LookupComment: func(t reflect.Type, name string) string {
-			field, _ := t.FieldByName(name)
-			return s.fill(field.Tag.Get("description"))
-		},
-		// A duration is a string to the model, because a number has no unit,
-		// and so is a number of tokens, because it may have one.
-		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			switch t {
-			case reflect.TypeFor[duration](), reflect.TypeFor[tokens]():
-				return &jsonschema.Schema{Type: "string"}
-			case reflect.TypeFor[keyList]():
-				return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
-			}
-			return nil
-		},
-	}
-	t := reflect.TypeOf(arguments)
-	schema := reflector.ReflectFromType(t)
-	schema.Version = ""
-	for _, field := range argumentsOf(t) {
-		for value := range strings.SplitSeq(field.Tag.Get("enum"), ",") {
-			if value == "" {
-				continue
-			}
-			if property, ok := schema.Properties.Get(fieldName(field)); ok {
-				property.Enum = append(property.Enum, value)
-			}
-		}
-	}
-	data, err := json.Marshal(schema)
-	if err != nil {
-		panic("toolset: the schema of " + t.Name() + ": " + err.Error()) // the structs above are all there are
-	}
-	return data
-}
-
-// argumentsOf returns the fields of a struct of arguments, with those of the
-// struct that it embeds in its place. The caller does not change them.
-func argumentsOf(t reflect.Type) []reflect.StructField {
-	if fields, ok := knownArguments.Load(t); ok {
-		return fields.([]reflect.StructField)
-	}
-	fields := slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
-	knownArguments.Store(t, fields)
-	return fields
-}
-
-// knownArguments has what argumentsOf has returned, by the type: each call of a
-// tool asks for it, and to look through a struct takes longer than all else that
-// the call does with its arguments.
-var knownArguments sync.Map
-
-// fieldName returns the name by which a model knows a field.
-func fieldName(field reflect.StructField) string {
-	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-	return name
-}
-
-// required reports whether the model must send a field.
-func required(field reflect.StructField) bool {
-	return !strings.HasSuffix(field.Tag.Get("json"), ",omitempty")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
@@ -14,12 +15,12 @@ import (
 
 // execute runs a command.
 func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
-	args := executeInputArgs{executeArgs: executeArgs{Timeout: duration(s.opts.DefaultTimeout)}}
+	args := executeInputArgs{executeArgs: executeArgs{Timeout: arguments.Duration(s.opts.DefaultTimeout)}}
 	into := any(&args)
 	if !s.opts.Input {
 		into = &args.executeArgs
 	}
-	if err := decode(c.Arguments, into); err != nil {
+	if err := arguments.Decode(c.Arguments, into); err != nil {
 		return refuse("%s: %s", s.names.execute, words(err))
 	}
 	if strings.TrimSpace(string(args.Command)) == "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
@@ -22,23 +23,23 @@ const inputDescription = `Write to the stdin of a process that {execute} started
 
 type inputArgs struct {
 	processArgs
-	Text        text     `json:"text,omitempty" description:"What to write, as it is." alias:"input,data,stdin,chars,content,line"`
-	Keys        keyList  `json:"keys,omitempty" description:"Keys to press after text, on a terminal only: {keys}." alias:"key,press,keystrokes,special_keys"`
-	End         flag     `json:"end,omitempty" description:"End the input after that (Ctrl-D on a terminal), and wait until the process has ended." alias:"eof,close,close_stdin,finish"`
-	Secret      flag     `json:"secret,omitempty" description:"For a password on a terminal: write only once the program has turned the echo off, else nothing is written." alias:"password,hidden,sensitive"`
-	WaitFor     text     `json:"wait_for,omitempty" description:"Return as soon as a line of what it prints then matches this regular expression (RE2)." alias:"pattern,until,filter,regex,match"`
-	WaitTimeout duration `json:"wait_timeout,omitempty" description:"How long to wait at most, such as \"30s\"; default {default}{max}." alias:"timeout,wait,timeout_ms,timeout_seconds"`
-	Screen      flag     `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
+	Text        arguments.Text     `json:"text,omitempty" description:"What to write, as it is." alias:"input,data,stdin,chars,content,line"`
+	Keys        arguments.KeyList  `json:"keys,omitempty" description:"Keys to press after text, on a terminal only: {keys}." alias:"key,press,keystrokes,special_keys"`
+	End         arguments.Flag     `json:"end,omitempty" description:"End the input after that (Ctrl-D on a terminal), and wait until the process has ended." alias:"eof,close,close_stdin,finish"`
+	Secret      arguments.Flag     `json:"secret,omitempty" description:"For a password on a terminal: write only once the program has turned the echo off, else nothing is written." alias:"password,hidden,sensitive"`
+	WaitFor     arguments.Text     `json:"wait_for,omitempty" description:"Return as soon as a line of what it prints then matches this regular expression (RE2)." alias:"pattern,until,filter,regex,match"`
+	WaitTimeout arguments.Duration `json:"wait_timeout,omitempty" description:"How long to wait at most, such as \"30s\"; default {default}{max}." alias:"timeout,wait,timeout_ms,timeout_seconds"`
+	Screen      arguments.Flag     `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
 }
 
 type executeInputArgs struct {
 	executeArgs
-	Stdin stdinKind `json:"stdin,omitempty" description:"open: {process_input} can write to stdin. terminal: the same on a terminal, for password prompts, line editing and full-screen programs. Default: empty. Best with run_in_background." enum:"open,terminal" alias:"input_mode,tty,pty,terminal,interactive"`
+	Stdin arguments.StdinKind `json:"stdin,omitempty" description:"open: {process_input} can write to stdin. terminal: the same on a terminal, for password prompts, line editing and full-screen programs. Default: empty. Best with run_in_background." enum:"open,terminal" alias:"input_mode,tty,pty,terminal,interactive"`
 }
 
 type outputInputArgs struct {
 	outputArgs
-	Screen flag `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
+	Screen arguments.Flag `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
 }
 
 // inputQuiet is how long the output of a process must be quiet after an input.
@@ -46,8 +47,8 @@ const inputQuiet = 300 * time.Millisecond
 
 // input writes to the stdin of a process.
 func (s *Set) input(ctx context.Context, c Call, turn *turn) report {
-	args := inputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}
-	if err := decode(c.Arguments, &args); err != nil {
+	args := inputArgs{WaitTimeout: arguments.Duration(s.opts.DefaultTimeout)}
+	if err := arguments.Decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.input, words(err))
 	}
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -28,7 +29,7 @@ const (
 // list lists the processes: first all that live, then those that have ended.
 func (s *Set) list(ctx context.Context, c Call, t *turn) report {
 	var args listArgs
-	if err := decode(c.Arguments, &args); err != nil {
+	if err := arguments.Decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.list, words(err))
 	}
 	m, res, ok := s.manager(ctx)
@@ -55,7 +56,7 @@ func (s *Set) list(ctx context.Context, c Call, t *turn) report {
 // [procmgr.ListPage]: those that matter most to a model come first. All living
 // processes are there, because the model learns of them nowhere else. A
 // foreground command was reported in its own result.
-func listFrom(ctx context.Context, m procmgr.Manager, from offset) (procmgr.ListPage, error) {
+func listFrom(ctx context.Context, m procmgr.Manager, from arguments.Offset) (procmgr.ListPage, error) {
 	req := procmgr.ListRequest{Offset: int(min(int64(from), math.MaxInt32)), Limit: maxListed}
 	found, err := m.List(ctx, req)
 	if all := found.Live - req.Offset + minEnded; err == nil && req.Limit < all {
@@ -73,7 +74,7 @@ func everything(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, erro
 }
 
 // page reports processes from an offset on.
-func (s *Set) page(found procmgr.ListPage, from offset) report {
+func (s *Set) page(found procmgr.ListPage, from arguments.Offset) report {
 	rest := found.Processes
 	next := int64(from) + int64(len(rest))
 	r := report{Report: Report{Success: true, Omitted: int(max(int64(found.Total)-next, 0))}}

@@ -5,18 +5,19 @@ import (
 	"errors"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // output reads the output of a process.
 func (s *Set) output(ctx context.Context, c Call, t *turn) report {
-	args := outputInputArgs{outputArgs: outputArgs{WaitTimeout: duration(s.opts.DefaultTimeout)}}
+	args := outputInputArgs{outputArgs: outputArgs{WaitTimeout: arguments.Duration(s.opts.DefaultTimeout)}}
 	into := any(&args)
 	if !s.opts.Input {
 		into = &args.outputArgs
 	}
-	if err := decode(c.Arguments, into); err != nil {
+	if err := arguments.Decode(c.Arguments, into); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
 	}
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {

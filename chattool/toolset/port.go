@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"regexp"
 	"slices"
@@ -10,28 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
-
-// port is a TCP port; "" leaves it alone.
-type port int
-
-func (p *port) decode(raw json.RawMessage) error {
-	value, ok := scalar(raw)
-	if ok && value == "" {
-		return nil
-	}
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 1 || n > 65535 {
-		return xerrors.Errorf("got %s, want a port from 1 to 65535", written(raw))
-	}
-	*p = port(n)
-	return nil
-}
 
 // heard adds the result of wait_for_port to the note, and reports whether the
 // process listens on that port.

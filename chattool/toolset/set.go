@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -192,11 +193,11 @@ func New(managers Resolver, opts *Options) *Set {
 	}
 	s.names, s.mistake = own.rename(s.opts.Names)
 	s.opts.Names = nil
-	define := func(name, description string, arguments any, parallel bool, run func(context.Context, Call, *turn) report) {
+	define := func(name, description string, args any, parallel bool, run func(context.Context, Call, *turn) report) {
 		s.tools = append(s.tools, tool{run: run, def: Definition{
 			Name:        name,
 			Description: s.fill(description),
-			Schema:      s.schema(arguments),
+			Schema:      arguments.Schema(args, s.fill),
 			Parallel:    parallel,
 		}})
 	}

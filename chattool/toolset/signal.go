@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // signal sends a signal, and watches its effect for a moment.
 func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
 	var args signalArgs
-	if err := decode(c.Arguments, &args); err != nil {
+	if err := arguments.Decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.signal, words(err))
 	}
 	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)

@@ -1,4 +1,4 @@
-package toolset
+package arguments
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// maxArguments is the most that decode takes, in bytes. The manager refuses a
+// maxArguments is the most that Decode takes, in bytes. The manager refuses a
 // command that is too long for the system. This limit only keeps a runaway
 // model from costing memory.
 const maxArguments = 4 << 20
@@ -24,7 +24,7 @@ const maxArguments = 4 << 20
 // not have.
 const described = "description"
 
-// An argument is a pointer to a field of an arguments struct. decode sets it
+// An argument is a pointer to a field of a struct of arguments. decode sets it
 // from the value that the model sent, which is never null. If decode leaves the
 // field alone, the field keeps the value that the struct came with. The error
 // says what was expected.
@@ -32,17 +32,17 @@ type argument interface {
 	decode(raw json.RawMessage) error
 }
 
-// decode fills the struct that arguments points to from the model's JSON. It is
+// Decode fills the struct that args points to from the model's JSON. It is
 // stricter than encoding/json if something could run the wrong command: it
 // refuses names that are unknown, doubled or spelled otherwise. It also takes
 // other forms of a value whose meaning is clear.
-func decode(raw json.RawMessage, arguments any) error {
+func Decode(raw json.RawMessage, args any) error {
 	members, err := object(raw)
 	if err != nil {
 		return err
 	}
 	delete(members, described)
-	into := reflect.ValueOf(arguments).Elem()
+	into := reflect.ValueOf(args).Elem()
 	// A misspelled name is reported before a missing one, because it is the
 	// cause.
 	if err := unknown(members, into.Type()); err != nil {

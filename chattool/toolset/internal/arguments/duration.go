@@ -1,4 +1,4 @@
-package toolset
+package arguments
 
 import (
 	"encoding/json"
@@ -28,10 +28,10 @@ var unitSeconds = map[string]float64{
 	"h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
 }
 
-// duration is how long to wait; "" leaves it alone.
-type duration time.Duration
+// Duration is how long to wait; "" leaves it alone.
+type Duration time.Duration
 
-func (d *duration) decode(raw json.RawMessage) error {
+func (d *Duration) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	if !ok || kind(raw) == "a boolean" {
 		return xerrors.Errorf(`got %s, want a duration such as "30s" or "1m30s"`, kind(raw))
@@ -43,7 +43,7 @@ func (d *duration) decode(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	*d = duration(parsed)
+	*d = Duration(parsed)
 	return nil
 }
 
@@ -126,13 +126,4 @@ func tooLong(value string) error {
 
 func negative(value string) error {
 	return xerrors.Errorf(`got %.60s, which is negative; want a duration such as "30s", or "0s" not to wait`, value)
-}
-
-// clamp cuts a wait to the longest that is allowed, and says so.
-func (s *Set) clamp(name string, d duration) (wait time.Duration, note string) {
-	wait = time.Duration(d)
-	if wait <= s.opts.MaxTimeout {
-		return wait, ""
-	}
-	return s.opts.MaxTimeout, name + " was cut from " + wording.Duration(wait) + " to the longest allowed, " + wording.Duration(s.opts.MaxTimeout) + "."
 }

@@ -1,4 +1,4 @@
-package toolset
+package arguments
 
 import (
 	"encoding/json"
@@ -9,15 +9,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// keyList are keys to press, by procmgr's names for them or by other usual
+// KeyList are keys to press, by procmgr's names for them or by other usual
 // ones. One key may come without the list.
-type keyList []procmgr.Key
+type KeyList []procmgr.Key
 
-func (ks *keyList) decode(raw json.RawMessage) error {
+func (ks *KeyList) decode(raw json.RawMessage) error {
 	if raw[0] == '"' {
 		raw = append(append(json.RawMessage("["), raw...), ']')
 	}
-	var names []text
+	var names []Text
 	if raw[0] != '[' {
 		return xerrors.Errorf(`got %s, want a list of keys such as ["down","enter"]`, kind(raw))
 	}
@@ -26,7 +26,7 @@ func (ks *keyList) decode(raw json.RawMessage) error {
 		return xerrors.Errorf("not a valid list: %w", err)
 	}
 	for _, r := range each {
-		var name text
+		var name Text
 		if err := name.decode(r); err != nil {
 			return xerrors.Errorf(`want a list of keys such as ["down","enter"]: %w`, err)
 		}
@@ -78,17 +78,17 @@ func keyOf(name string) procmgr.Key {
 	return procmgr.Key(folded)
 }
 
-// stdinKind is the stdin of a command, by the model's name for it.
-type stdinKind procmgr.Stdin
+// StdinKind is the stdin of a command, by the model's name for it.
+type StdinKind procmgr.Stdin
 
-func (k *stdinKind) decode(raw json.RawMessage) error {
+func (k *StdinKind) decode(raw json.RawMessage) error {
 	value, _ := scalar(raw)
 	switch strings.ToLower(value) {
 	case "", "empty", "none", "closed":
 	case "open", "pipe":
-		*k = stdinKind(procmgr.StdinPipe)
+		*k = StdinKind(procmgr.StdinPipe)
 	case "terminal", "tty", "pty":
-		*k = stdinKind(procmgr.StdinTerminal)
+		*k = StdinKind(procmgr.StdinTerminal)
 	default:
 		return xerrors.Errorf("got %s, want open or terminal", written(raw))
 	}

@@ -1,4 +1,4 @@
-package toolset
+package arguments
 
 import (
 	"bytes"
@@ -12,10 +12,10 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// text is a string.
-type text string
+// Text is a string.
+type Text string
 
-func (t *text) decode(raw json.RawMessage) error {
+func (t *Text) decode(raw json.RawMessage) error {
 	if raw[0] != '"' {
 		return xerrors.Errorf("got %s, want a string", kind(raw))
 	}
@@ -29,7 +29,7 @@ func (t *text) decode(raw json.RawMessage) error {
 		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
 		return xerrors.Errorf("got half of a surrogate pair, want a string of whole characters")
 	}
-	*t = text(s)
+	*t = Text(s)
 	return nil
 }
 
@@ -41,7 +41,7 @@ func scalar(raw json.RawMessage) (value string, ok bool) {
 	case '{', '[':
 		return "", false
 	case '"':
-		var s text
+		var s Text
 		if s.decode(raw) != nil {
 			return "", false
 		}
@@ -65,10 +65,10 @@ func written(raw json.RawMessage) string {
 	return strings.ToValidUTF8(string(raw[:maxWritten]), "") + `…"`
 }
 
-// flag is a boolean; "" leaves it alone.
-type flag bool
+// Flag is a boolean; "" leaves it alone.
+type Flag bool
 
-func (f *flag) decode(raw json.RawMessage) error {
+func (f *Flag) decode(raw json.RawMessage) error {
 	value, _ := scalar(raw)
 	switch {
 	case strings.EqualFold(value, "true"):
@@ -82,10 +82,10 @@ func (f *flag) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// offset is an offset in the output, in bytes; "" leaves it alone.
-type offset int64
+// Offset is an offset in the output, in bytes; "" leaves it alone.
+type Offset int64
 
-func (o *offset) decode(raw json.RawMessage) error {
+func (o *Offset) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	if ok && value == "" {
 		return nil
@@ -102,15 +102,15 @@ func (o *offset) decode(raw json.RawMessage) error {
 	if n < 0 {
 		return xerrors.Errorf("got %s, want 0 or more: an offset counts from the beginning", written(raw))
 	}
-	*o = offset(n)
+	*o = Offset(n)
 	return nil
 }
 
-// processID is the ID of a process. An ID of digits alone may come as a number,
+// ProcessID is the ID of a process. An ID of digits alone may come as a number,
 // because the model left out the quotes.
-type processID string
+type ProcessID string
 
-func (p *processID) decode(raw json.RawMessage) error {
+func (p *ProcessID) decode(raw json.RawMessage) error {
 	value, ok := scalar(raw)
 	if !ok || kind(raw) == "a boolean" {
 		return xerrors.Errorf(`got %s, want a process id as a string`, kind(raw))
@@ -126,24 +126,61 @@ func (p *processID) decode(raw json.RawMessage) error {
 	}); i >= 0 {
 		return xerrors.Errorf("got %q, but a process id has only letters, digits, - and _", value)
 	}
-	*p = processID(value)
+	*p = ProcessID(value)
 	return nil
 }
 
-// signalName is a signal, by this package's name for it or by the system's.
-type signalName procmgr.Signal
+// SignalName is a signal, by this package's name for it or by the system's.
+type SignalName procmgr.Signal
 
-func (s *signalName) decode(raw json.RawMessage) error {
+func (s *SignalName) decode(raw json.RawMessage) error {
 	value, _ := scalar(raw)
 	switch strings.TrimPrefix(strings.ToUpper(value), "SIG") {
 	case "TERMINATE", "TERM", "15":
-		*s = signalName(procmgr.Terminate)
+		*s = SignalName(procmgr.Terminate)
 	case "INTERRUPT", "INT", "2":
-		*s = signalName(procmgr.Interrupt)
+		*s = SignalName(procmgr.Interrupt)
 	case "KILL", "9":
-		*s = signalName(procmgr.Kill)
+		*s = SignalName(procmgr.Kill)
 	default:
 		return xerrors.Errorf("got %s, want terminate, kill or interrupt", written(raw))
 	}
+	return nil
+}
+
+// Port is a TCP port; "" leaves it alone.
+type Port int
+
+func (p *Port) decode(raw json.RawMessage) error {
+	value, ok := scalar(raw)
+	if ok && value == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > 65535 {
+		return xerrors.Errorf("got %s, want a port from 1 to 65535", written(raw))
+	}
+	*p = Port(n)
+	return nil
+}
+
+// Tokens is a number of tokens, such as 4000 or "4k"; "" leaves it alone.
+type Tokens int
+
+func (t *Tokens) decode(raw json.RawMessage) error {
+	value, ok := scalar(raw)
+	if ok && value == "" {
+		return nil
+	}
+	number := strings.ToLower(strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(value, "s"), "token")))
+	number, thousands := strings.CutSuffix(strings.ReplaceAll(number, ",", ""), "k")
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if thousands {
+		n *= 1000
+	}
+	if !ok || err != nil || math.IsNaN(n) || n < 1 {
+		return xerrors.Errorf(`got %s, want a number of tokens such as 4000 or "4k"`, written(raw))
+	}
+	*t = Tokens(min(n, math.MaxInt32))
 	return nil
 }
