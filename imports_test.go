@@ -238,8 +238,13 @@ var arrows = []arrow{
 		why:     "it reads what a model sends; which tool takes which argument is the toolset's to say",
 	},
 	{
+		dir:    "chattool/toolset/internal/page",
+		module: []string{"chattool/toolset/internal/wording", "headtail", "procmgr"},
+		why:    "it writes a result, and makes no call but to search a log",
+	},
+	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "procmgr", "headtail"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "chattool/toolset/internal/page", "procmgr", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",

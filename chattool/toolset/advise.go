@@ -10,6 +10,6 @@ func (s *Set) advise(rep *report, a advice.Result) {
 	a.Ran = wallDuration(p)
 	a.Tools = advice.Tools{Execute: s.names.execute, Output: s.names.output, Signal: s.names.signal, Input: s.names.input, ReadFile: s.opts.ReadFileTool}
 	for _, note := range advice.Notes(a) {
-		rep.add(note)
+		rep.Add(note)
 	}
 }

@@ -97,7 +97,7 @@ func (s *Set) fill(description string) string {
 		"{process_signal}", s.names.signal,
 		"{process_input}", s.names.input,
 		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
-		"{tokens}", s.defaultTokens(),
+		"{tokens}", s.page.ByDefault(),
 		"{default}", wording.Duration(s.opts.DefaultTimeout),
 		"{max}", s.longest(),
 	).Replace(description)

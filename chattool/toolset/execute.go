@@ -29,7 +29,7 @@ func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 	if ctx.Err() != nil {
 		return s.canceled(ctx, "nothing was started", nil, "")
 	}
-	budget, cut := s.allow(args.MaxOutput)
+	budget, cut := s.page.Allow(int(args.MaxOutput))
 	m, res, ok := s.manager(ctx)
 	if !ok {
 		return res
@@ -75,8 +75,8 @@ func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 	t.started = run.req.ID
 	t.reads, t.over = s.ledger.begin(t.started)
 	rep := run.start(ctx)
-	rep.budget = budget
-	rep.add(cut)
+	rep.Budget = budget
+	rep.Add(cut)
 	return rep
 }
 
@@ -136,25 +136,25 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	rep.findIn(r.m)
 	rep.place(&r.set.places, r.m, out)
 	if out.Attached {
-		rep.add("This process was started by an earlier call with the same id; nothing was run again.")
+		rep.Add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
 	if r.promoted {
-		rep.add("The trailing & was taken off.")
+		rep.Add("The trailing & was taken off.")
 	}
-	rep.add(r.clamped)
+	rep.Add(r.clamped)
 	switch {
 	case trouble != "" && !r.req.Background && alive(p) && p.State != procmgr.Detached:
 		rep.Success = false
 		rep.Error = trouble
-		rep.add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, r.set.names.output, p.ID)
+		rep.Add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, r.set.names.output, p.ID)
 	case p.State == procmgr.Detached:
-		rep.add(`The shell has ended, but processes that it started in the background live on as process %s. %s reads their output, %s ends them.`,
+		rep.Add(`The shell has ended, but processes that it started in the background live on as process %s. %s reads their output, %s ends them.`,
 			p.ID, r.set.names.output, r.set.names.signal)
 	case p.State == procmgr.Exited && r.req.Background:
-		rep.add("The command has already ended.")
+		rep.Add("The command has already ended.")
 	case p.State == procmgr.Exited:
 	case r.req.Background:
-		rep.add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
+		rep.Add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
 			p.ID, r.set.promise(r.m, p, r.req.Notify), r.set.names.output, p.ID, out.Next, r.set.names.signal)
 	default:
 		rep.Success = false
@@ -162,7 +162,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		if r.overdrawn {
 			rep.Error = "still running when the call ran out of time; nothing was killed"
 		}
-		rep.add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
+		rep.Add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
 			r.set.names.output, p.ID, out.Next, wording.Duration(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal)
 	}
 	r.tellInput(&rep, p)
@@ -188,12 +188,12 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 			rep.Error = "the command may have been started, and its output could not be read: " + words(err)
 		}
 		rep.ProcessID = r.req.ID
-		rep.add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.set.names.output, r.req.ID)
+		rep.Add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.set.names.output, r.req.ID)
 		rep.isError = true
 		return rep
 	}
 	rep := unsure(r.req.ID, "it is unknown whether the command ran: %s", words(err))
 	rep.isError = true
-	rep.add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.set.names.list, r.req.ID)
+	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.set.names.list, r.req.ID)
 	return rep
 }

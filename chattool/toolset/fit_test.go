@@ -218,3 +218,27 @@ func FuzzEncodedLimit(f *testing.F) {
 		fits(t, data, printed(t, data, 1<<20, headtail.Limits{Bytes: size, Line: 64}), size)
 	})
 }
+
+func TestFoldedResult(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("not yet\n", 1000)
+	out := running("p1", text)
+	out.Next = 4321
+	out.Truncated = &headtail.Truncation{OriginalBytes: 8001, RetainedBytes: 8000, OmittedBytes: 1, Strategy: "head_tail"}
+	for _, keep := range []bool{false, true} {
+		opts := fixed()
+		opts.KeepRepeats = keep
+		for tool, arguments := range map[string]string{"execute": `{"command":"x"}`, "process_output": `{"process_id":"p1"}`} {
+			m := &fake{start: answerStart(out), output: answerOutput(out)}
+			res, got := call(t, m, opts, tool, arguments)
+			want := "not yet\n... [the line above 999 times more] ...\n"
+			if keep {
+				want = text
+			}
+			require.Equal(t, want, got["output"])
+			require.EqualValues(t, 4321, got["next_offset"])
+			require.EqualValues(t, 8000, got["truncated"].(map[string]any)["retained_bytes"])
+			require.Equal(t, text, res.Output.Text, "a user interface gets what was printed")
+		}
+	}
+}

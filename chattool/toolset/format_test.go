@@ -215,3 +215,12 @@ func TestBinaryOutput(t *testing.T) {
 		}
 	}
 }
+
+// numbered returns lines that all differ, of n bytes in all.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		b.WriteString("line " + strconv.Itoa(i) + " of a log, as long as most\n")
+	}
+	return b.String()[:n]
+}

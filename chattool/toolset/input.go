@@ -57,7 +57,7 @@ func (s *Set) input(ctx context.Context, c Call, turn *turn) report {
 	if ctx.Err() != nil {
 		return s.canceled(ctx, "nothing was written", nil, "")
 	}
-	budget, _ := s.allow(0)
+	budget, _ := s.page.Allow(0)
 	m, res, ok := s.manager(ctx)
 	if !ok {
 		return res
@@ -79,8 +79,8 @@ func (s *Set) input(ctx context.Context, c Call, turn *turn) report {
 		t.req.UntilQuiet = inputQuiet
 	}
 	rep := t.write(ctx)
-	rep.budget = budget
-	rep.add(clamped)
+	rep.Budget = budget
+	rep.Add(clamped)
 	return rep
 }
 
@@ -108,13 +108,13 @@ func (t *typing) write(ctx context.Context) report {
 	}
 	rep := t.describe(ctx, out)
 	if out.Process.Stdin == procmgr.StdinTerminal && alive(out.Process) && len(t.req.Keys) == 0 && strings.HasSuffix(string(t.args.Text), "\n") {
-		rep.add(`If it has not taken the line: a program at a terminal may take text with a line end for a paste; press keys ["enter"].`)
+		rep.Add(`If it has not taken the line: a program at a terminal may take text with a line end for a paste; press keys ["enter"].`)
 	}
 	switch {
 	case out.Written < len(t.req.Data):
 		rep.Success = false
 		rep.Error = fmt.Sprintf("only %d of %d bytes of text were written, and no key: the program does not read", out.Written, len(t.req.Data))
-		rep.add("Send the rest of text, and the keys, when it reads again.")
+		rep.Add("Send the rest of text, and the keys, when it reads again.")
 	case ctx.Err() != nil && alive(out.Process):
 		rep.Success = false
 		rep.Error = endOf(ctx) + "; what was to be written was written"
@@ -122,10 +122,10 @@ func (t *typing) write(ctx context.Context) report {
 		rep.Success = false
 		rep.Error = "the input has ended, and the process has not, after " + wording.Duration(t.req.Wait)
 		if out.Process.Stdin == procmgr.StdinTerminal {
-			rep.add("A program that had not drawn its prompt yet, or that reads single keys, does not see the end: try again, or type its own command to quit.")
+			rep.Add("A program that had not drawn its prompt yet, or that reads single keys, does not see the end: try again, or type its own command to quit.")
 		}
 	case t.args.WaitFor != "":
-		rep.searched(out.Output, rep.from, string(t.args.WaitFor), t.req.Wait)
+		rep.searched(out.Output, rep.From, string(t.args.WaitFor), t.req.Wait)
 	}
 	return rep
 }
@@ -172,7 +172,7 @@ func (s *Set) showScreen(ctx context.Context, m procmgr.Manager, rep *report, ou
 			return true
 		}
 	} else if asked {
-		rep.add("The process has no terminal, so there is no screen.")
+		rep.Add("The process has no terminal, so there is no screen.")
 	}
 	return false
 }
@@ -186,10 +186,10 @@ func (r *report) show(screen *procmgr.Screen, out procmgr.Output) {
 	}
 	out.Highlights = nil
 	out.Text, out.Truncated = strings.Join(rows, "\n"), nil
-	r.out = &out
-	r.add("This is the screen; the cursor is in row %d, column %d.", screen.Row+1, screen.Col+1)
+	r.Out = &out
+	r.Add("This is the screen; the cursor is in row %d, column %d.", screen.Row+1, screen.Col+1)
 	if screen.Stale {
-		r.add("It could not be drawn any further: the stream of output goes on.")
+		r.Add("It could not be drawn any further: the stream of output goes on.")
 	}
 }
 
@@ -210,7 +210,7 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	case errors.Is(err, procmgr.ErrUnknown):
 		rep := unsure(t.id, "it is unknown whether it was written: %s", words(err))
 		rep.isError = true
-		rep.add("Look with %s before you send it again.", s.names.output)
+		rep.Add("Look with %s before you send it again.", s.names.output)
 		return rep
 	}
 	snapshot := out.Output
@@ -248,9 +248,9 @@ func (r *run) tellInput(rep *report, p procmgr.Process) {
 		return
 	}
 	if p.State == procmgr.Running {
-		rep.add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.set.names.input, p.ID)
+		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.set.names.input, p.ID)
 	}
 	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {
-		rep.add("On a terminal, what a shell has started with & ends together with the shell, unless setsid, nohup or set -m keeps it. Start a server without a terminal.")
+		rep.Add("On a terminal, what a shell has started with & ends together with the shell, unless setsid, nohup or set -m keeps it. Start a server without a terminal.")
 	}
 }

@@ -49,7 +49,7 @@ func (s *Set) list(ctx context.Context, c Call, t *turn) report {
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
 	t.listed = append([]procmgr.Process{}, found.Processes...)
-	return s.page(found, args.Offset)
+	return s.showList(found, args.Offset)
 }
 
 // listFrom lists processes from an offset on, in the order of a
@@ -73,18 +73,19 @@ func everything(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, erro
 	return page.Processes, err
 }
 
-// page reports processes from an offset on.
-func (s *Set) page(found procmgr.ListPage, from arguments.Offset) report {
+// showList reports processes from an offset on.
+func (s *Set) showList(found procmgr.ListPage, from arguments.Offset) report {
 	rest := found.Processes
 	next := int64(from) + int64(len(rest))
-	r := report{Report: Report{Success: true, Omitted: int(max(int64(found.Total)-next, 0))}}
+	var r report
+	r.Success, r.Omitted = true, int(max(int64(found.Total)-next, 0))
 	if r.Omitted > 0 {
 		r.NextOffset = &next
 	}
 	if from > 0 && len(rest) == 0 {
-		r.add("There are only %d processes.", found.Total)
+		r.Add("There are only %d processes.", found.Total)
 	}
-	limit := min(s.limit(), defaultTokens*tokenBytes)
+	limit := s.page.ListBytes()
 	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
 		r.Processes = slices.Clone(rest)
 		if r.Processes == nil {
@@ -93,7 +94,7 @@ func (s *Set) page(found procmgr.ListPage, from arguments.Offset) report {
 		for i, p := range r.Processes {
 			r.Processes[i].Command = wording.Clip(p.Command, most)
 		}
-		if most == minListedCommand || len(s.opts.Format.render(r.Report)) <= limit {
+		if most == minListedCommand || len(s.page.Format.Render(r.Report)) <= limit {
 			return r
 		}
 	}

@@ -73,8 +73,8 @@ func (s *Set) note(t *turn, r *report) {
 		return
 	}
 	var p procmgr.Process
-	if r.out != nil && r.out.Process.State != "" {
-		p = r.out.Process
+	if r.Out != nil && r.Out.Process.State != "" {
+		p = r.Out.Process
 		t.who, t.known = s.ledger.conversation(t.m, p.ChatID), true
 	} else {
 		t.who, t.known = s.ledger.of(t.m)
@@ -120,8 +120,8 @@ func (s *Set) meanwhile(ctx context.Context, t *turn, r *report) (notices []stri
 	if r.ProcessID != "" {
 		shown[r.ProcessID] = ""
 	}
-	if r.out != nil {
-		shown[r.out.Process.ID] = r.out.Text
+	if r.Out != nil {
+		shown[r.Out.Process.ID] = r.Out.Text
 	}
 	if !s.ledger.others(t.who, shown) {
 		return nil

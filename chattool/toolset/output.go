@@ -23,10 +23,10 @@ func (s *Set) output(ctx context.Context, c Call, t *turn) report {
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", s.names.output, words(err))
 	}
-	budget, cut := s.allow(args.MaxOutput)
+	budget, cut := s.page.Allow(int(args.MaxOutput))
 	rep := s.readOutput(ctx, args, t)
-	rep.budget = budget
-	rep.add(cut)
+	rep.Budget = budget
+	rep.Add(cut)
 	return rep
 }
 
@@ -66,14 +66,14 @@ func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *turn) rep
 		if serr != nil {
 			rep := unsure(id, "reading failed: %s", words(err))
 			rep.isError = true
-			rep.add("The process may live. Try again, and tell the user if that fails too.")
+			rep.Add("The process may live. Try again, and tell the user if that fails too.")
 			return rep
 		}
 		rep := s.read(m, snapshot, req.From, "")
 		if alive(snapshot.Process) {
 			rep.Success = false
 			rep.Error = "waiting failed: " + words(err)
-			rep.add("This is the output so far. Read again to wait on.")
+			rep.Add("This is the output so far. Read again to wait on.")
 		}
 		return rep
 	}
@@ -81,9 +81,9 @@ func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *turn) rep
 	switch since := int64(args.Since); {
 	case since <= out.Next:
 	case alive(out.Process):
-		rep.add("since %d lies beyond the end: the output ends at %d so far.", since, out.Next)
+		rep.Add("since %d lies beyond the end: the output ends at %d so far.", since, out.Next)
 	default:
-		rep.add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
+		rep.Add("since %d lies beyond the end: the output ends at %d.", since, out.Next)
 	}
 	if heard := rep.heard(out, req.UntilListening, wait); !heard || out.Matched {
 		rep.searched(out, req.From, req.Until, wait)
@@ -104,7 +104,7 @@ func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) rep
 	rep.Error = endOf(ctx) + "; process " + id + " was left alone"
 	rep.NextOffset = &out.Next
 	if alive(out.Process) && !stopped(ctx) {
-		rep.add(`Use %s {"process_id":%q,"since":%d} to wait on.`, s.names.output, id, out.Next)
+		rep.Add(`Use %s {"process_id":%q,"since":%d} to wait on.`, s.names.output, id, out.Next)
 	}
 	return rep
 }
@@ -115,9 +115,9 @@ func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 	rep.findIn(m)
 	rep.place(&s.places, m, out)
 	rep.NextOffset = &out.Next
-	rep.add(clamped)
+	rep.Add(clamped)
 	if out.Process.State == procmgr.Detached {
-		rep.add("The shell has ended; processes that it started live on, and %s ends them.", s.names.signal)
+		rep.Add("The shell has ended; processes that it started live on, and %s ends them.", s.names.signal)
 	}
 	return rep
 }

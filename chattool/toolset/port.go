@@ -23,7 +23,7 @@ func (r *report) heard(out procmgr.Output, port int, wait time.Duration) bool {
 	others := make([]string, 0, len(out.Listening))
 	for _, l := range out.Listening {
 		if portOf(l) == port {
-			r.add("It listens on port %d (%s, pid %d).", port, l.Addr, l.PID)
+			r.Add("It listens on port %d (%s, pid %d).", port, l.Addr, l.PID)
 			return true
 		}
 		others = append(others, l.Addr)
@@ -34,11 +34,11 @@ func (r *report) heard(out procmgr.Output, port int, wait time.Duration) bool {
 	}
 	switch out.Process.State {
 	case procmgr.Exited:
-		r.add("The process ended and does not listen on port %d.", port)
+		r.Add("The process ended and does not listen on port %d.", port)
 	case procmgr.Detached:
-		r.add("It does not listen on port %d, and the shell has ended%s.", port, rest)
+		r.Add("It does not listen on port %d, and the shell has ended%s.", port, rest)
 	default:
-		r.add("It does not listen on port %d after %s%s.", port, wording.Duration(wait), rest)
+		r.Add("It does not listen on port %d after %s%s.", port, wording.Duration(wait), rest)
 	}
 	return false
 }
@@ -108,11 +108,11 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.
 			port := portOf(l)
 			switch {
 			case slices.Contains(wanted, port):
-				rep.add("Port %d is held by process %s of this chat (%s), pid %d; %s ends it.",
+				rep.Add("Port %d is held by process %s of this chat (%s), pid %d; %s ends it.",
 					port, p.ID, wording.Quote(p.Command, maxMatched), l.PID, s.names.signal)
 				return
 			case len(wanted) == 0:
-				rep.add("Process %s of this chat (%s) listens on port %d; %s ends it.",
+				rep.Add("Process %s of this chat (%s) listens on port %d; %s ends it.",
 					p.ID, wording.Quote(p.Command, maxMatched), port, s.names.signal)
 			}
 		}

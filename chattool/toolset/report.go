@@ -2,9 +2,9 @@ package toolset
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -64,28 +64,16 @@ type Report struct {
 	Omitted   int
 }
 
-// A report is a result that a tool is making: the facts, and the output that
-// [Set.finish] still has to lay out.
+// A report is a result that a tool is making.
 type report struct {
-	Report
+	page.Draft
 	isError bool
-	// out is the process and what was read of it, or nil if no process is
-	// known. If reads is set, its text belongs in the result; it begins at the
-	// offset from.
-	out    *procmgr.Output
-	reads  bool
-	from   int64
-	budget budget
-	// unknown says that output was lost, and that nobody knows how much.
-	unknown bool
-	// find reads the highlights of the output, if there can be any.
-	find finder
 }
 
 // findIn lets the report find highlights in the log of its process.
 func (r *report) findIn(m procmgr.Manager) {
-	id := r.out.Process.ID
-	r.find = func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
+	id := r.Out.Process.ID
+	r.Find = func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 		return m.Output(ctx, id, req)
 	}
 }
@@ -96,35 +84,21 @@ func (s *Set) describe(out procmgr.Output) report { return s.describeFrom(out, 0
 // describeFrom does the same as describe, for an output from an offset on.
 func (s *Set) describeFrom(out procmgr.Output, from int64) report {
 	p := out.Process
-	r := report{reads: true, from: from, out: &out, Report: Report{
-		Success:  !failed(p),
-		ExitCode: p.ExitCode,
-		Signal:   p.Signal,
-		State:    p.State,
-		Duration: wallDuration(p),
-		Error:    s.cause(p),
-	}}
+	var r report
+	r.Reads, r.From, r.Out = true, from, &out
+	r.Success, r.Error = !failed(p), s.cause(p)
+	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, wallDuration(p)
 	if alive(p) {
 		r.ProcessID = p.ID
 		r.NextOffset = &out.Next
 		r.LogPath = p.LogPath
 	}
 	if t := out.Truncated; t != nil && t.Unknown {
-		r.unknown = true
-		r.add("Output was lost, and nobody knows how much: what is not here may have been printed all the same.")
+		r.Unknown = true
+		r.Add("Output was lost, and nobody knows how much: what is not here may have been printed all the same.")
 		if t.OmittedBytes == 0 {
 			out.Truncated = nil // the text is whole, as far as it is known
 		}
 	}
 	return r
-}
-
-// add appends a note.
-func (r *report) add(format string, args ...any) {
-	if len(args) > 0 {
-		format = fmt.Sprintf(format, args...)
-	}
-	if format != "" {
-		r.Notes = append(r.Notes, format)
-	}
 }

@@ -71,20 +71,25 @@ func wallDuration(p procmgr.Process) time.Duration {
 
 // refuse returns the result of a call that the tool could not carry out.
 func refuse(format string, args ...any) report {
-	return report{isError: true, Report: Report{Error: fmt.Sprintf(format, args...)}}
+	r := report{isError: true}
+	r.Error = fmt.Sprintf(format, args...)
+	return r
 }
 
 // unsure returns the result of a call after which a process may live that
 // nobody could read. id is its ID.
 func unsure(id, format string, args ...any) report {
-	return report{Report: Report{ProcessID: id, Error: fmt.Sprintf(format, args...)}}
+	var r report
+	r.ProcessID, r.Error = id, fmt.Sprintf(format, args...)
+	return r
 }
 
 // canceled returns the result of a call whose context has ended. did says what
 // became of the process. out is the last snapshot of the process, or nil. id is
 // set if the process may live but nobody could read it.
 func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) report {
-	r := report{Report: Report{ProcessID: id}}
+	var r report
+	r.ProcessID = id
 	if out != nil {
 		r = s.describe(*out)
 	}
@@ -107,7 +112,7 @@ func (s *Set) panicked(p any, started string) report {
 	r := unsure(started, "the tool failed unexpectedly: %s", wording.Clip(fmt.Sprint(p), wording.MaxWords))
 	r.isError = true
 	if started != "" {
-		r.add("The command may have started as process %s: check with %s before running it again.", started, s.names.output)
+		r.Add("The command may have started as process %s: check with %s before running it again.", started, s.names.output)
 	}
 	return r
 }

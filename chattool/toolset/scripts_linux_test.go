@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -306,4 +307,15 @@ func excerpt(s string) string {
 		return fmt.Sprintf("%q … %q (%d bytes)", s[:200], s[len(s)-200:], len(s))
 	}
 	return strconv.Quote(s)
+}
+
+var foldedLine = regexp.MustCompile(`(.*\n)\.\.\. \[(?:the line above )?(\d+) (?:times|empty lines) more\] \.\.\.\n`)
+
+// unfold writes the folded lines of an output again.
+func unfold(text string) string {
+	return foldedLine.ReplaceAllStringFunc(text, func(folded string) string {
+		parts := foldedLine.FindStringSubmatch(folded)
+		n, _ := strconv.Atoi(parts[2])
+		return strings.Repeat(parts[1], n+1)
+	})
 }

@@ -42,30 +42,30 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 	case pattern == "":
 		return
 	case out.Matched && pattern != "." && (out.MatchedLine != "" || out.MatchedAt > 0):
-		r.add("wait_for matched at offset %d: %s.", out.MatchedAt, wording.Quote(out.MatchedLine, maxMatched))
+		r.Add("wait_for matched at offset %d: %s.", out.MatchedAt, wording.Quote(out.MatchedLine, maxMatched))
 		return
 	case out.Matched:
-		r.add("wait_for matched.")
+		r.Add("wait_for matched.")
 		return
 	case p.State == procmgr.Exited:
-		r.add("The process ended without a match for wait_for.")
+		r.Add("The process ended without a match for wait_for.")
 	case p.State == procmgr.Detached:
-		r.add("wait_for has not matched; the shell has ended.")
+		r.Add("wait_for has not matched; the shell has ended.")
 	default:
-		r.add("wait_for did not match within %s; the process still runs.", wording.Duration(wait))
+		r.Add("wait_for did not match within %s; the process still runs.", wording.Duration(wait))
 	}
 	if slashed.MatchString(pattern) {
-		r.add("The slashes of wait_for were searched for, too.")
+		r.Add("The slashes of wait_for were searched for, too.")
 	}
 	if from > 0 {
-		r.add("Output before since was not searched; leave since out to search that too.")
+		r.Add("Output before since was not searched; leave since out to search that too.")
 	}
 	if out.Unsearched <= 0 {
 		return
 	}
-	r.add("%d bytes of the output were not searched: they are no longer kept, or stand beyond the first 4 KiB of their line.", out.Unsearched)
+	r.Add("%d bytes of the output were not searched: they are no longer kept, or stand beyond the first 4 KiB of their line.", out.Unsearched)
 	if p.LogPath != "" && p.LogError == "" {
 		r.LogPath = p.LogPath
-		r.add(`They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' FILE`)
+		r.Add(`They are in the log: grep -n -a -b -o 'PATTERN.\{0,200\}' FILE`)
 	}
 }

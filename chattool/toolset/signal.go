@@ -27,12 +27,13 @@ func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
 	switch {
 	case err == nil:
 	case errors.Is(err, procmgr.ErrNotRunning):
-		rep := report{Report: Report{Success: true, State: procmgr.Exited}}
+		var rep report
+		rep.Success, rep.State = true, procmgr.Exited
 		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
 		if oerr == nil {
 			rep = s.afterSignal(out)
 		}
-		rep.add("Process %s had already ended; nothing was sent.", id)
+		rep.Add("Process %s had already ended; nothing was sent.", id)
 		return rep
 	case errors.Is(err, procmgr.ErrNotFound):
 		return s.notFound(id, err)
@@ -53,7 +54,7 @@ func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
 		if alive(out.Process) {
 			rep.Success = false
 			rep.Error = words(err)
-			rep.add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, s.names.output, id)
+			rep.Add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, s.names.output, id)
 		}
 		return rep
 	}
@@ -63,18 +64,19 @@ func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
 		out, err = s.snapshotFrom(ctx, m, id, atEnd)
 	}
 	if err != nil {
-		rep := report{Report: Report{Success: true, ProcessID: id}}
-		rep.add("The signal was sent; its effect could not be read: %s.", words(err))
+		var rep report
+		rep.Success, rep.ProcessID = true, id
+		rep.Add("The signal was sent; its effect could not be read: %s.", words(err))
 		return rep
 	}
 	rep := s.afterSignal(out)
 	switch {
 	case !alive(out.Process):
-		rep.add("Process %s has ended, as it was asked to.", id)
+		rep.Add("Process %s has ended, as it was asked to.", id)
 	case sig == procmgr.Terminate:
-		rep.add("The signal was sent, and the process has not ended yet: it may be cleaning up, or ignore the signal. Use kill if it still runs later.")
+		rep.Add("The signal was sent, and the process has not ended yet: it may be cleaning up, or ignore the signal. Use kill if it still runs later.")
 	case sig == procmgr.Interrupt:
-		rep.add("The signal was sent, and the process still runs: it may be cleaning up, or ignore the signal. Use terminate if it should end.")
+		rep.Add("The signal was sent, and the process still runs: it may be cleaning up, or ignore the signal. Use terminate if it should end.")
 	default:
 		rep.Success = false
 		rep.Error = "the signal was sent, and something of the process still runs"
@@ -87,7 +89,7 @@ func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
 func (s *Set) afterSignal(out procmgr.Output) report {
 	rep := s.describe(out)
 	rep.Success = true
-	rep.reads = false
+	rep.Reads = false
 	rep.Error = ""
 	rep.NextOffset = nil
 	rep.LogPath = ""

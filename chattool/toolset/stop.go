@@ -200,7 +200,7 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report
 		return r.set.canceled(ctx, "nothing was started", nil, "")
 	}
 	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
-	rep.add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
+	rep.Add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
 		r.req.ID, r.set.names.output, r.req.ID)
 	return rep
 }

@@ -54,6 +54,6 @@ func (r *report) place(ps *places, m procmgr.Manager, out procmgr.Output) {
 	}
 	r.WorkDir = dir
 	if out.PassedOver != "" {
-		r.add("The working directory is %s: the one that was set up cannot be used (%s).", wording.Odd(dir), wording.Clip(out.PassedOver, wording.MaxWords))
+		r.Add("The working directory is %s: the one that was set up cannot be used (%s).", wording.Odd(dir), wording.Clip(out.PassedOver, wording.MaxWords))
 	}
 }

@@ -1,4 +1,4 @@
-package toolset
+package page
 
 import (
 	"strconv"
@@ -46,8 +46,8 @@ func (c cut) shows(offset int64, n int) bool {
 
 // fold folds the repeated lines of a text. The lines that the cut went through
 // are not counted, because nobody knows their full text.
-func (s *Set) fold(c cut) cut {
-	if s.opts.KeepRepeats {
+func (l *layout) fold(c cut) cut {
+	if l.writer.KeepRepeats {
 		return c
 	}
 	first := 0 // where the first whole line of the end begins
@@ -77,8 +77,8 @@ type source struct {
 
 // source returns the output of a report.
 func (l *layout) source() source {
-	out := l.report.out
-	s := source{format: l.set.opts.Format, text: out.Text, from: l.report.from, told: out.Truncated}
+	out := l.draft.Out
+	s := source{format: l.writer.Format, text: out.Text, from: l.draft.From, told: out.Truncated}
 	stream := out.Next - s.from + int64(out.LiveBytes)
 	if t := s.told; t != nil {
 		stream = t.RetainedBytes

@@ -1,4 +1,4 @@
-package toolset
+package page
 
 import (
 	"encoding/json"
@@ -12,23 +12,18 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A Format is the form of the text that a model reads.
+// A Format is the form of a result.
 type Format int
 
+// The forms, in the order of those of package toolset.
 const (
-	// FormatJSON is one JSON object on one line.
-	FormatJSON Format = iota
-	// FormatText is a header, a line with --- and the output, untouched. The
-	// header is one line of facts, and then lines that begin with what they
-	// are, such as "note: ". What a header quotes has its line ends and
-	// controls escaped, so the first line with --- ends the header, whatever a
-	// program prints. It takes fewer tokens than JSON.
-	FormatText
+	JSON Format = iota
+	Text
 )
 
-// render returns the text of a report for a model.
-func (f Format) render(r Report) string {
-	if f == FormatText {
+// Render returns the text of a report for a model.
+func (f Format) Render(r Report) string {
+	if f == Text {
 		return r.text()
 	}
 	return r.json()
@@ -36,7 +31,7 @@ func (f Format) render(r Report) string {
 
 // cost returns how many bytes a text takes in a result.
 func (f Format) cost(text string) int {
-	if f == FormatText {
+	if f == Text {
 		return len(text)
 	}
 	return wording.Len(text)
@@ -50,7 +45,7 @@ func (f Format) within(text string, room int) bool {
 // prefix returns the length of the longest beginning of a text that takes at
 // most room bytes in a result. It cuts between runes.
 func (f Format) prefix(text string, room int) int {
-	if f != FormatText {
+	if f != Text {
 		n, _ := wording.Prefix(text, room)
 		return n
 	}
@@ -64,7 +59,7 @@ func (f Format) prefix(text string, room int) int {
 // suffix returns the offset of the longest end of a text that takes at most
 // room bytes in a result. It cuts between runes.
 func (f Format) suffix(text string, room int) int {
-	if f != FormatText {
+	if f != Text {
 		at, _ := wording.Suffix(text, room)
 		return at
 	}
@@ -184,7 +179,7 @@ func sentences(notes []string) string {
 // headerEnd stands between the header of a text and the output.
 const headerEnd = "\n---\n"
 
-// text writes a report as FormatText.
+// text writes a report as formatText.
 func (r Report) text() string {
 	var b strings.Builder
 	b.WriteString(strings.Join(r.facts(), " · "))

@@ -1,4 +1,4 @@
-package toolset
+package page
 
 import (
 	"strconv"

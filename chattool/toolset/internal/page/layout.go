@@ -1,4 +1,4 @@
-package toolset
+package page
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 const (
@@ -20,24 +21,11 @@ const (
 	unscannedNote = "%s bytes of the middle were not searched for trouble"
 )
 
-// finish makes the result of a report: it adds what has become of other
-// processes, lays out the output within the budget, and writes all of it for the
-// model.
-func (s *Set) finish(ctx context.Context, t *turn, r report) Result {
-	s.note(t, &r)
-	r.Meanwhile = s.meanwhile(ctx, t, &r)
-	if r.reads {
-		l := layout{set: s, ctx: ctx, report: &r, notes: r.Notes, log: r.LogPath}
-		s.attempt(r.budget, l.lay)
-	}
-	return Result{Content: s.opts.Format.render(r.Report), IsError: r.isError, Output: r.out, Report: r.Report}
-}
-
 // A layout puts the output into a report.
 type layout struct {
-	set    *Set
+	writer Writer
 	ctx    context.Context
-	report *report
+	draft  *Draft
 	notes  []string // without those on what is cut
 	log    string   // the LogPath of a report whose text is not cut
 	// unscanned is how much of what is cut was not searched for highlights.
@@ -48,11 +36,11 @@ type layout struct {
 // returns the result. If its facts and notes take more than half of that, the
 // output gets the other half all the same.
 func (l *layout) lay(size int) string {
-	r := l.report
+	r := l.draft
 	l.unscanned = 0
-	binary := isBinary(r.out.Text)
-	if r.out.Truncated == nil && !binary {
-		whole := cut{end: r.out.Text}
+	binary := isBinary(r.Out.Text)
+	if r.Out.Truncated == nil && !binary {
+		whole := cut{end: r.Out.Text}
 		if content := l.write(whole, l.notes); len(content) <= size {
 			return content
 		}
@@ -64,13 +52,13 @@ func (l *layout) lay(size int) string {
 	// Numbers as long as they can get.
 	total := none.told.OriginalBytes
 	longest := cut{begun: total, missing: []headtail.Cut{{}}, told: &headtail.Truncation{OriginalBytes: total, RetainedBytes: total, OmittedBytes: total}}
-	if t := r.out.Truncated; t != nil {
+	if t := r.Out.Truncated; t != nil {
 		longest.told.TruncatedLines = t.TruncatedLines
 	}
-	if runs := l.set.fold(l.source().whole()).folded; runs > 0 {
+	if runs := l.fold(l.source().whole()).folded; runs > 0 {
 		longest.folded = runs + 1 // the gap may lie within one
 	}
-	if r.find != nil && r.out.Process.LogPath != "" {
+	if r.Find != nil && r.Out.Process.LogPath != "" {
 		longest.mayShow = mostShown
 	}
 	beside := len(l.write(longest, l.cutNotes(longest, binary)))
@@ -92,7 +80,7 @@ func (l *layout) lay(size int) string {
 func (l *layout) cut(room int) cut {
 	s := l.source()
 	c := s.whole()
-	if whole := l.set.fold(c).String(); s.format.within(whole, room) {
+	if whole := l.fold(c).String(); s.format.within(whole, room) {
 		return c
 	}
 	// The text is cut before it is folded: folded text has other bytes than
@@ -102,15 +90,15 @@ func (l *layout) cut(room int) cut {
 
 // write puts a text and the notes into the report, and returns the result.
 func (l *layout) write(c cut, notes []string) string {
-	r := l.report
-	c = l.set.fold(c)
+	r := l.draft
+	c = l.fold(c)
 	text := c.String()
 	r.Output, r.Truncated, r.Highlights, r.Notes, r.LogPath = &text, c.told, c.highlights, notes, l.log
 	r.Folded, r.Shown = c.folded, max(c.mayShow, len(c.highlights))
 	if c.told != nil {
-		r.LogPath = r.out.Process.LogPath
+		r.LogPath = r.Out.Process.LogPath
 	}
-	if r.unknown {
+	if r.Unknown {
 		told := headtail.Truncation{Strategy: "head_tail"}
 		if c.told != nil {
 			told = *c.told
@@ -118,18 +106,18 @@ func (l *layout) write(c cut, notes []string) string {
 		told.Unknown = true
 		r.Truncated = &told
 	}
-	return l.set.opts.Format.render(r.Report)
+	return l.writer.Format.Render(r.Report)
 }
 
 // cutNotes returns the notes of a report whose text is cut: where the rest is,
 // and how to read more, each once.
 func (l *layout) cutNotes(c cut, binary bool) []string {
-	r, s := l.report, l.set
-	p := r.out.Process
+	r, w := l.draft, l.writer
+	p := r.Out.Process
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	log := "log_path"
-	if s.opts.Format == FormatText {
+	if w.Format == Text {
 		log = wording.Odd(p.LogPath)
 	}
 	switch {
@@ -142,7 +130,7 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 		add("all of it is in %s; search it with %s FILE", log, search(c.told))
 	case p.LogError != "" && c.told.RetainedBytes > 0:
 		add("the middle is not kept: it has no log (%s)", wording.Clip(p.LogError, wording.MaxWords))
-	case c.told.RetainedBytes == 0 && p.ID != "" && !alive(p):
+	case c.told.RetainedBytes == 0 && p.ID != "" && p.State == procmgr.Exited:
 		add("The output is no longer kept.")
 		return append(notes, l.notes...)
 	default:
@@ -153,10 +141,10 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 	}
 	if p.ID != "" && c.known() {
 		more := ""
-		if !r.budget.most {
+		if !r.Budget.most {
 			more = `, and a larger max_output shows more`
 		}
-		add(`%s {"process_id":%q,"since":%d} reads on%s; do not run the command again for that`, s.names.output, p.ID, r.from+c.begun, more)
+		add(`%s {"process_id":%q,"since":%d} reads on%s; do not run the command again for that`, w.OutputTool, p.ID, r.From+c.begun, more)
 	}
 	return append(notes, l.notes...)
 }

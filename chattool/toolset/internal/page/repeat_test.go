@@ -1,4 +1,4 @@
-package toolset_test
+package page_test
 
 import (
 	"regexp"
@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
 )
 
 func TestFold(t *testing.T) {
@@ -52,7 +51,7 @@ func TestFold(t *testing.T) {
 			if want == "" {
 				want = tt.text
 			}
-			require.Equal(t, want, toolset.Fold(tt.text, tt.cut))
+			require.Equal(t, want, page.Fold(tt.text, tt.cut))
 		})
 	}
 }
@@ -85,7 +84,7 @@ func FuzzFold(f *testing.F) {
 		if strings.Contains(strings.ReplaceAll(text, "omitted", ""), " more] ...") {
 			return // it has a marker of its own
 		}
-		got := toolset.Fold(text, cut)
+		got := page.Fold(text, cut)
 		if unfold(got) != text {
 			t.Fatalf("%q became %q, which stands for %q", text, got, unfold(got))
 		}
@@ -112,34 +111,10 @@ func longestRun(text string) int {
 	return longest
 }
 
-func TestFoldedResult(t *testing.T) {
-	t.Parallel()
-	text := strings.Repeat("not yet\n", 1000)
-	out := running("p1", text)
-	out.Next = 4321
-	out.Truncated = &headtail.Truncation{OriginalBytes: 8001, RetainedBytes: 8000, OmittedBytes: 1, Strategy: "head_tail"}
-	for _, keep := range []bool{false, true} {
-		opts := fixed()
-		opts.KeepRepeats = keep
-		for tool, arguments := range map[string]string{"execute": `{"command":"x"}`, "process_output": `{"process_id":"p1"}`} {
-			m := &fake{start: answerStart(out), output: answerOutput(out)}
-			res, got := call(t, m, opts, tool, arguments)
-			want := "not yet\n... [the line above 999 times more] ...\n"
-			if keep {
-				want = text
-			}
-			require.Equal(t, want, got["output"])
-			require.EqualValues(t, 4321, got["next_offset"])
-			require.EqualValues(t, 8000, got["truncated"].(map[string]any)["retained_bytes"])
-			require.Equal(t, text, res.Output.Text, "a user interface gets what was printed")
-		}
-	}
-}
-
 func TestFoldAllocates(t *testing.T) {
 	text := numbered(32 << 10)
-	require.Zero(t, allocations(func() { toolset.Fold(text, false) }))
-	require.Zero(t, allocations(func() { toolset.Fold(text[:9000], true) }))
+	require.Zero(t, allocations(func() { page.Fold(text, false) }))
+	require.Zero(t, allocations(func() { page.Fold(text[:9000], true) }))
 }
 
 // allocations returns how many allocations a call makes. Those of goroutines
@@ -173,7 +148,7 @@ func BenchmarkFold(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				toolset.Fold(text, false)
+				page.Fold(text, false)
 			}
 		})
 	}
@@ -184,6 +159,6 @@ func BenchmarkEncode(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		toolset.Encode(text)
+		page.JSON.Render(page.Report{Output: &text})
 	}
 }

@@ -1,4 +1,4 @@
-package toolset
+package page
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
@@ -26,6 +27,8 @@ const (
 	// and maxAsks how often a manager is asked until it has searched all.
 	maxWider = 2
 	maxAsks  = 4
+	// searchLimit is how long a search for highlights may take.
+	searchLimit = 5 * time.Second
 	// maxHighlightLine is more than a line of a highlight has.
 	maxHighlightLine = 304
 	// gravest is how many highlights come with the lines that follow them before
@@ -42,23 +45,23 @@ const (
 	highlightsEnd   = "... [the end] ...\n\n"
 )
 
-// A finder reads the highlights of an output. It is nil if there are none to be
+// A Finder reads the highlights of an output. It is nil if there are none to be
 // had.
-type finder func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error)
+type Finder func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error)
 
 // highlight makes room for highlights in a text that is cut, and puts them
 // between its beginning and its end. They take a part of size, which is that of
 // the whole result; room is that of the text. If the size grows, neither the text
 // nor what is shown of the highlights shrinks.
 func (l *layout) highlight(c cut, size, room int) cut {
-	r := l.report
-	if r.find == nil || r.out.Process.LogPath == "" || l.ctx.Err() != nil {
+	r := l.draft
+	if r.Find == nil || r.Out.Process.LogPath == "" || l.ctx.Err() != nil {
 		return c
 	}
 	most := min(size/highlightPart, maxHighlights)
 	narrow := l.cut(room - most)
 	all := l.put(&narrow, most)
-	used := l.set.opts.Format.cost(narrow.middle) + l.unscannedRoom()
+	used := l.writer.Format.cost(narrow.middle) + l.unscannedRoom()
 	switch {
 	case used == 0:
 		return c
@@ -72,7 +75,7 @@ func (l *layout) highlight(c cut, size, room int) cut {
 		}
 		wide := l.cut(room - used)
 		all = l.put(&wide, most)
-		need := l.set.opts.Format.cost(wide.middle) + l.unscannedRoom()
+		need := l.writer.Format.cost(wide.middle) + l.unscannedRoom()
 		if all && need <= used {
 			return wide
 		}
@@ -95,17 +98,17 @@ func (l *layout) unscannedRoom() int {
 // all.
 func (l *layout) put(c *cut, most int) (all bool) {
 	found, all := l.found(*c, most)
-	return c.put(l.set.opts.Format, found, most-l.unscannedRoom()) && all
+	return c.put(l.writer.Format, found, most-l.unscannedRoom()) && all
 }
 
 // found returns the highlights of what a text leaves out, in the order of rank,
 // and whether the manager had room for more.
 func (l *layout) found(c cut, most int) (found []procmgr.Highlight, all bool) {
-	r := l.report
-	ctx, cancel := context.WithTimeout(l.ctx, snapshotLimit)
+	r := l.draft
+	ctx, cancel := context.WithTimeout(l.ctx, searchLimit)
 	defer cancel()
-	req := procmgr.OutputRequest{From: r.from, Highlight: most}
-	req.Limit.Line = l.set.opts.Limit.Line
+	req := procmgr.OutputRequest{From: r.From, Highlight: most}
+	req.Limit.Line = l.writer.Limit.Line
 	// The manager searches what its own text leaves out. It counts the bytes of
 	// plain text and shares them alike between beginning and end. No line may be
 	// in that text that c leaves out.
@@ -114,7 +117,7 @@ func (l *layout) found(c cut, most int) (found []procmgr.Highlight, all bool) {
 	for range maxAsks {
 		req.Limit.Bytes = max(limit, 1)
 		var err error
-		if out, err = r.find(ctx, req); err != nil {
+		if out, err = r.Find(ctx, req); err != nil {
 			return nil, false // the text is as good as without them
 		}
 		if c.within(out.Truncated) {

@@ -1,13 +1,10 @@
-package toolset
+package page
 
 import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 )
 
@@ -20,22 +17,22 @@ const (
 	// result stays below its budget.
 	tokenBytes = 2
 	// mostTokenBytes is how many bytes of a text the first attempt has for
-	// each token if Options.CountTokens counts them.
+	// each token if Writer.CountTokens counts them.
 	mostTokenBytes = 4
 	// maxCounts is how often CountTokens is called for one result.
 	maxCounts = 3
 )
 
-// A budget is what a result may take.
-type budget struct {
+// A Budget is what a result may take.
+type Budget struct {
 	tokens int
-	most   bool // Options.Limit allows no more
+	most   bool // Writer.Limit allows no more
 }
 
 // limit returns how many bytes a result may take, however many tokens a model
 // asks for.
-func (s *Set) limit() int {
-	switch n := s.opts.Limit.Bytes; {
+func (w Writer) limit() int {
+	switch n := w.Limit.Bytes; {
 	case n == 0:
 		return headtail.DefaultTextLimit
 	case n > 0:
@@ -44,24 +41,27 @@ func (s *Set) limit() int {
 	return math.MaxInt
 }
 
-// allow returns the budget of a call that asks for a number of tokens; 0 is the
+// Allow returns the budget of a call that asks for a number of tokens; 0 is the
 // default. The note says that it got fewer, or is "".
-func (s *Set) allow(want arguments.Tokens) (b budget, note string) {
-	most := max(s.limit()/tokenBytes, 1)
-	b.tokens = min(int(want), most)
+func (w Writer) Allow(want int) (b Budget, note string) {
+	most := max(w.limit()/tokenBytes, 1)
+	b.tokens = min(want, most)
 	if want == 0 {
 		b.tokens = min(defaultTokens, most)
 	}
 	b.most = b.tokens == most
-	if int(want) > most {
+	if want > most {
 		note = fmt.Sprintf("max_output was cut from %d to the most allowed, %d.", want, most)
 	}
 	return b, note
 }
 
-// defaultTokens says in a description how many tokens a result has by default.
-func (s *Set) defaultTokens() string {
-	b, _ := s.allow(0)
+// ListBytes returns how many bytes a list may take.
+func (w Writer) ListBytes() int { return min(w.limit(), defaultTokens*tokenBytes) }
+
+// ByDefault says in a description how many tokens a result has by default.
+func (w Writer) ByDefault() string {
+	b, _ := w.Allow(0)
 	if b.tokens >= 1000 && b.tokens%1000 == 0 {
 		return strconv.Itoa(b.tokens/1000) + "k"
 	}
@@ -70,21 +70,21 @@ func (s *Set) defaultTokens() string {
 
 // attempt lays a report out by attempts of a falling size in bytes, until it is
 // within its budget. lay returns the text of one attempt.
-func (s *Set) attempt(b budget, lay func(size int) string) {
+func (w Writer) attempt(b Budget, lay func(size int) string) {
 	if b.tokens == 0 {
-		b, _ = s.allow(0)
+		b, _ = w.Allow(0)
 	}
-	if s.opts.CountTokens == nil {
+	if w.CountTokens == nil {
 		lay(min(b.tokens, math.MaxInt/tokenBytes) * tokenBytes)
 		return
 	}
-	size := min(min(b.tokens, math.MaxInt/mostTokenBytes)*mostTokenBytes, s.limit())
+	size := min(min(b.tokens, math.MaxInt/mostTokenBytes)*mostTokenBytes, w.limit())
 	for range maxCounts {
 		text := lay(size)
 		if len(text) <= b.tokens {
 			return // no token has less than a byte
 		}
-		n := s.count(text)
+		n := w.count(text)
 		if n <= b.tokens {
 			return
 		}
@@ -97,20 +97,11 @@ func (s *Set) attempt(b budget, lay func(size int) string) {
 
 // count returns how many tokens a text has. A tokenizer that panics, as some do
 // for an odd text, must not cost the outcome of a command.
-func (s *Set) count(text string) (n int) {
+func (w Writer) count(text string) (n int) {
 	defer func() {
 		if recover() != nil {
 			n = len(text) / tokenBytes
 		}
 	}()
-	return s.opts.CountTokens(text)
-}
-
-// clamp cuts a wait to the longest that is allowed, and says so.
-func (s *Set) clamp(name string, d arguments.Duration) (wait time.Duration, note string) {
-	wait = time.Duration(d)
-	if wait <= s.opts.MaxTimeout {
-		return wait, ""
-	}
-	return s.opts.MaxTimeout, name + " was cut from " + wording.Duration(wait) + " to the longest allowed, " + wording.Duration(s.opts.MaxTimeout) + "."
+	return w.CountTokens(text)
 }

@@ -1,0 +1,159 @@
+package toolset
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A Resolver returns the manager that a call goes to. It gets the context of
+// each call, so it may choose the chat or the machine by a value in the
+// context. If it returns an error, or a nil Manager, the call has a tool error
+// that quotes the error. So the error should say what to do. If the error is
+// [procmgr.ErrRefused], the model is told not to try again. If it chooses between
+// machines, a chat needs another ID on each of them: a Set knows a conversation by
+// the ID of its chat, and would look for its processes on the other machine. A
+// Resolver must be safe for concurrent use.
+//
+// [Set.Definitions] also calls it, once, with a context that has no values.
+type Resolver func(ctx context.Context) (procmgr.Manager, error)
+
+// Static returns a Resolver that always names m.
+func Static(m procmgr.Manager) Resolver {
+	return func(context.Context) (procmgr.Manager, error) { return m, nil }
+}
+
+// Options configures a [Set]. The zero value of every field is its default. A
+// negative duration means that there is no such wait or limit.
+type Options struct {
+	// DefaultTimeout is how long execute and process_output wait if the
+	// model names no time: 10 s by default.
+	DefaultTimeout time.Duration
+	// MaxTimeout is the longest wait: 4 h by default. A longer wait is cut
+	// to it, and the note says so. DefaultTimeout is cut to it too.
+	MaxTimeout time.Duration
+	// BackgroundWait is how long execute watches a command that it started
+	// in the background: 200 ms by default. So a command that fails at once
+	// ("command not found", "address in use") is reported as failed.
+	BackgroundWait time.Duration
+	// Format is the form of a result: FormatJSON by default.
+	Format Format
+	// Limit is how long a result may be, however much a model asks for; see
+	// [headtail.Limits]. Its Bytes count the result as the model reads it: in
+	// JSON a line end is two bytes and a NUL six. The manager is asked for the
+	// same number of bytes of plain text. If that does not fit, more of the
+	// middle is left out. Without max_output a result has 8,000 tokens, or
+	// fewer if Limit allows fewer.
+	Limit headtail.Limits
+	// CountTokens counts the tokens of a text as the model does. If it is nil,
+	// two bytes count as a token, which is more than the output of tools has
+	// as a rule. It is called at most three times for a result, and only if the
+	// result could have too many tokens. If it panics, two bytes count as a
+	// token. It must be safe for concurrent use.
+	CountTokens func(text string) int
+	// KeepRepeats leaves runs of identical lines in a result as they are.
+	// By default such a run becomes the line once and a count of the
+	// others, if that is shorter.
+	KeepRepeats bool
+	// ReadFileTool is the name of the host's tool for reading files. If a
+	// command only prints files, a note names the tool. By default there is
+	// no such tool and no such note.
+	ReadFileTool string
+	// Names maps this package's names of the tools to the host's, such as
+	// {"execute": "bash"}. A tool that is not in it keeps its name.
+	// Definitions, descriptions and results use the host's names, and Call
+	// takes no others. An unknown key, an empty name and one name for two
+	// tools are mistakes. If there is one, the tools keep their own names,
+	// and every call is refused with an error that says what is wrong. The
+	// map is copied.
+	Names map[string]string
+	// Shell is the base name of the shell that runs the commands, such as
+	// "bash" or "sh". The description of execute names it, and commands are
+	// parsed in its language. If it is "", the manager is asked, see
+	// Describe of [procmgr.Manager]. Set it if the manager cannot tell. It does not
+	// change which shell runs the commands.
+	Shell string
+	// Notices says how the model is told of processes that were left running
+	// and have ended since: NoticesInResults by default.
+	Notices NoticeMode
+	// OnStart is called before execute starts a process, with the ID that it
+	// is going to have, so that a user interface can follow it before there is
+	// a result. ctx is that of the call. The start may fail, or find the
+	// process of an earlier call. OnStart must be safe for concurrent use. If
+	// it is slow, so is the call.
+	OnStart func(ctx context.Context, c Call, processID string)
+	// Input adds the tool process_input, which writes to the stdin of a
+	// process, and to execute the argument stdin, which starts a process with
+	// one. Without it, stdin is always empty, so that nothing can hang on a
+	// question. The manager must have Input.
+	Input bool
+	// ProcessID chooses the ID of the process that a call of execute
+	// starts: 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that
+	// replays calls, after a crash or a lost answer. If it returns the same
+	// ID for the same call again, the call gets the process of the first
+	// time and runs nothing. If it is nil or returns "", each call gets a
+	// new ID. A call that is made twice then runs twice, whatever its
+	// Call.ID is.
+	//
+	// The ID must be new for every other call of the chat, or that call
+	// gets an error and does not run. A provider's Call.ID is often not
+	// new, since some providers count from 0 in each answer. The position
+	// of a call in the conversation is: the number of the message, and the
+	// number of the call in it. ProcessID must be safe for concurrent use.
+	ProcessID func(ctx context.Context, c Call) string
+}
+
+// withDefaults returns a copy of o with every default filled in.
+func (o *Options) withDefaults() Options {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	opts.MaxTimeout = wait(opts.MaxTimeout, 4*time.Hour, noLimit)
+	opts.DefaultTimeout = min(wait(opts.DefaultTimeout, 10*time.Second, 0), opts.MaxTimeout)
+	opts.BackgroundWait = wait(opts.BackgroundWait, 200*time.Millisecond, 0)
+	return opts
+}
+
+// noLimit is the MaxTimeout of a Set that has none.
+const noLimit time.Duration = math.MaxInt64
+
+// wait returns d. For 0 it returns byDefault, and for a negative d it returns
+// none.
+func wait(d, byDefault, none time.Duration) time.Duration {
+	switch {
+	case d == 0:
+		return byDefault
+	case d < 0:
+		return none
+	}
+	return d
+}
+
+// A Format is the form of the text that a model reads.
+type Format int
+
+const (
+	// FormatJSON is one JSON object on one line.
+	FormatJSON Format = iota
+	// FormatText is a header, a line with --- and the output, untouched. The
+	// header is one line of facts, and then lines that begin with what they
+	// are, such as "note: ". What a header quotes has its line ends and
+	// controls escaped, so the first line with --- ends the header, whatever a
+	// program prints. It takes fewer tokens than JSON.
+	FormatText
+)
+
+// clamp cuts a wait to the longest that is allowed, and says so.
+func (s *Set) clamp(name string, d arguments.Duration) (wait time.Duration, note string) {
+	wait = time.Duration(d)
+	if wait <= s.opts.MaxTimeout {
+		return wait, ""
+	}
+	return s.opts.MaxTimeout, name + " was cut from " + wording.Duration(wait) + " to the longest allowed, " + wording.Duration(s.opts.MaxTimeout) + "."
+}
