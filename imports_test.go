@@ -243,8 +243,14 @@ var arrows = []arrow{
 		why:    "it writes a result, and makes no call but to search a log",
 	},
 	{
+		dir:     "chattool/toolset/internal/notices",
+		module:  []string{"chattool/toolset/internal/wording", "headtail", "procmgr"},
+		outside: []string{xerrors},
+		why:     "it remembers what a model has not been told, and does not know the tools",
+	},
+	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "chattool/toolset/internal/page", "procmgr", "headtail"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",

@@ -8,13 +8,14 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // execute runs a command.
-func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
+func (s *Set) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	args := executeInputArgs{executeArgs: executeArgs{Timeout: arguments.Duration(s.opts.DefaultTimeout)}}
 	into := any(&args)
 	if !s.opts.Input {
@@ -34,7 +35,7 @@ func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 	if !ok {
 		return res
 	}
-	t.m, t.command = m, string(args.Command)
+	t.Manager, t.Command = m, string(args.Command)
 
 	run := run{set: s, turn: t, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),
@@ -59,7 +60,7 @@ func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 		run.clamped = ""
 	}
 	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
-		if t.since, res, ok = s.watchable(ctx, m, run.req.Notify); !ok {
+		if t.Since, res, ok = s.watchable(ctx, m, run.req.Notify); !ok {
 			return res
 		}
 	}
@@ -72,8 +73,7 @@ func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 	if s.opts.OnStart != nil {
 		s.opts.OnStart(ctx, c, run.req.ID)
 	}
-	t.started = run.req.ID
-	t.reads, t.over = s.ledger.begin(t.started)
+	s.ledger.Begin(t, run.req.ID)
 	rep := run.start(ctx)
 	rep.Budget = budget
 	rep.Add(cut)
@@ -83,7 +83,7 @@ func (s *Set) execute(ctx context.Context, c Call, t *turn) report {
 // A run is one command that execute is carrying out.
 type run struct {
 	set      *Set
-	turn     *turn
+	turn     *notices.Turn
 	m        procmgr.Manager
 	req      procmgr.StartRequest
 	clamped  string // the note that the timeout was cut, or ""

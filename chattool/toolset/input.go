@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
@@ -46,7 +47,7 @@ type outputInputArgs struct {
 const inputQuiet = 300 * time.Millisecond
 
 // input writes to the stdin of a process.
-func (s *Set) input(ctx context.Context, c Call, turn *turn) report {
+func (s *Set) input(ctx context.Context, c Call, turn *notices.Turn) report {
 	args := inputArgs{WaitTimeout: arguments.Duration(s.opts.DefaultTimeout)}
 	if err := arguments.Decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.input, words(err))
@@ -62,7 +63,7 @@ func (s *Set) input(ctx context.Context, c Call, turn *turn) report {
 	if !ok {
 		return res
 	}
-	turn.m = m
+	turn.Manager = m
 	t := typing{set: s, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{
 		Key:    procmgr.NewID(), // for awaitEnd, and for a manager that asks again

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -27,7 +28,7 @@ const (
 )
 
 // list lists the processes: first all that live, then those that have ended.
-func (s *Set) list(ctx context.Context, c Call, t *turn) report {
+func (s *Set) list(ctx context.Context, c Call, t *notices.Turn) report {
 	var args listArgs
 	if err := arguments.Decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.list, words(err))
@@ -36,7 +37,7 @@ func (s *Set) list(ctx context.Context, c Call, t *turn) report {
 	if !ok {
 		return res
 	}
-	t.m = m
+	t.Manager = m
 	found, err := listFrom(ctx, m, args.Offset)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -48,7 +49,7 @@ func (s *Set) list(ctx context.Context, c Call, t *turn) report {
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
-	t.listed = append([]procmgr.Process{}, found.Processes...)
+	t.Listed = append([]procmgr.Process{}, found.Processes...)
 	return s.showList(found, args.Offset)
 }
 
@@ -64,13 +65,6 @@ func listFrom(ctx context.Context, m procmgr.Manager, from arguments.Offset) (pr
 		found, err = m.List(ctx, req)
 	}
 	return found, err
-}
-
-// everything lists all processes in the order of their starts.
-func everything(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-	page, err := m.List(ctx, procmgr.ListRequest{})
-	slices.SortStableFunc(page.Processes, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
-	return page.Processes, err
 }
 
 // showList reports processes from an offset on.

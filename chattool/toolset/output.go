@@ -6,12 +6,13 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // output reads the output of a process.
-func (s *Set) output(ctx context.Context, c Call, t *turn) report {
+func (s *Set) output(ctx context.Context, c Call, t *notices.Turn) report {
 	args := outputInputArgs{outputArgs: outputArgs{WaitTimeout: arguments.Duration(s.opts.DefaultTimeout)}}
 	into := any(&args)
 	if !s.opts.Input {
@@ -31,14 +32,14 @@ func (s *Set) output(ctx context.Context, c Call, t *turn) report {
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *turn) report {
+func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *notices.Turn) report {
 	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	m, res, ok := s.manager(ctx)
 	if !ok {
 		return res
 	}
-	t.m = m
+	t.Manager = m
 	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort), Limit: s.opts.Limit}
 	out, err := m.Output(ctx, id, req)
 	if err == nil && out.Process.ID == "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -70,7 +71,7 @@ const (
 // tellHolder says which process of the chat holds the port that a failed command
 // wanted. It says nothing if the manager cannot tell ports, or if none of the
 // chat's processes holds that port.
-func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.Output) {
+func (s *Set) tellHolder(ctx context.Context, rep *report, t *notices.Turn, out procmgr.Output) {
 	if !failed(out.Process) {
 		return
 	}
@@ -84,11 +85,11 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.
 	}
 	ctx, cancel := context.WithTimeout(ctx, holderTime)
 	defer cancel()
-	all, err := everything(ctx, t.m)
+	all, err := everything(ctx, t.Manager)
 	if err != nil {
 		return
 	}
-	t.listed = all
+	t.Listed = all
 	asked := 0
 	for _, p := range slices.Backward(all) {
 		if !alive(p) || p.ID == out.Process.ID {
@@ -97,7 +98,7 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *turn, out procmgr.
 		if asked++; asked > maxHolders {
 			return
 		}
-		holder, err := t.m.Output(ctx, p.ID, procmgr.OutputRequest{Ports: true, Limit: headtail.Limits{Bytes: 1}})
+		holder, err := t.Manager.Output(ctx, p.ID, procmgr.OutputRequest{Ports: true, Limit: headtail.Limits{Bytes: 1}})
 		switch {
 		case errors.Is(err, procmgr.ErrNotFound):
 			continue // it has gone meanwhile
@@ -141,4 +142,11 @@ func portsIn(text string) (ports []int) {
 		}
 	}
 	return ports
+}
+
+// everything lists all processes in the order of their starts.
+func everything(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
+	page, err := m.List(ctx, procmgr.ListRequest{})
+	slices.SortStableFunc(page.Processes, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
+	return page.Processes, err
 }

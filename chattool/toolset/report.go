@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -87,7 +88,7 @@ func (s *Set) describeFrom(out procmgr.Output, from int64) report {
 	var r report
 	r.Reads, r.From, r.Out = true, from, &out
 	r.Success, r.Error = !failed(p), s.cause(p)
-	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, wallDuration(p)
+	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, wording.Span(p.StartedAt, p.ExitedAt)
 	if alive(p) {
 		r.ProcessID = p.ID
 		r.NextOffset = &out.Next

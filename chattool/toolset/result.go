@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
@@ -53,20 +52,6 @@ func (s *Set) cause(p procmgr.Process) string {
 		return "ended without an exit code"
 	}
 	return ""
-}
-
-// wallDuration returns how long a process ran, or has run so far, or 0 if that
-// is not known. It is never negative, although the manager's clock may be
-// another machine's.
-func wallDuration(p procmgr.Process) time.Duration {
-	if p.StartedAt.IsZero() {
-		return 0
-	}
-	d := time.Since(p.StartedAt)
-	if !p.ExitedAt.IsZero() {
-		d = p.ExitedAt.Sub(p.StartedAt)
-	}
-	return max(d, 0)
 }
 
 // refuse returns the result of a call that the tool could not carry out.

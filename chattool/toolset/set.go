@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -48,26 +49,26 @@ type Set struct {
 	tools    []tool // in the order of Definitions; never changed
 	places   places
 	shells   knownShells
-	id       string // tells the cursors of this Set from those of another one
-	ledger   ledger
+	ledger   notices.Ledger
 }
 
 // A tool is one tool of a Set.
 type tool struct {
 	def Definition
-	run func(ctx context.Context, c Call, t *turn) report
+	run func(ctx context.Context, c Call, t *notices.Turn) report
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
 // opts may be nil, and is copied.
 func New(managers Resolver, opts *Options) *Set {
-	s := &Set{managers: managers, opts: opts.withDefaults(), id: procmgr.NewID()}
+	s := &Set{managers: managers, opts: opts.withDefaults()}
 	own := ownNames
 	if s.opts.Input {
 		own.input = ownInput
 	}
 	s.names, s.mistake = own.rename(s.opts.Names)
 	s.opts.Names = nil
+	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
 	s.page = page.Writer{
 		Format:      page.Format(s.opts.Format),
 		KeepRepeats: s.opts.KeepRepeats,
@@ -75,7 +76,7 @@ func New(managers Resolver, opts *Options) *Set {
 		CountTokens: s.opts.CountTokens,
 		OutputTool:  s.names.output,
 	}
-	define := func(name, description string, args any, parallel bool, run func(context.Context, Call, *turn) report) {
+	define := func(name, description string, args any, parallel bool, run func(context.Context, Call, *notices.Turn) report) {
 		s.tools = append(s.tools, tool{run: run, def: Definition{
 			Name:        name,
 			Description: s.fill(description),
@@ -126,10 +127,10 @@ func (s *Set) Definitions() []Definition {
 // Options.MaxTimeout and ctx allow; see the package's comment on canceled
 // calls.
 func (s *Set) Call(ctx context.Context, c Call) (res Result) {
-	var t turn
+	var t notices.Turn
 	defer func() {
 		if p := recover(); p != nil {
-			res = s.finish(ctx, &t, s.panicked(p, t.started))
+			res = s.finish(ctx, &t, s.panicked(p, t.Started))
 		}
 	}()
 	if s.mistake != nil {
@@ -164,9 +165,8 @@ func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res report, ok bo
 
 // finish makes the result of a report: it adds what has become of other
 // processes, and writes all of it for the model.
-func (s *Set) finish(ctx context.Context, t *turn, r report) Result {
-	s.note(t, &r)
-	r.Meanwhile = s.meanwhile(ctx, t, &r)
+func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
+	s.tellNotices(ctx, t, &r)
 	content := s.page.Write(ctx, &r.Draft)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: Report(r.Report)}
 }

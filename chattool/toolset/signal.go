@@ -5,11 +5,12 @@ import (
 	"errors"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // signal sends a signal, and watches its effect for a moment.
-func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
+func (s *Set) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	var args signalArgs
 	if err := arguments.Decode(c.Arguments, &args); err != nil {
 		return refuse("%s: %s", s.names.signal, words(err))
@@ -22,7 +23,7 @@ func (s *Set) signal(ctx context.Context, c Call, t *turn) report {
 	if !ok {
 		return res
 	}
-	t.m = m
+	t.Manager = m
 	err := m.Signal(ctx, id, sig)
 	switch {
 	case err == nil:

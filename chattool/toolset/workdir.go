@@ -3,6 +3,7 @@ package toolset
 import (
 	"sync"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -15,13 +16,7 @@ const maxPlaces = 1024
 // knows where it is and need not read it in every result.
 type places struct {
 	mu   sync.Mutex // guards told
-	told map[conversation]place
-}
-
-// A conversation is a chat. For a manager without chats, it is the manager.
-type conversation struct {
-	chat    string
-	manager procmgr.Manager // nil if chat is set: each call of a chat may have another manager
+	told map[notices.Conversation]place
 }
 
 // A place is the directory in which a command runs, and the reason why it is
@@ -31,7 +26,7 @@ type place struct{ dir, passedOver string }
 // news reports whether a conversation has not yet been told of a place, and
 // records that it now has.
 func (ps *places) news(m procmgr.Manager, out procmgr.Output) bool {
-	who := conversationOf(m, out.Process.ChatID)
+	who := notices.ConversationOf(m, out.Process.ChatID)
 	where := place{out.Process.WorkDir, out.PassedOver}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -39,7 +34,7 @@ func (ps *places) news(m procmgr.Manager, out procmgr.Output) bool {
 		return false
 	}
 	if ps.told == nil || len(ps.told) >= maxPlaces {
-		ps.told = make(map[conversation]place)
+		ps.told = make(map[notices.Conversation]place)
 	}
 	ps.told[who] = where
 	return true

@@ -1,4 +1,4 @@
-package toolset
+package notices
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A bookmark is what another Set needs to go on: the cursor of an [Inbox]. All
+// A bookmark is what another Set needs to go on: the cursor of an [inbox]. All
 // ends up to a place in the events have been told or shown by then, except for
 // those of the processes in Left.
 type bookmark struct {
@@ -40,7 +40,7 @@ type leftOver struct {
 }
 
 // note enters what a book has. The caller holds the ledger's mu.
-func (mark *bookmark) note(who conversation, b *book) {
+func (mark *bookmark) note(who Conversation, b *book) {
 	mark.Chat, mark.Latest = who.chat, b.latest
 	if b.read != "" {
 		mark.At = b.read
@@ -86,7 +86,7 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from *bookmark) er
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	list, err := everything(ctx, m)
+	list, err := listAll(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -97,10 +97,10 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from *bookmark) er
 	if from.Chat != "" && len(seen) > 0 && !slices.ContainsFunc(seen, func(p procmgr.Process) bool { return p.ChatID == from.Chat }) {
 		from = &bookmark{} // it is of another chat, whose processes are not to be told here
 	}
-	l := &b.set.ledger
-	who, ok := conversation{chat: from.Chat}, from.Chat != ""
+	l := b.ledger
+	who, ok := Conversation{chat: from.Chat}, from.Chat != ""
 	if !ok && len(from.Left) > 0 {
-		who, ok = conversationOf(m, ""), true
+		who, ok = ConversationOf(m, ""), true
 	}
 	if !ok {
 		who, ok = conversationIn(m, seen)
@@ -108,7 +108,7 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from *bookmark) er
 	if ok {
 		l.take(b.seat, who, m)
 		l.adopt(who, *from, page, events, list)
-		b.set.find(ctx, m, who, l.compare(who, list, events))
+		l.find(ctx, m, who, l.compare(who, list, events))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -121,7 +121,7 @@ func (b *Inbox) adopt(ctx context.Context, m procmgr.Manager, from *bookmark) er
 // adopt enters the processes that another Set has left running, as far as their
 // bookmark, the events since and a list tell. The ends in the list are entered
 // by compare. It leaves out what this Set has shown, or is about to.
-func (l *ledger) adopt(who conversation, from bookmark, page procmgr.EventPage, events bool, list []procmgr.Process) {
+func (l *Ledger) adopt(who Conversation, from bookmark, page procmgr.EventPage, events bool, list []procmgr.Process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -163,7 +163,7 @@ func (l *ledger) adopt(who conversation, from bookmark, page procmgr.EventPage, 
 // adoptEvents takes the processes that have been left running, as far as events
 // tell. A foreground command was left running if another one was started before
 // it ended: calls of execute do not overlap.
-func (l *ledger) adoptEvents(who conversation, events []procmgr.Event, take func(procmgr.Process) *job) {
+func (l *Ledger) adoptEvents(who Conversation, events []procmgr.Event, take func(procmgr.Process) *job) {
 	foreground := make(map[string]procmgr.Process) // that live
 	for _, e := range events {
 		p := e.Process

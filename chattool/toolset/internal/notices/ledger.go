@@ -1,7 +1,9 @@
-package toolset
+package notices
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -23,13 +25,20 @@ const (
 	maxShown = 1024
 )
 
-// A ledger holds what is not told yet: which processes has a Set left running
+// A Ledger holds what is not told yet: which processes has a Set left running
 // in each conversation, and what has become of those? There is no queue of
 // messages. What a model is to be told is computed from the ledger when it is
 // needed, so a result that shows an end also takes it out of every message.
-type ledger struct {
+type Ledger struct {
+	// Managers returns the manager of a conversation.
+	Managers func(context.Context) (procmgr.Manager, error)
+	// SetID tells the cursors of this ledger from those of another one.
+	SetID string
+	// OutputTool is the name of the tool that reads the output of a process.
+	OutputTool string
+
 	mu    sync.Mutex // guards the fields below, and everything that they hold
-	books map[conversation]*book
+	books map[Conversation]*book
 	count int    // jobs in all books
 	order uint64 // of the last job
 
@@ -56,8 +65,14 @@ type ledger struct {
 
 // An end is that of a process in a conversation.
 type end struct {
-	who conversation
+	who Conversation
 	id  string
+}
+
+// A Conversation is a chat. For a manager without chats, it is the manager.
+type Conversation struct {
+	chat    string
+	manager procmgr.Manager // nil if chat is set: each call of a chat may have another manager
 }
 
 // A book is the part of a ledger for one conversation.
@@ -76,32 +91,32 @@ type book struct {
 	pinned int
 }
 
-// conversationOf returns the conversation to which a process belongs that a
+// ConversationOf returns the conversation to which a process belongs that a
 // manager has shown.
-func conversationOf(m procmgr.Manager, chat string) conversation {
-	who := conversation{chat: chat}
+func ConversationOf(m procmgr.Manager, chat string) Conversation {
+	who := Conversation{chat: chat}
 	if chat == "" && reflect.ValueOf(m).Comparable() {
 		who.manager = m
 	}
 	return who
 }
 
-// conversation does the same as conversationOf, for a manager that may be a
+// conversation does the same as ConversationOf, for a manager that may be a
 // host: it sees the processes of every chat, and is a conversation of its own.
-func (l *ledger) conversation(m procmgr.Manager, chat string) conversation {
+func (l *Ledger) conversation(m procmgr.Manager, chat string) Conversation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if own := conversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
+	if own := ConversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
 		return own
 	}
-	return conversationOf(m, chat)
+	return ConversationOf(m, chat)
 }
 
 // conversationIn returns the conversation that sees a list of processes. ok is
 // false if the list does not tell.
-func conversationIn(m procmgr.Manager, processes []procmgr.Process) (who conversation, ok bool) {
+func conversationIn(m procmgr.Manager, processes []procmgr.Process) (who Conversation, ok bool) {
 	if len(processes) == 0 {
-		return conversation{}, false
+		return Conversation{}, false
 	}
 	chat := processes[0].ChatID
 	for _, p := range processes[1:] {
@@ -109,11 +124,29 @@ func conversationIn(m procmgr.Manager, processes []procmgr.Process) (who convers
 			chat = "" // a host sees every chat, and is a conversation of its own
 		}
 	}
-	return conversationOf(m, chat), true
+	return ConversationOf(m, chat), true
+}
+
+// manager asks for the manager of a conversation.
+func (l *Ledger) manager(ctx context.Context) (procmgr.Manager, error) {
+	if l.Managers == nil {
+		return nil, errors.New("no process manager is set up")
+	}
+	m, err := l.Managers(ctx)
+	if err == nil && m == nil {
+		err = errors.New("there is no process manager for this chat")
+	}
+	return m, err
+}
+
+// listAll lists all processes of a manager.
+func listAll(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
+	page, err := m.List(ctx, procmgr.ListRequest{})
+	return page.Processes, err
 }
 
 // empty reports whether nothing was left running that has not been told.
-func (l *ledger) empty() bool {
+func (l *Ledger) empty() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count == 0
@@ -121,22 +154,22 @@ func (l *ledger) empty() bool {
 
 // settled returns how much has been entered. ok is false if a command is being
 // started, whose outcome is not in the ledger yet.
-func (l *ledger) settled() (news uint64, ok bool) {
+func (l *Ledger) settled() (news uint64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.news, len(l.starting) == 0
 }
 
-// begin notes that a command is being started, and returns the value of reads
-// for leave. The caller calls over when the outcome is in the ledger.
-func (l *ledger) begin(id string) (reads uint64, over func()) {
+// Begin notes that a command is being started in a turn.
+func (l *Ledger) Begin(t *Turn, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.starting == nil {
 		l.starting = make(map[string]int)
 	}
 	l.starting[id]++
-	return l.reads, func() {
+	t.Started, t.reads = id, l.reads
+	t.over = func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.starting[id]--; l.starting[id] <= 0 {
@@ -146,12 +179,12 @@ func (l *ledger) begin(id string) (reads uint64, over func()) {
 }
 
 // book returns the book of a conversation. The caller holds mu.
-func (l *ledger) book(who conversation, m procmgr.Manager) *book {
+func (l *Ledger) book(who Conversation, m procmgr.Manager) *book {
 	b := l.books[who]
 	if b == nil {
 		b = &book{jobs: make(map[string]*job), stale: true}
 		if l.books == nil {
-			l.books = make(map[conversation]*book)
+			l.books = make(map[Conversation]*book)
 		}
 		l.books[who] = b
 	}
@@ -162,7 +195,7 @@ func (l *ledger) book(who conversation, m procmgr.Manager) *book {
 }
 
 // drop removes a job, and the book if nobody needs it. The caller holds mu.
-func (l *ledger) drop(who conversation, id string) {
+func (l *Ledger) drop(who Conversation, id string) {
 	b := l.books[who]
 	if b == nil || b.jobs[id] == nil {
 		return
@@ -174,7 +207,7 @@ func (l *ledger) drop(who conversation, id string) {
 
 // tidy removes a book that nobody needs. An Inbox that does not know its
 // conversation yet may need any. The caller holds mu.
-func (l *ledger) tidy(who conversation) {
+func (l *Ledger) tidy(who Conversation) {
 	if b := l.books[who]; b != nil && len(b.jobs) == 0 && b.pinned == 0 && l.unseated == 0 {
 		delete(l.books, who)
 	}
@@ -184,14 +217,14 @@ func (l *ledger) tidy(who conversation) {
 type leaving struct {
 	process procmgr.Process
 	maybe   bool // the process may not have started
-	// reads is what begin returned. since is the place in the events before
+	// reads is that of the turn. since is the place in the events before
 	// the start, or "" if it is not known.
 	reads uint64
 	since string
 }
 
 // leave notes that a process was left running.
-func (l *ledger) leave(who conversation, m procmgr.Manager, p leaving) {
+func (l *Ledger) leave(who Conversation, m procmgr.Manager, p leaving) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.book(who, m)
@@ -213,7 +246,7 @@ func (l *ledger) leave(who conversation, m procmgr.Manager, p leaving) {
 }
 
 // add adds a job to a book. The caller holds mu.
-func (l *ledger) add(b *book, p procmgr.Process) *job {
+func (l *Ledger) add(b *book, p procmgr.Process) *job {
 	p.Command = wording.Clip(p.Command, maxKeptCommand)
 	if j := b.jobs[p.ID]; j != nil {
 		return j
@@ -229,8 +262,8 @@ func (l *ledger) add(b *book, p procmgr.Process) *job {
 
 // forget drops the oldest job of the conversation that has the most. The caller
 // holds mu.
-func (l *ledger) forget() {
-	var most conversation
+func (l *Ledger) forget() {
+	var most Conversation
 	for who, b := range l.books {
 		if top := l.books[most]; top == nil || len(b.jobs) > len(top.jobs) {
 			most = who
@@ -251,7 +284,7 @@ func jobsOf(b *book) []*job {
 }
 
 // show notes that a result shows the end of a process.
-func (l *ledger) show(who conversation, p procmgr.Process) {
+func (l *Ledger) show(who Conversation, p procmgr.Process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.books[who]; b != nil {
@@ -262,7 +295,7 @@ func (l *ledger) show(who conversation, p procmgr.Process) {
 }
 
 // seen notes that the model knows the end of a process. The caller holds mu.
-func (l *ledger) seen(who conversation, id string) {
+func (l *Ledger) seen(who Conversation, id string) {
 	l.drop(who, id)
 	e := end{who, id}
 	if l.shown[e] {
@@ -282,7 +315,7 @@ func (l *ledger) seen(who conversation, id string) {
 }
 
 // onLeave calls wake whenever a process is left running, until forget is called.
-func (l *ledger) onLeave(wake func()) (forget func()) {
+func (l *Ledger) onLeave(wake func()) (forget func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.wakes == nil {

@@ -1,9 +1,10 @@
-package toolset
+package notices
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,42 +25,42 @@ const (
 // look brings the book of a conversation up to date. It asks the manager for
 // its events, if that has any, and at most once for its list. listed is a list
 // that the caller has already, or nil; then look asks for no other.
-func (s *Set) look(ctx context.Context, m procmgr.Manager, who conversation, listed []procmgr.Process) error {
-	after, ok := s.ledger.waiting(who)
+func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation, listed []procmgr.Process) error {
+	after, ok := l.waiting(who)
 	if !ok {
 		return nil
 	}
-	return s.lookFrom(ctx, m, who, after, listed)
+	return l.lookFrom(ctx, m, who, after, listed)
 }
 
 // lookFrom does the work of look, from a place in the events on.
-func (s *Set) lookFrom(ctx context.Context, m procmgr.Manager, who conversation, after string, listed []procmgr.Process) error {
+func (l *Ledger) lookFrom(ctx context.Context, m procmgr.Manager, who Conversation, after string, listed []procmgr.Process) error {
 	page, err := m.Events(ctx, procmgr.EventsRequest{After: after, Latest: after == "", Limit: -1})
 	events := err == nil
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	stale := s.ledger.read(who, m, after, page, events)
+	stale := l.read(who, m, after, page, events)
 	switch {
 	case listed != nil:
-		missing := s.ledger.compare(who, listed, false)
+		missing := l.compare(who, listed, false)
 		if stale {
-			s.find(ctx, m, who, missing)
+			l.find(ctx, m, who, missing)
 		}
 	case stale:
-		list, err := everything(ctx, m)
+		list, err := listAll(ctx, m)
 		if err != nil {
 			return err
 		}
-		s.find(ctx, m, who, s.ledger.compare(who, list, events))
+		l.find(ctx, m, who, l.compare(who, list, events))
 	}
-	s.readLastLines(ctx, m, who)
+	l.readLastLines(ctx, m, who)
 	return ctx.Err()
 }
 
 // waiting returns the place up to which the events of a conversation have been
 // read. ok is false if no job of it is still to end or to match.
-func (l *ledger) waiting(who conversation) (after string, ok bool) {
+func (l *Ledger) waiting(who Conversation) (after string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -77,7 +78,7 @@ func (l *ledger) waiting(who conversation) (after string, ok bool) {
 // place returns the place up to which the events of a conversation have been
 // read. If none have, it is that at which its Inbox began, from which on they
 // are to be read then.
-func (l *ledger) place(who conversation, began string) string {
+func (l *Ledger) place(who Conversation, began string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -93,7 +94,7 @@ func (l *ledger) place(who conversation, began string) string {
 
 // read enters a page of events into a book. It reports whether the book needs a
 // list as well. If events is false, the manager has none.
-func (l *ledger) read(who conversation, m procmgr.Manager, after string, page procmgr.EventPage, events bool) (stale bool) {
+func (l *Ledger) read(who Conversation, m procmgr.Manager, after string, page procmgr.EventPage, events bool) (stale bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -106,7 +107,7 @@ func (l *ledger) read(who conversation, m procmgr.Manager, after string, page pr
 		return true
 	}
 	for _, e := range page.Events {
-		if conversationOf(m, e.Process.ChatID) == who {
+		if ConversationOf(m, e.Process.ChatID) == who {
 			b.happened(e)
 		}
 	}
@@ -121,7 +122,7 @@ func (l *ledger) read(who conversation, m procmgr.Manager, after string, page pr
 // compare enters a list into a book, and returns the jobs that are not in it. If
 // settled is set, the list was asked for after the events of the book had been
 // read, so that nothing can be missing from both.
-func (l *ledger) compare(who conversation, list []procmgr.Process, settled bool) (missing []string) {
+func (l *Ledger) compare(who Conversation, list []procmgr.Process, settled bool) (missing []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -133,7 +134,7 @@ func (l *ledger) compare(who conversation, list []procmgr.Process, settled bool)
 	}
 	found := make(map[string]bool)
 	for _, p := range list {
-		if conversationOf(b.manager, p.ChatID) != who {
+		if ConversationOf(b.manager, p.ChatID) != who {
 			continue
 		}
 		found[p.ID] = true
@@ -156,25 +157,25 @@ func (l *ledger) compare(who conversation, list []procmgr.Process, settled bool)
 // dropped, or the manager is another one. It asks for as many as one message
 // tells. If there are more, or if the manager does not answer, the book stays
 // stale, and the next look goes on.
-func (s *Set) find(ctx context.Context, m procmgr.Manager, who conversation, missing []string) {
+func (l *Ledger) find(ctx context.Context, m procmgr.Manager, who Conversation, missing []string) {
 	for i, id := range missing {
 		if i == maxTold {
-			s.ledger.doubt(who)
+			l.doubt(who)
 			return
 		}
-		out, err := m.Output(ctx, id, procmgr.OutputRequest{From: atEnd})
+		out, err := m.Output(ctx, id, procmgr.OutputRequest{From: math.MaxInt64})
 		lost := errors.Is(err, procmgr.ErrNotFound) || errors.Is(err, procmgr.ErrInvalid) // no process can have such an ID
 		if err != nil && !lost {
-			s.ledger.doubt(who)
+			l.doubt(who)
 			continue
 		}
-		s.ledger.found(who, m, id, out.Process, lost, errors.Is(err, procmgr.ErrUnknown))
+		l.found(who, m, id, out.Process, lost, errors.Is(err, procmgr.ErrUnknown))
 	}
 }
 
 // doubt notes that the events to come do not tell how all jobs of a conversation
 // stand.
-func (l *ledger) doubt(who conversation) {
+func (l *Ledger) doubt(who Conversation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.books[who]; b != nil {
@@ -184,7 +185,7 @@ func (l *ledger) doubt(who conversation) {
 
 // found enters the answer about a job that a list did not have. lost says that
 // the manager does not know it, and certain that it did so once.
-func (l *ledger) found(who conversation, m procmgr.Manager, id string, p procmgr.Process, lost, certain bool) {
+func (l *Ledger) found(who Conversation, m procmgr.Manager, id string, p procmgr.Process, lost, certain bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -205,18 +206,18 @@ func (l *ledger) found(who conversation, m procmgr.Manager, id string, p procmgr
 
 // readLastLines reads the last line of each process whose end is to be told
 // next. An end whose output cannot be read is told without one.
-func (s *Set) readLastLines(ctx context.Context, m procmgr.Manager, who conversation) {
-	for _, id := range s.ledger.unread(who) {
+func (l *Ledger) readLastLines(ctx context.Context, m procmgr.Manager, who Conversation) {
+	for _, id := range l.unread(who) {
 		out, err := m.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: lastLineBytes}})
 		if err != nil && ctx.Err() != nil {
 			return
 		}
-		s.ledger.readLast(who, id, lastLine(out.Text))
+		l.readLast(who, id, lastLine(out.Text))
 	}
 }
 
 // unread returns the jobs that come next and whose last line has not been read.
-func (l *ledger) unread(who conversation) (ids []string) {
+func (l *Ledger) unread(who Conversation) (ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
@@ -231,7 +232,7 @@ func (l *ledger) unread(who conversation) (ids []string) {
 	return ids
 }
 
-func (l *ledger) readLast(who conversation, id, line string) {
+func (l *Ledger) readLast(who Conversation, id, line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if b := l.books[who]; b != nil && b.jobs[id] != nil {

@@ -1,4 +1,4 @@
-package toolset_test
+package notices_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 )
 
 type contextKey struct{}
@@ -21,7 +21,7 @@ var errGone = errors.New("gone")
 func TestLimit(t *testing.T) {
 	type made func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 	makers := map[string]made{
-		"limit":   toolset.Within,
+		"limit":   notices.Within,
 		"timeout": context.WithTimeout,
 	}
 	uses := map[string]made{

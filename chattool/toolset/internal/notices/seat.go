@@ -1,15 +1,15 @@
-package toolset
+package notices
 
 import "github.com/toolproc/toolproc/procmgr"
 
 // A seat says which conversation an Inbox is for. The ledger's mu guards it.
 type seat struct {
-	who   conversation
+	who   Conversation
 	taken bool // who is known, and its book pinned
 }
 
 // sit notes that there is an Inbox.
-func (l *ledger) sit() *seat {
+func (l *Ledger) sit() *seat {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unseated++
@@ -17,7 +17,7 @@ func (l *ledger) sit() *seat {
 }
 
 // take gives a seat its conversation.
-func (l *ledger) take(st *seat, who conversation, m procmgr.Manager) {
+func (l *Ledger) take(st *seat, who Conversation, m procmgr.Manager) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if st.taken {
@@ -28,14 +28,14 @@ func (l *ledger) take(st *seat, who conversation, m procmgr.Manager) {
 	l.book(who, m).pinned++
 }
 
-func (l *ledger) taken(st *seat) bool {
+func (l *Ledger) taken(st *seat) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return st.taken
 }
 
 // rise notes that an Inbox has been collected as garbage.
-func (l *ledger) rise(st *seat) {
+func (l *Ledger) rise(st *seat) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !st.taken {
@@ -48,9 +48,9 @@ func (l *ledger) rise(st *seat) {
 	}
 }
 
-// attended reports whether there is an Inbox that tells of a conversation, or
+// Attended reports whether there is an Inbox that tells of a conversation, or
 // may be one.
-func (l *ledger) attended(who conversation) bool {
+func (l *Ledger) Attended(who Conversation) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
