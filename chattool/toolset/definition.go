@@ -45,6 +45,13 @@ const signalDescription = `End or interrupt a process and all that it started; r
 	`Use terminate first, kill if it still runs. ` +
 	`{process_output} still reads its output.`
 
+const inputDescription = `Write to the stdin of a process that {execute} started with stdin "open" or "terminal", and return what it prints then. ` +
+	`text is written as it is: end a line with \n, or on a terminal with keys ["enter"]. ` +
+	`Returns once the output has been quiet for 300 ms; set wait_for if the answer takes longer to come. ` +
+	`If the program shows a full screen, the result is that screen. ` +
+	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
+	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`
+
 // The arguments of the tools, as package arguments reads them. [Set.fill]
 // completes a description.
 
@@ -80,25 +87,46 @@ type signalArgs struct {
 	Signal arguments.SignalName `json:"signal" description:"terminate: SIGTERM; interrupt: Ctrl-C (SIGINT); kill: SIGKILL." enum:"terminate,kill,interrupt" alias:"sig,action,type"`
 }
 
+type inputArgs struct {
+	processArgs
+	Text        arguments.Text     `json:"text,omitempty" description:"What to write, as it is." alias:"input,data,stdin,chars,content,line"`
+	Keys        arguments.KeyList  `json:"keys,omitempty" description:"Keys to press after text, on a terminal only: {keys}." alias:"key,press,keystrokes,special_keys"`
+	End         arguments.Flag     `json:"end,omitempty" description:"End the input after that (Ctrl-D on a terminal), and wait until the process has ended." alias:"eof,close,close_stdin,finish"`
+	Secret      arguments.Flag     `json:"secret,omitempty" description:"For a password on a terminal: write only once the program has turned the echo off, else nothing is written." alias:"password,hidden,sensitive"`
+	WaitFor     arguments.Text     `json:"wait_for,omitempty" description:"Return as soon as a line of what it prints then matches this regular expression (RE2)." alias:"pattern,until,filter,regex,match"`
+	WaitTimeout arguments.Duration `json:"wait_timeout,omitempty" description:"How long to wait at most, such as \"30s\"; default {default}{max}." alias:"timeout,wait,timeout_ms,timeout_seconds"`
+	Screen      arguments.Flag     `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
+}
+
+type executeInputArgs struct {
+	executeArgs
+	Stdin arguments.StdinKind `json:"stdin,omitempty" description:"open: {process_input} can write to stdin. terminal: the same on a terminal, for password prompts, line editing and full-screen programs. Default: empty. Best with run_in_background." enum:"open,terminal" alias:"input_mode,tty,pty,terminal,interactive"`
+}
+
+type outputInputArgs struct {
+	outputArgs
+	Screen arguments.Flag `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
+}
+
 // longest says in a description how long a wait may be.
-func (s *Set) longest() string {
-	if s.opts.MaxTimeout == noLimit {
+func (k *kit) longest() string {
+	if k.opts.MaxTimeout == noLimit {
 		return ""
 	}
-	return ", at most " + wording.Duration(s.opts.MaxTimeout)
+	return ", at most " + wording.Duration(k.opts.MaxTimeout)
 }
 
 // fill puts the Set's own names and times into a description.
-func (s *Set) fill(description string) string {
+func (k *kit) fill(description string) string {
 	return strings.NewReplacer(
-		"{execute}", s.names.execute,
-		"{process_output}", s.names.output,
-		"{process_list}", s.names.list,
-		"{process_signal}", s.names.signal,
-		"{process_input}", s.names.input,
+		"{execute}", k.names.execute,
+		"{process_output}", k.names.output,
+		"{process_list}", k.names.list,
+		"{process_signal}", k.names.signal,
+		"{process_input}", k.names.input,
 		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
-		"{tokens}", s.page.ByDefault(),
-		"{default}", wording.Duration(s.opts.DefaultTimeout),
-		"{max}", s.longest(),
+		"{tokens}", k.page.ByDefault(),
+		"{default}", wording.Duration(k.opts.DefaultTimeout),
+		"{max}", k.longest(),
 	).Replace(description)
 }

@@ -15,37 +15,37 @@ import (
 )
 
 // execute runs a command.
-func (s *Set) execute(ctx context.Context, c Call, t *notices.Turn) report {
-	args := executeInputArgs{executeArgs: executeArgs{Timeout: arguments.Duration(s.opts.DefaultTimeout)}}
+func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
+	args := executeInputArgs{executeArgs: executeArgs{Timeout: arguments.Duration(k.opts.DefaultTimeout)}}
 	into := any(&args)
-	if !s.opts.Input {
+	if !k.opts.Input {
 		into = &args.executeArgs
 	}
 	if err := arguments.Decode(c.Arguments, into); err != nil {
-		return refuse("%s: %s", s.names.execute, words(err))
+		return refuse("%s: %s", k.names.execute, words(err))
 	}
 	if strings.TrimSpace(string(args.Command)) == "" {
-		return refuse(`%s: the argument "command" is empty`, s.names.execute)
+		return refuse(`%s: the argument "command" is empty`, k.names.execute)
 	}
 	if ctx.Err() != nil {
-		return s.canceled(ctx, "nothing was started", nil, "")
+		return k.canceled(ctx, "nothing was started", nil, "")
 	}
-	budget, cut := s.page.Allow(int(args.MaxOutput))
-	m, res, ok := s.manager(ctx)
+	budget, cut := k.page.Allow(int(args.MaxOutput))
+	m, res, ok := k.manager(ctx)
 	if !ok {
 		return res
 	}
 	t.Manager, t.Command = m, string(args.Command)
 
-	run := run{set: s, turn: t, m: m, req: procmgr.StartRequest{
+	run := run{kit: k, turn: t, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),
 		WorkDir:    string(args.WorkDir),
 		Background: bool(args.RunInBackground),
 		Stdin:      procmgr.Stdin(args.Stdin),
-		Limit:      s.opts.Limit,
+		Limit:      k.opts.Limit,
 	}}
-	run.req.Wait, run.clamped = s.clamp("timeout", args.Timeout)
-	shell := s.shell(ctx, m)
+	run.req.Wait, run.clamped = k.opts.clamp("timeout", args.Timeout)
+	shell := k.shells.of(ctx, m)
 	run.source = &script.Source{Text: run.req.Command, Shell: shell}
 	if script.MayBackground(run.req.Command) {
 		if command, ok := run.source.Tree().Promote(run.req.Background); ok {
@@ -56,24 +56,24 @@ func (s *Set) execute(ctx context.Context, c Call, t *notices.Turn) report {
 		}
 	}
 	if run.req.Background {
-		run.req.Wait = s.opts.BackgroundWait
+		run.req.Wait = k.opts.BackgroundWait
 		run.clamped = ""
 	}
 	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
-		if t.Since, res, ok = s.watchable(ctx, m, run.req.Notify); !ok {
+		if t.Since, res, ok = k.watchable(ctx, m, run.req.Notify); !ok {
 			return res
 		}
 	}
-	if s.opts.ProcessID != nil {
-		run.req.ID = s.opts.ProcessID(ctx, c)
+	if k.opts.ProcessID != nil {
+		run.req.ID = k.opts.ProcessID(ctx, c)
 	}
 	if run.req.ID == "" {
 		run.req.ID = procmgr.NewID()
 	}
-	if s.opts.OnStart != nil {
-		s.opts.OnStart(ctx, c, run.req.ID)
+	if k.opts.OnStart != nil {
+		k.opts.OnStart(ctx, c, run.req.ID)
 	}
-	s.ledger.Begin(t, run.req.ID)
+	k.ledger.Begin(t, run.req.ID)
 	rep := run.start(ctx)
 	rep.Budget = budget
 	rep.Add(cut)
@@ -82,7 +82,7 @@ func (s *Set) execute(ctx context.Context, c Call, t *notices.Turn) report {
 
 // A run is one command that execute is carrying out.
 type run struct {
-	set      *Set
+	kit      *kit
 	turn     *notices.Turn
 	m        procmgr.Manager
 	req      procmgr.StartRequest
@@ -132,9 +132,9 @@ func unfinished(out procmgr.Output, err error) bool {
 // manager could not answer in full, or is "".
 func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) report {
 	p := out.Process
-	rep := r.set.describe(out)
+	rep := r.kit.describe(out)
 	rep.findIn(r.m)
-	rep.place(&r.set.places, r.m, out)
+	rep.place(&r.kit.places, r.m, out)
 	if out.Attached {
 		rep.Add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
@@ -146,16 +146,16 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	case trouble != "" && !r.req.Background && alive(p) && p.State != procmgr.Detached:
 		rep.Success = false
 		rep.Error = trouble
-		rep.Add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, r.set.names.output, p.ID)
+		rep.Add(`Do not run the command again: it has been started. Use %s {"process_id":%q} to go on.`, r.kit.names.output, p.ID)
 	case p.State == procmgr.Detached:
 		rep.Add(`The shell has ended, but processes that it started in the background live on as process %s. %s reads their output, %s ends them.`,
-			p.ID, r.set.names.output, r.set.names.signal)
+			p.ID, r.kit.names.output, r.kit.names.signal)
 	case p.State == procmgr.Exited && r.req.Background:
 		rep.Add("The command has already ended.")
 	case p.State == procmgr.Exited:
 	case r.req.Background:
 		rep.Add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, r.set.promise(r.m, p, r.req.Notify), r.set.names.output, p.ID, out.Next, r.set.names.signal)
+			p.ID, r.kit.promise(r.m, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
 		rep.Success = false
 		rep.Error = "still running after " + wording.Duration(r.req.Wait) + ", the timeout; nothing was killed"
@@ -163,37 +163,51 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 			rep.Error = "still running when the call ran out of time; nothing was killed"
 		}
 		rep.Add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
-			r.set.names.output, p.ID, out.Next, wording.Duration(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.set.opts.MaxTimeout)), r.set.names.signal)
+			r.kit.names.output, p.ID, out.Next, wording.Duration(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.kit.opts.MaxTimeout)), r.kit.names.signal)
 	}
 	r.tellInput(&rep, p)
-	if !alive(p) || !r.set.showScreen(ctx, r.m, &rep, out, false) {
-		r.set.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
+	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
+		r.kit.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
 	}
-	r.set.tellHolder(ctx, &rep, r.turn, out)
+	r.kit.tellHolder(ctx, &rep, r.turn, out)
 	return rep
 }
 
 // broken reports on a Start that failed although the command may have begun. It
 // asks the manager how the process stands.
 func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report {
-	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
+	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID)
 	if ferr == nil {
 		return r.started(ctx, found, "the command was started, but waiting for it failed: "+words(err))
 	}
 	if !errors.Is(err, procmgr.ErrUnknown) && !errors.Is(ferr, procmgr.ErrNotFound) {
-		rep := r.set.describe(out)
+		rep := r.kit.describe(out)
 		rep.Success = false
 		rep.Error = "the command was started, but its output could not be read: " + words(err)
 		if out.Process.State == "" { // only its ID is known
 			rep.Error = "the command may have been started, and its output could not be read: " + words(err)
 		}
 		rep.ProcessID = r.req.ID
-		rep.Add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.set.names.output, r.req.ID)
+		rep.Add(`Do not run it again: ask with %s {"process_id":%q} first.`, r.kit.names.output, r.req.ID)
 		rep.isError = true
 		return rep
 	}
 	rep := unsure(r.req.ID, "it is unknown whether the command ran: %s", words(err))
 	rep.isError = true
-	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.set.names.list, r.req.ID)
+	rep.Add("Do not simply run it again: first check what it would have changed, and whether %s shows process %s.", r.kit.names.list, r.req.ID)
 	return rep
+}
+
+// tellInput says how to write to a command that has a stdin, and what becomes of
+// the programs that it leaves on a terminal.
+func (r *run) tellInput(rep *report, p procmgr.Process) {
+	if r.req.Stdin == procmgr.StdinEmpty {
+		return
+	}
+	if p.State == procmgr.Running {
+		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
+	}
+	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {
+		rep.Add("On a terminal, what a shell has started with & ends together with the shell, unless setsid, nohup or set -m keeps it. Start a server without a terminal.")
+	}
 }

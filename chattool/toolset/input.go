@@ -15,56 +15,28 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-const inputDescription = `Write to the stdin of a process that {execute} started with stdin "open" or "terminal", and return what it prints then. ` +
-	`text is written as it is: end a line with \n, or on a terminal with keys ["enter"]. ` +
-	`Returns once the output has been quiet for 300 ms; set wait_for if the answer takes longer to come. ` +
-	`If the program shows a full screen, the result is that screen. ` +
-	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
-	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`
-
-type inputArgs struct {
-	processArgs
-	Text        arguments.Text     `json:"text,omitempty" description:"What to write, as it is." alias:"input,data,stdin,chars,content,line"`
-	Keys        arguments.KeyList  `json:"keys,omitempty" description:"Keys to press after text, on a terminal only: {keys}." alias:"key,press,keystrokes,special_keys"`
-	End         arguments.Flag     `json:"end,omitempty" description:"End the input after that (Ctrl-D on a terminal), and wait until the process has ended." alias:"eof,close,close_stdin,finish"`
-	Secret      arguments.Flag     `json:"secret,omitempty" description:"For a password on a terminal: write only once the program has turned the echo off, else nothing is written." alias:"password,hidden,sensitive"`
-	WaitFor     arguments.Text     `json:"wait_for,omitempty" description:"Return as soon as a line of what it prints then matches this regular expression (RE2)." alias:"pattern,until,filter,regex,match"`
-	WaitTimeout arguments.Duration `json:"wait_timeout,omitempty" description:"How long to wait at most, such as \"30s\"; default {default}{max}." alias:"timeout,wait,timeout_ms,timeout_seconds"`
-	Screen      arguments.Flag     `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
-}
-
-type executeInputArgs struct {
-	executeArgs
-	Stdin arguments.StdinKind `json:"stdin,omitempty" description:"open: {process_input} can write to stdin. terminal: the same on a terminal, for password prompts, line editing and full-screen programs. Default: empty. Best with run_in_background." enum:"open,terminal" alias:"input_mode,tty,pty,terminal,interactive"`
-}
-
-type outputInputArgs struct {
-	outputArgs
-	Screen arguments.Flag `json:"screen,omitempty" description:"Return the terminal's screen instead of what was printed." alias:"show_screen,snapshot"`
-}
-
 // inputQuiet is how long the output of a process must be quiet after an input.
 const inputQuiet = 300 * time.Millisecond
 
 // input writes to the stdin of a process.
-func (s *Set) input(ctx context.Context, c Call, turn *notices.Turn) report {
-	args := inputArgs{WaitTimeout: arguments.Duration(s.opts.DefaultTimeout)}
+func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
+	args := inputArgs{WaitTimeout: arguments.Duration(k.opts.DefaultTimeout)}
 	if err := arguments.Decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", s.names.input, words(err))
+		return refuse("%s: %s", k.names.input, words(err))
 	}
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
-		return refuse("%s: %s", s.names.input, words(err))
+		return refuse("%s: %s", k.names.input, words(err))
 	}
 	if ctx.Err() != nil {
-		return s.canceled(ctx, "nothing was written", nil, "")
+		return k.canceled(ctx, "nothing was written", nil, "")
 	}
-	budget, _ := s.page.Allow(0)
-	m, res, ok := s.manager(ctx)
+	budget, _ := k.page.Allow(0)
+	m, res, ok := k.manager(ctx)
 	if !ok {
 		return res
 	}
 	turn.Manager = m
-	t := typing{set: s, m: m, id: string(args.ProcessID), args: args}
+	t := typing{kit: k, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{
 		Key:    procmgr.NewID(), // for awaitEnd, and for a manager that asks again
 		Data:   []byte(args.Text),
@@ -72,10 +44,10 @@ func (s *Set) input(ctx context.Context, c Call, turn *notices.Turn) report {
 		Close:  bool(args.End),
 		Secret: bool(args.Secret),
 		Until:  string(args.WaitFor),
-		Limit:  s.opts.Limit,
+		Limit:  k.opts.Limit,
 	}
 	var clamped string
-	t.req.Wait, clamped = s.clamp("wait_timeout", args.WaitTimeout)
+	t.req.Wait, clamped = k.opts.clamp("wait_timeout", args.WaitTimeout)
 	if args.WaitFor == "" && !args.End {
 		t.req.UntilQuiet = inputQuiet
 	}
@@ -87,7 +59,7 @@ func (s *Set) input(ctx context.Context, c Call, turn *notices.Turn) report {
 
 // A typing is one call of process_input.
 type typing struct {
-	set  *Set
+	kit  *kit
 	m    procmgr.Manager
 	id   string
 	args inputArgs
@@ -148,79 +120,48 @@ func (t *typing) awaitEnd(ctx context.Context, out procmgr.InputOutput, left tim
 // describe reports the output, or the screen if the model asked for it or the
 // program shows the alternate one.
 func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
-	s := t.set
+	k := t.kit
 	from := out.Next - int64(len(out.Text)-out.LiveBytes)
 	if out.Truncated != nil {
 		from = out.Next - out.Truncated.OriginalBytes
 	}
-	rep := s.describeFrom(out.Output, max(from, 0))
-	rep.place(&s.places, t.m, out.Output)
+	rep := k.describeFrom(out.Output, max(from, 0))
+	rep.place(&k.places, t.m, out.Output)
 	rep.NextOffset = &out.Next
-	if s.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
+	if k.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
 		return rep
 	}
-	s.advise(&rep, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, t.m)}, Reading: true})
+	k.advise(&rep, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, t.m)}, Reading: true})
 	return rep
-}
-
-// showScreen puts the screen of a process in the place of the output, if the model
-// has asked for it or the program shows the alternate one.
-func (s *Set) showScreen(ctx context.Context, m procmgr.Manager, rep *report, out procmgr.Output, asked bool) bool {
-	if out.Process.Stdin == procmgr.StdinTerminal {
-		now, err := m.Output(ctx, out.Process.ID, procmgr.OutputRequest{From: out.Next, Screen: true, Limit: s.opts.Limit})
-		if err == nil && now.Screen != nil && (asked || now.Screen.Alternate) {
-			rep.show(now.Screen, out)
-			return true
-		}
-	} else if asked {
-		rep.Add("The process has no terminal, so there is no screen.")
-	}
-	return false
-}
-
-// show puts a screen in the place of the output.
-func (r *report) show(screen *procmgr.Screen, out procmgr.Output) {
-	r.Screen = screen
-	rows := screen.Rows
-	for len(rows) > 0 && rows[len(rows)-1] == "" && len(rows) > screen.Row+1 {
-		rows = rows[:len(rows)-1]
-	}
-	out.Highlights = nil
-	out.Text, out.Truncated = strings.Join(rows, "\n"), nil
-	r.Out = &out
-	r.Add("This is the screen; the cursor is in row %d, column %d.", screen.Row+1, screen.Col+1)
-	if screen.Stale {
-		r.Add("It could not be drawn any further: the stream of output goes on.")
-	}
 }
 
 // failed reports why nothing, or not all, was written.
 func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error) report {
-	s := t.set
+	k := t.kit
 	switch {
 	case errors.Is(err, procmgr.ErrNotFound):
-		return s.notFound(t.id, err)
+		return k.notFound(t.id, err)
 	case errors.Is(err, errors.ErrUnsupported):
-		return refuse("%s: %s; nothing was written. Use flags, or pipe the answer in", s.names.input, words(err))
+		return refuse("%s: %s; nothing was written. Use flags, or pipe the answer in", k.names.input, words(err))
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("written", err)
 	case errors.Is(err, procmgr.ErrInvalid) && strings.Contains(procmgr.Reason(err), "its stdin is empty"):
-		return refuse(`%s: the stdin of process %s is empty, so nothing was written. End it with %s, and start it again with stdin "open" or "terminal"`, s.names.input, t.id, s.names.signal)
+		return refuse(`%s: the stdin of process %s is empty, so nothing was written. End it with %s, and start it again with stdin "open" or "terminal"`, k.names.input, t.id, k.names.signal)
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrConflict), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrLimit):
-		return refuse("%s: %s; nothing was written", s.names.input, words(err))
+		return refuse("%s: %s; nothing was written", k.names.input, words(err))
 	case errors.Is(err, procmgr.ErrUnknown):
 		rep := unsure(t.id, "it is unknown whether it was written: %s", words(err))
 		rep.isError = true
-		rep.Add("Look with %s before you send it again.", s.names.output)
+		rep.Add("Look with %s before you send it again.", k.names.output)
 		return rep
 	}
 	snapshot := out.Output
 	if snapshot.Process.ID == "" {
 		// The context of the call may have ended.
-		found, serr := s.snapshotFrom(ctx, t.m, t.id, atEnd)
+		found, serr := k.snapshotFrom(ctx, t.m, t.id, atEnd)
 		if serr != nil {
 			if ctx.Err() != nil {
-				return s.canceled(ctx, "it is unknown what was written", nil, t.id)
+				return k.canceled(ctx, "it is unknown what was written", nil, t.id)
 			}
 			rep := unsure(t.id, "nothing was written: %s", words(err))
 			rep.isError = true
@@ -240,18 +181,4 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	}
 	rep.Error = why + "; " + wrote
 	return rep
-}
-
-// tellInput says how to write to a command that has a stdin, and what becomes of
-// the programs that it leaves on a terminal.
-func (r *run) tellInput(rep *report, p procmgr.Process) {
-	if r.req.Stdin == procmgr.StdinEmpty {
-		return
-	}
-	if p.State == procmgr.Running {
-		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.set.names.input, p.ID)
-	}
-	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {
-		rep.Add("On a terminal, what a shell has started with & ends together with the shell, unless setsid, nohup or set -m keeps it. Start a server without a terminal.")
-	}
 }

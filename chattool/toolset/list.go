@@ -28,12 +28,12 @@ const (
 )
 
 // list lists the processes: first all that live, then those that have ended.
-func (s *Set) list(ctx context.Context, c Call, t *notices.Turn) report {
+func (k *kit) list(ctx context.Context, c Call, t *notices.Turn) report {
 	var args listArgs
 	if err := arguments.Decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", s.names.list, words(err))
+		return refuse("%s: %s", k.names.list, words(err))
 	}
-	m, res, ok := s.manager(ctx)
+	m, res, ok := k.manager(ctx)
 	if !ok {
 		return res
 	}
@@ -41,16 +41,16 @@ func (s *Set) list(ctx context.Context, c Call, t *notices.Turn) report {
 	found, err := listFrom(ctx, m, args.Offset)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return s.canceled(ctx, "nothing was listed", nil, "")
+		return k.canceled(ctx, "nothing was listed", nil, "")
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("listed", err)
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed):
-		return refuse("%s: %s", s.names.list, words(err))
+		return refuse("%s: %s", k.names.list, words(err))
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
 	t.Listed = append([]procmgr.Process{}, found.Processes...)
-	return s.showList(found, args.Offset)
+	return k.showList(found, args.Offset)
 }
 
 // listFrom lists processes from an offset on, in the order of a
@@ -68,7 +68,7 @@ func listFrom(ctx context.Context, m procmgr.Manager, from arguments.Offset) (pr
 }
 
 // showList reports processes from an offset on.
-func (s *Set) showList(found procmgr.ListPage, from arguments.Offset) report {
+func (k *kit) showList(found procmgr.ListPage, from arguments.Offset) report {
 	rest := found.Processes
 	next := int64(from) + int64(len(rest))
 	var r report
@@ -79,7 +79,7 @@ func (s *Set) showList(found procmgr.ListPage, from arguments.Offset) report {
 	if from > 0 && len(rest) == 0 {
 		r.Add("There are only %d processes.", found.Total)
 	}
-	limit := s.page.ListBytes()
+	limit := k.page.ListBytes()
 	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
 		r.Processes = slices.Clone(rest)
 		if r.Processes == nil {
@@ -88,7 +88,7 @@ func (s *Set) showList(found procmgr.ListPage, from arguments.Offset) report {
 		for i, p := range r.Processes {
 			r.Processes[i].Command = wording.Clip(p.Command, most)
 		}
-		if most == minListedCommand || len(s.page.Format.Render(r.Report)) <= limit {
+		if most == minListedCommand || len(k.page.Format.Render(r.Report)) <= limit {
 			return r
 		}
 	}

@@ -12,65 +12,65 @@ import (
 )
 
 // output reads the output of a process.
-func (s *Set) output(ctx context.Context, c Call, t *notices.Turn) report {
-	args := outputInputArgs{outputArgs: outputArgs{WaitTimeout: arguments.Duration(s.opts.DefaultTimeout)}}
+func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
+	args := outputInputArgs{outputArgs: outputArgs{WaitTimeout: arguments.Duration(k.opts.DefaultTimeout)}}
 	into := any(&args)
-	if !s.opts.Input {
+	if !k.opts.Input {
 		into = &args.outputArgs
 	}
 	if err := arguments.Decode(c.Arguments, into); err != nil {
-		return refuse("%s: %s", s.names.output, words(err))
+		return refuse("%s: %s", k.names.output, words(err))
 	}
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
-		return refuse("%s: %s", s.names.output, words(err))
+		return refuse("%s: %s", k.names.output, words(err))
 	}
-	budget, cut := s.page.Allow(int(args.MaxOutput))
-	rep := s.readOutput(ctx, args, t)
+	budget, cut := k.page.Allow(int(args.MaxOutput))
+	rep := k.readOutput(ctx, args, t)
 	rep.Budget = budget
 	rep.Add(cut)
 	return rep
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *notices.Turn) report {
-	wait, clamped := s.clamp("wait_timeout", args.WaitTimeout)
+func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.Turn) report {
+	wait, clamped := k.opts.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
-	m, res, ok := s.manager(ctx)
+	m, res, ok := k.manager(ctx)
 	if !ok {
 		return res
 	}
 	t.Manager = m
-	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort), Limit: s.opts.Limit}
+	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort), Limit: k.opts.Limit}
 	out, err := m.Output(ctx, id, req)
 	if err == nil && out.Process.ID == "" {
 		out.Process.ID = id
 	}
 	switch {
 	case err == nil && ctx.Err() != nil && alive(out.Process) && !out.Matched:
-		return s.leftAlone(ctx, out, req.From)
+		return k.leftAlone(ctx, out, req.From)
 	case err == nil:
 	case errors.Is(err, procmgr.ErrNotFound):
-		return s.notFound(id, err)
+		return k.notFound(id, err)
 	case errors.Is(err, procmgr.ErrInvalid):
-		return refuse("%s: %s", s.names.output, words(err))
+		return refuse("%s: %s", k.names.output, words(err))
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("read", err)
 	case errors.Is(err, errors.ErrUnsupported) && req.UntilListening != 0:
-		return refuse("%s: wait_for_port does not work here: %s. Use wait_for with a line that the process prints when it is ready", s.names.output, words(err))
+		return refuse("%s: wait_for_port does not work here: %s. Use wait_for with a line that the process prints when it is ready", k.names.output, words(err))
 	case ctx.Err() != nil:
-		if out, err := s.snapshotFrom(ctx, m, id, req.From); err == nil {
-			return s.leftAlone(ctx, out, req.From)
+		if out, err := k.snapshotFrom(ctx, m, id, req.From); err == nil {
+			return k.leftAlone(ctx, out, req.From)
 		}
-		return s.canceled(ctx, "process "+id+" was left alone", nil, id)
+		return k.canceled(ctx, "process "+id+" was left alone", nil, id)
 	default:
-		snapshot, serr := s.snapshotFrom(ctx, m, id, req.From)
+		snapshot, serr := k.snapshotFrom(ctx, m, id, req.From)
 		if serr != nil {
 			rep := unsure(id, "reading failed: %s", words(err))
 			rep.isError = true
 			rep.Add("The process may live. Try again, and tell the user if that fails too.")
 			return rep
 		}
-		rep := s.read(m, snapshot, req.From, "")
+		rep := k.read(m, snapshot, req.From, "")
 		if alive(snapshot.Process) {
 			rep.Success = false
 			rep.Error = "waiting failed: " + words(err)
@@ -78,7 +78,7 @@ func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 		}
 		return rep
 	}
-	rep := s.read(m, out, req.From, clamped)
+	rep := k.read(m, out, req.From, clamped)
 	switch since := int64(args.Since); {
 	case since <= out.Next:
 	case alive(out.Process):
@@ -89,45 +89,45 @@ func (s *Set) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 	if heard := rep.heard(out, req.UntilListening, wait); !heard || out.Matched {
 		rep.searched(out, req.From, req.Until, wait)
 	}
-	if !bool(args.Screen) || !s.showScreen(ctx, m, &rep, out, true) {
-		s.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: s.shell(ctx, m)}, Reading: true})
+	if !bool(args.Screen) || !k.showScreen(ctx, m, &rep, out, true) {
+		k.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, m)}, Reading: true})
 	}
-	s.tellHolder(ctx, &rep, t, out)
+	k.tellHolder(ctx, &rep, t, out)
 	return rep
 }
 
 // leftAlone returns the result of a wait that ended because the call's context
 // did.
-func (s *Set) leftAlone(ctx context.Context, out procmgr.Output, from int64) report {
+func (k *kit) leftAlone(ctx context.Context, out procmgr.Output, from int64) report {
 	id := out.Process.ID
-	rep := s.describeFrom(out, from)
+	rep := k.describeFrom(out, from)
 	rep.Success = false
 	rep.Error = endOf(ctx) + "; process " + id + " was left alone"
 	rep.NextOffset = &out.Next
 	if alive(out.Process) && !stopped(ctx) {
-		rep.Add(`Use %s {"process_id":%q,"since":%d} to wait on.`, s.names.output, id, out.Next)
+		rep.Add(`Use %s {"process_id":%q,"since":%d} to wait on.`, k.names.output, id, out.Next)
 	}
 	return rep
 }
 
 // read reports on a process that the model named by its ID, from an offset on.
-func (s *Set) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
-	rep := s.describeFrom(out, from)
+func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
+	rep := k.describeFrom(out, from)
 	rep.findIn(m)
-	rep.place(&s.places, m, out)
+	rep.place(&k.places, m, out)
 	rep.NextOffset = &out.Next
 	rep.Add(clamped)
 	if out.Process.State == procmgr.Detached {
-		rep.Add("The shell has ended; processes that it started live on, and %s ends them.", s.names.signal)
+		rep.Add("The shell has ended; processes that it started live on, and %s ends them.", k.names.signal)
 	}
 	return rep
 }
 
 // notFound returns the result for an ID that the manager does not know. If err
 // is also ErrUnknown, the process was there.
-func (s *Set) notFound(id string, err error) report {
+func (k *kit) notFound(id string, err error) report {
 	if errors.Is(err, procmgr.ErrUnknown) {
 		return refuse("process %s cannot be seen: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
 	}
-	return refuse("there is no process %s; %s shows all processes", id, s.names.list)
+	return refuse("there is no process %s; %s shows all processes", id, k.names.list)
 }

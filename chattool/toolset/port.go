@@ -71,7 +71,7 @@ const (
 // tellHolder says which process of the chat holds the port that a failed command
 // wanted. It says nothing if the manager cannot tell ports, or if none of the
 // chat's processes holds that port.
-func (s *Set) tellHolder(ctx context.Context, rep *report, t *notices.Turn, out procmgr.Output) {
+func (k *kit) tellHolder(ctx context.Context, rep *report, t *notices.Turn, out procmgr.Output) {
 	if !failed(out.Process) {
 		return
 	}
@@ -110,11 +110,11 @@ func (s *Set) tellHolder(ctx context.Context, rep *report, t *notices.Turn, out 
 			switch {
 			case slices.Contains(wanted, port):
 				rep.Add("Port %d is held by process %s of this chat (%s), pid %d; %s ends it.",
-					port, p.ID, wording.Quote(p.Command, maxMatched), l.PID, s.names.signal)
+					port, p.ID, wording.Quote(p.Command, maxMatched), l.PID, k.names.signal)
 				return
 			case len(wanted) == 0:
 				rep.Add("Process %s of this chat (%s) listens on port %d; %s ends it.",
-					p.ID, wording.Quote(p.Command, maxMatched), port, s.names.signal)
+					p.ID, wording.Quote(p.Command, maxMatched), port, k.names.signal)
 			}
 		}
 	}

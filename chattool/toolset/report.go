@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -77,29 +76,4 @@ func (r *report) findIn(m procmgr.Manager) {
 	r.Find = func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 		return m.Output(ctx, id, req)
 	}
-}
-
-// describe reports the state of a process and its output.
-func (s *Set) describe(out procmgr.Output) report { return s.describeFrom(out, 0) }
-
-// describeFrom does the same as describe, for an output from an offset on.
-func (s *Set) describeFrom(out procmgr.Output, from int64) report {
-	p := out.Process
-	var r report
-	r.Reads, r.From, r.Out = true, from, &out
-	r.Success, r.Error = !failed(p), s.cause(p)
-	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, wording.Span(p.StartedAt, p.ExitedAt)
-	if alive(p) {
-		r.ProcessID = p.ID
-		r.NextOffset = &out.Next
-		r.LogPath = p.LogPath
-	}
-	if t := out.Truncated; t != nil && t.Unknown {
-		r.Unknown = true
-		r.Add("Output was lost, and nobody knows how much: what is not here may have been printed all the same.")
-		if t.OmittedBytes == 0 {
-			out.Truncated = nil // the text is whole, as far as it is known
-		}
-	}
-	return r
 }

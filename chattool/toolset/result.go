@@ -24,7 +24,7 @@ func failed(p procmgr.Process) bool {
 }
 
 // cause says in words why a process failed, if the exit code does not say it.
-func (s *Set) cause(p procmgr.Process) string {
+func (k *kit) cause(p procmgr.Process) string {
 	if !failed(p) {
 		return ""
 	}
@@ -42,7 +42,7 @@ func (s *Set) cause(p procmgr.Process) string {
 		}
 		return "ended by " + signal
 	case procmgr.CauseRequest:
-		return "ended on request, by " + s.names.signal + " or because its call was stopped"
+		return "ended on request, by " + k.names.signal + " or because its call was stopped"
 	case procmgr.CauseShutdown:
 		return "ended because the process manager was closed"
 	case procmgr.CauseLost:
@@ -52,6 +52,31 @@ func (s *Set) cause(p procmgr.Process) string {
 		return "ended without an exit code"
 	}
 	return ""
+}
+
+// describe reports the state of a process and its output.
+func (k *kit) describe(out procmgr.Output) report { return k.describeFrom(out, 0) }
+
+// describeFrom does the same as describe, for an output from an offset on.
+func (k *kit) describeFrom(out procmgr.Output, from int64) report {
+	p := out.Process
+	var r report
+	r.Reads, r.From, r.Out = true, from, &out
+	r.Success, r.Error = !failed(p), k.cause(p)
+	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, wording.Span(p.StartedAt, p.ExitedAt)
+	if alive(p) {
+		r.ProcessID = p.ID
+		r.NextOffset = &out.Next
+		r.LogPath = p.LogPath
+	}
+	if t := out.Truncated; t != nil && t.Unknown {
+		r.Unknown = true
+		r.Add("Output was lost, and nobody knows how much: what is not here may have been printed all the same.")
+		if t.OmittedBytes == 0 {
+			out.Truncated = nil // the text is whole, as far as it is known
+		}
+	}
+	return r
 }
 
 // refuse returns the result of a call that the tool could not carry out.
@@ -72,11 +97,11 @@ func unsure(id, format string, args ...any) report {
 // canceled returns the result of a call whose context has ended. did says what
 // became of the process. out is the last snapshot of the process, or nil. id is
 // set if the process may live but nobody could read it.
-func (s *Set) canceled(ctx context.Context, did string, out *procmgr.Output, id string) report {
+func (k *kit) canceled(ctx context.Context, did string, out *procmgr.Output, id string) report {
 	var r report
 	r.ProcessID = id
 	if out != nil {
-		r = s.describe(*out)
+		r = k.describe(*out)
 	}
 	r.Success = false
 	r.Error = endOf(ctx) + "; " + did
@@ -93,11 +118,11 @@ func endOf(ctx context.Context) string {
 
 // panicked returns the result of a call that panicked. started is the ID of the
 // process that the call may have started, or "".
-func (s *Set) panicked(p any, started string) report {
+func (k *kit) panicked(p any, started string) report {
 	r := unsure(started, "the tool failed unexpectedly: %s", wording.Clip(fmt.Sprint(p), wording.MaxWords))
 	r.isError = true
 	if started != "" {
-		r.Add("The command may have started as process %s: check with %s before running it again.", started, s.names.output)
+		r.Add("The command may have started as process %s: check with %s before running it again.", started, k.names.output)
 	}
 	return r
 }

@@ -2,8 +2,6 @@ package toolset
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -13,43 +11,11 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A Call is one tool call of a model.
-type Call struct {
-	// ID is the provider's ID of the call. It is for Options.ProcessID. The
-	// tools do not look at it, so two calls with the same ID run twice.
-	ID string
-	// Name is the name of the tool.
-	Name string
-	// Arguments is the JSON object that the model sent, at most 4 MiB.
-	Arguments json.RawMessage
-}
-
-// A Result is the outcome of a call.
-type Result struct {
-	// Content is the text for the model, in Options.Format.
-	Content string
-	// Report has the facts of Content, for a program.
-	Report Report
-	// IsError reports that the tool could not do its work. It is not set
-	// for a command that failed.
-	IsError bool
-	// Output is the process and the output that was read, for a user
-	// interface. It is nil if no process is known. After process_signal its
-	// Text is empty.
-	Output *procmgr.Output
-}
-
 // A Set is the four tools, or five with Options.Input. It is safe for concurrent use.
 type Set struct {
-	managers Resolver
-	opts     Options
-	names    names
-	mistake  error // in Options.Names; if it is set, every call is refused
-	page     page.Writer
-	tools    []tool // in the order of Definitions; never changed
-	places   places
-	shells   knownShells
-	ledger   notices.Ledger
+	kit
+	mistake error  // in Options.Names; if it is set, every call is refused
+	tools   []tool // in the order of Definitions; never changed
 }
 
 // A tool is one tool of a Set.
@@ -61,7 +27,7 @@ type tool struct {
 // New returns the tools, which run on the managers that the resolver returns.
 // opts may be nil, and is copied.
 func New(managers Resolver, opts *Options) *Set {
-	s := &Set{managers: managers, opts: opts.withDefaults()}
+	s := &Set{kit: kit{managers: managers, opts: opts.withDefaults()}}
 	own := ownNames
 	if s.opts.Input {
 		own.input = ownInput
@@ -69,6 +35,7 @@ func New(managers Resolver, opts *Options) *Set {
 	s.names, s.mistake = own.rename(s.opts.Names)
 	s.opts.Names = nil
 	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
+	s.shells.named = s.opts.Shell
 	s.page = page.Writer{
 		Format:      page.Format(s.opts.Format),
 		KeepRepeats: s.opts.KeepRepeats,
@@ -112,7 +79,7 @@ func New(managers Resolver, opts *Options) *Set {
 // The first call of Definitions asks a manager, for 2 s at most, and so does
 // each call of execute.
 func (s *Set) Definitions() []Definition {
-	shell := spellShell(s.describedShell())
+	shell := spellShell(s.shells.describe(s.managers))
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
 		defs[i] = t.def
@@ -142,25 +109,6 @@ func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 		}
 	}
 	return s.finish(ctx, &t, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", ")))
-}
-
-// manager calls the resolver. If ok is false, the Result says why.
-func (s *Set) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {
-	if s.managers == nil {
-		return nil, refuse("no process manager is set up, so no command can be run and no process seen; tell the user"), false
-	}
-	m, err := s.managers(ctx)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, s.canceled(ctx, "nothing was done", nil, ""), false
-	case errors.Is(err, procmgr.ErrRefused):
-		return nil, denied("done", err), false
-	case err != nil:
-		return nil, refuse("no process manager is available, nothing was done: %s. Try again, and tell the user if that fails too", words(err)), false
-	case m == nil:
-		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
-	}
-	return m, report{}, true
 }
 
 // finish makes the result of a report: it adds what has become of other

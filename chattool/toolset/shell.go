@@ -15,37 +15,39 @@ import (
 // this module answer from memory, or with one request.
 const shellLimit = 2 * time.Second
 
-// knownShells has the shells that run a Set's commands, as far as they are
+// shells has the shells that run a Set's commands, as far as they are
 // known. There may be several if a Resolver returns managers of several
 // machines.
-type knownShells struct {
-	mu sync.Mutex // guards described, of and name
+type shells struct {
+	named string // Options.Shell; if it is set, no manager is asked
+
+	mu sync.Mutex // guards described, last and name
 	// described is the shell in the description of execute, or "" until one
 	// is known. After that it does not change: if a description changes,
 	// the provider's cache is lost.
 	described string
-	// of is the manager that was asked last. name is its answer, or "" if
+	// last is the manager that was asked last. name is its answer, or "" if
 	// it cannot tell.
-	of   procmgr.Manager
+	last procmgr.Manager
 	name string
 
 	asked sync.Once // for the call that Definitions makes
 }
 
-// shell returns the base name of the shell that runs the commands of m, or ""
+// of returns the base name of the shell that runs the commands of m, or ""
 // if nobody can tell. It asks a manager only once while calls go to the same
 // one.
-func (s *Set) shell(ctx context.Context, m procmgr.Manager) string {
-	if s.opts.Shell != "" {
-		return s.opts.Shell
+func (s *shells) of(ctx context.Context, m procmgr.Manager) string {
+	if s.named != "" {
+		return s.named
 	}
 	comparable := reflect.ValueOf(m).Comparable()
-	s.shells.mu.Lock()
-	if comparable && s.shells.of == m {
-		defer s.shells.mu.Unlock()
-		return s.shells.name
+	s.mu.Lock()
+	if comparable && s.last == m {
+		defer s.mu.Unlock()
+		return s.name
 	}
-	s.shells.mu.Unlock()
+	s.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(ctx, shellLimit)
 	defer cancel()
@@ -53,13 +55,13 @@ func (s *Set) shell(ctx context.Context, m procmgr.Manager) string {
 	if err != nil && ctx.Err() != nil {
 		return "" // the next call asks again
 	}
-	s.shells.mu.Lock()
-	defer s.shells.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if comparable {
-		s.shells.of, s.shells.name = m, name
+		s.last, s.name = m, name
 	}
-	if s.shells.described == "" {
-		s.shells.described = name
+	if s.described == "" {
+		s.described = name
 	}
 	return name
 }
@@ -75,24 +77,24 @@ func askShell(ctx context.Context, m procmgr.Manager) (name string, err error) {
 	return d.Shell, err
 }
 
-// describedShell returns the shell that the description of execute names, or ""
+// describe returns the shell that the description of execute names, or ""
 // if none is known yet. The first call asks the resolver, as a call of a tool
 // would, and waits for up to shellLimit. If the resolver does not return by
-// then, describedShell does not wait for it. The goroutine ends when the
+// then, describe does not wait for it. The goroutine ends when the
 // resolver returns.
-func (s *Set) describedShell() string {
-	if s.opts.Shell != "" {
-		return s.opts.Shell
+func (s *shells) describe(manager Resolver) string {
+	if s.named != "" || manager == nil {
+		return s.named
 	}
-	s.shells.asked.Do(func() {
+	s.asked.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), shellLimit)
 		done := make(chan struct{})
 		go func() {
 			defer cancel()
 			defer close(done)
 			defer func() { _ = recover() }() // if the resolver panics, the next call of a tool reports it
-			if m, _, ok := s.manager(ctx); ok {
-				s.shell(ctx, m)
+			if m, err := manager(ctx); err == nil && m != nil {
+				s.of(ctx, m)
 			}
 		}()
 		select {
@@ -100,9 +102,9 @@ func (s *Set) describedShell() string {
 		case <-ctx.Done():
 		}
 	})
-	s.shells.mu.Lock()
-	defer s.shells.mu.Unlock()
-	return s.shells.described
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.described
 }
 
 // spellShell returns the words by which a description names a shell.

@@ -10,16 +10,16 @@ import (
 )
 
 // signal sends a signal, and watches its effect for a moment.
-func (s *Set) signal(ctx context.Context, c Call, t *notices.Turn) report {
+func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	var args signalArgs
 	if err := arguments.Decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", s.names.signal, words(err))
+		return refuse("%s: %s", k.names.signal, words(err))
 	}
 	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)
 	if ctx.Err() != nil {
-		return s.canceled(ctx, "no signal was sent", nil, "")
+		return k.canceled(ctx, "no signal was sent", nil, "")
 	}
-	m, res, ok := s.manager(ctx)
+	m, res, ok := k.manager(ctx)
 	if !ok {
 		return res
 	}
@@ -30,39 +30,39 @@ func (s *Set) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	case errors.Is(err, procmgr.ErrNotRunning):
 		var rep report
 		rep.Success, rep.State = true, procmgr.Exited
-		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
+		out, oerr := k.snapshotFrom(ctx, m, id, atEnd)
 		if oerr == nil {
-			rep = s.afterSignal(out)
+			rep = k.afterSignal(out)
 		}
 		rep.Add("Process %s had already ended; nothing was sent.", id)
 		return rep
 	case errors.Is(err, procmgr.ErrNotFound):
-		return s.notFound(id, err)
+		return k.notFound(id, err)
 	case errors.Is(err, procmgr.ErrRefused):
 		return denied("sent", err)
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict):
-		return refuse("%s: %s", s.names.signal, words(err))
+		return refuse("%s: %s", k.names.signal, words(err))
 	case ctx.Err() != nil:
-		return s.canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
+		return k.canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
 	default:
-		out, oerr := s.snapshotFrom(ctx, m, id, atEnd)
+		out, oerr := k.snapshotFrom(ctx, m, id, atEnd)
 		if oerr != nil {
 			rep := unsure(id, "the signal could not be sent, or did not do all that it should: %s", words(err))
 			rep.isError = true
 			return rep
 		}
-		rep := s.afterSignal(out)
+		rep := k.afterSignal(out)
 		if alive(out.Process) {
 			rep.Success = false
 			rep.Error = words(err)
-			rep.Add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, s.names.output, id)
+			rep.Add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, k.names.output, id)
 		}
 		return rep
 	}
 
-	out, err := s.settle(ctx, m, id, atEnd, signalGrace)
+	out, err := k.settle(ctx, m, id, atEnd, signalGrace)
 	if err != nil {
-		out, err = s.snapshotFrom(ctx, m, id, atEnd)
+		out, err = k.snapshotFrom(ctx, m, id, atEnd)
 	}
 	if err != nil {
 		var rep report
@@ -70,7 +70,7 @@ func (s *Set) signal(ctx context.Context, c Call, t *notices.Turn) report {
 		rep.Add("The signal was sent; its effect could not be read: %s.", words(err))
 		return rep
 	}
-	rep := s.afterSignal(out)
+	rep := k.afterSignal(out)
 	switch {
 	case !alive(out.Process):
 		rep.Add("Process %s has ended, as it was asked to.", id)
@@ -87,8 +87,8 @@ func (s *Set) signal(ctx context.Context, c Call, t *notices.Turn) report {
 
 // afterSignal reports the state of a process after a signal. It is a success
 // whatever the exit code is, since the model wanted the process to end.
-func (s *Set) afterSignal(out procmgr.Output) report {
-	rep := s.describe(out)
+func (k *kit) afterSignal(out procmgr.Output) report {
+	rep := k.describe(out)
 	rep.Success = true
 	rep.Reads = false
 	rep.Error = ""

@@ -45,23 +45,23 @@ func fresh(ctx context.Context, limit time.Duration) (context.Context, context.C
 }
 
 // snapshot reads the state and the output of a process, even if ctx has ended.
-func (s *Set) snapshot(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
-	return s.snapshotFrom(ctx, m, id, 0)
+func (k *kit) snapshot(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
+	return k.snapshotFrom(ctx, m, id, 0)
 }
 
-func (s *Set) snapshotFrom(ctx context.Context, m procmgr.Manager, id string, from int64) (procmgr.Output, error) {
+func (k *kit) snapshotFrom(ctx context.Context, m procmgr.Manager, id string, from int64) (procmgr.Output, error) {
 	ctx, cancel := fresh(ctx, snapshotLimit)
 	defer cancel()
-	return m.Output(ctx, id, procmgr.OutputRequest{From: from, Limit: s.opts.Limit})
+	return m.Output(ctx, id, procmgr.OutputRequest{From: from, Limit: k.opts.Limit})
 }
 
 // settle waits up to grace for the end of a process. A wait also ends when the
 // shell ends, so there may be two waits.
-func (s *Set) settle(ctx context.Context, m procmgr.Manager, id string, from int64, grace time.Duration) (procmgr.Output, error) {
+func (k *kit) settle(ctx context.Context, m procmgr.Manager, id string, from int64, grace time.Duration) (procmgr.Output, error) {
 	deadline := time.Now().Add(grace)
 	var out procmgr.Output
 	for range 2 {
-		next, err := m.Output(ctx, id, procmgr.OutputRequest{From: from, Wait: max(time.Until(deadline), 0), Limit: s.opts.Limit})
+		next, err := m.Output(ctx, id, procmgr.OutputRequest{From: from, Wait: max(time.Until(deadline), 0), Limit: k.opts.Limit})
 		if err != nil {
 			return out, err
 		}
@@ -89,14 +89,14 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report 
 	}
 	switch asked := r.signal(ctx, procmgr.Terminate, limit); {
 	case !begun && asked != nil && !errors.Is(asked, procmgr.ErrNotRunning):
-		return r.set.canceled(ctx, "the command was not started", nil, "")
+		return r.kit.canceled(ctx, "the command was not started", nil, "")
 	case errors.Is(asked, procmgr.ErrNotFound):
 		return r.prevented(ctx, err, asked)
 	case errors.Is(asked, procmgr.ErrNotRunning):
 		return r.over(ctx, out)
 	case asked == nil:
 		if ended, ok := r.ended(ctx); ok {
-			return r.set.canceled(ctx, "the command was stopped", &ended, "")
+			return r.kit.canceled(ctx, "the command was stopped", &ended, "")
 		}
 	}
 	// The command ignores the signal, or the signal did not reach it.
@@ -109,29 +109,29 @@ func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report 
 // manager is not the one that got the start.
 func (r *run) prevented(ctx context.Context, err, asked error) report {
 	if errors.Is(err, procmgr.ErrUnknown) || errors.Is(asked, procmgr.ErrUnknown) {
-		return r.set.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
+		return r.kit.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
 	}
-	return r.set.canceled(ctx, "the command was not started", nil, "")
+	return r.kit.canceled(ctx, "the command was not started", nil, "")
 }
 
 // over reports on a command that had ended before the signal came. out is the
 // last known snapshot, or empty.
 func (r *run) over(ctx context.Context, out procmgr.Output) report {
 	const did = "the command had ended by then"
-	if found, err := r.set.snapshot(ctx, r.m, r.req.ID); err == nil {
+	if found, err := r.kit.snapshot(ctx, r.m, r.req.ID); err == nil {
 		out = found
 	}
 	if out.Process.ID == "" {
-		return r.set.canceled(ctx, did, nil, "")
+		return r.kit.canceled(ctx, did, nil, "")
 	}
-	return r.set.canceled(ctx, did, &out, "")
+	return r.kit.canceled(ctx, did, &out, "")
 }
 
 // ended waits for the end of a command that was asked to end.
 func (r *run) ended(ctx context.Context) (out procmgr.Output, ok bool) {
 	ctx, done := fresh(ctx, stopGrace+snapshotLimit)
 	defer done()
-	out, err := r.set.settle(ctx, r.m, r.req.ID, 0, stopGrace)
+	out, err := r.kit.settle(ctx, r.m, r.req.ID, 0, stopGrace)
 	return out, err == nil && out.Process.State == procmgr.Exited
 }
 
@@ -143,12 +143,12 @@ func (r *run) kill(ctx context.Context, out procmgr.Output, err error) report {
 		return r.prevented(ctx, err, killed)
 	}
 	ended := killed == nil || errors.Is(killed, procmgr.ErrNotRunning)
-	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
+	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID)
 	switch {
 	case ended && ferr != nil:
-		return r.set.canceled(ctx, "the command was killed", nil, "")
+		return r.kit.canceled(ctx, "the command was killed", nil, "")
 	case ferr == nil && found.Process.State == procmgr.Exited:
-		return r.set.canceled(ctx, "the command was killed, since it did not end when asked to", &found, "")
+		return r.kit.canceled(ctx, "the command was killed, since it did not end when asked to", &found, "")
 	}
 	did := "the command could not be stopped and may still run, as process " + r.req.ID
 	if !ended {
@@ -156,30 +156,30 @@ func (r *run) kill(ctx context.Context, out procmgr.Output, err error) report {
 	}
 	switch {
 	case ferr == nil:
-		return r.set.canceled(ctx, did, &found, "")
+		return r.kit.canceled(ctx, did, &found, "")
 	case out.Process.ID != "":
-		return r.set.canceled(ctx, did, &out, "")
+		return r.kit.canceled(ctx, did, &out, "")
 	}
-	return r.set.canceled(ctx, did, nil, r.req.ID)
+	return r.kit.canceled(ctx, did, nil, r.req.ID)
 }
 
 // leave reports on a background command whose caller is gone. begun says that
 // the command may have begun.
 func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) report {
 	id := r.req.ID
-	found, err := r.set.snapshot(ctx, r.m, id)
+	found, err := r.kit.snapshot(ctx, r.m, id)
 	if err == nil {
 		out = found
 	}
 	switch {
 	case out.Process.State != "":
-		return r.set.canceled(ctx, "the command was started in the background, as process "+id+", and left alone", &out, "")
+		return r.kit.canceled(ctx, "the command was started in the background, as process "+id+", and left alone", &out, "")
 	case !begun:
-		return r.set.canceled(ctx, "the command was not started", nil, "")
+		return r.kit.canceled(ctx, "the command was not started", nil, "")
 	case errors.Is(err, procmgr.ErrNotFound) && !errors.Is(err, procmgr.ErrUnknown):
-		return r.set.canceled(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, nil, id)
+		return r.kit.canceled(ctx, "the background command was not seen to start; if it does all the same, it is process "+id, nil, id)
 	}
-	return r.set.canceled(ctx, "the background command may have started, as process "+id, nil, id)
+	return r.kit.canceled(ctx, "the background command may have started, as process "+id, nil, id)
 }
 
 // overdue reports on a command whose call reached its deadline. It ends
@@ -190,18 +190,18 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report
 	if err == nil {
 		return r.started(ctx, out, "")
 	}
-	found, ferr := r.set.snapshot(ctx, r.m, r.req.ID)
+	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID)
 	switch {
 	case ferr == nil:
 		return r.started(ctx, found, "")
 	case out.Process.State != "":
 		return r.started(ctx, out, "") // as it was when the deadline passed
 	case !mayHaveBegun(out, err):
-		return r.set.canceled(ctx, "nothing was started", nil, "")
+		return r.kit.canceled(ctx, "nothing was started", nil, "")
 	}
 	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
 	rep.Add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
-		r.req.ID, r.set.names.output, r.req.ID)
+		r.req.ID, r.kit.names.output, r.req.ID)
 	return rep
 }
 

@@ -28,12 +28,12 @@ type Turn struct {
 	who   Conversation
 	known bool
 	// reads is how many pages of events had been read before the start. over is
-	// for the end of the call.
+	// for End.
 	reads uint64
 	over  func()
 }
 
-// End ends a turn.
+// End notes that the outcome of a start is in the ledger, or need not be.
 func (t *Turn) End() {
 	if t.over != nil {
 		t.over()
@@ -51,6 +51,7 @@ type View struct {
 // Note enters into the ledger what a result shows: which processes have ended,
 // and which one it leaves running.
 func (l *Ledger) Note(t *Turn, r View) {
+	defer t.End()
 	if t.Manager == nil {
 		return
 	}

@@ -1,0 +1,17 @@
+package toolset
+
+import (
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
+)
+
+// A kit is what the tools of a Set work with. It knows none of them.
+type kit struct {
+	managers Resolver
+	opts     Options
+	names    names
+	page     page.Writer
+	places   places
+	shells   shells
+	ledger   notices.Ledger
+}
