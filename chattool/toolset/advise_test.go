@@ -53,7 +53,7 @@ func TestAdvised(t *testing.T) {
 			}
 		})
 	}
-	t.Run("promoted", func(t *testing.T) {
+	t.Run("without its ampersand", func(t *testing.T) {
 		t.Parallel()
 		_, got := call(t, &fake{}, nil, "execute", `{"command":"probe | tail &"}`)
 		require.Contains(t, got["note"], "The trailing & was taken off. The command has already ended. "+piped)

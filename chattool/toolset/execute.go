@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -48,11 +46,11 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	shell := k.shells.of(ctx, m)
 	run.source = &script.Source{Text: run.req.Command, Shell: shell}
 	if script.MayBackground(run.req.Command) {
-		if command, ok := run.source.Tree().Promote(run.req.Background); ok {
+		if command, ok := run.source.Tree().WithoutAmpersand(run.req.Background); ok {
 			run.req.Command = command
 			run.source = &script.Source{Text: command, Shell: shell}
 			run.req.Background = true
-			run.promoted = true
+			run.ampersand = true
 		}
 	}
 	if run.req.Background {
@@ -82,13 +80,13 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 
 // A run is one command that execute is carrying out.
 type run struct {
-	kit      *kit
-	turn     *notices.Turn
-	m        procmgr.Manager
-	req      procmgr.StartRequest
-	clamped  string // the note that the timeout was cut, or ""
-	promoted bool   // execute took off a trailing &
-	source   *script.Source
+	kit       *kit
+	turn      *notices.Turn
+	m         procmgr.Manager
+	req       procmgr.StartRequest
+	clamped   string // the note that the timeout was cut, or ""
+	ampersand bool   // execute took off a trailing &
+	source    *script.Source
 	// overdrawn says that the deadline of the call's context has passed.
 	overdrawn bool
 }
@@ -138,7 +136,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	if out.Attached {
 		rep.Add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
-	if r.promoted {
+	if r.ampersand {
 		rep.Add("The trailing & was taken off.")
 	}
 	rep.Add(r.clamped)
@@ -157,13 +155,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 		rep.Add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
 			p.ID, r.kit.promise(r.m, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
-		rep.Success = false
-		rep.Error = "still running after " + wording.Duration(r.req.Wait) + ", the timeout; nothing was killed"
-		if r.overdrawn {
-			rep.Error = "still running when the call ran out of time; nothing was killed"
-		}
-		rep.Add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
-			r.kit.names.output, p.ID, out.Next, wording.Duration(min(max(2*min(r.req.Wait, noLimit/2), time.Minute), r.kit.opts.MaxTimeout)), r.kit.names.signal)
+		r.promote(&rep, out)
 	}
 	r.tellInput(&rep, p)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {

@@ -45,8 +45,8 @@ func FuzzCall(f *testing.F) {
 		if len(m.starts) == 1 {
 			if want, ok := commandOf(arguments); ok {
 				got := m.starts[0].Command
-				promoted, ok := script.Parse(want, "").Promote(false)
-				if got != want && (!ok || got != promoted) {
+				without, ok := script.Parse(want, "").WithoutAmpersand(false)
+				if got != want && (!ok || got != without) {
 					t.Fatalf("ran %q, was asked for %q", got, want)
 				}
 			}

@@ -168,10 +168,10 @@ func TestShellOfAStuckResolver(t *testing.T) {
 // Commands are read as their shell reads them.
 func TestShellReadsTheCommand(t *testing.T) {
 	t.Parallel()
-	for shell, promoted := range map[string]bool{"bash": true, "": true, "sh": false, "cmd": false} {
+	for shell, taken := range map[string]bool{"bash": true, "": true, "sh": false, "cmd": false} {
 		m := &fake{}
 		_, got := call(t, m, &toolset.Options{Shell: shell}, "execute", `{"command":"cd /srv; serve ${b//x/y} {1..3} &"}`)
-		require.Equal(t, promoted, m.starts[0].Background, shell)
+		require.Equal(t, taken, m.starts[0].Background, shell)
 		note, _ := got["note"].(string)
 		if shell == "sh" {
 			require.Contains(t, note, "The shell is sh, not bash. In it, `{1..3}`")

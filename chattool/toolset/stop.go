@@ -182,29 +182,6 @@ func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) report 
 	return r.kit.canceled(ctx, "the background command may have started, as process "+id, nil, id)
 }
 
-// overdue reports on a command whose call reached its deadline. It ends
-// nothing: the result is the same as for the tool's own timeout. Start returned
-// out and err.
-func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report {
-	r.overdrawn = true
-	if err == nil {
-		return r.started(ctx, out, "")
-	}
-	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID)
-	switch {
-	case ferr == nil:
-		return r.started(ctx, found, "")
-	case out.Process.State != "":
-		return r.started(ctx, out, "") // as it was when the deadline passed
-	case !mayHaveBegun(out, err):
-		return r.kit.canceled(ctx, "nothing was started", nil, "")
-	}
-	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
-	rep.Add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
-		r.req.ID, r.kit.names.output, r.req.ID)
-	return rep
-}
-
 // signal sends a signal to the process of the run, even if ctx has ended.
 func (r *run) signal(ctx context.Context, sig procmgr.Signal, limit time.Duration) error {
 	ctx, done := fresh(ctx, limit)

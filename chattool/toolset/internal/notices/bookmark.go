@@ -51,7 +51,7 @@ func (mark *bookmark) note(who Conversation, b *book) {
 			Matched: j.matched, MatchTold: j.matchTold,
 		}
 		if j.matched && !j.matchTold {
-			left.Line = j.line
+			left.Line = j.matchedLine
 		}
 		mark.Left = append(mark.Left, left)
 	}
@@ -135,7 +135,7 @@ func (l *Ledger) adopt(who Conversation, from bookmark, page procmgr.EventPage, 
 		known := b.jobs[left.ID] != nil
 		j := take(procmgr.Process{ID: left.ID, ChatID: who.chat, Command: left.Command, Background: left.Background, State: procmgr.Running})
 		if j != nil && !known {
-			j.maybe, j.matched, j.matchTold, j.line = left.Maybe, left.Matched, left.MatchTold, left.Line
+			j.maybe, j.matched, j.matchTold, j.matchedLine = left.Maybe, left.Matched, left.MatchTold, left.Line
 		}
 	}
 	b.latest = from.Latest

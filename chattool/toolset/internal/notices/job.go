@@ -19,10 +19,10 @@ type job struct {
 	// ended says that the process has ended, and lost that nobody knows how.
 	ended, lost bool
 	at          time.Time // of the end, or of the match
-	// matched says that a line has matched notify_on, which is line, and
+	// matched says that a line has matched notify_on, which is matchedLine, and
 	// matchTold that the model knows.
 	matched, matchTold bool
-	line               string
+	matchedLine        string
 	// last is the last line of the output. It is read when it is needed.
 	last     string
 	lastRead bool
@@ -85,7 +85,7 @@ func (b *book) happened(e procmgr.Event) {
 	switch e.Kind {
 	case procmgr.EventMatched:
 		if !j.matchTold {
-			j.matched, j.line = true, e.Line
+			j.matched, j.matchedLine = true, e.Line
 		}
 		if !j.ended {
 			j.at = e.At

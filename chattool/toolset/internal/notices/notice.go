@@ -24,7 +24,7 @@ func (j *job) notice() string {
 		text += " (" + wording.Quote(command, maxToldCommand) + ")"
 	}
 	if j.matched && !j.matchTold {
-		text += " printed a line that matches notify_on: " + wording.Quote(j.line, maxToldLine)
+		text += " printed a line that matches notify_on: " + wording.Quote(j.matchedLine, maxToldLine)
 		if j.ended {
 			text += ", and"
 		}
@@ -36,7 +36,7 @@ func (j *job) notice() string {
 		return text + " is no longer known to the process manager, and nobody can tell how it ended"
 	}
 	text += " " + howEnded(p)
-	if j.last != "" && (j.last != j.line || j.matchTold) {
+	if j.last != "" && (j.last != j.matchedLine || j.matchTold) {
 		text += "; last line: " + wording.Quote(j.last, maxToldLine)
 	}
 	return text

@@ -186,7 +186,7 @@ func (l *Ledger) claim(who Conversation, shown map[string]string) (notices []str
 		return nil
 	}
 	for id, text := range shown {
-		if j := b.jobs[id]; j != nil && j.matched && strings.Contains(text, j.line) {
+		if j := b.jobs[id]; j != nil && j.matched && strings.Contains(text, j.matchedLine) {
 			j.matchTold = true
 		}
 	}

@@ -37,8 +37,8 @@ func (f Format) cost(text string) int {
 	return wording.Len(text)
 }
 
-// within reports whether a text takes at most room bytes in a result.
-func (f Format) within(text string, room int) bool {
+// fits reports whether a text takes at most room bytes in a result.
+func (f Format) fits(text string, room int) bool {
 	return len(text) <= room && (len(text) <= room/wording.MaxCost || f.cost(text) <= room)
 }
 

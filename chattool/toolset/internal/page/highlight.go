@@ -120,7 +120,7 @@ func (l *layout) found(c cut, most int) (found []procmgr.Highlight, all bool) {
 		if out, err = r.Find(ctx, req); err != nil {
 			return nil, false // the text is as good as without them
 		}
-		if c.within(out.Truncated) {
+		if c.omittedBy(out.Truncated) {
 			break
 		}
 		limit -= limit / 4
@@ -137,9 +137,9 @@ func (l *layout) found(c cut, most int) (found []procmgr.Highlight, all bool) {
 	return found, most > maxHighlightLine
 }
 
-// within reports whether a manager's text leaves out all that c does, as far as
+// omittedBy reports whether a manager's text leaves out all that c does, as far as
 // that is known.
-func (c cut) within(t *headtail.Truncation) bool {
+func (c cut) omittedBy(t *headtail.Truncation) bool {
 	if t == nil || len(t.Cuts) == 0 {
 		return t != nil || !c.known()
 	}

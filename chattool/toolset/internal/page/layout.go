@@ -80,7 +80,7 @@ func (l *layout) lay(size int) string {
 func (l *layout) cut(room int) cut {
 	s := l.source()
 	c := s.whole()
-	if whole := l.fold(c).String(); s.format.within(whole, room) {
+	if whole := l.fold(c).String(); s.format.fits(whole, room) {
 		return c
 	}
 	// The text is cut before it is folded: folded text has other bytes than

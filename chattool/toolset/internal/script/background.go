@@ -8,7 +8,7 @@ import (
 
 // MayBackground reports whether a command has an & that could background
 // something. It saves most commands from being parsed. It is never false if
-// Promote would return true.
+// WithoutAmpersand would return true.
 func MayBackground(command string) bool {
 	if strings.IndexByte(command, '&') < 0 {
 		return false
@@ -29,15 +29,15 @@ func MayBackground(command string) bool {
 	return false
 }
 
-// Promote returns the command without the & that backgrounds its last
+// WithoutAmpersand returns the command without the & that backgrounds its last
 // statement, and whether the command should run in the background instead. If
 // background is false, only assignments, cd and export may stand before that
 // statement. Any other statement must have ended when the call returns, and the
 // command stays as it is. If background is true, no call waits, and anything
 // may stand there.
 //
-// A nil script is never promoted.
-func (s *Tree) Promote(background bool) (command string, ok bool) {
+// A nil script has none.
+func (s *Tree) WithoutAmpersand(background bool) (command string, ok bool) {
 	if s == nil {
 		return "", false
 	}

@@ -14,7 +14,7 @@ import (
 // that the shells can be asked about them.
 type promotion struct {
 	name, script string
-	want         string // what is run in the background; "" where nothing is promoted
+	want         string // what is run in the background; "" if nothing is taken off
 	bash         bool   // dash reads it otherwise
 }
 
@@ -100,23 +100,23 @@ var promotions = []promotion{
 	{name: "nothing in the background", script: "&"},
 }
 
-// promote is how execute asks: the parser is spared most commands.
-func promote(command string) (string, bool) {
+// without is how execute asks: the parser is spared most commands.
+func without(command string) (string, bool) {
 	if !script.MayBackground(command) {
 		return "", false
 	}
-	return script.Parse(command, "").Promote(false)
+	return script.Parse(command, "").WithoutAmpersand(false)
 }
 
-func TestPromote(t *testing.T) {
+func TestWithoutAmpersand(t *testing.T) {
 	t.Parallel()
 	for _, tt := range promotions {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := promote(tt.script)
+			got, ok := without(tt.script)
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.want != "", ok)
-			again, ok := script.Parse(tt.script, "").Promote(false)
+			again, ok := script.Parse(tt.script, "").WithoutAmpersand(false)
 			require.Equal(t, tt.want, again, "the look before the parser must not change anything")
 			require.Equal(t, tt.want != "", ok)
 		})
@@ -124,17 +124,17 @@ func TestPromote(t *testing.T) {
 	t.Run("over 64 KiB", func(t *testing.T) {
 		t.Parallel()
 		command := "echo " + strings.Repeat("a", script.MaxScript-len("echo &")) + "&"
-		_, ok := promote(command)
+		_, ok := without(command)
 		require.True(t, ok)
-		_, ok = promote("x" + command)
+		_, ok = without("x" + command)
 		require.False(t, ok)
 	})
 }
 
 // Real shells have the last word: $! is set where the script has put something
-// in the background, and what is promoted prints the same, with nothing in the
+// in the background, and without its & the command prints the same, with nothing in the
 // background.
-func TestPromoteAgainstShells(t *testing.T) {
+func TestWithoutAmpersandAgainstShells(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"sh", "dash", "bash"} {
 		t.Run(shell, func(t *testing.T) {
@@ -159,9 +159,9 @@ func TestPromoteAgainstShells(t *testing.T) {
 				if bash {
 					name = "bash"
 				}
-				promoted, ok := script.Parse(tt.script, name).Promote(false)
+				without, ok := script.Parse(tt.script, name).WithoutAmpersand(false)
 				require.True(t, ok, tt.name)
-				require.Equal(t, tt.want, promoted, tt.name)
+				require.Equal(t, tt.want, without, tt.name)
 				before, background := run(tt.script)
 				require.NotEmpty(t, background, "%s: the shell has nothing in the background", tt.name)
 				require.NoError(t, exec.Command(shell, "-n", "-c", tt.want).Run(), tt.name)
@@ -180,18 +180,18 @@ func TestPromoteAgainstShells(t *testing.T) {
 	}
 }
 
-func FuzzPromote(f *testing.F) {
+func FuzzWithoutAmpersand(f *testing.F) {
 	for _, p := range promotions {
 		f.Add(p.script)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
 		for _, shell := range []string{"sh", "zsh", "ksh"} {
-			if _, ok := script.Parse(command, shell).Promote(false); ok && !script.MayBackground(command) {
+			if _, ok := script.Parse(command, shell).WithoutAmpersand(false); ok && !script.MayBackground(command) {
 				t.Fatalf("the look before the parser changes the outcome in %s", shell)
 			}
 		}
-		got, ok := promote(command)
-		again, okAgain := script.Parse(command, "").Promote(false)
+		got, ok := without(command)
+		again, okAgain := script.Parse(command, "").WithoutAmpersand(false)
 		if got != again || ok != okAgain {
 			t.Fatalf("the look before the parser changes the outcome: %q %v, without it %q %v", got, ok, again, okAgain)
 		}

@@ -110,7 +110,7 @@ func TestParserIsBounded(t *testing.T) {
 			// The stack of a goroutine of its own starts empty.
 			go func() {
 				began := time.Now()
-				script.Parse(command, "").Promote(false)
+				script.Parse(command, "").WithoutAmpersand(false)
 				done <- time.Since(began)
 			}()
 			return <-done
@@ -188,7 +188,7 @@ func TestParseByShell(t *testing.T) {
 	}
 }
 
-func BenchmarkPromote(b *testing.B) {
+func BenchmarkWithoutAmpersand(b *testing.B) {
 	for name, command := range map[string]string{
 		"without &": "true",
 		"with &&":   "cd /tmp && make -j4 2>&1 | tail -20",
@@ -197,7 +197,7 @@ func BenchmarkPromote(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				promote(command)
+				without(command)
 			}
 		})
 	}
