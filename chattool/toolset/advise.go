@@ -3,15 +3,19 @@ package toolset
 import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // advise adds the notes on a command to its report. In a, the caller says which
 // command it is, what it printed and how it was called.
-func (k *kit) advise(rep *report, a advice.Result) {
+func (k *kit) advise(rep *report, m procmgr.Manager, a advice.Result) {
 	p := a.Output.Process
 	a.Alive, a.Failed = alive(p), failed(p)
 	a.Ran = wording.Span(p.StartedAt, p.ExitedAt)
 	a.Tools = advice.Tools{Execute: k.names.execute, Output: k.names.output, Signal: k.names.signal, Input: k.names.input, ReadFile: k.opts.ReadFileTool}
+	if k.noInput.in(m) {
+		a.Tools.Input = ""
+	}
 	for _, note := range advice.Notes(a) {
 		rep.Add(note)
 	}

@@ -111,9 +111,9 @@
 // the manager refuses. Content is then {"success":false,"error":"…"}, with
 // background_process_id if a process may live all the same. If Start returns an
 // error without an ID that is not [procmgr.ErrUnknown], the result says that the
-// command has not run. If the error is [procmgr.ErrRefused], the result gives
-// the reason and advises the model not to try again. A call whose context has
-// ended is a result, not a tool error.
+// command has not run. If the error is [procmgr.ErrRefused] or
+// [errors.ErrUnsupported], the result gives the reason and advises the model not to
+// try again. A call whose context has ended is a result, not a tool error.
 //
 // # What the model has not been told
 //

@@ -159,7 +159,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	}
 	r.tellInput(&rep, p)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
-		r.kit.advise(&rep, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
+		r.kit.advise(&rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
 	}
 	r.kit.tellHolder(ctx, &rep, r.turn, out)
 	return rep
@@ -196,7 +196,7 @@ func (r *run) tellInput(rep *report, p procmgr.Process) {
 	if r.req.Stdin == procmgr.StdinEmpty {
 		return
 	}
-	if p.State == procmgr.Running {
+	if p.State == procmgr.Running && !r.kit.noInput.in(r.m) {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
 	}
 	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {

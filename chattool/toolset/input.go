@@ -131,7 +131,7 @@ func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 	if k.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
 		return rep
 	}
-	k.advise(&rep, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, t.m)}, Reading: true})
+	k.advise(&rep, t.m, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, t.m)}, Reading: true})
 	return rep
 }
 
@@ -142,8 +142,9 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	case errors.Is(err, procmgr.ErrNotFound):
 		return k.notFound(t.id, err)
 	case errors.Is(err, errors.ErrUnsupported):
-		return refuse("%s: %s; nothing was written. Use flags, or pipe the answer in", k.names.input, words(err))
-	case errors.Is(err, procmgr.ErrRefused):
+		k.noInput.note(t.m)
+		return refuse("%s: this host does not offer it (%s), so nothing was written. Use flags, or pipe the answer in", k.names.input, words(err))
+	case never(err):
 		return denied("written", err)
 	case errors.Is(err, procmgr.ErrInvalid) && strings.Contains(procmgr.Reason(err), "its stdin is empty"):
 		return refuse(`%s: the stdin of process %s is empty, so nothing was written. End it with %s, and start it again with stdin "open" or "terminal"`, k.names.input, t.id, k.names.signal)

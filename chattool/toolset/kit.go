@@ -14,4 +14,6 @@ type kit struct {
 	places   places
 	shells   shells
 	ledger   notices.Ledger
+	// noInput knows whose processes take no input, so that none is advised.
+	noInput lacking
 }

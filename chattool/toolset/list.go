@@ -42,7 +42,7 @@ func (k *kit) list(ctx context.Context, c Call, t *notices.Turn) report {
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return k.canceled(ctx, "nothing was listed", nil, "")
-	case errors.Is(err, procmgr.ErrRefused):
+	case never(err):
 		return denied("listed", err)
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed):
 		return refuse("%s: %s", k.names.list, words(err))

@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"context"
-	"errors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -16,7 +15,7 @@ func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bo
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, k.canceled(ctx, "nothing was done", nil, ""), false
-	case errors.Is(err, procmgr.ErrRefused):
+	case never(err):
 		return nil, denied("done", err), false
 	case err != nil:
 		return nil, refuse("no process manager is available, nothing was done: %s. Try again, and tell the user if that fails too", words(err)), false

@@ -23,7 +23,7 @@ func (k *kit) watchable(ctx context.Context, m procmgr.Manager, pattern string) 
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return "", refuse(instead, "the process manager cannot watch for notify_on", k.names.output), false
-	case errors.Is(err, procmgr.ErrRefused):
+	case never(err):
 		return "", denied("started", err), false
 	case err != nil && ctx.Err() != nil:
 		return "", k.canceled(ctx, "nothing was started", nil, ""), false

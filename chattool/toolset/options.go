@@ -90,7 +90,8 @@ type Options struct {
 	// Input adds the tool process_input, which writes to the stdin of a
 	// process, and to execute the argument stdin, which starts a process with
 	// one. Without it, stdin is always empty, so that nothing can hang on a
-	// question. The manager must have Input.
+	// question. The manager must have Input. If it does not, process_input says
+	// so, and from then on no note advises to use it.
 	Input bool
 	// ProcessID chooses the ID of the process that a call of execute
 	// starts: 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that

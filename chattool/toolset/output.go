@@ -53,10 +53,10 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 		return k.notFound(id, err)
 	case errors.Is(err, procmgr.ErrInvalid):
 		return refuse("%s: %s", k.names.output, words(err))
-	case errors.Is(err, procmgr.ErrRefused):
-		return denied("read", err)
 	case errors.Is(err, errors.ErrUnsupported) && req.UntilListening != 0:
 		return refuse("%s: wait_for_port does not work here: %s. Use wait_for with a line that the process prints when it is ready", k.names.output, words(err))
+	case never(err):
+		return denied("read", err)
 	case ctx.Err() != nil:
 		if out, err := k.snapshotFrom(ctx, m, id, req.From); err == nil {
 			return k.leftAlone(ctx, out, req.From)
@@ -90,7 +90,7 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 		rep.searched(out, req.From, req.Until, wait)
 	}
 	if !bool(args.Screen) || !k.showScreen(ctx, m, &rep, out, true) {
-		k.advise(&rep, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, m)}, Reading: true})
+		k.advise(&rep, m, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, m)}, Reading: true})
 	}
 	k.tellHolder(ctx, &rep, t, out)
 	return rep

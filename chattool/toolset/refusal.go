@@ -27,7 +27,7 @@ func (r *run) refusal(err error) report {
 			why, r.kit.names.list, r.kit.names.signal)
 	case errors.Is(err, procmgr.ErrClosed):
 		return refuse("nothing was started: %s. No command can be run any more; tell the user", why)
-	case errors.Is(err, procmgr.ErrRefused):
+	case never(err):
 		return denied("started", err)
 	case errors.Is(err, procmgr.ErrInvalid):
 		return refuse("nothing was started: %s", why)
@@ -35,9 +35,19 @@ func (r *run) refusal(err error) report {
 	return refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", wording.Sentence(why))
 }
 
-// denied returns the result of a call that was not allowed. did is the verb for
-// the work that was not done.
+// never reports whether an error says that a second try fails as well: the call is
+// not allowed, or the host does not offer it.
+func never(err error) bool {
+	return errors.Is(err, procmgr.ErrRefused) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// denied returns the result of a call whose error is never. did is the verb for the
+// work that was not done.
 func denied(did string, err error) report {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return refuse("nothing was %s: %s This host does not offer it, and a second try will not change that: do it in another way, or tell the user if the task needs it",
+			did, wording.Sentence(words(err)))
+	}
 	return refuse("nothing was %s: %s This was not allowed, and a second try will not be either: do not retry it, nor look for a way around it; tell the user if the task needs it",
 		did, wording.Sentence(words(err)))
 }

@@ -2,6 +2,7 @@ package toolset_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -36,7 +37,7 @@ func TestDenied(t *testing.T) {
 	for name, resolver := range map[string]toolset.Resolver{
 		"manager":  toolset.Static(denying),
 		"resolver": func(context.Context) (procmgr.Manager, error) { return nil, why },
-		"remote":   toolset.Static(remote(t, denyingHost{denying}, nil, nil)),
+		"remote":   toolset.Static(remote(t, oneForAll{denying}, nil, nil)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,10 +61,67 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// A denyingHost is a fake for every chat.
-type denyingHost struct{ *fake }
+// If the host does not offer a call, the result says so, and does not tell the model
+// to try again, however far away the host is.
+func TestUnsupported(t *testing.T) {
+	t.Parallel()
+	for name, resolver := range map[string]toolset.Resolver{
+		"manager":  toolset.Static(procmgr.Unsupported{}),
+		"resolver": func(context.Context) (procmgr.Manager, error) { return nil, errors.ErrUnsupported },
+		"remote":   toolset.Static(remote(t, oneForAll{procmgr.Unsupported{}}, nil, nil)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := toolset.New(resolver, &toolset.Options{Input: true})
+			for tool, arguments := range map[string]string{
+				"execute":        `{"command":"x"}`,
+				"process_output": `{"process_id":"x"}`,
+				"process_list":   `{}`,
+				"process_signal": `{"process_id":"x","signal":"kill"}`,
+				"process_input":  `{"process_id":"x","text":"y"}`,
+			} {
+				res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
+				got := contents(t, res)
+				require.True(t, res.IsError)
+				require.Regexp(t, "nothing was (started|read|listed|sent|written|done)", got["error"])
+				require.Regexp(t, "[Tt]his host does not offer it", got["error"])
+				require.NotRegexp(t, "(?i)try again|once more|may live", res.Content)
+				require.NotContains(t, got, "background_process_id")
+			}
+		})
+	}
+}
 
-func (h denyingHost) Chat(string) procmgr.Manager { return h.fake }
+// Once a manager has said that it takes no input, no note advises to send it some.
+func TestNoInputIsAdvised(t *testing.T) {
+	t.Parallel()
+	var m procmgr.Manager
+	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return m, nil }, &toolset.Options{Input: true})
+	asks := running("p1", "Proceed? [y/N] ")
+	asks.Process.Stdin = procmgr.StdinPipe
+	advised := func() bool {
+		t.Helper()
+		start := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","stdin":"open"}`)})
+		read := set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(`{"process_id":"p1"}`)})
+		advised := strings.Contains(start.Content, "process_input")
+		require.Equal(t, advised, strings.Contains(read.Content, "process_input"), read.Content)
+		return advised
+	}
+	one := &fake{start: answerStart(asks), output: answerOutput(asks)}
+	another := &fake{start: answerStart(asks), output: answerOutput(asks)}
+	m = one
+	require.True(t, advised())
+	res := set.Call(t.Context(), toolset.Call{Name: "process_input", Arguments: []byte(`{"process_id":"p1","text":"y"}`)})
+	require.Contains(t, res.Content, "this host does not offer it")
+	require.False(t, advised())
+	m = another
+	require.True(t, advised(), "another manager may take input")
+}
+
+// A oneForAll host has one Manager for every chat.
+type oneForAll struct{ procmgr.Manager }
+
+func (h oneForAll) Chat(string) procmgr.Manager { return h.Manager }
 
 // remote returns a chat of a client of a handler of host.
 func remote(t *testing.T, host procmgr.Host, server *prochttp.HandlerOptions, client *prochttp.ClientOptions) procmgr.Manager {
@@ -103,7 +161,7 @@ func refusing(t *testing.T) string {
 // door, is told as one that ran nothing: the model may run the command again.
 func TestRemoteStartThatRanNothing(t *testing.T) {
 	t.Parallel()
-	host := denyingHost{&fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
+	host := oneForAll{&fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
 		t.Error("a start has reached the host")
 		return procmgr.Output{}, procmgr.ErrUnknown
 	}}}

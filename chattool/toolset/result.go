@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -147,6 +148,7 @@ var bare = map[string]string{
 	procmgr.ErrConflict.Error():      "the process id is taken",
 	procmgr.ErrLimit.Error():         "a limit is reached",
 	procmgr.ErrUnknown.Error():       "the process manager cannot tell",
+	errors.ErrUnsupported.Error():    "the process manager cannot do this",
 	context.Canceled.Error():         "the process manager gave up on it",
 	context.DeadlineExceeded.Error(): "the process manager took too long",
 }

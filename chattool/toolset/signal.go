@@ -38,7 +38,7 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 		return rep
 	case errors.Is(err, procmgr.ErrNotFound):
 		return k.notFound(id, err)
-	case errors.Is(err, procmgr.ErrRefused):
+	case never(err):
 		return denied("sent", err)
 	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict):
 		return refuse("%s: %s", k.names.signal, words(err))
