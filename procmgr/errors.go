@@ -26,7 +26,9 @@ var (
 	// ErrRefused: the manager does not allow the call. Nothing was started,
 	// sent or read, the words say why, and it does not help to ask again. A
 	// proclocal.Local never returns it: it is for a Manager with rules of its own,
-	// about commands or about the users who may run them.
+	// about commands or about the users who may run them. Wrap it last, with the
+	// reason before it, as in xerrors.Errorf("no rm here: %w", procmgr.ErrRefused):
+	// then [Reason] returns the words before it, which are what a model reads.
 	ErrRefused = errors.New("refused")
 	// ErrNotReady: the program does not take this input now, and it was not
 	// written: for example, no program asks for a secret.

@@ -50,6 +50,8 @@ func TestReason(t *testing.T) {
 		{"a method of what is wrapped", fmt.Errorf("cluster c1: %w", reasoned{errors.New("podmgr: start: gone")}), "cluster c1: the pod is gone"},
 		{"the form alone", fmt.Errorf(`podmgr: start "a \"b\": c": the pod is gone: %w`, procmgr.ErrInvalid), "the pod is gone"},
 		{"the form without an ID", xerrors.Errorf("podmgr: list: the pod is gone: %w", procmgr.ErrClosed), "the pod is gone"},
+		{"a refusal of a guard", xerrors.Errorf("rm is not allowed here: %w", procmgr.ErrRefused), "rm is not allowed here"},
+		{"a refusal with words in front", fmt.Errorf("workspace w1: %w", xerrors.Errorf("rm is not allowed here: %w", procmgr.ErrRefused)), "workspace w1: rm is not allowed here"},
 		{"no form", errors.New("starting failed: invalid request"), "starting failed: invalid request"},
 		{"another verb", errors.New(`podmgr: open "x": gone`), `podmgr: open "x": gone`},
 	} {

@@ -4,6 +4,10 @@ package procmgr
 // f(h.Chat(id)). So a guard that f puts around a Manager stands before the host
 // and before every chat, and nothing reaches around it. f is called once for h, and
 // once for each call of Chat.
+//
+// A guard embeds [Unsupported], and forwards by name what it lets through. It must
+// not embed the Manager that it guards: a method that the guard does not have would
+// then go to that Manager directly, also one that a later version adds.
 func WrapHost(h Host, f func(Manager) Manager) Host {
 	return &wrappedHost{Manager: f(h), chat: func(id string) Manager { return f(h.Chat(id)) }}
 }
