@@ -75,6 +75,10 @@ var arrows = []arrow{
 		why:   "a policy is for any program that starts children, however it starts them",
 	},
 	{
+		dir: "internal/ranking",
+		why: "the manager that finds highlights and the result that shows them take their lines in one order, and share nothing else",
+	},
+	{
 		dir: "procmgr/internal/sentinel",
 		why: "the packages below procmgr share its errors, and share nothing else with it",
 	},
@@ -112,7 +116,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "headtail/plaintext", "internal/ranking", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",
@@ -239,7 +243,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:    "chattool/toolset/internal/page",
-		module: []string{"chattool/toolset/internal/wording", "headtail", "procmgr"},
+		module: []string{"internal/ranking", "chattool/toolset/internal/wording", "headtail", "procmgr"},
 		why:    "it writes a result, and makes no call but to search a log",
 	},
 	{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/ranking"
 )
 
 // A Highlight is a line that tells of trouble, in a part of the output that a
@@ -246,19 +247,10 @@ func (s *scan) add(text []byte, n int, offset, end int64, v verdict, counts bool
 	}
 }
 
-const (
-	// gravest is how many findings come with the short lines that follow them
-	// before others come at all.
-	gravest = 8
-	// short is how long these lines may be, in bytes.
-	short = 100
-)
-
 // choose returns what the room has space for, in the order of rank: first the
 // kinds that say more of trouble, then those that are rarer, then those that
-// come earlier. It takes the gravest with the short lines that follow them,
-// then a line of each other kind, and then the other lines that follow. It ends
-// with the first line that does not fit, so that more room never shows less.
+// come earlier. It ends with the first line that does not fit, so that more room
+// never shows less.
 func (s *scan) choose(room int) []Highlight {
 	var all []*finding
 	for _, f := range s.kinds {
@@ -270,44 +262,34 @@ func (s *scan) choose(room int) []Highlight {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(bits.Len(uint(a.all)), bits.Len(uint(b.all))), cmp.Compare(a.first, b.first))
 	})
 	var found []Highlight
-	var following [][]quoted
+	var shown []*finding          // those in found, and the next one
+	var lines [][]quoted          // of these
 	taken := make(map[int64]bool) // the offsets of the lines in found
-	// follow adds lines that follow one of found, up to one of more than so many
-	// bytes, and reports whether they fit.
-	follow := func(i, most int) bool {
-		for len(following[i]) > 0 {
-			line := following[i][0]
-			if taken[line.offset] || len(line.text) > most {
-				break
+	size := func(i, line int) (int, bool) {
+		for ; i == len(shown) && len(all) > 0; all = all[1:] {
+			if taken[all[0].offset] {
+				continue
 			}
-			following[i] = following[i][1:]
-			if room -= len(line.text) + 1; room < 0 {
-				return false
+			if of := s.lines(all[0]); len(of) > 0 {
+				shown, lines = append(shown, all[0]), append(lines, of)
 			}
-			taken[line.offset] = true
+		}
+		if i == len(shown) || line == len(lines[i]) || taken[lines[i][line].offset] {
+			return 0, false
+		}
+		return len(lines[i][line].text), true
+	}
+	for i, n := range ranking.Lines(size) {
+		line := lines[i][n]
+		if room -= len(line.text) + min(n, 1); room < 0 {
+			break
+		}
+		taken[line.offset] = true
+		if n == 0 {
+			found = append(found, Highlight{Offset: line.offset, Text: line.text, Count: shown[i].hidden - 1})
+		} else {
 			found[i].Text += "\n" + line.text
 		}
-		return true
-	}
-	for _, f := range all {
-		if taken[f.offset] {
-			continue
-		}
-		lines := s.lines(f)
-		if len(lines) == 0 {
-			continue
-		}
-		if room -= len(lines[0].text); room < 0 {
-			return found
-		}
-		taken[f.offset] = true
-		found = append(found, Highlight{Offset: f.offset, Text: lines[0].text, Count: f.hidden - 1})
-		following = append(following, lines[1:])
-		if len(found) <= gravest && !follow(len(found)-1, short) {
-			return found
-		}
-	}
-	for i := 0; i < len(found) && follow(i, maxQuote); i++ {
 	}
 	return found
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/ranking"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -31,11 +32,6 @@ const (
 	searchLimit = 5 * time.Second
 	// maxHighlightLine is more than a line of a highlight has.
 	maxHighlightLine = 304
-	// gravest is how many highlights come with the lines that follow them before
-	// others come at all, if these have at most shortLine bytes. A manager does
-	// the same.
-	gravest   = 8
-	shortLine = 100
 )
 
 // The lines around the highlights, between the marker of the gap and the end of
@@ -157,37 +153,30 @@ func (c cut) omittedBy(t *headtail.Truncation) bool {
 }
 
 // put writes as many highlights as fit into room bytes of a result between the
-// beginning and the end of the text. They are given in the order of rank: the
-// first come with the short lines that follow them, and the others get one line
-// before any gets more. It ends with the first line that does not fit, and reports
-// whether all of them did.
+// beginning and the end of the text. They are given in the order of rank. It ends
+// with the first line that does not fit, and reports whether all of them did.
 func (c *cut) put(f Format, found []procmgr.Highlight, room int) (all bool) {
 	room -= f.cost(highlightsBegin + highlightsEnd)
 	texts, spelled := make([][]string, len(found)), make([][]string, len(found))
+	for i, h := range found {
+		texts[i] = strings.Split(h.Text, "\n")
+		spelled[i] = spellHighlight(h, texts[i])
+	}
+	size := func(i, line int) (int, bool) {
+		if i == len(found) || line == len(texts[i]) {
+			return 0, false
+		}
+		return len(texts[i][line]), true
+	}
 	shown := make([]int, len(found)) // how many lines of each
-	show := func(i, lines int) bool {
-		for shown[i] < lines {
-			cost := f.cost(spelled[i][shown[i]])
-			if cost > room {
-				return false
-			}
-			room -= cost
-			shown[i]++
-		}
-		return true
-	}
 	all = true
-	for i := 0; all && i < len(found); i++ {
-		texts[i] = strings.Split(found[i].Text, "\n")
-		spelled[i] = spellHighlight(found[i], texts[i])
-		lines := 1
-		for i < gravest && lines < len(texts[i]) && len(texts[i][lines]) <= shortLine {
-			lines++
+	for i, line := range ranking.Lines(size) {
+		cost := f.cost(spelled[i][line])
+		if all = cost <= room; !all {
+			break
 		}
-		all = show(i, lines)
-	}
-	for i := 0; all && i < len(found); i++ {
-		all = show(i, len(spelled[i]))
+		room -= cost
+		shown[i]++
 	}
 
 	order := make([]int, len(found))
