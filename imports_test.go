@@ -272,10 +272,17 @@ var arrows = []arrow{
 		why:     "it prints the conversations of the examples, and knows no speaker",
 	},
 	{
-		dir:     "examples/internal/service",
-		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp"},
+		dir:     "internal/service",
+		module:  []string{"procmgr/proclocal", "procmgr/prochttp"},
 		outside: []string{xerrors},
-		why:     "the daemons of the examples listen and end alike, and differ in their flags",
+		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
+	},
+	{
+		dir:     "cmd/toolprocd",
+		module:  []string{"headtail", "procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "internal/service"},
+		outside: []string{xerrors},
+		tests:   []string{"envpolicy", "internal/beside", "internal/testenv", "procmgr/proctest"},
+		why:     "it is a program for users, and links what it serves and nothing else",
 	},
 	{
 		dir:   "internal/readme",
@@ -287,7 +294,7 @@ var arrows = []arrow{
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
-			"chattool", "chattool/toolset", "examples/internal/dialogue", "examples/internal/service",
+			"chattool", "chattool/toolset", "examples/internal/dialogue", "internal/service",
 		},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"internal/beside", "internal/testenv"},

@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,12 +23,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInstall installs every example as a user does: with "go install
+// TestInstall installs every program of cmd and examples as a user does: with "go install
 // PATH@latest", in a directory outside of the repository, from a proxy that
 // offers this tree as the newest version of each module. Then it runs each
 // installed program.
 //
-// The dependencies of the examples take minutes to compile, so this test needs a
+// Their dependencies take minutes to compile, so this test needs a
 // build tag: bash .ci/run install.
 func TestInstall(t *testing.T) {
 	proxy := t.TempDir()
@@ -51,11 +53,11 @@ func TestInstall(t *testing.T) {
 	)
 	for name, try := range installed {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "go", "install", module+"/examples/"+name+"@latest")
+			cmd := exec.CommandContext(t.Context(), "go", "install", module+"/"+name+"@latest")
 			cmd.Dir, cmd.Env = t.TempDir(), env
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
-			cmd = exec.CommandContext(t.Context(), filepath.Join(bin, name), try.args...)
+			cmd = exec.CommandContext(t.Context(), filepath.Join(bin, path.Base(name)), try.args...)
 			cmd.Dir = t.TempDir()
 			in, err := cmd.StdinPipe()
 			require.NoError(t, err)
@@ -68,12 +70,15 @@ func TestInstall(t *testing.T) {
 			require.Contains(t, said.all.String(), try.says)
 		})
 	}
-	examples, err := filepath.Glob(filepath.Join("examples", "*", "main.go"))
-	require.NoError(t, err)
-	for _, name := range examples {
-		require.Contains(t, installed, filepath.Base(filepath.Dir(name)), "%s is not installed", name)
+	var programs []string
+	for _, pattern := range []string{"examples/*/main.go", "cmd/*/main.go"} {
+		found, err := filepath.Glob(filepath.FromSlash(pattern))
+		require.NoError(t, err)
+		for _, name := range found {
+			programs = append(programs, filepath.ToSlash(filepath.Dir(name)))
+		}
 	}
-	require.Len(t, examples, len(installed))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(installed)), programs, "every program is installed")
 }
 
 // A listener keeps the output of a program, and calls heard when the output
@@ -92,7 +97,7 @@ func (l *listener) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// installed says how to run each example, and which output shows that it works.
+// installed says how to run each program, and which output shows that it works.
 // After that output, its input ends.
 var installed = map[string]struct {
 	args []string
@@ -100,14 +105,14 @@ var installed = map[string]struct {
 	code int
 	says string
 }{
-	"quickstart": {says: "each once; none of them is running."},
-	"customloop": {says: "nothing is left running."},
-	"remote":     {says: "The migration has run once"},
-	"metrics":    {says: "procmgr: start"},
-	"anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
-	"toolprocd":  {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
-	"agent":      {args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
-	"mcp": {
+	"examples/quickstart": {says: "each once; none of them is running."},
+	"examples/customloop": {says: "nothing is left running."},
+	"examples/remote":     {says: "The migration has run once"},
+	"examples/metrics":    {says: "procmgr: start"},
+	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
+	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
+	"examples/agent":      {args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
+	"examples/mcp": {
 		in:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n",
 		says: `"name":"toolproc"`,
 	},

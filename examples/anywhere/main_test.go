@@ -19,7 +19,7 @@ func TestAnywhere(t *testing.T) {
 	dir, err := os.MkdirTemp("", "a") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
 	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+"/", ".", "../toolprocd")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", dir+"/", ".", "../../cmd/toolprocd")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	agent := func(calls string, args ...string) string {

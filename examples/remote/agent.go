@@ -16,7 +16,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/examples/internal/service"
+	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 

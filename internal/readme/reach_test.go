@@ -94,7 +94,7 @@ func person(t *testing.T, _ *pages, b block) {
 		require.NoError(t, err, "%s: %s", command, out)
 		return string(out)
 	}
-	shell("go build -o " + dir + "/toolprocd ../../examples/toolprocd")
+	shell("go build -o " + dir + "/toolprocd ../../cmd/toolprocd")
 	defer shell("toolprocd stop -f")
 	require.NoError(t, os.WriteFile(dir+"/npm", []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700))
 	require.NoError(t, os.WriteFile(dir+"/make", []byte("#!/bin/sh\necho made \"$@\"\n"), 0o700))

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/toolproc/toolproc/examples/internal/service"
+	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/toolproc/toolproc/examples/internal/service"
+	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 

@@ -19,7 +19,7 @@ import (
 // TestPodman goes through podman exec into a real container. It needs root,
 // podman, runc and a static busybox, and so a build tag:
 //
-//	go test -tags podman -run TestPodman ./examples/toolprocd
+//	go test -tags podman -run TestPodman ./cmd/toolprocd
 func TestPodman(t *testing.T) {
 	store, err := os.MkdirTemp("", "p") //nolint:usetesting // podman limits the length of its paths
 	require.NoError(t, err)

@@ -1,7 +1,7 @@
 // Command toolprocd is the far side: it runs commands on the machine on which it
 // is, for a client elsewhere. It is one static file:
 //
-//	CGO_ENABLED=0 go install github.com/toolproc/toolproc/examples/toolprocd@latest
+//	CGO_ENABLED=0 go install github.com/toolproc/toolproc/cmd/toolprocd@latest
 //
 // With a way to the machine that carries stdin and stdout, such as ssh or docker
 // exec -i, nothing else is needed:
