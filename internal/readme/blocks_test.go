@@ -80,7 +80,7 @@ func TestBlocks(t *testing.T) {
 	for _, r := range rules {
 		require.NotEmpty(t, p.blocks[r.has].page, "a rule looks for %q in %s, and there is no such block", r.has, r.page)
 	}
-	p.compile(t, of)
+	p.compile(t, all, of)
 	for _, b := range all {
 		t.Run(b.String(), func(t *testing.T) { of[b].run(t, p, b) })
 	}

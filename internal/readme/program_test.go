@@ -36,35 +36,57 @@ var imports = map[string]string{
 	"prochttp": library + "/procmgr/prochttp", "prockeep": library + "/procmgr/prockeep",
 }
 
-// compile makes programs of all Go blocks, and builds them together.
-func (p *pages) compile(t *testing.T, of map[block]rule) {
+// compile makes packages of all Go blocks, and one program of them: to link a
+// program takes longer than to compile a block. The name by which that program is
+// called says which block it runs.
+func (p *pages) compile(t *testing.T, all []block, of map[block]rule) {
 	t.Helper()
 	module := newUserModule(t)
-	for b, r := range of {
+	var imported, cases strings.Builder
+	for _, b := range all {
+		r := of[b]
 		if b.language != "go" || r.elsewhere {
 			continue
 		}
 		variants := map[string]map[string]string{r.has: nil}
 		maps.Copy(variants, r.variants)
-		for variant, more := range variants {
+		for _, variant := range slices.Sorted(maps.Keys(variants)) {
 			changed := r
 			changed.instead = maps.Clone(r.instead)
 			if changed.instead == nil {
 				changed.instead = make(map[string]string)
 			}
-			maps.Copy(changed.instead, more)
+			maps.Copy(changed.instead, variants[variant])
 			source, err := complete(b, changed)
 			require.NoError(t, err)
 			name := fmt.Sprintf("block%d", len(p.programs))
-			module.write(t, name+"/main.go", source)
-			for file, content := range r.files {
-				module.write(t, name+"/"+file, content)
+			files := map[string]string{"main.go": source}
+			maps.Copy(files, r.files)
+			for file, content := range files {
+				content = strings.Replace(content, "package main\n", "package "+name+"\n", 1)
+				module.write(t, name+"/"+file, strings.Replace(content, "\nfunc main() {\n", "\nfunc Main() {\n", 1))
 			}
+			fmt.Fprintf(&imported, "import %q\n", "user.example/"+name)
+			fmt.Fprintf(&cases, "case %q: %s.Main()\n", name, name)
 			p.programs[variant] = filepath.Join(module.dir, "bin", name)
 		}
 	}
+	module.write(t, "main.go", "package main\nimport \"os\"\nimport \"path/filepath\"\n"+imported.String()+`
+func main() {
+	name, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	switch name = filepath.Base(name); name {
+`+cases.String()+`default: panic(name)
+	}
+}
+`)
 	require.NoError(t, os.Mkdir(filepath.Join(module.dir, "bin"), 0o755))
-	module.run(t, "go", "build", "-o", "bin/", "./...")
+	module.run(t, "go", "build", "-ldflags=-s -w", "-o", "bin/all", ".")
+	for _, name := range p.programs {
+		require.NoError(t, os.Link(filepath.Join(module.dir, "bin", "all"), name))
+	}
 }
 
 // complete returns the program of a Go block:
