@@ -53,13 +53,6 @@ const (
 	againPause = time.Second
 )
 
-func (k processKey) String() string { return k.chat + " " + k.id }
-
-func keyOf(text string) processKey {
-	chat, id, _ := strings.Cut(text, " ")
-	return processKey{chat, id}
-}
-
 func chatName(i int) string { return fmt.Sprintf("chat-%05d", i) }
 
 // An agent calls for its chats, and reads the ends of their processes.

@@ -7,6 +7,12 @@ import (
 	"sync"
 )
 
+// A ran is what has become of an ID.
+type ran struct {
+	Runs  int
+	Ended bool
+}
+
 // A ledger has what the agents have said. It is the parent's, so it survives an
 // agent.
 type ledger struct {

@@ -55,12 +55,6 @@ func machineName(i int) string { return fmt.Sprintf("m%04d", i) }
 // chat and its ID.
 func (c fleetConfig) runsFile() string { return filepath.Join(c.Dir, "runs") }
 
-// A ran is what has become of an ID.
-type ran struct {
-	Runs  int
-	Ended bool
-}
-
 // runFleet is all machines, until stdin ends.
 func runFleet(c fleetConfig, p *parent) error {
 	f := &fleet{config: c, begun: newBegun(), machines: make(map[string]*machine)}

@@ -20,14 +20,7 @@ const (
 	// all ends may take to be read after the last call.
 	startTime = 3 * time.Minute
 	drainTime = 2 * time.Minute
-	servers   = 3
 )
-
-// A usage is the CPU time in seconds and the memory in bytes of a process.
-type usage struct {
-	CPU float64
-	RSS int64
-}
 
 // A simulation is the parent's view.
 type simulation struct {
@@ -266,15 +259,6 @@ func (s *simulation) run(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// A sample is what all processes have used so far.
-type sample struct {
-	at       time.Time
-	servers  []serverTraffic
-	machines fleetTraffic
-	agents   []fleetTraffic
-	load     float64
 }
 
 func (s *simulation) sample(ctx context.Context) (sample, error) {

@@ -95,6 +95,15 @@ type point struct {
 	EndTime float64 `json:"end_ms"` // the longest from an end to its agent
 }
 
+// A sample is what all processes have used so far.
+type sample struct {
+	at       time.Time
+	servers  []serverTraffic
+	machines fleetTraffic
+	agents   []fleetTraffic
+	load     float64
+}
+
 // quiet notes what was used between two samples. What is told for each call
 // waits for the number of calls.
 func (r *result) quiet(a, b sample) {

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/xerrors"
 )
 
+// servers is how many there are.
+const servers = 3
+
 // A serverConfig is that of one server of the cluster.
 type serverConfig struct {
 	Name    string

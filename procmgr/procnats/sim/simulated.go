@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/xerrors"
-
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -37,9 +35,6 @@ type begun struct {
 	ended map[processKey]struct{}
 }
 
-// A processKey names a process in the whole fleet.
-type processKey struct{ chat, id string }
-
 func newBegun() *begun {
 	return &begun{runs: make(map[processKey]int), ended: make(map[processKey]struct{})}
 }
@@ -56,7 +51,7 @@ func (b *begun) end(k processKey) {
 	b.ended[k] = struct{}{}
 }
 
-// A simulated is a Host whose processes are timers. It keeps the rules of
+// A simulated is a Host whose processes are timers and belong to chats. It keeps the rules of
 // procmgr.Manager as far as the agents of the simulation use them: an ID runs
 // once, a stop that comes first spends the ID, waits, and events.
 type simulated struct {
@@ -88,19 +83,6 @@ func newSimulated(b *begun) *simulated {
 
 // Chat implements procmgr.Host.
 func (s *simulated) Chat(id string) procmgr.Manager { return &simChat{s: s, id: id} }
-
-// errChat is the error of calls that only a chat makes here.
-var errChat = xerrors.Errorf("only chats call the simulation: %w", procmgr.ErrInvalid)
-
-func (s *simulated) Start(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-	return procmgr.Output{}, errChat
-}
-
-func (s *simulated) Output(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
-	return procmgr.Output{}, errChat
-}
-
-func (s *simulated) Signal(context.Context, string, procmgr.Signal) error { return errChat }
 
 // List implements procmgr.Host. A page of one is for its counts alone: it is empty.
 func (s *simulated) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
