@@ -70,6 +70,21 @@ func TestInstall(t *testing.T) {
 			require.Contains(t, said.all.String(), try.says)
 		})
 	}
+	t.Run("procnats", func(t *testing.T) {
+		dir := t.TempDir()
+		run := func(args ...string) string {
+			cmd := exec.CommandContext(t.Context(), "go", args...)
+			cmd.Dir, cmd.Env = dir, env
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			return string(out)
+		}
+		run("mod", "init", "user.example")
+		run("get", module+"/procmgr/procnats@latest")
+		graph := run("list", "-m", "all")
+		require.Contains(t, graph, "github.com/nats-io/nats.go ")
+		require.NotContains(t, graph, "nats-server", "no user of procnats gets a server")
+	})
 	var programs []string
 	for _, pattern := range []string{"examples/*/main.go", "cmd/*/main.go"} {
 		found, err := filepath.Glob(filepath.FromSlash(pattern))
@@ -186,7 +201,11 @@ func fetch(t *testing.T, dir string) {
 	root, err := os.Getwd()
 	require.NoError(t, err)
 	if dir != "." {
-		output(t, nil, "go", "mod", "edit", "-replace="+module+"="+root, alone)
+		var work modFile
+		goJSON(t, &work, "work", "edit", "-json", "go.work")
+		for _, r := range work.Replace {
+			output(t, nil, "go", "mod", "edit", "-replace="+r.Old.Path+"="+filepath.Join(root, r.New.Path), alone)
+		}
 	}
 	output(t, []string{"GOWORK=off"}, "go", "-C", dir, "list", "-deps", "-modfile="+alone, "./...")
 }

@@ -43,10 +43,10 @@ func TestWorkspace(t *testing.T) {
 	for _, use := range work.Use {
 		used = append(used, filepath.Join(use.DiskPath, "go.mod"))
 	}
-	replaced := ""
+	replaced := make(map[string]string) // versions, by path
 	for _, r := range work.Replace {
-		require.Equal(t, module, r.Old.Path, "go.work replaces this library and nothing else")
-		replaced = r.Old.Version
+		require.True(t, below(r.Old.Path, module), "go.work replaces modules of this repository and nothing else")
+		replaced[r.Old.Path] = r.Old.Version
 	}
 	for _, name := range files(t, ".mod") {
 		require.Contains(t, used, name, "go.work leaves a module out: go work use %s", filepath.Dir(name))
@@ -54,8 +54,25 @@ func TestWorkspace(t *testing.T) {
 		goJSON(t, &mod, "mod", "edit", "-json", name)
 		require.Empty(t, mod.Replace, "%s: with a replace nobody can install it; go.work is the place for one", name)
 		if mod.Module.Path != module {
-			require.Equal(t, replaced, mod.version(module), "%s and go.work name different versions of the library", name)
+			require.Equal(t, replaced[module], mod.version(module), "%s and go.work name different versions of the library", name)
 		}
+		for path, version := range replaced {
+			if wanted := mod.version(path); wanted != "" {
+				require.Equal(t, version, wanted, "%s and go.work name different versions of %s", name, path)
+			}
+		}
+	}
+}
+
+// Whoever uses procnats gets no NATS server into the module graph, and no indirect
+// dependency of a server.
+func TestFleetWithoutAServer(t *testing.T) {
+	var mod modFile
+	goJSON(t, &mod, "mod", "edit", "-json", filepath.Join("procmgr", "procnats", "go.mod"))
+	require.NotEmpty(t, mod.version("github.com/nats-io/nats.go"))
+	for _, r := range mod.Require {
+		require.NotContains(t, r.Path, "nats-server")
+		require.NotContains(t, r.Path, "nats-io/jwt", "only a server needs it")
 	}
 }
 

@@ -9,7 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const fleetPage = "docs/fleet.md"
+const (
+	fleetPage   = "docs/fleet.md"
+	serverTests = "procmgr/procnats/sim/servertest/"
+)
 
 // The page is about a module of its own, whose tests compile and run what it
 // shows.
@@ -28,12 +31,13 @@ var fleetRules = []rule{
 
 // fleetExample looks for a block in the examples of procnats.
 func fleetExample(t *testing.T, _ *pages, b block) {
-	require.Contains(t, unindented(read(t, "procmgr/procnats/example_test.go")), unindented(b.text))
+	require.Contains(t, unindented(read(t, serverTests+"example_test.go")), unindented(b.text))
 }
 
 // placerExample does the same with those of Placer.
 func placerExample(t *testing.T, _ *pages, b block) {
-	require.Contains(t, unindented(read(t, "procmgr/procnats/example_placer_test.go")), unindented(b.text))
+	examples := read(t, serverTests+"example_placer_test.go") + read(t, "procmgr/procnats/example_test.go")
+	require.Contains(t, unindented(examples), unindented(b.text))
 }
 
 // simulation has flags that the program knows. CI runs it.
@@ -59,7 +63,7 @@ func unindented(text string) string {
 
 // fleetConfiguration is loaded by the tests of procnats, which attack it.
 func fleetConfiguration(t *testing.T, _ *pages, _ block) {
-	test := read(t, "procmgr/procnats/fleet_test.go")
-	require.Contains(t, test, `filepath.Join("..", "..", "docs", "fleet.md")`)
+	test := read(t, serverTests+"fleet_test.go")
+	require.Contains(t, test, `"docs", "fleet.md")`)
 	require.Contains(t, test, "```conf\\n")
 }

@@ -55,6 +55,10 @@ func newTransport(c *cuts, name string) *transport {
 	return &transport{nc: c.nc, cuts: c, name: name, err: cmp.Or(checkName(name), checkBuffer(c.nc)), askTime: askTime}
 }
 
+// AskAfter sets after how much silence a call asks whether the machine is there.
+// It is for the tests, which are in another module.
+func (t *transport) AskAfter(silence time.Duration) { t.askTime = silence }
+
 // checkBuffer refuses a connection that keeps what it cannot send.
 func checkBuffer(nc *nats.Conn) error {
 	if nc.Opts.ReconnectBufSize >= 0 {

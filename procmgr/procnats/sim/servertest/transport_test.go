@@ -1,4 +1,4 @@
-package procnats_test
+package servertest_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package procnats_test
+package servertest_test
 
 import (
 	"log/slog"
@@ -49,7 +49,7 @@ func newFleet(t *testing.T) *fleet {
 // fleetOptions returns the options of the configuration in docs/fleet.md.
 func fleetOptions(t *testing.T) *server.Options {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "fleet.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "fleet.md"))
 	require.NoError(t, err)
 	_, config, found := strings.Cut(string(page), "```conf\n")
 	require.True(t, found)

@@ -1,8 +1,7 @@
-package procnats_test
+package servertest_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -244,45 +243,3 @@ func TestNoEvents(t *testing.T) {
 	_, err = procnats.Serve(t.Context(), connect(t, s.server.ClientURL()), "other", newHandler(t, local), &procnats.Options{Ends: true})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
-
-// ParseEnd believes the subject, which is what permissions are about.
-func TestParseEnd(t *testing.T) {
-	good, err := json.Marshal(procnats.End{Host: "build", Key: "x.1", Process: procmgr.Process{ID: "x", ChatID: "alice-1"}})
-	require.NoError(t, err)
-	host, err := json.Marshal(procnats.End{Host: "build", Key: "x.1", Process: procmgr.Process{ID: "x"}})
-	require.NoError(t, err)
-	for _, tt := range []struct {
-		name, subject string
-		data          []byte
-		ok            bool
-	}{
-		{"a chat's", "toolproc.ends.build." + aliceChat, good, true},
-		{"the host's", "toolproc.ends.build._host", host, true},
-		{"another machine", "toolproc.ends.gpu." + aliceChat, good, false},
-		{"another chat", "toolproc.ends.build." + bobChat, good, false},
-		{"no chat", "toolproc.ends.build._host", good, false},
-		{"another subject", "toolproc.build." + aliceChat + ".list", good, false},
-		{"no JSON", "toolproc.ends.build." + aliceChat, []byte("no end"), false},
-		{"nothing", "toolproc.ends.build." + aliceChat, nil, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			e, err := procnats.ParseEnd(message{subject: tt.subject, data: tt.data})
-			if !tt.ok {
-				require.ErrorIs(t, err, procmgr.ErrInvalid)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, "x", e.Process.ID)
-		})
-	}
-}
-
-// A message has what ParseEnd looks at.
-type message struct {
-	jetstream.Msg
-	subject string
-	data    []byte
-}
-
-func (m message) Subject() string { return m.subject }
-func (m message) Data() []byte    { return m.data }

@@ -1,4 +1,7 @@
-package procnats_test
+// Package servertest_test has the tests and the Examples of package procnats, all
+// of which need a NATS server. It is no part of the module of procnats, so that
+// no user of procnats gets the server into the module graph.
+package servertest_test
 
 import (
 	"context"
@@ -35,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(leftover.Run(m, "procmgr/procnats"))
+	os.Exit(leftover.Run(m, "procmgr/procnats/sim/servertest"))
 }
 
 // programVariable makes this program a machine: it has its name and the URL of

@@ -1,4 +1,4 @@
-package procnats_test
+package servertest_test
 
 import (
 	"context"
@@ -49,10 +49,16 @@ func newStage(t *testing.T) *stage {
 func newImpatient(t testing.TB, nc *nats.Conn, name string) *prochttp.Client {
 	t.Helper()
 	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
-		Transport: procnats.AskAfter(procnats.Transport(nc, name), 50*time.Millisecond),
+		Transport: impatient(procnats.Transport(nc, name)),
 	})
 	require.NoError(t, err)
 	return c
+}
+
+// impatient has a transport soon ask whether the machine is there.
+func impatient(transport http.RoundTripper) http.RoundTripper {
+	transport.(interface{ AskAfter(silence time.Duration) }).AskAfter(50 * time.Millisecond)
+	return transport
 }
 
 // A held command notes that it runs, and ends when it is let go.
@@ -318,7 +324,7 @@ func TestMachineDiesInAWait(t *testing.T) {
 				die = func(t *testing.T, _ *stage) { killed(t) }
 			}
 			c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
-				Transport: procnats.AskAfter(procnats.Transport(connect(t, s.agent.url), "build"), 50*time.Millisecond),
+				Transport: impatient(procnats.Transport(connect(t, s.agent.url), "build")),
 				Retry:     -1,
 			})
 			require.NoError(t, err)
