@@ -272,6 +272,27 @@ var arrows = []arrow{
 		why:     "it prints the conversations of the examples, and knows no speaker",
 	},
 	{
+		dir: "examples/internal/interrupt",
+		why: "the agents of the examples stop at a signal alike, whatever they run",
+	},
+	{
+		dir:     "examples/internal/story",
+		outside: []string{xerrors},
+		why:     "what a scripted model says is the same for each loop",
+	},
+	{
+		dir:     "examples/internal/calls",
+		module:  []string{"chattool/toolset"},
+		outside: []string{xerrors},
+		why:     "a program that stands for an agent carries out calls in one way, wherever its commands run",
+	},
+	{
+		dir:     "examples/internal/exampletest",
+		module:  []string{"envpolicy", "examples/internal/dialogue"},
+		outside: []string{testify},
+		why:     "what the tests of the examples do alike; only tests import it",
+	},
+	{
 		dir:     "internal/service",
 		module:  []string{"procmgr/proclocal", "procmgr/prochttp"},
 		outside: []string{xerrors},
@@ -294,10 +315,11 @@ var arrows = []arrow{
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
-			"chattool", "chattool/toolset", "examples/internal/dialogue", "internal/service",
+			"chattool", "chattool/toolset", "internal/service",
+			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},
-		tests:   []string{"internal/beside", "internal/testenv"},
+		tests:   []string{"internal/testenv", "examples/internal/exampletest"},
 		why:     "an example uses only what a user can use; an example that needs another dependency is a module of its own, so that users of the library do not get that dependency",
 	},
 }

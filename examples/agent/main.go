@@ -43,6 +43,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -72,9 +73,9 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
-	stop := &interrupter{end: end}
+	stop := &interrupt.Handler{End: end}
 	show.gone = end
-	defer stop.watch()()
+	defer stop.Watch()()
 
 	model, err := newModel(ctx, *provider, *baseURL, *name)
 	if err != nil {

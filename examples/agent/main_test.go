@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -213,30 +214,6 @@ func went(results []string) reply {
 	return reply{words: "It went."}
 }
 
-// While the commands of a step are being stopped, calls of the step that have
-// not begun are stopped too, and a second Ctrl-C ends the agent.
-func TestInterruptStep(t *testing.T) {
-	t.Parallel()
-	ended := false
-	i := &interrupter{end: func() { ended = true }}
-	i.step()
-	first, done := i.command(t.Context())
-	i.interrupt()
-	require.Error(t, first.Err())
-	done()
-	second, done := i.command(t.Context())
-	require.Error(t, second.Err(), "it was to follow the first")
-	require.False(t, ended)
-	i.interrupt()
-	require.True(t, ended)
-	done()
-
-	i.step()
-	third, done := i.command(t.Context())
-	require.NoError(t, third.Err())
-	done()
-}
-
 // Each line is a prompt. After a failed turn, an empty line goes on with that
 // turn.
 func TestPrompts(t *testing.T) {
@@ -338,7 +315,7 @@ func newStage(t *testing.T, a api, answer func(results []string) reply) stage {
 	s.manager = manager.Chat("test")
 	model, err := newModel(t.Context(), a.provider, s.server.URL, "m")
 	require.NoError(t, err)
-	s.session = newSession(model, s.manager, "", &interrupter{end: func() {}}, newScreen(s.out, false), &toolset.Options{}, 1000, maxSteps)
+	s.session = newSession(model, s.manager, "", &interrupt.Handler{End: func() {}}, newScreen(s.out, false), &toolset.Options{}, 1000, maxSteps)
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -19,7 +20,7 @@ const system = "You work for a developer, in a directory of theirs, by running c
 // A session is a conversation with an agent. It does one turn at a time.
 type session struct {
 	agent fantasy.Agent
-	stop  *interrupter
+	stop  *interrupt.Handler
 	show  *screen
 	// inbox has the ends of background processes that no result has shown.
 	inbox   *toolset.Inbox
@@ -34,7 +35,7 @@ type session struct {
 
 // newSession returns a session whose commands run on a manager. It goes on from a
 // cursor.
-func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from cursor, stop *interrupter, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) *session {
+func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from cursor, stop *interrupt.Handler, show *screen, opts *toolset.Options, maxTokens int64, maxSteps int) *session {
 	opts.ProcessID = processID
 	var tools []fantasy.AgentTool
 	w := &watcher{manager: manager, stop: stop, show: show}
@@ -86,7 +87,7 @@ func (s *session) work(ctx context.Context) error {
 	result, err := s.agent.Stream(ctx, fantasy.AgentStreamCall{
 		Messages:    s.history,
 		MaxRetries:  s.maxRetries,
-		OnStepStart: func(int) error { s.stop.step(); return nil },
+		OnStepStart: func(int) error { s.stop.Step(); return nil },
 		OnTextDelta: func(_, text string) error { s.show.text(text); return nil },
 		OnTextEnd:   func(string) error { s.show.endText(); return nil },
 		OnToolCall: func(call fantasy.ToolCallContent) error {

@@ -12,6 +12,7 @@ import (
 	"charm.land/fantasy"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -19,7 +20,7 @@ import (
 // use.
 type watcher struct {
 	manager procmgr.Manager
-	stop    *interrupter
+	stop    *interrupt.Handler
 	show    *screen
 }
 
@@ -44,7 +45,7 @@ func processID(ctx context.Context, _ toolset.Call) string {
 // Run carries out a call. It waits for the goroutine that shows the output.
 func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 	w.show.call(call)
-	ctx, done := w.stop.command(ctx)
+	ctx, done := w.stop.Command(ctx)
 	defer done()
 
 	id, from := procmgr.NewID(), int64(0)

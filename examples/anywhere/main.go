@@ -20,30 +20,24 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
-
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/calls"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 func main() {
-	// Without SIGPIPE: it would come whenever a command of -via has ended.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interrupt.Context()
 	defer stop()
 	err := anywhere(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -67,36 +61,7 @@ func anywhere(ctx context.Context, args []string, in io.Reader, out io.Writer) (
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
 
-	tools := toolset.New(toolset.Static(host.Chat(*chat)), nil)
-	for calls := bufio.NewReader(in); ctx.Err() == nil; {
-		line, err := calls.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			if _, err := fmt.Fprintln(out, answer(ctx, tools, line)); err != nil {
-				return err
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return xerrors.Errorf("read a call: %w", err)
-		}
-	}
-	return ctx.Err()
-}
-
-// answer returns what the model reads after a call. A call that is no JSON gets an
-// error to read, and the next one is carried out.
-func answer(ctx context.Context, tools *toolset.Set, line []byte) string {
-	var call struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	if err := json.Unmarshal(line, &call); err != nil {
-		text, _ := json.Marshal(map[string]any{"success": false, "error": "the call is no JSON, and nothing was done: " + err.Error()})
-		return string(text)
-	}
-	return tools.Call(ctx, toolset.Call{Name: call.Name, Arguments: call.Arguments}).Content
+	return calls.Serve(ctx, toolset.New(toolset.Static(host.Chat(*chat)), nil), in, out)
 }
 
 // A closer is a Host that is closed at the end: a Local, or a Client.

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -37,8 +39,8 @@ type loop struct {
 	tools     *toolset.Set
 	functions []function      // the tools in the form of the endpoint
 	parallel  map[string]bool // for each tool: whether its calls may run beside other calls
-	stop      *interrupter
-	show      *transcript
+	stop      *interrupt.Handler
+	show      *dialogue.Transcript
 
 	messages []any // the conversation; it only grows
 }
@@ -78,7 +80,7 @@ type (
 
 // newLoop returns a loop whose commands run on a manager. The caller fills in
 // the endpoint.
-func newLoop(manager procmgr.Manager, stop *interrupter, show *transcript) *loop {
+func newLoop(manager procmgr.Manager, stop *interrupt.Handler, show *dialogue.Transcript) *loop {
 	l := &loop{firstPause: time.Second, maxTurns: 50, parallel: make(map[string]bool), stop: stop, show: show}
 	l.tools = toolset.New(toolset.Static(manager), &toolset.Options{
 		// The ID of a process is the ID of its call; see carryOut.
@@ -101,7 +103,8 @@ func (l *loop) run(ctx context.Context, prompt string) error {
 		if err != nil {
 			return err
 		}
-		l.show.words(a.words)
+		_ = l.show.Space() // if nobody reads it, show.Gone ends ctx
+		_ = l.show.Say("model", a.words)
 		place := len(l.messages)
 		l.messages = append(l.messages, a.raw)
 		if len(a.calls) == 0 {
@@ -127,12 +130,14 @@ func (l *loop) run(ctx context.Context, prompt string) error {
 // The IDs of the endpoint will not do: some endpoints number the calls of each
 // answer from 0.
 func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
-	ctx, done := l.stop.commands(ctx)
+	l.stop.Step()
+	ctx, done := l.stop.Command(ctx)
 	defer done()
 	results := make([]message, len(a.calls))
 	var beside sync.WaitGroup // the goroutines of this call; Wait below waits for all
 	for i, c := range a.calls {
-		l.show.call(c)
+		c.Function.Arguments = unquoted(c.Function.Arguments)
+		_ = l.show.Call("call", c.Function.Name, c.Function.Arguments)
 		results[i] = message{Role: "tool", ToolCallID: c.ID}
 		if a.finish == "length" || a.finish == "content_filter" {
 			// Half of a command is another command.
@@ -154,9 +159,18 @@ func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
 	}
 	beside.Wait()
 	for _, result := range results {
-		l.show.result(result.Content)
+		_ = l.show.Result("result", result.Content)
 	}
 	return results
+}
+
+// unquoted returns the object in a string that contains JSON, or what else it is.
+func unquoted(arguments json.RawMessage) json.RawMessage {
+	var inner string
+	if json.Unmarshal(arguments, &inner) == nil {
+		return json.RawMessage(inner)
+	}
+	return arguments
 }
 
 // ask sends the conversation and returns the model's answer. If a request
@@ -175,7 +189,8 @@ func (l *loop) ask(ctx context.Context) (answer, error) {
 			return a, err
 		}
 		wait := max(pause, passing.after)
-		l.show.retry(err, wait)
+		_ = l.show.Space()
+		_ = l.show.Say("", fmt.Sprintf("(%v; asking once more in %v, nothing is run again)", err, wait))
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

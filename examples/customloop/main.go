@@ -15,7 +15,7 @@
 // command runs, or at the second Ctrl-C, it ends the program and everything
 // that the program has started.
 //
-// The loop to copy is in loop.go, with interrupt.go for Ctrl-C.
+// The loop to copy is in loop.go, with examples/internal/interrupt for Ctrl-C.
 package main
 
 import (
@@ -24,11 +24,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"strings"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
+	"github.com/toolproc/toolproc/examples/internal/story"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -54,10 +58,10 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
-	stop := &interrupter{end: end}
-	defer stop.watch()()
+	stop := &interrupt.Handler{End: end}
+	defer stop.Watch()()
 
-	show := &transcript{out: out, gone: end}
+	show := &dialogue.Transcript{Out: out, Column: 8, Gone: end}
 	if *url == "" {
 		if flags.NArg() > 0 {
 			return errors.New("the script knows one task only; a prompt needs -base-url and -model")
@@ -83,36 +87,33 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 		l.url, l.key, l.model = strings.TrimSuffix(*url, "/"), os.Getenv("OPENAI_API_KEY"), *model
 		l.maxTurns = *maxTurns
 		l.messages = append(l.messages, message{Role: "system", Content: system})
-		show.user(prompt)
+		_ = show.Say("user", prompt)
 		return l.run(ctx, prompt)
 	})
 }
 
 // play lets the script work on its task. No file is left, even if it fails.
-func play(ctx context.Context, stop *interrupter, show *transcript) (err error) {
+func play(ctx context.Context, stop *interrupt.Handler, show *dialogue.Transcript) (err error) {
 	dir, err := os.MkdirTemp("", "customloop-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := writeProject(dir); err != nil {
+	if err := story.WriteProject(dir); err != nil {
 		return err
 	}
-	url, stopServing, err := (&script{scenes: scenes, busyAt: 3}).start()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stopServing()) }()
+	server := httptest.NewServer(&endpoint{script: story.Greeter, busyAt: 4})
+	defer server.Close()
 	return work(ctx, dir, stop, show, func(l *loop) error {
-		l.url, l.model = url, "script"
-		show.user(task)
-		return l.run(ctx, task)
+		l.url, l.model = server.URL+"/v1", "script"
+		_ = show.Say("user", story.Task)
+		return l.run(ctx, story.Task)
 	})
 }
 
 // work runs a loop whose commands run in a directory. When it returns, nothing
 // runs.
-func work(ctx context.Context, dir string, stop *interrupter, show *transcript, run func(*loop) error) (err error) {
+func work(ctx context.Context, dir string, stop *interrupt.Handler, show *dialogue.Transcript, run func(*loop) error) (err error) {
 	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	if err != nil {
 		return err

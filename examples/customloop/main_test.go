@@ -2,16 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,14 +18,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
+	"github.com/toolproc/toolproc/examples/internal/exampletest"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
+	"github.com/toolproc/toolproc/examples/internal/story"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
-
-var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
-
-// long is a wait that ends earlier, unless something is wrong.
-const long = 30 * time.Second
 
 // TestMain lets the test binary play the program, if a test starts it as such.
 func TestMain(m *testing.M) {
@@ -36,35 +31,21 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
-	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
-	for _, name := range secrets.Withheld {
-		_ = os.Unsetenv(name) // or the first command that fails would be told of it
-	}
-	os.Exit(m.Run())
+	exampletest.Main(m)
 }
 
 func TestTranscript(t *testing.T) {
-	tmp := scratch(t)
+	tmp := exampletest.Scratch(t)
 	var out bytes.Buffer
 	require.NoError(t, customloop(nil, nil, &out), "so far: %s", &out)
-	requireNothingLeft(t, tmp)
-
-	for line := range strings.Lines(out.String()) {
-		require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, line)
-	}
-	golden := filepath.Join("testdata", "transcript.txt")
-	if *update {
-		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), out.String(), "go test -update writes %s anew", golden)
+	exampletest.RequireNothingLeft(t, tmp)
+	exampletest.RequireTranscript(t, out.String())
 }
 
 // oneRun is a model that runs one command. Each run of it leaves a line.
-var oneRun = []scene{
-	{says: "I run it.", calls: []scripted{execute("echo run >> ledger", `"exit_code":0`)}},
-	{says: "It has run."},
+var oneRun = story.Script{
+	{Says: "I run it.", Calls: []story.Call{story.Execute("echo run >> ledger", `"exit_code":0`)}},
+	{Says: "It has run."},
 }
 
 // However the requests fail, the command runs once, and the model gets its
@@ -108,7 +89,7 @@ func TestRetry(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// Of two requests with the same conversation, the first one fails.
-			model := &script{scenes: oneRun}
+			model := &endpoint{script: oneRun}
 			var asked atomic.Int32
 			s := newStage(t, func(w http.ResponseWriter, r *http.Request) {
 				if asked.Add(1)%2 == 1 {
@@ -199,7 +180,7 @@ func TestParallel(t *testing.T) {
 	})}})
 	require.Contains(t, started[0].Content, `"background_process_id":"m1-c0"`)
 	results := s.loop.carryOut(t.Context(), 3, answer{calls: []call{
-		newCall(t, "process_output", map[string]any{"process_id": "m1-c0", "wait_for": "seen", "wait_timeout": long.String()}),
+		newCall(t, "process_output", map[string]any{"process_id": "m1-c0", "wait_for": "seen", "wait_timeout": exampletest.Long.String()}),
 		newCall(t, "execute", map[string]any{"command": "touch one"}),
 	}})
 	require.Contains(t, results[0].Content, "wait_for matched")
@@ -207,46 +188,42 @@ func TestParallel(t *testing.T) {
 }
 
 func TestMaxTurns(t *testing.T) {
-	same := scene{says: "Again.", calls: []scripted{execute("true", "")}}
-	s := newStage(t, (&script{scenes: []scene{same, same, same}}).ServeHTTP)
+	same := story.Scene{Says: "Again.", Calls: []story.Call{story.Execute("true", "")}}
+	s := newStage(t, (&endpoint{script: story.Script{same, same, same}}).ServeHTTP)
 	s.loop.maxTurns = 2
 	require.ErrorContains(t, s.loop.run(t.Context(), "Go on."), "not come to an end in 2 turns")
 }
 
 // stopped is a model that reads that its command was stopped.
-var stopped = []scene{
-	{says: "I wait.", calls: []scripted{{
-		tool:      "execute",
-		arguments: map[string]any{"command": "touch one; exec sleep 1000", "timeout": "10m"},
-		result:    "the call was canceled; the command was stopped",
+var stopped = story.Script{
+	{Says: "I wait.", Calls: []story.Call{{
+		Tool: "execute", Arguments: `{"command":"touch one; exec sleep 1000","timeout":"10m"}`,
+		Want: "the call was canceled; the command was stopped",
 	}}},
-	{says: "Stopped, then."},
+	{Says: "Stopped, then."},
 }
 
 // Ctrl-C first stops the command, and the model goes on.
 func TestInterruptCommand(t *testing.T) {
-	tmp := scratch(t)
-	endpoint := httptest.NewServer(&script{scenes: stopped})
+	tmp := exampletest.Scratch(t)
+	endpoint := httptest.NewServer(&endpoint{script: stopped})
 	defer endpoint.Close()
 	cmd, out := program(t, tmp, endpoint.URL)
-	waitFor(t, filepath.Join(tmp, "one"))
+	exampletest.WaitFor(t, filepath.Join(tmp, "one"))
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait(), out)
 	require.Contains(t, out.String(), "Stopped, then.")
-	requireNothingRuns(t, tmp)
+	exampletest.RequireNothingRuns(t, tmp)
 }
 
 // If no command runs, Ctrl-C ends the loop, and with it the background
 // processes.
 func TestInterruptLoop(t *testing.T) {
-	tmp := scratch(t)
+	tmp := exampletest.Scratch(t)
 	asked := make(chan struct{})
 	release := make(chan struct{})
-	model := &script{scenes: []scene{
-		{says: "A server.", calls: []scripted{{
-			tool:      "execute",
-			arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true},
-		}}},
+	model := &endpoint{script: story.Script{
+		{Says: "A server.", Calls: []story.Call{story.Execute("exec sleep 1000 &", "")}},
 	}}
 	var once sync.Once
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -264,81 +241,67 @@ func TestInterruptLoop(t *testing.T) {
 	cmd, out := program(t, tmp, endpoint.URL)
 	select {
 	case <-asked:
-	case <-time.After(long):
+	case <-time.After(exampletest.Long):
 		t.Fatal("the model was not asked again")
 	}
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
 	require.Contains(t, out.String(), "stopped before the end")
-	requireNothingRuns(t, tmp)
-}
-
-// While the commands are being stopped, the second Ctrl-C ends the loop.
-func TestInterruptTwice(t *testing.T) {
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	stop := &interrupter{end: end}
-	commands, done := stop.commands(ctx)
-	stop.interrupt()
-	require.Error(t, commands.Err())
-	require.NoError(t, ctx.Err())
-	stop.interrupt()
-	require.Error(t, ctx.Err())
-	done()
+	exampletest.RequireNothingRuns(t, tmp)
 }
 
 // A connection that breaks while it is written to raises SIGPIPE, and the loop
 // asks again. It ends if nobody reads what it prints, as in "customloop | head".
 func TestBrokenPipe(t *testing.T) {
 	t.Run("connection", func(t *testing.T) {
-		tmp := scratch(t)
+		tmp := exampletest.Scratch(t)
 		cmd, out := program(t, tmp, serve(t, went))
-		waitFor(t, filepath.Join(tmp, "one"))
+		exampletest.WaitFor(t, filepath.Join(tmp, "one"))
 		require.NoError(t, cmd.Process.Signal(syscall.SIGPIPE))
 		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
 		require.NoError(t, cmd.Wait(), out)
 		require.Contains(t, out.String(), "It went.")
-		requireNothingRuns(t, tmp)
+		exampletest.RequireNothingRuns(t, tmp)
 	})
 	t.Run("output", func(t *testing.T) {
-		tmp := scratch(t)
+		tmp := exampletest.Scratch(t)
 		cmd := command(t, tmp, serve(t, went))
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		waitFor(t, filepath.Join(tmp, "one"))
+		exampletest.WaitFor(t, filepath.Join(tmp, "one"))
 		require.NoError(t, out.Close())
 		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
 		require.Error(t, cmd.Wait())
 		require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ends by itself")
-		requireNothingRuns(t, tmp)
+		exampletest.RequireNothingRuns(t, tmp)
 	})
 }
 
 // went is a model whose command waits for a file.
-var went = []scene{
-	{says: "I start one and wait.", calls: []scripted{
-		{tool: "execute", arguments: map[string]any{"command": "exec sleep 1000", "run_in_background": true}},
-		execute("touch one; until [ -e go ]; do sleep 0.05; done", `"exit_code":0`),
+var went = story.Script{
+	{Says: "I start one and wait.", Calls: []story.Call{
+		story.Execute("exec sleep 1000 &", ""),
+		story.Execute("touch one; until [ -e go ]; do sleep 0.05; done", `"exit_code":0`),
 	}},
-	{says: "It went."},
+	{Says: "It went."},
 }
 
 // serve serves a script until the test ends.
-func serve(t *testing.T, scenes []scene) (url string) {
+func serve(t *testing.T, script story.Script) (url string) {
 	t.Helper()
-	endpoint := httptest.NewServer(&script{scenes: scenes})
+	endpoint := httptest.NewServer(&endpoint{script: script})
 	t.Cleanup(endpoint.Close)
 	return endpoint.URL
 }
 
 // The endpoint gets the key, and commands do not.
 func TestKey(t *testing.T) {
-	t.Chdir(scratch(t))
+	t.Chdir(exampletest.Scratch(t))
 	t.Setenv("OPENAI_API_KEY", "sk-test")
-	model := &script{scenes: []scene{
-		{says: "What is it?", calls: []scripted{execute(`echo "key=$OPENAI_API_KEY."`, "key=.")}},
-		{says: "Nothing."},
+	model := &endpoint{script: story.Script{
+		{Says: "What is it?", Calls: []story.Call{story.Execute(`echo "key=$OPENAI_API_KEY."`, "key=.")}},
+		{Says: "Nothing."},
 	}}
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer sk-test" {
@@ -368,14 +331,14 @@ type stage struct {
 
 func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	t.Helper()
-	dir := scratch(t)
+	dir := exampletest.Scratch(t)
 	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, manager.Close()) })
 	server := httptest.NewServer(endpoint)
 	t.Cleanup(server.Close)
 	s := stage{dir: dir, out: new(bytes.Buffer)}
-	s.loop = newLoop(manager.Chat("test"), &interrupter{end: func() {}}, &transcript{out: s.out, gone: func() {}})
+	s.loop = newLoop(manager.Chat("test"), &interrupt.Handler{End: func() {}}, &dialogue.Transcript{Out: s.out, Column: 8})
 	s.loop.url, s.loop.model, s.loop.client, s.loop.firstPause = server.URL+"/v1", "script", server.Client(), time.Millisecond
 	return s
 }
@@ -413,48 +376,6 @@ func command(t *testing.T, dir, endpoint string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-base-url", endpoint+"/v1", "-model", "any", "Go on.")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CUSTOMLOOP_CHILD=1")
-	cmd.WaitDelay = long
+	cmd.WaitDelay = exampletest.Long
 	return cmd
-}
-
-// waitFor waits until a file exists.
-func waitFor(t *testing.T, name string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(name)
-		return err == nil
-	}, long, 5*time.Millisecond, name)
-}
-
-// scratch gives the test a directory of its own for temporary files.
-func scratch(t *testing.T) string {
-	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the commands are a POSIX shell's")
-	}
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
-	return tmp
-}
-
-// requireNothingLeft fails if a file is left in tmp, or a process that uses tmp
-// for its temporary files.
-func requireNothingLeft(t *testing.T, tmp string) {
-	t.Helper()
-	left, err := os.ReadDir(tmp)
-	require.NoError(t, err)
-	require.Empty(t, left, "files are left")
-	requireNothingRuns(t, tmp)
-}
-
-// requireNothingRuns fails if a process uses tmp. Only Linux shows the
-// processes.
-func requireNothingRuns(t *testing.T, tmp string) {
-	t.Helper()
-	environs, err := filepath.Glob("/proc/[0-9]*/environ")
-	require.NoError(t, err)
-	for _, name := range environs {
-		environ, _ := os.ReadFile(name) // the process may have ended
-		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
-	}
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -91,10 +92,10 @@ func run(args []string) (err error) {
 	// deferred Close, and leave its processes behind.
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	if *listen == "" {
-		signals = append(signals, brokenPipe) // the only client is gone
+		signals = append(signals, interrupt.BrokenPipe) // the only client is gone
 	} else {
 		// If one of several clients is gone, only the write to it fails.
-		signal.Notify(make(chan os.Signal, 1), brokenPipe)
+		signal.Notify(make(chan os.Signal, 1), interrupt.BrokenPipe)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()

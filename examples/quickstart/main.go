@@ -9,40 +9,31 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
 
 	"charm.land/fantasy"
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
+	"github.com/toolproc/toolproc/examples/internal/interrupt"
+	"github.com/toolproc/toolproc/examples/internal/story"
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-const prompt = "Put a small web page together, serve it, and see that all of it works. " +
-	"Leave nothing running."
-
-func main() {
-	if isHello() {
-		os.Exit(hello(os.Args[1:]))
-	}
-	os.Exit(quickstart())
-}
+func main() { os.Exit(quickstart()) }
 
 // quickstart returns the exit code.
 func quickstart() int {
-	// Commands do not get the Ctrl-C of the terminal. By default, Ctrl-C would end
-	// this program without its deferred Close. So would the end of the terminal
-	// (SIGHUP), and of the reader in "quickstart | head" (SIGPIPE).
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, brokenPipe)
+	ctx, stop := interrupt.Context() // Ctrl-C ends ctx and not the program, so that what runs is ended
 	defer stop()
-	if err := run(ctx, os.Stdout); err != nil {
+	if err := run(ctx, os.Stdout, story.Greeter); err != nil {
 		fmt.Fprintln(os.Stderr, "\nquickstart:", err)
 		return 1
 	}
@@ -51,33 +42,44 @@ func quickstart() int {
 
 // run plays the whole conversation. When it returns, nothing runs and no file
 // is left, even if it fails.
-func run(ctx context.Context, out io.Writer) (err error) {
+func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 	dir, err := os.MkdirTemp("", "quickstart-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-
+	if err := story.WriteProject(dir); err != nil {
+		return err
+	}
 	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }() // before dir is removed
 
-	if err := installHello(dir); err != nil {
-		return err
-	}
 	tools := chattool.All(toolset.Static(manager.Chat("quickstart")), nil)
-	agent := fantasy.NewAgent(&model{scenes: script}, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(chattool.NoRepair))
+	agent := fantasy.NewAgent(&model{script: script}, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(chattool.NoRepair))
 
-	t := newTranscript(out)
-	t.user(prompt)
+	ctx, gone := context.WithCancel(ctx) // ends if nobody reads the transcript
+	defer gone()
+	show := &dialogue.Transcript{Out: out, Column: 8, Gone: gone}
+	_ = show.Say("user", story.Task) // the transcript keeps the first error
+	runs := 0
 	_, err = agent.Stream(ctx, fantasy.AgentStreamCall{
-		Prompt:       prompt,
-		OnTextDelta:  func(_, text string) error { return t.text(text) },
-		OnTextEnd:    func(string) error { return t.endText() },
-		OnToolCall:   func(call fantasy.ToolCallContent) error { return t.call(call) },
-		OnToolResult: func(res fantasy.ToolResultContent) error { return t.result(res) },
+		Prompt: story.Task,
+		OnTextDelta: func(_, text string) error {
+			_ = show.Space()
+			return show.Say("model", text)
+		},
+		OnToolCall: func(call fantasy.ToolCallContent) error {
+			if call.ToolName == "execute" {
+				runs++
+			}
+			return show.Call("call", call.ToolName, json.RawMessage(call.Input))
+		},
+		OnToolResult: func(res fantasy.ToolResultContent) error {
+			return show.Result("result", textOf(res.Result))
+		},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -85,16 +87,18 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	case err != nil:
 		return err
 	}
-	return t.end(ctx, manager)
-}
-
-// installHello puts the program that the model works with into a directory. It
-// is this program under another name, because no other program is sure to exist
-// on every machine.
-func installHello(dir string) error {
-	self, err := os.Executable()
+	page, err := manager.List(ctx, procmgr.ListRequest{})
 	if err != nil {
 		return err
 	}
-	return os.Symlink(self, filepath.Join(dir, helloName))
+	for _, p := range page.Processes {
+		if p.State != procmgr.Exited {
+			return xerrors.Errorf("process %s is left in state %s: %q", p.ID, p.State, p.Command)
+		}
+	}
+	if page.Total != runs {
+		return xerrors.Errorf("%d commands were asked for, and there are %d processes", runs, page.Total)
+	}
+	_, err = fmt.Fprintf(out, "\n%d commands were run, each once; none of them is running.\n", runs)
+	return err
 }

@@ -29,7 +29,7 @@ func keys(args []string) error {
 	flags := flag.NewFlagSet("keys", flag.ContinueOnError)
 	dir := flags.String("dir", "keys", "`directory` to write token, cert.pem and key.pem to")
 	hosts := flags.String("hosts", "localhost,127.0.0.1,::1", "`names` and addresses of the server")
-	if err := parse(flags, args); err != nil {
+	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(*dir, 0o700); err != nil {

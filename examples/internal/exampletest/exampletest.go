@@ -1,0 +1,106 @@
+// Package exampletest has what the tests of the examples do alike. Only tests import
+// it.
+package exampletest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/examples/internal/dialogue"
+)
+
+// Long is a wait that ends earlier, unless something is wrong.
+const Long = 30 * time.Second
+
+var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
+
+// Main runs the tests, without the variables that a manager withholds: the first
+// command that fails would be told of them.
+func Main(m *testing.M) {
+	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
+	for _, name := range secrets.Withheld {
+		_ = os.Unsetenv(name)
+	}
+	os.Exit(m.Run())
+}
+
+// Scratch gives the test a directory of its own for temporary files. It skips a test
+// for whose commands there is no shell.
+func Scratch(t *testing.T) (tmp string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are a POSIX shell's")
+	}
+	tmp = t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	return tmp
+}
+
+// WaitFor waits until a file exists.
+func WaitFor(t *testing.T, pattern string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		found, err := filepath.Glob(pattern)
+		return err == nil && len(found) > 0
+	}, Long, 5*time.Millisecond, pattern)
+}
+
+// RequireNothingRuns fails if a process uses tmp for its temporary files. Only Linux
+// shows the processes.
+func RequireNothingRuns(t *testing.T, tmp string) {
+	t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, name := range environs {
+		environ, _ := os.ReadFile(name) // the process may have ended
+		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
+	}
+}
+
+// RequireNothingLeft fails if a file is left in tmp as well.
+func RequireNothingLeft(t *testing.T, tmp string) {
+	t.Helper()
+	left, err := os.ReadDir(tmp)
+	require.NoError(t, err)
+	require.Empty(t, left, "files are left")
+	RequireNothingRuns(t, tmp)
+}
+
+var (
+	url       = regexp.MustCompile(`https://\S+`)
+	processID = regexp.MustCompile(`(?:process_id=|process |\| )([a-z2-7]{10})\b`)
+)
+
+// RequireTranscript compares a transcript with the one in testdata, but for the parts
+// that differ from run to run.
+func RequireTranscript(t *testing.T, transcript string) {
+	t.Helper()
+	for line := range strings.Lines(transcript) {
+		require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), dialogue.Width, line)
+	}
+	known := make(map[string]bool)
+	for _, found := range processID.FindAllStringSubmatch(transcript, -1) {
+		if id := found[1]; !known[id] {
+			known[id] = true
+			transcript = strings.ReplaceAll(transcript, id, fmt.Sprintf("<process %d>", len(known)))
+		}
+	}
+	transcript = url.ReplaceAllString(transcript, "<url>")
+	golden := filepath.Join("testdata", "transcript.txt")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(transcript), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), transcript, "go test -update writes %s anew", golden)
+}
