@@ -137,7 +137,7 @@ func (s *Stream) Recover(log *LogMemo, logs *Logs, total, lost int64, ended bool
 // Lost returns the Lost of a State.
 func (s *Stream) Lost() int64 { return s.lost }
 
-// comeBack counts what a stream has from another program.
+// comeBack counts the output that a stream has from another program.
 func (s *Stream) comeBack() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,8 +246,8 @@ type LogsState struct {
 	Named uint64 `json:"named"`
 }
 
-// Save returns the directory in use. lock is its lock: who has a duplicate of it
-// keeps other programs from removing the directory.
+// Save returns the directory in use. lock is its lock: a program that has a
+// duplicate of it keeps others from removing the directory.
 func (l *Logs) Save() (state LogsState, lock *os.File) {
 	in := l.current()
 	return LogsState{Dir: in.dir.Path, Named: l.named.Load()}, in.dir.Lock()

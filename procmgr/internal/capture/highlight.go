@@ -16,7 +16,7 @@ import (
 // text leaves out. It stands for all lines of its kind there.
 type Highlight struct {
 	Line   int    // its number in the stream, from 1 on; 0 if that is not known
-	Offset int64  // the offset at which it begins, or what is left out of it
+	Offset int64  // the offset at which it begins, or its part that is left out
 	Text   string // the line and up to two lines that follow, each of at most 300 bytes
 	Count  int    // how many more of its kind are left out
 }
@@ -34,8 +34,8 @@ const (
 	maxFollowing = 2
 )
 
-// Highlights looks through what the text of a page leaves out, as far as the log
-// has it. It returns highlights of at most room bytes of text, the gravest first,
+// Highlights looks through the output that the text of a page leaves out, as far as
+// the log has it. It returns highlights of at most room bytes of text, the gravest first,
 // and how many of the bytes that are left out were not searched.
 func (s *Stream) Highlights(p Page, room int) (found []Highlight, unscanned int64) {
 	return s.highlightsWithin(p, room, maxSearchTime)
@@ -140,8 +140,8 @@ func (s *scan) shown(from, to int64) {
 	}
 }
 
-// part searches one part, from both ends to its middle, because what stands
-// next to the text is most likely about the same.
+// part searches one part, from both ends to its middle, because the lines next to
+// the text are most likely about the same.
 func (s *scan) part(c headtail.Cut) {
 	from, to := c.From, c.To
 	within := false // the front goes on within a line
@@ -217,7 +217,7 @@ func (s *scan) add(text []byte, n int, offset, end int64, v verdict, counts bool
 		key = appendKind(key, text[:n])
 	}
 	if announces(text[:n]) {
-		// What it is about stands in the next line.
+		// The next line says the rest.
 		next, _, _ := bytes.Cut(text[n:], []byte{'\n'})
 		key = append(key, '\n')
 		key = append(key, appendKind(nil, next)...)
@@ -356,10 +356,10 @@ func (g *logFile) number(found []Highlight, deadline time.Time) {
 // maxKind is how much of a line counts for its kind, in bytes.
 const maxKind = 80
 
-// appendKind appends to an empty key what lines have in common that differ in
-// numbers and names only.
-// A run of digits is 0. Hexadecimal numbers, quoted words and paths are one sign
-// each, and blanks are one blank. The first 80 bytes of that count.
+// appendKind appends to an empty key the form of a line. Lines that differ in
+// numbers and names only have the same form. A run of digits is 0. Hexadecimal
+// numbers, quoted words and paths are one sign each, and blanks are one blank. The
+// first 80 bytes of that count.
 func appendKind(key, line []byte) []byte {
 	blank := true
 	for i := 0; i < len(line) && len(key) < maxKind; {

@@ -11,7 +11,7 @@ import (
 // writer: a command may have put any kind of file there.
 const openNow = syscall.O_NONBLOCK
 
-// identityOf returns what tells a file from every other.
+// identityOf returns the numbers that tell a file from every other.
 func identityOf(info fs.FileInfo) (dev, ino uint64) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Dev), uint64(stat.Ino)

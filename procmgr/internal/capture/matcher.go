@@ -28,7 +28,7 @@ type Matcher struct {
 	line    []byte // the first bytes of the unfinished line, at most maxLine
 	shown   []byte // the held-back text at the last look; if re is nil, at the first look
 	shownAt int64  // at of the last look
-	after   *Mark  // what it shows is no match; nil if anything is
+	after   *Mark  // the text that it shows is no match; nil if any text may be
 	skipped int64  // bytes that were never searched: in a gap, or behind maxLine
 	found   Found  // the matched line; stays empty if re is nil
 	done    bool   // the search has ended with a match

@@ -49,7 +49,7 @@ func (o *oddities) next(p []byte, begin, end int, v verdict) []odd {
 	return nil
 }
 
-// lastVerdict returns where the verdict of a line is.
+// lastVerdict returns the begin and the end of the verdict of a line.
 func lastVerdict(p []byte, begin, end int) (from, to int) {
 	begin = max(begin, end-maxLook)
 	for to = end; to > begin; to = from {

@@ -303,14 +303,14 @@ func (s *Stream) Total() int64 { return s.buf.Total() }
 // not ended.
 func (s *Stream) Visible() int64 { return s.buf.Snapshot(s.buf.Total()).Total }
 
-// Mark returns where the stream ends now.
+// Mark returns the end of the stream at this moment.
 func (s *Stream) Mark() Mark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Mark{Offset: s.Visible(), Total: s.buf.Total(), Live: bytes.Clone(s.pending())}
 }
 
-// WatchAfter is Watch from a mark on. What the stream showed at the mark is no
+// WatchAfter is Watch from a mark on. Text that the stream showed at the mark is no
 // match, even if it was held back, as the prompt of a line editor is.
 func (s *Stream) WatchAfter(ctx context.Context, m *Matcher, mark Mark) error {
 	m.after = &mark

@@ -12,7 +12,7 @@ import (
 
 // These are the words by which a line tells of trouble, whatever tool has
 // printed it. The case of letters does not matter. They are of no tool alone:
-// what only one tool prints would be a rule for that tool, and such rules are
+// a word that only one tool prints would be a rule for that tool, and such rules are
 // wrong as often as they help.
 var (
 	// literals count wherever they stand.

@@ -63,7 +63,7 @@ func endedPipe(out Sink) *pipe {
 	return p
 }
 
-// Frozen has what is left of a tree that was frozen, for its Adoption.
+// Frozen is the rest of a tree that was frozen, for its Adoption.
 type Frozen struct {
 	Progress
 	Killed bool
@@ -74,7 +74,7 @@ type Frozen struct {
 }
 
 // Freeze makes Finish return, and stops reading between two pieces of output:
-// what comes after it is left for who adopts the tree. Its members are left
+// the program that adopts the tree reads the output after it. Its members are left
 // alone. When Finish has returned, the caller calls Left.
 func (t *Tree) Freeze() (f Frozen) {
 	t.frozen.Store(true)
@@ -87,7 +87,7 @@ func (t *Tree) Freeze() (f Frozen) {
 	return f
 }
 
-// Left completes what Freeze has returned, when Finish has returned.
+// Left completes the Frozen of Freeze, when Finish has returned.
 func (t *Tree) Left(f *Frozen) {
 	f.Progress = t.progress
 	f.Killed = t.session.wasKilled()
@@ -142,7 +142,7 @@ func duplicate(file interface{ Control(func(fd uintptr)) error }) int {
 	return fd
 }
 
-// A Find is what a search has found of a tree.
+// A Find is the leader of a tree, or another member, as a search has found it.
 type Find struct {
 	PID   int    // of the leader, or of another member; 0 if nothing of it lives
 	Start uint64 // of the process with that number, as in Lineage

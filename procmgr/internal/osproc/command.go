@@ -39,7 +39,7 @@ type Keeper interface {
 	Exited(end Exit, at time.Time)
 }
 
-// A Birth is what a Keeper has to know about a tree.
+// A Birth has the facts about a tree that a Keeper has to know.
 type Birth struct {
 	Lineage
 	// Output and Input are this program's ends of the leader's stdout and stdin.

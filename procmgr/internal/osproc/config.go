@@ -25,7 +25,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// lacks says what a system cannot do, or must not.
+// lacks are the means that a system does not have, or must not use.
 type lacks struct {
 	pidfd, mark bool
 	trace       atomic.Bool // becomes true when a start has shown it

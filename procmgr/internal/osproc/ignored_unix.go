@@ -24,7 +24,7 @@ type ignoring struct {
 	looked bool       // at all signals, not only at those that package signal knows of
 	// hangups has SIGHUP and SIGINT if this program has ignored them. After
 	// signal.Stop it ignores them again if it did before, and package signal knows
-	// who else takes them meanwhile. So they have a handler only during a start,
+	// whether other code takes them meanwhile. So they have a handler only during a start,
 	// and children that are no commands go on to ignore them.
 	hangups []os.Signal
 	// passing gets the hangups, and always all other signals. Nobody reads them.

@@ -94,7 +94,7 @@ func (s sockets) empty() bool {
 	return true
 }
 
-// inOrder sorts sockets by their ports, and leaves out what is there twice.
+// inOrder sorts sockets by their ports, and leaves out each that is there twice.
 func inOrder(all []Listen) []Listen {
 	slices.SortFunc(all, func(a, b Listen) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Network, b.Network), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.PID, b.PID))

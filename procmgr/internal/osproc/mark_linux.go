@@ -47,14 +47,14 @@ type markSource struct {
 	once   sync.Once
 	own    mark // that of this program; all ones if it has none
 	base   mark // the bits that all marks of this program have in common
-	shift  uint // where the count begins
+	shift  uint // the lowest bit of the count
 	counts uint64
 
 	mu   sync.Mutex // guards the fields below; held for moments
 	next uint64
 	live map[mark]struct{}
-	// earlier has what the marks of programs have in common whose trees this one
-	// has adopted.
+	// earlier has the common part of the marks of each program whose trees this
+	// one has adopted.
 	earlier map[mark]bool
 }
 
@@ -159,7 +159,7 @@ func (s *markSource) key(m mark) mark { return m >> s.shift }
 // few bits for its own.
 func (s *markSource) nested() bool { return s.counts == 1<<innerShift }
 
-// What a mark that belongs to no tree of a search says about a process.
+// If a mark belongs to no tree of a search, it says one of these about a process.
 const (
 	markSaysNothing   = iota // it may be an unmarked member of any tree
 	markOfAnotherTree        // of this program
@@ -192,7 +192,7 @@ func (m mark) set(pid int) bool {
 
 // setAll marks a process that runs already, and all its descendants: each of
 // them before its children are listed, so that the next child inherits the
-// mark. What has left its parent before that is missed.
+// mark. It misses a process that has left its parent before that.
 func (m mark) setAll(pid int) bool {
 	if !m.set(pid) {
 		return false

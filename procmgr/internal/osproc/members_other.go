@@ -13,7 +13,7 @@ func (q *searches) killGroups(sessions []*session) {
 type searches struct{ leaders }
 
 // find tells which of some sessions have members. No process can leave a job of
-// Windows. What has left its group cannot be found: the BSDs do not show a
+// Windows. A process that has left its group cannot be found: the BSDs do not show a
 // process's environment to other processes, or only at a cost that is too high.
 func (*searches) find(sessions []*session, _ bool) (found map[*session][]member, settled bool) {
 	found = make(map[*session][]member)

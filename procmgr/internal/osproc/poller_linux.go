@@ -48,8 +48,8 @@ func (p *poller) close() {
 }
 
 // serve waits until a leader has exited, lets another goroutine wait for the next
-// one, and calls what that leader's tree has given to Watch. So whoever waits for
-// the tree is woken by the goroutine that the kernel has woken: another one in
+// one, and calls the function that the leader's tree has from Watch. So the goroutine
+// that the kernel has woken wakes the caller who waits for the tree: another one in
 // between costs some 30 µs.
 func (p *poller) serve() {
 	exited := p.run()
@@ -61,8 +61,8 @@ func (p *poller) serve() {
 	exited()
 }
 
-// run waits for events until a leader has exited, and returns what its tree has
-// given to Watch. It returns nil if the poller is closed.
+// run waits for events until a leader has exited, and returns the function that its
+// tree has from Watch. It returns nil if the poller is closed.
 func (p *poller) run() (exited func()) {
 	conn, err := p.file.SyscallConn()
 	if err != nil {

@@ -24,9 +24,10 @@ type request struct {
 	err     error
 }
 
-// searches are shared by all who ask at the same time. One search is made at a
-// time; whoever asks meanwhile gets the answers of the next one. So each answer
-// is of a search that began after the question, and however many ask, they wait
+// searches are the searches for the members of the sessions that a System follows.
+// All callers who ask at the same time share one. One search is made at a time, and
+// a caller who asks meanwhile gets the answers of the next one. So each answer is of
+// a search that began after the question, and however many callers ask, they wait
 // for two searches at most.
 type searches struct {
 	leaders
@@ -60,7 +61,7 @@ func (q *searches) do(r *request) {
 	q.turn.Lock()
 	defer q.turn.Unlock()
 	q.mu.Lock()
-	q.next = nil // who asks from now on may ask for what this search has passed
+	q.next = nil // a later request may ask for processes that this search has passed
 	q.mu.Unlock()
 	b.answer(q.pids(), &q.strangers)
 	close(b.done)

@@ -56,7 +56,7 @@ type session struct {
 	noPidfd bool    // use no pidfds
 
 	// others is how the leader is waited for if it is the child of another
-	// program, and end what that has told. reaped is then set from the beginning:
+	// program, and end is the exit that it has told. reaped is then set from the beginning:
 	// that program may reap it at any time.
 	others func(stop <-chan struct{}) (Exit, bool)
 	end    Exit
@@ -65,7 +65,7 @@ type session struct {
 	// it may still live. From then on the number is no longer the session's.
 	empty atomic.Bool
 
-	// calm is what Stopped has last seen, if nothing was stopped.
+	// calm has the processes at the last call of stopped, if none was stopped.
 	calm atomic.Pointer[calm]
 
 	// killed is set when SIGKILL was sent. From then on, a search kills each

@@ -22,11 +22,11 @@ type stdio struct {
 	output int // this program's end of stdout and stderr; of a terminal, the end for all three
 	input  int // this program's end of stdin; -1: none of its own
 	leader [3]uintptr
-	theirs []func() // close what is the leader's alone
+	theirs []func() // close the ends that are the leader's alone
 }
 
-// openStdio opens what a command asks for. Nothing of it is inherited but the
-// leader's ends.
+// openStdio opens the stdin, stdout and stderr that a command asks for. A child
+// inherits the leader's ends alone.
 func openStdio(c *Command, null *os.File) (*stdio, error) {
 	if c.Stdin == StdinTerminal {
 		return openTerminal(c.Size)

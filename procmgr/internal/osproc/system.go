@@ -42,8 +42,8 @@ func Open(c Config) (*System, error) {
 }
 
 // Cgroups returns the directory of the System in Config.Cgroup and its lock, or
-// nothing if there is none. Who has a duplicate of the lock keeps other programs
-// from ending what is in there.
+// nothing if there is none. A program that has a duplicate of the lock keeps others
+// from ending the processes in there.
 func (s *System) Cgroups() (dir string, lock *os.File) { return s.cgroups.own() }
 
 // Go calls f in a goroutine. No method of the System waits for it.
@@ -115,7 +115,7 @@ func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
 }
 
 // KillGroups sends SIGKILL to the groups of the leaders of some trees, and does
-// not search. Then Finish kills what it finds besides.
+// not search. Then Finish kills the members that it finds besides.
 func (s *System) KillGroups(trees []*Tree) { s.sessions.killGroups(sessionsOf(trees)) }
 
 // Search looks for members that have left the sessions of some trees that have

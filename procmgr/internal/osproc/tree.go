@@ -137,7 +137,7 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 // tree, or when the tree is abandoned. It returns how the leader exited, and
 // when the last member had gone. If the leader has exited and other members
 // live on, Finish calls detached before it waits for them. Finish is called
-// once. If the tree is frozen, Finish returns as well, and what it returns means
+// once. If the tree is frozen, Finish returns as well, and its results mean
 // nothing.
 func (t *Tree) Finish(detached func(Exit)) (end Exit, at time.Time) {
 	p := &t.progress
@@ -288,8 +288,8 @@ func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 			select {
 			case <-left:
 			case <-timer.C:
-				// On a busy machine the members may have gone, and whoever waits for
-				// that may not have had a turn.
+				// On a busy machine the members may have gone, and the goroutine that
+				// waits for that may not have had a turn.
 				if t.lives(deep) {
 					detached = true
 					detach()

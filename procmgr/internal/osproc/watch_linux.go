@@ -3,7 +3,7 @@ package osproc
 import "golang.org/x/sys/unix"
 
 // watch lets the System's poller tell of output and of the leader's exit. It
-// takes goroutines for what the poller cannot watch.
+// takes goroutines for the descriptors that the poller cannot watch.
 func (t *Tree) watch() {
 	if d, ok := t.pipe.end.(*polled); !ok {
 		t.collect()
@@ -70,8 +70,8 @@ func (t *Tree) abandoned() {
 	}
 }
 
-// readSome reads what is in the pipe, in a goroutine for which System.Close
-// waits. The poller calls it once until it is to tell of the next output.
+// readSome reads the bytes that are in the pipe, in a goroutine for which
+// System.Close waits. The poller calls it once until it is to tell of the next output.
 func (t *Tree) readSome(d *polled) {
 	if t.reader == nil {
 		t.reader = func() {

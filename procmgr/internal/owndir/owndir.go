@@ -67,7 +67,7 @@ func Resume(path string, lock *os.File) (*Dir, error) {
 	return &Dir{path, lock}, nil
 }
 
-// Lock returns the lock. Who has a duplicate of it holds the directory.
+// Lock returns the lock. A program that has a duplicate of it holds the directory.
 func (d *Dir) Lock() *os.File { return d.lock }
 
 // Unlock gives up the directory. It does not remove it.

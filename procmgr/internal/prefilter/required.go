@@ -27,7 +27,7 @@ const (
 // unmarked takes the marks out of a string.
 var unmarked = strings.NewReplacer(lineMark, "", wordMark, "").Replace
 
-// facts are what is known of the matches of a part of an expression.
+// facts hold for all matches of a part of an expression.
 type facts struct {
 	exact    set // if not nil: every match is one of these strings
 	required set // if not nil: every match contains one of these strings
@@ -165,8 +165,8 @@ func (e *extractor) class(pairs []rune) (all set) {
 // A chain joins the facts of parts that follow one another. The zero value is
 // an empty chain.
 type chain struct {
-	open     set  // what the parts since the last cut match; nil stands for the empty string
-	required set  // the best of what is behind
+	open     set  // the matches of the parts since the last cut; nil stands for the empty string
+	required set  // the best of the sets before the cut
 	broken   bool // open is not all that there is
 }
 

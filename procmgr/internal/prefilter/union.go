@@ -17,7 +17,7 @@ type Union struct {
 // more has something to do all the time, and goes on alone.
 const mostHits = 256
 
-// Hits are what a Union has found in a text for one of its filters.
+// Hits are the places that a Union has found in a text for one of its filters.
 type Hits struct {
 	at    []int // offsets of required strings, in the order of the lines
 	used  int   // how many of them Next has passed
@@ -51,8 +51,8 @@ func NewUnion(filters []*Filter) *Union {
 	return u
 }
 
-// Search looks for the required strings of all filters in p, and notes in hits,
-// which has a place for each filter, where they are.
+// Search looks for the required strings of all filters in p, and notes their places
+// in hits, which has one Hits for each filter.
 func (u *Union) Search(p []byte, hits []Hits) {
 	for _, i := range u.members {
 		hits[i] = Hits{at: hits[i].at[:0], known: len(p)}

@@ -6,7 +6,7 @@
 // go round within one tick of the clock.
 package procstat
 
-// A Process is what the system says of a process.
+// A Process has the facts that the system tells about a process.
 type Process struct {
 	State   byte   // 'Z' and 'X' have ended, at least their first thread
 	Parent  int    // the number of its parent; 0 if that is not to be seen

@@ -22,8 +22,8 @@ var trusted = sync.OnceValue(func() bool {
 	return ok && flags != 0 && flags&forkNoExec == 0
 })
 
-// Look returns what the system says of a process. It reports false if there is
-// none, or if the system does not tell.
+// Look returns the facts that the system tells about a process. It reports false if
+// there is none, or if the system does not tell.
 func Look(pid int) (p Process, ok bool) {
 	p, flags, ok := read(pid)
 	p.Unborn = ok && flags&forkNoExec != 0 && trusted()
