@@ -100,6 +100,12 @@ var arrows = []arrow{
 		why:   "a keeper, its holder and a Local name a process in the same way, and share no more of the system than that",
 	},
 	{
+		dir:     "procmgr/internal/sockets",
+		outside: []string{sys, xerrors},
+		tests:   []string{"internal/testenv"},
+		why:     "it knows network namespaces and descriptors, and a process by its number alone",
+	},
+	{
 		dir:     "procmgr/internal/tally",
 		outside: []string{sys},
 		why:     "it counts in memory that outlives a program, and knows no output and no process but by numbers",
@@ -123,7 +129,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/osproc",
-		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel"},
+		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets"},
 		outside: []string{terminals, sys, xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
