@@ -171,6 +171,16 @@ var arrows = []arrow{
 		why:    "it remembers what is left of processes, and knows none that lives",
 	},
 	{
+		dir: "procmgr/proclocal/internal/shell",
+		why: "it reads the words before a command, and runs nothing",
+	},
+	{
+		dir:     "procmgr/proclocal/internal/ports",
+		module:  []string{"procmgr", "procmgr/internal/osproc"},
+		outside: []string{xerrors},
+		why:     "it looks where processes listen, and knows no record",
+	},
+	{
 		dir:     "procmgr/proclocal/internal/input",
 		module:  []string{"procmgr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen"},
 		outside: []string{xerrors},
@@ -178,7 +188,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/retention", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",

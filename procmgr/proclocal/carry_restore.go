@@ -98,6 +98,7 @@ func (l *Local) reopen(m localMemo, files descriptors) (err error) {
 	if l.system, err = osproc.Open(c); err != nil {
 		return err
 	}
+	l.ports.System = l.system
 	l.tallies = tally.New(files.takeFile(0, carry.Tally))
 	switch {
 	case l.opts.LogDir == "":

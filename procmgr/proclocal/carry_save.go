@@ -19,16 +19,17 @@ func (l *Local) save(ctx context.Context) (*carry.State, error) {
 	if l.keep == nil || !osproc.Adopts {
 		return nil, errors.ErrUnsupported
 	}
-	if err := l.pause(ctx); err != nil {
+	if err := l.pauses.begin(ctx); err != nil {
 		return nil, err
 	}
 	if err := l.awaitStarts(ctx); err != nil {
-		l.unpause()
+		l.pauses.over()
 		return nil, err
 	}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
+		l.pauses.over()
 		return nil, procmgr.ErrClosed
 	}
 	// From here on there is no way back but by restore.

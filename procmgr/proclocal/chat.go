@@ -47,3 +47,10 @@ func (c *chat) Signal(ctx context.Context, id string, sig procmgr.Signal) error 
 	}
 	return callerr.Wrap("signal", id, c.local.signal(ctx, c.id, id, sig))
 }
+
+func (c *chat) Describe(ctx context.Context) (procmgr.Description, error) {
+	if c.err != nil {
+		return procmgr.Description{}, callerr.Wrap("describe", "", c.err)
+	}
+	return c.local.Describe(ctx)
+}

@@ -87,18 +87,3 @@ func (l *Local) leave(v retention.Viewer, b *retention.Bell) {
 	defer l.mu.Unlock()
 	l.events.Leave(v, b)
 }
-
-// happened notes an event. The caller holds the Local's mu since the state of
-// the process changed, so that no List contradicts the event.
-func (l *Local) happened(kind procmgr.EventKind, at time.Time, p procmgr.Process, line string) {
-	p.Command = retention.CutShort(p.Command)
-	l.events.Add(p.ChatID, procmgr.Event{At: at, Kind: kind, Process: p, Line: line})
-}
-
-// matched notes that a line has matched StartRequest.Notify.
-func (l *Local) matched(r *record, line string) {
-	r.kept.turned(func(m *memo) { m.Notified = true })
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.happened(procmgr.EventMatched, time.Now(), r.snapshot(), line)
-}

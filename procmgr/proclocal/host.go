@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"runtime"
 
 	"golang.org/x/xerrors"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/shell"
 )
 
 var _ procmgr.Host = (*Local)(nil)
@@ -40,7 +42,8 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 		events: retention.NewEvents(),
 		exits:  list.New(),
 	}
-	l.name = realShell(l.opts.Shell, osproc.LookShell)
+	l.pauses.on, l.pauses.mu = keep != nil, &l.mu
+	l.name = shell.Name(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)
 	l.streams = capture.Options{
 		Head:    l.opts.Head,
@@ -58,6 +61,7 @@ func (l *Local) open() (err error) {
 	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
 		return err
 	}
+	l.ports.System = l.system
 	if l.opts.LogDir != "" {
 		if l.logs, err = capture.OpenLogs(l.logOptions()); err != nil {
 			l.system.Close()
@@ -107,6 +111,22 @@ func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error
 		return callerr.Wrap("signal", id, err)
 	}
 	return callerr.Wrap("signal", id, l.signal(ctx, chat, id, sig))
+}
+
+// Describe implements [procmgr.Manager]. Its Shell is the last program in
+// Options.Shell that is known to be a shell, if only that shell's own options come
+// after it: "sh" in nice -n 10 sh -c. For a program that is none of the usual
+// shells it is "".
+//
+// The name is the one in Options.Shell, with two exceptions that make a
+// difference to a command: an sh that is bash is "bash", and an sh that is
+// BusyBox is "ash". Describe knows them by the file that the name leads to, and
+// only if Options.Shell begins with the name.
+func (l *Local) Describe(ctx context.Context) (procmgr.Description, error) {
+	if err := ctx.Err(); err != nil {
+		return procmgr.Description{}, callerr.Wrap("describe", "", err)
+	}
+	return procmgr.Description{Shell: l.name, OS: runtime.GOOS}, nil
 }
 
 // chatOf finds the one chat that has used an ID.

@@ -108,7 +108,7 @@ func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.Inpu
 // put writes a request, or finds out what was written with its key. It returns nil
 // if the request was refused.
 func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*input.Written, error) {
-	done, err := l.change()
+	done, err := l.pauses.change()
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, un
 	if !mine || err != nil {
 		return w, err
 	}
-	ctx, cancel := l.whileLive(ctx)
+	ctx, cancel := l.pauses.whileLive(ctx)
 	defer cancel()
 	if w.HasKey() {
 		r.kept.turned(func(m *memo) { m.Inputs = w.Begun(m.Inputs) })

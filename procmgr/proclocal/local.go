@@ -11,6 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -49,7 +50,7 @@ type Local struct {
 	told         toldNames             // what of it the chats were told
 	name         string                // of the shell, "" if it cannot be told
 	bash         bool                  // the shell is the default one, and bash
-	ports        portLooks
+	ports        ports.Looks
 
 	wg sync.WaitGroup // the launch, watch and rewatch of every record
 

@@ -7,6 +7,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -16,7 +17,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	if err != nil {
 		return procmgr.Output{}, err
 	}
-	if err := checkPorts(req); err != nil {
+	if err := ports.Check(req); err != nil {
 		return procmgr.Output{}, err
 	}
 	r, past := l.find(chat, id)
@@ -43,10 +44,10 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 			return r.output(from, req.Limit, 0, nil), err
 		}
 	}
-	heard := l.hear(ctx, r, req)
-	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.port())
+	heard := l.ports.Hear(ctx, r.tree, r.exited, req)
+	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.Heard())
 	out := r.output(from, req.Limit, req.Highlight, m)
-	if failed := l.addPorts(ctx, &out, r, req, heard); err == nil {
+	if failed := l.ports.Tell(ctx, &out, r.tree, req, heard); err == nil {
 		err = failed
 	}
 	if req.Screen && r.in != nil {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -87,7 +88,9 @@ func (l *Local) reserve(chat, id string, key retention.Fingerprint, terminal boo
 	if l.opts.OnStart != nil {
 		r.told = make(chan struct{})
 	}
-	r.kept = l.newKept(r)
+	if l.keep != nil {
+		r.kept = &kept{keep: l.keep, key: carry.Key{Seq: r.seq, Chat: chat, ID: id}, memo: memo{Print: key}}
+	}
 	l.chats.begun(r)
 	l.wg.Add(1)
 	return r, nil

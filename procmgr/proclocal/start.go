@@ -219,7 +219,11 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 		}
 		r.kept.tally = l.tallies.Add(r.seq)
 		r.out.Count(r.kept.tally)
-		r.kept.plan(r, req, process)
+		r.kept.note(func(m *memo) {
+			m.Process, m.Size, m.Notify = process, req.Size, req.Notify
+			m.Lacks, m.Withheld, m.PassedOver = r.lacks, r.withheld, r.passedOver
+			m.Log = r.out.LogMemo()
+		})
 		c.Keeper = r.kept
 	}
 	if r.tree, err = l.system.Start(c); err != nil {

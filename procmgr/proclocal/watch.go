@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // watch follows a process from its leader's exit to its end. Close waits for it.
@@ -44,4 +45,22 @@ func (l *Local) detach(r *record, end osproc.Exit) {
 	l.happened(procmgr.EventDetached, time.Now(), detached, "")
 	l.mu.Unlock()
 	r.log(slog.LevelInfo, "process detached", exitCode(end.Code()))
+}
+
+// ending tells the Keep of the end of a leader, before anybody hears of the
+// state. The process is then as the caller is about to show it.
+func (r *record) ending(end osproc.Exit, to procmgr.State, at time.Time) {
+	if r.kept == nil {
+		return
+	}
+	r.mu.Lock()
+	r.leave(end)
+	p, withheld, asked := retention.Clone(r.process), r.withheld, r.asked
+	r.mu.Unlock()
+	p.State, p.ExitedAt = to, at
+	r.kept.turned(func(m *memo) {
+		m.Process, m.Withheld, m.Asked = p, withheld, asked
+		m.Progress.Exit, m.Progress.Detached = &end, m.Progress.Detached || to == procmgr.Detached
+		m.Total = r.out.Total()
+	})
 }

@@ -1,46 +1,20 @@
-package proclocal
+// Package shell tells which shell runs a command, by the words that stand before it.
+package shell
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-
-	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
 
-// Describe implements [procmgr.Manager]. Its Shell is the last program in
-// Options.Shell that is known to be a shell, if only that shell's own options come
-// after it: "sh" in nice -n 10 sh -c. For a program that is none of the usual
-// shells it is "".
-//
-// The name is the one in Options.Shell, with two exceptions that make a
-// difference to a command: an sh that is bash is "bash", and an sh that is
-// BusyBox is "ash". Describe knows them by the file that the name leads to, and
-// only if Options.Shell begins with the name.
-func (l *Local) Describe(ctx context.Context) (procmgr.Description, error) {
-	if err := ctx.Err(); err != nil {
-		return procmgr.Description{}, callerr.Wrap("describe", "", err)
-	}
-	return procmgr.Description{Shell: l.name, OS: runtime.GOOS}, nil
-}
-
-func (c *chat) Describe(ctx context.Context) (procmgr.Description, error) {
-	if c.err != nil {
-		return procmgr.Description{}, callerr.Wrap("describe", "", c.err)
-	}
-	return c.local.Describe(ctx)
-}
-
-// defaultShell returns the default of Options.Shell. goos is a value of
+// Default returns the words before a command if nobody chooses them. goos is a value of
 // [runtime.GOOS], and look finds a program on PATH.
 //
 // On Windows the bash on PATH may be that of WSL, which is another machine with
 // other files. The bash beside the sh that Start would run is not.
-func defaultShell(goos string, look func(name string) (string, error)) []string {
+func Default(goos string, look func(name string) (string, error)) []string {
 	name := "bash"
 	if goos == "windows" {
 		sh, err := look("sh")
@@ -109,9 +83,9 @@ func shellName(goos, word string) string {
 	return word[strings.LastIndexByte(word, '/')+1:]
 }
 
-// realShell returns the shell that an sh really is. words stand before a
-// command, and look finds a program on PATH.
-func realShell(words []string, look func(name string) (string, error)) string {
+// Name returns the shell that words before a command call, or "". If it is an sh that
+// is really another shell, it is that one. look finds a program on PATH.
+func Name(words []string, look func(name string) (string, error)) string {
 	name := interpreter(runtime.GOOS, words)
 	if name != "sh" || shellName(runtime.GOOS, words[0]) != name {
 		return name

@@ -1,4 +1,0 @@
-package proclocal
-
-// DefaultShell is for the tests.
-var DefaultShell = defaultShell
