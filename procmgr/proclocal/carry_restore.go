@@ -3,8 +3,6 @@
 package proclocal
 
 import (
-	"os"
-
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -53,40 +51,6 @@ func restore(opts *Options, keep carry.Keep, state *carry.State) (l *Local, run 
 		return nil, nil, err
 	}
 	return l, func() { l.goOn(comings) }, nil
-}
-
-// descriptors are those that a program has left, by the Seq of their process.
-type descriptors map[uint64][]carry.File
-
-// take returns one of them, which is the caller's from now on, or -1.
-func (ds descriptors) take(seq uint64, role carry.Role) int {
-	for i, f := range ds[seq] {
-		if f.Role == role && f.FD >= 0 {
-			ds[seq][i].FD = -1
-			return f.FD
-		}
-	}
-	return -1
-}
-
-// takeFile is take for a file; nil if there is none.
-func (ds descriptors) takeFile(seq uint64, role carry.Role) *os.File {
-	if fd := ds.take(seq, role); fd >= 0 {
-		return os.NewFile(uintptr(fd), string(role))
-	}
-	return nil
-}
-
-// close closes those that nobody has taken.
-func (ds descriptors) close() {
-	for _, files := range ds {
-		for i, f := range files {
-			if f.FD >= 0 {
-				osproc.CloseDescriptor(f.FD)
-				files[i].FD = -1
-			}
-		}
-	}
 }
 
 // reopen is open for a Local that takes over the directories of another one.

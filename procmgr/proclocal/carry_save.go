@@ -100,21 +100,6 @@ func (l *Local) save(ctx context.Context) (*carry.State, error) {
 	return &carry.State{Version: carry.Version, Data: data, Files: files}, nil
 }
 
-// filesLeft returns the descriptors of a tree that was frozen.
-func filesLeft(r *record, f osproc.Frozen) (files []carry.File) {
-	if f.Output >= 0 {
-		role := carry.Output
-		if r.terminal {
-			role = carry.Terminal
-		}
-		files = append(files, carry.File{Role: role, FD: f.Output})
-	}
-	if f.Input >= 0 {
-		files = append(files, carry.File{Role: carry.Input, FD: f.Input})
-	}
-	return files
-}
-
 // awaitStarts waits until no start is under way.
 func (l *Local) awaitStarts(ctx context.Context) error {
 	for _, r := range l.chats.all.records() {

@@ -27,16 +27,7 @@ const (
 // the record which names the policy kept back. If base is not nil, another program
 // has applied the policy to its own environment.
 func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base) (env []string) {
-	own := l.policy.Apply(&l.opts.Env)
-	if r.terminal {
-		policy := l.opts.Env
-		policy.Interactive = true
-		own = l.policyAsking.Apply(&policy)
-	}
-	inherited, withheld := own.Env, own.Withheld
-	if base != nil {
-		inherited, withheld = base.Env, base.Withheld
-	}
+	inherited, withheld, host := l.withhold(r, base)
 	if r.terminal {
 		inherited = l.forTerminal(inherited, base != nil && !l.opts.Env.Interactive)
 	}
@@ -58,7 +49,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)
 	}
-	marks = append(marks, outerMarks(own.All)...)
+	marks = append(marks, outerMarks(host)...)
 
 	all := make([]string, 0, len(env)+len(req.Env)+len(marks)+2) // PWD comes last, and then the cookie
 	for _, kv := range env {
@@ -177,28 +168,6 @@ func namesIn(env map[string]string) []string {
 		return nil // most commands have none
 	}
 	return slices.Sorted(maps.Keys(env))
-}
-
-// hasWord reports whether a name stands in a text with no letter, digit or
-// underscore beside it.
-func hasWord(text, name string) bool {
-	inWord := func(i int) bool {
-		if i < 0 || i >= len(text) {
-			return false
-		}
-		c := text[i]
-		return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-	}
-	for at := 0; ; at++ {
-		i := strings.Index(text[at:], name)
-		if i < 0 {
-			return false
-		}
-		at += i
-		if !inWord(at-1) && !inWord(at+len(name)) {
-			return true
-		}
-	}
 }
 
 // outerMarks returns the marks of managers under which this program itself runs.

@@ -2,19 +2,37 @@ package proclocal
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
 // maxUnasked is how many variables are named that neither a command nor its output has
 // named.
 const maxUnasked = 16
 
+// withhold applies the policy. It returns the variables that a command inherits, the
+// names of those that the policy keeps back, and the whole environment of this program.
+// If base is not nil, another program has applied the policy to its own environment.
+func (l *Local) withhold(r *record, base *baseenv.Base) (inherited, withheld, host []string) {
+	own := l.policy.Apply(&l.opts.Env)
+	if r.terminal {
+		policy := l.opts.Env
+		policy.Interactive = true
+		own = l.policyAsking.Apply(&policy)
+	}
+	if base != nil {
+		return base.Env, base.Withheld, own.All
+	}
+	return own.Env, own.Withheld, own.All
+}
+
 // lookForWithheld adds to the names in Output.Withheld if the command has failed:
 // those in its output. If neither the command nor its output has a name, it adds
-// all that the chat was not told before. A build that lacks a variable seldom says so. It is called when
-// the shell has exited, before any caller is told, and only the first call has an
-// effect. code is the exit code, or nil if it is not known.
+// all that the chat was not told before. A build that lacks a variable seldom says so.
+// It is called when the shell has exited, before any caller is told, and only the first
+// call has an effect. code is the exit code, or nil if it is not known.
 func (l *Local) lookForWithheld(r *record, code *int) {
 	r.look.Do(func() {
 		// Most commands end here: nothing was withheld, or there is nothing to explain.
@@ -49,4 +67,26 @@ func named(names, texts []string) (found []string) {
 		}
 	}
 	return found
+}
+
+// hasWord reports whether a name stands in a text with no letter, digit or
+// underscore beside it.
+func hasWord(text, name string) bool {
+	inWord := func(i int) bool {
+		if i < 0 || i >= len(text) {
+			return false
+		}
+		c := text[i]
+		return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if !inWord(at-1) && !inWord(at+len(name)) {
+			return true
+		}
+	}
 }
