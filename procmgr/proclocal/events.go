@@ -5,32 +5,8 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
-
-// Events implements [procmgr.Manager]. It has the events of every chat, and of the
-// processes that the host itself has started.
-//
-// The last 1,024 events of each chat are kept, and 16,384 of all chats
-// together. Beyond that, the chat with the most events loses its oldest one. So
-// no chat can push out the events of another chat. Events outlive the record
-// and the tombstone of their process.
-//
-// After Close there are no more events. Those that are kept can be read, and a
-// call that would have to wait for one is [procmgr.ErrClosed].
-func (l *Local) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	page, err := l.tell(ctx, retention.Viewer{Host: true}, req)
-	return page, callerr.Wrap("events", "", err)
-}
-
-func (c *chat) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	if c.err != nil {
-		return procmgr.EventPage{}, callerr.Wrap("events", "", c.err)
-	}
-	page, err := c.local.tell(ctx, retention.Viewer{Chat: c.id}, req)
-	return page, callerr.Wrap("events", "", err)
-}
 
 // tell is Events for one viewer.
 func (l *Local) tell(ctx context.Context, v retention.Viewer, req procmgr.EventsRequest) (procmgr.EventPage, error) {

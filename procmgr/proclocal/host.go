@@ -3,13 +3,10 @@ package proclocal
 import (
 	"container/list"
 	"context"
-	"errors"
-	"runtime"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
@@ -88,29 +85,19 @@ func (l *Local) logOptions() capture.LogOptions {
 // Start implements [procmgr.Manager]. A process that the host itself starts belongs to
 // no chat.
 func (l *Local) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	out, err := l.start(ctx, "", req, nil)
-	return out, callerr.Wrap("start", req.ID, err)
+	return l.all().Start(ctx, req)
 }
 
 // Output implements [procmgr.Manager]. It finds the processes of every chat.
 func (l *Local) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	chat, err := l.chatOf(id)
-	if err != nil {
-		return procmgr.Output{}, callerr.Wrap("output", id, err)
-	}
-	out, err := l.output(ctx, chat, id, req)
-	return out, callerr.Wrap("output", id, err)
+	return l.all().Output(ctx, id, req)
 }
 
 // Signal implements [procmgr.Manager]. It finds the processes of every chat. If nobody
 // has used the ID, Terminate and Kill spend it for the processes that the host
 // itself starts.
 func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	chat, err := l.chatOf(id)
-	if err != nil && !errors.Is(err, procmgr.ErrNotFound) {
-		return callerr.Wrap("signal", id, err)
-	}
-	return callerr.Wrap("signal", id, l.signal(ctx, chat, id, sig))
+	return l.all().Signal(ctx, id, sig)
 }
 
 // Describe implements [procmgr.Manager]. Its Shell is the last program in
@@ -123,22 +110,30 @@ func (l *Local) Signal(ctx context.Context, id string, sig procmgr.Signal) error
 // BusyBox is "ash". Describe knows them by the file that the name leads to, and
 // only if Options.Shell begins with the name.
 func (l *Local) Describe(ctx context.Context) (procmgr.Description, error) {
-	if err := ctx.Err(); err != nil {
-		return procmgr.Description{}, callerr.Wrap("describe", "", err)
-	}
-	return procmgr.Description{Shell: l.name, OS: runtime.GOOS}, nil
+	return l.all().Describe(ctx)
 }
 
-// chatOf finds the one chat that has used an ID.
-func (l *Local) chatOf(id string) (string, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	found := append(l.past.ChatsOf(id), l.chats.chatsOf(id)...)
-	switch len(found) {
-	case 0:
-		return "", procmgr.ErrNotFound
-	case 1:
-		return found[0], nil
-	}
-	return "", xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(found), procmgr.ErrConflict)
+// List implements [procmgr.Manager]. It has the processes of every chat.
+func (l *Local) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return l.all().List(ctx, req)
+}
+
+// Events implements [procmgr.Manager]. It has the events of every chat, and of the
+// processes that the host itself has started.
+//
+// The last 1,024 events of each chat are kept, and 16,384 of all chats
+// together. Beyond that, the chat with the most events loses its oldest one. So
+// no chat can push out the events of another chat. Events outlive the record
+// and the tombstone of their process.
+//
+// After Close there are no more events. Those that are kept can be read, and a
+// call that would have to wait for one is [procmgr.ErrClosed].
+func (l *Local) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return l.all().Events(ctx, req)
+}
+
+// Input implements [procmgr.Manager]. It finds the processes of every chat. On
+// Windows no process can have a stdin yet.
+func (l *Local) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return l.all().Input(ctx, id, req)
 }

@@ -8,31 +8,11 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
-
-// Input implements [procmgr.Manager]. It finds the processes of every chat. On
-// Windows no process can have a stdin yet.
-func (l *Local) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	chat, err := l.chatOf(id)
-	if err != nil {
-		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
-	}
-	out, err := l.input(ctx, chat, id, req)
-	return out, callerr.Wrap("input", id, err)
-}
-
-func (c *chat) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	if c.err != nil {
-		return procmgr.InputOutput{}, callerr.Wrap("input", id, c.err)
-	}
-	out, err := c.local.input(ctx, c.id, id, req)
-	return out, callerr.Wrap("input", id, err)
-}
 
 // errNoStdin is the error for a process that was started without a stdin.
 var errNoStdin = xerrors.Errorf("its stdin is empty: only a process that was started with a Stdin of %q or %q can be written to: %w", string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
@@ -85,8 +65,11 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 		}
 		if err != nil {
 			m = nil // it is not watched
-		} else if m != nil || req.UntilQuiet > 0 {
-			err = r.waitFor(ctx, state, until, m, req.UntilQuiet, w)
+		} else if req.UntilQuiet > 0 {
+			quiet := func() (time.Time, <-chan struct{}) { return r.in.Quiet(w, req.UntilQuiet) }
+			err = r.wait(ctx, state, time.Now(), time.Until(until), m, nil, quiet)
+		} else if m != nil {
+			err = r.wait(ctx, state, time.Now(), time.Until(until), m, nil, nil)
 		}
 	} else {
 		m = nil
@@ -136,42 +119,4 @@ func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, un
 	}
 	r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.N), slog.Int("keys", len(req.Keys)))
 	return w, err
-}
-
-// waitFor returns when the process is no longer in the given state or has
-// exited, when m has matched, when the output has been quiet, or at a time. An
-// error is ctx's.
-func (r *record) waitFor(ctx context.Context, in procmgr.State, until time.Time, m *capture.Matcher, quiet time.Duration, w *input.Written) error {
-	began := time.Now()
-	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		state, changed := r.stateAndChange()
-		if state != in || state == procmgr.Exited {
-			return nil
-		}
-		over := until
-		var news <-chan struct{}
-		if quiet > 0 {
-			var still time.Time
-			if still, news = r.in.Quiet(w, quiet); still.Before(over) {
-				over = still
-			}
-		}
-		left := time.Until(over)
-		if left <= 0 {
-			return nil
-		}
-		timer.Reset(left)
-		select {
-		case <-changed:
-		case <-m.Matched():
-			return nil
-		case <-news:
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

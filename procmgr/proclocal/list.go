@@ -7,26 +7,13 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
-
-// List implements [procmgr.Manager]. It has the processes of every chat.
-func (l *Local) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return listOf(ctx, l.chats.all.records(), req)
-}
-
-func (c *chat) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	if c.err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", c.err)
-	}
-	return listOf(ctx, c.local.chats.of(c.id), req)
-}
 
 // listOf returns a part of the processes of some records. Neither it nor the
 // callers of it wait for a lock that is held while a process starts or ends.
 func listOf(ctx context.Context, all []*record, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if err := ctx.Err(); err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+		return procmgr.ListPage{}, err
 	}
 	page, picked, err := procmgr.PageFrom(func(yield func(sight, *procmgr.Process) bool) {
 		for _, r := range slices.Backward(inOrder(all)) {
@@ -35,11 +22,10 @@ func listOf(ctx context.Context, all []*record, req procmgr.ListRequest) (procmg
 			}
 		}
 	}, req)
-	if err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+	if err == nil {
+		page.Processes = snapshots(picked)
 	}
-	page.Processes = snapshots(picked)
-	return page, nil
+	return page, err
 }
 
 // A sight is a record together with what it showed at one moment.

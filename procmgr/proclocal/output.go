@@ -45,7 +45,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 		}
 	}
 	heard := l.ports.Hear(ctx, r.tree, r.exited, req)
-	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.Heard())
+	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.Heard(), nil)
 	out := r.output(from, req.Limit, req.Highlight, m)
 	if failed := l.ports.Tell(ctx, &out, r.tree, req, heard); err == nil {
 		err = failed
@@ -101,12 +101,14 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 
 // wait returns when the process is no longer in the given state or has exited,
 // when m has matched, when heard is closed, or when d is over since the wait
-// began. An error is ctx's.
-func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d time.Duration, m *capture.Matcher, heard <-chan struct{}) error {
+// began. If quiet is not nil, it tells when the output has been quiet for long enough,
+// unless its channel is closed before. An error is ctx's.
+func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d time.Duration, m *capture.Matcher, heard <-chan struct{}, quiet func() (time.Time, <-chan struct{})) error {
 	if state := r.state(); d <= 0 || state != in || state == procmgr.Exited {
 		return nil
 	}
-	timer := time.NewTimer(time.Until(began.Add(d)))
+	until := began.Add(d)
+	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
 	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
 	for {
@@ -114,14 +116,27 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 		if state != in || state == procmgr.Exited {
 			return nil
 		}
+		var news <-chan struct{}
+		if quiet != nil {
+			var still time.Time
+			still, news = quiet()
+			left := min(time.Until(still), time.Until(until))
+			if left <= 0 {
+				return nil
+			}
+			timer.Reset(left)
+		}
 		select {
 		case <-changed:
+		case <-news:
 		case <-m.Matched():
 			return nil
 		case <-heard:
 			return nil
 		case <-timer.C:
-			return nil
+			if quiet == nil {
+				return nil
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -54,6 +54,20 @@ func (l *Local) lookup(chat, id string) (*record, *retention.Tombstone) {
 	return nil, l.past.Get(chat, id)
 }
 
+// chatOf finds the one chat that has used an ID.
+func (l *Local) chatOf(id string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := append(l.past.ChatsOf(id), l.chats.chatsOf(id)...)
+	switch len(found) {
+	case 0:
+		return "", procmgr.ErrNotFound
+	case 1:
+		return found[0], nil
+	}
+	return "", xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(found), procmgr.ErrConflict)
+}
+
 // nobodyTold is record.told if there is no OnStart.
 var nobodyTold = func() chan struct{} {
 	told := make(chan struct{})

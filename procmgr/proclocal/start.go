@@ -84,9 +84,9 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	switch {
 	case !through:
-		err = r.wait(ctx, procmgr.Running, time.Now(), req.Wait, nil, nil)
+		err = r.wait(ctx, procmgr.Running, time.Now(), req.Wait, nil, nil, nil)
 	case r.state() == procmgr.Running:
-		err = r.wait(ctx, procmgr.Running, r.begun, req.Wait, nil, nil)
+		err = r.wait(ctx, procmgr.Running, r.begun, req.Wait, nil, nil, nil)
 	default:
 		l.opts.Metrics.waited(time.Since(r.begun))
 	}
