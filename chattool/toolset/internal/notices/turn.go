@@ -97,9 +97,8 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 			notices = nil // a manager that panics must not cost the result
 		}
 	}()
-	limited := within(ctx, lookLimit)
-	defer limited.release()
-	ctx = limited
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
 	if !t.known {
 		if t.who, t.known = l.whose(ctx, t); !t.known {
 			return nil
