@@ -40,7 +40,6 @@ func TestAdvised(t *testing.T) {
 		{"ended on request", requested, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{start: answerStart(tt.out), output: answerOutput(tt.out)}
 			for tool, want := range map[string]string{"execute": tt.execute, "process_output": tt.output} {
 				args := arguments(t, "command", "probe | tail")
@@ -54,7 +53,6 @@ func TestAdvised(t *testing.T) {
 		})
 	}
 	t.Run("without its ampersand", func(t *testing.T) {
-		t.Parallel()
 		_, got := call(t, &fake{}, nil, "execute", `{"command":"probe | tail &"}`)
 		require.Contains(t, got["note"], "The trailing & was taken off. The command has already ended. "+piped)
 	})
@@ -84,7 +82,6 @@ func TestLogNote(t *testing.T) {
 		{name: "no log", truncated: cut, want: "the middle is not kept; the host's LogDir would keep it, and show here what looks like trouble in it. " + more},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			out := exited("p1", 0, "a…z")
 			out.Process.LogPath, out.Process.LogError, out.Truncated = tt.path, tt.trouble, tt.truncated
 			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)
@@ -164,7 +161,6 @@ func TestExitCodeIsSaidOnce(t *testing.T) {
 		{"out of memory", func(p *procmgr.Process) { p.OOM = true }, "use less memory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			out := exited("p1", 137, "")
 			tt.set(&out.Process)
 			_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"x"}`)

@@ -85,7 +85,6 @@ func TestBadArguments(t *testing.T) {
 		{"unknown tool", "Execute", `{}`, `there is no tool "Execute"; the tools are execute, process_output, process_list, process_signal`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{}
 			res, got := call(t, m, nil, tt.tool, tt.arguments)
 			require.True(t, res.IsError)
@@ -134,7 +133,6 @@ func TestDurations(t *testing.T) {
 		{"longer", `"96h"`, 4 * time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{}
 			res, _ := call(t, m, nil, "execute", `{"command":"x","timeout":`+tt.timeout+`}`)
 			require.False(t, res.IsError, res.Content)
@@ -174,7 +172,6 @@ func TestTolerance(t *testing.T) {
 		{"list with an empty string", "process_list", `""`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{output: func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
 				require.Equal(t, "p1", id)
 				return exited(id, 0, ""), nil

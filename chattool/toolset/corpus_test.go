@@ -255,9 +255,7 @@ func newPlayer(t testing.TB) player {
 		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
 	}
 	opts.Env.KeepSecrets = true // no note on what the tests' own environment has
-	manager, err := proclocal.New(opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, manager.Close()) })
+	manager := newHost(t, opts)
 	s := &steady{Manager: manager.Chat("chat")}
 	id := new(string)
 	next := func(context.Context, toolset.Call) string { return *id }

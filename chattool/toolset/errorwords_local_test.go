@@ -31,9 +31,7 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 		t.Run(fmt.Sprint("over HTTP: ", wire), func(t *testing.T) {
 			t.Parallel()
 			host := func(opts *proclocal.Options) (*proclocal.Local, procmgr.Manager) {
-				local, err := proclocal.New(opts)
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, local.Close()) })
+				local := newHost(t, opts)
 				if !wire {
 					return local, local.Chat("a")
 				}
@@ -99,9 +97,7 @@ func TestErrorsOfAConnectionAreForAModel(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nil)
 	server.Close()
-	local, err := proclocal.New(nil)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, local.Close()) }()
+	local := newHost(t, nil)
 	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "secret"})
 	require.NoError(t, err)
 	closed := httptest.NewServer(handler)

@@ -72,7 +72,6 @@ func TestExecuteResult(t *testing.T) {
 			`{"success":true,"output":"<a href=\"x\">&amp;</a>","exit_code":0,"state":"exited","duration":"1.5s"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return tt.out, nil }}
 			res, got := call(t, m, fixed(), "execute", tt.arguments)
 			want := contents(t, toolset.Result{Content: strings.ReplaceAll(tt.want, "\n", "")})
@@ -150,7 +149,6 @@ func TestExecuteRequest(t *testing.T) {
 			procmgr.StartRequest{Command: "x", Wait: 10 * time.Second}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{}
 			res, got := call(t, m, &tt.opts, "execute", tt.arguments)
 			require.Equal(t, true, got["success"])
@@ -176,7 +174,6 @@ func TestProcessID(t *testing.T) {
 		{"left to the set", "", "^[a-z2-7]{10}$"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{}
 			var asked toolset.Call
 			set := toolset.New(toolset.Static(m), &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string {
@@ -230,7 +227,6 @@ func TestExecuteStartFails(t *testing.T) {
 		{name: "begun and only the id", out: procmgr.Output{Process: procmgr.Process{ID: "p1"}}, err: plain, output: unreadable, isError: true, id: "p1", want: `{\"process_id\":\"p1\"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{output: tt.output, start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { return tt.out, tt.err }}
 			res, got := call(t, m, fixed(), "execute", `{"command":"x"}`)
 			require.Equal(t, tt.isError, res.IsError)

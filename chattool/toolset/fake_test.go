@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A fake is a Manager whose answers a test scripts. A nil function answers as
@@ -145,4 +146,13 @@ func contents(t *testing.T, res toolset.Result) map[string]any {
 	require.NoError(t, json.Unmarshal([]byte(res.Content), &got), res.Content)
 	require.NotContains(t, res.Content, "\n")
 	return got
+}
+
+// newHost returns a Local that is closed when the test ends.
+func newHost(t testing.TB, opts *proclocal.Options) *proclocal.Local {
+	t.Helper()
+	l, err := proclocal.New(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
 }

@@ -157,9 +157,7 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&numbered, "line %d\n", i)
 	}
-	l, err := proclocal.New(&proclocal.Options{LogDir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	l := newHost(t, &proclocal.Options{LogDir: t.TempDir()})
 	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)

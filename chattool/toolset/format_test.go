@@ -60,7 +60,6 @@ func TestTextResult(t *testing.T) {
 		{"lost", lost, "exited · 1.5s\nerror: ended, but its exit code is not known\n---\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			res := ask(t, &fake{start: answerStart(tt.out)}, fixed(), "execute", `{"command":"x"}`)
 			require.Equal(t, tt.want, res.Content)
 			require.False(t, res.IsError)

@@ -26,9 +26,7 @@ type reader struct {
 
 func newReader(t *testing.T, command string) reader {
 	t.Helper()
-	local, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, local.Close()) })
+	local := newHost(t, &proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	m := local.Chat("a")
 	r := reader{sets: make(map[toolset.Format]*toolset.Set)}
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {

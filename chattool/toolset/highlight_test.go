@@ -27,9 +27,7 @@ const troubled = `i=0; while [ $i -lt 2000 ]; do echo "line $i is as it should b
 func TestLocalHighlights(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	local, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(dir, "logs")})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, local.Close()) }()
+	local := newHost(t, &proclocal.Options{LogDir: filepath.Join(dir, "logs")})
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 		for _, tokens := range []int{2000, 4000, 8000} {
 			set := toolset.New(toolset.Static(local.Chat("a")), &toolset.Options{Format: format})

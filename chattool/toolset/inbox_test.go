@@ -24,7 +24,6 @@ func TestInboxGarbledCursor(t *testing.T) {
 	t.Parallel()
 	for _, events := range []bool{true, false} {
 		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(events)
 			chat := w.begin("chat", procmgr.StartRequest{Background: true})
 			w.exit(chat, 0)
@@ -79,7 +78,6 @@ func TestInboxAfterARestart(t *testing.T) {
 	} {
 		for _, events := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, events %v", tt.name, events), func(t *testing.T) {
-				t.Parallel()
 				w := newWorld(events)
 				set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
 				inbox := set.Inbox(t.Context(), "")

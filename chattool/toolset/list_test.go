@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -80,7 +82,6 @@ func TestListHasAllThatLives(t *testing.T) {
 		{"background jobs behind what lives", new(history).add(2, procmgr.Exited, true).add(21, procmgr.Exited, false).add(1, procmgr.Running, false), []string{"r23", "e1", "e0", "e22"}, 20},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			if tt.name == "a state that nobody could tell" {
 				(*tt.history)[0].State = ""
 			}
@@ -142,4 +143,24 @@ func TestListIsBounded(t *testing.T) {
 	require.Len(t, page.Processes, 200)
 	require.LessOrEqual(t, size, headtail.DefaultTextLimit)
 	require.NotEmpty(t, page.Processes[0].Command)
+}
+
+// A list that can never be had is not asked for once more.
+func TestListThatCannotWorkIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"invalid", xerrors.Errorf("procmgr: list: the chat ID is empty: %w", procmgr.ErrInvalid), "process_list: the chat ID is empty"},
+		{"closed", procmgr.ErrClosed, "process_list: the process manager is closed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return nil, tt.err }}
+			res, got := call(t, m, nil, "process_list", `{}`)
+			require.True(t, res.IsError)
+			require.Equal(t, tt.want, got["error"])
+		})
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -31,9 +32,7 @@ func newLocal(t *testing.T, opts *toolset.Options) *local {
 	options := &proclocal.Options{WorkDir: func() string { return dir }}
 	// Whatever the tests' own environment has, this alone is withheld.
 	options.Env.KeepSecrets, options.Env.Exclude = true, []string{"DEPLOY_TOKEN"}
-	manager, err := proclocal.New(options)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, manager.Close()) })
+	manager := newHost(t, options)
 	chat := manager.Chat("chat")
 	return &local{t: t, dir: dir, set: toolset.New(toolset.Static(chat), opts), manager: chat}
 }
@@ -241,9 +240,7 @@ func TestLocalMistakes(t *testing.T) {
 func TestLocalAdvice(t *testing.T) {
 	t.Setenv("ADVICE_API_KEY", "hidden")
 	dir := t.TempDir()
-	manager, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: func() string { return dir }})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, manager.Close()) }()
+	manager := newHost(t, &proclocal.Options{LogDir: filepath.Join(dir, "all logs"), WorkDir: func() string { return dir }})
 	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
 
 	got := l.call(t.Context(), "execute", "command", "sh -c 'echo broken; exit 3' | tail -n 5")
@@ -271,4 +268,51 @@ func TestLocalAdvice(t *testing.T) {
 	require.Contains(t, path, "all logs")
 	got = l.call(t.Context(), "execute", "command", "grep -n '^50000$' '"+path+"'")
 	require.Equal(t, "50000:50000\n", got["output"])
+}
+
+// A script does not say that it lacks a variable, so the note of the first
+// command that fails says it.
+func TestWithheldInScript(t *testing.T) {
+	t.Setenv("DEPLOY_TOKEN", "hidden")
+	l := newLocal(t, nil)
+	const script = "test -n \"$DEPLOY_TOKEN\" || exit 3\n"
+	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "deploy.sh"), []byte(script), 0o600))
+	got := l.call(t.Context(), "execute", "command", "sh ./deploy.sh || true")
+	require.Equal(t, true, got["success"])
+	require.NotContains(t, got, "note")
+
+	got = l.call(t.Context(), "execute", "command", "sh ./deploy.sh")
+	require.EqualValues(t, 3, got["exit_code"])
+	require.Equal(t, "DEPLOY_TOKEN is set on the host, but its environment policy keeps it from commands, as it does with secrets; if the command needs it, the user can allow it.", got["note"])
+
+	got = l.call(t.Context(), "execute", "command", "sh ./deploy.sh")
+	require.EqualValues(t, 3, got["exit_code"])
+	require.NotContains(t, got, "note", "it was said")
+}
+
+// A configured directory that has gone is no secret from the model.
+func TestWorkDirOfLocal(t *testing.T) {
+	own, home := t.TempDir(), t.TempDir()
+	gone := filepath.Join(own, "gone")
+	t.Chdir(own)
+	t.Setenv("HOME", home)
+	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return gone }})
+	set := toolset.New(toolset.Static(manager.Chat("a")), nil)
+	pwd := func(workdir string) map[string]any {
+		return contents(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(arguments(t, "command", "pwd -P", "workdir", workdir))}))
+	}
+	first := pwd("")
+	require.Equal(t, own+"\n", first["output"])
+	require.Equal(t, own, first["workdir"])
+	require.Contains(t, first["note"], "The working directory is "+own+": the one that was set up cannot be used (no such directory: "+gone+").")
+	again := pwd("")
+	require.NotContains(t, again, "workdir")
+	require.NotContains(t, again, "note")
+	there := pwd("~")
+	require.Equal(t, home+"\n", there["output"])
+	require.Equal(t, home, there["workdir"])
+	require.NotContains(t, there, "note")
+	refused := pwd("~/gone")
+	require.Equal(t, "nothing was started: no such directory: "+filepath.Join(home, "gone")+"; name one that exists and can be entered", refused["error"])
+	require.Equal(t, own, pwd("")["workdir"])
 }

@@ -85,7 +85,6 @@ func TestNamesThatCannotBe(t *testing.T) {
 		{"the name of another", map[string]string{"execute": "process_signal"}, `it calls two tools "process_signal"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{}
 			set := toolset.New(toolset.Static(m), &toolset.Options{Names: tt.names})
 			require.Equal(t, toolset.New(nil, nil).Definitions(), set.Definitions(), "the tools keep their own names")

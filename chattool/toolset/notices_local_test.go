@@ -29,9 +29,7 @@ const patience = time.Minute
 // managers returns a manager of one chat for each way to a host.
 func managers(t *testing.T) map[string]procmgr.Manager {
 	t.Helper()
-	l, err := proclocal.New(nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	l := newHost(t, nil)
 	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)
@@ -193,9 +191,7 @@ func TestNotifyOnFlood(t *testing.T) {
 // A notify_on of which nobody would tell the model is refused.
 func TestNotifyOnRefused(t *testing.T) {
 	t.Parallel()
-	l, err := proclocal.New(nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	l := newHost(t, nil)
 	for _, tt := range []struct {
 		name string
 		m    procmgr.Manager
@@ -226,9 +222,7 @@ func TestNotifyOnRefused(t *testing.T) {
 func TestMeanwhileIsClaimed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, manager.Close()) }()
+	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
 	m := manager.Chat("chat")
 	set := toolset.New(toolset.Static(m), &toolset.Options{BackgroundWait: -1})
 	var want, got []string

@@ -56,7 +56,6 @@ func TestMeanwhile(t *testing.T) {
 	} {
 		for _, events := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, events %v", tt.name, events), func(t *testing.T) {
-				t.Parallel()
 				w := newWorld(events)
 				m := &view{w, "chat"}
 				for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
@@ -100,7 +99,6 @@ func TestMeanwhileIsFolded(t *testing.T) {
 		{"long", strings.Repeat("x", 1000), 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(true)
 			set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
 			var want []string
@@ -137,7 +135,6 @@ func TestRestartIsTold(t *testing.T) {
 	for _, tool := range []string{"process_output", "process_list", "Inbox.Pending"} {
 		for _, events := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, events %v", tool, events), func(t *testing.T) {
-				t.Parallel()
 				w := newWorld(events)
 				opts := &toolset.Options{BackgroundWait: -1}
 				if tool == "Inbox.Pending" {
@@ -179,7 +176,6 @@ func TestMeanwhileRequests(t *testing.T) {
 	t.Parallel()
 	for _, events := range []bool{true, false} {
 		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(events)
 			set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
 			requests := func(tool, arguments string) map[string]int {
@@ -226,7 +222,6 @@ func TestMeanwhileIsOnesOwn(t *testing.T) {
 	t.Parallel()
 	for _, events := range []bool{true, false} {
 		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(events)
 			set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
 				return &view{w, ctx.Value(chatKey{}).(string)}, nil
@@ -294,7 +289,6 @@ func TestPromise(t *testing.T) {
 		{"not at all", toolset.NoNotices, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(true)
 			set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Notices: tt.mode})
 			var inbox *toolset.Inbox

@@ -30,9 +30,7 @@ func TestCallIDIsNoKey(t *testing.T) {
 func TestProcessIDIsTheKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, manager.Close()) })
+	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
 	m := manager.Chat("a")
 	byCall := &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID }}
 	run := func(opts *toolset.Options, id, command string) (toolset.Result, map[string]any) {

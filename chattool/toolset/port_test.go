@@ -39,7 +39,6 @@ func TestWaitForPortTells(t *testing.T) {
 		{"neither", "ready", running("p1", ""), "it listens on no port. wait_for did not match within 10s; the process still runs."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{output: func(_ context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {
 				require.Equal(t, 3000, req.UntilListening)
 				return tt.out, nil
@@ -94,7 +93,6 @@ func TestHolderOfPort(t *testing.T) {
 		{"another failure", "./server", "port 3000: permission denied\n", 1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			failed := exited("p1", tt.code, tt.text)
 			failed.Process.Command = tt.command
 			web := running("web", "")

@@ -53,7 +53,6 @@ func TestProcessOutput(t *testing.T) {
 		{name: "lost and no longer kept", arguments: `,"wait_timeout":"0s"`, out: lostMore, success: true, note: "Output was lost, and nobody knows how much"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { return tt.out, nil }}
 			res, got := call(t, m, nil, "process_output", `{"process_id":"p1"`+tt.arguments+`}`)
 			require.False(t, res.IsError)
@@ -90,7 +89,6 @@ func TestProcessOutputFails(t *testing.T) {
 		{name: "unreadable", first: errors.New("reset"), again: errors.New("no"), isError: true, want: `"background_process_id":"p1"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{}
 			m.output = func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
 				if len(m.outputs) == 1 {
@@ -229,7 +227,6 @@ func TestProcessSignal(t *testing.T) {
 		{name: "sent and unreadable", signal: "kill", outErr: errors.New("no"), success: true, lives: true, want: "The signal was sent; its effect could not be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{
 				signal: func(context.Context, string, procmgr.Signal) error { return tt.err },
 				output: func(_ context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {

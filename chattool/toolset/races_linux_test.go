@@ -26,9 +26,7 @@ import (
 func TestHeldStreamsByOffset(t *testing.T) {
 	testenv.Held(t)
 	streams, callers := testenv.Rounds(40, 240), 8
-	manager, err := proclocal.New(&proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, manager.Close()) }()
+	manager := newHost(t, &proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	seed := rand.Uint64()
 	var wg sync.WaitGroup
 	for caller := range callers {
@@ -80,9 +78,7 @@ func TestHeldRacingIDs(t *testing.T) {
 	testenv.Held(t)
 	ids, callers := testenv.Rounds(60, 300), 8
 	dir := t.TempDir()
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, manager.Close()) }()
+	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
 	m := manager.Chat("chat")
 	for id := range ids {
 		name := "id-" + strconv.Itoa(id)
@@ -121,9 +117,7 @@ func TestHeldRandomArguments(t *testing.T) {
 	testenv.Held(t)
 	calls, callers := testenv.Rounds(10_000, 100_000), 8
 	dir := t.TempDir()
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, manager.Close()) }()
+	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
 	seed := rand.Uint64()
 	var wg sync.WaitGroup
 	for caller := range callers {

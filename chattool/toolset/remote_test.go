@@ -17,13 +17,16 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // A transport that holds back the first start until it is released, and brings
 // it to the server whatever has become of its caller.
 type lateTransport struct {
 	held, release, arrived chan struct{}
+}
+
+func newLate() *lateTransport {
+	return &lateTransport{held: make(chan struct{}), release: make(chan struct{}), arrived: make(chan struct{})}
 }
 
 func (l *lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -47,57 +50,38 @@ func (l *lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // arrives all the same, and runs nothing.
 func TestStopBeforeTheStartArrives(t *testing.T) {
 	t.Parallel()
-	host, err := proclocal.New(nil)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, host.Close()) }()
-	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	late := &lateTransport{held: make(chan struct{}), release: make(chan struct{}), arrived: make(chan struct{})}
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Transport: late})
-	require.NoError(t, err)
-
+	host := newHost(t, nil)
+	late := newLate()
+	l := &local{t: t, set: toolset.New(toolset.Static(remote(t, host, nil, &prochttp.ClientOptions{Transport: late})), nil)}
 	file := filepath.Join(t.TempDir(), "ran")
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		<-late.held
 		stop()
 	}()
-	set := toolset.New(toolset.Static(client.Chat("chat")), nil)
-	l := &local{t: t, set: set}
 	got := l.call(ctx, "execute", "command", "touch "+file+"; exec sleep 1000", "timeout", "1h")
 	require.Equal(t, "the call was canceled; the command was not started", got["error"])
 	close(late.release)
 	<-late.arrived
 
-	_, err = os.Stat(file)
+	_, err := os.Stat(file)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	page, err := host.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
 	require.NoError(t, err)
-	require.Empty(t, all)
+	require.Empty(t, page.Processes)
 }
 
 // A deadline that passes while the start is still on its way ends nothing: the
 // result has the ID under which the command is found once it has arrived.
 func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 	t.Parallel()
-	host, err := proclocal.New(nil)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, host.Close()) }()
-	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	defer server.Close()
+	host := newHost(t, nil)
 	var l *local
 	var late *lateTransport
 	var got map[string]any
 	for d, sent := 200*time.Millisecond, false; !sent; d *= 4 { // a busy machine may not have sent it by then
-		late = &lateTransport{held: make(chan struct{}), release: make(chan struct{}), arrived: make(chan struct{})}
-		client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Transport: late})
-		require.NoError(t, err)
-		l = &local{t: t, set: toolset.New(toolset.Static(client.Chat("chat")), nil)}
+		late = newLate()
+		l = &local{t: t, set: toolset.New(toolset.Static(remote(t, host, nil, &prochttp.ClientOptions{Transport: late})), nil)}
 		ctx, cancel := context.WithTimeout(t.Context(), d)
 		got = l.call(ctx, "execute", "command", "echo done; exit 3", "timeout", "1h")
 		cancel()
@@ -121,17 +105,8 @@ func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 // A deadline that passes while the command runs there leaves it running there.
 func TestDeadlineOfARemoteCommand(t *testing.T) {
 	t.Parallel()
-	host, err := proclocal.New(nil)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, host.Close()) }()
-	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	client, err := prochttp.NewClient(server.URL, nil)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
-	l := &local{t: t, set: toolset.New(toolset.Static(client.Chat("chat")), nil)}
+	host := newHost(t, nil)
+	l := &local{t: t, set: toolset.New(toolset.Static(remote(t, host, nil, nil)), nil)}
 	var got map[string]any
 	for d := 200 * time.Millisecond; got["state"] == nil; d *= 4 { // a busy machine may not have begun by then
 		ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -150,16 +125,8 @@ func TestDeadlineOfARemoteCommand(t *testing.T) {
 // A command that runs there is stopped there.
 func TestStopOfARemoteCommand(t *testing.T) {
 	t.Parallel()
-	host, err := proclocal.New(nil)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, host.Close()) }()
-	handler, err := prochttp.NewHandler(host, &prochttp.HandlerOptions{Token: "t"})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
+	host := newHost(t, nil)
+	chat := remote(t, host, &prochttp.HandlerOptions{Token: "t"}, &prochttp.ClientOptions{Token: "t"})
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		for ctx.Err() == nil {
@@ -169,7 +136,7 @@ func TestStopOfARemoteCommand(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	l := &local{t: t, set: toolset.New(toolset.Static(client.Chat("chat")), nil)}
+	l := &local{t: t, set: toolset.New(toolset.Static(chat), nil)}
 	got := l.call(ctx, "execute", "command", "exec sleep 1000", "timeout", "1h")
 	require.Equal(t, "the call was canceled; the command was stopped", got["error"])
 	require.Equal(t, "exited", got["state"])
@@ -182,9 +149,8 @@ func TestStopAfterARestart(t *testing.T) {
 	t.Parallel()
 	servers := make([]http.Handler, 2)
 	for i := range servers {
-		host, err := proclocal.New(nil)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, host.Close()) }()
+		host := newHost(t, nil)
+		var err error
 		servers[i], err = prochttp.NewHandler(host, &prochttp.HandlerOptions{Insecure: true})
 		require.NoError(t, err)
 	}
@@ -205,20 +171,14 @@ func TestStopAfterARestart(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	client, err := prochttp.NewClient(server.URL, nil)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
-	set := toolset.New(toolset.Static(client.Chat("chat")), &toolset.Options{
-		ProcessID: func(context.Context, toolset.Call) string { return "p1" },
-	})
-	l := &local{t: t, set: set}
+	l := &local{t: t, set: toolset.New(toolset.Static(chatOf(t, server.URL, nil)), fixed())}
 	got := l.call(ctx, "execute", "command", "true", "timeout", "1h")
 	require.Equal(t, "the call was canceled; it is unknown whether the command ran; check what it would have changed before running it again", got["error"])
 	require.Equal(t, "p1", got["background_process_id"])
 
 	for tool, argument := range map[string]string{"process_output": "0s", "process_signal": "kill"} {
 		name := map[string]string{"process_output": "wait_timeout", "process_signal": "signal"}[tool]
-		res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(`{"process_id":"p1","` + name + `":"` + argument + `"}`)})
+		res := l.set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(`{"process_id":"p1","` + name + `":"` + argument + `"}`)})
 		require.True(t, res.IsError)
 		require.Contains(t, res.Content, "the server was restarted since this process was started")
 	}

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
@@ -222,13 +220,11 @@ func TestHeldRandomScripts(t *testing.T) {
 func randomScripts(t *testing.T, n int) {
 	const callers = 4
 	dir := t.TempDir()
-	manager, err := proclocal.New(&proclocal.Options{
+	manager := newHost(t, &proclocal.Options{
 		WorkDir: func() string { return dir },
 		LogDir:  filepath.Join(dir, "logs"),
 		Retain:  time.Minute, OutputMemory: 8 << 20,
 	})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, manager.Close()) }()
 	seed := rand.Uint64()
 	var wg sync.WaitGroup
 	for caller := range callers {

@@ -10,15 +10,12 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The same of real processes, here and on another machine.
 func TestWaitForOfRealOutput(t *testing.T) {
 	t.Parallel()
-	host, err := proclocal.New(nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, host.Close()) })
+	host := newHost(t, nil)
 	for name, m := range map[string]procmgr.Manager{"local": host.Chat("local"), "remote": remote(t, host, nil, nil)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,6 @@ func TestResolver(t *testing.T) {
 		{"panic", func(context.Context) (procmgr.Manager, error) { panic("lost my head") }, "lost my head"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			for tool, arguments := range map[string]string{
 				"execute":        `{"command":"x"}`,
 				"process_output": `{"process_id":"x"}`,
@@ -70,7 +69,6 @@ func TestPanics(t *testing.T) {
 		{"hook", "execute", `{"command":"x"}`, &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { panic("ouch") }}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			m := &fake{
 				start:  func(context.Context, procmgr.StartRequest) (procmgr.Output, error) { panic(errors.New("ouch")) },
 				output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { panic("ouch") },

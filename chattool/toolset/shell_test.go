@@ -184,9 +184,7 @@ func TestShellReadsTheCommand(t *testing.T) {
 // The shell of a manager on another machine is told as well.
 func TestShellOverHTTP(t *testing.T) {
 	t.Parallel()
-	l, err := proclocal.New(&proclocal.Options{Shell: []string{"nice", "-n", "1", "sh", "-c"}})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
+	l := newHost(t, &proclocal.Options{Shell: []string{"nice", "-n", "1", "sh", "-c"}})
 	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)

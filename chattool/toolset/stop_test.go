@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -157,5 +160,163 @@ func TestCanceledBefore(t *testing.T) {
 			require.Empty(t, m.starts)
 			require.Empty(t, m.signals)
 		})
+	}
+}
+
+// A deadline of the caller ends no process. The result is that of a timeout,
+// whatever Start returned by then.
+func TestExecuteDeadline(t *testing.T) {
+	t.Parallel()
+	only := procmgr.Output{Process: procmgr.Process{ID: "p1"}} // all that is known of a start whose answer was lost
+	for _, tt := range []struct {
+		name, arguments string
+		startOut        procmgr.Output
+		startErr        error
+		out             procmgr.Output
+		outErr          error
+		success         bool
+		id, want        string
+	}{
+		{name: "while it waits", startOut: running("p1", ""), startErr: context.DeadlineExceeded, out: running("p1", "so far"),
+			id: "p1", want: "still running when the call ran out of time; nothing was killed"},
+		{name: "as the wait ends", startOut: running("p1", "so far"),
+			id: "p1", want: "still running when the call ran out of time; nothing was killed"},
+		{name: "the answer was lost", startOut: only, startErr: context.DeadlineExceeded, out: running("p1", "so far"),
+			id: "p1", want: `process_output {\"process_id\":\"p1\",\"since\":6`},
+		{name: "it has ended meanwhile", startOut: running("p1", ""), startErr: context.DeadlineExceeded, out: exited("p1", 0, "all"),
+			success: true, want: `"output":"all"`},
+		{name: "it cannot be read any more", startOut: running("p1", "early"), startErr: context.DeadlineExceeded, outErr: errors.New("no route"),
+			id: "p1", want: `"output":"early"`},
+		{name: "on its way", startOut: only, startErr: context.DeadlineExceeded, outErr: procmgr.ErrNotFound,
+			id: "p1", want: "before it was known whether the command has started"},
+		{name: "nobody knows", startErr: procmgr.ErrUnknown, outErr: errors.New("no route"),
+			id: "p1", want: "before it was known whether the command has started"},
+		{name: "a careless manager", startErr: context.DeadlineExceeded, out: running("p1", "so far"),
+			id: "p1", want: "still running when the call ran out of time"},
+		{name: "never sent", startErr: context.DeadlineExceeded, outErr: errors.New("no route"),
+			want: "the call ran out of time; nothing was started"},
+		{name: "background", arguments: `{"command":"x","run_in_background":true}`, startOut: only, startErr: context.DeadlineExceeded, out: running("p1", "so far"),
+			success: true, id: "p1", want: "Runs in the background as process p1"},
+	} {
+		t.Run(tt.name, inFakeTime(func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), chatKey{}, "chat"), soon)
+			defer cancel()
+			m := &fake{
+				start: func(ctx context.Context, _ procmgr.StartRequest) (procmgr.Output, error) {
+					<-ctx.Done()
+					return tt.startOut, tt.startErr
+				},
+				output: func(ctx context.Context, _ string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+					_, bounded := ctx.Deadline()
+					if ctx.Err() != nil || !bounded || ctx.Value(chatKey{}) != "chat" {
+						t.Error("what follows a deadline has a context that is dead, without a bound or without its values")
+					}
+					return tt.out, tt.outErr
+				},
+			}
+			arguments := tt.arguments
+			if arguments == "" {
+				arguments = `{"command":"x","timeout":"1h"}`
+			}
+			res, got := callContext(ctx, t, m, fixed(), "execute", arguments)
+			require.Empty(t, m.signals, "nothing is ended")
+			require.False(t, res.IsError)
+			require.Equal(t, tt.success, got["success"])
+			require.Contains(t, res.Content, tt.want)
+			id, _ := got["background_process_id"].(string)
+			require.Equal(t, tt.id, id)
+		}))
+	}
+}
+
+// soon is a deadline that passes during a call.
+const soon = 20 * time.Millisecond
+
+// inFakeTime makes a test in which a deadline passes as soon as all goroutines
+// wait for it, however busy the machine is.
+func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, test)
+	}
+}
+
+// A deadline is a stop if its cause is ErrStop. A cancel always is a stop.
+func TestErrStop(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		context func(context.Context) (context.Context, context.CancelFunc)
+		stops   bool
+		why     string
+	}{
+		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, soon) },
+			false, "ran out of time"},
+		{"deadline with another cause", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(ctx, soon, errors.New("tea"))
+		}, false, "ran out of time"},
+		{"deadline that stops", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(ctx, soon, toolset.ErrStop)
+		}, true, "was canceled"},
+		{"deadline further up that stops", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithTimeoutCause(ctx, soon, toolset.ErrStop)
+			ctx, more := context.WithTimeout(ctx, time.Hour)
+			return ctx, func() { more(); cancel() }
+		}, true, "was canceled"},
+		{"cancel", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(soon, cancel)
+			return ctx, cancel
+		}, true, "was canceled"},
+		{"cancel with a cause", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(soon, func() { cancel(errors.New("tea")) })
+			return ctx, func() { cancel(nil) }
+		}, true, "was canceled"},
+	} {
+		t.Run(tt.name, inFakeTime(func(t *testing.T) {
+			ctx, cancel := tt.context(t.Context())
+			defer cancel()
+			m := &fake{start: func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+				<-ctx.Done()
+				return running(req.ID, ""), ctx.Err()
+			}}
+			m.output = func(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+				if len(m.signals) > 0 {
+					return exited(id, 143, ""), nil
+				}
+				return running(id, ""), nil
+			}
+			_, got := callContext(ctx, t, m, fixed(), "execute", `{"command":"x","timeout":"1h"}`)
+			require.Equal(t, tt.stops, len(m.signals) > 0)
+			require.Contains(t, got["error"], tt.why)
+		}))
+	}
+}
+
+// A wait that a deadline cuts says how to go on.
+func TestProcessOutputDeadline(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]bool{"with its last words": false, "with an error": true} {
+		t.Run(name, inFakeTime(func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			defer cancel()
+			m := &fake{output: func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+				if req.Wait > 0 {
+					<-ctx.Done()
+				}
+				if req.Wait > 0 && fails {
+					return procmgr.Output{}, ctx.Err()
+				}
+				return running(id, "so far"), nil
+			}}
+			res, got := callContext(ctx, t, m, nil, "process_output", `{"process_id":"p1","wait_timeout":"1h"}`)
+			require.False(t, res.IsError)
+			require.Equal(t, "the call ran out of time; process p1 was left alone", got["error"])
+			require.Equal(t, "so far", got["output"])
+			require.Equal(t, "p1", got["background_process_id"])
+			require.Equal(t, `Use process_output {"process_id":"p1","since":6} to wait on.`, got["note"])
+			require.Empty(t, m.signals)
+		}))
 	}
 }

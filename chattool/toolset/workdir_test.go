@@ -50,7 +50,6 @@ func TestWorkDirIsTold(t *testing.T) {
 	t.Parallel()
 	for _, chat := range []string{"", "chat-1"} {
 		t.Run("chat "+chat, func(t *testing.T) {
-			t.Parallel()
 			walk(t.Context(), t, toolset.New(toolset.Static(placed(chat, "")), nil),
 				step{"process_list", `{}`, ""},
 				step{"execute", `{"command":"x"}`, "/home"},
@@ -68,14 +67,12 @@ func TestWorkDirIsTold(t *testing.T) {
 		})
 	}
 	t.Run("the first result is of process_output", func(t *testing.T) {
-		t.Parallel()
 		walk(t.Context(), t, toolset.New(toolset.Static(placed("chat-1", "")), nil),
 			step{"process_output", `{"process_id":"a"}`, "/home"},
 			step{"execute", `{"command":"x"}`, ""},
 		)
 	})
 	t.Run("no directory known", func(t *testing.T) {
-		t.Parallel()
 		walk(t.Context(), t, toolset.New(toolset.Static(&fake{}), nil), step{"execute", `{"command":"x"}`, ""})
 	})
 }

@@ -65,7 +65,6 @@ func TestWithheld(t *testing.T) {
 		{name: "many", code: 1, withheld: strings.Fields("A B C D E F G"), want: "A, B, C, D, E and 2 more are set", reading: "and 2 more"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			r := exited("x", tt.code, tt.output)
 			r.Output.Withheld = tt.withheld
 			for reading, want := range map[bool]string{false: tt.want, true: tt.reading} {

@@ -40,7 +40,6 @@ func TestDumpsFiles(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			for _, command := range tt.all {
 				require.Equal(t, tt.want, strings.Contains(noteOn(command, 0, ""), readFile), command)
 			}

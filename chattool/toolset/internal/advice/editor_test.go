@@ -30,7 +30,6 @@ func TestEditor(t *testing.T) {
 		{"not the last", "vim f; ./server", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			r := running(tt.command, tt.output)
 			if tt.want == "" {
 				require.NotContains(t, noteOf(r), "editor")

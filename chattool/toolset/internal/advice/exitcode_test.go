@@ -46,7 +46,6 @@ func TestExitCode(t *testing.T) {
 		{"timeout that has not timed out", "timeout 5 x", 1, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			require.Equal(t, tt.want, noteOn(tt.command, tt.code, tt.output))
 		})
 	}
@@ -62,7 +61,6 @@ func TestExitCodeIsSaidOnce(t *testing.T) {
 		"out of memory": func(p *procmgr.Process) { p.OOM = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := exited("x", 137, "")
 			set(&r.Output.Process)
 			require.Empty(t, advice.Notes(r))
@@ -75,7 +73,6 @@ func TestExitCodeAgainstShells(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"dash", "bash"} {
 		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
 			testenv.Programs(t, shell, "sh", "timeout", "sleep")
 			// If PATH has a directory that the user cannot enter, dash says of what
 			// is not there: "Permission denied".

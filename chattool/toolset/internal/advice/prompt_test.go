@@ -48,7 +48,6 @@ func TestPrompt(t *testing.T) {
 		{"too long for one", "Enter " + string(make([]byte, 300)) + ": ", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			want := ""
 			if tt.want {
 				want = question
@@ -90,7 +89,6 @@ func TestPromptWithoutAnswer(t *testing.T) {
 		{"another error", "x", "EOFError\n", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			require.Equal(t, tt.want, noteOn(tt.command, 1, tt.output) == question)
 		})
 	}
@@ -117,7 +115,6 @@ func TestPrintedQuestion(t *testing.T) {
 		{"ask() { printf 'Overwrite? [y/N] '; read -r x; }; ask; exit 0", 0, question},
 	} {
 		t.Run(tt.command, func(t *testing.T) {
-			t.Parallel()
 			require.Equal(t, tt.want, noteOn(tt.command, tt.code, "Overwrite? [y/N] "))
 		})
 	}
@@ -171,7 +168,6 @@ func TestQuestionWithinTheOutput(t *testing.T) {
 		{"a word", "echo read this", 0, "read this\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			require.Equal(t, tt.want, noteOn(tt.command, tt.code, tt.output))
 			require.Empty(t, advice.Notes(running(tt.command, tt.output)), "it may go on")
 		})

@@ -37,7 +37,6 @@ func TestWaiting(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			for _, command := range tt.all {
 				r := exited(command, 0, "x")
 				r.Ran = 5 * time.Second

@@ -46,7 +46,6 @@ func TestFold(t *testing.T) {
 		{name: "what fills the lines' middles may have differed", cut: true, text: times(9, "a ... [omitted 80 bytes] ... b\n")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			want := tt.want
 			if want == "" {
 				want = tt.text

@@ -137,7 +137,6 @@ func TestParserTakesOrdinaryNesting(t *testing.T) {
 		"case":     {"case x in x) ", ";; esac"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			for _, depth := range []int{1, 10, 50} {
 				one := strings.Repeat(n[0], depth) + ":" + strings.Repeat(n[1], depth) + "\n"
 				require.NotNil(t, script.Parse(one, ""), depth)
@@ -175,7 +174,6 @@ func TestParseByShell(t *testing.T) {
 		{"not valid", "echo 'a", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			var reads []string
 			for _, shell := range strings.Fields("bash sh dash ash ksh mksh zsh fish csh tcsh cmd powershell pwsh unknown") {
 				if script.Parse(tt.command, shell) != nil {
