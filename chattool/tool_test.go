@@ -9,6 +9,7 @@ import (
 
 	"charm.land/fantasy"
 	"github.com/stretchr/testify/require"
+
 	"github.com/toolproc/toolproc/chattool"
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
@@ -122,3 +123,61 @@ func TestProviderOptions(t *testing.T) {
 	require.Equal(t, opts, tools[0].ProviderOptions())
 	require.Nil(t, tools[1].ProviderOptions(), "each tool has its own")
 }
+
+// fantasy gets the names that the host chose, and results use them too.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	opts := &toolset.Options{Names: map[string]string{"execute": "bash", "process_output": "bash_output"}}
+	tools := chattool.All(toolset.Static(&fake{exit: -1}), opts)
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Info().Name)
+	}
+	require.Equal(t, []string{"bash", "bash_output", "process_list", "process_signal"}, names)
+
+	response, err := tools[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: `{"command":"x"}`})
+	require.NoError(t, err)
+	require.False(t, response.IsError)
+	require.Contains(t, response.Content, "Use bash_output {")
+	require.NotContains(t, response.Content, "process_output")
+
+	opts.Names["bash"] = "sh"
+	response, err = chattool.All(toolset.Static(&fake{}), opts)[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "bash", Input: `{"command":"x"}`})
+	require.NoError(t, err)
+	require.True(t, response.IsError)
+	require.Contains(t, response.Content, "Options.Names cannot be used")
+}
+
+// A fake is a Manager that runs nothing. A process that it "starts" has already
+// ended with exit. If exit is negative, the process runs on.
+type fake struct {
+	procmgr.Unsupported
+	exit     int
+	text     string
+	panics   bool
+	commands []string
+}
+
+var _ procmgr.Manager = (*fake)(nil)
+
+func (f *fake) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	f.commands = append(f.commands, req.Command)
+	if f.panics {
+		panic("ouch")
+	}
+	return f.Output(context.Background(), req.ID, procmgr.OutputRequest{})
+}
+
+func (f *fake) Output(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+	out := procmgr.Output{Process: procmgr.Process{ID: id, State: procmgr.Running}, Text: f.text}
+	if f.exit >= 0 {
+		out.Process.State, out.Process.ExitCode, out.Process.EndedBy = procmgr.Exited, &f.exit, procmgr.CauseExit
+	}
+	return out, nil
+}
+
+func (f *fake) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
+	return procmgr.ListPage{}, nil
+}
+
+func (f *fake) Signal(context.Context, string, procmgr.Signal) error { return nil }

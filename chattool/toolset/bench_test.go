@@ -3,7 +3,6 @@ package toolset_test
 import (
 	"context"
 	"encoding/json"
-	"net/http/httptest"
 	"os/exec"
 	"testing"
 	"time"
@@ -13,26 +12,18 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The whole tool call, from the arguments to the result's JSON, beside the
 // plainest way to run the same command in the same shell.
 func BenchmarkExecuteTrue(b *testing.B) {
-	benchmarkExecuteTrue(b, newBenchLocal(b))
+	benchmarkExecuteTrue(b, newBenchLocal(b).Chat("bench"))
 }
 
 // The same over HTTP on loopback: one round trip.
 func BenchmarkExecuteTrueHTTP(b *testing.B) {
-	handler, err := prochttp.NewHandler(newBenchLocal(b), &prochttp.HandlerOptions{Token: "bench"})
-	require.NoError(b, err)
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "bench"})
-	require.NoError(b, err)
-	defer func() { require.NoError(b, client.Close()) }()
-	benchmarkExecuteTrue(b, client)
+	benchmarkExecuteTrue(b, remote(b, newBenchLocal(b), nil, nil))
 }
 
 // A short command while a background process runs, of which each result may have
@@ -60,14 +51,11 @@ func BenchmarkMeanwhile(b *testing.B) {
 
 func newBenchLocal(b *testing.B) *proclocal.Local {
 	b.Helper()
-	l, err := proclocal.New(&proclocal.Options{Shell: []string{"sh", "-c"}}) // bash would hide what a call costs
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, l.Close()) })
-	return l
+	return newHost(b, &proclocal.Options{Shell: []string{"sh", "-c"}}) // bash would hide what a call costs
 }
 
-func benchmarkExecuteTrue(b *testing.B, host procmgr.Host) {
-	set := toolset.New(toolset.Static(host.Chat("bench")), nil)
+func benchmarkExecuteTrue(b *testing.B, m procmgr.Manager) {
+	set := toolset.New(toolset.Static(m), nil)
 	call := toolset.Call{ID: "1", Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
 	beside.Run(b, func() {
 		result := set.Call(context.Background(), call)
@@ -82,26 +70,19 @@ func benchmarkExecuteTrue(b *testing.B, host procmgr.Host) {
 // of them.
 func BenchmarkProcessList(b *testing.B) {
 	local := newBenchLocal(b)
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "bench"})
-	require.NoError(b, err)
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "bench"})
-	require.NoError(b, err)
-	defer func() { require.NoError(b, client.Close()) }()
 	for range 2000 {
-		_, err := local.Chat("bench").Start(context.Background(), procmgr.StartRequest{Command: ":", Wait: time.Minute})
+		_, err := local.Chat("chat").Start(context.Background(), procmgr.StartRequest{Command: ":", Wait: time.Minute})
 		require.NoError(b, err)
 	}
-	for name, host := range map[string]procmgr.Host{"local": local, "http": client} {
+	for name, m := range map[string]procmgr.Manager{"local": local.Chat("chat"), "http": remote(b, local, nil, nil)} {
 		b.Run(name, func(b *testing.B) {
-			set := toolset.New(toolset.Static(host.Chat("bench")), nil)
+			set := toolset.New(toolset.Static(m), nil)
 			call := toolset.Call{ID: "1", Name: "process_list", Arguments: json.RawMessage("{}")}
 			beside.Run(b, func() {
 				result := set.Call(context.Background(), call)
 				require.False(b, result.IsError, result.Content)
 			}, func() {
-				_, err := host.Chat("bench").List(context.Background(), procmgr.ListRequest{})
+				_, err := m.List(context.Background(), procmgr.ListRequest{})
 				require.NoError(b, err)
 			})
 		})

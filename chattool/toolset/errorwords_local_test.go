@@ -35,14 +35,7 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 				if !wire {
 					return local, local.Chat("a")
 				}
-				handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "secret"})
-				require.NoError(t, err)
-				server := httptest.NewServer(handler)
-				t.Cleanup(server.Close)
-				client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "secret", Retry: -1})
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, client.Close()) })
-				return local, client.Chat("a")
+				return local, remote(t, local, nil, &prochttp.ClientOptions{Retry: -1})
 			}
 			_, small := host(&proclocal.Options{MaxRunningPerChat: 1})
 			_, err := small.Start(t.Context(), procmgr.StartRequest{ID: "sleeper", Command: "exec sleep 1000"})
@@ -97,24 +90,15 @@ func TestErrorsOfAConnectionAreForAModel(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nil)
 	server.Close()
-	local := newHost(t, nil)
-	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Token: "secret"})
-	require.NoError(t, err)
-	closed := httptest.NewServer(handler)
-	defer closed.Close()
-	for _, url := range []string{server.URL, closed.URL} {
-		client, err := prochttp.NewClient(url, &prochttp.ClientOptions{Token: "wrong", Retry: -1})
-		require.NoError(t, err)
-		for tool, arguments := range map[string]string{
-			"execute":        `{"command":"x"}`,
-			"process_output": `{"process_id":"p1"}`,
-			"process_list":   `{}`,
-			"process_signal": `{"process_id":"p1","signal":"kill"}`,
-		} {
+	wrong := &prochttp.ClientOptions{Token: "wrong", Retry: -1}
+	for _, client := range []procmgr.Manager{
+		chatOf(t, server.URL, wrong),
+		remote(t, newHost(t, nil), &prochttp.HandlerOptions{Token: "secret"}, wrong),
+	} {
+		for tool, arguments := range anyCall {
 			res, _ := call(t, client, fixed(), tool, arguments)
 			require.True(t, res.IsError, res.Content)
 			requirePlain(t, res.Content, "p1")
 		}
-		require.NoError(t, client.Close())
 	}
 }

@@ -113,12 +113,7 @@ func eachFailure(t *testing.T, names map[string]string, show func(tool, content 
 		}
 	}
 	for _, err := range failures("start") {
-		for tool, arguments := range map[string]string{
-			"execute":        `{"command":"x"}`,
-			"process_output": `{"process_id":"p1"}`,
-			"process_list":   `{}`,
-			"process_signal": `{"process_id":"p1","signal":"kill"}`,
-		} {
+		for tool, arguments := range anyCall {
 			ask(toolset.New(func(context.Context) (procmgr.Manager, error) { return nil, err }, opts), t.Context(), tool, arguments)
 		}
 	}

@@ -96,9 +96,7 @@ func TestExecuteResult(t *testing.T) {
 func TestExecuteDetached(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{0, 1} {
-		m := &fake{start: func(context.Context, procmgr.StartRequest) (procmgr.Output, error) {
-			return detached("p1", code, "x"), nil
-		}}
+		m := &fake{start: answerStart(detached("p1", code, "x"))}
 		_, got := call(t, m, fixed(), "execute", `{"command":"server & sleep 1"}`)
 		require.Equal(t, code == 0, got["success"])
 		require.Equal(t, "detached", got["state"])

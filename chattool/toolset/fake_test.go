@@ -110,6 +110,14 @@ func answerOutput(out procmgr.Output) func(context.Context, string, procmgr.Outp
 	return func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { return out, nil }
 }
 
+// anyCall has arguments for each of the four tools.
+var anyCall = map[string]string{
+	"execute":        `{"command":"x"}`,
+	"process_output": `{"process_id":"p1"}`,
+	"process_list":   `{}`,
+	"process_signal": `{"process_id":"p1","signal":"kill"}`,
+}
+
 // fixed is the options with a process ID that tests can name.
 func fixed() *toolset.Options {
 	return &toolset.Options{ProcessID: func(context.Context, toolset.Call) string { return "p1" }}

@@ -210,32 +210,6 @@ func TestLocalCanceled(t *testing.T) {
 	})
 }
 
-// A host that replays a call has its command run once.
-func TestLocalReplay(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, &toolset.Options{ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID }})
-	for range 2 {
-		got := l.call(t.Context(), "execute", "command", "echo x >> ran; cat ran | cat")
-		require.Equal(t, "x\n", got["output"])
-	}
-	got := l.call(t.Context(), "execute", "command", "echo y >> ran")
-	require.Equal(t, true, got["isError"])
-	require.Contains(t, got["error"], "nothing was started by this call")
-}
-
-func TestLocalMistakes(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, nil)
-	got := l.call(t.Context(), "process_output", "process_id", "nowhere")
-	require.Contains(t, got["error"], "process_list shows")
-	id := l.call(t.Context(), "execute", "command", "sleep 100 &")["background_process_id"]
-	got = l.call(t.Context(), "process_output", "process_id", id, "wait_for", "(")
-	require.Equal(t, true, got["isError"])
-	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
-	require.Equal(t, "running", got["state"])
-	require.Equal(t, "exited", l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")["state"])
-}
-
 // The notes on real commands are true.
 func TestLocalAdvice(t *testing.T) {
 	t.Setenv("ADVICE_API_KEY", "hidden")

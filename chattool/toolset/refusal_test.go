@@ -42,12 +42,7 @@ func TestDenied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set := toolset.New(resolver, nil)
-			for tool, arguments := range map[string]string{
-				"execute":        `{"command":"x"}`,
-				"process_output": `{"process_id":"x"}`,
-				"process_list":   `{}`,
-				"process_signal": `{"process_id":"x","signal":"kill"}`,
-			} {
+			for tool, arguments := range anyCall {
 				res := set.Call(t.Context(), toolset.Call{Name: tool, Arguments: []byte(arguments)})
 				got := contents(t, res)
 				require.True(t, res.IsError)
@@ -124,7 +119,7 @@ type oneForAll struct{ procmgr.Manager }
 func (h oneForAll) Chat(string) procmgr.Manager { return h.Manager }
 
 // remote returns a chat of a client of a handler of host.
-func remote(t *testing.T, host procmgr.Host, server *prochttp.HandlerOptions, client *prochttp.ClientOptions) procmgr.Manager {
+func remote(t testing.TB, host procmgr.Host, server *prochttp.HandlerOptions, client *prochttp.ClientOptions) procmgr.Manager {
 	t.Helper()
 	if server == nil {
 		server = &prochttp.HandlerOptions{Insecure: true}
@@ -136,7 +131,7 @@ func remote(t *testing.T, host procmgr.Host, server *prochttp.HandlerOptions, cl
 	return chatOf(t, s.URL, client)
 }
 
-func chatOf(t *testing.T, url string, opts *prochttp.ClientOptions) procmgr.Manager {
+func chatOf(t testing.TB, url string, opts *prochttp.ClientOptions) procmgr.Manager {
 	t.Helper()
 	c, err := prochttp.NewClient(url, opts)
 	require.NoError(t, err)

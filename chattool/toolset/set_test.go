@@ -29,12 +29,7 @@ func TestResolver(t *testing.T) {
 		{"panic", func(context.Context) (procmgr.Manager, error) { panic("lost my head") }, "lost my head"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for tool, arguments := range map[string]string{
-				"execute":        `{"command":"x"}`,
-				"process_output": `{"process_id":"x"}`,
-				"process_list":   `{}`,
-				"process_signal": `{"process_id":"x","signal":"kill"}`,
-			} {
+			for tool, arguments := range anyCall {
 				res := toolset.New(tt.resolver, nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
 				require.True(t, res.IsError)
 				require.Contains(t, contents(t, res)["error"], tt.want)

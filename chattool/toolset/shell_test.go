@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -185,15 +183,8 @@ func TestShellReadsTheCommand(t *testing.T) {
 func TestShellOverHTTP(t *testing.T) {
 	t.Parallel()
 	l := newHost(t, &proclocal.Options{Shell: []string{"nice", "-n", "1", "sh", "-c"}})
-	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Token: "t"})
-	require.NoError(t, err)
-	server := httptest.NewServer(handler)
-	defer server.Close()
-	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
-	chat := client.Chat("c")
-	_, err = chat.Describe(t.Context()) // the first answer may take longer than a Set waits
+	chat := remote(t, l, nil, nil)
+	_, err := chat.Describe(t.Context()) // the first answer may take longer than a Set waits
 	require.NoError(t, err)
 	require.Contains(t, described(toolset.New(toolset.Static(chat), nil)), dashShell)
 }

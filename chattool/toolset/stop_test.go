@@ -18,9 +18,6 @@ type chatKey struct{}
 func TestExecuteCanceled(t *testing.T) {
 	t.Parallel()
 	type output = func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error)
-	answer := func(out procmgr.Output) output {
-		return func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { return out, nil }
-	}
 	fails := func(err error) output {
 		return func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
 			return procmgr.Output{}, err
@@ -49,25 +46,25 @@ func TestExecuteCanceled(t *testing.T) {
 		success         bool
 		id, want        string
 	}{
-		{name: "stopped", startOut: running("p1", ""), startErr: context.Canceled, output: answer(exited("p1", 143, "x")),
+		{name: "stopped", startOut: running("p1", ""), startErr: context.Canceled, output: answerOutput(exited("p1", 143, "x")),
 			signals: []procmgr.Signal{"terminate"}, want: "the call was canceled; the command was stopped"},
-		{name: "no error but canceled", startOut: running("p1", ""), output: answer(exited("p1", 143, "x")),
+		{name: "no error but canceled", startOut: running("p1", ""), output: answerOutput(exited("p1", 143, "x")),
 			signals: []procmgr.Signal{"terminate"}, want: "the command was stopped"},
 		{name: "ended in the same moment", startOut: exited("p1", 0, "done"), success: true, want: "done"},
 		{name: "detached in the same moment", startOut: detached("p1", 0, "done"), success: true, id: "p1", want: "done"},
-		{name: "start never answered", startErr: context.Canceled, output: answer(exited("p1", 143, "")),
+		{name: "start never answered", startErr: context.Canceled, output: answerOutput(exited("p1", 143, "")),
 			signals: []procmgr.Signal{"terminate"}, want: "the command was stopped"},
 		{name: "start was prevented", startErr: context.Canceled, signalErr: procmgr.ErrNotFound,
 			signals: []procmgr.Signal{"terminate"}, want: "the command was not started"},
 		{name: "unknown", startErr: procmgr.ErrUnknown, signalErr: procmgr.ErrNotFound,
 			signals: []procmgr.Signal{"terminate"}, id: "p1", want: "unknown whether the command ran"},
-		{name: "over before", startErr: context.Canceled, signalErr: procmgr.ErrNotRunning, output: answer(exited("p1", 0, "all")),
+		{name: "over before", startErr: context.Canceled, signalErr: procmgr.ErrNotRunning, output: answerOutput(exited("p1", 0, "all")),
 			signals: []procmgr.Signal{"terminate"}, want: "had ended by then"},
 		{name: "over before and unreadable", startErr: context.Canceled, signalErr: procmgr.ErrNotRunning, output: fails(errors.New("no")),
 			signals: []procmgr.Signal{"terminate"}, want: "had ended by then"},
 		{name: "ignores terminate", startErr: context.Canceled, stubborn: true,
 			signals: []procmgr.Signal{"terminate", "kill"}, want: "was killed, since it did not end"},
-		{name: "survives", startErr: context.Canceled, output: answer(running("p1", "busy")),
+		{name: "survives", startErr: context.Canceled, output: answerOutput(running("p1", "busy")),
 			signals: []procmgr.Signal{"terminate", "kill"}, id: "p1", want: "could not be stopped"},
 		{name: "start was refused on the way", startErr: context.Canceled, signalErr: errors.New("no route"),
 			signals: []procmgr.Signal{"terminate"}, want: "the command was not started"},
@@ -77,7 +74,7 @@ func TestExecuteCanceled(t *testing.T) {
 			signals: []procmgr.Signal{"terminate", "kill"}, id: "p1", want: "early"},
 		{name: "killed and unreadable", startErr: context.Canceled, output: fails(errors.New("no")),
 			signals: []procmgr.Signal{"terminate", "kill"}, want: "the command was killed"},
-		{name: "background", arguments: `{"command":"x","run_in_background":true}`, startErr: context.Canceled, output: answer(running("p1", "x")),
+		{name: "background", arguments: `{"command":"x","run_in_background":true}`, startErr: context.Canceled, output: answerOutput(running("p1", "x")),
 			id: "p1", want: "in the background, as process p1, and left alone"},
 		{name: "background and unreadable", arguments: `{"command":"x &"}`, startOut: running("p1", "x"), startErr: context.Canceled, output: fails(errors.New("no")),
 			id: "p1", want: "in the background, as process p1, and left alone"},
