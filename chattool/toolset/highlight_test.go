@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -128,4 +129,28 @@ func TestHighlightsAreFew(t *testing.T) {
 			require.Contains(t, middle, `byte 16000: error: "kind" 0`)
 		}
 	}
+}
+
+// A result tells how much was not searched for the highlights that it shows, and
+// not how much was not searched another time.
+func TestUnscannedIsThatOfTheShown(t *testing.T) {
+	t.Parallel()
+	out := exited("p1", 1, numbered(32<<10))
+	out.Process.LogPath = "/log"
+	searches := 0
+	m := &fake{start: answerStart(out), output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+		searches++
+		found := procmgr.Output{Truncated: &headtail.Truncation{Strategy: "head_tail"}}
+		if searches == 1 {
+			found.Unscanned = 1_234_567
+		}
+		for i := range 20 * searches { // more each time, so that there is no room for them in a longer text
+			found.Highlights = append(found.Highlights, procmgr.Highlight{Line: 500 + i, Offset: 16_000 + 50*int64(i), Text: fmt.Sprintf("error %d", i)})
+		}
+		return found, nil
+	}}
+	res := ask(t, m, nil, "execute", `{"command":"x"}`)
+	require.Greater(t, searches, 1)
+	require.Len(t, res.Report.Highlights, 20)
+	require.Contains(t, strings.Join(res.Report.Notes, " "), "1,234,567 bytes of the middle were not searched for trouble")
 }

@@ -15,6 +15,8 @@ type cut struct {
 	// middle has the highlights, and stands between gap and end.
 	middle     string
 	highlights []procmgr.Highlight
+	// unscanned is how much of what is missing was not searched for them.
+	unscanned int64
 	// begun is how many bytes of the stream begin stands for, those included
 	// that are missing within its lines.
 	begun int64

@@ -57,12 +57,14 @@ func (l *layout) highlight(c cut, size, room int) cut {
 	most := min(size/highlightPart, maxHighlights)
 	narrow := l.cut(room - most)
 	all := l.put(&narrow, most)
-	used := l.writer.Format.cost(narrow.middle) + l.unscannedRoom()
+	used := l.writer.Format.cost(narrow.middle) + narrow.unscannedRoom()
 	switch {
 	case used == 0:
 		return c
 	case narrow.middle == "":
-		return l.cut(room - used)
+		c = l.cut(room - used)
+		c.unscanned = narrow.unscanned
+		return c
 	}
 	// The text gets the room that is left. Then there may be other highlights.
 	for range maxWider {
@@ -71,7 +73,7 @@ func (l *layout) highlight(c cut, size, room int) cut {
 		}
 		wide := l.cut(room - used)
 		all = l.put(&wide, most)
-		need := l.writer.Format.cost(wide.middle) + l.unscannedRoom()
+		need := l.writer.Format.cost(wide.middle) + wide.unscannedRoom()
 		if all && need <= used {
 			return wide
 		}
@@ -82,24 +84,24 @@ func (l *layout) highlight(c cut, size, room int) cut {
 
 // unscannedRoom returns how many bytes of a result the note takes that not all
 // was searched, if there is one. Its number is known only after the search.
-func (l *layout) unscannedRoom() int {
-	if l.unscanned == 0 {
+func (c cut) unscannedRoom() int {
+	if c.unscanned == 0 {
 		return 0
 	}
-	return len(fmt.Sprintf(unscannedNote, wording.Grouped(l.unscanned))) + len("\nnote: ")
+	return len(fmt.Sprintf(unscannedNote, wording.Grouped(c.unscanned))) + len("\nnote: ")
 }
 
 // put finds the highlights of what a text leaves out, and puts as many of them
 // into it as take at most so many bytes of a result. It reports whether these are
 // all.
 func (l *layout) put(c *cut, most int) (all bool) {
-	found, all := l.found(*c, most)
-	return c.put(l.writer.Format, found, most-l.unscannedRoom()) && all
+	found, all := l.found(c, most)
+	return c.put(l.writer.Format, found, most-c.unscannedRoom()) && all
 }
 
 // found returns the highlights of what a text leaves out, in the order of rank,
-// and whether the manager had room for more.
-func (l *layout) found(c cut, most int) (found []procmgr.Highlight, all bool) {
+// and whether the manager had room for more. It notes how much was not searched.
+func (l *layout) found(c *cut, most int) (found []procmgr.Highlight, all bool) {
 	r := l.draft
 	ctx, cancel := context.WithTimeout(l.ctx, searchLimit)
 	defer cancel()
@@ -121,7 +123,7 @@ func (l *layout) found(c cut, most int) (found []procmgr.Highlight, all bool) {
 		}
 		limit -= limit / 4
 	}
-	l.unscanned = out.Unscanned
+	c.unscanned = out.Unscanned
 	for _, h := range out.Highlights {
 		most -= len(h.Text)
 		// If the beginning of the line is left out of the highlight, nobody

@@ -28,8 +28,6 @@ type layout struct {
 	draft  *Draft
 	notes  []string // without those on what is cut
 	log    string   // the LogPath of a report whose text is not cut
-	// unscanned is how much of what is cut was not searched for highlights.
-	unscanned int64
 }
 
 // lay lays the output out so that the result takes at most size bytes, and
@@ -37,7 +35,6 @@ type layout struct {
 // output gets the other half all the same.
 func (l *layout) lay(size int) string {
 	r := l.draft
-	l.unscanned = 0
 	binary := isBinary(r.Out.Text)
 	if r.Out.Truncated == nil && !binary {
 		whole := cut{end: r.Out.Text}
@@ -136,8 +133,8 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 	default:
 		add("the middle is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
 	}
-	if l.unscanned > 0 {
-		add(unscannedNote, wording.Grouped(l.unscanned))
+	if c.unscanned > 0 {
+		add(unscannedNote, wording.Grouped(c.unscanned))
 	}
 	if p.ID != "" && c.known() {
 		more := ""
