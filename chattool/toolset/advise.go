@@ -13,7 +13,7 @@ func (k *kit) advise(rep *report, m procmgr.Manager, a advice.Result) {
 	a.Alive, a.Failed = alive(p), failed(p)
 	a.Ran = wording.Span(p.StartedAt, p.ExitedAt)
 	a.Tools = advice.Tools{Execute: k.names.execute, Output: k.names.output, Signal: k.names.signal, Input: k.names.input, ReadFile: k.opts.ReadFileTool}
-	if k.noInput.in(m) {
+	if none, _ := k.noInput.from(m); none {
 		a.Tools.Input = ""
 	}
 	for _, note := range advice.Notes(a) {

@@ -168,7 +168,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 // broken reports on a Start that failed although the command may have begun. It
 // asks the manager how the process stands.
 func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report {
-	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID)
+	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID, 0)
 	if ferr == nil {
 		return r.started(ctx, found, "the command was started, but waiting for it failed: "+words(err))
 	}
@@ -196,7 +196,7 @@ func (r *run) tellInput(rep *report, p procmgr.Process) {
 	if r.req.Stdin == procmgr.StdinEmpty {
 		return
 	}
-	if p.State == procmgr.Running && !r.kit.noInput.in(r.m) {
+	if none, _ := r.kit.noInput.from(r.m); !none && p.State == procmgr.Running {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
 	}
 	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {

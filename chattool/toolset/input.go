@@ -142,7 +142,7 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	case errors.Is(err, procmgr.ErrNotFound):
 		return k.notFound(t.id, err)
 	case errors.Is(err, errors.ErrUnsupported):
-		k.noInput.note(t.m)
+		k.noInput.keep(t.m, true)
 		return refuse("%s: this host does not offer it (%s), so nothing was written. Use flags, or pipe the answer in", k.names.input, words(err))
 	case never(err):
 		return denied("written", err)
@@ -159,7 +159,7 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	snapshot := out.Output
 	if snapshot.Process.ID == "" {
 		// The context of the call may have ended.
-		found, serr := k.snapshotFrom(ctx, t.m, t.id, atEnd)
+		found, serr := k.snapshot(ctx, t.m, t.id, atEnd)
 		if serr != nil {
 			if ctx.Err() != nil {
 				return k.canceled(ctx, "it is unknown what was written", nil, t.id)

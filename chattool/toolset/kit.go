@@ -14,6 +14,6 @@ type kit struct {
 	places   places
 	shells   shells
 	ledger   notices.Ledger
-	// noInput knows whose processes take no input, so that none is advised.
-	noInput lacking
+	// noInput says that a manager has no Input, so that no note advises to use it.
+	noInput answer[bool]
 }

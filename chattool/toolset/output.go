@@ -58,12 +58,12 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 	case never(err):
 		return denied("read", err)
 	case ctx.Err() != nil:
-		if out, err := k.snapshotFrom(ctx, m, id, req.From); err == nil {
+		if out, err := k.snapshot(ctx, m, id, req.From); err == nil {
 			return k.leftAlone(ctx, out, req.From)
 		}
 		return k.canceled(ctx, "process "+id+" was left alone", nil, id)
 	default:
-		snapshot, serr := k.snapshotFrom(ctx, m, id, req.From)
+		snapshot, serr := k.snapshot(ctx, m, id, req.From)
 		if serr != nil {
 			rep := unsure(id, "reading failed: %s", words(err))
 			rep.isError = true

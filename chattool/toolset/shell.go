@@ -3,7 +3,6 @@ package toolset
 import (
 	"context"
 	"errors"
-	"reflect"
 	"sync"
 	"time"
 
@@ -21,17 +20,14 @@ const shellLimit = 2 * time.Second
 type shells struct {
 	named string // Options.Shell; if it is set, no manager is asked
 
-	mu sync.Mutex // guards described, last and name
+	known answer[string] // "" if the manager cannot tell
+
+	mu sync.Mutex // guards described
 	// described is the shell in the description of execute, or "" until one
 	// is known. After that it does not change: if a description changes,
 	// the provider's cache is lost.
 	described string
-	// last is the manager that was asked last. name is its answer, or "" if
-	// it cannot tell.
-	last procmgr.Manager
-	name string
-
-	asked sync.Once // for the call that Definitions makes
+	asked     sync.Once // for the call that Definitions makes
 }
 
 // of returns the base name of the shell that runs the commands of m, or ""
@@ -41,25 +37,18 @@ func (s *shells) of(ctx context.Context, m procmgr.Manager) string {
 	if s.named != "" {
 		return s.named
 	}
-	comparable := reflect.ValueOf(m).Comparable()
-	s.mu.Lock()
-	if comparable && s.last == m {
-		defer s.mu.Unlock()
-		return s.name
+	if name, ok := s.known.from(m); ok {
+		return name
 	}
-	s.mu.Unlock()
-
 	ctx, cancel := context.WithTimeout(ctx, shellLimit)
 	defer cancel()
 	name, err := askShell(ctx, m)
 	if err != nil && ctx.Err() != nil {
 		return "" // the next call asks again
 	}
+	s.known.keep(m, name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if comparable {
-		s.last, s.name = m, name
-	}
 	if s.described == "" {
 		s.described = name
 	}

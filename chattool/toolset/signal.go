@@ -30,7 +30,7 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	case errors.Is(err, procmgr.ErrNotRunning):
 		var rep report
 		rep.Success, rep.State = true, procmgr.Exited
-		out, oerr := k.snapshotFrom(ctx, m, id, atEnd)
+		out, oerr := k.snapshot(ctx, m, id, atEnd)
 		if oerr == nil {
 			rep = k.afterSignal(out)
 		}
@@ -45,7 +45,7 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	case ctx.Err() != nil:
 		return k.canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
 	default:
-		out, oerr := k.snapshotFrom(ctx, m, id, atEnd)
+		out, oerr := k.snapshot(ctx, m, id, atEnd)
 		if oerr != nil {
 			rep := unsure(id, "the signal could not be sent, or did not do all that it should: %s", words(err))
 			rep.isError = true
@@ -62,7 +62,7 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 
 	out, err := k.settle(ctx, m, id, atEnd, signalGrace)
 	if err != nil {
-		out, err = k.snapshotFrom(ctx, m, id, atEnd)
+		out, err = k.snapshot(ctx, m, id, atEnd)
 	}
 	if err != nil {
 		var rep report

@@ -44,12 +44,9 @@ func fresh(ctx context.Context, limit time.Duration) (context.Context, context.C
 	return context.WithTimeout(context.WithoutCancel(ctx), limit)
 }
 
-// snapshot reads the state and the output of a process, even if ctx has ended.
-func (k *kit) snapshot(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
-	return k.snapshotFrom(ctx, m, id, 0)
-}
-
-func (k *kit) snapshotFrom(ctx context.Context, m procmgr.Manager, id string, from int64) (procmgr.Output, error) {
+// snapshot reads the state of a process and its output from an offset on, even if
+// ctx has ended.
+func (k *kit) snapshot(ctx context.Context, m procmgr.Manager, id string, from int64) (procmgr.Output, error) {
 	ctx, cancel := fresh(ctx, snapshotLimit)
 	defer cancel()
 	return m.Output(ctx, id, procmgr.OutputRequest{From: from, Limit: k.opts.Limit})
@@ -118,7 +115,7 @@ func (r *run) prevented(ctx context.Context, err, asked error) report {
 // last known snapshot, or empty.
 func (r *run) over(ctx context.Context, out procmgr.Output) report {
 	const did = "the command had ended by then"
-	if found, err := r.kit.snapshot(ctx, r.m, r.req.ID); err == nil {
+	if found, err := r.kit.snapshot(ctx, r.m, r.req.ID, 0); err == nil {
 		out = found
 	}
 	if out.Process.ID == "" {
@@ -143,7 +140,7 @@ func (r *run) kill(ctx context.Context, out procmgr.Output, err error) report {
 		return r.prevented(ctx, err, killed)
 	}
 	ended := killed == nil || errors.Is(killed, procmgr.ErrNotRunning)
-	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID)
+	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID, 0)
 	switch {
 	case ended && ferr != nil:
 		return r.kit.canceled(ctx, "the command was killed", nil, "")
@@ -167,7 +164,7 @@ func (r *run) kill(ctx context.Context, out procmgr.Output, err error) report {
 // the command may have begun.
 func (r *run) leave(ctx context.Context, out procmgr.Output, begun bool) report {
 	id := r.req.ID
-	found, err := r.kit.snapshot(ctx, r.m, id)
+	found, err := r.kit.snapshot(ctx, r.m, id, 0)
 	if err == nil {
 		out = found
 	}

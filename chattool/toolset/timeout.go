@@ -29,7 +29,7 @@ func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report
 	if err == nil {
 		return r.started(ctx, out, "")
 	}
-	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID)
+	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID, 0)
 	switch {
 	case ferr == nil:
 		return r.started(ctx, found, "")

@@ -185,10 +185,7 @@ func ofBraces(w *syntax.Word) bashism {
 
 // ofCall returns the bashism in a call of echo or printf.
 func ofCall(args []*syntax.Word, shell string) bashism {
-	words := make([]string, len(args)) // "" for a word that is not literal
-	for i, w := range args {
-		words[i], _ = script.Literal(w)
-	}
+	words, _ := literals(args)
 	switch {
 	case words[0] == "echo":
 		return ofEcho(args[1:], words[1:])

@@ -110,10 +110,7 @@ func inline(call *syntax.CallExpr) (shell, text string) {
 	if len(call.Args) < 3 {
 		return "", ""
 	}
-	words := make([]string, len(call.Args))
-	for i, w := range call.Args {
-		words[i], _ = script.Literal(w)
-	}
+	words, _ := literals(call.Args)
 	if words[0] == "timeout" {
 		words = words[1:]
 		for len(words) > 0 && words[0] != "" && strings.IndexByte("-.0123456789", words[0][0]) >= 0 {
