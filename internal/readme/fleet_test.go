@@ -42,7 +42,7 @@ func placerExample(t *testing.T, _ *pages, b block) {
 
 // simulation has flags that the program knows. CI runs it.
 func simulation(t *testing.T, _ *pages, b block) {
-	program, ci := read(t, "procmgr/procnats/sim/main.go"), read(t, ".ci/run")
+	program, ci := read(t, "procmgr/procnats/sim/options.go"), read(t, ".ci/run")
 	require.Contains(t, ci, "go build -o \"$scratch/sim\" ./sim")
 	for _, word := range strings.Fields(b.text) {
 		if name, ok := strings.CutPrefix(word, "-"); ok {
