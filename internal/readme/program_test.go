@@ -30,10 +30,11 @@ const long = time.Minute
 // imports are the packages that a fragment may use without importing them.
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "httptest": "net/http/httptest",
-	"log": "log", "os": "os", "filepath": "path/filepath", "sha256": "crypto/sha256", "signal": "os/signal",
+	"json": "encoding/json", "log": "log", "os": "os", "x509": "crypto/x509", "tls": "crypto/tls", "filepath": "path/filepath", "sha256": "crypto/sha256", "signal": "os/signal",
 	"strings": "strings", "syscall": "syscall", "time": "time",
 	"procmgr": library + "/procmgr", "proclocal": library + "/procmgr/proclocal", "procroute": library + "/procmgr/procroute",
 	"prochttp": library + "/procmgr/prochttp", "prockeep": library + "/procmgr/prockeep",
+	"toolset": library + "/chattool/toolset", "xerrors": "golang.org/x/xerrors",
 }
 
 // compile makes packages of all Go blocks, and one program of them: to link a

@@ -82,7 +82,7 @@ func dial(t *testing.T, p *pages, _ block) {
 
 // person types the commands of the page at a machine where a client runs a
 // server. Here, npm and make are scripts.
-func person(t *testing.T, _ *pages, b block) {
+func person(t *testing.T, p *pages, b block) {
 	dir, err := os.MkdirTemp("", "r") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
 	defer func() { require.NoError(t, os.RemoveAll(dir)) }()
@@ -94,7 +94,7 @@ func person(t *testing.T, _ *pages, b block) {
 		require.NoError(t, err, "%s: %s", command, out)
 		return string(out)
 	}
-	shell("go build -o " + dir + "/toolprocd ../../cmd/toolprocd")
+	require.NoError(t, os.Link(toolprocd(t, p), dir+"/toolprocd"))
 	defer shell("toolprocd stop -f")
 	require.NoError(t, os.WriteFile(dir+"/npm", []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700))
 	require.NoError(t, os.WriteFile(dir+"/make", []byte("#!/bin/sh\necho made \"$@\"\n"), 0o700))

@@ -9,26 +9,41 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
 const (
 	agentBlock  = "fantasy.NewAgent"
 	loopBlock   = "func ask("
-	daemonBlock = "prochttp.NewHandler"
-	clientBlock = "prochttp.NewClient"
+	firstBlock  = "tools := set.Definitions() //"
 	keysBlock   = "examples/remote keys"
+	clientBlock = "https://build.example:8443"
+	keepBlock   = "prockeep.Open(ctx"
+	guardBlock  = "procmgr.WrapHost("
 
 	loopAsItStands = "the loop as it stands"
-	hostless       = "the daemon without Hosts"
 )
 
 var readmeRules = []rule{
+	{page: "README.md", language: "console", has: "go get ", run: goGet},
+	{
+		page: "README.md", language: "go", has: firstBlock, run: firstCall,
+		instead: map[string]string{"go test ./...": "echo it runs"},
+		program: `func main() {
+	ctx := context.Background()
+BLOCK
+	fmt.Println(len(tools), "tools")
+}`,
+	},
 	{page: "README.md", language: "console", has: "go run ./examples/quickstart", run: stepsOfCI},
 	{page: "README.md", has: "model   [...]", run: quickstartTranscript},
 	{page: "README.md", language: "text", has: "→ execute", run: transcript},
@@ -36,6 +51,14 @@ var readmeRules = []rule{
 	{page: "README.md", language: "go", has: agentBlock, run: agent},
 	{
 		page: "README.md", language: "go", has: loopBlock, run: loop,
+		program: `BLOCK
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := run(ctx, "Do the tests pass?"); err != nil {
+		log.Fatal(err)
+	}
+}`,
 		files: map[string]string{"script.go": scriptedAsk},
 		instead: map[string]string{
 			`return Message{}, errors.New("ask your provider here")`: `return script(ctx, messages, tools, errors.New("the script is over"))`,
@@ -45,14 +68,107 @@ var readmeRules = []rule{
 		},
 	},
 	{
-		page: "README.md", language: "go", has: daemonBlock, run: daemon,
-		instead: map[string]string{`":8443"`: `os.Getenv("ADDRESS")`},
-		variants: map[string]map[string]string{
-			hostless: {`Hosts:   []string{"build.example"}, // a request for any other name is refused`: ``},
-		},
+		page: "README.md", language: "go", has: clientBlock, run: client,
+		program: `func main() {
+	ctx := context.Background()
+	token, err := os.ReadFile("keys/token")
+	if err != nil {
+		log.Fatal(err)
+	}
+	cert, err := os.ReadFile("keys/cert.pem")
+	if err != nil {
+		log.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(cert)
+BLOCK
+	fmt.Println(set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(` + "`{\"command\":\"hostname\"}`" + `)}).Content)
+}`,
 	},
-	{page: "README.md", language: "go", has: clientBlock, run: client},
-	{page: "README.md", language: "console", has: keysBlock, run: keys},
+	{
+		page: "README.md", language: "go", has: keepBlock, run: kept,
+		instead: map[string]string{`"/var/lib/agent/keeper"`: `os.Getenv("KEEPER")`},
+		program: `func main() {
+	ctx := context.Background()
+BLOCK
+	fmt.Println(set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(os.Getenv("ARGUMENTS"))}).Report.State)
+}`,
+	},
+	{page: "README.md", language: "go", has: `procnats.Transport(agent, "build")`, run: fleetExample, elsewhere: true},
+	{
+		page: "README.md", language: "go", has: guardBlock, run: guard,
+		program: `BLOCK
+func main() {
+	local, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	set, id := guarded(local), ""
+	for call := range strings.Lines(os.Getenv("CALLS")) {
+		name, arguments, _ := strings.Cut(call, " ")
+		arguments = strings.ReplaceAll(arguments, "ID", id)
+		res := set.Call(context.Background(), toolset.Call{Name: name, Arguments: json.RawMessage(arguments)})
+		if res.Report.ProcessID != "" {
+			id = res.Report.ProcessID
+		}
+		fmt.Println(res.Content)
+	}
+}`,
+	},
+	{page: "README.md", language: "console", has: keysBlock, run: serving},
+}
+
+// goGet names the module of this repository.
+func goGet(t *testing.T, _ *pages, b block) {
+	require.Equal(t, []string{"go get " + library}, commands(t, b))
+	require.Contains(t, read(t, "go.mod"), "module "+library+"\n")
+}
+
+// firstCall runs the block at the top of the page.
+func firstCall(t *testing.T, p *pages, _ block) {
+	program := start(t, t.TempDir(), nil, p.programs[firstBlock])
+	require.Zero(t, program.end(t), &program.err)
+	require.Regexp(t, `^{.*"output":"it runs\\n".*\n4 tools\n$`, program.out.String())
+}
+
+// kept runs the program twice: the second run finds the process of the first one.
+func kept(t *testing.T, p *pages, _ block) {
+	dir, err := os.MkdirTemp("", "k") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	for range 2 {
+		cmd := exec.CommandContext(t.Context(), p.programs[keepBlock])
+		cmd.Env = append(os.Environ(), "KEEPER="+dir, `ARGUMENTS={"command":"exec sleep 1000","run_in_background":true}`)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.Equal(t, "running\n", string(out))
+	}
+	k, err := prockeep.Open(t.Context(), dir, nil) // it runs, so this program need not call Main
+	require.NoError(t, err)
+	page, err := k.Chat("chat-1").List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	require.Equal(t, 2, page.Live, "both go on")
+	require.NoError(t, k.Stop(t.Context()))
+}
+
+// guard tries to get past the guard, by a command and by what is typed into one.
+func guard(t *testing.T, p *pages, _ block) {
+	calls := `execute {"command":"git push"}
+execute {"command":"cat","run_in_background":true,"stdin":"open"}
+process_input {"process_id":"ID","text":"git push\n"}
+process_input {"process_id":"ID","text":"it runs\n","end":true}
+process_list {}
+`
+	program := start(t, t.TempDir(), []string{"CALLS=" + calls}, p.programs[guardBlock])
+	require.Zero(t, program.end(t), &program.err)
+	said := strings.Split(program.out.String(), "\n")
+	require.Contains(t, said[0], "only a person pushes; say what is to be pushed")
+	require.Contains(t, said[1], `"state":"running"`)
+	require.Contains(t, said[2], "only a person pushes; say what is to be pushed")
+	require.Contains(t, said[3], `"output":"it runs\n"`)
+	require.Contains(t, said[4], `"command":"cat"`)
+	require.NotContains(t, said[4], "git push")
 }
 
 // stepsOfCI compares commands that take long with the steps of .ci/run.
@@ -225,14 +341,4 @@ func loop(t *testing.T, p *pages, _ block) {
 		require.Contains(t, program.err.String(), "ask your provider here")
 	})
 	interrupted(t, run)
-}
-
-// keys runs the command that makes a token and a certificate.
-func keys(t *testing.T, p *pages, _ block) {
-	dir := makeKeys(t, p)
-	for _, name := range []string{"token", "cert.pem", "key.pem"} {
-		info, err := os.Stat(dir + "/keys/" + name)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o600), info.Mode())
-	}
 }

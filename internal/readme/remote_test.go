@@ -31,7 +31,7 @@ func makeKeys(t *testing.T, p *pages) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	made := commands(t, p.blocks[keysBlock])
-	require.Len(t, made, 1)
+	require.Len(t, made, 2)
 	require.Contains(t, made[0], " -dir keys ")
 	shell(t, root, strings.Replace(made[0], " -dir keys ", " -dir '"+dir+"/keys' ", 1))
 	return dir
@@ -44,6 +44,32 @@ func shell(t *testing.T, dir, command string) {
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", command, out)
+}
+
+// toolprocd builds that program, once.
+func toolprocd(t *testing.T, p *pages) string {
+	t.Helper()
+	const built = "cmd/toolprocd"
+	if p.programs[built] == "" {
+		name := filepath.Join(filepath.Dir(p.programs[agentBlock]), "toolprocd")
+		shell(t, root, "go build -o '"+name+"' ./"+built)
+		p.programs[built] = name
+	}
+	return p.programs[built]
+}
+
+// serveKeys runs the README's server, with the keys of a directory, on another
+// address.
+func serveKeys(t *testing.T, p *pages, dir string) (server *program, address string) {
+	t.Helper()
+	made := commands(t, p.blocks[keysBlock])
+	words := strings.Fields(made[1])
+	require.Equal(t, []string{"go", "run", "./cmd/toolprocd", "serve", "-listen", ":8443"}, words[:6])
+	address = freeAddress(t)
+	words[5] = address
+	server = start(t, dir, nil, toolprocd(t, p), words[3:]...)
+	awaitListener(t, server, address)
+	return server, address
 }
 
 // serve starts a server that finds its address in ADDRESS, and waits until it
@@ -104,27 +130,22 @@ func tokenIn(t *testing.T, dir string) string {
 	return strings.TrimSpace(string(content))
 }
 
-// daemon starts the daemon and uses it with a client of its own. The client of
-// the page is in the next block.
-func daemon(t *testing.T, p *pages, _ block) {
-	t.Run("interrupted", func(t *testing.T) {
-		dir := makeKeys(t, p)
-		program, address := serve(t, dir, p.programs[daemonBlock])
-		client, err := prochttp.NewClient("https://build.example:8443", &prochttp.ClientOptions{
-			Token: tokenIn(t, dir), Transport: known(t, dir, address),
-		})
+// serving runs the commands for keys and for a server, and uses the server with a
+// client of its own. The client of the page is in the next block.
+func serving(t *testing.T, p *pages, _ block) {
+	dir := makeKeys(t, p)
+	for _, name := range []string{"token", "cert.pem", "key.pem"} {
+		info, err := os.Stat(dir + "/keys/" + name)
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		endServer(t, program, client, syscall.SIGINT)
+		require.Equal(t, os.FileMode(0o600), info.Mode())
+	}
+	program, address := serveKeys(t, p, dir)
+	client, err := prochttp.NewClient("https://build.example:8443", &prochttp.ClientOptions{
+		Token: tokenIn(t, dir), Transport: known(t, dir, address),
 	})
-	// Without Hosts, the daemon refuses its own client.
-	t.Run("without Hosts", func(t *testing.T) {
-		dir := makeKeys(t, p)
-		_, address := serve(t, dir, p.programs[hostless])
-		says := runClient(t, p, dir, address)
-		require.Contains(t, says, `"success":false`)
-		require.Contains(t, says, "HandlerOptions.Hosts")
-	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	endServer(t, program, client, syscall.SIGINT)
 }
 
 // endServer sends a signal to a server while its client waits for a command.
@@ -149,10 +170,10 @@ func endServer(t *testing.T, server *program, client *prochttp.Client, sig sysca
 	requireGone(t, pid)
 }
 
-// client runs the client against the daemon.
+// client runs the client against the server.
 func client(t *testing.T, p *pages, _ block) {
 	dir := makeKeys(t, p)
-	_, address := serve(t, dir, p.programs[daemonBlock])
+	_, address := serveKeys(t, p, dir)
 	var result struct {
 		Success bool
 		Output  string
@@ -165,8 +186,8 @@ func client(t *testing.T, p *pages, _ block) {
 	require.Equal(t, name+"\n", result.Output)
 }
 
-// runClient runs the page's client as it stands, with the two files that it gets.
-// A proxy leads it to the daemon when it asks for the name that the page has.
+// runClient runs the page's client, with the two files that it gets.
+// A proxy leads it to the server when it asks for the name that the page has.
 func runClient(t *testing.T, p *pages, dir, address string) (says string) {
 	t.Helper()
 	proxy := httptest.NewServer(tunnel("build.example:8443", address))
