@@ -90,7 +90,7 @@ func TestKeep(t *testing.T) {
 	require.Contains(t, string(model.request(1)), "exited with code 3", "the model is told")
 	_, seen, _ := strings.Cut(string(second), "I see:")
 	require.Contains(t, seen, "sh server.sh")
-	require.Regexp(t, `goes on: process \w+, running: sh server.sh\n`, string(second))
+	require.Regexp(t, `goes on: process \w+, running: "sh server.sh"\n`, string(second))
 
 	// What the model has been told is told once.
 	third, err := kept(t, dir, newServer(t, openAI, func([]string) reply { return reply{words: "Hello."} })).CombinedOutput()

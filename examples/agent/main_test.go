@@ -141,7 +141,7 @@ func TestInterruptCommand(t *testing.T) {
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			require.NoError(t, cmd.Wait(), out)
 			require.Contains(t, out.String(), "I am told that the call was canceled; the command was stopped")
-			require.Regexp(t, `ends now: process \w+, running: exec sleep 1000\n`, out.String())
+			require.Regexp(t, `ends now: process \w+, running: "exec sleep 1000"\n`, out.String())
 			requireNothingRuns(t, dir)
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -89,7 +90,7 @@ func (s *screen) endText() { s.print("") }
 func (s *screen) call(call fantasy.ToolCall) {
 	var arguments map[string]any
 	if json.Unmarshal([]byte(call.Input), &arguments) != nil {
-		s.print(fmt.Sprintf("\n%s %s\n", call.Name, plain(call.Input)))
+		s.print(fmt.Sprintf("\n%s %s\n", word(call.Name), word(call.Input)))
 		return
 	}
 	var names []string
@@ -97,17 +98,17 @@ func (s *screen) call(call fantasy.ToolCall) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	head, command := call.Name, ""
+	head, command := word(call.Name), ""
 	if secret := arguments["secret"]; secret != nil && secret != false {
 		arguments["text"] = "(hidden)"
 	}
 	for _, name := range names {
-		value := plain(fmt.Sprint(arguments[name]))
+		value := fmt.Sprint(arguments[name])
 		if name == "command" {
-			command = "$ " + strings.ReplaceAll(value, "\n", "\n> ") + "\n"
+			command = "$ " + strings.ReplaceAll(plain(value), "\n", "\n> ") + "\n"
 			continue
 		}
-		head += fmt.Sprintf(" %s=%s", name, value)
+		head += " " + word(name) + "=" + word(value)
 	}
 	s.print("\n" + head + "\n" + command)
 }
@@ -155,7 +156,7 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 		fmt.Fprintf(&b, ", process %s", res.ID)
 	}
 	if res.Error != "" {
-		fmt.Fprintf(&b, ": %s", plain(res.Error))
+		fmt.Fprintf(&b, ": %s", strings.ReplaceAll(plain(res.Error), "\n", "\n    "))
 	}
 	s.print(b.String() + "\n")
 }
@@ -180,7 +181,7 @@ func (s *screen) running(manager procmgr.Manager, what string) {
 	}
 	for _, p := range page.Processes {
 		if p.State != procmgr.Exited {
-			s.print(fmt.Sprintf("%s: process %s, %s: %s\n", what, p.ID, p.State, plain(p.Command)))
+			s.print(fmt.Sprintf("%s: process %s, %s: %s\n", what, p.ID, p.State, strconv.Quote(p.Command)))
 		}
 	}
 }
@@ -212,11 +213,20 @@ func (s *screen) write(text string) {
 	}
 }
 
+// word returns a text as a part of a line. It is quoted if it could be taken for
+// more than one part, or for another line.
+func word(text string) string {
+	if strings.ContainsFunc(text, unicode.IsSpace) || strings.Contains(text, `"`) {
+		return strconv.Quote(text)
+	}
+	return plain(text)
+}
+
 // plain removes the characters that would make a terminal do more than show
-// text.
+// text, and those that turn the order of a line around.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -92,7 +93,7 @@ func (s *session) work(ctx context.Context) error {
 		OnTextEnd:   func(string) error { s.show.endText(); return nil },
 		OnToolCall: func(call fantasy.ToolCallContent) error {
 			if call.Invalid { // the call reaches no tool
-				s.show.note("the call of %s was refused: %v", call.ToolName, call.ValidationError)
+				s.show.note("the call of %s was refused: %q", word(call.ToolName), fmt.Sprint(call.ValidationError))
 			}
 			return nil
 		},
