@@ -94,11 +94,13 @@ func TestUntilRefuses(t *testing.T) {
 		"too long":              strings.Repeat("x", 257),
 		"too many instructions": "(a{30}){40}",
 		"too large a repeat":    "a{1001}",
+		"with a line end":       "(\nexit code 0",
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := capture.NewMatcher(pattern)
 			require.ErrorIs(t, err, sentinel.ErrInvalid)
 			require.ErrorContains(t, err, "the pattern")
+			require.NotContains(t, err.Error(), "\n", "it would begin a line of a header")
 		})
 	}
 }

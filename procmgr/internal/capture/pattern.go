@@ -61,10 +61,11 @@ func compilePattern(pattern string) (expression, error) {
 }
 
 // complaint returns what package regexp says of a pattern. It puts a part of the
-// pattern between backquotes, and so the part is quoted instead if it has one.
+// pattern between backquotes, and so the part is quoted instead if it has one, or
+// a line end.
 func complaint(err error) string {
 	var e *syntax.Error
-	if errors.As(err, &e) && strings.Contains(e.Expr, "`") {
+	if errors.As(err, &e) && !strconv.CanBackquote(e.Expr) {
 		return "error parsing regexp: " + e.Code.String() + ": " + strconv.Quote(e.Expr)
 	}
 	return err.Error()
