@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -140,5 +141,10 @@ func newestLine(text string) string {
 	if cut := len(line) - progressLine; cut > 0 {
 		line = "…" + strings.ToValidUTF8(line[cut:], "")
 	}
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
+			return -1 // it would do more than show text
+		}
+		return r
+	}, line))
 }
