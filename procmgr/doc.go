@@ -1,7 +1,7 @@
-// Package procmgr says what a process manager is: the interfaces [Manager] and
-// [Host], their requests and answers, and their errors. It runs nothing itself. A
-// Manager starts a command in a shell, collects its output in bounded memory, tells
-// its state, and ends it together with everything that it started.
+// Package procmgr is the contract of a process manager: the interfaces [Manager]
+// and [Host], their requests and answers, and their errors. It runs nothing itself.
+// A Manager starts a command in a shell, collects its output in bounded memory,
+// tells its state, and ends it together with everything that it started.
 //
 // These packages give a Host, and each says when to take the next one:
 //
@@ -12,7 +12,7 @@
 //   - procnats, a module of its own, reaches machines that dial out to NATS.
 //
 // To run commands in another place, implement Host, and test it with package
-// proctest. To guard a Host, or to change what it does, wrap it with [WrapHost].
+// proctest. To guard a Host, or to change it, wrap it with [WrapHost].
 //
 // # The life of a process
 //
@@ -26,7 +26,7 @@
 // state and the exit code.
 //
 // [Manager].Events tells of starts and ends without asking for each process, and
-// [Follow] yields what a process prints while it runs.
+// [Follow] yields the output of a process while it runs.
 //
 // # Chats
 //

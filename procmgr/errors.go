@@ -7,7 +7,7 @@ import (
 )
 
 // The errors of a [Manager]. Match them with [errors.Is]. The error that wraps
-// one of them says in words what to do next; [Reason] returns those words.
+// one of them has words about the next step; [Reason] returns those words.
 var (
 	// ErrNotFound: this chat has no process with that ID.
 	ErrNotFound = errors.New("no such process")
@@ -34,11 +34,11 @@ var (
 	// written: for example, no program asks for a secret.
 	ErrNotReady = errors.New("program is not ready for the input")
 	// ErrUnknown: the command may or may not have run, and nobody can tell any
-	// more. Check what the command would have changed before you run it again.
+	// more. Look for the command's changes before you run it again.
 	ErrUnknown = errors.New("unknown whether the command ran")
 )
 
 var sentinels = []error{
 	ErrNotFound, ErrNotRunning, ErrClosed, ErrInvalid, ErrConflict, ErrLimit, ErrRefused, ErrNotReady, ErrUnknown,
-	errors.ErrUnsupported, // of what a Manager need not be able to do
+	errors.ErrUnsupported, // a Manager need not be able to do everything
 }

@@ -21,7 +21,7 @@ type EventsRequest struct {
 	Limit int
 }
 
-// An EventPage is what has happened from one place on, the oldest first.
+// An EventPage has the events from one place on, the oldest first.
 type EventPage struct {
 	Events []Event `json:"events"`
 	// Next is the After of the next request. It is opaque, and has at most
@@ -34,7 +34,7 @@ type EventPage struct {
 	Gap bool `json:"gap,omitempty"`
 }
 
-// An Event is something that has happened to a process.
+// An Event is a change of a process.
 type Event struct {
 	// At is the time at which it happened, or that of the event before it if
 	// it became known only after that one.
@@ -44,13 +44,13 @@ type Event struct {
 	// bytes, with … at the end. Its LogPath is "" if the file has gone since.
 	Process Process `json:"process"`
 	// Line is the line that StartRequest.Notify matched, as valid UTF-8
-	// without its end: of one of over 500 bytes the part around the match,
-	// with … for what is left out. If the line had not ended, it is what was
-	// there of it. For another Kind it is "".
+	// without its end. Of a line of over 500 bytes it is the part around the
+	// match, with … for the parts left out. If the line had not ended, it is
+	// the part that was there. For another Kind it is "".
 	Line string `json:"line,omitempty"`
 }
 
-// An EventKind says what has happened to a process.
+// An EventKind names a change of a process.
 type EventKind string
 
 // A process starts first, and exits last. A process that is revived exits again.

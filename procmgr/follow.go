@@ -39,10 +39,10 @@ type FollowOptions struct {
 	Limit int
 }
 
-// A Chunk is the next part of what a process prints.
+// A Chunk is the next part of the output of a process.
 type Chunk struct {
-	// Text is what the process has printed since the last chunk, as valid
-	// UTF-8 without terminal sequences, as in [Output]. The Texts of all chunks
+	// Text is the output since the last chunk, as valid UTF-8 without terminal
+	// sequences, as in [Output]. The Texts of all chunks
 	// one after the other are the output. Offsets count bytes of the stream:
 	// each invalid byte is U+FFFD in Text, so that the length of Text need not
 	// be Next minus From.
@@ -59,14 +59,14 @@ type Chunk struct {
 	Process Process
 }
 
-// Follow yields what a process prints, until it has exited or ctx ends.
+// Follow yields the output of a process, until it has exited or ctx ends.
 //
 // A chunk comes when there is output, when the state of the process has changed,
 // or when the line that is being redrawn is another one; but no more often than
-// every opts.Every, and with opts.Limit bytes at most. What the window or the
-// log still has is not skipped. Follow never slows the process: if the process
-// prints faster than the caller takes chunks, what both have dropped is counted
-// in Gap.
+// every opts.Every, and with opts.Limit bytes at most. Output that the window or
+// the log still has is not skipped. Follow never slows the process: if the process
+// prints faster than the caller takes chunks, Gap counts the bytes that both have
+// dropped.
 //
 // The last chunk has a Process that has exited, with or without Text, and all
 // output has been yielded then. If a search revives the process later, that is
@@ -192,7 +192,7 @@ func (f *follower) chunk(ctx context.Context, out Output, last bool) (chunk Chun
 	from := min(f.at, out.Next) // an offset beyond the end is the end
 	s, live := firstStretch(out, from)
 	for room := f.room(); s.from > from && room > 0 && len(out.Text) > room-1024; {
-		// Some of what is kept may not have fit into the text, and is not lost.
+		// Kept output that did not fit into the text is not lost.
 		room = more(room)
 		if out, err = f.read(ctx, from, room, 0); err != nil {
 			return Chunk{}, false, err

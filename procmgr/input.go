@@ -9,23 +9,23 @@ import (
 // MaxInput is the largest Data of an [InputRequest] in bytes.
 const MaxInput = 64 << 10
 
-// An InputRequest says what to write, and how long to wait for what comes of it.
-// With nothing to write, it only waits.
+// An InputRequest has the input to write, and the time to wait for output. With
+// nothing to write, it only waits.
 type InputRequest struct {
 	// Key has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses
-	// it; "" is a new one. What is written with a key is written once: a
-	// request with a key that the process has seen writes nothing, and its
-	// answer has the output from the offset of the first one. The process
+	// it; "" is a new one. A key writes once: a request with a key that the
+	// process has seen writes nothing, and its answer has the output from the
+	// offset of the first one. The process
 	// remembers its last 64 keys. With other Data, Keys, Close or Secret, the
 	// error is [ErrConflict]. A request that was refused and has written
 	// nothing leaves its key unused. If the first request is still being
-	// written, another one with its key waits for that, whatever its Wait.
+	// written, another one with its key waits for that, with any Wait.
 	Key string
 	// Data is written as it is, at most [MaxInput] bytes. On a terminal whose
 	// program has asked for bracketed paste, Data with a line end in it is
 	// marked as pasted text; if it has ESC [201~ in it, the error is
-	// [ErrInvalid]. A terminal that collects lines drops what exceeds a line
-	// of 4,095 bytes (1,023 on macOS and BSD); such a line is ErrInvalid.
+	// [ErrInvalid]. A terminal that collects lines drops all bytes of a line
+	// beyond 4,095 (1,023 on macOS and BSD); such a line is ErrInvalid.
 	Data []byte
 	// Keys are pressed after Data, on a terminal only. See [Key].
 	Keys []Key

@@ -15,7 +15,7 @@ import (
 type Key string
 
 // keyNames are the keys as KeyNames lists them. A test of internal/check compares
-// them with the keys that there are.
+// them with its keys.
 var keyNames = []string{
 	"enter", "tab", "escape", "space", "backspace", "delete", "insert",
 	"up", "down", "left", "right", "home", "end", "page-up", "page-down", "shift-tab",

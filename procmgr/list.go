@@ -7,9 +7,9 @@ import (
 	"golang.org/x/xerrors"
 )
 
-// A ListRequest says which processes to list. The zero value is all of them.
+// A ListRequest selects processes. The zero value selects all.
 type ListRequest struct {
-	// State is the state of the processes that are wanted; "" is any.
+	// State is the state of the wanted processes; "" is any.
 	State State
 	// Offset is how many processes to leave out at the beginning.
 	Offset int
@@ -23,16 +23,16 @@ type ListRequest struct {
 // the others that have exited. Within each kind the newest comes first.
 type ListPage struct {
 	Processes []Process
-	// Total is how many processes there are in the state that was asked for,
-	// and Live is how many of them have not exited: these come first. Both
-	// count the processes before and after the page, too.
+	// Total is the number of processes in the requested state, and Live the
+	// number of those that have not exited: these come first. Both count the
+	// processes before and after the page, too.
 	Total, Live int
 }
 
 // PageOf returns the page that a request asks for, out of all processes in the
-// order of their starts, the oldest first. It serves a [Manager] that keeps a plain list. A State
-// that is none, and an Offset below 0, are [ErrInvalid]. The page shares nothing
-// with all but what the processes point to.
+// order of their starts, the oldest first. It serves a [Manager] that keeps a
+// plain list. An unknown State, and an Offset below 0, are [ErrInvalid]. The page
+// shares only the values that the processes point to with all.
 func PageOf(all []Process, req ListRequest) (ListPage, error) {
 	page, picked, err := PageFrom(func(yield func(*Process, *Process) bool) {
 		for i := range slices.Backward(all) {

@@ -9,9 +9,9 @@ import (
 
 // A Manager runs and tracks processes. All methods are safe for concurrent use.
 //
-// A Manager that cannot do all of it embeds [Unsupported]: what it cannot do is
-// [errors.ErrUnsupported]. One that guards another Manager embeds it too, and
-// forwards each method by name: a type that embeds the Manager that it guards lets
+// A Manager that cannot do all of it embeds [Unsupported], whose methods return
+// [errors.ErrUnsupported]. A Manager that guards another one embeds it too, and
+// forwards each method by name: if it embedded the guarded Manager, it would let
 // through every method that a later version adds. [WrapHost] puts a guard before a
 // Host and before each of its chats.
 //
@@ -50,10 +50,9 @@ type Manager interface {
 	Signal(ctx context.Context, id string, sig Signal) error
 
 	// Input writes to the stdin of a process that was started with one, waits
-	// for what comes of it as long as the request says, and returns the output
-	// from the offset before the write on. The bytes of one request stay
-	// together, whoever else writes. What is written with one key is written
-	// once; see [InputRequest].
+	// for output as long as the request says, and returns the output from the
+	// offset before the write on. The bytes of one request stay together, also
+	// beside other writers. A key writes once; see [InputRequest].
 	//
 	// If the process was started without a stdin, the error is [ErrInvalid].
 	// If it has ended, or nobody can read its stdin any more, the error is
@@ -64,12 +63,12 @@ type Manager interface {
 	// List returns the processes that run, and those that have ended and are
 	// still kept: all of them for the zero request. They are in the order of a
 	// [ListPage]. A request that can never be carried out is [ErrInvalid]. If an
-	// error is a [*PartialError], the page that comes with it has what the
-	// machines that answered have.
+	// error is a [*PartialError], the page that comes with it has the processes
+	// of the machines that answered.
 	List(ctx context.Context, req ListRequest) (ListPage, error)
 
-	// Events returns what has happened to the processes that this Manager
-	// shows, the oldest first. Reading consumes nothing: two callers do not
+	// Events returns the changes of the processes that this Manager shows, the
+	// oldest first. Reading consumes nothing: two callers do not
 	// take events from each other, and a caller asks again if an answer was
 	// lost. By the time an event is told, List and Output agree with it.
 	//
@@ -78,13 +77,13 @@ type Manager interface {
 	// [errors.ErrUnsupported].
 	Events(ctx context.Context, req EventsRequest) (EventPage, error)
 
-	// Describe returns what is known of the machine that runs the commands. It
-	// is the same at every call, and costs little when it is asked again.
+	// Describe describes the machine that runs the commands. The answer is the
+	// same at every call, and costs little when it is asked again.
 	Describe(ctx context.Context) (Description, error)
 }
 
-// A Description says what is known of the machine that runs the commands of a
-// [Manager]. The zero value says that nothing is.
+// A Description describes the machine that runs the commands of a [Manager]. In
+// the zero value nothing is known.
 type Description struct {
 	// Shell is the base name of the program that interprets the commands of
 	// Start, such as "bash", "sh" or "cmd", without ".exe"; "" if it cannot be
@@ -157,7 +156,7 @@ type StartRequest struct {
 	Notify string
 }
 
-// An OutputRequest says from where to read, and how long to wait.
+// An OutputRequest has the offset to read from, and the time to wait.
 type OutputRequest struct {
 	// From is an offset in the output in bytes. 0 is the beginning, and so is
 	// a negative offset. An offset beyond the end is taken for the end.
@@ -180,7 +179,7 @@ type OutputRequest struct {
 	// tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on Linux alone.
 	Ports bool
 	// UntilListening is a TCP port, or -1 for any: return as soon as the
-	// process listens on it, on whatever address. While a call waits for a
+	// process listens on it, on any address. While a call waits for a
 	// port, the manager looks every 100 ms. It sets Output.Listening as Ports
 	// does. A port over 65,535 is [ErrInvalid], and so is one below -1.
 	UntilListening int
@@ -189,7 +188,7 @@ type OutputRequest struct {
 	// Screen asks for Output.Screen.
 	Screen bool
 	// Highlight asks for Output.Highlights of at most so many bytes of text.
-	// 0 or less asks for none. A server that is too old to know them has none.
+	// 0 or less asks for none.
 	Highlight int
 }
 
@@ -201,14 +200,13 @@ type Highlight struct {
 	// Line is the number of the line in the stream, from 1 on. It is 0 if the
 	// manager has not counted so far.
 	Line int `json:"line,omitempty"`
-	// Offset is the offset in the stream at which the line begins, or what is
-	// left out of it.
+	// Offset is the offset in the stream at which the line begins, or the part
+	// of it that the output's text leaves out.
 	Offset int64 `json:"offset"`
 	// Text is the line as valid UTF-8, and up to two lines that follow it and
-	// say no more of trouble than a word of it in a name, without the last line
-	// end. Each line has
-	// at most 300 bytes: of a longer one the part around the trouble, with …
-	// for what is left out.
+	// have a word of trouble only in a name, if at all. The last line end is
+	// left out. Each line has at most 300 bytes: of a longer one the part around
+	// the trouble, with … for the rest.
 	Text string `json:"text"`
 	// Count is how many more lines of this kind Text leaves out.
 	Count int `json:"count,omitempty"`
@@ -237,24 +235,24 @@ type Output struct {
 	// the stream is U+FFFD in Text.
 	LiveBytes int `json:"live_bytes,omitempty"`
 	SearchResult
-	// Highlights are the first lines of each kind of trouble in what Text
-	// leaves out, if OutputRequest.Highlight asks for them. A line tells of
-	// trouble if it has a word such as "error", whatever program has printed
-	// it. They are in the order of rank: the gravest comes first. If there is
+	// Highlights are the first lines of each kind of trouble in the part that
+	// Text leaves out, if OutputRequest.Highlight asks for them. A line tells of
+	// trouble if it has a word such as "error", from any program. They are in
+	// the order of rank: the gravest comes first. If there is
 	// no room for all, the last ones of this order are missing, so that more
 	// room never shows less. They come from the log, so there are none without
 	// one.
 	Highlights []Highlight `json:"highlights,omitempty"`
 	// Unscanned is how many of the bytes that Text leaves out were not searched
 	// for highlights: a search ends after 64 MiB or 200 ms, and begins at both
-	// ends of what is left out. It is 0 if nothing was searched.
+	// ends of the part left out. It is 0 if nothing was searched.
 	Unscanned int64 `json:"unscanned,omitempty"`
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
 	Listening []Listen `json:"listening,omitempty"`
-	// Screen is what the terminal of the process shows, if the request asked
-	// for it. It is nil if the process has no terminal. After the end it is
-	// what the terminal showed at last, as long as the output is kept.
+	// Screen is the screen of the process's terminal, if the request asked for
+	// it. It is nil if the process has no terminal. After the end it is the
+	// last screen, as long as the output is kept.
 	Screen *Screen `json:"screen,omitempty"`
 }
 
@@ -266,11 +264,11 @@ type StartResult struct {
 	// Withheld has the names of the variables that the command mentions and
 	// that the environment policy kept from it. It never has values. If the
 	// command has failed, the names in its output count too. If there is none,
-	// Withheld has what was kept from the command and was in no Withheld of the
-	// chat before: at most 16 names.
+	// Withheld has all names that were kept from the command and were in no
+	// Withheld of the chat before: at most 16.
 	Withheld []string `json:"withheld,omitempty"`
-	// PassedOver says which default directory was passed over, and why: "no
-	// such directory: /srv/app". The process runs in Process.WorkDir instead.
+	// PassedOver has the default directory that was passed over, and the reason:
+	// "no such directory: /srv/app". The process runs in Process.WorkDir instead.
 	// PassedOver is "" if no directory was passed over, as for a request that
 	// names its directory in full.
 	PassedOver string `json:"passed_over,omitempty"`
@@ -282,15 +280,15 @@ type SearchResult struct {
 	// Matched reports whether Until matched.
 	Matched bool `json:"matched,omitempty"`
 	// MatchedLine is the line that Until matched, as valid UTF-8 without its
-	// end: of one of over 300 bytes the part around the match, with … for what
-	// is left out. "" with "." for a pattern.
+	// end. Of a line of over 300 bytes it is the part around the match, with …
+	// for the rest. It is "" if the pattern is ".".
 	MatchedLine string `json:"matched_line,omitempty"`
-	// MatchedAt is the offset in the stream at which that line begins, or what
-	// was there of it to be searched: From, if it begins before that.
+	// MatchedAt is the offset in the stream at which that line begins, or From
+	// if it begins before that.
 	MatchedAt int64 `json:"matched_at,omitempty"`
 	// Unsearched is how many bytes of the stream from From on Until was not
-	// matched against, up to the match if there is one: what was no longer
-	// kept when the call began, and what lies beyond the first 4 KiB of its
-	// line. If it is not 0, that Matched is false says nothing about those.
+	// matched against, up to the match if there is one: bytes that were no
+	// longer kept when the call began, and those beyond the first 4 KiB of a
+	// line. Matched says nothing about them.
 	Unsearched int64 `json:"unsearched,omitempty"`
 }

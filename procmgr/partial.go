@@ -8,8 +8,8 @@ import (
 )
 
 // A PartialError is the error of a call that asks many machines if some of them
-// did not answer. List and Events return with it what the others have. The call
-// of a process by its ID returns it if no machine that answered knows the ID.
+// did not answer. List and Events return the answers of the others with it. A call
+// with the ID of a process returns it if no machine that answered knows the ID.
 type PartialError struct {
 	// Missing has the machines that did not answer, and why.
 	Missing map[string]error

@@ -43,10 +43,10 @@ type Signal string
 
 const (
 	// Terminate asks all members of the process to end: SIGTERM, and SIGCONT
-	// for those that are stopped. Windows has
-	// no way to ask: there Terminate and Interrupt end all members at once.
+	// for those that are stopped. Windows has no way to ask: there Terminate
+	// and Interrupt end all members at once.
 	Terminate Signal = "terminate"
-	// Interrupt is what Ctrl-C sends: SIGINT, and SIGCONT for those that are
+	// Interrupt is the signal of Ctrl-C: SIGINT, and SIGCONT for those that are
 	// stopped.
 	Interrupt Signal = "interrupt"
 	// Kill ends all members, and repeats until nothing is left: SIGKILL.

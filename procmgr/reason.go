@@ -7,7 +7,7 @@ import (
 )
 
 // Reason returns the part of a [Manager]'s error that is for a person or a model:
-// why the call failed and what to do. It leaves out the words that are for
+// the cause and the remedy. It leaves out the words that are for
 // programs: the package, the call and the process ID in front, and the sentinel
 // at the end. Words that a caller has put around the error stay. Reason of nil is
 // "".

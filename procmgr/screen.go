@@ -1,6 +1,6 @@
 package procmgr
 
-// A Screen is what a terminal shows.
+// A Screen is the content of a terminal.
 type Screen struct {
 	// Rows are all rows of the terminal, from the top, without trailing
 	// blanks.

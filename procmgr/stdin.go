@@ -21,7 +21,7 @@ const (
 	StdinTerminal Stdin = "terminal"
 )
 
-// A Size is the size of a terminal in characters. Where it is 0, it is 120
+// A Size is the size of a terminal in characters. If it is 0, it is 120
 // columns and 40 rows. At most it is 500 columns and 200 rows.
 type Size struct {
 	Cols int `json:"cols,omitempty"`

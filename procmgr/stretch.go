@@ -14,7 +14,7 @@ const unknown = 0
 
 const (
 	// maxProbes is how many times a follower asks for the width of a U+FFFD
-	// before it yields what it has.
+	// before it yields the text so far.
 	maxProbes = 64
 	// maxTries is how many times it asks for the same one. Then it takes it
 	// for an invalid byte.

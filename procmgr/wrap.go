@@ -12,8 +12,8 @@ func WrapHost(h Host, f func(Manager) Manager) Host {
 	return &wrappedHost{Manager: f(h), chat: func(id string) Manager { return f(h.Chat(id)) }}
 }
 
-// A wrappedHost has the methods of what f has returned. A type that has more
-// methods than a Manager keeps them to itself.
+// A wrappedHost has the methods of the Manager that f has returned, and no other
+// methods of its type.
 type wrappedHost struct {
 	Manager
 	chat func(id string) Manager
