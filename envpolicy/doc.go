@@ -7,7 +7,7 @@
 // variable that does not look like a secret, and no variable makes them wait
 // for a person.
 //
-// # What it protects against
+// # Protection
 //
 // Accidents. If a model runs env, set or printenv, or a program prints its
 // environment when it crashes, every variable gets into the conversation, and
@@ -52,7 +52,7 @@
 // places. In GIT_CONFIG_PARAMETERS, git hands on the settings that it got with
 // -c. If one of them is a secret, the whole variable is withheld.
 //
-// # What it does not protect against
+// # No protection
 //
 // It is no boundary. A command runs as some user and can read everything that
 // this user can read. On Linux, that includes the environment of every other
@@ -60,7 +60,7 @@
 // it includes the user's files, such as ~/.aws/credentials and ~/.netrc, and
 // agents such as the one behind SSH_AUTH_SOCK. A command that looks for secrets
 // finds them. If that matters, run commands as another user or in a sandbox,
-// and give that user only what it may have.
+// and give that user nothing that it may not have.
 //
 // Apply does not check the values that the host sets itself ([Policy.Set]) or
 // that a request asks for: those are meant to be there.

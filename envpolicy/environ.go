@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A fate is what the policy has decided about a variable of the host.
+// A fate is the decision of the policy about a variable of the host.
 type fate uint8
 
 const (

@@ -73,7 +73,7 @@ func (i Inherit) String() string {
 	return fmt.Sprintf("Inherit(%d)", int(i))
 }
 
-// A Report says what [Policy.Apply] did to inherited variables. It has names
+// A Report lists the changes of [Policy.Apply] to inherited variables. It has names
 // and never values, so you may log it and show it to a model. Each list is
 // sorted and has each name once, spelled as in the host's environment. An empty
 // list is nil.

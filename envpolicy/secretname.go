@@ -23,7 +23,7 @@ import (
 //
 // Some names stay although a pattern matches:
 //
-//   - names that say where a secret is, and not what it is: they end in _FILE,
+//   - names that tell the place of a secret, and not the secret: they end in _FILE,
 //     _FILENAME, _FILEPATH, _PATH, _DIR, _DIRECTORY, _FOLDER, _LOCATION, _FD,
 //     _SOCK, _SOCKET, _URL, _URI, _ENDPOINT, _HOST, _PORT, _ARN, _NAME,
 //     _USERNAME, _REGION, _ADDRESS, _COMMAND, _CMD, _HELPER, _PROVIDER,
@@ -35,8 +35,8 @@ import (
 //     _EXPIRY, _LIFETIME, _TIMEOUT, _TTL, _MS, _SECONDS, _MINUTES, _HOURS,
 //     _DAYS, _ALGORITHM, _AUDIENCE, _DISABLED, _ENABLED, _FORMAT, _ISSUER,
 //     _ISSUER_ID, _METHOD, _MODE, _PATTERN, _POLICY, _PREFIX, _REGEX,
-//     _REQUIRED, _SCOPE, _SCOPES, _SYMBOL, _TYPE or _VERSION, or say whether to ask for a secret
-//     (_ASK_PASS, _ASK_VAULT_PASS);
+//     _REQUIRED, _SCOPE, _SCOPES, _SYMBOL, _TYPE or _VERSION, or say whether to
+//     ask for a secret (_ASK_PASS, _ASK_VAULT_PASS);
 //   - names whose value is the name of a header or of a cookie: they end in
 //     COOKIE_HEADER, KEY_HEADER, SECRET_HEADER, TOKEN_HEADER, CSRF_COOKIE or
 //     XSRF_COOKIE;
@@ -92,8 +92,8 @@ func SecretNames() []string {
 // allSecretNames returns SecretNames, in one slice that nobody may change.
 var allSecretNames = sync.OnceValue(SecretNames)
 
-// secretName reports whether name is withheld by default, whatever its value
-// is. It applies SecretNames and harmlessNames together.
+// secretName reports whether name is withheld by default, with any value. It
+// applies SecretNames and harmlessNames together.
 func secretName(name string) bool { return secretPlaces(name) != 0 }
 
 // secret reports whether a variable is withheld by default.

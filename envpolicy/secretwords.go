@@ -102,7 +102,7 @@ func collect(words map[place]string) map[string]place {
 }
 
 // harmlessEnds are the last words of names that stay although they have a
-// secret word: they say where a secret is, how to get it, or what it is like.
+// secret word: they tell the place of a secret, a way to get it, or its form.
 var harmlessEnds = collect(map[place]string{atEnd: `
 	ADDRESS ARN DIR DIRECTORY ENDPOINT FD FILE FILENAME FILEPATH FOLDER HOST LOCATION NAME PATH PORT REGION
 	SOCK SOCKET URI URL USERNAME

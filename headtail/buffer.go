@@ -39,8 +39,8 @@ var _ io.WriteCloser = (*Buffer)(nil)
 
 // New makes a Buffer that keeps the first head bytes of its stream, and the
 // last tail bytes of the rest. Either may be 0. A negative size counts as 0.
-// Memory is allocated as the stream comes: an empty Buffer has allocated none,
-// however large its sizes are.
+// Memory is allocated as the stream comes: an empty Buffer has allocated none, with
+// any sizes.
 func New(head, tail int) *Buffer {
 	return &Buffer{
 		headSize: max(head, 0),
@@ -73,7 +73,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 }
 
 // Skip counts n bytes of the stream that nobody has: they are missing from every
-// Snapshot, like bytes that were dropped. What was kept after the head is dropped
+// Snapshot, like bytes that were dropped. The kept bytes after the head are dropped
 // as well, and the head grows no more. A negative n counts as 0.
 func (b *Buffer) Skip(n int64) {
 	if n <= 0 {

@@ -2,9 +2,8 @@
 // memory, and makes a text of bounded length from them.
 //
 // It is made for the output of commands that a person or a language model
-// reads. The first lines of an output tell what the command set out to do, and
-// the last lines tell how it went. Neither may be lost because the middle was
-// long.
+// reads. The first lines of an output tell the purpose of the command, and the last
+// lines tell how it went. Neither may be lost because the middle was long.
 //
 // A [Buffer] is an [io.Writer] that takes every byte and never fails. It keeps
 // the first bytes, the last bytes, and the count of all bytes. A [Snapshot] is
@@ -12,7 +11,7 @@
 // again from [Snapshot.Total] gets only the new bytes. [Snapshot.Text] is the
 // only place that makes a text, and the only place that shortens one.
 //
-// # What holds
+// # Guarantees
 //
 //   - Memory: at most head+tail bytes, allocated as the stream comes.
 //   - If no more than head+tail bytes were written, nothing is dropped.
@@ -24,7 +23,7 @@
 //     not.
 //   - The text and the [Truncation] both count the missing bytes.
 //
-// # What it is not
+// # Limits
 //
 // The package knows bytes, runes and lines, but no terminal: it treats escape
 // sequences and carriage returns like any other bytes. It does not keep the

@@ -13,7 +13,7 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Buffer)(nil)
 )
 
-// stateVersion begins what MarshalBinary returns.
+// stateVersion begins the result of MarshalBinary.
 const stateVersion = 1
 
 // MarshalBinary returns the whole state of the Buffer. A Buffer that gets it by
@@ -41,8 +41,9 @@ func (b *Buffer) MarshalBinary() ([]byte, error) {
 
 var errState = errors.New("headtail: this is no state of a Buffer")
 
-// UnmarshalBinary makes the Buffer what another one was when its MarshalBinary
-// was called. It fails, and changes nothing, if data is not of such a call.
+// UnmarshalBinary gives the Buffer the state that another one had when its
+// MarshalBinary was called. It fails, and changes nothing, if data is not the result
+// of such a call.
 func (b *Buffer) UnmarshalBinary(data []byte) error {
 	r := stateReader{p: data}
 	version := r.bytes(1)
@@ -68,7 +69,7 @@ func (b *Buffer) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// A stateReader reads what MarshalBinary has written.
+// A stateReader reads a result of MarshalBinary.
 type stateReader struct {
 	p     []byte
 	short bool // there was not enough to read

@@ -40,14 +40,14 @@ type Truncation struct {
 	Strategy       string `json:"strategy"`                  // "head_tail"
 
 	// Unknown says that more was lost than is counted here, and that nobody knows
-	// how much. OmittedBytes can be 0 then. A Snapshot knows of no such loss; whoever
+	// how much. OmittedBytes can be 0 then. A Snapshot never sets it; a caller that
 	// makes a Truncation of a stream that another program has read, may.
 	Unknown bool `json:"unknown,omitempty"`
 
 	// Cuts has each part of the stream that is left out, in the order of the
-	// stream. A reader that wants to know where a text has a marker goes by
-	// these, because a program can print text that looks like one. It is empty
-	// if the text was made by something that does not tell.
+	// stream. A reader finds the markers of a text by it, because a program can
+	// print text that looks like one. It is empty if the maker of the text does
+	// not tell.
 	Cuts []Cut `json:"cuts,omitempty"`
 }
 

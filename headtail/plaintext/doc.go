@@ -27,7 +27,7 @@
 //
 // # Lines
 //
-// \r\n becomes \n, however many \r there are. Any other carriage return begins
+// \r\n becomes \n, with any number of \r. Any other carriage return begins
 // a new state of its line. Only the first and the newest state of a line are
 // written, each on a line of its own, or once if they are equal:
 //
@@ -48,15 +48,15 @@
 // All other bytes pass unchanged, including backspaces and NULs. UTF-16 text
 // has NULs between \r and \n, and comes out as UTF-16 text.
 //
-// # What holds
+// # Guarantees
 //
 //   - The text depends on the stream alone, never on how the stream was split
 //     into writes.
 //   - The written text and Pending together are always the text that would
 //     result if the stream ended there.
 //   - Memory: at most 4 KiB for each of a sequence, the first, the newest and
-//     the current state, whatever the stream contains. Each is allocated only
-//     when it is needed.
+//     the current state, with any stream. Each is allocated only when it is
+//     needed.
 //   - The text has no carriage return and is never longer than the stream. To
 //     clean it again changes nothing: if a sequence was removed, the bytes on
 //     its two sides do not make another.
@@ -64,7 +64,7 @@
 //     search for the two. Its bytes are not copied, except those of an
 //     unfinished last line.
 //
-// # What it is not
+// # Limits
 //
 // The package knows no screen. If a program moves the cursor to put text into
 // place, the text stands in the order in which it was printed. If a program

@@ -12,15 +12,15 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Writer)(nil)
 )
 
-// stateVersion begins what MarshalBinary returns.
+// stateVersion begins the result of MarshalBinary.
 const stateVersion = 1
 
 var errState = errors.New("plaintext: this is no state of a Writer")
 
-// MarshalBinary returns what the Writer holds back and remembers, some 16 KiB at
-// most. A Writer that gets it by [Writer.UnmarshalBinary], in another program
-// too, goes on in its place. After an error of the underlying writer it returns
-// that error.
+// MarshalBinary returns the text that the Writer holds back and the rest of its
+// state, some 16 KiB at most. A Writer that gets it by [Writer.UnmarshalBinary], in
+// another program too, goes on in its place. After an error of the underlying writer
+// it returns that error.
 func (w *Writer) MarshalBinary() ([]byte, error) {
 	if w.out.err != nil {
 		return nil, w.out.err
@@ -45,7 +45,7 @@ func flags(all ...bool) (packed byte) {
 
 // UnmarshalBinary makes the Writer go on where another one was when its
 // MarshalBinary was called. It writes to its own underlying writer. It fails, and
-// changes nothing, if data is not of such a call.
+// changes nothing, if data is not the result of such a call.
 func (w *Writer) UnmarshalBinary(data []byte) error {
 	if len(data) < 4 || data[0] != stateVersion || state(data[1]) > str || data[3] >= 1<<3 {
 		return errState
@@ -71,7 +71,7 @@ func (w *Writer) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// number reads a number, and returns what comes after it.
+// number reads a number, and returns the data after it.
 func number(p []byte) (n uint64, rest []byte, ok bool) {
 	n, size := binary.Uvarint(p)
 	if size <= 0 || n > 1<<31-1 {
