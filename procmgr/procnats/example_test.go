@@ -15,7 +15,7 @@ func ExampleChooseFunc() {
 	choose := func(ctx context.Context, chat string, machines []procnats.Machine) (string, error) {
 		machines = slices.DeleteFunc(machines, func(m procnats.Machine) bool { return m.Load.Running+m.Placed >= 8 })
 		if len(machines) == 0 {
-			return makeMachine(ctx) // and wait until Kubernetes, Nomad or whoever makes it has done so
+			return makeMachine(ctx) // and wait until the scheduler has made it
 		}
 		return procnats.LeastLoad(ctx, chat, machines)
 	}
