@@ -52,7 +52,7 @@ const inputDescription = `Write to the stdin of a process that {execute} started
 	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
 	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`
 
-// The arguments of the tools, as package arguments reads them. [Set.fill]
+// The arguments of the tools, as package arguments reads them. [kit.fill]
 // completes a description.
 
 type executeArgs struct {

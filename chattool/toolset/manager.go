@@ -6,7 +6,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// manager calls the resolver. If ok is false, the Result says why.
+// manager calls the resolver. If ok is false, the report says why.
 func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {
 	if k.managers == nil {
 		return nil, refuse("no process manager is set up, so no command can be run and no process seen; tell the user"), false

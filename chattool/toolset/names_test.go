@@ -216,7 +216,7 @@ func TestTextsHaveNoNames(t *testing.T) {
 			for own := range hostNames {
 				text = strings.ReplaceAll(text, "{"+own+"}", "")
 			}
-			require.NotRegexp(t, ownName, text, "%s: put the name in by Set.fill or Set.names", name)
+			require.NotRegexp(t, ownName, text, "%s: put the name in by fill or names", name)
 			return true
 		})
 		return nil

@@ -28,7 +28,7 @@ const (
 type Inbox struct {
 	ledger *Ledger
 	values context.Context // whose values the resolver gets; it never ends
-	cursor string          // what inbox was called with
+	cursor string          // what Ledger.Inbox was called with
 	seat   *seat
 
 	mu      sync.Mutex // guards the fields below
@@ -39,7 +39,7 @@ type Inbox struct {
 }
 
 // Inbox returns the inbox of the conversation of ctx, whose values it keeps. cursor
-// is what ack returned last, or "".
+// is what Ack returned last, or "".
 func (l *Ledger) Inbox(ctx context.Context, cursor string) *Inbox {
 	b := &Inbox{ledger: l, values: context.WithoutCancel(ctx), cursor: cursor, seat: l.sit()}
 	runtime.AddCleanup(b, l.rise, b.seat)
@@ -65,7 +65,7 @@ func (l *Ledger) Inbox(ctx context.Context, cursor string) *Inbox {
 }
 
 // Pending returns what no result has shown, as a text and by process, and the same
-// again until ack.
+// again until Ack.
 func (b *Inbox) Pending(ctx context.Context) (text string, processes []procmgr.Process, err error) {
 	if _, err := b.due(ctx); err != nil {
 		return "", nil, err
@@ -97,7 +97,7 @@ func (b *Inbox) Pending(ctx context.Context) (text string, processes []procmgr.P
 	return all.String(), processes, nil
 }
 
-// Ack notes that the model has been told of the processes that pending returned,
+// Ack notes that the model has been told of the processes that Pending returned,
 // and returns a cursor.
 func (b *Inbox) Ack(told []procmgr.Process) (cursor string) {
 	b.catchUp()

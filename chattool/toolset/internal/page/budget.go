@@ -68,7 +68,7 @@ func (w Writer) ByDefault() string {
 	return strconv.Itoa(b.tokens)
 }
 
-// attempt lays a report out by attempts of a falling size in bytes, until it is
+// attempt lays a draft out by attempts of a falling size in bytes, until it is
 // within its budget. lay returns the text of one attempt.
 func (w Writer) attempt(b Budget, lay func(size int) string) {
 	if b.tokens == 0 {
