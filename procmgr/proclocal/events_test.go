@@ -2,7 +2,6 @@ package proclocal_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -75,23 +74,6 @@ func TestEvents(t *testing.T) {
 	require.Empty(t, events(t, c, procmgr.EventsRequest{Latest: true, Wait: long}).Events, "Latest waits for nothing")
 }
 
-// A chat sees its own events, and the host those of all, in one order.
-func TestEventsOfChats(t *testing.T) {
-	l := newLocal(t, nil)
-	for i, m := range []procmgr.Manager{l.Chat("a"), l.Chat("b"), l, l.Chat("a")} {
-		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint(i), Command: "true", Wait: long})
-		require.NoError(t, err)
-	}
-	require.Equal(t, []string{"0 started", "0 exited", "3 started", "3 exited"}, kinds(events(t, l.Chat("a"), procmgr.EventsRequest{})))
-	require.Equal(t, []string{"1 started", "1 exited"}, kinds(events(t, l.Chat("b"), procmgr.EventsRequest{})))
-	require.Empty(t, events(t, l.Chat("c"), procmgr.EventsRequest{}).Events)
-	page := events(t, l, procmgr.EventsRequest{})
-	require.Len(t, page.Events, 8)
-	require.Empty(t, page.Events[4].Process.ChatID, "the host's own process")
-	_, err := l.Chat("").Events(t.Context(), procmgr.EventsRequest{})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-}
-
 // A cursor that is not one of this manager is a gap, which is told once.
 func TestEventsGap(t *testing.T) {
 	other := newLocal(t, nil)
@@ -114,38 +96,6 @@ func TestEventsGap(t *testing.T) {
 			require.Empty(t, page.Events)
 		}
 	}
-}
-
-// A wait ends at the next event that the caller can see.
-func TestEventsWait(t *testing.T) {
-	l := newLocal(t, nil)
-	a, b := l.Chat("a"), l.Chat("b")
-	next := events(t, l, procmgr.EventsRequest{Latest: true}).Next
-	page := events(t, a, procmgr.EventsRequest{After: next, Wait: time.Millisecond})
-	require.Empty(t, page.Events)
-	require.False(t, page.Gap)
-
-	ctx, cancel := context.WithCancel(t.Context())
-	waiting := make(chan error, 1)
-	go func() {
-		_, err := b.Events(ctx, procmgr.EventsRequest{After: next, Wait: 100 * long})
-		waiting <- err
-	}()
-	told := make(chan []string, 1)
-	go func() {
-		page, err := a.Events(ctx, procmgr.EventsRequest{After: next, Wait: 100 * long})
-		told <- append(kinds(page), fmt.Sprint(err))
-	}()
-	_, err := a.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
-	require.NoError(t, err)
-	require.Equal(t, []string{"x started", "<nil>"}, <-told)
-	select {
-	case err := <-waiting:
-		require.Fail(t, "the event of another chat ended a wait", "%v", err)
-	default:
-	}
-	cancel()
-	require.ErrorIs(t, <-waiting, context.Canceled)
 }
 
 // Close ends the waits, and the events can still be read.
@@ -219,19 +169,3 @@ func TestNotify(t *testing.T) {
 }
 
 func byTime(a, b procmgr.Event) int { return a.At.Compare(b.At) }
-
-// Notify has the limits of Until, and is not a part of what an ID has run.
-func TestNotifyIsChecked(t *testing.T) {
-	l := newLocal(t, nil)
-	for _, pattern := range []string{"(", "a\nb", strings.Repeat("x", 257), "x{1000}"} {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", Notify: pattern})
-		require.ErrorIs(t, err, procmgr.ErrInvalid, "%.20q", pattern)
-		require.Empty(t, out.Process.ID)
-	}
-	require.Empty(t, events(t, l, procmgr.EventsRequest{}).Events)
-	for _, pattern := range []string{"x", "y", ""} {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "p", Command: "true", Notify: pattern, Wait: long})
-		require.NoError(t, err)
-		require.Equal(t, pattern != "x", out.Attached)
-	}
-}

@@ -25,68 +25,6 @@ func atoi(t testing.TB, s string) int {
 	return n
 }
 
-// One chat can never see another's processes.
-func TestChats(t *testing.T) {
-	l := newLocal(t, nil)
-	a, b := l.Chat("a"), l.Chat("b")
-	start := func(m procmgr.Manager, id string) {
-		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "echo $TOOLPROC_CHAT_ID; exec sleep 1000"})
-		require.NoError(t, err)
-	}
-	start(a, "only-a")
-	start(b, "only-b")
-	start(a, "both")
-	start(b, "both")
-	start(l, "host")
-
-	ids := func(m procmgr.Manager) (ids []string) {
-		for _, p := range inOrder(t, m) {
-			ids = append(ids, p.ChatID+"/"+p.ID)
-		}
-		return ids
-	}
-	require.Equal(t, []string{"a/only-a", "a/both"}, ids(a))
-	require.Equal(t, []string{"b/only-b", "b/both"}, ids(b))
-	require.Equal(t, []string{"a/only-a", "b/only-b", "a/both", "b/both", "/host"}, ids(l))
-
-	for _, id := range []string{"only-b", "host", "never"} {
-		_, err := a.Output(t.Context(), id, procmgr.OutputRequest{})
-		require.ErrorIs(t, err, procmgr.ErrNotFound)
-		require.Equal(t, `procmgr: output "`+id+`": no such process`, err.Error(), "an ID that was never given looks the same")
-		require.ErrorIs(t, a.Signal(t.Context(), id, procmgr.Kill), procmgr.ErrNotFound)
-	}
-	for _, m := range []procmgr.Manager{l, b} {
-		out, err := m.Output(t.Context(), "only-b", procmgr.OutputRequest{Until: "^b$", Wait: long})
-		require.NoError(t, err)
-		require.Equal(t, "b", strings.TrimSpace(out.Text))
-		require.Equal(t, procmgr.Running, out.Process.State, "nothing has killed it")
-	}
-	_, err := l.Output(t.Context(), "both", procmgr.OutputRequest{})
-	require.ErrorIs(t, err, procmgr.ErrConflict)
-	require.ErrorIs(t, l.Signal(t.Context(), "both", procmgr.Kill), procmgr.ErrConflict)
-	require.NoError(t, a.Signal(t.Context(), "both", procmgr.Kill))
-	out, err := b.Output(t.Context(), "both", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
-	require.NoError(t, l.Signal(t.Context(), "only-a", procmgr.Kill), "the host sees every chat")
-}
-
-// A chat without a usable name can do nothing.
-func TestChatFailsClosed(t *testing.T) {
-	l := newLocal(t, nil)
-	id := begin(t, l, "echo ready; exec sleep 1000").Process.ID
-	for _, name := range []string{"", "a\x00b", "a\nb", "\xff", strings.Repeat("x", 257)} {
-		m := l.Chat(name)
-		_, err := m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		_, err = m.Output(t.Context(), id, procmgr.OutputRequest{})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		_, err = m.List(t.Context(), procmgr.ListRequest{})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.ErrorIs(t, m.Signal(t.Context(), id, procmgr.Kill), procmgr.ErrInvalid)
-	}
-}
-
 func TestEnv(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
 	t.Setenv("PLAIN", "from the host")
@@ -213,18 +151,6 @@ func TestLog(t *testing.T) {
 		require.NotContains(t, line, "hidden-")
 	}
 	require.Contains(t, log.String(), "SOME_TOKEN", "the name of what was withheld may be told")
-}
-
-// The caller may change everything that a method returns.
-func TestSnapshotsAreTheCallers(t *testing.T) {
-	l := newLocal(t, nil)
-	out := run(t, l, "exit 3")
-	*out.Process.ExitCode = 99
-	out.Process.Usage.MaxRSS = -1
-	again, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, 3, *again.Process.ExitCode)
-	require.NotEqual(t, int64(-1), again.Process.Usage.MaxRSS)
 }
 
 func TestUsage(t *testing.T) {

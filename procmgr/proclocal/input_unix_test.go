@@ -46,22 +46,6 @@ func input(t testing.TB, m procmgr.Manager, id string, req procmgr.InputRequest)
 	return out
 }
 
-func TestInputPipe(t *testing.T) {
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinPipe, `while read -r x; do echo "got $x"; done; echo end; exit 3`)
-	out := input(t, l, id, procmgr.InputRequest{Data: []byte("one\n"), Until: "^got one$", Wait: long})
-	require.True(t, out.Matched)
-	require.Equal(t, 4, out.Written)
-	require.Equal(t, "got one\n", out.Text)
-	out = input(t, l, id, procmgr.InputRequest{Data: []byte("two\nthree"), Until: "^got two$", Wait: long})
-	require.Equal(t, "got two\n", out.Text, "from the offset before the write on")
-	out = input(t, l, id, procmgr.InputRequest{Data: []byte("!\n"), Close: true, Until: "^end$", Wait: long})
-	require.Equal(t, "got three!\nend\n", out.Text)
-	got := ended(t, l, id)
-	require.Equal(t, 3, *got.Process.ExitCode)
-	require.Nil(t, got.Screen)
-}
-
 func TestInputIsRefused(t *testing.T) {
 	l := newLocal(t, nil)
 	empty := begin(t, l, "echo ready; exec sleep 600").Process.ID
@@ -122,28 +106,6 @@ func TestStdinIsRefused(t *testing.T) {
 		req.Command = "true"
 		_, err := l.Start(t.Context(), req)
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
-	}
-}
-
-// Stdin and Size belong to what an ID stands for.
-func TestStdinIsPartOfTheStart(t *testing.T) {
-	l := newLocal(t, nil)
-	req := procmgr.StartRequest{ID: "a", Command: "true", Stdin: procmgr.StdinTerminal, Size: procmgr.Size{Cols: 80}}
-	_, err := l.Start(t.Context(), req)
-	require.NoError(t, err)
-	out, err := l.Start(t.Context(), req)
-	require.NoError(t, err)
-	require.True(t, out.Attached)
-	for _, change := range []func(*procmgr.StartRequest){
-		func(r *procmgr.StartRequest) { r.Stdin = procmgr.StdinPipe },
-		func(r *procmgr.StartRequest) { r.Stdin, r.Size = procmgr.StdinEmpty, procmgr.Size{} },
-		func(r *procmgr.StartRequest) { r.Size.Cols = 81 },
-		func(r *procmgr.StartRequest) { r.Size.Rows = 24 },
-	} {
-		other := req
-		change(&other)
-		_, err := l.Start(t.Context(), other)
-		require.ErrorIs(t, err, procmgr.ErrConflict)
 	}
 }
 

@@ -6,11 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -24,42 +22,6 @@ func TestNewID(t *testing.T) {
 		require.Regexp(t, "^[a-z2-7]{10}$", id)
 		require.False(t, seen[id])
 		seen[id] = true
-	}
-}
-
-// Eight callers with one ID, at the same instant, run the command once.
-func TestOnceAtTheSameInstant(t *testing.T) {
-	l := newLocal(t, nil)
-	for i := range 20 {
-		file := filepath.Join(t.TempDir(), "runs")
-		req := procmgr.StartRequest{
-			ID:      fmt.Sprint("same-", i),
-			Command: "echo ran >>" + file + "; echo done",
-			Env:     map[string]string{"A": "1", "B": "2"},
-			Wait:    long,
-		}
-		var wg sync.WaitGroup
-		outs := make([]procmgr.Output, 8)
-		for i := range outs {
-			wg.Go(func() {
-				var err error
-				outs[i], err = l.Start(context.Background(), req)
-				assert.NoError(t, err)
-			})
-		}
-		wg.Wait()
-		fresh := 0
-		for _, out := range outs {
-			require.Equal(t, "done\n", out.Text)
-			require.Equal(t, outs[0].Process.PID, out.Process.PID)
-			if !out.Attached {
-				fresh++
-			}
-		}
-		require.Equal(t, 1, fresh)
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, "ran\n", string(text))
 	}
 }
 
@@ -114,64 +76,6 @@ func TestOnceAfterFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, out.Attached)
 	require.Equal(t, dir+"\n", out.Text)
-}
-
-// A process that runs is found by its ID, and a caller can wait for it like for
-// its own.
-func TestOnceAttachWaits(t *testing.T) {
-	needs(t, "FIFOs")
-	l := newLocal(t, nil)
-	fifo := filepath.Join(t.TempDir(), "go")
-	req := procmgr.StartRequest{ID: "x", Command: "mkfifo " + fifo + "; echo ready; cat " + fifo + "; exit 4"}
-	_, err := l.Start(t.Context(), req)
-	require.NoError(t, err)
-	_, err = l.Output(t.Context(), "x", procmgr.OutputRequest{Wait: long, Until: "ready"})
-	require.NoError(t, err)
-	go func() { _ = os.WriteFile(fifo, []byte("on\n"), 0o600) }()
-	req.Wait = long
-	out, err := l.Start(t.Context(), req)
-	require.NoError(t, err)
-	require.True(t, out.Attached)
-	require.Equal(t, "ready\non\n", out.Text)
-	require.Equal(t, 4, *out.Process.ExitCode)
-}
-
-// A stop that overtakes its start spends the ID.
-func TestOnceStopBeforeStart(t *testing.T) {
-	l := newLocal(t, nil)
-	tests := []struct {
-		sig   procmgr.Signal
-		spent bool
-	}{
-		{procmgr.Terminate, true},
-		{procmgr.Kill, true},
-		{procmgr.Interrupt, false},
-	}
-	for _, tt := range tests {
-		t.Run(string(tt.sig), func(t *testing.T) {
-			c := l.Chat("chat " + string(tt.sig))
-			require.ErrorIs(t, c.Signal(t.Context(), "x", tt.sig), procmgr.ErrNotFound)
-			require.ErrorIs(t, c.Signal(t.Context(), "x", tt.sig), procmgr.ErrNotFound, "asked again")
-			file := filepath.Join(t.TempDir(), "ran")
-			_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo ran >'" + file + "'", Wait: long})
-			if !tt.spent {
-				require.NoError(t, err)
-				require.FileExists(t, file)
-				return
-			}
-			require.ErrorIs(t, err, procmgr.ErrConflict)
-			require.ErrorContains(t, err, "stopped before it began")
-			require.NoFileExists(t, file)
-			_, err = c.Output(t.Context(), "x", procmgr.OutputRequest{})
-			require.ErrorIs(t, err, procmgr.ErrNotFound, "it was never a process")
-			_, err = l.Chat("other").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: long})
-			require.NoError(t, err, "only that chat's ID is spent")
-		})
-	}
-	t.Run("an ID that cannot be", func(t *testing.T) {
-		require.ErrorIs(t, l.Signal(t.Context(), "a b", procmgr.Kill), procmgr.ErrInvalid)
-		require.ErrorIs(t, l.Signal(t.Context(), "", procmgr.Kill), procmgr.ErrInvalid)
-	})
 }
 
 // The same holds when only the tombstone is left.

@@ -131,15 +131,6 @@ func TestPortWaits(t *testing.T) {
 	require.True(t, out.Matched, "a pattern ends the wait as well")
 }
 
-func TestNoSuchPort(t *testing.T) {
-	l := newLocal(t, nil)
-	id := run(t, l, "true").Process.ID
-	for _, port := range []int{-2, 65536} {
-		_, err := l.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-	}
-}
-
 // A sandbox's ports are told by the names that they have in there. Root enters
 // its network namespace; any other user reads the sandbox's files.
 func TestPortsOfAnotherNetwork(t *testing.T) {

@@ -1,14 +1,11 @@
 package proclocal_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -180,50 +177,4 @@ func TestStartShell(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrInvalid)
 		require.ErrorContains(t, err, shell)
 	})
-}
-
-// The context bounds the call, but not the process.
-func TestStartContext(t *testing.T) {
-	l := newLocal(t, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	returned := make(chan struct{})
-	go func() {
-		defer close(returned)
-		out, err := l.Start(ctx, procmgr.StartRequest{ID: "sleeper", Command: "echo ready; exec sleep 1000", Wait: long})
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, "sleeper", out.Process.ID, "the command runs, so its ID comes with the error")
-		assert.Equal(t, procmgr.Running, out.Process.State)
-	}()
-	eventually(t, "it starts", func() bool {
-		out, err := l.Output(t.Context(), "sleeper", procmgr.OutputRequest{})
-		return err == nil && out.Text == "ready\n"
-	})
-	cancel()
-	<-returned
-	out, err := l.Output(t.Context(), "sleeper", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
-
-	t.Run("ended before", func(t *testing.T) {
-		out, err := l.Start(ctx, procmgr.StartRequest{ID: "never", Command: "true", Wait: long})
-		require.ErrorIs(t, err, context.Canceled)
-		require.Empty(t, out.Process.ID)
-		_, err = l.Output(t.Context(), "never", procmgr.OutputRequest{})
-		require.ErrorIs(t, err, procmgr.ErrNotFound)
-	})
-}
-
-func TestStartWait(t *testing.T) {
-	l := newLocal(t, nil)
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000"})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
-	require.Nil(t, out.Process.ExitCode)
-	require.Empty(t, out.Process.EndedBy)
-
-	began := time.Now()
-	out, err = l.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 1000", Wait: 50 * time.Millisecond})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
-	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
 }
