@@ -303,6 +303,11 @@ var arrows = []arrow{
 		why:     "a program that stands for an agent carries out calls in one way, wherever its commands run",
 	},
 	{
+		dir:    "examples/internal/newest",
+		module: []string{"procmgr"},
+		why:    "each agent shows what a process prints while a call waits for it",
+	},
+	{
 		dir:     "examples/internal/exampletest",
 		module:  []string{"envpolicy", "examples/internal/dialogue"},
 		outside: []string{testify},
@@ -332,7 +337,7 @@ var arrows = []arrow{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
 			"chattool", "chattool/toolset", "internal/service",
-			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/story",
+			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/newest", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"internal/testenv", "examples/internal/exampletest"},

@@ -103,7 +103,7 @@ func TestForgedLines(t *testing.T) {
 		"a list": func(t *testing.T, s *screen, forged string) {
 			result(t, s, map[string]any{"processes": []any{map[string]any{"process_id": "p1", "state": "running", "command": forged}}})
 		},
-		"a live line": func(_ *testing.T, s *screen, forged string) { s.live(lastLine(forged)) },
+		"a live line": func(_ *testing.T, s *screen, forged string) { s.live(strings.ReplaceAll(forged, "\n", " ")) },
 	}
 	for place, show := range places {
 		for name, forged := range forgeries {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/examples/internal/exampletest"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
@@ -22,7 +23,7 @@ import (
 // The agent is killed while it waits for a command. The next run with the same
 // chat has its server again, and the model can see it.
 func TestKeep(t *testing.T) {
-	dir := scratch(t)
+	dir := exampletest.Scratch(t)
 	cache, err := os.MkdirTemp("/tmp", "a") //nolint:usetesting // the name of t.TempDir is too long for a socket in it
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(cache)) })
@@ -74,13 +75,7 @@ func TestKeep(t *testing.T) {
 	told, _, _ := strings.Cut(string(second), "What runs?")
 	told = regexp.MustCompile(`\b[a-z2-7]{10}\b( \(|,)`).ReplaceAllString(told, "npc5orns6a$1")
 	told = regexp.MustCompile(`after \S+;`).ReplaceAllString(told, "after 2m;")
-	golden := filepath.Join("testdata", "keep.txt") // README shows it
-	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(told), 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), told, "go test -update writes %s anew", golden)
+	exampletest.RequireGolden(t, "keep.txt", told) // README shows it
 	require.Contains(t, string(second), "exited with code 3")
 	first := string(model.request(1))
 	require.Contains(t, first, "runs already", "the model is told before it does anything")

@@ -18,13 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/exampletest"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
-
-var update = flag.Bool("update", false, "write the files in testdata anew")
 
 // long is a wait that ends earlier, unless something is wrong.
 const long = 30 * time.Second
@@ -132,24 +131,24 @@ func waits(results []string) reply {
 // Ctrl-C first stops the command, the model reads about it, and the agent goes
 // on. Background processes are listed at the end, and ended.
 func TestInterruptCommand(t *testing.T) {
-	dir := scratch(t)
+	dir := exampletest.Scratch(t)
 	for _, a := range apis {
 		t.Run(a.provider, func(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, "one")))
 			cmd, out := program(t, dir, newServer(t, a, waits))
-			waitFor(t, filepath.Join(dir, "one"))
+			exampletest.WaitFor(t, filepath.Join(dir, "one"))
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			require.NoError(t, cmd.Wait(), out)
 			require.Contains(t, out.String(), "I am told that the call was canceled; the command was stopped")
 			require.Regexp(t, `ends now: process \w+, running: "exec sleep 1000"\n`, out.String())
-			requireNothingRuns(t, dir)
+			exampletest.RequireNothingRuns(t, dir)
 		})
 	}
 }
 
 // Ctrl-C twice ends the agent.
 func TestInterruptTwice(t *testing.T) {
-	dir := scratch(t)
+	dir := exampletest.Scratch(t)
 	release := make(chan struct{})
 	s := newServer(t, openAI, waits)
 	asked := make(chan struct{})
@@ -162,7 +161,7 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	defer close(release)
 	cmd, out := program(t, dir, s)
-	waitFor(t, filepath.Join(dir, "one"))
+	exampletest.WaitFor(t, filepath.Join(dir, "one"))
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	select {
 	case <-asked:
@@ -172,34 +171,34 @@ func TestInterruptTwice(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
 	require.Contains(t, out.String(), "agent: stopped before the end")
-	requireNothingRuns(t, dir)
+	exampletest.RequireNothingRuns(t, dir)
 }
 
 // A connection that breaks while it is written to raises SIGPIPE, and the agent
 // asks again. It ends if nobody reads what it prints, as in "agent | head".
 func TestBrokenPipe(t *testing.T) {
 	t.Run("connection", func(t *testing.T) {
-		tmp := scratch(t)
+		tmp := exampletest.Scratch(t)
 		cmd, out := program(t, tmp, newServer(t, openAI, went))
-		waitFor(t, filepath.Join(tmp, "one"))
+		exampletest.WaitFor(t, filepath.Join(tmp, "one"))
 		require.NoError(t, cmd.Process.Signal(syscall.SIGPIPE))
 		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
 		require.NoError(t, cmd.Wait(), out)
 		require.Contains(t, out.String(), "It went.")
-		requireNothingRuns(t, tmp)
+		exampletest.RequireNothingRuns(t, tmp)
 	})
 	t.Run("output", func(t *testing.T) {
-		tmp := scratch(t)
+		tmp := exampletest.Scratch(t)
 		cmd := command(t, tmp, newServer(t, openAI, went))
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		waitFor(t, filepath.Join(tmp, "one"))
+		exampletest.WaitFor(t, filepath.Join(tmp, "one"))
 		require.NoError(t, out.Close())
 		require.NoError(t, os.WriteFile(filepath.Join(tmp, "go"), nil, 0o600))
 		require.Error(t, cmd.Wait())
 		require.Equal(t, 1, cmd.ProcessState.ExitCode(), "it ends by itself")
-		requireNothingRuns(t, tmp)
+		exampletest.RequireNothingRuns(t, tmp)
 	})
 }
 
@@ -217,7 +216,7 @@ func went(results []string) reply {
 // Each line is a prompt. After a failed turn, an empty line goes on with that
 // turn.
 func TestPrompts(t *testing.T) {
-	t.Chdir(scratch(t))
+	t.Chdir(exampletest.Scratch(t))
 	t.Setenv("OPENAI_API_KEY", "sk-test")
 	s := newServer(t, openAI, func(results []string) reply {
 		if len(results) > 0 {
@@ -270,7 +269,7 @@ func TestInput(t *testing.T) {
 		}
 		return reply{words: "It says: " + results[1]}
 	})
-	out, err := command(t, scratch(t), s, "-input").CombinedOutput()
+	out, err := command(t, exampletest.Scratch(t), s, "-input").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	_, says, _ := strings.Cut(string(out), "It says: ")
 	require.Contains(t, says, "it has 7")
@@ -388,36 +387,4 @@ func command(t *testing.T, dir string, s *server, flags ...string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), "AGENT_CHILD=1")
 	cmd.WaitDelay = long
 	return cmd
-}
-
-// waitFor waits until a file exists.
-func waitFor(t *testing.T, name string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(name)
-		return err == nil
-	}, long, 5*time.Millisecond, name)
-}
-
-// scratch gives the test a directory of its own for temporary files.
-func scratch(t *testing.T) string {
-	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the commands are a POSIX shell's")
-	}
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
-	return tmp
-}
-
-// requireNothingRuns fails if a process is left that uses tmp for its temporary
-// files. Only Linux shows the processes.
-func requireNothingRuns(t *testing.T, tmp string) {
-	t.Helper()
-	environs, err := filepath.Glob("/proc/[0-9]*/environ")
-	require.NoError(t, err)
-	for _, name := range environs {
-		environ, _ := os.ReadFile(name) // the process may have ended
-		require.NotContains(t, string(environ), "TMPDIR="+tmp+"\x00", "a process is left: %s", name)
-	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"charm.land/fantasy"
 
+	"github.com/toolproc/toolproc/examples/internal/newest"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -54,7 +55,7 @@ func (s *screen) pace() time.Duration {
 
 // live shows the newest line of a command's output.
 func (s *screen) live(line string) {
-	line = "  ~ " + strings.ReplaceAll(plain(line), "\t", " ")
+	line = "  ~ " + strings.ReplaceAll(newest.Plain(line), "\t", " ")
 	if n := utf8.RuneCountInString(line); n > width {
 		line = string([]rune(line)[:width-1]) + "…"
 	}
@@ -71,7 +72,7 @@ func (s *screen) live(line string) {
 func (s *screen) text(words string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	words = plain(words)
+	words = newest.Plain(words)
 	if words == "" {
 		return
 	}
@@ -105,7 +106,7 @@ func (s *screen) call(call fantasy.ToolCall) {
 	for _, name := range names {
 		value := fmt.Sprint(arguments[name])
 		if name == "command" {
-			command = "$ " + strings.ReplaceAll(plain(value), "\n", "\n> ") + "\n"
+			command = "$ " + strings.ReplaceAll(newest.Plain(value), "\n", "\n> ") + "\n"
 			continue
 		}
 		head += " " + word(name) + "=" + word(value)
@@ -132,7 +133,7 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 		res.Error = response.Content
 	}
 	var b strings.Builder
-	lines := slices.Collect(strings.Lines(plain(res.Output)))
+	lines := slices.Collect(strings.Lines(newest.Plain(res.Output)))
 	for i, line := range lines {
 		switch {
 		case len(lines) <= 2*ends || i < ends || i >= len(lines)-ends:
@@ -142,7 +143,7 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 		}
 	}
 	for _, p := range res.List {
-		command, _, _ := strings.Cut(plain(p.Command), "\n")
+		command, _, _ := strings.Cut(newest.Plain(p.Command), "\n")
 		fmt.Fprintf(&b, "  | %s %-8s %s\n", p.ID, p.State, command)
 	}
 	fmt.Fprintf(&b, "  = %s", call.Name)
@@ -156,14 +157,14 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 		fmt.Fprintf(&b, ", process %s", res.ID)
 	}
 	if res.Error != "" {
-		fmt.Fprintf(&b, ": %s", strings.ReplaceAll(plain(res.Error), "\n", "\n    "))
+		fmt.Fprintf(&b, ": %s", strings.ReplaceAll(newest.Plain(res.Error), "\n", "\n    "))
 	}
 	s.print(b.String() + "\n")
 }
 
 // note shows a text that is no part of the conversation.
 func (s *screen) note(format string, args ...any) {
-	s.print("\n(" + plain(fmt.Sprintf(format, args...)) + ")\n")
+	s.print("\n(" + newest.Plain(fmt.Sprintf(format, args...)) + ")\n")
 }
 
 // ask shows that the user can type a prompt.
@@ -219,16 +220,5 @@ func word(text string) string {
 	if strings.ContainsFunc(text, unicode.IsSpace) || strings.Contains(text, `"`) {
 		return strconv.Quote(text)
 	}
-	return plain(text)
-}
-
-// plain removes the characters that would make a terminal do more than show
-// text, and those that turn the order of a line around.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, text)
+	return newest.Plain(text)
 }

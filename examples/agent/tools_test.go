@@ -3,13 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/exampletest"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -30,17 +29,11 @@ func TestTools(t *testing.T) {
 			var got bytes.Buffer
 			require.NoError(t, json.Indent(&got, req.Tools, "", "\t"))
 			got.WriteByte('\n')
-			golden := filepath.Join("testdata", "tools-openai.json") // openaicompat has the same
+			golden := "tools-openai.json" // openaicompat has the same
 			if a.provider == "anthropic" {
-				golden = filepath.Join("testdata", "tools-anthropic.json")
+				golden = "tools-anthropic.json"
 			}
-			if *update {
-				require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), got.String(), "go test -update writes %s anew", golden)
-
+			exampletest.RequireGolden(t, golden, got.String())
 			requireDefinitions(t, s.manager, req.Tools)
 		})
 	}

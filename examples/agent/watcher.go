@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
-	"strings"
 	"sync"
-	"time"
 
 	"charm.land/fantasy"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
+	"github.com/toolproc/toolproc/examples/internal/newest"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -68,41 +66,7 @@ func (w watched) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolRe
 // tail shows the newest line of a process's output, until ctx or the process
 // ends.
 func (w *watcher) tail(ctx context.Context, id string, from int64) {
-	pace := w.show.pace()
-	for {
-		select {
-		case <-time.After(pace): // most commands end before it
-		case <-ctx.Done():
-			return
-		}
-		if err := w.follow(ctx, id, from, pace); !errors.Is(err, procmgr.ErrNotFound) {
-			return
-		}
-		// It has not started yet, or is no process at all.
+	for line := range newest.Lines(ctx, w.manager, id, from, w.show.pace()) {
+		w.show.live(line)
 	}
-}
-
-// follow does the work of tail for a process that has started.
-func (w *watcher) follow(ctx context.Context, id string, from int64, pace time.Duration) error {
-	line, shown := "", "" // the newest line as read so far
-	opts := &procmgr.FollowOptions{From: from, Every: pace, Limit: 256 << 10}
-	for chunk, err := range procmgr.Follow(ctx, w.manager, id, opts) {
-		if err != nil {
-			return err
-		}
-		line += chunk.Text
-		if newest := lastLine(line + chunk.Live); newest != "" && newest != shown {
-			w.show.live(newest)
-			shown = newest
-		}
-		line = line[strings.LastIndexByte(line, '\n')+1:]
-		line = line[max(0, len(line)-4<<10):]
-	}
-	return nil
-}
-
-// lastLine returns the last line of a text that is not blank.
-func lastLine(text string) string {
-	text = strings.TrimRight(text, " \t\n")
-	return text[strings.LastIndexByte(text, '\n')+1:]
 }

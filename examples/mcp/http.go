@@ -5,20 +5,17 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
-	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"runtime"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -115,24 +112,10 @@ func tokenFrom(name string) (string, error) {
 		fmt.Fprintln(os.Stderr, "mcp: Authorization: Bearer", token)
 		return token, nil
 	}
-	f, err := os.Open(name)
+	token, err := service.ReadToken(name)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	const others fs.FileMode = 0o077
-	if runtime.GOOS != "windows" && info.Mode().Perm()&others != 0 {
-		return "", xerrors.Errorf("others can read or write the token in %s: make a new one, with mode 0600", name)
-	}
-	content, err := io.ReadAll(io.LimitReader(f, 4<<10))
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(content))
 	if len(token) < 16 {
 		return "", xerrors.Errorf("the token in %s is too short to be safe", name)
 	}

@@ -232,7 +232,7 @@ func TestToken(t *testing.T) {
 	require.Equal(t, testToken, token)
 	_, err = tokenFrom(write(testToken, 0o640))
 	require.ErrorContains(t, err, "others can read or write")
-	_, err = tokenFrom(write("\n", 0o600))
+	_, err = tokenFrom(write("short\n", 0o600))
 	require.ErrorContains(t, err, "too short")
 	_, err = tokenFrom(filepath.Join(dir, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)

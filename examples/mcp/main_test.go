@@ -218,15 +218,6 @@ func read(t *testing.T, answer *mcp.CallToolResult) (res result, isError bool) {
 	return res, answer.IsError
 }
 
-// waitFor waits until a file exists.
-func waitFor(t *testing.T, name string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(name)
-		return err == nil
-	}, long, 5*time.Millisecond, name)
-}
-
 // waitForEnd waits until no process of a manager lives, and returns all of
 // them.
 func waitForEnd(t *testing.T, m procmgr.Manager) []procmgr.Process {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/examples/internal/exampletest"
 )
 
 // program returns a command that runs this program in dir.
@@ -40,7 +42,7 @@ func program(t *testing.T, dir string, arguments ...string) *exec.Cmd {
 // pid waits until a command has written its PID to a file.
 func pid(t *testing.T, name string) int {
 	t.Helper()
-	waitFor(t, name)
+	exampletest.WaitFor(t, name)
 	content, err := os.ReadFile(name)
 	require.NoError(t, err)
 	n, err := strconv.Atoi(strings.TrimSpace(string(content)))

@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"iter"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/internal/newest"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -80,9 +78,9 @@ func watch(ctx context.Context, m procmgr.Manager, id string, notify func(second
 	lines := make(chan string)
 	go func() { // it ends with ctx
 		defer close(lines)
-		for line := range newestLines(ctx, m, id) {
+		for line := range newest.Lines(ctx, m, id, 0, progressInterval) {
 			select {
-			case lines <- line:
+			case lines <- shown(line):
 			case <-ctx.Done():
 				return
 			}
@@ -102,49 +100,10 @@ func watch(ctx context.Context, m procmgr.Manager, id string, notify func(second
 	}
 }
 
-// newestLines yields the newest line of a process whenever it is another one,
-// until ctx or the process ends. The result of the call has the rest.
-func newestLines(ctx context.Context, m procmgr.Manager, id string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		opts := &procmgr.FollowOptions{Every: progressInterval, Limit: 256 << 10}
-		for last := ""; ; {
-			// This comes first: most commands end before it, and cost nothing here.
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(progressInterval):
-			}
-			for chunk, err := range procmgr.Follow(ctx, m, id, opts) {
-				if errors.Is(err, procmgr.ErrNotFound) {
-					break // it has not started yet
-				}
-				if err != nil || chunk.Process.State == procmgr.Exited {
-					return
-				}
-				line := newestLine(chunk.Text + chunk.Live)
-				if line == "" || line == last {
-					continue
-				}
-				if last = line; !yield(line) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// newestLine returns the last line of a text that is not blank, or the end of
-// it.
-func newestLine(text string) string {
-	text = strings.TrimSpace(text)
-	line := text[strings.LastIndexByte(text, '\n')+1:]
+// shown returns as much of a line as a notification shows: its end.
+func shown(line string) string {
 	if cut := len(line) - progressLine; cut > 0 {
 		line = "…" + strings.ToValidUTF8(line[cut:], "")
 	}
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
-			return -1 // it would do more than show text
-		}
-		return r
-	}, line))
+	return newest.Plain(line)
 }

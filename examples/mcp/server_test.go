@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/examples/internal/exampletest"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -145,7 +146,7 @@ func TestCancel(t *testing.T) {
 				})
 				canceled <- err
 			}()
-			waitFor(t, filepath.Join(dir, "one"))
+			exampletest.WaitFor(t, filepath.Join(dir, "one"))
 			cancel()
 			require.ErrorIs(t, <-canceled, context.Canceled)
 
@@ -197,7 +198,7 @@ func TestSessionEnds(t *testing.T) {
 				})
 			}()
 			for _, name := range []string{"one", "two", "three"} {
-				waitFor(t, filepath.Join(dir, name))
+				exampletest.WaitFor(t, filepath.Join(dir, name))
 			}
 			began := time.Now()
 			c.leave()

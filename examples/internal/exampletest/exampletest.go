@@ -22,7 +22,7 @@ import (
 // Long is a wait that ends earlier, unless something is wrong.
 const Long = 30 * time.Second
 
-var update = flag.Bool("update", false, "write testdata/transcript.txt anew")
+var update = flag.Bool("update", false, "write the files in testdata anew")
 
 // Main runs the tests, without the variables that a manager withholds: the first
 // command that fails would be told of them.
@@ -96,11 +96,17 @@ func RequireTranscript(t *testing.T, transcript string) {
 		}
 	}
 	transcript = url.ReplaceAllString(transcript, "<url>")
-	golden := filepath.Join("testdata", "transcript.txt")
+	RequireGolden(t, "transcript.txt", transcript)
+}
+
+// RequireGolden compares a text with a file in testdata.
+func RequireGolden(t *testing.T, name, got string) {
+	t.Helper()
+	golden := filepath.Join("testdata", name)
 	if *update {
-		require.NoError(t, os.WriteFile(golden, []byte(transcript), 0o644))
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(want), transcript, "go test -update writes %s anew", golden)
+	require.Equal(t, string(want), got, "go test -update writes %s anew", golden)
 }
