@@ -57,9 +57,7 @@ func TestWorkspace(t *testing.T) {
 			require.Equal(t, replaced[module], mod.version(module), "%s and go.work name different versions of the library", name)
 		}
 		for path, version := range replaced {
-			if wanted := mod.version(path); wanted != "" {
-				require.Equal(t, version, wanted, "%s and go.work name different versions of %s", name, path)
-			}
+			require.Contains(t, []string{"", version}, mod.version(path), "%s and go.work name different versions of %s", name, path)
 		}
 	}
 }
