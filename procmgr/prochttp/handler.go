@@ -279,6 +279,22 @@ func (r *request) health() {
 	}{"ok"})
 }
 
+// describe serves what is known of the machine.
+func (r *request) describe() {
+	d, err := r.manager.Describe(r.Context())
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		r.failWith(err, nil)
+		return
+	}
+	r.answer(http.StatusOK, d)
+}
+
+// forDead reports whether a request is for a server that has died, and after which
+// this one follows. Nobody knows the answers of that one.
+func (r *request) forDead() bool {
+	return lineage.Continued(r.Header.Get(headerInstance), r.h.instance)
+}
+
 // mayHaveBegun returns the little that is known of a process whose start went
 // wrong, or nil if the request is no start with an ID.
 func (r *request) mayHaveBegun() *procmgr.Output {
@@ -325,6 +341,32 @@ func (r *request) failWith(err error, result *procmgr.Output) {
 	f := failureOf(err)
 	f.Result = result
 	r.fail(f)
+}
+
+// finish answers with an output. If there is an error, it answers with the
+// error and the output that came with it.
+func (r *request) finish(out *procmgr.Output, err error) {
+	if p := &out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !r.mine(p) {
+		return
+	}
+	switch {
+	case err == nil:
+		r.answer(http.StatusOK, out)
+	case out.Process.ID != "":
+		r.failWith(err, out)
+	default:
+		r.failWith(err, nil)
+	}
+}
+
+// mine reports whether a process belongs to the request's chat. If a Host mixes
+// up chats, mine replaces its answer by an error.
+func (r *request) mine(p *procmgr.Process) bool {
+	if r.chat == "" || p.ChatID == r.chat {
+		return true
+	}
+	r.failWith(xerrors.New("the host answered for another chat"), r.mayHaveBegun())
+	return false
 }
 
 // answer writes a complete answer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"sync"
 	"time"
 
@@ -19,6 +20,34 @@ const (
 	// client repeats a request.
 	signalMemory = 5 * time.Minute
 )
+
+// signal serves a signal. It sends the signals of all requests with the same key
+// only once: a second SIGINT makes many programs give up their clean-up.
+func (r *request) signal() {
+	var body signalBody
+	if !r.body(&body) {
+		return
+	}
+	key := r.Header.Get(headerKey)
+	if key != "" {
+		if err := checkKey(key); err != nil {
+			r.failWith(err, nil)
+			return
+		}
+	}
+	if r.forDead() {
+		r.fail(failure{Code: codeRestarted, Detail: "an earlier attempt may have sent the signal, and this one has not"})
+		return
+	}
+	r.extend(signalTime)
+	send := func(ctx context.Context) error { return r.manager.Signal(ctx, r.id, body.Signal) }
+	err := r.h.signals.once(r.Context(), signalKey{r.chat, r.id, body.Signal, key}, send)
+	if err != nil {
+		r.failWith(err, nil)
+		return
+	}
+	r.answer(http.StatusOK, struct{}{})
+}
 
 // signals remembers the answers to signals that have a key.
 type signals struct {

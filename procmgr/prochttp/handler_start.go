@@ -1,0 +1,79 @@
+package prochttp
+
+import (
+	"context"
+	"errors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+)
+
+// start serves a start: the command, a limited wait and the output so far in one
+// round trip.
+func (r *request) start() {
+	var body startBody
+	if !r.body(&body) {
+		return
+	}
+	req, err := body.request()
+	if err != nil {
+		r.failWith(err, nil)
+		return
+	}
+	base, err := r.base(&body)
+	if err != nil {
+		r.failWith(err, nil)
+		return
+	}
+	r.id = req.ID
+	if meant := r.Header.Get(headerInstance); meant != "" && meant != r.h.instance {
+		detail := "nothing was started; what ran before is not known here"
+		if r.forDead() {
+			detail = "this request has started nothing"
+		}
+		r.fail(failure{Code: codeRestarted, Detail: detail})
+		return
+	}
+	if r.h.opts.Context.Err() != nil {
+		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
+		return
+	}
+	if base, err = r.h.bases.whole(base); err != nil {
+		r.fail(failure{Code: codeNoBase, Detail: "nothing was started; send base_env and base_withheld"})
+		return
+	}
+	req.Wait = min(req.Wait, maxSlice)
+	var out procmgr.Output
+	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
+		if base != nil {
+			ctx = baseenv.With(ctx, base)
+		}
+		out, err = r.manager.Start(ctx, req)
+		return err
+	})
+	if errors.Is(err, errBusy) {
+		r.fail(failure{Code: codeBusy, Detail: "nothing was started; " + errBusy.Error()})
+		return
+	}
+	if out.Process.ID != "" {
+		r.id = out.Process.ID
+	}
+	if ended && errors.Is(err, context.Canceled) {
+		// The shutdown ended the wait, not the command.
+		if out.Process.ID == "" {
+			r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
+			return
+		}
+		now, failed := r.manager.Output(r.Context(), r.id, procmgr.OutputRequest{Limit: req.Limit})
+		if failed == nil {
+			now.Attached = out.Attached
+			out, err = now, nil
+		} else {
+			err = unknown(err) // if the host is a client, the start may still be on its way
+		}
+	}
+	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && r.h.opts.Context.Err() == nil {
+		r.w.Header().Set(headerWaiting, "true")
+	}
+	r.finish(&out, err)
+}
