@@ -15,11 +15,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// An unable is a Host that can do nothing.
-type unable struct{ procmgr.Unsupported }
-
-func (u unable) Chat(string) procmgr.Manager { return u }
-
 // counting counts the requests for one path.
 func counting(h http.Handler, path string) (http.Handler, *atomic.Int32) {
 	n := new(atomic.Int32)
@@ -43,7 +38,6 @@ func TestDescribe(t *testing.T) {
 		{"zsh", shell("zsh"), procmgr.Description{Shell: "zsh", OS: runtime.GOOS}},
 		{"bash", shell("bash"), procmgr.Description{Shell: "bash", OS: runtime.GOOS}},
 		{"a program that is no shell", shell("ssh"), procmgr.Description{OS: runtime.GOOS}},
-		{"a Host that cannot tell", unable{}, procmgr.Description{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, asked := counting(newHandler(t, test.host, nil), "/describe")

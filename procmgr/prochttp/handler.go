@@ -282,7 +282,7 @@ func (r *request) health() {
 // describe serves what is known of the machine.
 func (r *request) describe() {
 	d, err := r.manager.Describe(r.Context())
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err != nil {
 		r.failWith(err, nil)
 		return
 	}
