@@ -120,13 +120,14 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 		return nil, xerrors.Errorf("Token has a character that no header can carry, most often the end of the line in its file: %w", procmgr.ErrInvalid)
 	}
 	c := &Client{
-		header:    make(http.Header, len(o.Header)+1),
+		header:    make(http.Header, len(o.Header)+2),
 		transport: o.Transport,
 		retry:     o.Retry,
 		slice:     slice,
 		log:       o.Logger,
 	}
 	maps.Copy(c.header, o.Header.Clone())
+	c.header.Set(headerProtocol, protocol)
 	if o.Token != "" {
 		c.header.Set("Authorization", "Bearer "+o.Token)
 	}

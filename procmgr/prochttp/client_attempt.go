@@ -70,14 +70,16 @@ func (c *Client) exchange(ctx context.Context, call *call) (*answer, error) {
 	a := &answer{
 		status:   res.StatusCode,
 		instance: res.Header.Get(headerInstance),
-		protocol: 1,
 		waiting:  res.Header.Get(headerWaiting) != "",
-	}
-	if version, err := strconv.Atoi(res.Header.Get(headerProtocol)); err == nil {
-		a.protocol = version
 	}
 	if a.instance == "" {
 		return nil, a.stranger()
+	}
+	if err := otherProtocol(res.Header, "server", "client"); err != nil {
+		if a.status == http.StatusOK {
+			return nil, &lostError{cause: err, final: true} // it has done something
+		}
+		return nil, err
 	}
 	into := call.into
 	switch {

@@ -52,7 +52,6 @@ type call struct {
 type answer struct {
 	status   int
 	instance string
-	protocol int // the version that the server speaks
 	waiting  bool
 	failure  failure // set if the answer is an error
 	unread   error   // why the answer could not be read into what its call has for it

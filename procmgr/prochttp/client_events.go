@@ -3,11 +3,8 @@ package prochttp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"time"
-
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -16,8 +13,8 @@ import (
 const maxCursor = 4 << 10
 
 // Events implements [procmgr.Manager]. It has the events of the Host behind
-// the handler, and of all chats. If that Host has none, or the handler is of a
-// version that does not know them, the error is [errors.ErrUnsupported].
+// the handler, and of all chats. If that Host has none, the error is
+// [errors.ErrUnsupported].
 //
 // If an answer is lost, the client asks again, and no event is lost with it. If
 // the server was restarted, the page has Gap once.
@@ -55,7 +52,7 @@ func (m *manager) events(ctx context.Context, req procmgr.EventsRequest) (procmg
 				page := *answer.failure.Page
 				return page, cmp.Or(m.own(page), err)
 			}
-			return procmgr.EventPage{}, answer.older(err)
+			return procmgr.EventPage{}, err
 		}
 		if err := cmp.Or(answer.unread, m.own(page)); err != nil {
 			return procmgr.EventPage{}, err
@@ -75,18 +72,4 @@ func (m *manager) own(page procmgr.EventPage) error {
 		}
 	}
 	return nil
-}
-
-// older replaces the error of an answer from a server that is too old to know
-// what was asked for. a is nil if no answer came.
-func (a *answer) older(err error) error {
-	if a == nil || a.protocol >= protocolEvents {
-		return err
-	}
-	switch a.failure.Code {
-	case codeNoEndpoint, codeInvalid:
-		return xerrors.Errorf("the server speaks version %d of the protocol, and events begin with version %d: %w",
-			a.protocol, protocolEvents, errors.ErrUnsupported)
-	}
-	return err
 }

@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 	"unicode/utf8"
@@ -16,8 +15,8 @@ import (
 // If the answer is lost, the client asks again with the same key, so that
 // nothing is written twice. If no answer comes at all, the error is
 // [procmgr.ErrUnknown], and a caller that has chosen the key can ask again. If
-// the Host behind the handler cannot write, or the handler is of a version that
-// does not, the error is [errors.ErrUnsupported].
+// the Host behind the handler cannot write, the error is
+// [errors.ErrUnsupported].
 //
 // A pipe that has taken a part of Data and is full is waited for as long as one
 // request waits, 25 s at most: Written then says where to go on.
@@ -96,8 +95,6 @@ func notYet(a *answer) bool {
 // to an earlier request of the same input.
 func (m *manager) inputFailed(ctx context.Context, id string, c *call, answer *answer, out procmgr.InputOutput, err error) (procmgr.InputOutput, error) {
 	switch {
-	case answer != nil && (answer.failure.Code == codeNoEndpoint || answer.failure.Code == codeMethod):
-		return out, xerrors.Errorf("the server is of a version that does not write to the stdin of a process: %w", errors.ErrUnsupported)
 	case answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id):
 		return procmgr.InputOutput{Output: *answer.failure.Result, Written: answer.failure.Written}, err
 	case answer == nil && c.mayHaveArrived && ctx.Err() == nil:

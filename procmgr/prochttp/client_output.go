@@ -2,11 +2,8 @@ package prochttp
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
@@ -47,25 +44,14 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 			c.query = query.encode()
 		}
 		answer, err := m.c.call(ctx, c)
-		if err != nil && query.Highlight > 0 && answer != nil && answer.protocol < protocolEvents && answer.failure.Code == codeInvalid {
-			query.Highlight = 0 // an older server has none, and the output is worth as much without
-			continue
-		}
 		if err != nil {
 			if answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id) {
 				out = *answer.failure.Result
-			}
-			if answer.oldFor(req) {
-				return out, xerrors.Errorf("the server speaks version %d of the protocol, and ports begin with version %d: %w",
-					answer.protocol, protocolEvents, errors.ErrUnsupported)
 			}
 			return out, m.explain(id, answer, err)
 		}
 		if err := answer.about(m, next.Process, id); err != nil {
 			return out, err
-		}
-		if answer.protocol < protocolEvents {
-			next.LiveBytes = liveBytes(next, req.From)
 		}
 		out = next
 		changed := query.State != "" && out.Process.State != query.State
@@ -77,21 +63,4 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		}
 		query.State = out.Process.State
 	}
-}
-
-// oldFor reports whether a server is too old to know the ports that a request
-// asks for. a is nil if no answer came.
-func (a *answer) oldFor(req procmgr.OutputRequest) bool {
-	return a != nil && a.protocol < protocolEvents && a.failure.Code == codeInvalid && (req.Ports || req.UntilListening != 0)
-}
-
-// liveBytes computes Output.LiveBytes for an answer that was read from an offset
-// on. A server of an earlier version does not tell it. It cannot be computed if
-// the text has U+FFFD, which may be an invalid byte, or leaves something out.
-func liveBytes(out procmgr.Output, from int64) int {
-	length := out.Next - min(max(from, 0), out.Next)
-	if out.Truncated != nil || strings.ContainsRune(out.Text, utf8.RuneError) {
-		return 0
-	}
-	return max(len(out.Text)-int(length), 0)
 }

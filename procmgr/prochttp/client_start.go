@@ -46,9 +46,6 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		return procmgr.Output{}, err // nothing was sent
 	}
 	answer, err := s.send(ctx)
-	if err != nil && req.Notify != "" {
-		err = answer.older(err)
-	}
 	if err != nil {
 		return s.failed(ctx, answer, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -144,85 +143,6 @@ func TestEventsAfterARestart(t *testing.T) {
 		require.False(t, page.Gap, "it is told once")
 		require.Empty(t, page.Events)
 	}
-}
-
-// earlier is a handler of version 1 of the protocol.
-func earlier(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/events" {
-			r.URL.Path = "/nothing"
-		}
-		h.ServeHTTP(versionOne{w}, r)
-	})
-}
-
-type versionOne struct{ http.ResponseWriter }
-
-func (w versionOne) WriteHeader(status int) {
-	w.Header().Del("Toolproc-Protocol")
-	w.Header().Del("Content-Length")
-	w.ResponseWriter.WriteHeader(status)
-}
-
-var liveField = regexp.MustCompile(`,"live_bytes":\d+`)
-
-func (w versionOne) Write(b []byte) (int, error) {
-	_, err := w.ResponseWriter.Write(liveField.ReplaceAll(b, nil))
-	return len(b), err
-}
-
-func (w versionOne) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// A server of an earlier version is known by its version, whatever it answers.
-func TestEventsOfAnEarlierVersion(t *testing.T) {
-	l := newLocal(t, nil)
-	old := newClient(t, serve(t, earlier(newHandler(t, l, nil))), nil)
-	for _, c := range []*prochttp.Client{old, newClient(t, serve(t, newHandler(t, old, nil)), nil)} {
-		_, err := c.Chat("a").Events(t.Context(), procmgr.EventsRequest{Wait: long})
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.NotErrorIs(t, err, procmgr.ErrNotFound)
-		require.Equal(t, "ok\n", run(t, c, "echo ok").Text)
-	}
-	// A path that leads nowhere is no earlier version.
-	c := newClient(t, serve(t, http.StripPrefix("/prefix", newHandler(t, l, nil)))+"/prefix/wrong", nil)
-	_, err := c.Events(t.Context(), procmgr.EventsRequest{})
-	require.Error(t, err)
-	require.NotErrorIs(t, err, errors.ErrUnsupported)
-}
-
-// Follow works with a server that does not say which bytes have no offset.
-func TestFollowOfAnEarlierVersion(t *testing.T) {
-	c := newClient(t, serve(t, earlier(newHandler(t, newLocal(t, nil), nil))), nil)
-	out, err := c.Start(t.Context(), procmgr.StartRequest{
-		Command: `echo begin; for i in 1 2 3 4 5 6; do printf "$i of 6\r"; sleep 0.1; done; echo; echo end`,
-	})
-	require.NoError(t, err)
-	text, live := "", 0
-	for chunk, err := range procmgr.Follow(t.Context(), c, out.Process.ID, nil) {
-		require.NoError(t, err)
-		text += chunk.Text
-		live += len(chunk.Live)
-	}
-	require.Equal(t, ended(t, c, out.Process.ID).Text, text)
-	require.Positive(t, live, "the line that was redrawn was seen")
-}
-
-// A start that notifies runs nothing on a server that does not know that.
-func TestNotifyOfAnEarlierVersion(t *testing.T) {
-	c := newClient(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Toolproc-Instance", pageInstance)
-		if r.URL.Path == "/health" {
-			_, _ = w.Write([]byte(`{"status":"ok"}`))
-			return
-		}
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write([]byte(`{"message":"m","detail":"json: unknown field \"notify\"","code":"invalid"}`))
-	})), nil)
-	out, err := c.Start(t.Context(), procmgr.StartRequest{Command: "true", Notify: "x"})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	require.Empty(t, out.Process.ID)
-	_, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
 // mixed is a Host that mixes its chats up.

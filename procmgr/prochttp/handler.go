@@ -203,7 +203,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}()
 	for i, field := range [...]struct{ name, value string }{
 		{headerInstance, h.instance},
-		{headerProtocol, protocolText},
+		{headerProtocol, protocol},
 		{"Cache-Control", "no-store"},
 		{"X-Content-Type-Options", "nosniff"},
 	} {

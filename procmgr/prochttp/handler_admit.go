@@ -20,6 +20,10 @@ import (
 // admit reports whether a request may be served. If not, it answers the request.
 // It does not read the body.
 func (r *request) admit() bool {
+	if err := otherProtocol(r.Header, "client", "server"); err != nil {
+		r.failWith(err, nil)
+		return false
+	}
 	if r.endpoint == "health" {
 		return true
 	}

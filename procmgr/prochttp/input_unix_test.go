@@ -4,7 +4,6 @@ package prochttp_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -179,24 +178,6 @@ func TestInputErrorsOverAChain(t *testing.T) {
 	out, err := c.Output(t.Context(), terminal, procmgr.OutputRequest{Screen: true, Wait: long, Until: "x"}) // the echo
 	require.NoError(t, err)
 	require.Equal(t, "x", strings.Join(out.Screen.Rows, ""))
-}
-
-// A handler of an earlier version, and a Host that cannot write, say so.
-func TestInputIsUnsupported(t *testing.T) {
-	h := newHandler(t, newLocal(t, nil), nil)
-	old := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/input") {
-			r.URL.Path = "/x/nosuch"
-		}
-		h.ServeHTTP(w, r)
-	})
-	for _, c := range []procmgr.Manager{
-		newClient(t, serve(t, old), nil),
-		newClient(t, serve(t, newHandler(t, unable{}, nil)), nil),
-	} {
-		_, err := c.Input(t.Context(), "x", procmgr.InputRequest{Data: []byte("x")})
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-	}
 }
 
 // If no answer comes, the input may have been written.

@@ -3,8 +3,6 @@ package prochttp_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"testing"
 	"time"
 
@@ -54,19 +52,4 @@ func TestPortsAreUnsupported(t *testing.T) {
 	_, err := outer.Output(t.Context(), "web", procmgr.OutputRequest{Ports: true})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.Equal(t, "the ports of a process cannot be told on plan9", procmgr.Reason(err))
-}
-
-// A server of the first version does not know ports, and says so in words of
-// its own.
-func TestPortsOfAnOldServer(t *testing.T) {
-	old := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Toolproc-Instance", "OLD")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, `{"message":"invalid request","detail":"the query has \"ports\", which this endpoint does not know","code":"invalid"}`)
-	})
-	c := newClient(t, serve(t, old), nil)
-	_, err := c.Output(t.Context(), "web", procmgr.OutputRequest{Ports: true})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = c.Output(t.Context(), "web", procmgr.OutputRequest{})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }

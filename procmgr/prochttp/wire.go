@@ -30,8 +30,8 @@ const (
 	// headerInstance is on every answer. On a start it names the handler that
 	// is meant: another handler does not know the process IDs that were used.
 	headerInstance = "Toolproc-Instance"
-	// headerProtocol is on every answer: the version of the protocol that the
-	// handler speaks. Version 1 did not have the header.
+	// headerProtocol is on every answer and on every request of a Client: the
+	// version of the protocol that its sender speaks.
 	headerProtocol = "Toolproc-Protocol"
 	// headerWaiting is on an answer if the time of the request was up before
 	// its wait ended. The client can continue the wait.
@@ -41,18 +41,21 @@ const (
 	headerKey = "Idempotency-Key"
 )
 
-const (
-	// protocol is the version that this package speaks. A version has all that
-	// the one before has: it grows when a client must know whether a server
-	// understands a request.
-	protocol = 2
-	// protocolEvents is the first version with events, with what notifies of
-	// them, and with ports.
-	protocolEvents = 2
-)
+// protocol is the version that this package speaks. It changes if one side would
+// misunderstand the other one.
+const protocol = "1"
 
-// protocolText is protocol in a header.
-var protocolText = strconv.Itoa(protocol)
+// otherProtocol returns the error of a peer that speaks another version, or nil. A
+// peer that does not say its version, such as a client that somebody has written
+// for this one, is taken at its word.
+func otherProtocol(h http.Header, peer, own string) error {
+	version := h.Get(headerProtocol)
+	if version == "" || version == protocol {
+		return nil
+	}
+	return xerrors.Errorf("the %s speaks version %.20q of the protocol, and this %s version %q: run the same version of toolproc on both sides: %w",
+		peer, version, own, protocol, procmgr.ErrInvalid)
+}
 
 // The endpoints. None of them is the path of a process, which has two segments.
 const (
