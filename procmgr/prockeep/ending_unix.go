@@ -105,6 +105,9 @@ func (s *server) endOther(path string, h *holder.Heritage, link *holder.Link) er
 	if boot := bootID(); past.boot != "" && past.boot != boot {
 		return j.Remove()
 	}
+	if err := past.check(path); err != nil {
+		return err
+	}
 	past.inherit(h)
 	s.log.Warn("a keeper was killed before it had ended all processes", slog.Int("ids", len(past.Entries)))
 	options, err := s.options.options()

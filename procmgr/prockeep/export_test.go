@@ -3,12 +3,7 @@
 package prockeep
 
 import (
-	"context"
-	"encoding/binary"
-	"errors"
 	"io"
-	"regexp"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,43 +38,8 @@ func MayHaveRun(pid int, ended bool, told carry.Leader, trapped ...int) bool {
 // Lives is lives.
 func Lives(pid int) bool { return lives([]int{pid}) }
 
-// PlayVersion1 makes this program one that writes states of version 1, and reads no
-// others.
-func PlayVersion1() {
-	ways := carry.Local
-	carry.Local.Version = 1
-	carry.Local.Save = func(ctx context.Context, local any) (*carry.State, error) {
-		s, err := ways.Save(ctx, local)
-		if err != nil {
-			return nil, err
-		}
-		n := binary.LittleEndian.Uint64(s.Data)
-		text := withoutStart(s.Data[8 : 8+n])
-		s.Data = slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text, s.Data[8+n:])
-		s.Version = 1
-		return s, nil
-	}
-	carry.Local.Restore = func(opts any, keep carry.Keep, s *carry.State) (any, func(), error) {
-		if s.Version != 1 {
-			return nil, nil, errors.New("a state that version 1 cannot read")
-		}
-		return ways.Restore(opts, keep, s)
-	}
-}
-
-// RecordOfVersion1 makes of a record in the journal what a program of version 1 would
-// have written.
-func RecordOfVersion1(t *testing.T, record []byte) []byte {
-	t.Helper()
-	leader, text, ok := readRecord(record)
-	require.True(t, ok)
-	return append(binary.AppendUvarint(nil, uint64(leader.PID)), withoutStart(text)...)
-}
-
-// withoutStart takes out of JSON when leaders began.
-func withoutStart(text []byte) []byte {
-	return regexp.MustCompile(`"start":[0-9]+,?`).ReplaceAll(text, nil)
-}
+// PlayOtherVersion makes this program one whose states have another version.
+func PlayOtherVersion() { stateVersion++ }
 
 // LowerDeaths sets how many keepers of a holder may die one after the other. TestMain
 // calls it before Main.

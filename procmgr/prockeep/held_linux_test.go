@@ -281,7 +281,6 @@ func TestStrays(t *testing.T) {
 	now, ok := procstat.Look(pid)
 	require.True(t, ok)
 	require.False(t, prockeep.MayHaveRun(pid, true, carry.Leader{PID: pid, Start: now.Start}), "the journal tells of it")
-	require.False(t, prockeep.MayHaveRun(pid, true, carry.Leader{PID: pid}), "a line of version 1 tells of it")
 	require.True(t, prockeep.MayHaveRun(pid, true, carry.Leader{PID: pid, Start: now.Start - 1}), "the journal tells of another one, whose number it has")
 	pid, kill = child(false, "A=b")
 	kill()

@@ -36,11 +36,9 @@ type status struct {
 	Tokens []string `json:"tokens,omitempty"`
 	// Upgrades names the last upgrades after which this keeper goes on.
 	Upgrades []string `json:"upgrades,omitempty"`
-	// Sums says that the sum of an environment can take its place in a start.
-	Sums bool `json:"sums,omitempty"`
 }
 
-// token is the keeper's own; "" if it is of a version without them.
+// token is the keeper's own; "" if it has not told it.
 func (s *status) token() string {
 	if len(s.Tokens) == 0 {
 		return ""
@@ -192,9 +190,7 @@ func (l *line) base() *baseenv.Base {
 	last := l.last.Load()
 	if last == nil || last.of != allowed || last.Dir != dir {
 		text := (&baseenv.Base{Env: allowed.Env, Withheld: allowed.Withheld, Dir: dir}).UTF8()
-		if l.status.Sums {
-			text.Sum = baseenv.Sum(text.Env, text.Withheld)
-		}
+		text.Sum = baseenv.Sum(text.Env, text.Withheld)
 		last = &lastBase{allowed, *text}
 		l.last.Store(last)
 	}

@@ -25,9 +25,9 @@ import (
 // envRole makes the test binary play another program.
 const envRole = "PROCKEEP_TEST_ROLE"
 
-// version1 is the name by which the test binary plays a program whose states have
-// version 1.
-const version1 = "version-1"
+// otherVersion is the name by which the test binary plays a program whose states have
+// another version.
+const otherVersion = "other-version"
 
 // hangs is the name by which it plays a program that never becomes a keeper.
 const hangs = "hangs"
@@ -55,8 +55,8 @@ func TestMain(m *testing.M) {
 		prockeep.LowerDeaths(10)
 	}
 	switch own, _ := os.Executable(); filepath.Base(own) {
-	case version1:
-		prockeep.PlayVersion1()
+	case otherVersion:
+		prockeep.PlayOtherVersion()
 	case hangs:
 		time.Sleep(long)
 		os.Exit(1)

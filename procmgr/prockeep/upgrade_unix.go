@@ -83,7 +83,7 @@ func (s *server) tryUpgrade(program *os.File, name string, going func()) error {
 	case s.context.Err() != nil:
 		return errEnding
 	}
-	text, _ := json.Marshal(check{Protocol: protocol, State: carry.Local.Version}) // numbers can always be written
+	text, _ := json.Marshal(check{Protocol: protocol, State: stateVersion}) // numbers can always be written
 	if err := s.link.Upgrade(s.context, program, string(text)); err != nil {
 		if s.context.Err() != nil {
 			err = errEnding
@@ -280,7 +280,7 @@ func (l *line) askUpgrade(ctx context.Context, program *os.File, name string) er
 	}
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		res.Body.Close()
-		return &refusedUpgrade{"the keeper's program is of a version that cannot be upgraded"}
+		return &refusedUpgrade{"the keeper has answered " + res.Status + ", and not as one that can be upgraded"}
 	}
 	if _, _, err := l.conn.WriteMsgUnix([]byte{0}, unix.UnixRights(fdOf(program)), nil); err != nil {
 		return err

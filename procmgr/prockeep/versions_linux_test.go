@@ -1,7 +1,6 @@
 package prockeep_test
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
-	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 )
 
 // copyOfItself returns the path of the test binary under another name.
@@ -35,101 +33,57 @@ func copyOfItself(t *testing.T, name string) string {
 	return path
 }
 
-// A keeper of a program of version 1 goes on as this one, and loses nothing; if this
-// one is then killed, the next one goes on too. The way back is refused before
-// anything has changed, and the error names both versions.
-func TestUpgradeFromVersion1(t *testing.T) {
+// A program whose states have another version does not go on for a keeper: nothing has
+// changed, and the error names both versions and says what to do.
+func TestUpgradeToAnotherVersion(t *testing.T) {
 	dir := newDir(t)
-	old := open(t, dir, &prockeep.Options{Path: copyOfItself(t, version1)})
-	ctx := t.Context()
-	pid := keeperPID(t, old)
-	req := procmgr.StartRequest{ID: "cat", Command: "echo ready; cat; exit 4", Stdin: procmgr.StdinPipe}
-	_, err := old.Start(ctx, req)
-	require.NoError(t, err)
-	_, err = old.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3", Wait: long})
-	require.NoError(t, err)
-	say := func(k *prockeep.Keeper, line string) {
-		t.Helper()
-		out, err := k.Input(ctx, "cat", procmgr.InputRequest{Data: []byte(line + "\n"), Until: line, Wait: long})
-		require.NoError(t, err)
-		require.True(t, out.Matched)
-	}
-	say(old, "one")
-
 	k := open(t, dir, nil)
-	require.NoError(t, k.Upgrade(ctx))
-	now := keeperPID(t, k)
-	require.NotEqual(t, pid, now)
-	say(k, "two")
-	out, err := k.Output(ctx, "cat", procmgr.OutputRequest{})
+	pid := keeperPID(t, k)
+	_, err := k.Start(t.Context(), procmgr.StartRequest{ID: "cat", Command: "exec cat", Stdin: procmgr.StdinPipe})
 	require.NoError(t, err)
-	require.Equal(t, "ready\none\ntwo\n", out.Text)
-	out, err = k.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "echo out; exit 3"})
+	other := open(t, dir, &prockeep.Options{Path: copyOfItself(t, otherVersion)})
+	require.EqualError(t, other.Upgrade(t.Context()), "prockeep: upgrade: the new program cannot go on for the keeper: "+
+		"the keeper's state has version 1, and this program reads version 2: "+
+		"upgrade it with a program of its version, or stop it, which ends its processes")
+	require.Equal(t, pid, keeperPID(t, k))
+	out, err := k.Input(t.Context(), "cat", procmgr.InputRequest{Data: []byte("one\n"), Until: "one", Wait: long})
 	require.NoError(t, err)
-	require.True(t, out.Attached)
-	require.Equal(t, "out\n", out.Text)
-	require.Equal(t, 3, *out.Process.ExitCode)
-
-	require.EqualError(t, old.Upgrade(ctx), "prockeep: upgrade: the new program cannot go on for the keeper: "+
-		"the keeper's state has version 2, and this program reads version 1 and the one before it")
-	require.Equal(t, now, keeperPID(t, k))
-	say(k, "three")
-
-	kill(t, now)
-	out, err = k.Output(ctx, "cat", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.NotEqual(t, now, keeperPID(t, k))
-	require.EqualValues(t, len("ready\none\ntwo\nthree\n"), out.Next)
-	say(k, "four")
-	_, err = k.Input(ctx, "cat", procmgr.InputRequest{Close: true})
-	require.NoError(t, err)
-	out, err = k.Output(ctx, "cat", procmgr.OutputRequest{Wait: long})
-	require.NoError(t, err)
-	require.Equal(t, 4, *out.Process.ExitCode, "the leader that version 1 has started")
+	require.True(t, out.Matched)
+	require.NoError(t, k.Upgrade(t.Context()), "a program of the same version goes on")
+	require.NotEqual(t, pid, keeperPID(t, k))
 }
 
-// A journal that a program of version 1 has written is read: its lines do not tell
-// when a leader began.
-func TestJournalOfVersion1(t *testing.T) {
+// A program does not read the journal of a dead keeper of another version, and leaves
+// it as it is for one that does.
+func TestJournalOfAnotherVersion(t *testing.T) {
 	dir := newDir(t)
-	k := open(t, dir, nil)
-	ctx := t.Context()
+	path := &prockeep.Options{Path: copyOfItself(t, otherVersion)}
+	k := open(t, dir, path)
 	pid := keeperPID(t, k)
-	_, err := k.Start(ctx, procmgr.StartRequest{ID: "lives", Command: "echo ready; read line; exit 7", Stdin: procmgr.StdinPipe})
+	req := procmgr.StartRequest{ID: "ended", Command: "exit 3", Wait: long}
+	_, err := k.Start(t.Context(), req)
 	require.NoError(t, err)
-	_, err = k.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "exit 3", Wait: long})
-	require.NoError(t, err)
-	holder := parentOf(t, pid)
-	require.NoError(t, syscall.Kill(holder, syscall.SIGSTOP))
-	defer func() { _ = syscall.Kill(holder, syscall.SIGCONT) }() // it goes on already
+	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
 	kill(t, pid)
-	j, err := journal.Open(filepath.Join(dir, "journal"))
-	require.NoError(t, err)
-	lines := 0
-	for _, e := range j.Found() {
-		if e.Kind != journal.Note {
-			old := prockeep.RecordOfVersion1(t, e.Record)
-			require.False(t, bytes.Contains(old, []byte(`"start"`)))
-			require.NoError(t, j.Append(e.Kind, e.Key, old))
-			lines++
-		}
-	}
-	require.Equal(t, 3, lines)
-	require.NoError(t, j.Close())
-	require.NoError(t, syscall.Kill(holder, syscall.SIGCONT))
+	require.NoError(t, k.Close())
 
-	out, err := k.Output(ctx, "lives", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
-	out, err = k.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "exit 3"})
+	_, err = prockeep.Open(t.Context(), dir, nil)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	journal := filepath.Join(dir, "journal")
+	require.ErrorContains(t, err, `whose journal has version "2", and this program reads version "1"`)
+	require.ErrorContains(t, err, "open the directory with a program of that version first, or remove "+journal)
+
+	k = open(t, dir, path)
+	out, err := k.Start(t.Context(), req)
 	require.NoError(t, err)
 	require.True(t, out.Attached)
 	require.Equal(t, 3, *out.Process.ExitCode)
-	_, err = k.Input(ctx, "lives", procmgr.InputRequest{Data: []byte("\n")})
+	pid = keeperPID(t, k)
+	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
+	kill(t, pid)
+	require.NoError(t, k.Close())
+	require.NoError(t, os.Remove(journal))
+	out, err = open(t, dir, nil).Start(t.Context(), req)
 	require.NoError(t, err)
-	out, err = k.Output(ctx, "lives", procmgr.OutputRequest{Wait: long})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-	require.Equal(t, 7, *out.Process.ExitCode)
-	require.NotEqual(t, pid, keeperPID(t, k))
+	require.False(t, out.Attached)
 }

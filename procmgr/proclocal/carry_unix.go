@@ -14,8 +14,7 @@ import (
 // Package prockeep cannot see inside a Local, and must not become a part of this
 // package.
 var _ = carry.Offer(carry.Ways{
-	Version: carry.Version,
-	New:     func(opts any, keep carry.Keep) (any, error) { return newKeptLocal(opts.(*Options), keep) },
+	New: func(opts any, keep carry.Keep) (any, error) { return newKeptLocal(opts.(*Options), keep) },
 	Save: func(ctx context.Context, local any) (*carry.State, error) {
 		s, err := local.(*Local).save(ctx)
 		return s, callerr.Wrap("save", "", err)

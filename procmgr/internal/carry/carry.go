@@ -20,7 +20,7 @@ type Key struct {
 
 // A Leader names the leader of a process for sure: by its number, and by when it
 // began, as package procstat tells that. PID is 0 if there is none yet, and Start if
-// nobody knows: on other systems than Linux, and in what version 1 has written.
+// nobody knows, as on other systems than Linux.
 type Leader struct {
 	PID   int
 	Start uint64
@@ -36,7 +36,6 @@ const (
 	LogLock  Role = "log_lock" // of the Local: the lock of its directory of logs
 	Cgroups  Role = "cgroups"  // of the Local: the lock of its directory of cgroups
 	Tally    Role = "tally"    // of the Local: its tally.Table
-	Totals   Role = "totals"   // of version 1, in place of Tally
 )
 
 // A File is a descriptor. In a call of a Keep it is the Local's, and valid during
@@ -99,11 +98,8 @@ type State struct {
 }
 
 // Version is that of the states that Save writes, and of the records. It grows if
-// a program of the version before would read one of them wrongly.
-//
-//	1
-//	2: a leader has its Start, and the Local a Tally in place of Totals
-const Version = 2
+// another program would read one of them wrongly. A program reads its own alone.
+const Version = 1
 
 // An Entry is what a journal knows about a key.
 type Entry struct {
@@ -132,8 +128,6 @@ type Journal struct {
 
 // Ways make and save a *proclocal.Local. opts is a *proclocal.Options.
 type Ways struct {
-	// Version is that of the states that Save writes.
-	Version int
 	// New is New with a Keep.
 	New func(opts any, keep Keep) (local any, err error)
 	// Save stops a Local and returns its state. If ctx ends first, it returns an
@@ -151,12 +145,6 @@ type Ways struct {
 	// anybody reaps what the dead program has left, the next Recover cannot find
 	// that out again. Until these are written, nothing must be reaped.
 	Recover func(opts any, keep Keep, j *Journal) (local any, run func(), err error)
-}
-
-// Reads reports whether Restore reads a state of this version: of its own one and of
-// the one before it.
-func (w *Ways) Reads(version int) bool {
-	return version >= 1 && version <= w.Version && version >= w.Version-1
 }
 
 // Local has the ways of package procmgr. It does not change once main runs.
