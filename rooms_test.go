@@ -30,7 +30,6 @@ const (
 var knots = map[string]int{
 	"chattool/toolset":        32,
 	"procmgr/internal/osproc": 23,
-	"procmgr/prockeep":        19,
 	"procmgr/proclocal":       30,
 	"procmgr/procnats/sim":    10,
 }

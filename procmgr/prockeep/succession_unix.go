@@ -286,17 +286,6 @@ func readSuccession(f *os.File, files map[uint64][]carry.File) (s succession, er
 	return s, nil
 }
 
-// fdOf returns the descriptor of a file. Its Fd method would make it one that
-// blocks, for everybody who has it.
-func fdOf(f *os.File) (fd int) {
-	fd = -1
-	raw, err := f.SyscallConn()
-	if err == nil {
-		_ = raw.Control(func(n uintptr) { fd = int(n) }) // it fails only if the file is closed
-	}
-	return fd
-}
-
 // errMoved is the error of a keeper that cannot tell what has run. The holder starts
 // another one, which sees what has ended.
 var errMoved = errors.New("a child of the dead keeper has ended just now")
