@@ -4,6 +4,9 @@ package prockeep
 
 import (
 	"io"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +43,30 @@ func Lives(pid int) bool { return lives([]int{pid}) }
 
 // PlayOtherVersion makes this program one whose states have another version.
 func PlayOtherVersion() { stateVersion++ }
+
+// HoldAStart makes this program a keeper whose next start stands still after its fork.
+// A file in the directory says what it does there: "write" is to write the start down,
+// "go" is to go on, and "blind" is to take from the holder how far the start has come.
+// The file is renamed when the start is there.
+func HoldAStart(dir string) {
+	atStarted = func(k *keep, write func()) {
+		path := filepath.Join(dir, "start")
+		do, err := os.ReadFile(path)
+		if err == nil {
+			err = os.Rename(path, path+".forked")
+		}
+		if err != nil || strings.Contains(string(do), "write") {
+			write()
+		}
+		if strings.Contains(string(do), "blind") {
+			k.Dropped(carry.Key{}, carry.Tally)
+			k.share() // so that the holder hears of it now
+		}
+		if err == nil && !strings.Contains(string(do), "go") {
+			select {} // until it is killed
+		}
+	}
+}
 
 // LowerDeaths sets how many keepers of a holder may die one after the other. TestMain
 // calls it before Main.

@@ -155,7 +155,13 @@ func requireEvents(t *testing.T, m procmgr.Manager, processes int) {
 // ID is accounted for, nothing has run twice, and exit codes and output are right.
 func TestHeldKeeperIsKilledAtRandom(t *testing.T) {
 	testenv.Held(t)
-	kills := testenv.Rounds(40, 200)
+	killAtRandom(t, testenv.Rounds(40, 200))
+}
+
+// TestKeeperIsKilledAtRandom is a short TestHeldKeeperIsKilledAtRandom.
+func TestKeeperIsKilledAtRandom(t *testing.T) { killAtRandom(t, 12) }
+
+func killAtRandom(t *testing.T, kills int) {
 	dir := newDir(t)
 	effects := filepath.Join(t.TempDir(), "effects")
 	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{LogDir: filepath.Join(filepath.Dir(dir), "logs")}})

@@ -162,12 +162,15 @@ func (k *keep) Starting(key carry.Key, record []byte, files []carry.File) error 
 	return nil
 }
 
+// atStarted is called with what writes down that a leader was forked. Tests change it.
+var atStarted = func(_ *keep, write func()) { write() }
+
 // Started implements [carry.Keep].
 func (k *keep) Started(key carry.Key, leader carry.Leader, record []byte) {
 	k.mu.Lock()
 	k.leaders[key.Seq] = leader
 	k.mu.Unlock()
-	k.tell(journal.Started, keyOf(key), k.record(key.Seq, record))
+	atStarted(k, func() { k.tell(journal.Started, keyOf(key), k.record(key.Seq, record)) })
 }
 
 // NotStarted implements [carry.Keep].

@@ -45,14 +45,20 @@ var roles = map[string]func(args []string) error{
 // early.
 const fewDeaths = "few-deaths"
 
+// heldStart is the name of a directory for temporary files in which starts are held.
+const heldStart = "held-start"
+
 // TestMain fails the run if it leaves a keeper behind.
 func TestMain(m *testing.M) {
 	role := os.Getenv(envRole)
 	if role == "forgot" {
 		exit(roleTellKeeper(os.Args[1:]))
 	}
-	if filepath.Base(os.TempDir()) == fewDeaths { // a holder inherits no other variable
+	switch dir := os.TempDir(); filepath.Base(dir) { // a holder inherits no other variable
+	case fewDeaths:
 		prockeep.LowerDeaths(10)
+	case heldStart:
+		prockeep.HoldAStart(dir)
 	}
 	switch own, _ := os.Executable(); filepath.Base(own) {
 	case otherVersion:

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
@@ -408,4 +409,38 @@ func TestUpgradeOfARevivedProcess(t *testing.T) {
 		require.Equal(t, cause, end.EndedBy)
 		require.False(t, alive(strings.TrimSpace(string(must(os.ReadFile(file))))))
 	}
+}
+
+// A tombstone of a process of which output was lost says so too.
+func TestTombstoneOfALoss(t *testing.T) {
+	h := newHolder(t)
+	dead := newKept(t, nil, h)
+	_, err := dead.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "exec sleep 1000"})
+	require.NoError(t, err)
+	j := h.journal()
+	for _, f := range j.Files[0] {
+		unix.Close(f.FD)
+	}
+	delete(j.Files, 0)
+	opts := &proclocal.Options{Retain: time.Millisecond}
+	local, run, err := carry.Local.Recover(opts, h, j)
+	require.NoError(t, err)
+	run()
+	l := local.(*proclocal.Local)
+	require.NoError(t, l.Chat("c").Signal(t.Context(), "a", procmgr.Kill))
+	eventually(t, "only its tombstone is left", func() bool {
+		page, err := l.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
+		require.NoError(t, err)
+		return len(all) == 0
+	})
+	out, err := l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
+	l = upgraded(t, l, opts, h)
+	out, err = l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
+	require.NoError(t, dead.Close())
+	require.NoError(t, l.Close())
 }
