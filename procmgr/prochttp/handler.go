@@ -17,6 +17,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
@@ -420,4 +421,4 @@ func (r *request) logTo(log *slog.Logger, took time.Duration) {
 }
 
 // clip limits the length of a caller's text in a log.
-func clip(s string) string { return s[:min(len(s), maxChat)] }
+func clip(s string) string { return s[:min(len(s), check.MaxChat)] }

@@ -13,13 +13,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // The headers of the protocol.
@@ -71,9 +71,6 @@ const maxSlice = 5 * time.Minute
 
 // signalTime is how long a signal may take. A kill gives up after 10 s at most.
 const signalTime = 15 * time.Second
-
-// maxChat is the longest ID of a chat in bytes, the same as in procmgr.
-const maxChat = 256
 
 // maxPath is the limit of a process ID or a pattern in bytes. The client does
 // not send a longer one, because no valid one is that long.
@@ -202,19 +199,6 @@ func checkKey(key string) error {
 // newKey returns a random name of 26 characters.
 func newKey() string { return rand.Text() }
 
-// checkChat returns the error of a chat's ID that is not valid, or nil.
-func checkChat(id string) error {
-	switch {
-	case id == "":
-		return xerrors.Errorf("the chat ID is empty: %w", procmgr.ErrInvalid)
-	case len(id) > maxChat:
-		return xerrors.Errorf("the chat ID has %d bytes, at most %d are allowed: %w", len(id), maxChat, procmgr.ErrInvalid)
-	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
-		return xerrors.Errorf("the chat ID %.80q has a character that cannot be used: %w", id, procmgr.ErrInvalid)
-	}
-	return nil
-}
-
 // encodeChat writes a chat's ID into a header.
 func encodeChat(id string) string {
 	var b []byte
@@ -250,7 +234,7 @@ func decodeChat(h http.Header) (id string, ok bool, err error) {
 	if err != nil {
 		return "", false, xerrors.Errorf("the header %s has a %% that begins no percent-encoded byte: %w", headerChat, procmgr.ErrInvalid)
 	}
-	if err := checkChat(id); err != nil {
+	if err := check.Chat(id); err != nil {
 		return "", false, err
 	}
 	return id, true, nil
