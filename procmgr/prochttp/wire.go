@@ -81,16 +81,8 @@ const maxKey = 64
 
 // A startBody is a StartRequest on the wire.
 type startBody struct {
-	ID         string            `json:"id,omitempty"`
-	Command    string            `json:"command"`
-	WorkDir    string            `json:"work_dir,omitempty"`
-	Env        map[string]string `json:"env,omitempty"`
-	Background bool              `json:"background,omitempty"`
-	Wait       string            `json:"wait,omitempty"`
-	Limit      headtail.Limits   `json:"limit,omitzero"`
-	Notify     string            `json:"notify,omitempty"`
-	Stdin      procmgr.Stdin     `json:"stdin,omitempty"`
-	Size       procmgr.Size      `json:"size,omitzero"`
+	startFields
+	Wait string `json:"wait,omitempty"`
 
 	// These are only for a handler that accepts them, see package baseenv. They
 	// are no part of the request that an ID stands for.
@@ -100,19 +92,22 @@ type startBody struct {
 	BaseDir      *string  `json:"base_dir,omitempty"` // nil: there is no base
 }
 
+// startFields are those of a StartRequest.
+type startFields struct {
+	ID         string            `json:"id,omitempty"`
+	Command    string            `json:"command"`
+	WorkDir    string            `json:"work_dir,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	Background bool              `json:"background,omitempty"`
+	Stdin      procmgr.Stdin     `json:"stdin,omitempty"`
+	Size       procmgr.Size      `json:"size,omitzero"`
+	Wait       time.Duration     `json:"-"` // that of the startBody counts
+	Limit      headtail.Limits   `json:"limit,omitzero"`
+	Notify     string            `json:"notify,omitempty"`
+}
+
 // newStartBody returns the body of a start that does not wait yet.
 func newStartBody(req procmgr.StartRequest) (startBody, error) {
-	body := startBody{
-		ID:         req.ID,
-		Command:    req.Command,
-		WorkDir:    req.WorkDir,
-		Env:        req.Env,
-		Background: req.Background,
-		Limit:      req.Limit,
-		Notify:     req.Notify,
-		Stdin:      req.Stdin,
-		Size:       req.Size,
-	}
 	// JSON would change the bytes, and so the command.
 	for _, t := range [...]struct{ what, text string }{
 		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir}, {"pattern", req.Notify}, {"stdin", string(req.Stdin)},
@@ -121,15 +116,12 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 			return startBody{}, errNotUTF8(t.what)
 		}
 	}
-	if len(req.Env) == 0 {
-		return body, nil
-	}
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		if !utf8.ValidString(name) || !utf8.ValidString(req.Env[name]) {
 			return startBody{}, errNotUTF8("environment variable " + strconv.Quote(name))
 		}
 	}
-	return body, nil
+	return startBody{startFields: startFields(req)}, nil
 }
 
 func errNotUTF8(what string) error {
@@ -146,20 +138,9 @@ func (b startBody) encode(wait time.Duration) []byte {
 }
 
 func (b startBody) request() (procmgr.StartRequest, error) {
-	req := procmgr.StartRequest{
-		ID:         b.ID,
-		Command:    b.Command,
-		WorkDir:    b.WorkDir,
-		Env:        b.Env,
-		Background: b.Background,
-		Limit:      b.Limit,
-		Notify:     b.Notify,
-		Stdin:      b.Stdin,
-		Size:       b.Size,
-	}
-	var err error
-	req.Wait, err = parseWait(b.Wait)
-	return req, err
+	wait, err := parseWait(b.Wait)
+	b.startFields.Wait = wait
+	return procmgr.StartRequest(b.startFields), err
 }
 
 // A listBody is the answer to a list.
