@@ -1,0 +1,4 @@
+package holder
+
+// CheckVersion is checkVersion.
+func CheckVersion(version uint64) error { return checkVersion(version) }
