@@ -79,7 +79,7 @@ BLOCK
 	{page: "docs/protocol.md", language: "http", has: "HTTP/1.1", many: true, run: exchange},
 	{page: "docs/protocol.md", has: "| running |", run: drawing},
 	{
-		page: "docs/protocol.md", language: "go", has: serverBlock, run: server,
+		page: "docs/serving.md", language: "go", has: serverBlock, run: server,
 		instead: map[string]string{`"127.0.0.1:8080"`: `os.Getenv("ADDRESS")`},
 		program: `func main() {
 	token := os.Getenv("TOKEN")
@@ -93,7 +93,7 @@ BLOCK
 	}
 }`,
 	},
-	{page: "docs/protocol.md", language: "nginx", has: "upstream toolproc", run: nginx},
+	{page: "docs/serving.md", language: "nginx", has: "upstream toolproc", run: nginx},
 	{
 		page: "docs/security.md", language: "go", has: authorizeBlock, run: authorize,
 		program: `BLOCK

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 const (
@@ -242,7 +243,7 @@ type manager struct {
 // check fails if the chat has no valid ID: such a chat must not act as the host.
 func (m *manager) check() error {
 	if m.isChat {
-		return checkChat(m.chat)
+		return check.Chat(m.chat)
 	}
 	return nil
 }

@@ -2,12 +2,12 @@ package prochttp
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 )
 
 // A code names the reason of an error on the wire.
@@ -171,29 +171,8 @@ func (f failure) err() error {
 	return xerrors.Errorf("%s: %w", text, sentinel)
 }
 
-// A callError says which call on which process failed.
-type callError struct {
-	call string // such as `prochttp: start "x"`
-	err  error
-}
-
-func (e *callError) Error() string { return e.call + ": " + e.err.Error() }
-func (e *callError) Unwrap() error { return e.err }
-
-// Reason returns the error without the call, for [procmgr.Reason].
-func (e *callError) Reason() string { return procmgr.Reason(e.err) }
-
 // wrap adds to an error which call on which process failed.
-func wrap(verb, id string, err error) error {
-	if err == nil {
-		return nil
-	}
-	call := "prochttp: " + verb
-	if id != "" {
-		call += fmt.Sprintf(" %.80q", id)
-	}
-	return &callError{call: call, err: err}
-}
+func wrap(verb, id string, err error) error { return callerr.In("prochttp", verb, id, err) }
 
 // unknown makes the error of a start that may have happened.
 func unknown(err error) error {

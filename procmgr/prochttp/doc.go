@@ -47,7 +47,7 @@
 // # The wire
 //
 // docs/protocol.md describes every request and answer, for clients in other
-// languages. It also lists the limits of a reverse proxy that matter.
+// languages. docs/serving.md lists the limits of a reverse proxy that matter.
 //
 // # Platforms
 //

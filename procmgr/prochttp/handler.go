@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
@@ -417,4 +418,4 @@ func (r *request) logTo(log *slog.Logger, took time.Duration) {
 }
 
 // clip limits the length of a caller's text in a log.
-func clip(s string) string { return s[:min(len(s), maxChat)] }
+func clip(s string) string { return s[:min(len(s), check.MaxChat)] }

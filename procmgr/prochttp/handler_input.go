@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -13,27 +14,26 @@ import (
 // An inputBody is an InputRequest on the wire. Data is in base64, because it
 // need not be text.
 type inputBody struct {
+	inputFields
+	Wait       string `json:"wait,omitempty"`
+	UntilQuiet string `json:"until_quiet,omitempty"`
+}
+
+// inputFields are those of an InputRequest.
+type inputFields struct {
 	Key        string          `json:"key,omitempty"`
 	Data       []byte          `json:"data,omitempty"`
 	Keys       []procmgr.Key   `json:"keys,omitempty"`
 	Close      bool            `json:"close,omitempty"`
 	Secret     bool            `json:"secret,omitempty"`
-	Wait       string          `json:"wait,omitempty"`
+	Wait       time.Duration   `json:"-"` // those of the inputBody count
 	Until      string          `json:"until,omitempty"`
-	UntilQuiet string          `json:"until_quiet,omitempty"`
+	UntilQuiet time.Duration   `json:"-"`
 	Limit      headtail.Limits `json:"limit,omitzero"`
 }
 
 func newInputBody(req procmgr.InputRequest) inputBody {
-	b := inputBody{
-		Key:    req.Key,
-		Data:   req.Data,
-		Keys:   req.Keys,
-		Close:  req.Close,
-		Secret: req.Secret,
-		Until:  req.Until,
-		Limit:  req.Limit,
-	}
+	b := inputBody{inputFields: inputFields(req)}
 	if req.UntilQuiet > 0 {
 		b.UntilQuiet = req.UntilQuiet.String()
 	}
@@ -49,20 +49,11 @@ func (b inputBody) encode(wait time.Duration) []byte {
 	return data
 }
 
-func (b inputBody) request() (req procmgr.InputRequest, err error) {
-	req = procmgr.InputRequest{
-		Key:    b.Key,
-		Data:   b.Data,
-		Keys:   b.Keys,
-		Close:  b.Close,
-		Secret: b.Secret,
-		Until:  b.Until,
-		Limit:  b.Limit,
-	}
-	if req.Wait, err = parseWait(b.Wait); err == nil {
-		req.UntilQuiet, err = parseWait(b.UntilQuiet)
-	}
-	return req, err
+func (b inputBody) request() (procmgr.InputRequest, error) {
+	wait, err := parseWait(b.Wait)
+	quiet, wrong := parseWait(b.UntilQuiet)
+	b.inputFields.Wait, b.inputFields.UntilQuiet = wait, quiet
+	return procmgr.InputRequest(b.inputFields), cmp.Or(err, wrong)
 }
 
 // input serves an input, with a wait of at most maxSlice. The process itself

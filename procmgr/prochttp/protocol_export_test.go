@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // The code's side of docs/protocol.md, for the test that compares the two.
@@ -93,7 +94,7 @@ var (
 		"header of a request":               maxHeader,
 		"body from which it sends `Expect`": askFirst,
 		"longest answer":                    maxAnswer,
-		"ID of a chat":                      maxChat,
+		"ID of a chat":                      check.MaxChat,
 		"key, `wait_id`":                    maxKey,
 	}
 	ProtocolTimes = map[string]time.Duration{

@@ -27,12 +27,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-var update = flag.Bool("update", false, "write the answers in docs/protocol.md and testdata/errors.md anew")
+var update = flag.Bool("update", false, "write the answers in docs/protocol.md and testdata anew")
 
-// protocolPage describes the protocol, and errorsPage shows each of its errors.
+// protocolPage describes the protocol, exchangesPage has exchanges of each call, and
+// errorsPage shows each of its errors.
 const (
-	protocolPage = "../../docs/protocol.md"
-	errorsPage   = "testdata/errors.md"
+	protocolPage  = "../../docs/protocol.md"
+	exchangesPage = "testdata/exchanges.md"
+	errorsPage    = "testdata/errors.md"
 )
 
 // pageInstance is the instance of the handler on the page.
@@ -112,7 +114,7 @@ func readPage(t testing.TB, name string) string {
 func exchanges(t testing.TB) []exchange {
 	t.Helper()
 	var all []exchange
-	for _, name := range []string{protocolPage, errorsPage} {
+	for _, name := range []string{protocolPage, exchangesPage, errorsPage} {
 		page := readPage(t, name)
 		found := exchangeForm.FindAllStringSubmatchIndex(page, -1)
 		for _, at := range found {

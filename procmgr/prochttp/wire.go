@@ -13,13 +13,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // The headers of the protocol.
@@ -72,9 +72,6 @@ const maxSlice = 5 * time.Minute
 // signalTime is how long a signal may take. A kill gives up after 10 s at most.
 const signalTime = 15 * time.Second
 
-// maxChat is the longest ID of a chat in bytes, the same as in procmgr.
-const maxChat = 256
-
 // maxPath is the limit of a process ID or a pattern in bytes. The client does
 // not send a longer one, because no valid one is that long.
 const maxPath = 1024
@@ -84,16 +81,8 @@ const maxKey = 64
 
 // A startBody is a StartRequest on the wire.
 type startBody struct {
-	ID         string            `json:"id,omitempty"`
-	Command    string            `json:"command"`
-	WorkDir    string            `json:"work_dir,omitempty"`
-	Env        map[string]string `json:"env,omitempty"`
-	Background bool              `json:"background,omitempty"`
-	Wait       string            `json:"wait,omitempty"`
-	Limit      headtail.Limits   `json:"limit,omitzero"`
-	Notify     string            `json:"notify,omitempty"`
-	Stdin      procmgr.Stdin     `json:"stdin,omitempty"`
-	Size       procmgr.Size      `json:"size,omitzero"`
+	startFields
+	Wait string `json:"wait,omitempty"`
 
 	// These are only for a handler that accepts them, see package baseenv. They
 	// are no part of the request that an ID stands for.
@@ -103,19 +92,22 @@ type startBody struct {
 	BaseDir      *string  `json:"base_dir,omitempty"` // nil: there is no base
 }
 
+// startFields are those of a StartRequest.
+type startFields struct {
+	ID         string            `json:"id,omitempty"`
+	Command    string            `json:"command"`
+	WorkDir    string            `json:"work_dir,omitempty"`
+	Env        map[string]string `json:"env,omitempty"`
+	Background bool              `json:"background,omitempty"`
+	Stdin      procmgr.Stdin     `json:"stdin,omitempty"`
+	Size       procmgr.Size      `json:"size,omitzero"`
+	Wait       time.Duration     `json:"-"` // that of the startBody counts
+	Limit      headtail.Limits   `json:"limit,omitzero"`
+	Notify     string            `json:"notify,omitempty"`
+}
+
 // newStartBody returns the body of a start that does not wait yet.
 func newStartBody(req procmgr.StartRequest) (startBody, error) {
-	body := startBody{
-		ID:         req.ID,
-		Command:    req.Command,
-		WorkDir:    req.WorkDir,
-		Env:        req.Env,
-		Background: req.Background,
-		Limit:      req.Limit,
-		Notify:     req.Notify,
-		Stdin:      req.Stdin,
-		Size:       req.Size,
-	}
 	// JSON would change the bytes, and so the command.
 	for _, t := range [...]struct{ what, text string }{
 		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir}, {"pattern", req.Notify}, {"stdin", string(req.Stdin)},
@@ -124,15 +116,12 @@ func newStartBody(req procmgr.StartRequest) (startBody, error) {
 			return startBody{}, errNotUTF8(t.what)
 		}
 	}
-	if len(req.Env) == 0 {
-		return body, nil
-	}
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		if !utf8.ValidString(name) || !utf8.ValidString(req.Env[name]) {
 			return startBody{}, errNotUTF8("environment variable " + strconv.Quote(name))
 		}
 	}
-	return body, nil
+	return startBody{startFields: startFields(req)}, nil
 }
 
 func errNotUTF8(what string) error {
@@ -149,20 +138,9 @@ func (b startBody) encode(wait time.Duration) []byte {
 }
 
 func (b startBody) request() (procmgr.StartRequest, error) {
-	req := procmgr.StartRequest{
-		ID:         b.ID,
-		Command:    b.Command,
-		WorkDir:    b.WorkDir,
-		Env:        b.Env,
-		Background: b.Background,
-		Limit:      b.Limit,
-		Notify:     b.Notify,
-		Stdin:      b.Stdin,
-		Size:       b.Size,
-	}
-	var err error
-	req.Wait, err = parseWait(b.Wait)
-	return req, err
+	wait, err := parseWait(b.Wait)
+	b.startFields.Wait = wait
+	return procmgr.StartRequest(b.startFields), err
 }
 
 // A listBody is the answer to a list.
@@ -202,19 +180,6 @@ func checkKey(key string) error {
 // newKey returns a random name of 26 characters.
 func newKey() string { return rand.Text() }
 
-// checkChat returns the error of a chat's ID that is not valid, or nil.
-func checkChat(id string) error {
-	switch {
-	case id == "":
-		return xerrors.Errorf("the chat ID is empty: %w", procmgr.ErrInvalid)
-	case len(id) > maxChat:
-		return xerrors.Errorf("the chat ID has %d bytes, at most %d are allowed: %w", len(id), maxChat, procmgr.ErrInvalid)
-	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
-		return xerrors.Errorf("the chat ID %.80q has a character that cannot be used: %w", id, procmgr.ErrInvalid)
-	}
-	return nil
-}
-
 // encodeChat writes a chat's ID into a header.
 func encodeChat(id string) string {
 	var b []byte
@@ -250,7 +215,7 @@ func decodeChat(h http.Header) (id string, ok bool, err error) {
 	if err != nil {
 		return "", false, xerrors.Errorf("the header %s has a %% that begins no percent-encoded byte: %w", headerChat, procmgr.ErrInvalid)
 	}
-	if err := checkChat(id); err != nil {
+	if err := check.Chat(id); err != nil {
 		return "", false, err
 	}
 	return id, true, nil

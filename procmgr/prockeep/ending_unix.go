@@ -3,15 +3,12 @@
 package prockeep
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,34 +18,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
-
-// A keeper that ends gives its journal another name first, so that the directory is
-// free for the next keeper, and removes it when its processes have ended. If it is
-// killed before that, the holder starts a program that goes on with the end. If the
-// holder is killed too, the next keeper does that beside its own work. Whoever has
-// locked the journal is at it.
-const nameEnding = nameJournal + ".ending-"
-
-// endingPath returns the path of the journal of a keeper that ends.
-func endingPath(dir, token string) string { return filepath.Join(dir, nameEnding+token) }
-
-// endings returns the tokens of the keepers of a directory that were about to end.
-func endings(dir string) (tokens []string) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // nobody can open it then
-	}
-	for _, f := range files {
-		if token, ok := strings.CutPrefix(f.Name(), nameEnding); ok && !strings.Contains(token, ".") {
-			tokens = append(tokens, token)
-		}
-	}
-	return tokens
-}
-
-// maxEndPause is the longest pause before somebody looks again whether a keeper still
-// ends its processes.
-const maxEndPause = 100 * time.Millisecond
 
 // endOthers lets this keeper end what earlier ones of the directory have not
 // ended, as soon as these are dead. The goroutines end when nothing of that is left;
@@ -103,6 +72,9 @@ func (s *server) endOther(path string, h *holder.Heritage, link *holder.Link) er
 	past := keep.past()
 	if boot := bootID(); past.boot != "" && past.boot != boot {
 		return j.Remove()
+	}
+	if err := past.check(path); err != nil {
+		return err
 	}
 	past.inherit(h)
 	s.log.Warn("a keeper was killed before it had ended all processes", slog.Int("ids", len(past.Entries)))
@@ -163,57 +135,4 @@ func (s *server) retired() {
 	if err := s.keep.journal.Remove(); err != nil {
 		s.log.Warn("the journal stays", slog.String("error", err.Error()))
 	}
-}
-
-// stop ends the keeper if one runs, and waits until its process has gone. If it is
-// killed before it has ended its processes, another keeper does that.
-func (o *opener) stop(ctx context.Context) error {
-	asked := "" // the token of a keeper that was asked to end
-	for range maxStopTries {
-		l, err := o.greet(ctx)
-		if errors.Is(err, errAbsent) && o.hasLeft() {
-			if l, err = o.connect(ctx); err != nil {
-				return xerrors.Errorf("a keeper was killed and may have left processes, and no other one can be started to end them: %w", err)
-			}
-		}
-		if err == nil {
-			if asked == "" || l.launched || slices.Contains(l.status.Tokens, asked) {
-				asked = l.status.token()
-				err = l.stop(ctx)
-			} else {
-				err = o.awaitEnd(ctx, l, asked)
-			}
-			l.close()
-		}
-		switch {
-		case errors.Is(err, errEnded):
-		case errors.Is(err, errAbsent):
-			return nil
-		default:
-			return err
-		}
-	}
-	return xerrors.Errorf("each of %d keepers ended in the midst of it", maxStopTries)
-}
-
-// hasLeft reports whether a keeper may have died and left processes.
-func (o *opener) hasLeft() bool {
-	_, err := os.Stat(filepath.Join(o.dir, nameJournal))
-	return err == nil || len(endings(o.dir)) > 0
-}
-
-// awaitEnd waits until the processes of a keeper that was killed at its end have
-// ended. Another program's keeper does that, and goes on; l leads to it.
-func (o *opener) awaitEnd(ctx context.Context, l *line, token string) error {
-	for pause := time.Millisecond; slices.Contains(endings(o.dir), token); pause = min(2*pause, maxEndPause) {
-		if !l.alive() {
-			return errEnded
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
 }

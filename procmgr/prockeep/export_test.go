@@ -3,9 +3,10 @@
 package prockeep
 
 import (
-	"encoding/binary"
 	"io"
-	"regexp"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,21 +41,31 @@ func MayHaveRun(pid int, ended bool, told carry.Leader, trapped ...int) bool {
 // Lives is lives.
 func Lives(pid int) bool { return lives([]int{pid}) }
 
-// CanFollow is canFollow for a program without options.
-func CanFollow(text string) error { return canFollow(text, passed{}) }
+// PlayOtherVersion makes this program one whose states have another version.
+func PlayOtherVersion() { stateVersion++ }
 
-// RecordOfVersion1 makes of a record in the journal what a program of version 1 would
-// have written.
-func RecordOfVersion1(t *testing.T, record []byte) []byte {
-	t.Helper()
-	leader, text, ok := readRecord(record)
-	require.True(t, ok)
-	return append(binary.AppendUvarint(nil, uint64(leader.PID)), withoutStart(text)...)
-}
-
-// withoutStart takes out of JSON when leaders began.
-func withoutStart(text []byte) []byte {
-	return regexp.MustCompile(`"start":[0-9]+,?`).ReplaceAll(text, nil)
+// HoldAStart makes this program a keeper whose next start stands still after its fork.
+// A file in the directory says what it does there: "write" is to write the start down,
+// "go" is to go on, and "blind" is to take from the holder how far the start has come.
+// The file is renamed when the start is there.
+func HoldAStart(dir string) {
+	atStarted = func(k *keep, write func()) {
+		path := filepath.Join(dir, "start")
+		do, err := os.ReadFile(path)
+		if err == nil {
+			err = os.Rename(path, path+".forked")
+		}
+		if err != nil || strings.Contains(string(do), "write") {
+			write()
+		}
+		if strings.Contains(string(do), "blind") {
+			k.Dropped(carry.Key{}, carry.Tally)
+			k.share() // so that the holder hears of it now
+		}
+		if err == nil && !strings.Contains(string(do), "go") {
+			select {} // until it is killed
+		}
+	}
 }
 
 // LowerDeaths sets how many keepers of a holder may die one after the other. TestMain

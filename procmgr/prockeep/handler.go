@@ -16,18 +16,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
-// maxBody is the limit of a request to a keeper in bytes. It has room for a
-// command and an environment of the largest size that Linux runs.
-const maxBody = 16 << 20
-
-const (
-	pathStart = "/start"
-	// headerPassed marks a request that Keeper.Handler has passed on. It is not
-	// for the keeper's own endpoint, by which the keeper is ended.
-	headerPassed   = "Toolproc-Passed"
-	headerInstance = "Toolproc-Instance"
-)
-
 // Handler returns a handler that passes requests on to the keeper, for
 // [prochttp.ServeStdio] or a server. Its clients see the instance of the keeper.
 // So a client whose connection was cut, and that comes back through another

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
@@ -24,6 +25,7 @@ import (
 
 // These are the names of the journal's notes.
 var (
+	noteVersion  = journal.Key{ID: "version"}  // of the records, see carry.Version
 	noteLocal    = journal.Key{ID: "local"}    // the last record of Began
 	noteInstance = journal.Key{ID: "instance"} // of the handler
 	noteBoot     = journal.Key{ID: "boot"}     // of the machine, if the system tells
@@ -58,40 +60,28 @@ func newKeep(j *journal.Journal, link *holder.Link, log *slog.Logger) *keep {
 
 func keyOf(k carry.Key) journal.Key { return journal.Key(k) }
 
-// The version of a record in the journal stands at its beginning, behind a zero.
-// A record of version 1 begins with the number of the leader, and goes on with
-// JSON.
-const recordVersion = 2
-
 // record returns a record for the journal: it has the leader before what package
 // carry gives.
 func (k *keep) record(seq uint64, record []byte) []byte {
 	k.mu.Lock()
 	leader := k.leaders[seq]
 	k.mu.Unlock()
-	b := append(make([]byte, 0, len(record)+16), 0, recordVersion)
-	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(leader.PID)), leader.Start)
+	b := binary.AppendUvarint(make([]byte, 0, len(record)+16), uint64(leader.PID))
+	b = binary.AppendUvarint(b, leader.Start)
 	return append(b, record...)
 }
 
 // readRecord undoes record. It reports false if it cannot be read.
 func readRecord(b []byte) (leader carry.Leader, record []byte, ok bool) {
-	versioned := len(b) > 1 && b[0] == 0 && b[1] == recordVersion
-	if versioned {
-		b = b[2:]
-	}
 	pid, size := binary.Uvarint(b)
 	if size <= 0 {
 		return carry.Leader{}, nil, false
 	}
-	leader.PID, b = int(pid), b[size:]
-	if versioned {
-		if leader.Start, size = binary.Uvarint(b); size <= 0 {
-			return carry.Leader{}, nil, false
-		}
-		b = b[size:]
+	start, length := binary.Uvarint(b[size:])
+	if length <= 0 {
+		return carry.Leader{}, nil, false
 	}
-	return leader, b, true
+	return carry.Leader{PID: int(pid), Start: start}, b[size+length:], true
 }
 
 // share lets the holder have the journal.
@@ -172,12 +162,15 @@ func (k *keep) Starting(key carry.Key, record []byte, files []carry.File) error 
 	return nil
 }
 
+// atStarted is called with what writes down that a leader was forked. Tests change it.
+var atStarted = func(_ *keep, write func()) { write() }
+
 // Started implements [carry.Keep].
 func (k *keep) Started(key carry.Key, leader carry.Leader, record []byte) {
 	k.mu.Lock()
 	k.leaders[key.Seq] = leader
 	k.mu.Unlock()
-	k.tell(journal.Started, keyOf(key), k.record(key.Seq, record))
+	atStarted(k, func() { k.tell(journal.Started, keyOf(key), k.record(key.Seq, record)) })
 }
 
 // NotStarted implements [carry.Keep].
@@ -265,6 +258,7 @@ func (k *keep) Await(key carry.Key, leader carry.Leader) <-chan carry.Status {
 // A past is what is known of the keepers of this directory that have died.
 type past struct {
 	instance, boot string
+	version        string // of the records; "" if there are none yet
 	tokens         []string
 	carry.Journal
 	told map[carry.Leader]bool // the leaders of the entries
@@ -279,6 +273,8 @@ func (k *keep) past() past {
 			switch {
 			case e.Damaged:
 				p.Holes = true
+			case e.Key == noteVersion:
+				p.version = string(e.Record)
 			case e.Key == noteLocal:
 				p.Local = e.Record
 			case e.Key == noteInstance:
@@ -303,6 +299,16 @@ func (k *keep) past() past {
 	return p
 }
 
+// check returns an error if the records have another version than this program's.
+func (p *past) check(path string) error {
+	own := strconv.Itoa(stateVersion)
+	if p.version == "" || p.version == own {
+		return nil
+	}
+	return xerrors.Errorf("a keeper has died here whose journal has version %.20q, and this program reads version %q: open the directory with a program of that version first, or remove %s, which forgets what has run: %w",
+		p.version, own, path, procmgr.ErrInvalid)
+}
+
 // inherit adds what the holder has.
 func (p *past) inherit(h *holder.Heritage) {
 	p.Files = filesOf(h)
@@ -311,7 +317,7 @@ func (p *past) inherit(h *holder.Heritage) {
 		now, ok := procstat.Look(s.PID)
 		leader := carry.Leader{PID: s.PID, Start: now.Start}
 		switch {
-		case p.told[leader], p.told[carry.Leader{PID: s.PID}]:
+		case p.told[leader]:
 		case !s.Ended:
 			p.live = append(p.live, s.PID)
 			if inExec(s.PID) {

@@ -18,47 +18,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
-// protocol is the version of everything that programs and keepers say to each
-// other. It changes if one side would misunderstand the other one.
-const protocol = 1
-
-// pathKeeper is the keeper's own endpoint: GET tells its status, DELETE ends it.
-// It has one segment, so it is the path of no process.
-const pathKeeper = "/keeper"
-
-// A status is what a keeper tells about itself.
-type status struct {
-	Protocol int    `json:"protocol"`
-	PID      int    `json:"pid"`
-	Boot     string `json:"boot,omitempty"` // the boot of its machine, if the system tells
-	Options  passed `json:"options"`
-	// Tokens names this keeper, last, and the dead ones for which it goes on.
-	Tokens []string `json:"tokens,omitempty"`
-	// Upgrades names the last upgrades after which this keeper goes on.
-	Upgrades []string `json:"upgrades,omitempty"`
-	// Sums says that the sum of an environment can take its place in a start.
-	Sums bool `json:"sums,omitempty"`
-}
-
-// token is the keeper's own; "" if it is of a version without them.
-func (s *status) token() string {
-	if len(s.Tokens) == 0 {
-		return ""
-	}
-	return s.Tokens[len(s.Tokens)-1]
-}
-
-// greetTime is how long a keeper may take to tell its status.
-const greetTime = 30 * time.Second
-
-// errAbsent is the error of a socket behind which there is no keeper any more, or
-// not yet.
-var errAbsent = xerrors.New("no keeper runs")
-
-// errEnded is errAbsent for a keeper that was there and ended in the midst of a
-// request. After an upgrade another one goes on for it.
-var errEnded = xerrors.Errorf("the keeper has just ended: %w", errAbsent)
-
 // A line is a connection to a keeper on which nothing is said after the greeting.
 // It ends when the keeper dies. So a look at it tells whether the keeper lives,
 // at the cost of one system call.
@@ -192,9 +151,7 @@ func (l *line) base() *baseenv.Base {
 	last := l.last.Load()
 	if last == nil || last.of != applied || last.Dir != dir {
 		text := (&baseenv.Base{Env: applied.Env, Withheld: applied.Withheld, Dir: dir}).UTF8()
-		if l.status.Sums {
-			text.Sum = baseenv.Sum(text.Env, text.Withheld)
-		}
+		text.Sum = baseenv.Sum(text.Env, text.Withheld)
 		last = &lastBase{applied, *text}
 		l.last.Store(last)
 	}

@@ -25,6 +25,10 @@ import (
 // envRole makes the test binary play another program.
 const envRole = "PROCKEEP_TEST_ROLE"
 
+// otherVersion is the name by which the test binary plays a program whose states have
+// another version.
+const otherVersion = "other-version"
+
 // hangs is the name by which it plays a program that never becomes a keeper.
 const hangs = "hangs"
 
@@ -41,16 +45,25 @@ var roles = map[string]func(args []string) error{
 // early.
 const fewDeaths = "few-deaths"
 
+// heldStart is the name of a directory for temporary files in which starts are held.
+const heldStart = "held-start"
+
 // TestMain fails the run if it leaves a keeper behind.
 func TestMain(m *testing.M) {
 	role := os.Getenv(envRole)
 	if role == "forgot" {
 		exit(roleTellKeeper(os.Args[1:]))
 	}
-	if filepath.Base(os.TempDir()) == fewDeaths { // a holder inherits no other variable
+	switch dir := os.TempDir(); filepath.Base(dir) { // a holder inherits no other variable
+	case fewDeaths:
 		prockeep.LowerDeaths(10)
+	case heldStart:
+		prockeep.HoldAStart(dir)
 	}
-	if own, _ := os.Executable(); filepath.Base(own) == hangs {
+	switch own, _ := os.Executable(); filepath.Base(own) {
+	case otherVersion:
+		prockeep.PlayOtherVersion()
+	case hangs:
 		time.Sleep(long)
 		os.Exit(1)
 	}

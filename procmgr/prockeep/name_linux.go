@@ -39,8 +39,9 @@ func dialName(ctx context.Context, dir string) (*net.UnixConn, error) {
 // listenName listens at the name of a directory. fd is that of a keeper which goes on
 // as this one; negative if there is none.
 func listenName(dir string, fd int) (*net.UnixListener, error) {
+	address := &net.UnixAddr{Name: nameOf(dir), Net: "unix"}
 	if fd >= 0 {
-		file := os.NewFile(uintptr(fd), roleName)
+		file := os.NewFile(uintptr(fd), address.Name)
 		defer file.Close() // it is duplicated
 		l, err := net.FileListener(file)
 		if err != nil {
@@ -48,7 +49,6 @@ func listenName(dir string, fd int) (*net.UnixListener, error) {
 		}
 		return l.(*net.UnixListener), nil //nolint:forcetypeassert // a keeper has given it
 	}
-	address := &net.UnixAddr{Name: nameOf(dir), Net: "unix"}
 	for late := time.Now().Add(nameTime); ; time.Sleep(time.Millisecond) {
 		l, err := net.ListenUnix("unix", address)
 		if !errors.Is(err, syscall.EADDRINUSE) {

@@ -4,11 +4,9 @@ package prockeep
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -18,19 +16,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 )
-
-// The files in a keeper's directory.
-const (
-	nameLock   = "lock"       // held by the program that opens the directory, for moments
-	nameSocket = "keeper"     // while a keeper runs
-	nameLog    = "keeper.log" // what keepers have logged, and their last words
-	// nameJournal has what is known of each process, for the next keeper if this one dies.
-	nameJournal = "journal"
-)
-
-// maxDirectory is the length of the longest path of a directory in which
-// ListenUnix can make a socket: it makes it as ".XXXXXX/s" first.
-const maxDirectory = len(syscall.RawSockaddrUnix{}.Path) - 1 - len("/.XXXXXX/s")
 
 // An opener finds or starts the keeper of a directory, as often as necessary.
 type opener struct {
@@ -56,35 +41,6 @@ func (o *opener) take(dir string) error {
 			len(dir), maxDirectory, dir, procmgr.ErrInvalid)
 	}
 	o.dir = dir
-	return nil
-}
-
-// makeDir makes a directory if it is not there, and keeps others out of it.
-func makeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return xerrors.Errorf("the directory cannot be made: %w", err)
-	}
-	// A link that somebody else has put there could lead to any directory of ours.
-	for _, look := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
-		info, err := look(dir)
-		if err != nil {
-			return err
-		}
-		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
-			return xerrors.Errorf("%s belongs to another user: %w", dir, procmgr.ErrInvalid)
-		}
-	}
-	info, err := os.Stat(dir)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return xerrors.Errorf("%s is no directory: %w", dir, procmgr.ErrInvalid)
-	case info.Mode().Perm()&0o077 != 0:
-		if err := os.Chmod(dir, 0o700); err != nil {
-			return xerrors.Errorf("others can enter the directory, and that cannot be changed: %w", err)
-		}
-	}
 	return nil
 }
 
@@ -188,30 +144,43 @@ func (o *opener) lockFile(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// stopTime is how long the end of a keeper may take. Its Local may wait as long
-// as its StopGrace says.
-const stopTime = 24 * time.Hour
-
-// maxStopTries is how many keepers a stop may meet that end in the midst of it, as
-// at an upgrade.
-const maxStopTries = 100
-
-// stop ends the keeper at the other end. If that one ends before it answers, the
-// error is errEnded: another one may go on for it.
-func (l *line) stop(ctx context.Context) error {
-	data, err := l.call(ctx, http.MethodDelete, stopTime)
+// recall lets a keeper whose directory was removed make it anew, and greets it. If
+// it can be told that there is none, the error is errAbsent.
+func (o *opener) recall(ctx context.Context) (*line, error) {
+	conn, err := dialName(ctx, o.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var r report
-	if err := json.Unmarshal(data, &r); err != nil {
-		return xerrors.Errorf("the keeper's answer cannot be read: %w", err)
+	defer conn.Close()
+	if checkPeer(conn) != nil {
+		return nil, errAbsent // another user has the name
 	}
-	if err := l.gone(ctx); err != nil {
-		return err
+	l := &line{conn: conn}
+	done := l.bound(ctx, greetTime)
+	_, err = conn.Read(make([]byte, 1))
+	done()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, xerrors.Errorf("the keeper has not answered for %v: is it stopped?", greetTime)
 	}
-	if r.Error != "" {
-		return xerrors.New(r.Error)
+	for pause := time.Millisecond; err == nil && l.alive(); pause = min(2*pause, maxEndPause) {
+		found, err := greet(ctx, o.socket())
+		if !errors.Is(err, errAbsent) {
+			return found, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	return nil
+	return nil, errAbsent
+}
+
+// isLost reports whether the socket of a keeper that lives was removed.
+func (o *opener) isLost() bool {
+	_, err := os.Lstat(o.socket())
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -110,47 +110,6 @@ func (s *server) serveName() {
 	}
 }
 
-// recall lets a keeper whose directory was removed make it anew, and greets it. If
-// it can be told that there is none, the error is errAbsent.
-func (o *opener) recall(ctx context.Context) (*line, error) {
-	conn, err := dialName(ctx, o.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer conn.Close()
-	if checkPeer(conn) != nil {
-		return nil, errAbsent // another user has the name
-	}
-	l := &line{conn: conn}
-	done := l.bound(ctx, greetTime)
-	_, err = conn.Read(make([]byte, 1))
-	done()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, xerrors.Errorf("the keeper has not answered for %v: is it stopped?", greetTime)
-	}
-	for pause := time.Millisecond; err == nil && l.alive(); pause = min(2*pause, maxEndPause) {
-		found, err := greet(ctx, o.socket())
-		if !errors.Is(err, errAbsent) {
-			return found, err
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	return nil, errAbsent
-}
-
-// isLost reports whether the socket of a keeper that lives was removed.
-func (o *opener) isLost() bool {
-	_, err := os.Lstat(o.socket())
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
 // A socket is a listener that can get another socket at its path. Its end removes
 // the path if that is its own.
 type socket struct {
@@ -309,10 +268,4 @@ func (s *server) takeName(fd int) error {
 	}
 	defer file.Close()
 	return s.giveSocket(roleName, file)
-}
-
-// isAt reports whether a file is at a path.
-func isAt(path string, info fs.FileInfo) bool {
-	now, err := os.Lstat(path)
-	return err == nil && os.SameFile(now, info)
 }

@@ -357,7 +357,7 @@ func (s *server) tellStatus(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(status{
-		Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options, Tokens: s.tokens, Upgrades: s.upgrades, Sums: true,
+		Protocol: protocol, PID: os.Getpid(), Boot: bootID(), Options: s.options, Tokens: s.tokens, Upgrades: s.upgrades,
 	})
 }
 

@@ -3,7 +3,6 @@
 package prockeep
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/xerrors"
@@ -40,6 +40,10 @@ const (
 	roleJournal = "journal"
 )
 
+// stateVersion is that of the states and the records which this program reads and
+// writes. Tests change it.
+var stateVersion = carry.Version
+
 // A succession is a state as one keeper gives it to the next one. Its version is
 // that of State.
 type succession struct {
@@ -65,6 +69,9 @@ type check struct {
 	State    int `json:"state"`
 }
 
+// otherVersion says what to do about a keeper of another version.
+const otherVersion = "upgrade it with a program of its version, or stop it, which ends its processes"
+
 // canFollow returns an error if this program cannot go on for a keeper.
 func canFollow(text string, options passed) error {
 	var c check
@@ -73,9 +80,9 @@ func canFollow(text string, options passed) error {
 	}
 	switch {
 	case c.Protocol != protocol:
-		return xerrors.Errorf("the keeper speaks protocol %d and this program protocol %d", c.Protocol, protocol)
-	case !carry.Reads(c.State):
-		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d and the one before it", c.State, carry.Version)
+		return xerrors.Errorf("the keeper speaks protocol %d and this program protocol %d: %s", c.Protocol, protocol, otherVersion)
+	case c.State != stateVersion:
+		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d: %s", c.State, stateVersion, otherVersion)
 	}
 	_, err := options.options()
 	return err
@@ -92,9 +99,6 @@ func (s *server) begin(o order, h *holder.Heritage) error {
 	options.Local.Logger = s.log
 	options.Local.OnExit = func(procmgr.Process) { s.asked(0) }
 	s.local.options = options.Local
-	if s.token == "" {
-		s.token = rand.Text() // the holder is of a version without them
-	}
 	if h.Ending || slices.Contains(endings(s.dir), s.token) {
 		return s.endAgain(endingPath(s.dir, s.token), h)
 	}
@@ -234,6 +238,13 @@ func (s *server) openJournal() (*journal.Journal, past, error) {
 			j.Tell(journal.Note, noteBoot, []byte(boot))
 		}
 		if p.boot == "" || p.boot == boot {
+			if err := p.check(path); err != nil {
+				_ = j.Close() // it is as it was
+				return nil, past{}, err
+			}
+			if p.version == "" {
+				j.Tell(journal.Note, noteVersion, []byte(strconv.Itoa(stateVersion)))
+			}
 			s.tokens = p.tokens
 			if !slices.Contains(s.tokens, s.token) {
 				s.tokens = append(s.tokens[max(0, len(s.tokens)-maxTokens):], s.token)
@@ -273,17 +284,6 @@ func readSuccession(f *os.File, files map[uint64][]carry.File) (s succession, er
 	}
 	s.State.Files = files
 	return s, nil
-}
-
-// fdOf returns the descriptor of a file. Its Fd method would make it one that
-// blocks, for everybody who has it.
-func fdOf(f *os.File) (fd int) {
-	fd = -1
-	raw, err := f.SyscallConn()
-	if err == nil {
-		_ = raw.Control(func(n uintptr) { fd = int(n) }) // it fails only if the file is closed
-	}
-	return fd
 }
 
 // errMoved is the error of a keeper that cannot tell what has run. The holder starts

@@ -1,7 +1,6 @@
 package prockeep_test
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
-	"github.com/toolproc/toolproc/procmgr/prockeep/internal/journal"
 )
 
 // copyOfItself returns the path of the test binary under another name.
@@ -35,57 +33,57 @@ func copyOfItself(t *testing.T, name string) string {
 	return path
 }
 
-// A program that cannot read the state of a keeper says so before anything has
-// changed, and names both versions.
-func TestUpgradeIsRefusedByVersion(t *testing.T) {
-	require.NoError(t, prockeep.CanFollow(`{"protocol":1,"state":2}`))
-	require.NoError(t, prockeep.CanFollow(`{"protocol":1,"state":1}`))
-	require.EqualError(t, prockeep.CanFollow(`{"protocol":1,"state":3}`), "the keeper's state has version 3, and this program reads version 2 and the one before it")
-	require.EqualError(t, prockeep.CanFollow(`{"protocol":2,"state":2}`), "the keeper speaks protocol 2 and this program protocol 1")
-}
-
-// A journal that a program of version 1 has written is read: its lines do not tell
-// when a leader began.
-func TestJournalOfVersion1(t *testing.T) {
+// A program whose states have another version does not go on for a keeper: nothing has
+// changed, and the error names both versions and says what to do.
+func TestUpgradeToAnotherVersion(t *testing.T) {
 	dir := newDir(t)
 	k := open(t, dir, nil)
-	ctx := t.Context()
 	pid := keeperPID(t, k)
-	_, err := k.Start(ctx, procmgr.StartRequest{ID: "lives", Command: "echo ready; read line; exit 7", Stdin: procmgr.StdinPipe})
+	_, err := k.Start(t.Context(), procmgr.StartRequest{ID: "cat", Command: "exec cat", Stdin: procmgr.StdinPipe})
 	require.NoError(t, err)
-	_, err = k.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "exit 3", Wait: long})
+	other := open(t, dir, &prockeep.Options{Path: copyOfItself(t, otherVersion)})
+	require.EqualError(t, other.Upgrade(t.Context()), "prockeep: upgrade: the new program cannot go on for the keeper: "+
+		"the keeper's state has version 1, and this program reads version 2: "+
+		"upgrade it with a program of its version, or stop it, which ends its processes")
+	require.Equal(t, pid, keeperPID(t, k))
+	out, err := k.Input(t.Context(), "cat", procmgr.InputRequest{Data: []byte("one\n"), Until: "one", Wait: long})
 	require.NoError(t, err)
-	holder := parentOf(t, pid)
-	require.NoError(t, syscall.Kill(holder, syscall.SIGSTOP))
-	defer func() { _ = syscall.Kill(holder, syscall.SIGCONT) }() // it goes on already
-	kill(t, pid)
-	j, err := journal.Open(filepath.Join(dir, "journal"))
-	require.NoError(t, err)
-	lines := 0
-	for _, e := range j.Found() {
-		if e.Kind != journal.Note {
-			old := prockeep.RecordOfVersion1(t, e.Record)
-			require.False(t, bytes.Contains(old, []byte(`"start"`)))
-			require.NoError(t, j.Append(e.Kind, e.Key, old))
-			lines++
-		}
-	}
-	require.Equal(t, 3, lines)
-	require.NoError(t, j.Close())
-	require.NoError(t, syscall.Kill(holder, syscall.SIGCONT))
+	require.True(t, out.Matched)
+	require.NoError(t, k.Upgrade(t.Context()), "a program of the same version goes on")
+	require.NotEqual(t, pid, keeperPID(t, k))
+}
 
-	out, err := k.Output(ctx, "lives", procmgr.OutputRequest{})
+// A program does not read the journal of a dead keeper of another version, and leaves
+// it as it is for one that does.
+func TestJournalOfAnotherVersion(t *testing.T) {
+	dir := newDir(t)
+	path := &prockeep.Options{Path: copyOfItself(t, otherVersion)}
+	k := open(t, dir, path)
+	pid := keeperPID(t, k)
+	req := procmgr.StartRequest{ID: "ended", Command: "exit 3", Wait: long}
+	_, err := k.Start(t.Context(), req)
 	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
-	out, err = k.Start(ctx, procmgr.StartRequest{ID: "ended", Command: "exit 3"})
+	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
+	kill(t, pid)
+	require.NoError(t, k.Close())
+
+	_, err = prockeep.Open(t.Context(), dir, nil)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	journal := filepath.Join(dir, "journal")
+	require.ErrorContains(t, err, `whose journal has version "2", and this program reads version "1"`)
+	require.ErrorContains(t, err, "open the directory with a program of that version first, or remove "+journal)
+
+	k = open(t, dir, path)
+	out, err := k.Start(t.Context(), req)
 	require.NoError(t, err)
 	require.True(t, out.Attached)
 	require.Equal(t, 3, *out.Process.ExitCode)
-	_, err = k.Input(ctx, "lives", procmgr.InputRequest{Data: []byte("\n")})
+	pid = keeperPID(t, k)
+	require.NoError(t, syscall.Kill(parentOf(t, pid), syscall.SIGKILL))
+	kill(t, pid)
+	require.NoError(t, k.Close())
+	require.NoError(t, os.Remove(journal))
+	out, err = open(t, dir, nil).Start(t.Context(), req)
 	require.NoError(t, err)
-	out, err = k.Output(ctx, "lives", procmgr.OutputRequest{Wait: long})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-	require.Equal(t, 7, *out.Process.ExitCode)
-	require.NotEqual(t, pid, keeperPID(t, k))
+	require.False(t, out.Attached)
 }

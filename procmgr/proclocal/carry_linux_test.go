@@ -239,3 +239,10 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	require.NoError(t, l.Close())
 	require.Equal(t, 0, h.holds(), "all descriptors were dropped")
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

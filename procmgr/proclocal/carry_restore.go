@@ -17,8 +17,8 @@ import (
 func restore(opts *Options, keep carry.Keep, state *carry.State) (l *Local, run func(), err error) {
 	files := descriptors(state.Files)
 	defer files.close()
-	if !carry.Reads(state.Version) {
-		return nil, nil, xerrors.Errorf("the state has version %d, this program reads versions %d and %d: %w", state.Version, carry.Version-1, carry.Version, procmgr.ErrInvalid)
+	if state.Version != carry.Version {
+		return nil, nil, xerrors.Errorf("the state has version %d, and this program reads version %d: %w", state.Version, carry.Version, procmgr.ErrInvalid)
 	}
 	saved, err := decodeState(state.Data)
 	if err != nil {
@@ -183,7 +183,6 @@ func (k *kept) mayBeUnborn(sig osproc.Signal) bool {
 
 // goOn follows the processes that have come back. Close waits for them.
 func (l *Local) goOn(comings []*coming) {
-	l.keep.Dropped(carry.Key{}, carry.Totals)
 	live := make(map[uint64]bool)
 	for _, c := range comings {
 		live[c.seq] = c.live

@@ -19,9 +19,9 @@ import (
 // carry.State it stands as JSON behind its length, and the windows of all records
 // stand behind that.
 //
-// Another version of this program may read it: a field that is added has a zero
-// value that means the same as its absence, and carry.Version grows if anything
-// else changes.
+// Another build of this program may read it: a field that is added has a zero value
+// that means the same as its absence, and carry.Version grows if anything else
+// changes.
 type savedLocal struct {
 	Seq     uint64                     `json:"seq"`
 	Local   localMemo                  `json:"local"`

@@ -2,14 +2,12 @@ package proclocal_test
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
@@ -25,7 +24,7 @@ import (
 
 var recordState = flag.Bool("record-state", false, "record a state of this version in testdata")
 
-// A state that an earlier version has saved is read. To record one of a new
+// A state that an earlier build has saved is read. To record one of a new
 // version, run: go test -run TestRecordedStates ./procmgr/proclocal -record-state
 func TestRecordedStates(t *testing.T) {
 	if *recordState {
@@ -43,11 +42,9 @@ func TestRecordedStates(t *testing.T) {
 	recorded, err := filepath.Glob(filepath.Join("testdata", "state-*.json"))
 	require.NoError(t, err)
 	require.Contains(t, recorded, filepath.Join("testdata", fmt.Sprintf("state-%d.json", carry.Version)))
-	require.Contains(t, recorded, filepath.Join("testdata", fmt.Sprintf("state-%d.json", carry.Version-1)))
 	for _, name := range recorded {
 		var state carry.State
 		require.NoError(t, json.Unmarshal(must(os.ReadFile(name)), &state))
-		require.True(t, carry.Reads(state.Version), name)
 		l, run, err := proclocal.Restore(&proclocal.Options{Retain: -1}, newHolder(t), &state)
 		require.NoError(t, err)
 		run()
@@ -75,72 +72,9 @@ func rewrite(t *testing.T, e *carry.Entry, change func(m map[string]any)) {
 	e.Record = must(json.Marshal(m))
 }
 
-// asVersion1 makes a state what a program of version 1 would have saved.
-func asVersion1(t *testing.T, s *carry.State) {
-	t.Helper()
-	n := binary.LittleEndian.Uint64(s.Data)
-	var head map[string]any
-	require.NoError(t, json.Unmarshal(s.Data[8:8+n], &head))
-	for _, r := range head["records"].([]any) {
-		lineage := r.(map[string]any)["memo"].(map[string]any)["lineage"].(map[string]any)
-		require.Contains(t, lineage, "start")
-		delete(lineage, "start")
-	}
-	text := must(json.Marshal(head))
-	s.Data = append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), s.Data[8+n:]...)
-	s.Version = 1
-	s.Files[0] = slices.DeleteFunc(s.Files[0], func(f carry.File) bool {
-		if f.Role == carry.Tally {
-			unix.Close(f.FD)
-		}
-		return f.Role == carry.Tally
-	})
-}
-
-// A program goes on with the state of one of version 1: what runs is followed, and
-// after a kill the offsets are those of before, although nothing was printed since.
-// Of another version it takes nothing over, and says both.
-func TestRestoreOfVersion1(t *testing.T) {
-	h := newHolder(t)
-	l := newKept(t, nil, h)
-	req := procmgr.StartRequest{ID: "cat", Command: "cat; exit 4", Stdin: procmgr.StdinPipe}
-	_, err := l.Chat("c").Start(t.Context(), req)
-	require.NoError(t, err)
-	_, err = l.Chat("c").Input(t.Context(), "cat", procmgr.InputRequest{Data: []byte("one\n"), Until: "one", Wait: long})
-	require.NoError(t, err)
-	state, err := l.Save(t.Context())
-	require.NoError(t, err)
-	asVersion1(t, state)
-	next, run, err := proclocal.Restore(&proclocal.Options{}, h, state)
-	require.NoError(t, err)
-	run()
-	l = next
-	out, err := l.Chat("c").Output(t.Context(), "cat", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, "one\n", out.Text)
-
-	after, run, err := proclocal.Recover(&proclocal.Options{}, h, h.journal()) // as if l were killed
-	require.NoError(t, err)
-	run()
-	out, err = after.Chat("c").Output(t.Context(), "cat", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.EqualValues(t, 4, out.Next)
-	require.EqualValues(t, 4, out.Truncated.OmittedBytes)
-	require.NoError(t, l.Close())
-	require.NoError(t, after.Close())
-
-	for _, version := range []int{0, carry.Version + 1} {
-		_, _, err = proclocal.Restore(&proclocal.Options{}, h, &carry.State{Version: version})
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.ErrorContains(t, err, fmt.Sprintf("the state has version %d, this program reads versions 1 and 2", version))
-	}
-}
-
 // A state of another version, or one that is damaged, makes no Local, and its
 // descriptors are closed.
 func TestStatesThatCannotBeRead(t *testing.T) {
-	require.False(t, carry.Reads(0))
-	require.False(t, carry.Reads(carry.Version+1))
 	h := newHolder(t)
 	l := newKept(t, nil, h)
 	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo x", Wait: long})
@@ -474,4 +408,37 @@ func TestUpgradeOfARevivedProcess(t *testing.T) {
 		require.Equal(t, cause, end.EndedBy)
 		require.False(t, alive(strings.TrimSpace(string(must(os.ReadFile(file))))))
 	}
+}
+
+// A tombstone of a process of which output was lost says so too.
+func TestTombstoneOfALoss(t *testing.T) {
+	h := newHolder(t)
+	dead := newKept(t, nil, h)
+	_, err := dead.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "exec sleep 1000"})
+	require.NoError(t, err)
+	j := h.journal()
+	for _, f := range j.Files[0] {
+		unix.Close(f.FD)
+	}
+	delete(j.Files, 0)
+	opts := &proclocal.Options{Retain: time.Millisecond}
+	l, run, err := proclocal.Recover(opts, h, j)
+	require.NoError(t, err)
+	run()
+	require.NoError(t, l.Chat("c").Signal(t.Context(), "a", procmgr.Kill))
+	eventually(t, "only its tombstone is left", func() bool {
+		page, err := l.List(t.Context(), procmgr.ListRequest{})
+		all := page.Processes
+		require.NoError(t, err)
+		return len(all) == 0
+	})
+	out, err := l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
+	l = upgraded(t, l, opts, h)
+	out, err = l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
+	require.NoError(t, dead.Close())
+	require.NoError(t, l.Close())
 }

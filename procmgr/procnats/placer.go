@@ -210,7 +210,7 @@ func (p *Placer) Place(ctx context.Context, chat string) (host string, err error
 			return host, nil
 		case other == nil:
 			defer done()
-			if host, err = p.place(ctx, chat); err != nil {
+			if host, err = p.put(ctx, chat, nil); err != nil {
 				return "", xerrors.Errorf("procnats: place %.80q: %w", chat, err)
 			}
 			p.remember(chat, host)
@@ -224,7 +224,9 @@ func (p *Placer) Place(ctx context.Context, chat string) (host string, err error
 	}
 }
 
-func (p *Placer) place(ctx context.Context, chat string) (string, error) {
+// put places a chat anew if it is on from, or if from is nil and it has no place. It
+// returns where the chat is then.
+func (p *Placer) put(ctx context.Context, chat string, from *string) (string, error) {
 	key, err := placeKey(chat)
 	if err != nil {
 		return "", err
@@ -233,17 +235,25 @@ func (p *Placer) place(ctx context.Context, chat string) (string, error) {
 		entry, err := briefly(ctx, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
 			return p.bucket.Get(ctx, key)
 		})
-		if err == nil {
-			return string(entry.Value()), nil
-		}
-		if !errors.Is(err, jetstream.ErrKeyNotFound) {
+		known, but := err == nil, ""
+		switch {
+		case err != nil && !errors.Is(err, jetstream.ErrKeyNotFound):
 			return "", err
+		case known && (from == nil || string(entry.Value()) != *from):
+			return string(entry.Value()), nil
+		case known:
+			but = *from
+		case from != nil:
+			return "", xerrors.Errorf("the chat has no machine: %w", procmgr.ErrNotFound)
 		}
-		host, err := p.chosen(ctx, chat, "")
+		host, err := p.chosen(ctx, chat, but)
 		if err != nil {
 			return "", err
 		}
 		_, err = briefly(ctx, func(ctx context.Context) (uint64, error) {
+			if known {
+				return p.bucket.Update(ctx, key, []byte(host), entry.Revision())
+			}
 			return p.bucket.Create(ctx, key, []byte(host))
 		})
 		if err == nil {
@@ -315,44 +325,12 @@ func passing(err error) bool {
 // IDs that ran there are new on the other machine. So Move only if from has gone
 // for good, or after the processes of the chat have been ended.
 func (p *Placer) Move(ctx context.Context, chat, from string) (host string, err error) {
-	host, err = p.move(ctx, chat, from)
+	host, err = p.put(ctx, chat, &from)
 	if err != nil {
 		return "", xerrors.Errorf("procnats: move %.80q from %q: %w", chat, from, err)
 	}
 	p.remember(chat, host)
 	return host, nil
-}
-
-func (p *Placer) move(ctx context.Context, chat, from string) (string, error) {
-	key, err := placeKey(chat)
-	if err != nil {
-		return "", err
-	}
-	return insist(ctx, func() (string, error) {
-		entry, err := briefly(ctx, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
-			return p.bucket.Get(ctx, key)
-		})
-		if errors.Is(err, jetstream.ErrKeyNotFound) {
-			return "", xerrors.Errorf("the chat has no machine: %w", procmgr.ErrNotFound)
-		}
-		if err != nil {
-			return "", err
-		}
-		if host := string(entry.Value()); host != from {
-			return host, nil
-		}
-		host, err := p.chosen(ctx, chat, from)
-		if err != nil {
-			return "", err
-		}
-		_, err = briefly(ctx, func(ctx context.Context) (uint64, error) {
-			return p.bucket.Update(ctx, key, []byte(host), entry.Revision())
-		})
-		if err == nil {
-			p.census.placed(host)
-		}
-		return host, err
-	})
 }
 
 // Forget drops the place of a chat that is over, if it has one. A chat with this ID is placed

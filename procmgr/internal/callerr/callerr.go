@@ -9,11 +9,14 @@ import (
 )
 
 // Wrap names the call that failed, and its process.
-func Wrap(verb, id string, err error) error {
+func Wrap(verb, id string, err error) error { return In("procmgr", verb, id, err) }
+
+// In is Wrap for another package.
+func In(name, verb, id string, err error) error {
 	if err == nil {
 		return nil
 	}
-	call := "procmgr: " + verb
+	call := name + ": " + verb
 	if id != "" {
 		call += fmt.Sprintf(" %.80q", id)
 	}

@@ -17,7 +17,7 @@ type Key struct {
 
 // A Leader names the leader of a process for sure: by its number, and by when it
 // began, as package procstat tells that. PID is 0 if there is none yet, and Start if
-// nobody knows: on other systems than Linux, and in what version 1 has written.
+// nobody knows, as on other systems than Linux.
 type Leader struct {
 	PID   int
 	Start uint64
@@ -33,7 +33,6 @@ const (
 	LogLock  Role = "log_lock" // of the Local: the lock of its directory of logs
 	Cgroups  Role = "cgroups"  // of the Local: the lock of its directory of cgroups
 	Tally    Role = "tally"    // of the Local: its tally.Table
-	Totals   Role = "totals"   // of version 1, in place of Tally
 )
 
 // A File is a descriptor. In a call of a Keep it is the Local's, and valid during
@@ -96,11 +95,8 @@ type State struct {
 }
 
 // Version is that of the states that Save writes, and of the records. It grows if
-// a program of the version before would read one of them wrongly.
-//
-//	1
-//	2: a leader has its Start, and the Local a Tally in place of Totals
-const Version = 2
+// another program would read one of them wrongly. A program reads its own alone.
+const Version = 1
 
 // An Entry is what a journal knows about a key.
 type Entry struct {
@@ -126,7 +122,3 @@ type Journal struct {
 	Strays []Leader
 	Unsure bool
 }
-
-// Reads reports whether a Local can be restored from a state of this version: its own
-// one and the one before it.
-func Reads(version int) bool { return version == Version || version == Version-1 }

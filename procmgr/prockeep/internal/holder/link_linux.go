@@ -75,11 +75,12 @@ func (l *Link) welcome(check func(string) error) (*Heritage, error) {
 		r := &reading{rest: p.data[1:]}
 		switch p.data[0] {
 		case sayCheck:
-			version := r.number()
+			err := checkVersion(r.number())
+			if err == nil {
+				err = check(string(r.rest))
+			}
 			wrong := ""
-			if version != Version {
-				wrong = "the holder speaks another version of its protocol"
-			} else if err := check(string(r.rest)); err != nil {
+			if err != nil {
 				wrong = err.Error()
 			}
 			if err := l.conn.send(message{tellChecked}.text(wrong), nil, giveTime); err != nil {
@@ -88,12 +89,11 @@ func (l *Link) welcome(check func(string) error) (*Heritage, error) {
 			_ = l.conn.file.SetReadDeadline(time.Time{}) // the keeper before this one may take its time
 		case sayHello:
 			_ = l.conn.file.SetReadDeadline(time.Now().Add(welcomeTime)) // a socket has deadlines
-			version := r.number()
+			if err := checkVersion(r.number()); err != nil {
+				return nil, err
+			}
 			h.Generation = int(r.number())
 			flags := r.number()
-			if r.bad || version != Version {
-				return nil, xerrors.New("the holder speaks another version of its protocol")
-			}
 			h.Crash, h.Fallback, h.Unsure = flags&flagCrash != 0, flags&flagFallback != 0, flags&flagUnsure != 0
 			h.Ending = flags&flagEnding != 0
 			if flags&flagState != 0 {
@@ -123,6 +123,14 @@ func (l *Link) welcome(check func(string) error) (*Heritage, error) {
 		}
 		p.close()
 	}
+}
+
+// checkVersion returns an error if the holder speaks another version than this program.
+func checkVersion(version uint64) error {
+	if version == Version {
+		return nil
+	}
+	return xerrors.Errorf("the holder speaks version %d of its protocol, and this program version %d: upgrade the keeper with a program of its version, or stop it, which ends its processes", version, Version)
 }
 
 // listen reads what the holder says.

@@ -8,7 +8,7 @@ import (
 )
 
 // Version is that of the messages between holder and keeper. A holder goes on
-// through all upgrades of its keeper, so a keeper meets earlier ones.
+// through all upgrades of its keeper, so a program may meet one of another version.
 const Version = 1
 
 // The first byte of a message says what it is.
@@ -30,7 +30,7 @@ const (
 	sayHello   = 'H' // version, generation, flags; perhaps the state's file
 	sayHeld    = 'h' // seq, roles; the files
 	sayDead    = 'z' // any number of strays: pid, signal, whether it has ended
-	sayTrapped = 't' // any number of strays that were killed before they began; an earlier holder does not say it
+	sayTrapped = 't' // any number of strays that were killed before they began
 	sayAll     = 'a' // nothing more of what was held
 	sayEnded   = 'x' // seq, end; or seq alone if nobody knows
 	sayReady   = 'u' // what is wrong with the upgrade, or ""
@@ -48,7 +48,7 @@ const (
 )
 
 // unwritten follows tellSettle if the keeper could not write down what it has found
-// out. A holder of a version that does not know it leaves it out.
+// out.
 const unwritten = 1
 
 // A message is encoded field by field: numbers as uvarints, strings with their

@@ -9,10 +9,10 @@
 // before it are dead. When most lines are dead, the living ones are copied to a
 // new file, which then takes the place of the old one.
 //
-//	HEAD SUM BODY SUM HEAD SUM
+//	HEAD SUM BODY SUM
 //
-// The head says of which process the line is. It is there twice, each with a
-// checksum of its own: if a byte of a line is damaged, its process is still known,
-// and only what had become of it is not. If neither head of a line can be read,
-// or if lines are missing, [Journal.Doubt] tells that a process may be unknown.
+// The head says of which process the line is, and has a checksum of its own: if only
+// the body of a line is damaged, its process is still known, and only what had become
+// of it is not. If the head of a line cannot be read, or if lines are missing,
+// [Journal.Doubt] tells that a process may be unknown.
 package journal

@@ -18,7 +18,8 @@ var kinds = []journal.Kind{journal.Starting, journal.Started, journal.Turned, jo
 
 // Whatever is cut off from the end of a journal, and whichever byte of the rest
 // has changed: an ID whose line was written is known, unless its last line ended
-// it, or the journal says that it is in doubt.
+// it, or the journal says that it is in doubt. A byte of a record is no reason for
+// doubt.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte{0, 0, 5, 1, 10, 2}, uint16(3), uint16(40), byte(0x20), []byte(nil))
 	f.Add([]byte{0, 5, 10, 15, 4, 9, 1}, uint16(0), uint16(200), byte(1), []byte("garbage\n"))
@@ -50,8 +51,13 @@ func FuzzJournal(f *testing.F) {
 				written = append(written, entries[i])
 			}
 		}
+		inRecord := flip == 0
 		if len(text) > 0 {
-			text[int(at)%len(text)] ^= flip
+			place := int(at) % len(text)
+			begin := bytes.LastIndexByte(text[:place], '\n') + 1
+			inRecord = inRecord || bytes.Count(text[begin:place], []byte(" ")) == 2 && text[place] != ' '
+			text[place] ^= flip
+			inRecord = inRecord && (flip == 0 || text[place] != ' ' && text[place] != '\n')
 		}
 		text = append(text, garbage...)
 		require.NoError(t, os.WriteFile(path, text, 0o600))
@@ -79,8 +85,8 @@ func FuzzJournal(f *testing.F) {
 					require.False(t, got.Damaged)
 				}
 			}
-			if len(garbage) == 0 {
-				require.False(t, again.Doubt(), "one byte is no reason for doubt %q", text)
+			if len(garbage) == 0 && inRecord {
+				require.False(t, again.Doubt(), "%q", text)
 			}
 			require.NoError(t, again.Append(journal.Starting, key(1000), nil))
 			require.NoError(t, again.Close())

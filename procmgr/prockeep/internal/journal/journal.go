@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -199,10 +200,6 @@ func Copy(path string, from *os.File) error {
 func (j *Journal) read(text []byte) (whole int, damaged bool) {
 	last := make(map[Key]*Entry)
 	var at int64
-	// unread says that the lines before this one cannot be read. If no number is
-	// missing after them, nothing is.
-	var unread bool
-	var before []byte // the sum of the head of a damaged line
 	note := func(l line, length int) {
 		key := l.Key
 		before := last[key]
@@ -231,45 +228,23 @@ func (j *Journal) read(text []byte) (whole int, damaged bool) {
 		if ended {
 			whole++
 		}
-		l, heads, ok := parse(one)
-		if ok {
-			heads = []line{l}
+		l, known, ok := parse(one)
+		if known {
+			j.doubt = j.doubt || l.number != j.number // lines are missing, or are of another file
+			j.number = max(j.number, l.number+1)
+			note(l, len(one)+1)
+		} else {
+			j.doubt = true
 		}
-		for _, h := range heads {
-			switch {
-			case h.number >= j.number:
-				j.doubt = j.doubt || h.number > j.number // lines are missing
-				j.number = h.number + 1
-				unread = false
-			case ok:
-				j.doubt = true // a line of another file, or in another order
-			}
-			h.Damaged = h.Damaged || !ok
-			note(h, len(one)+1)
-		}
-		if !ok {
-			damaged = true
-			unread = unread || len(heads) == 0 && !endOf(before, one)
-		}
-		before = nil
-		if !ok && len(heads) > 0 {
-			before = sum(heads[len(heads)-1].text)
-		}
+		damaged = damaged || !ok
 		j.lines++
 		at, rest = int64(whole), after
 	}
-	j.doubt = j.doubt || unread
 	for _, e := range last {
 		j.found = append(j.found, *e)
 	}
 	slices.SortFunc(j.found, func(a, b Entry) int {
-		switch {
-		case a.Seq < b.Seq:
-			return -1
-		case a.Seq > b.Seq:
-			return 1
-		}
-		return bytes.Compare([]byte(a.Chat+" "+a.ID), []byte(b.Chat+" "+b.ID))
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Chat+" "+a.ID, b.Chat+" "+b.ID))
 	})
 	return whole, damaged
 }
@@ -434,6 +409,10 @@ func (j *Journal) compact() (err error) {
 			damaged[e.Key] = e
 		}
 	}
+	first := uint64(0)
+	if j.doubt {
+		first = 1 // whoever opens this one must be in doubt, too
+	}
 	keys := slices.SortedFunc(maps.Keys(j.living), func(a, b Key) int { return int(j.living[a].at - j.living[b].at) })
 	places := make(map[Key]*place, len(keys))
 	var buffer []byte
@@ -455,7 +434,7 @@ func (j *Journal) compact() (err error) {
 		if l == nil {
 			return xerrors.New("a line of the journal has changed")
 		}
-		l.number = uint64(i)
+		l.number = first + uint64(i)
 		text := l.encode()
 		places[key] = &place{written + int64(len(buffer)), len(text)}
 		if buffer = append(buffer, text...); len(buffer) > 64<<10 {
@@ -481,7 +460,7 @@ func (j *Journal) compact() (err error) {
 	defer j.followed()
 	j.info, j.file, j.size, j.lives, j.living = info, f, written, written, places
 	j.patience = 0
-	j.number, j.lines = uint64(len(keys)), len(keys)
+	j.number, j.lines = first+uint64(len(keys)), len(keys)
 	return nil
 }
 

@@ -49,7 +49,6 @@ type Entry struct {
 // numbered, so that missing ones are noticed.
 type line struct {
 	number uint64
-	text   []byte // the head, if it was read from a damaged line
 	Entry
 }
 
@@ -79,38 +78,28 @@ func (l *line) head() []byte {
 // encode returns the line with its end.
 func (l *line) encode() []byte {
 	head := l.head()
-	headSum := sum(head)
 	body := base64.RawStdEncoding.AppendEncode(nil, l.Record)
-	all := make([]byte, 0, 2*len(head)+len(body)+2*len(headSum)+14)
-	all = append(append(append(append(all, head...), ' '), headSum...), ' ')
-	all = append(append(append(append(all, body...), ' '), sum(head, []byte{' '}, body)...), ' ')
-	return append(append(append(append(all, head...), ' '), headSum...), '\n')
+	return append(bytes.Join([][]byte{head, sum(head), body, sum(head, []byte{' '}, body)}, []byte{' '}), '\n')
 }
 
-// parse reads a line without its end. If it is damaged, ok is false, and found has
-// those of its heads that can be read.
-func parse(text []byte) (l line, found []line, ok bool) {
+// parse reads a line without its end. known says that its head can be read, and whole
+// that all of it can; if only the head can, the line is Damaged.
+func parse(text []byte) (l line, known, whole bool) {
 	fields := bytes.Split(text, []byte{' '})
-	if len(fields) == 6 && bytes.Equal(fields[0], fields[4]) && bytes.Equal(fields[1], fields[5]) &&
-		bytes.Equal(fields[1], sum(fields[0])) && bytes.Equal(fields[3], sum(fields[0], []byte{' '}, fields[2])) {
-		if l, ok = parseHead(fields[0]); ok {
-			body, err := base64.RawStdEncoding.DecodeString(string(fields[2]))
-			if err == nil {
-				l.Record = body
-				return l, nil, true
-			}
+	if len(fields) != 4 || !bytes.Equal(fields[1], sum(fields[0])) {
+		return line{}, false, false
+	}
+	if l, known = parseHead(fields[0]); !known {
+		return line{}, false, false
+	}
+	if bytes.Equal(fields[3], sum(fields[0], []byte{' '}, fields[2])) {
+		if body, err := base64.RawStdEncoding.DecodeString(string(fields[2])); err == nil {
+			l.Record = body
+			return l, true, true
 		}
 	}
-	for i := range len(fields) - 1 {
-		if !bytes.HasPrefix(fields[i+1], sum(fields[i])) {
-			continue // the sum may be glued to the next line, if the end of this one is damaged
-		}
-		if l, ok := parseHead(fields[i]); ok {
-			l.text = fields[i]
-			found = append(found, l)
-		}
-	}
-	return line{}, found, false
+	l.Damaged = true
+	return l, true, false
 }
 
 func parseHead(head []byte) (l line, ok bool) {
@@ -141,12 +130,5 @@ func parseHead(head []byte) (l line, ok bool) {
 // of a line that was cut off. If the end of a whole line is damaged, it is not.
 func torn(tail []byte) bool {
 	fields := bytes.Split(tail, []byte{' '})
-	return len(fields) < 6 || len(fields) == 6 && len(fields[5]) <= 2*crc32.Size
-}
-
-// endOf reports whether a text is the end of the line that has a head of this
-// sum: the line was damaged by the end of a line within it.
-func endOf(sum, text []byte) bool {
-	last := text[bytes.LastIndexByte(text, ' ')+1:]
-	return len(text) == 0 || sum != nil && bytes.HasSuffix(sum, last)
+	return len(fields) < 4 || len(fields) == 4 && len(fields[3]) <= 2*crc32.Size
 }

@@ -34,22 +34,6 @@ func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// alive reports whether the keeper at the other end lives.
-func (l *line) alive() bool {
-	raw, err := l.conn.SyscallConn()
-	if err != nil {
-		return false
-	}
-	silent := false
-	err = raw.Read(func(fd uintptr) bool {
-		var one [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		silent = errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR)
-		return true
-	})
-	return err == nil && silent
-}
-
 // checkPeer returns an error if the server at the other end runs as another user.
 // The server of a socket is who has made it: nobody can hand over a connection of
 // the kernel's with a false name.
@@ -71,4 +55,20 @@ func checkPeer(conn *net.UnixConn) error {
 		return xerrors.Errorf("the keeper runs as user %d, and this program as %d: %w", uid, os.Geteuid(), procmgr.ErrInvalid)
 	}
 	return nil
+}
+
+// alive reports whether the keeper at the other end lives.
+func (l *line) alive() bool {
+	raw, err := l.conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	silent := false
+	err = raw.Read(func(fd uintptr) bool {
+		var one [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		silent = errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR)
+		return true
+	})
+	return err == nil && silent
 }

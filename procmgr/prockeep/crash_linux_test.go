@@ -1,41 +1,116 @@
-package proclocal_test
+package prockeep_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// waitFile waits until a command has made a file.
-func waitFile(t *testing.T, path string) {
+// A keeping is a chat of a keeper that a test kills and upgrades.
+type keeping struct {
+	t   *testing.T
+	dir string
+	k   *prockeep.Keeper
+	procmgr.Manager
+}
+
+func newKeeping(t *testing.T, logs string) *keeping {
 	t.Helper()
-	eventually(t, path+" is there", func() bool { _, err := os.Stat(path); return err == nil })
+	dir := newDir(t)
+	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{LogDir: logs}})
+	return &keeping{t: t, dir: dir, k: k, Manager: k.Chat("c")}
+}
+
+// crashAndWait kills the keeper. The holder starts the next one when the function that
+// it returns is called.
+func (k *keeping) crashAndWait() (goOn func()) {
+	k.t.Helper()
+	pid := keeperPID(k.t, k.k)
+	holder := parentOf(k.t, pid)
+	require.NoError(k.t, syscall.Kill(holder, syscall.SIGSTOP))
+	kill(k.t, pid)
+	return func() { require.NoError(k.t, syscall.Kill(holder, syscall.SIGCONT)) }
+}
+
+func (k *keeping) crash() {
+	k.t.Helper()
+	kill(k.t, keeperPID(k.t, k.k))
+}
+
+// killWithHolder kills the keeper together with its holder.
+func (k *keeping) killWithHolder() {
+	k.t.Helper()
+	pid := keeperPID(k.t, k.k)
+	require.NoError(k.t, syscall.Kill(parentOf(k.t, pid), syscall.SIGKILL))
+	kill(k.t, pid)
+	eventually(k.t, "both are gone", func() bool { return len(keepersOf(k.dir)) == 0 })
+}
+
+func (k *keeping) upgrade() {
+	k.t.Helper()
+	require.NoError(k.t, k.k.Upgrade(k.t.Context()))
+}
+
+func (k *keeping) start(req procmgr.StartRequest) (procmgr.Output, error) {
+	return k.Start(k.t.Context(), req)
+}
+
+func (k *keeping) output(id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	return k.Output(k.t.Context(), id, req)
+}
+
+func (k *keeping) input(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return k.Input(k.t.Context(), id, req)
+}
+
+func (k *keeping) signal(id string, sig procmgr.Signal) error {
+	return k.Signal(k.t.Context(), id, sig)
+}
+
+func (k *keeping) events(req procmgr.EventsRequest) procmgr.EventPage {
+	k.t.Helper()
+	page, err := k.Events(k.t.Context(), req)
+	require.NoError(k.t, err)
+	return page
+}
+
+// exited waits until a process has exited.
+func (k *keeping) exited(id string) (out procmgr.Output) {
+	k.t.Helper()
+	eventually(k.t, id+" has exited", func() bool {
+		var err error
+		out, err = k.output(id, procmgr.OutputRequest{Wait: long})
+		require.NoError(k.t, err)
+		return out.Process.State == procmgr.Exited
+	})
+	return out
+}
+
+// eventually waits until something is true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for late := time.Now().Add(long); !is(); time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(late), what)
+	}
 }
 
 // What a Local knew when its program was killed is known to the next one: IDs,
 // codes, output that a log has, and what runs on.
 func TestCrash(t *testing.T) {
-	if !inProgram(t) {
-		runProgram(t, program(t))
-		return
-	}
 	dir := t.TempDir()
 	k := newKeeping(t, filepath.Join(dir, "logs"))
-	defer k.end()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	start := func(id, command string, stdin procmgr.Stdin) {
 		t.Helper()
@@ -63,7 +138,7 @@ func TestCrash(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, text, out.Text)
 	}
-	waitFile(t, at("talks"))
+	eventually(t, "it talks", func() bool { _, err := os.Stat(at("talks")); return err == nil })
 	cursor := k.events(procmgr.EventsRequest{}).Next
 	for {
 		out, err := k.output("left", procmgr.OutputRequest{State: procmgr.Running, Wait: long})
@@ -73,13 +148,17 @@ func TestCrash(t *testing.T) {
 		}
 	}
 
-	k.kill()
+	running, err := k.output("gap", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	goOn := k.crashAndWait()
 	require.NoError(t, os.WriteFile(at("gap"), nil, 0o600))
-	time.Sleep(50 * time.Millisecond) // one ends while nobody is there; the test does not depend on it
-	k.crash()
+	eventually(t, "one ends while nobody is there", func() bool { return !alive(running.Process.PID) })
+	goOn()
 
 	states := make(map[string]procmgr.State)
-	for _, p := range k.list() {
+	all, err := k.List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	for _, p := range all.Processes {
 		states[p.ID] = p.State
 	}
 	require.Equal(t, procmgr.Exited, states["done"])
@@ -145,10 +224,6 @@ func TestCrash(t *testing.T) {
 // What has left its session is found after its process was taken for gone, by
 // whichever program, and after whichever end of the one before it.
 func TestCrashOfARevivedProcess(t *testing.T) {
-	if !inProgram(t) {
-		runProgram(t, program(t))
-		return
-	}
 	testenv.Programs(t, "setsid")
 	for _, ends := range []string{"cc", "cu", "uc", "cuc", "ucu"} {
 		for found := range len(ends) { // is it found before the first end, or before the next one
@@ -196,19 +271,13 @@ func TestCrashOfARevivedProcess(t *testing.T) {
 			out = k.exited(id)
 			is(out)
 			require.Equal(t, procmgr.CauseRequest, out.Process.EndedBy)
-			k.end()
 		}
 	}
 }
 
 // Without a log the text of before is gone, and Output says so.
 func TestCrashWithoutLog(t *testing.T) {
-	if !inProgram(t) {
-		runProgram(t, program(t))
-		return
-	}
 	k := newKeeping(t, "")
-	defer k.end()
 	_, err := k.start(procmgr.StartRequest{ID: "done", Command: "echo 0123456789; exit 5"})
 	require.NoError(t, err)
 	k.exited("done")
@@ -220,64 +289,9 @@ func TestCrashWithoutLog(t *testing.T) {
 	require.Equal(t, int64(11), out.Truncated.OmittedBytes)
 }
 
-// If the holder has died too, what lives is still known by the journal. Its later
-// output and its code are lost.
-func TestCrashWithoutHolder(t *testing.T) {
-	if !inProgram(t) {
-		runProgram(t, program(t))
-		return
-	}
-	dir := t.TempDir()
-	k := newKeeping(t, filepath.Join(dir, "logs"))
-	defer k.end()
-	_, err := k.start(procmgr.StartRequest{ID: "lives", Command: "echo before; while ! [ -e " + filepath.Join(dir, "go") + " ]; do sleep 0.01; done; exit 3"})
-	require.NoError(t, err)
-	_, err = k.start(procmgr.StartRequest{ID: "dies", Command: "exec sleep 1000"})
-	require.NoError(t, err)
-	_, err = k.output("lives", procmgr.OutputRequest{Until: "before", Wait: long})
-	require.NoError(t, err)
-	j := k.killWithHolder()
-	for _, e := range j.Entries {
-		if e.ID == "dies" {
-			require.NoError(t, unix.Kill(k.h.leaders[e.Seq].PID, unix.SIGKILL))
-			reaped(k.h.leaders[e.Seq].PID)
-		}
-	}
-	k.launch(order{LogDir: k.logs, Journal: j}, nil)
-	dies := k.exited("dies")
-	require.Equal(t, procmgr.CauseLost, dies.Process.EndedBy)
-	out, err := k.output("lives", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
-	require.Equal(t, "before\n", out.Text)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
-	lives := k.exited("lives")
-	require.Equal(t, procmgr.CauseLost, lives.Process.EndedBy)
-	require.Nil(t, lives.Process.ExitCode)
-}
-
-// killWithHolder kills the program together with its holder, and returns the journal.
-func (k *keeping) killWithHolder() *carry.Journal {
-	k.kill()
-	k.forgets = true
-	j := k.h.journal()
-	for seq, files := range j.Files {
-		for _, f := range files {
-			unix.Close(f.FD)
-		}
-		k.h.close(seq)
-	}
-	j.Files = nil
-	return j
-}
-
 // If nobody can tell how much output was lost, the output says that: after the loss,
 // after another one, and to the end. What is read from behind the loss is whole.
 func TestLossThatNobodyHasCounted(t *testing.T) {
-	if !inProgram(t) {
-		runProgram(t, program(t))
-		return
-	}
 	for _, logged := range []bool{false, true} {
 		t.Run(fmt.Sprint("log ", logged), func(t *testing.T) {
 			dir, text := t.TempDir(), ""
@@ -286,7 +300,6 @@ func TestLossThatNobodyHasCounted(t *testing.T) {
 				logs, text = filepath.Join(dir, "logs"), "before\n"
 			}
 			k := newKeeping(t, logs)
-			defer k.end()
 			_, err := k.start(procmgr.StartRequest{ID: "ended", Command: "echo before"})
 			require.NoError(t, err)
 			k.exited("ended")
@@ -301,7 +314,7 @@ func TestLossThatNobodyHasCounted(t *testing.T) {
 					return err == nil && len(text) == 7
 				})
 			}
-			k.launch(order{LogDir: k.logs, Journal: k.killWithHolder()}, nil)
+			k.killWithHolder()
 			lost := func(when string) {
 				t.Helper()
 				out, err := k.output("lives", procmgr.OutputRequest{From: 99})
@@ -345,48 +358,10 @@ func withoutCuts(t *headtail.Truncation) *headtail.Truncation {
 	return &numbers
 }
 
-// A tombstone of a process of which output was lost says so too.
-func TestTombstoneOfALoss(t *testing.T) {
-	h := newHolder(t)
-	dead := newKept(t, nil, h)
-	_, err := dead.Chat("c").Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "exec sleep 1000"})
-	require.NoError(t, err)
-	j := h.journal()
-	for _, f := range j.Files[0] {
-		unix.Close(f.FD)
-	}
-	delete(j.Files, 0)
-	opts := &proclocal.Options{Retain: time.Millisecond}
-	l, run, err := proclocal.Recover(opts, h, j)
-	require.NoError(t, err)
-	run()
-	require.NoError(t, l.Chat("c").Signal(t.Context(), "a", procmgr.Kill))
-	eventually(t, "only its tombstone is left", func() bool {
-		page, err := l.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		require.NoError(t, err)
-		return len(all) == 0
-	})
-	out, err := l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
-	l = upgraded(t, l, opts, h)
-	out, err = l.Chat("c").Output(t.Context(), "a", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, &headtail.Truncation{Strategy: "head_tail", Unknown: true}, out.Truncated)
-	require.NoError(t, dead.Close())
-	require.NoError(t, l.Close())
-}
-
 // An upgrade to another program loses nothing: state in the middle of a line, of an
 // escape sequence, of a terminal, of a wait for a line, of an input.
 func TestUpgradeToAnotherProgram(t *testing.T) {
-	if !inProgram(t) {
-		runProgram(t, program(t))
-		return
-	}
 	k := newKeeping(t, "")
-	defer k.end()
 	_, err := k.start(procmgr.StartRequest{ID: "cat", Command: "cat; exit 4", Stdin: procmgr.StdinPipe, Notify: "^two three$"})
 	require.NoError(t, err)
 	_, err = k.start(procmgr.StartRequest{ID: "term", Command: "printf 'a\\033[2;3Hb'; read x; printf c; read x; exit 6", Stdin: procmgr.StdinTerminal})
@@ -450,90 +425,4 @@ func TestUpgradeToAnotherProgram(t *testing.T) {
 		"gone": {procmgr.EventStarted, procmgr.EventExited},
 		"left": {procmgr.EventStarted, procmgr.EventDetached, procmgr.EventExited},
 	}, kinds)
-}
-
-// A program that is killed at any moment of its starts, its waits and the ends of
-// its processes loses none of them: each ID that was asked for has run once, or is
-// told as lost and has run at most once.
-func TestHeldCrashes(t *testing.T) {
-	testenv.Held(t)
-	testCrashes(t, 60)
-}
-
-// TestCrashes is a short TestHeldCrashes.
-func TestCrashes(t *testing.T) { testCrashes(t, 12) }
-
-func testCrashes(t *testing.T, crashes int) {
-	if !inProgram(t) {
-		runProgram(t, program(t))
-		return
-	}
-	dir := t.TempDir()
-	k := newKeeping(t, filepath.Join(dir, "logs"))
-	defer k.end()
-	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	lost, cut, fresh, unborn, all := 0, 0, 0, 0, 0
-	for n := range crashes {
-		const callers = 3
-		var mu sync.Mutex
-		asked := make(map[string]procmgr.StartRequest)
-		var wg sync.WaitGroup
-		for c := range callers {
-			wg.Go(func() {
-				for i := 0; ; i++ {
-					id := fmt.Sprintf("%d-%d-%d", n, c, i)
-					req := procmgr.StartRequest{ID: id, Command: fmt.Sprintf("echo ran >>%s; echo out %s; sleep 0.00%d; exit %d", filepath.Join(dir, id), id, i%4, 10+i%50)}
-					mu.Lock()
-					asked[id] = req
-					mu.Unlock()
-					req.Wait = time.Duration(i%3) * 5 * time.Millisecond
-					if _, err := k.start(req); err != nil {
-						return // the keeper is gone
-					}
-				}
-			})
-		}
-		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond) // the moment of the kill
-		_ = k.cmd.Process.Kill()
-		wg.Wait()
-		k.crash()
-		for id, req := range asked {
-			all++
-			out, err := k.start(req)
-			require.NoError(t, err, id)
-			if !out.Attached {
-				fresh++
-			}
-			end := k.exited(id)
-			ran, _ := os.ReadFile(filepath.Join(dir, id))
-			if end.Process.EndedBy == procmgr.CauseLost {
-				lost++
-				require.LessOrEqual(t, len(ran), len("ran\n"), "%s ran twice", id)
-				continue
-			}
-			if end.Process.Signal == "SIGKILL" || end.Process.Signal == "SIGTRAP" {
-				// The leader was held before its first instruction, and died with the
-				// program that held it.
-				require.Empty(t, ran)
-				unborn++
-				continue
-			}
-			require.Equal(t, "ran\n", string(ran), "%s: %+v code %d text %q", id, end.Process, *end.Process.ExitCode, end.Text)
-			require.Equal(t, procmgr.CauseExit, end.Process.EndedBy)
-			require.Equal(t, 10+atoi(t, id[strings.LastIndexByte(id, '-')+1:])%50, *end.Process.ExitCode)
-			if printed := "out " + id + "\n"; end.Text != printed {
-				// It was read from the pipe, and not yet in the log. Or a read was under way,
-				// and nobody knows whether it had taken anything.
-				require.NotNil(t, end.Truncated, "%s: %q", id, end.Text)
-				if kept, _, _ := strings.Cut(end.Text, "\n\n..."); kept == "" {
-					require.GreaterOrEqual(t, end.Truncated.OmittedBytes, int64(len(printed)), "%s: %q", id, end.Text)
-				} else {
-					require.Equal(t, printed, kept)
-					require.EqualValues(t, 64<<10, end.Truncated.OmittedBytes, "%s: %q", id, end.Text)
-				}
-				cut++
-			}
-		}
-	}
-	t.Logf("%d starts, %d crashes: %d had not begun, %d were killed before they began, %d are lost, the output of %d is cut", all, crashes, fresh, unborn, lost, cut)
 }
