@@ -1,0 +1,237 @@
+package shellfacts
+
+import (
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Facts are what is known of a command before it runs.
+type Facts struct {
+	// Programs has each simple command, in the order in which they may run:
+	// programs, builtins of the shell, and those that other programs start. A
+	// call of a function is not one of them; the commands in the function are.
+	// Some of them may not run, such as those behind an if.
+	Programs []Program
+
+	// Writes and Reads are the files of redirections, and those that the
+	// arguments of known programs name. A write is whatever changes a file or
+	// directory, such as to remove it. If cp, mv, ln or install have one
+	// source, the file may also be in the directory that Writes names.
+	// /dev/null, and what the shell already has open, such as /dev/stdout, are
+	// not there.
+	Writes, Reads []Path
+
+	// Complete is true if of the text, and of the known programs, nothing is
+	// left that could run or write something else. It says nothing of a Program
+	// that is not Known, or that has Files.
+	Complete bool
+
+	// Why has the reasons for which Complete is false, for a person: "$X is the
+	// name of a program".
+	Why []string
+}
+
+// A Program is a simple command.
+type Program struct {
+	// Name is the name or path by which the command is called, without
+	// quotes. If it is not known, it is as the command writes it, Known is
+	// false, and the Facts are not Complete.
+	Name string
+
+	// Args are the words after the name, as the program gets them. A word that
+	// is not known before the command runs is as the command writes it, and
+	// Literal is false. find and xargs append words that Args does not have,
+	// and Literal is false for these too.
+	Args    []string
+	Literal bool
+
+	// Known is true for a builtin, and for a program whose options Parse knows.
+	Known bool
+
+	// Files is true if the program runs what files say: a script, a Makefile,
+	// the configuration of a repository, the code that a test has.
+	Files bool
+
+	// Through has the programs that start this one, the outermost first, as in
+	// "env" and "timeout".
+	Through []string
+
+	// Line is the line of the command where the Program is, from 1 on. In the
+	// text of a sh -c it is the line on which that text begins.
+	Line int
+}
+
+// A Path is a file that a command reads or writes.
+type Path struct {
+	// Name is the name that the shell or the program gets, without quotes. If
+	// it is not known before the command runs, Name is as the command writes
+	// it, and Literal is false.
+	Name    string
+	Literal bool
+
+	// Path is Name, from the directory in which the command starts, after each
+	// cd in front of it. A symbolic link may still lead elsewhere. If a cd may
+	// or may not happen, there is a Path for each case. It is "" if it is not
+	// known.
+	Path string
+
+	// Append is true if the file keeps its content, as with >>.
+	Append bool
+}
+
+// Parse returns the facts of a command. shell is the base name of the shell that runs
+// it, such as "bash". Parse knows "bash", "dash", and "sh" and "ash", which are taken
+// for all that may have these names. For any other shell, and for "", which is an
+// unknown one, the Facts are those of bash and not Complete. They are not Complete
+// either if the command is longer than 64 KiB or nested too deep.
+//
+// A command that no shell can read, since && or || or | has nothing behind it, runs
+// nothing. So its Facts are empty and Complete.
+func Parse(command, shell string) Facts {
+	var facts Facts
+	switch shell {
+	case "bash":
+		facts = factsOf(command, false)
+	case "dash":
+		facts = factsOf(command, true)
+	case "sh", "ash":
+		facts = factsOf(command, true)
+		facts.add(factsOf(command, false))
+	default:
+		facts = factsOf(command, false)
+		facts.note("the shell is not known")
+		if shell != "" {
+			facts.Why[len(facts.Why)-1] = "the language of " + shell + " is not known"
+		}
+	}
+	facts.Complete = len(facts.Why) == 0
+	return facts
+}
+
+// factsOf returns the facts of a command in the language of bash, or of POSIX. Complete
+// is left to Parse.
+func factsOf(command string, posix bool) Facts {
+	w := &walker{posix: posix, steps: maxSteps, outer: make(map[string]bool)}
+	w.shell(command, &scope{cwd: []string{""}}, nil)
+	return w.facts
+}
+
+// add adds what another reading of the same command found besides.
+func (f *Facts) add(other Facts) {
+	for _, p := range other.Programs {
+		if !slices.ContainsFunc(f.Programs, func(q Program) bool { return reflect.DeepEqual(p, q) }) {
+			f.Programs = append(f.Programs, p)
+		}
+	}
+	f.Writes = union(f.Writes, other.Writes)
+	f.Reads = union(f.Reads, other.Reads)
+	for _, why := range other.Why {
+		f.note(why)
+	}
+}
+
+// note adds a reason for which the facts are not Complete. A few of them are enough
+// for a person.
+func (f *Facts) note(why string) {
+	if !slices.Contains(f.Why, why) && len(f.Why) < maxWhy {
+		f.Why = append(f.Why, why)
+	}
+}
+
+// union returns a with those of b that it does not have.
+func union[T comparable](a, b []T) []T {
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(a, x)
+		}
+	}
+	return a
+}
+
+// quoted is a text of the command in a reason, short enough for a line.
+func quoted(text string) string {
+	const longest = 60
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+// write and read add a file to the facts.
+func (w *walker) write(sc *scope, v value, appends bool) {
+	if !harmless(v) {
+		w.change(sc, v, appends)
+	}
+}
+
+// harmless reports whether to write to a file changes none.
+func harmless(v value) bool {
+	if !v.lit {
+		return false
+	}
+	switch v.text {
+	case "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin":
+		return true
+	}
+	fd, ok := strings.CutPrefix(v.text, "/dev/fd/")
+	return ok && digits(fd)
+}
+
+// change is write for what changes the file itself: to remove /dev/null is no write
+// to it.
+func (w *walker) change(sc *scope, v value, appends bool) {
+	w.facts.Writes = w.paths(w.facts.Writes, sc, v, appends)
+	switch {
+	case !v.lit:
+		w.note(v.text, " is the name of a file that is written")
+	case sc.cwd == nil && !path.IsAbs(v.text) && v.text != "":
+		w.note(v.text, " is written in a directory that is not known")
+	}
+}
+
+func (w *walker) read(sc *scope, v value) {
+	if !harmless(v) && v.text != "-" {
+		w.facts.Reads = w.paths(w.facts.Reads, sc, v, false)
+	}
+}
+
+func (w *walker) paths(to []Path, sc *scope, v value, appends bool) []Path {
+	p := Path{Name: v.text, Literal: v.lit, Append: appends}
+	if len(to) >= maxFacts {
+		w.note("", "the command names too many files")
+		return to
+	}
+	switch {
+	case v.lit && v.text == "":
+		return to // no file has this name
+	case !v.lit || sc.cwd == nil && !path.IsAbs(v.text):
+		return union(to, []Path{p})
+	case path.IsAbs(v.text):
+		p.Path = v.text
+		return union(to, []Path{p})
+	}
+	for _, dir := range sc.cwd {
+		p.Path = within(dir, v.text)
+		to = union(to, []Path{p})
+	}
+	return to
+}
+
+// within returns a relative name below a directory. It is not cleaned: if a directory
+// is a symbolic link, "link/../x" is not "x".
+func within(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
