@@ -81,7 +81,7 @@ func (l *launch) source() {
 		args = args[1:]
 	}
 	l.files()
-	l.sc.moves(nil, nil)
+	defer l.sc.moves(nil, nil)
 	switch {
 	case len(args) == 0:
 	case !args[0].lit:
@@ -270,7 +270,10 @@ func (l *launch) declared(name string) {
 				l.note(arg.text, " is an option of "+name+" that changes what an assignment does")
 			}
 		case arg.lit && strings.HasPrefix(arg.text, "+"):
-		case identifier(before) && (arg.lit || assigned && identifier(before)):
+		case identifier(before) && (arg.lit || assigned):
+			if _, v, _ := strings.Cut(arg.text, "="); strings.HasPrefix(v, "(") && !l.posix {
+				l.note(arg.text, " may be an array whose elements are expanded")
+			}
 			if assigned {
 				l.assigns(before, arg)
 			}

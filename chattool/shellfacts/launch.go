@@ -116,12 +116,7 @@ func (l *launch) script(shell string, text value) {
 	walk := func(posix bool) {
 		around := l.posix
 		l.posix = posix
-		before := len(l.facts.Programs)
-		l.walker.shell(text.text, &scope{cwd: l.sc.cwd, then: l.sc.cwd}, nil)
-		for i := before; i < len(l.facts.Programs); i++ {
-			p := &l.facts.Programs[i]
-			p.Through = slices.Concat(l.through, []string{l.facts.Programs[l.at].Name}, p.Through)
-		}
+		l.text(text.text, &scope{cwd: l.sc.cwd, then: l.sc.cwd}, nil)
 		l.posix = around
 	}
 	switch shell {
@@ -153,5 +148,15 @@ func (l *launch) evaluated(text value, sc *scope) {
 		l.note(text.text, " is evaluated as a command")
 		return
 	}
-	l.walker.shell(text.text, sc, l.unit)
+	l.text(text.text, sc, l.unit)
+}
+
+// text walks a text, and adds to its Programs what starts them.
+func (l *launch) text(text string, sc *scope, parent *unit) {
+	before := len(l.facts.Programs)
+	l.walker.shell(text, sc, parent)
+	for i := before; i < len(l.facts.Programs); i++ {
+		p := &l.facts.Programs[i]
+		p.Through = slices.Concat(l.through, []string{l.facts.Programs[l.at].Name}, p.Through)
+	}
 }

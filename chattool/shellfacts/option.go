@@ -97,7 +97,7 @@ func (s *spec) parse(l *launch, args []value, plus bool) (options []given, opera
 			operands = append(operands, arg)
 		case strings.HasPrefix(arg.text, "--"):
 			name, text, has := strings.Cut(arg.text[2:], "=")
-			o, found := s.find(name)
+			name, o, found := s.find(name)
 			if !found || has && o.value == 0 {
 				unknown(arg)
 				continue
@@ -149,22 +149,19 @@ func (l *launch) next(s *spec, args []value) (value, []value) {
 
 // find finds a long option by its name or the beginning of it. If it is the beginning
 // of several, the program refuses it, or one of them is it.
-func (s *spec) find(name string) (option, bool) {
+func (s *spec) find(name string) (full string, found option, ok bool) {
 	if o, ok := s.long[name]; ok {
-		return o, true
+		return name, o, true
 	}
-	var found option
-	n := 0
 	for long, o := range s.long {
 		if name != "" && strings.HasPrefix(long, name) {
-			if n > 0 && o != found {
-				return option{}, false
+			if full != "" && o != found {
+				return "", option{}, false
 			}
-			found = o
-			n++
+			full, found = long, o
 		}
 	}
-	return found, n > 0
+	return full, found, full != ""
 }
 
 // spec walks a program whose options are known.
@@ -248,13 +245,11 @@ func (l *launch) copied(s *spec) {
 	options, operands, _ := s.parse(l, l.args, false)
 	l.effects(s, options)
 	var into *value
-	appends, whole := false, false
+	whole := false
 	for _, o := range options {
 		switch o.name {
 		case "t", "target-directory":
 			into = &o.value
-		case "a", "append":
-			appends = true
 		case "d", "directory":
 			whole = s.name == "install"
 		}
@@ -287,10 +282,10 @@ func (l *launch) copied(s *spec) {
 	}
 	below := into.text == "." || into.text == ".." || strings.HasSuffix(into.text, "/") || strings.HasSuffix(into.text, "/..") || strings.HasSuffix(into.text, "/.") || len(operands) > 1
 	for _, o := range options {
-		below = below || o.name == "t" || strings.HasPrefix("target-directory", o.name) && strings.HasPrefix(o.name, "ta")
+		below = below || o.name == "t" || o.name == "target-directory"
 	}
 	if !below || !into.lit {
-		l.change(l.sc, *into, appends)
+		l.change(l.sc, *into, false)
 		return
 	}
 	for _, v := range operands {
@@ -308,7 +303,7 @@ func (l *launch) teed(s *spec) {
 	options, operands, _ := s.parse(l, l.args, false)
 	appends := false
 	for _, o := range options {
-		appends = appends || strings.HasPrefix(o.name, "a")
+		appends = appends || o.name == "a" || o.name == "append"
 	}
 	for _, v := range operands {
 		l.write(l.sc, v, appends)

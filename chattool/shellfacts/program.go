@@ -235,7 +235,7 @@ func (l *launch) tar() {
 	mode, archive, compressor := "", value{}, ""
 	for _, o := range options {
 		switch {
-		case o.name == "f", len(o.name) > 1 && strings.HasPrefix("file", o.name):
+		case o.name == "f", o.name == "file":
 			archive = o.value
 		case o.effect == '.':
 		case len(o.name) == 1 && strings.Contains("cxtruAd", o.name):
@@ -243,15 +243,11 @@ func (l *launch) tar() {
 		case len(o.name) == 1:
 			compressor = map[string]string{"z": "gzip", "j": "bzip2", "J": "xz", "Z": "compress", "a": "!", "": ""}[o.name] + compressor
 		default:
-			for long, short := range map[string]string{"create": "c", "extract": "x", "get": "x", "list": "t", "append": "r", "update": "u", "concatenate": "A", "diff": "d", "compare": "d"} {
-				if strings.HasPrefix(long, o.name) {
-					mode = short
-				}
+			if short, ok := map[string]string{"create": "c", "extract": "x", "get": "x", "list": "t", "append": "r", "update": "u", "concatenate": "A", "diff": "d", "compare": "d"}[o.name]; ok {
+				mode = short
 			}
-			for long, name := range map[string]string{"gzip": "gzip", "gunzip": "gzip", "ungzip": "gzip", "bzip2": "bzip2", "xz": "xz", "zstd": "zstd", "compress": "!", "auto-compress": "!"} {
-				if strings.HasPrefix(long, o.name) {
-					compressor = name
-				}
+			if name, ok := map[string]string{"gzip": "gzip", "gunzip": "gzip", "bzip2": "bzip2", "xz": "xz", "zstd": "zstd", "compress": "!", "auto-compress": "!"}[o.name]; ok {
+				compressor = name
 			}
 		}
 	}
@@ -280,7 +276,7 @@ func (l *launch) tar() {
 	switch compressor {
 	case "":
 	case "gzip", "bzip2", "xz", "zstd":
-		l.starts([]value{literal(compressor)}, false, false, false)
+		l.starts([]value{literal("/bin/sh"), literal("-c"), literal(compressor)}, false, false, false)
 	default:
 		l.note("", "tar runs a program that compresses")
 	}

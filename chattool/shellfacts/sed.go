@@ -20,7 +20,7 @@ func (l *launch) sed(s *spec) {
 			if o.value.text == "-" || strings.HasPrefix(o.value.text, "/dev/") || !o.value.lit {
 				l.note("", "sed runs a script that is not known")
 			}
-		case o.name == "i", len(o.name) > 1 && strings.HasPrefix("in-place", o.name):
+		case o.name == "i", o.name == "in-place":
 			inPlace, suffix = true, o.value.text
 		}
 	}
@@ -239,7 +239,9 @@ func (l *launch) awk(s *spec) {
 	options, operands, _ := s.parse(l, l.args, true)
 	if l.effects(s, options) {
 		l.files()
-		if slices.ContainsFunc(options, func(o given) bool { return o.effect == 'f' && (!o.value.lit || o.value.text == "-" || strings.HasPrefix(o.value.text, "/dev/")) }) {
+		if slices.ContainsFunc(options, func(o given) bool {
+			return o.effect == 'f' && (!o.value.lit || o.value.text == "-" || strings.HasPrefix(o.value.text, "/dev/"))
+		}) {
 			l.note("", "awk runs a program that is not known")
 		}
 	} else if len(operands) > 0 {

@@ -461,31 +461,17 @@ func (w *walker) declare(cmd *syntax.DeclClause, sc *scope) {
 			continue
 		}
 		v := w.assign(a, sc)
-		if n := w.unit.names[a.Name.Value]; a.Array == nil && (!v.lit || strings.HasPrefix(v.text, "(")) && n != nil && w.arrays(cmd, a.Name.Value) {
+		if a.Array == nil && !v.lit && (w.unit.names[a.Name.Value].array || w.unit.parent != nil) {
 			w.note(w.written(a), " may be an array whose elements are expanded")
 		}
-		text := value{text: w.written(a)}
-		if v.lit && a.Array == nil && !a.Append {
-			text = literal(a.Name.Value + "=" + v.text)
+		if v.lit && a.Array == nil {
+			args = append(args, literal(a.Name.Value+"="+v.text))
+		} else {
+			args = append(args, value{text: w.written(a), head: a.Name.Value})
 		}
-		args = append(args, text)
 	}
 	l := &launch{walker: w, sc: sc, shell: true}
 	l.run(append([]value{literal(cmd.Variant.Value)}, args...))
-}
-
-// arrays reports whether a name may be an array.
-func (w *walker) arrays(cmd *syntax.DeclClause, name string) bool {
-	for _, a := range cmd.Args {
-		if a.Name == nil && a.Value != nil && strings.ContainsAny(a.Value.Lit(), "aA") {
-			return true
-		}
-	}
-	found := false
-	for _, a := range cmd.Args {
-		found = found || a.Name != nil && a.Name.Value == name && (a.Array != nil || a.Index != nil)
-	}
-	return found || w.unit.names[name].strange && cmd.Variant.Value == "export" || w.unit.parent != nil
 }
 
 // functions returns the definitions that a name may have.

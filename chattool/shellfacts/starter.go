@@ -99,7 +99,7 @@ func (l *launch) xargs(s *spec) {
 		switch {
 		case o.name == "I":
 			replaced = o.value.text
-		case o.name == "i", strings.HasPrefix("replace", o.name) && len(o.name) > 2:
+		case o.name == "i", o.name == "replace":
 			if replaced = o.value.text; replaced == "" {
 				replaced = "{}"
 			}

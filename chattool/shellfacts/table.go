@@ -72,11 +72,13 @@ install | -cCdDpTv -g: -m: -o: -t: --compare --directory --group: --mode: --owne
 gzip gunzip bzip2 bunzip2 xz unxz zstd | -cdtlLh! -k123456789fnNqrvz! --stdout --decompress! --test | !
 dd | | dd
 find | | find
-sed gsed | -nErsuzl: -l: -i? -e:e -f:f --quiet --silent --regexp-extended --separate --unbuffered --null-data --line-length: --in-place? --expression:e --file:f --follow-symlinks --posix --debug --sandbox | sed
+sed gsed | -nErsuz -l: -i? -e:e -f:f --quiet --silent --regexp-extended --separate --unbuffered --null-data --line-length: --in-place? --expression:e --file:f --follow-symlinks --posix --debug --sandbox | sed
 awk gawk mawk nawk | -F: -v: -f:f --field-separator: --assign: --file:f --posix --re-interval --traditional --lint? --version | awk
 tar gtar bsdtar | | tar
 + env | -i0v -u: -C:d -S:e --ignore-environment --null --unset: --chdir:d --split-string:e --block-signal? --default-signal? --ignore-signal? --list-signal-handling --debug | env
-+ nohup setsid ionice chronic | -cfwvt: -t: -c: -n: -p! --ctty --fork --wait --class: --classdata: --ignore | x
++ nohup chronic | | x
++ setsid | -cfw --ctty --fork --wait | x
++ ionice | -t -c: -n: -p! --class: --classdata: --ignore | x
 + timeout | -k: -s: -vfp --preserve-status --foreground --kill-after: --signal: --verbose | -x
 + nice | -n: -0123456789 --adjustment: | x
 + stdbuf | -i: -o: -e: --input: --output: --error: | x

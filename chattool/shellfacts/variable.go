@@ -11,6 +11,7 @@ type variable struct {
 	set     int  // how many there are
 	other   bool // one of them is no integer
 	strange bool // it may have a type, such as an array or a reference
+	array   bool // it may be an array
 }
 
 // A function is one definition of a name.
@@ -80,18 +81,20 @@ func (u *unit) look(n syntax.Node) {
 			u.call(n)
 		}
 	case *syntax.DeclClause:
-		flags := false
+		flags, array := false, false
 		for _, a := range n.Args {
 			switch {
 			case a.Name == nil:
 				flags = true
+				array = array || a.Value.Lit() == "" || strings.ContainsAny(a.Value.Lit(), "aA")
 			case !a.Naked:
 				u.assign(a, true)
 			}
 		}
 		for _, a := range n.Args {
 			if a.Name != nil && (flags || n.Variant.Value != "export" && n.Variant.Value != "readonly") {
-				u.named(a.Name.Value, false).strange = true
+				v := u.named(a.Name.Value, false)
+				v.strange, v.array = true, v.array || array
 			}
 		}
 	case *syntax.WordIter:
@@ -139,7 +142,8 @@ func (u *unit) assign(a *syntax.Assign, again bool) {
 		}
 	}
 	v := u.named(a.Name.Value, integer)
-	v.strange = v.strange || a.Index != nil || a.Array != nil
+	v.array = v.array || a.Index != nil || a.Array != nil
+	v.strange = v.strange || v.array
 	if again || a.Append {
 		v.set++ // so that it has no certain value
 	}

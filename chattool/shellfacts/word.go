@@ -184,8 +184,12 @@ func (s *speller) unquoted(text string, first bool) {
 				s.b.WriteByte(c)
 				return
 			}
-		case '*', '?', '[':
+		case '*', '?':
 			s.loses(true)
+		case '[':
+			if text != "[" && text != "[[" {
+				s.loses(true)
+			}
 		case '~':
 			if i > 0 && (text[i-1] == '=' || text[i-1] == ':') {
 				s.loses(false)

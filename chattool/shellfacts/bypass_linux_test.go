@@ -1,0 +1,101 @@
+package shellfacts_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/shellfacts"
+)
+
+// A row is a line of a table of commands.
+type row struct{ command, does, ran string }
+
+func rows(t testing.TB, name string) []row {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	defer file.Close()
+	var all []row
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
+			fields := strings.Split(line, "\t")
+			r := row{}
+			require.NoError(t, json.Unmarshal([]byte(fields[0]), &r.command), line)
+			if len(fields) > 2 {
+				r.does, r.ran = fields[1], fields[2]
+			}
+			all = append(all, r)
+		}
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// workspace makes the files that the commands of the tables need: those that a model
+// may have written.
+func workspace(t testing.TB) func(dir string) {
+	return func(dir string) {
+		for name, text := range map[string]string{
+			"f":                "x\ny\nz\n",
+			"g":                "y\n",
+			"big":              strings.Repeat("some line of text\n", 1000),
+			"x.sh":             "#!/bin/sh\ntouch PWNED\ncat\n",
+			"ls":               "#!/bin/sh\ntouch PWNED\n",
+			"x.js":             "require('fs').writeFileSync('PWNED','')\n",
+			"x.py":             "open('PWNED','w')\n",
+			"Makefile":         "all:\n\ttouch PWNED\n",
+			"package.json":     `{"name":"x","scripts":{"x":"touch PWNED"}}`,
+			"sub/file":         "x\n",
+			"-oPWNED":          "x\n",
+			"sub/x.sh":         "touch PWNED\n",
+			"script.sed":       "w PWNED\n",
+			"script.awk":       `BEGIN { system("touch PWNED") }`,
+			"names":            "f\ng\n",
+			"sub/dir/deep.txt": "x\n",
+		} {
+			name = filepath.Join(dir, name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+			require.NoError(t, os.WriteFile(name, []byte(text), 0o755))
+		}
+	}
+}
+
+// unsafe are rows that would reach beyond their directory.
+func unsafe(command string) bool {
+	for _, word := range []string{"kill -9 $PPID", "| at now", "/dev/tcp", "ssh -o", "ssh://h/r"} {
+		if strings.Contains(command, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestBypasses runs each command of the table, and compares.
+func TestBypasses(t *testing.T) {
+	t.Parallel()
+	o := newOracle(t, "bash")
+	for _, r := range rows(t, "shell-bypasses.tsv") {
+		facts := shellfacts.Parse(r.command, "bash")
+		require.Equal(t, facts.Complete, len(facts.Why) == 0)
+		if strings.HasPrefix(r.ran, "control") {
+			require.True(t, facts.Complete, "%s: %q", r.command, facts.Why)
+			require.Empty(t, facts.Writes, r.command)
+			for _, p := range facts.Programs {
+				require.NotEqual(t, "touch", p.Name, r.command)
+			}
+		}
+		if unsafe(r.command) {
+			continue
+		}
+		deeds := o.deeds(t, r.command, workspace(t))
+		require.NotEmpty(t, deeds, r.command)
+		if why := o.unknown(facts, deeds); why != "" {
+			t.Errorf("%q: %s, and the facts are complete: %+v", r.command, why, facts)
+		}
+	}
+}
