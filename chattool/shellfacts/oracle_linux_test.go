@@ -29,6 +29,7 @@ type deed struct {
 type oracle struct {
 	dir   string // of the command, two levels below what may be written
 	shell string
+	trace string // what -x has printed
 }
 
 func newOracle(t testing.TB, shell string) *oracle {
@@ -57,13 +58,16 @@ func (o *oracle) deeds(t testing.TB, command string, setup func(dir string)) []d
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "strace", "-ff", "-qq", "-y", "-s", "4096", "-o", filepath.Join(traces, "t"),
-		"-e", "trace=chdir,execve,open,openat,creat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,truncate,mknod,mknodat,clone,clone3,fork,vfork",
-		o.shell, "-c", command)
+		"-e", "trace=chdir,fchdir,execve,open,openat,creat,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,truncate,mknod,mknodat,clone,clone3,fork,vfork",
+		o.shell, "-x", "-c", command)
 	cmd.Dir = o.dir
 	cmd.WaitDelay = time.Second
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C.UTF-8", "TMPDIR=" + filepath.Join(top, "tmp"), "PWD=" + o.dir}
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
-	out, _ := cmd.CombinedOutput()
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, _ := cmd.Output()
+	o.trace = stderr.String()
 	if ctx.Err() != nil {
 		t.Logf("%q ran too long: %s", command, out)
 	}
@@ -96,7 +100,7 @@ func (o *oracle) deeds(t testing.TB, command string, setup func(dir string)) []d
 var (
 	forked   = regexp.MustCompile(`^(?:clone|clone3|fork|vfork)\(.*\) += (\d+)`)
 	executed = regexp.MustCompile(`^execve\("((?:[^"\\]|\\.)*)", \["((?:[^"\\]|\\.)*)"`)
-	entered  = regexp.MustCompile(`^chdir\("(.*)"\) += 0$`)
+	entered  = regexp.MustCompile(`^(?:chdir\("|fchdir\(\d+<)(.*)[">]\) += 0$`)
 	opened   = regexp.MustCompile(`^(?:open|openat|creat)\(.*(?:O_WRONLY|O_RDWR|O_CREAT|O_TRUNC).*\) += \d+<(.*)>$`)
 	changed  = regexp.MustCompile(`^(rename|renameat|renameat2|unlink|unlinkat|mkdir|mkdirat|rmdir|link|linkat|symlink|symlinkat|truncate|mknod|mknodat)\((.*)\) += 0$`)
 	// sed and ln make a file with such a name, and rename it.
@@ -108,6 +112,9 @@ var (
 func follow(all map[int][]string, pid int, chain []string, top, dir string, deeds *[]deed) {
 	cwd := dir
 	wrote := func(name string) {
+		if strings.HasPrefix(name, "pipe:") || strings.HasPrefix(name, "socket:") {
+			return
+		}
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(cwd, name)
 		}

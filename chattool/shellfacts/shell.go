@@ -198,7 +198,12 @@ func (w *walker) command(cmd syntax.Command, sc *scope) {
 		}
 		sc.then = sc.cwd
 	case *syntax.FuncDecl:
-		if cmd.Name == nil {
+		switch cmd.Body.Cmd.(type) {
+		case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.ForClause, *syntax.WhileClause, *syntax.CaseClause, *syntax.TestClause, *syntax.ArithmCmd:
+		default:
+			w.note(w.written(cmd), " is a function whose end shells see in different places")
+		}
+		if cmd.Name == nil || cmd.Body.Background || cmd.Body.Negated {
 			w.note(w.written(cmd), " could not be read")
 		} else if w.unit.sure[cmd] {
 			w.unit.made[cmd.Name.Value] = true

@@ -64,7 +64,6 @@ truncate | -co -r: -s: --no-create --io-blocks --reference: --size: | m
 mkfifo | -m: --mode: | m
 chmod | -cfvRrwxXstugo --changes --silent --quiet --verbose --no-preserve-root --preserve-root --reference:e --recursive | chmod
 chown chgrp | -cfvhRHLP --changes --silent --quiet --verbose --dereference --no-dereference --from: --no-preserve-root --preserve-root --reference:e --recursive | em
-shred | -fuvxz -n: -s: --force --iterations: --size: --remove? --verbose --exact --zero | m
 cp | -adfiHlLnPpRrTuvxZs -t: --archive --attributes-only --copy-contents --force --interactive --link --dereference --no-clobber --no-dereference --preserve? --no-preserve: --recursive --reflink? --remove-destination --sparse: --strip-trailing-slashes --symbolic-link --target-directory: --no-target-directory --update? --verbose --one-file-system | copy
 mv | -finTuvZ -t: --force --interactive --no-clobber --no-copy --strip-trailing-slashes --target-directory: --no-target-directory --update? --verbose | copy
 ln | -dFfinLPrsTv -t: --directory --force --interactive --logical --no-dereference --physical --relative --symbolic --target-directory: --no-target-directory --verbose | copy
@@ -113,7 +112,7 @@ less more most man info vi vim nvim view ex ed emacs nano pico pager bat batcat
 script screen tmux expect gdb lldb strace ltrace perf valgrind at batch crontab parallel entr
 ssh scp sftp rsync wget zip unzip 7z cpio ar patch split csplit sqlite3 psql mysql redis-cli mongo
 openssl gpg m4 bc dc tput mktemp logrotate systemd-run start-stop-daemon chroot unshare nsenter setpriv capsh
-zcat gzcat bzcat xzcat zstdcat zgrep zless ldd jshell ipython irb ghci gnuplot latex pdflatex tex indent`
+zcat gzcat bzcat xzcat zstdcat zgrep zless ldd shred jshell ipython irb ghci gnuplot latex pdflatex tex indent`
 
 // programs parses the table once.
 var programs = sync.OnceValue(func() map[string]*spec {

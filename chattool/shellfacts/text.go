@@ -71,7 +71,8 @@ func strange(text string) string {
 			return ""
 		}
 		at += n
-		if at > 0 && text[at-1] != ' ' && text[at-1] != '\t' || strings.HasPrefix(text[at+2:], "#") || strings.HasPrefix(text[at+2:], "\\\n") {
+		line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+		if at > 0 && text[at-1] != ' ' && text[at-1] != '\t' || strings.Contains(line, "#") || strings.HasPrefix(text[at+2:], "#") || strings.HasPrefix(text[at+2:], "\\\n") {
 			return "a line goes on in the middle of a word"
 		}
 		at += 2
