@@ -8,26 +8,23 @@ import (
 // specialBuiltins are found before functions by some shells, and after them by others.
 // For the others here the parser has a grammar of its own, whatever functions there
 // are.
-var specialBuiltins = []string{
-	".", ":", "[", "[[", "break", "continue", "coproc", "declare", "eval", "exec", "exit", "export", "function", "let", "local", "nameref",
-	"readonly", "return", "select", "set", "shift", "source", "time", "times", "trap", "typeset", "unset",
-}
+var specialBuiltins = strings.Fields(". : [ [[ break continue coproc declare eval exec exit export function let local nameref readonly return select set shift source time times trap typeset unset")
 
 // builtin walks a builtin of the shell. It returns false if the name is none.
-func (l *launch) builtin(name string) bool {
-	switch name {
+func (l *launch) builtin() bool {
+	switch l.name {
 	case ":", "true", "false", "echo", "pwd", "exit", "return", "break", "continue", "shift", "times", "umask", "ulimit",
-		"bg", "fg", "disown", "kill", "type", "help", "dirs":
-	case "bind", "caller", "compgen", "complete", "compopt", "enable", "fc", "history", "logout", "suspend":
-		l.note(name, " is a builtin that can run commands")
+		"bg", "fg", "disown", "kill", "type", "help", "dirs", "unalias":
+	case "bind", "caller", "compgen", "complete", "compopt", "enable", "fc", "history", "logout", "suspend", "let", "nameref":
+		l.note(l.name, " is a builtin that can run commands")
 	case "eval":
 		l.eval()
 	case "source", ".":
 		l.source()
 	case "command", "exec", "builtin":
-		l.prefix(name)
+		l.prefix()
 	case "cd", "pushd", "popd":
-		l.cd(name)
+		l.cd()
 	case "trap":
 		l.trap()
 	case "alias":
@@ -36,24 +33,20 @@ func (l *launch) builtin(name string) bool {
 				l.note(arg.text, " is an alias, and changes what a name runs")
 			}
 		}
-	case "unalias":
 	case "jobs", "hash", "wait":
-		dangerous := map[string]string{"jobs": "x", "hash": "p", "wait": "p"}[name]
 		for _, arg := range l.args {
-			if arg.option() && (!arg.lit || strings.Contains(arg.text, dangerous)) {
-				l.note(arg.text, " is an option of "+name+" that can run commands")
+			if arg.option() && (!arg.lit || strings.ContainsAny(arg.text, map[string]string{"jobs": "x", "hash": "p", "wait": "p"}[l.name])) {
+				l.note(arg.text, " is an option of "+l.name+" that can run commands")
 			}
 		}
 	case "set", "shopt":
-		l.set(name)
+		l.set()
 	case "test", "[":
 		l.test()
 	case "printf", "read", "mapfile", "readarray", "getopts", "unset":
-		l.names(name)
-	case "let":
-		l.note("let", " evaluates expressions, in which an index may run commands")
-	case "export", "readonly", "declare", "typeset", "local", "nameref":
-		l.declared(name)
+		l.names()
+	case "export", "readonly", "declare", "typeset", "local":
+		l.declared()
 	default:
 		return false
 	}
@@ -63,75 +56,62 @@ func (l *launch) builtin(name string) bool {
 func (l *launch) eval() {
 	var text strings.Builder
 	for i, arg := range l.args {
-		if i == 0 && arg.lit && arg.text == "--" {
-			continue
-		}
 		if !arg.lit {
 			l.note(arg.text, " is evaluated as a command")
 			return
 		}
-		text.WriteString(arg.text + " ")
+		if i > 0 || arg.text != "--" {
+			text.WriteString(arg.text + " ")
+		}
 	}
-	l.evaluated(literal(text.String()), l.sc)
+	l.script("", literal(text.String()), l.sc)
 }
 
 func (l *launch) source() {
-	args := l.args
-	if len(args) > 0 && args[0].text == "--" {
-		args = args[1:]
-	}
 	l.files()
-	defer l.sc.moves(nil, nil)
 	switch {
-	case len(args) == 0:
-	case !args[0].lit:
-		l.note(args[0].text, " is the name of a script")
-	case strings.HasPrefix(args[0].text, "/dev/"), strings.HasPrefix(args[0].text, "/proc/"), args[0].option():
-		l.note(args[0].text, " is a script that no file has")
+	case len(l.args) == 0:
+	case l.args[0].special(), l.args[0].option(), !l.args[0].lit:
+		l.note(l.args[0].text, " is a script that no file has")
 	default:
-		l.read(l.sc, args[0])
+		l.read(l.sc, l.args[0])
 	}
+	l.sc.cwd, l.sc.then = nil, nil
 }
 
 // prefix walks a builtin that runs the command behind it.
-func (l *launch) prefix(name string) {
+func (l *launch) prefix() {
 	args := l.args
 	for len(args) > 0 && args[0].lit && args[0].option() {
-		option := args[0].text
+		option := l.name + " " + args[0].text
 		args = args[1:]
 		switch {
-		case option == "--":
-		case name == "command" && (option == "-v" || option == "-V"):
+		case strings.HasSuffix(option, " --"):
+			l.starts(args, l.name != "exec", "")
 			return
-		case name == "command" && option == "-p", name == "exec" && (option == "-c" || option == "-l" || option == "-cl"):
-			continue
-		case name == "exec" && option == "-a" && len(args) > 0:
+		case option == "command -v", option == "command -V":
+			return
+		case option == "exec -a" && len(args) > 0:
 			args = args[1:]
-			continue
+		case option == "command -p", option == "exec -c", option == "exec -l":
 		default:
-			l.note(option, " is an option of "+name+" that is not known")
+			l.note(option, " is not known")
 		}
-		break
 	}
-	l.starts(args, name != "exec", false, false)
+	l.starts(args, l.name != "exec", "")
 }
 
-func (l *launch) cd(name string) {
+func (l *launch) cd() {
 	args, physical := l.args, false
-	for len(args) > 0 && args[0].option() {
-		if !args[0].lit || args[0].text != "-L" && args[0].text != "-P" && args[0].text != "--" {
-			l.sc.moves(nil, nil)
-			return
-		}
+	for len(args) > 0 && args[0].lit && slices.Contains([]string{"-L", "-P", "--"}, args[0].text) {
 		physical = physical || args[0].text == "-P"
 		args = args[1:]
 	}
-	switch {
-	case name == "popd", len(args) != 1, name == "pushd" && strings.HasPrefix(args[0].text, "+"):
-		l.sc.moves(nil, nil)
-	default:
-		l.chdir(l.sc, args[0], physical)
+	if l.name == "popd" || len(args) != 1 || args[0].option() || strings.HasPrefix(args[0].text, "+") {
+		l.sc.cwd, l.sc.then = nil, nil
+		return
 	}
+	l.chdir(l.sc, args[0], physical)
 }
 
 func (l *launch) trap() {
@@ -139,49 +119,32 @@ func (l *launch) trap() {
 	if len(args) > 0 && args[0].text == "--" {
 		args = args[1:]
 	}
-	if len(args) < 2 && (len(args) == 0 || args[0].lit) || args[0].lit && slices.Contains([]string{"-", "", "-l", "-p", "-P"}, args[0].text) {
-		return
+	if len(args) > 1 && !slices.Contains([]string{"-", "", "-l", "-p", "-P"}, args[0].text) || len(args) == 1 && !args[0].lit {
+		l.script("", args[0], &scope{}) // whenever it runs, in whatever directory
 	}
-	l.evaluated(args[0], &scope{}) // whenever it runs, in whatever directory
 }
 
 // set walks set and shopt.
-func (l *launch) set(name string) {
-	fine := "abefhmnuvxBCET"
-	long := []string{"allexport", "braceexpand", "errexit", "errtrace", "functrace", "monitor", "noclobber", "noglob", "nounset", "pipefail", "verbose", "xtrace"}
-	if name == "shopt" {
-		fine = "suqp"
-		long = []string{"dotglob", "failglob", "globstar", "inherit_errexit", "nocaseglob", "nocasematch", "nullglob"}
+func (l *launch) set() {
+	long := "allexport braceexpand errexit errtrace functrace monitor noclobber noglob nounset pipefail verbose xtrace"
+	fine := "-+abefhmnuvxBCETo"
+	if l.name == "shopt" {
+		long, fine = "dotglob failglob globstar inherit_errexit nocaseglob nocasematch nullglob", "-suqp"
 	}
-	named := name == "shopt"
 	for i, arg := range l.args {
+		option := arg.option() || strings.HasPrefix(arg.text, "+")
 		switch {
-		case !arg.lit:
-		case arg.text == "--" && name == "set", arg.text == "-" && name == "set":
+		case arg.lit && l.name == "set" && (arg.text == "--" || arg.text == "-" || i == 0 && !option):
 			return // what follows are arguments
-		case strings.HasPrefix(arg.text, "-"), strings.HasPrefix(arg.text, "+") && name == "set":
-			letters := arg.text[1:]
-			if name == "set" && strings.HasSuffix(letters, "o") {
-				letters, named = letters[:len(letters)-1], true
-			}
-			if strings.Trim(letters, fine) == "" {
-				continue
-			}
-		case named && slices.Contains(long, arg.text):
-			named = name == "shopt"
-			continue
-		case name == "set" && !named && i == 0:
-			return // all are arguments
+		case arg.lit && option && strings.Trim(arg.text, fine) == "", arg.lit && !option && slices.Contains(strings.Fields(long), arg.text):
+		default:
+			l.note(arg.text, " is an option of "+l.name+" that changes how the shell reads commands")
 		}
-		l.note(arg.text, " is an option of "+name+" that changes how the shell reads commands")
 	}
 }
 
 // test walks test and [. In bash, -v and -R expand the index of an array.
 func (l *launch) test() {
-	if l.posix {
-		return
-	}
 	args := l.args
 	if l.name == "[" && len(args) > 0 {
 		args = args[:len(args)-1]
@@ -189,101 +152,56 @@ func (l *launch) test() {
 	for len(args) > 0 && args[0].lit && args[0].text == "!" {
 		args = args[1:]
 	}
-	counted := !slices.ContainsFunc(args, func(v value) bool { return v.many })
-	index := func(v value) bool { return !v.lit || strings.Contains(v.text, "[") }
-	switch {
-	case counted && len(args) < 2:
-		return
-	case counted && len(args) == 2 && args[0].lit && args[0].text != "-v" && args[0].text != "-R":
-		return
-	case counted && len(args) == 3 && args[1].lit && slices.Contains(binaryTests, args[1].text):
+	is := func(v value, names string) bool { return v.lit && slices.Contains(strings.Fields(names), v.text) }
+	switch counted := !slices.ContainsFunc(args, func(v value) bool { return v.many }); {
+	case l.posix, counted && len(args) < 2, counted && len(args) == 2 && args[0].lit && !is(args[0], "-v -R"),
+		counted && len(args) == 3 && is(args[1], "= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef"):
 		return
 	}
-	unary := slices.ContainsFunc(args, func(v value) bool { return v.lit && (v.text == "-v" || v.text == "-R") || !v.lit && v.option() })
-	if unary && slices.ContainsFunc(args, index) {
+	if slices.ContainsFunc(args, func(v value) bool { return is(v, "-v -R") || !v.lit && v.option() }) &&
+		slices.ContainsFunc(args, func(v value) bool { return !v.lit || strings.Contains(v.text, "[") }) {
 		l.note(l.name, " may expand an index")
 	}
 }
 
-var binaryTests = []string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}
-
 // names walks the builtins that assign the variables that they are told. In bash, the
-// index of an array in such a name is expanded.
-func (l *launch) names(name string) {
+// index of an array in such a name is expanded, and mapfile -C runs a command.
+func (l *launch) names() {
 	args := l.args
-	spec := map[string]string{"read": "-ers -a: -d: -i: -n: -N: -p: -t: -u:", "mapfile": "-t -d: -n: -O: -s: -u:", "readarray": "-t -d: -n: -O: -s: -u:", "unset": "-fvn", "printf": "-v:"}[name]
-	if name == "getopts" && len(args) > 0 {
-		args = args[1:min(2, len(args))]
-	}
-	if name == "printf" {
-		if len(args) == 0 || args[0].lit && !strings.HasPrefix(args[0].text, "-v") || !args[0].lit && !args[0].option() || l.posix {
-			return
-		}
-		if !args[0].lit {
-			l.note(args[0].text, " may be an option of printf")
-			return
-		}
-		if args[0].text == "-v" && len(args) > 1 {
-			args = args[1:2]
-		} else {
+	switch {
+	case l.name == "printf" && len(args) > 0 && args[0].lit && strings.HasPrefix(args[0].text, "-v"):
+		if args = args[:min(2, len(args))]; args[0].text != "-v" {
 			args = []value{literal(strings.TrimPrefix(args[0].text, "-v"))}
 		}
-	} else if spec != "" {
-		known := parseSpec(name, spec)
-		options, rest, ok := known.parse(l, args, true)
-		if !ok {
-			return
-		}
-		args = rest
-		for _, o := range options {
-			if o.name == "a" {
-				args = append(args, o.value)
-			}
-		}
-		if name == "unset" && slices.ContainsFunc(options, func(o given) bool { return o.name == "f" }) {
-			for _, arg := range args {
-				delete(l.unit.made, arg.text)
-			}
-			return
+	case l.name == "printf" && (len(args) == 0 || args[0].lit || !args[0].option()):
+		return
+	case l.name == "unset" && len(args) > 0 && args[0].text == "-f":
+		for _, arg := range args {
+			delete(l.unit.made, arg.text)
 		}
 	}
 	for _, arg := range args {
-		if !arg.lit || !identifier(arg.text) {
-			if !l.posix {
-				l.note(arg.text, " is a name that "+name+" assigns, and its index may run commands")
-			}
-			continue
+		if !l.posix && (!arg.lit || strings.Contains(arg.text, "[") || arg.option() && strings.Contains(arg.text, "C")) {
+			l.note(arg.text, " is a name that "+l.name+" assigns, and its index may run commands")
 		}
-		l.assigns(arg.text, value{})
+		if arg.lit {
+			l.assigns(arg.text, value{})
+			l.assigns(strings.TrimLeft(arg.text, "-adeinprstuNO"), value{}) // glued to an option
+		}
 	}
 }
 
 // declared walks export and declare. If the parser knows them, the assignments have
 // been walked.
-func (l *launch) declared(name string) {
+func (l *launch) declared() {
 	for _, arg := range l.args {
-		before, _, assigned := strings.Cut(arg.text, "=")
-		before = strings.TrimSuffix(before, "+")
+		name, v, assigned := strings.Cut(arg.text, "=")
 		switch {
-		case arg.lit && arg.option():
-			if letters := strings.TrimLeft(arg.text, "-"); strings.Trim(letters, "xrgpaAfF") != "" || name == "export" && strings.Contains(letters, "f") || name == "nameref" {
-				l.note(arg.text, " is an option of "+name+" that changes what an assignment does")
-			}
-		case arg.lit && strings.HasPrefix(arg.text, "+"):
-		case identifier(before) && (arg.lit || assigned):
-			if _, v, _ := strings.Cut(arg.text, "="); strings.HasPrefix(v, "(") && !l.posix {
-				l.note(arg.text, " may be an array whose elements are expanded")
-			}
-			if assigned {
-				l.assigns(before, arg)
-			}
-		case arg.lit && !strings.ContainsAny(arg.text, "[$`"):
-		case l.posix && !arg.many:
-			if !assigned || !identifier(before) {
-				l.note(arg.text, " is a variable that "+name+" assigns")
-			}
-		default:
-			l.note(arg.text, " is a variable that "+name+" assigns")
+		case arg.lit && arg.option() && strings.Trim(arg.text, "-xrgp") != "",
+			!l.posix && strings.HasPrefix(v, "("), arg.many, !identifier(strings.TrimSuffix(name, "+")) && !(arg.lit && arg.option()):
+			l.note(arg.text, " is an assignment by "+l.name+" that may expand an index")
+		case assigned:
+			l.assigns(strings.TrimSuffix(name, "+"), value{})
 		}
 	}
 }

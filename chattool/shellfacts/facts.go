@@ -114,7 +114,7 @@ func Parse(command, shell string) Facts {
 // factsOf returns the facts of a command in the language of bash, or of POSIX. Complete
 // is left to Parse.
 func factsOf(command string, posix bool) Facts {
-	w := &walker{posix: posix, steps: maxSteps, outer: make(map[string]bool)}
+	w := &walker{posix: posix, steps: maxSteps}
 	w.shell(command, &scope{cwd: []string{""}}, nil)
 	return w.facts
 }
@@ -122,7 +122,7 @@ func factsOf(command string, posix bool) Facts {
 // add adds what another reading of the same command found besides.
 func (f *Facts) add(other Facts) {
 	for _, p := range other.Programs {
-		if !slices.ContainsFunc(f.Programs, func(q Program) bool { return reflect.DeepEqual(p, q) }) {
+		if !slices.ContainsFunc(f.Programs, func(q Program) bool { return same(p, q) }) {
 			f.Programs = append(f.Programs, p)
 		}
 	}
@@ -132,6 +132,8 @@ func (f *Facts) add(other Facts) {
 		f.note(why)
 	}
 }
+
+func same(p, q Program) bool { return reflect.DeepEqual(p, q) }
 
 // note adds a reason for which the facts are not Complete. A few of them are enough
 // for a person.
@@ -217,15 +219,15 @@ func (w *walker) paths(to []Path, sc *scope, v value, appends bool) []Path {
 		return union(to, []Path{p})
 	}
 	for _, dir := range sc.cwd {
-		p.Path = within(dir, v.text)
+		p.Path = below(dir, v.text)
 		to = union(to, []Path{p})
 	}
 	return to
 }
 
-// within returns a relative name below a directory. It is not cleaned: if a directory
+// below returns a relative name below a directory. It is not cleaned: if a directory
 // is a symbolic link, "link/../x" is not "x".
-func within(dir, name string) string {
+func below(dir, name string) string {
 	if dir == "" {
 		return name
 	}

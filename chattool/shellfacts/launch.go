@@ -13,7 +13,7 @@ type launch struct {
 	shell     bool     // the shell starts it, so it may be a builtin
 	functions bool     // or a function
 	through   []string // what starts it instead
-	appended  bool     // words that are not known follow
+	appended  string   // the program that appends words which are not known, or ""
 
 	at   int // of its Program
 	name string
@@ -22,141 +22,128 @@ type launch struct {
 
 // run walks a command with its words.
 func (l *launch) run(words []value) {
-	if !l.step() {
-		return
-	}
 	name := words[0]
 	l.args = words[1:]
-	if !name.lit || name.text == "" {
+	switch {
+	case !l.step():
+		return
+	case !name.lit, name.text == "":
 		l.add(name.text)
 		l.note(name.text, " is the name of a program")
 		return
-	}
-	if l.functions && l.invoke(name.text, l.sc) {
+	case l.functions && l.invoke(name.text, l.sc):
 		return
 	}
 	l.add(name.text)
 	l.name = name.text
-	if l.shell && l.builtin(name.text) {
+	if l.shell && l.builtin() {
 		l.known()
 		return
 	}
 	if dir := path.Dir(name.text); strings.Contains(name.text, "/") {
-		switch dir {
-		case "/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin":
-			l.name = path.Base(name.text)
-		default:
+		l.name = path.Base(name.text)
+		if !slices.Contains([]string{"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"}, dir) {
 			l.files()
 			return
 		}
 	}
-	spec := programs()[l.name]
-	if spec == nil {
+	s := programs()[l.name]
+	if s == nil {
 		return
 	}
 	l.known()
-	if spec.files {
+	if s.files {
 		l.files()
 	}
-	if spec.never != "" {
-		l.note(name.text, spec.never)
+	if s.never {
+		l.note(l.name, " can run and write whatever its arguments, its input and its configuration say")
 		return
 	}
-	l.spec(spec)
+	l.spec(s)
 }
 
 // add adds the Program.
 func (l *launch) add(name string) {
-	p := Program{Name: name, Literal: !l.appended, Through: slices.Clone(l.through), Line: l.line}
+	p := Program{Name: name, Literal: l.appended == "", Through: slices.Clone(l.through), Line: l.line}
 	for _, arg := range l.args {
 		p.Args = append(p.Args, arg.text)
 		p.Literal = p.Literal && arg.lit
 	}
-	l.at = len(l.facts.Programs)
-	if l.at >= maxFacts {
+	if len(l.facts.Programs) == maxFacts {
 		l.note("", "the command runs too many programs")
-		l.at--
-		return
+		l.facts.Programs = l.facts.Programs[:maxFacts-1]
 	}
+	l.at = len(l.facts.Programs)
 	l.facts.Programs = append(l.facts.Programs, p)
 }
 
 func (l *launch) known() { l.facts.Programs[l.at].Known = true }
 func (l *launch) files() { l.facts.Programs[l.at].Files = true }
 
-// starts walks a command that this one starts. It is no function, and a builtin only
-// if the shell starts it.
-func (l *launch) starts(words []value, shell, functions, appended bool) {
+// unclear notes that a word is not known for what it does to the program.
+func (l *launch) unclear(v value, is string) {
+	l.note(v.text, " is "+is+" of "+l.name+" that is not known")
+}
+
+// chain has what starts the programs that this one starts.
+func (l *launch) chain() []string {
+	return append(slices.Clone(l.through), l.facts.Programs[l.at].Name)
+}
+
+// starts walks a command that this one starts.
+func (l *launch) starts(words []value, shell bool, appended string) {
 	if len(words) == 0 {
+		if appended != "" {
+			l.note(l.name, " runs what "+appended+" appends")
+		}
 		return
-	}
-	leave, ok := l.enter()
-	if !ok {
-		return
-	}
-	defer leave()
-	sc := l.sc
-	if !shell {
-		sc = sc.clone()
 	}
 	if words[0].lit && words[0].option() {
-		l.note(words[0].text, " is an option of "+l.name+" that is not known")
+		l.unclear(words[0], "an option")
 	}
-	inner := &launch{walker: l.walker, sc: sc, shell: shell, functions: functions, appended: appended || l.appended}
-	inner.through = append(slices.Clone(l.through), l.facts.Programs[l.at].Name)
-	inner.run(words)
+	inner := &launch{walker: l.walker, sc: l.sc, shell: shell, through: l.chain(), appended: appended}
+	if !shell {
+		inner.sc = l.sc.clone()
+	}
+	l.within(func() { inner.run(words) })
 }
 
-// script walks a text that another shell runs, whose name says its language.
-func (l *launch) script(shell string, text value) {
-	if !text.lit {
-		l.note(text.text, " is a script for "+shell)
-		return
-	}
-	walk := func(posix bool) {
-		around := l.posix
-		l.posix = posix
-		l.text(text.text, &scope{cwd: l.sc.cwd, then: l.sc.cwd}, nil)
-		l.posix = around
-	}
-	switch shell {
-	case "bash", "rbash":
-		walk(false)
-	case "dash":
-		walk(true)
-	default:
-		before := len(l.facts.Programs)
-		walk(true)
-		middle := len(l.facts.Programs)
-		walk(false)
-		if all := l.facts.Programs; slices.EqualFunc(all[before:middle], all[middle:], same) {
-			l.facts.Programs = all[:middle]
-		}
-		if shell != "sh" && shell != "ash" {
-			l.note("", "the language of "+shell+" is not known")
-		}
-	}
-}
-
-func same(p, q Program) bool {
-	return p.Name == q.Name && slices.Equal(p.Args, q.Args) && p.Literal == q.Literal && p.Known == q.Known && p.Files == q.Files && slices.Equal(p.Through, q.Through) && p.Line == q.Line
-}
-
-// evaluated walks a text that this shell runs.
-func (l *launch) evaluated(text value, sc *scope) {
+// script walks a text that a shell runs: a shell whose name says its language, or with
+// a scope, this one.
+func (l *launch) script(language string, text value, sc *scope) {
 	if !text.lit {
 		l.note(text.text, " is evaluated as a command")
 		return
 	}
-	l.text(text.text, sc, l.unit)
-}
-
-// text walks a text, and adds to its Programs what starts them.
-func (l *launch) text(text string, sc *scope, parent *unit) {
+	walk := func(posix bool) int {
+		around, before := l.posix, len(l.facts.Programs)
+		l.posix = posix
+		if sc != nil {
+			l.walker.shell(text.text, sc, l.unit)
+		} else {
+			l.walker.shell(text.text, l.sc.clone(), nil)
+		}
+		l.posix = around
+		for i := before; i < len(l.facts.Programs); i++ {
+			p := &l.facts.Programs[i]
+			p.Through = slices.Concat(l.chain(), p.Through)
+		}
+		return len(l.facts.Programs)
+	}
 	before := len(l.facts.Programs)
-	l.walker.shell(text, sc, parent)
-	for i := before; i < len(l.facts.Programs); i++ {
-		p := &l.facts.Programs[i]
-		p.Through = slices.Concat(l.through, []string{l.facts.Programs[l.at].Name}, p.Through)
+	switch {
+	case sc != nil:
+		walk(l.posix)
+	case language == "bash" || language == "dash":
+		walk(language == "dash")
+	default:
+		middle := walk(true)
+		walk(false)
+		if all := l.facts.Programs; slices.EqualFunc(all[before:middle], all[middle:], same) {
+			l.facts.Programs = all[:middle]
+		}
+		if language != "sh" && language != "ash" {
+			l.note(language, " has a language that is not known")
+		}
 	}
 }

@@ -1,22 +1,36 @@
 package shellfacts
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-// special walks a program whose arguments getopt does not explain. It returns false
+// special walks a program whose arguments a table does not explain. It returns false
 // for the others.
 func (l *launch) special(s *spec) bool {
 	switch s.operands {
 	case "copy":
 		l.copied(s)
 	case "tee":
-		l.teed(s)
+		options, operands := l.parse(s, l.args)
+		for _, v := range operands {
+			l.write(l.sc, v, slices.ContainsFunc(options, func(o given) bool { return strings.HasPrefix(o.name, "a") }))
+		}
 	case "date":
-		l.date(s)
-	case "chmod":
-		l.chmod(s)
+		options, operands := l.parse(s, l.args)
+		l.effects(options)
+		for _, v := range operands {
+			if !strings.HasPrefix(v.text, "+") && !strings.HasPrefix(v.head, "+") {
+				l.unclear(v, "an operand")
+			}
+		}
+	case "chmod": // -x is a mode, and no option
+		options, operands := l.parse(s, l.args)
+		mode := slices.ContainsFunc(options, func(o given) bool { return strings.Contains("rwxXstugo", o.name) })
+		l.operands("em", operands, l.effects(options) || mode)
 	case "dd":
 		l.dd()
 	case "find":
@@ -26,56 +40,72 @@ func (l *launch) special(s *spec) bool {
 	case "awk":
 		l.awk(s)
 	case "tar":
-		l.tar()
-	case "test": // only the shell's own has arrays
-	case "files":
+		l.tar(s)
 	case "git":
 		l.git()
-	case "go":
-		l.goTool()
-	case "make":
-		l.make()
-	case "compiler":
-		l.compiler()
+	case "args":
+		l.risks()
+	case "env":
+		l.env(s, l.args)
+	case "xargs":
+		l.xargs(s)
+	case "shell":
+		l.shellScript()
+	case "python":
+		l.python(s)
+	case "script":
+		l.scriptFile(s)
 	default:
-		return l.starter(s)
+		return false
 	}
 	return true
 }
 
-func (l *launch) date(s *spec) {
-	options, operands, _ := s.parse(l, l.args, false)
-	l.effects(s, options)
-	for _, v := range operands {
-		if !strings.HasPrefix(v.text, "+") && !strings.HasPrefix(v.head, "+") {
-			l.note(v.text, " may be a time that date sets")
+// copied walks cp, mv, ln and install: the last operand is written, or what an option
+// names.
+func (l *launch) copied(s *spec) {
+	options, operands := l.parse(s, l.args)
+	var into value
+	found, below := false, false
+	for _, o := range options {
+		switch {
+		case o.name == "t", o.name == "target-directory":
+			into, found, below = o.value, true, true
+		case l.name == "install" && (o.name == "d" || o.name == "directory"):
+			l.operands("m", operands, false)
+			return
 		}
 	}
-}
-
-func (l *launch) chmod(s *spec) {
-	options, operands, _ := s.parse(l, l.args, false)
-	letters := "em"
-	// -x is a mode, and no option.
-	if l.effects(s, options) || slices.ContainsFunc(options, func(o given) bool { return strings.Contains("rwxXstugo", o.name) }) {
-		letters = "m"
+	if n := len(operands) - 1; !found && n > 0 {
+		into, operands, found = operands[n], operands[:n], true
 	}
-	l.operands(&spec{name: s.name, operands: letters}, operands, false)
-	if l.appended {
-		l.note("", "chmod changes what "+l.through[len(l.through)-1]+" appends")
+	if !found { // ln makes a link here
+		into, below = literal("."), true
+	}
+	if below = below || len(operands) > 1 || slices.Contains([]string{".", "..", ""}, path.Base(into.text)) || strings.HasSuffix(into.text, "/"); !below || !into.lit {
+		l.change(l.sc, into, false)
+	}
+	for _, v := range operands {
+		l.read(l.sc, v)
+		if l.name == "mv" {
+			l.change(l.sc, v, false)
+		}
+		if below && into.lit {
+			v.text = strings.TrimSuffix(into.text, "/") + "/" + path.Base(v.text)
+			l.change(l.sc, v, false)
+		}
 	}
 }
 
 func (l *launch) dd() {
 	for _, arg := range l.args {
-		text := arg.text
+		text, v := arg.text, arg
 		if !arg.lit {
 			text = arg.head
 		}
 		key, name, _ := strings.Cut(text, "=")
-		v := literal(name)
-		if !arg.lit {
-			v = value{text: arg.text}
+		if arg.lit {
+			v = literal(name)
 		}
 		switch key {
 		case "of":
@@ -84,301 +114,267 @@ func (l *launch) dd() {
 			l.read(l.sc, v)
 		case "bs", "cbs", "ibs", "obs", "count", "skip", "seek", "conv", "status", "iflag", "oflag", "iseek", "oseek":
 		default:
-			l.note(arg.text, " is an operand of dd that is not known")
+			l.unclear(arg, "an operand")
 		}
-	}
-	if l.appended {
-		l.note("", "dd gets operands that are not known")
 	}
 }
 
-// find walks the expression of find.
+// Tests and actions of find, by how many words follow them.
+const (
+	findNone = " -H -L -P ( ) ! , -a -and -o -or -not -daystart -depth -d -follow -mount -xdev -noleaf -empty -executable -false -true -nogroup -nouser " +
+		"-readable -writable -print -print0 -prune -quit -ls -warn -nowarn "
+	findOne = " -maxdepth -mindepth -regextype -amin -anewer -atime -cmin -cnewer -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename " +
+		"-links -lname -mmin -mtime -name -newer -newermt -newerct -newerat -path -perm -regex -samefile -size -type -uid -used -user -wholename -xtype -context -printf "
+	findWrites = " -fprint -fprint0 -fls -fprintf "
+	findRuns   = " -exec -execdir -ok -okdir "
+)
+
 func (l *launch) find() {
-	args := l.args
-	if l.appended {
-		l.note("", "find gets an expression that is not known")
-	}
-	for len(args) > 0 && args[0].lit && slices.Contains([]string{"-H", "-L", "-P"}, args[0].text) {
-		args = args[1:]
-	}
-	started := false // the expression has
-	var from []value
-	for len(args) > 0 {
+	head, started := ".", false
+	for args := l.args; len(args) > 0; {
 		arg := args[0]
 		args = args[1:]
-		if !arg.lit {
-			if started || arg.option() {
-				l.note(arg.text, " may be an action of find")
-			} else {
-				l.read(l.sc, arg)
+		is := func(list string) bool { return arg.lit && strings.Contains(list, " "+arg.text+" ") }
+		switch {
+		case is(findNone):
+		case (is(findOne) || is(findWrites)) && len(args) > 0 && !args[0].many:
+			if is(findWrites) {
+				l.write(l.sc, args[0], false)
 			}
-			from = append(from, arg)
-			continue
-		}
-		switch arg.text {
-		case "(", ")", "!", ",":
-			started = true
-			continue
-		}
-		if !strings.HasPrefix(arg.text, "-") || arg.text == "-" {
-			if started {
-				l.note(arg.text, " is an operand of find that is not known")
+			if args = args[1:]; arg.text == "-fprintf" && len(args) > 0 && !args[0].many {
+				args = args[1:]
 			}
+		case is(findRuns):
+			args = l.found(head, args)
+		case started || arg.option():
+			l.unclear(arg, "an operand")
+		default: // where it starts
 			l.read(l.sc, arg)
-			from = append(from, arg)
+			if !arg.lit && arg.head == "" {
+				head = ""
+			}
 			continue
 		}
 		started = true
-		take := 0
-		switch arg.text[1:] {
-		case "a", "and", "o", "or", "not", "daystart", "depth", "d", "follow", "mount", "xdev", "noleaf", "empty", "executable", "false", "true",
-			"nogroup", "nouser", "readable", "writable", "print", "print0", "prune", "quit", "ls", "warn", "nowarn", "ignore_readdir_race", "noignore_readdir_race":
-		case "maxdepth", "mindepth", "regextype", "amin", "anewer", "atime", "cmin", "cnewer", "ctime", "fstype", "gid", "group", "ilname", "iname", "inum", "ipath",
-			"iregex", "iwholename", "links", "lname", "mmin", "mtime", "name", "newer", "newermt", "newerct", "newerat", "path", "perm", "regex", "samefile", "size", "type", "uid",
-			"used", "user", "wholename", "xtype", "context", "printf":
-			take = 1
-		case "fprint", "fprint0", "fls", "fprintf":
-			take = 1
-			if arg.text == "-fprintf" {
-				take = 2
-			}
-			if len(args) > 0 {
-				l.write(l.sc, args[0], false)
-			}
-		case "exec", "execdir", "ok", "okdir":
-			args = l.found(arg.text, from, args)
-		case "delete":
-			l.note("", "find deletes what it finds")
-		default:
-			l.note(arg.text, " is an option of find that is not known")
-		}
-		if slices.ContainsFunc(args[:min(take, len(args))], func(v value) bool { return v.many }) {
-			l.note(args[0].text, " may become several words, one of them an action of find")
-		}
-		args = args[min(take, len(args)):]
 	}
 }
 
-// found walks a command that find runs, and returns what follows it.
-func (l *launch) found(action string, from, args []value) []value {
+// found walks a command that find runs on names with such a beginning, and returns what
+// follows it.
+func (l *launch) found(head string, args []value) []value {
 	var words []value
-	end := false
-	for len(args) > 0 && !end {
+	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
-		switch {
-		case !arg.lit && arg.many:
-			l.note(arg.text, " may become several words, one of them an action of find")
-		case arg.lit && arg.text == ";", arg.lit && arg.text == "+" && len(words) > 0 && words[len(words)-1].text == "{}":
-			end = true
-			continue
+		if arg.many {
+			l.unclear(arg, "an operand")
+		}
+		if arg.lit && (arg.text == ";" || arg.text == "+" && len(words) > 0 && words[len(words)-1].text == "{}") {
+			break
+		}
+		if before, _, has := strings.Cut(arg.text, "{}"); has && arg.lit {
+			if arg = (value{text: arg.text, head: before, many: arg.text == "{}"}); before == "" {
+				arg.head = head
+			}
 		}
 		words = append(words, arg)
 	}
-	// The words begin with where find starts.
-	head := "."
-	for _, v := range from {
-		if v.lit && strings.HasPrefix(v.text, "-") || !v.lit {
-			head = ""
-		}
+	here := l.sc
+	if slices.ContainsFunc(l.args, func(v value) bool { return strings.HasSuffix(v.text, "dir") && strings.HasPrefix(v.text, "-") }) {
+		l.sc = &scope{} // the directory of each file
 	}
-	for i, word := range words {
-		if before, _, has := strings.Cut(word.text, "{}"); has && word.lit {
-			if before == "" {
-				before = head
-			}
-			words[i] = value{text: word.text, head: before, many: word.text == "{}"}
-		}
-	}
-	if len(words) > 0 && strings.Contains(action, "dir") {
-		sc := l.sc
-		l.sc = &scope{}
-		l.starts(words, false, false, false)
-		l.sc = sc
-	} else {
-		l.starts(words, false, false, false)
-	}
+	l.starts(words, false, "")
+	l.sc = here
 	return args
 }
 
-// tar walks tar. Its first word may be options without a dash, whose values follow in
-// the same order.
-func (l *launch) tar() {
-	s := parseSpec("tar", "-cxtruAdvzjJZapkmOPSsBinoUhlW -f:. -C:. -X:r -b: -V: -N: -H: -I:! -F:! -T:! -g:! "+
-		"--create --extract --get --list --append --update --concatenate --diff --compare --verbose --gzip --gunzip --bzip2 --xz --zstd --compress --auto-compress --file:. --directory:. "+
-		"--exclude: --exclude-from:r --exclude-vcs --exclude-vcs-ignores --strip-components: --no-same-owner --same-owner --owner: --group: --to-stdout --wildcards --no-recursion --numeric-owner "+
-		"--sort: --mtime: --format: --totals --keep-old-files --overwrite --null --dereference --preserve-permissions --same-permissions --no-same-permissions --anchored --one-file-system "+
-		"--to-command:! --checkpoint-action:! --checkpoint:! --use-compress-program:! --info-script:! --new-volume-script:! --rsh-command:! --rmt-command:! --files-from:! --index-file:! --version --help")
-	args := l.args
-	var options []given
+// tar walks tar when it makes an archive. Whatever else it does, the archive decides.
+func (l *launch) tar(s *spec) {
+	args := slices.Clone(l.args)
 	if len(args) > 0 && args[0].lit && !args[0].option() {
-		letters := args[0].text
-		args = args[1:]
-		for i := range len(letters) {
-			o, ok := s.short[letters[i]]
-			if !ok {
-				l.note(letters, " is an option of tar that is not known")
-			}
-			g := given{name: letters[i : i+1], effect: o.effect}
-			if o.value == ':' {
-				g.value, args = l.next(s, args)
-			}
-			options = append(options, g)
+		args[0] = literal("-" + args[0].text) // with one value at most, behind the last letter
+		if at := strings.IndexAny(args[0].text, "fCXbVN"); at >= 0 && at < len(args[0].text)-1 {
+			l.unclear(args[0], "an option")
 		}
 	}
-	more, operands, _ := s.parse(l, args, false)
-	options = append(options, more...)
-	l.effects(s, options)
-	if l.appended {
-		l.note("", "what "+l.through[len(l.through)-1]+" appends may be options of tar")
-	}
-	mode, archive, compressor := "", value{}, ""
+	options, operands := l.parse(s, args)
+	l.effects(options)
+	var archive value
+	makes, compressor := false, ""
 	for _, o := range options {
-		switch {
-		case o.name == "f", o.name == "file":
+		switch o.name {
+		case "c", "create":
+			makes = true
+		case "f", "file":
 			archive = o.value
-		case o.effect == '.':
-		case len(o.name) == 1 && strings.Contains("cxtruAd", o.name):
-			mode = o.name
-		case len(o.name) == 1:
-			compressor = map[string]string{"z": "gzip", "j": "bzip2", "J": "xz", "Z": "compress", "a": "!", "": ""}[o.name] + compressor
-		default:
-			if short, ok := map[string]string{"create": "c", "extract": "x", "get": "x", "list": "t", "append": "r", "update": "u", "concatenate": "A", "diff": "d", "compare": "d"}[o.name]; ok {
-				mode = short
-			}
-			if name, ok := map[string]string{"gzip": "gzip", "gunzip": "gzip", "bzip2": "bzip2", "xz": "xz", "zstd": "zstd", "compress": "!", "auto-compress": "!"}[o.name]; ok {
-				compressor = name
-			}
+		case "z", "gzip":
+			compressor = "gzip"
+		case "j", "bzip2":
+			compressor = "bzip2"
+		case "J", "xz":
+			compressor = "xz"
 		}
 	}
-	if archive.text == "" || !archive.lit && archive.text == "?" {
-		l.note("", "tar uses an archive that is not known")
-	} else if strings.Contains(archive.text, ":") {
-		l.note(archive.text, " may be an archive on another machine")
+	if !makes || archive.text == "" || strings.Contains(archive.text, ":") {
+		l.note(archive.text, " is an archive that says what tar does")
 	}
-	switch mode {
-	case "c", "r", "u":
-		if archive.text != "-" {
-			l.change(l.sc, archive, mode != "c")
-		}
-		for _, v := range operands {
-			l.read(l.sc, v)
-		}
-	case "t":
-		l.read(l.sc, archive)
-		if compressor == "" {
-			l.note("", "tar runs a program that decompresses, if the archive is compressed")
-		}
-	default:
-		l.read(l.sc, archive)
-		l.note("", "an archive says which files tar writes")
+	if archive.text != "-" {
+		l.change(l.sc, archive, false)
 	}
-	switch compressor {
-	case "":
-	case "gzip", "bzip2", "xz", "zstd":
-		l.starts([]value{literal("/bin/sh"), literal("-c"), literal(compressor)}, false, false, false)
-	default:
-		l.note("", "tar runs a program that compresses")
+	l.operands("r", operands, false)
+	if compressor != "" {
+		l.starts([]value{literal("/bin/sh"), literal("-c"), literal(compressor)}, false, "")
 	}
 }
 
-// git walks git. It runs what the repository and the user's configuration say, whatever
-// its arguments are. These run more.
-func (l *launch) git() {
-	command := ""
+// risky has the beginnings of arguments that have a program run or write what nobody
+// expects of it. All these programs run what files say anyway.
+var risky = map[string]string{
+	"git":  "--upload-pack --receive-pack --ext-diff --open-files-in-pager --exec --extcmd --config --template --textconv --tool --output ext:: filter-branch difftool mergetool -O",
+	"go":   "-toolexec -vettool -exec -overlay -modfile -gccgoflags -ldflags -fixtool -w -u --toolexec --vettool --exec --overlay",
+	"make": "SHELL MAKE --eval -E -f- -f/dev/ - /dev/ .SHELL", "ninja": "-t",
+	"gcc": "@ -wrapper -specs --specs -B -fplugin -J -C -X", "npm": "--script-shell --node-options --call -c exec x", "npx": "-c --call --node-options", "cargo": "--config",
+}
+
+// outputs are options whose value is a file.
+const outputs = " -o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace --output "
+
+// risks walks a program that runs what files say, for what its arguments add to that.
+func (l *launch) risks() {
+	name := l.name
+	if slices.Contains([]string{"g++", "cc", "c++", "clang", "clang++", "rustc", "tsc", "javac"}, name) {
+		name = "gcc"
+	} else if slices.Contains([]string{"gmake", "bmake"}, name) {
+		name = "make"
+	}
 	for i, arg := range l.args {
 		text := arg.text
 		if !arg.lit {
 			text = arg.head
 		}
-		name, output, has := strings.Cut(text, "=")
-		switch {
-		case command == "" && (name == "-C" || name == "--git-dir" || name == "--work-tree"):
-			if name == "-C" && i+1 < len(l.args) || !has {
-				command = "\x00" // the next word is a directory
-			}
-		case command == "\x00":
-			command = ""
-		case command == "" && name == "-c", command == "" && name == "--config-env", command == "" && name == "--exec-path" && has:
-			l.note(arg.text, " is configuration that git may run")
+		option, file, has := strings.Cut(text, "=")
+		if strings.Contains(outputs, " "+option+" ") && (has || i+1 < len(l.args)) {
+			v := arg
 			if !has {
-				command = "\x00"
-			}
-		case command == "" && arg.lit && !strings.HasPrefix(text, "-"):
-			command = text
-			switch command {
-			case "difftool", "mergetool", "filter-branch", "web--browse", "bisect", "submodule", "config", "daemon", "upload-pack", "shell", "send-email", "instaweb", "credential", "remote-ext":
-				if command != "config" && command != "submodule" && command != "bisect" || len(l.args) > i+2 {
-					l.note("git "+command, " can run what its arguments say")
-				}
-			}
-		case name == "--output" && has && arg.lit:
-			l.change(l.sc, literal(output), false)
-		case len(name) > 4 && slices.ContainsFunc([]string{"--upload-pack", "--receive-pack", "--output", "--ext-diff", "--open-files-in-pager", "--exec", "--extcmd", "--config", "--template", "--output-directory", "--textconv", "--tool", "--contents"}, func(long string) bool { return strings.HasPrefix(long, name) }),
-			strings.HasPrefix(text, "-O") && command == "grep", strings.HasPrefix(text, "-x") && command == "rebase", strings.HasPrefix(text, "-i") && command == "rebase",
-			strings.HasPrefix(text, "-u") && (command == "clone" || command == "fetch-pack"), name == "-c" && command == "clone", strings.HasPrefix(text, "-o") && (command == "format-patch" || command == "archive"),
-			strings.HasPrefix(text, "ext::"):
-			l.note(arg.text, " is an option of git that can run or write something")
-		}
-	}
-}
-
-// goTool walks go and gofmt, which run what go.mod, go generate and tests say.
-func (l *launch) goTool() {
-	if len(l.args) > 1 && l.args[0].text == "env" {
-		for _, arg := range l.args[1:] {
-			if !arg.lit || arg.option() {
-				l.note(arg.text, " may change the configuration of go")
-			}
-		}
-	}
-	for i, arg := range l.args {
-		text := arg.text
-		if !arg.lit {
-			text = arg.head
-		}
-		name, file, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(text, "-"), "-"), "=")
-		if !strings.HasPrefix(text, "-") {
-			continue
-		}
-		switch name {
-		case "toolexec", "vettool", "exec", "overlay", "modfile", "gccgoflags", "ldflags", "fixtool":
-			l.note(arg.text, " is an option of go that can run something")
-		case "o", "coverprofile", "cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace":
-			v := literal(file)
-			switch {
-			case !has && i+1 < len(l.args):
 				v = l.args[i+1]
-			case !arg.lit:
-				v = value{text: arg.text}
+			} else if arg.lit {
+				v = literal(file)
 			}
 			l.write(l.sc, v, false)
+			continue
+		}
+		for risk := range strings.FieldsSeq(risky[name]) {
+			if strings.HasPrefix(text, risk) && (len(risk) > 1 || text == risk || risk == "@") || len(option) > 4 && strings.HasPrefix(risk, option) {
+				l.unclear(arg, "an argument")
+			}
 		}
 	}
 }
 
-func (l *launch) make() {
+// git walks git, whose configuration may stand in front of its command. -c means
+// something else behind it.
+func (l *launch) git() {
 	for i, arg := range l.args {
-		switch text := arg.text; {
-		case !arg.lit && arg.head == "":
-		case strings.HasPrefix(text, "SHELL"), strings.HasPrefix(text, "--ev"), strings.HasPrefix(text, "-E"), strings.HasPrefix(text, "MAKE"):
-			l.note(text, " says what make runs")
-		case text == "-f" && i+1 < len(l.args) && (l.args[i+1].text == "-" || !l.args[i+1].lit || strings.HasPrefix(l.args[i+1].text, "/dev/")), text == "-f-", strings.HasPrefix(text, "-f/dev/"):
-			l.note("", "make runs what its input says")
+		if arg.lit && !arg.option() && (i == 0 || l.args[i-1].text != "-C") {
+			if slices.Contains([]string{"clone", "rebase", "bisect", "submodule", "config", "archive", "format-patch"}, arg.text) {
+				for _, option := range l.args[i+1:] {
+					if strings.HasPrefix(option.text, "-") || arg.text != "clone" {
+						l.unclear(option, "an argument")
+					}
+				}
+			}
+			break
+		}
+		if strings.HasPrefix(arg.text, "-c") || strings.HasPrefix(arg.text, "--conf") || strings.HasPrefix(arg.text, "--exec") || !arg.lit && arg.option() {
+			l.unclear(arg, "configuration")
+		}
+	}
+	l.risks()
+}
+
+// sed walks sed: its script may write files, and run commands.
+func (l *launch) sed(s *spec) {
+	options, operands := l.parse(s, l.args)
+	given := l.effects(options)
+	var scripts []value
+	inPlace, suffix := false, ""
+	for _, o := range options {
+		switch {
+		case o.effect == 'e':
+			scripts = append(scripts, o.value)
+		case o.effect == 'f':
+			if l.files(); o.value.special() || !o.value.lit {
+				l.unclear(o.value, "a script")
+			}
+		case o.name == "i", o.name == "in-place":
+			inPlace, suffix = true, o.value.text
+		}
+	}
+	if !given && len(operands) > 0 {
+		scripts, operands = operands[:1], operands[1:]
+	}
+	for _, script := range scripts {
+		if !script.lit || !sedCalm().MatchString(script.text) {
+			l.unclear(script, "a script")
+		}
+	}
+	l.operands("r", operands, false)
+	if !inPlace {
+		return
+	}
+	l.operands("m", operands, false)
+	if strings.ContainsAny(suffix, "*/") {
+		l.note(suffix, " names the copies that sed makes")
+	}
+	for _, v := range operands {
+		if suffix != "" {
+			v.text += suffix
+			l.change(l.sc, v, false)
 		}
 	}
 }
 
-func (l *launch) compiler() {
-	for i, arg := range l.args {
-		switch text := arg.text; {
-		case text == "-o" && i+1 < len(l.args):
-			l.write(l.sc, l.args[i+1], false)
-		case strings.HasPrefix(text, "-o") && arg.lit:
-			l.write(l.sc, literal(text[2:]), false)
-		case strings.HasPrefix(text, "@"), strings.HasPrefix(text, "-wrapper"), strings.HasPrefix(text, "-specs"), strings.HasPrefix(text, "-B"), strings.HasPrefix(text, "-fplugin"),
-			strings.HasPrefix(text, "-J"), strings.HasPrefix(text, "-Clinker"), strings.HasPrefix(text, "-Xclang"):
-			l.note(text, " is an option of "+l.name+" that can run something")
+// sedCalm matches scripts that only change and print what they read, and that every
+// sed understands alike: substitutions without the flags e and w, and some commands
+// without an argument, on their addresses.
+var sedCalm = sync.OnceValue(func() *regexp.Regexp {
+	const (
+		regex   = `(?:[^/\\\[\n]|\\[^\n]|\[\^?\]?(?:[^]/\\\[\n])*\])*`
+		text    = `(?:[^/\\\n]|\\[^\n])*`
+		address = `(?:\d+|\$|/` + regex + `/)`
+		command = `(?:[pdDgGhHnNxPq=]|s/` + regex + `/` + text + `/[gpI0-9]*)`
+	)
+	also := func(re string, delimiters ...string) string { // with other delimiters
+		for _, d := range delimiters {
+			re += "|" + strings.ReplaceAll(`s/`+regex+`/`+text+`/[gpI0-9]*`, "/", d)
+		}
+		return "(?:" + re + ")"
+	}
+	one := `[ \t]*(?:` + address + `(?:,(?:\+?` + address + `))?)?!?[ \t]*` + also(command, `\|`, `#`, `,`, `@`) + `[ \t]*`
+	return regexp.MustCompile(`^` + one + `(?:[;\n]` + one + `)*;?$`)
+})
+
+// awk walks awk: its program may run commands and write files, unless it has none of
+// the words for it.
+func (l *launch) awk(s *spec) {
+	options, operands := l.parse(s, l.args)
+	switch {
+	case l.effects(options):
+		l.files()
+		for _, o := range options {
+			if o.effect == 'f' && (!o.value.lit || o.value.special()) {
+				l.unclear(o.value, "a program")
+			}
+		}
+	case len(operands) > 0:
+		text := operands[0].text
+		calm := operands[0].lit && !strings.Contains(strings.ReplaceAll(text, "||", ""), "|") && !(strings.Contains(text, ">") && strings.Contains(text, "print"))
+		for _, word := range []string{"system", "getline", "@", "\\\n", "/inet", "PROCINFO"} {
+			calm = calm && !strings.Contains(text, word)
+		}
+		if operands = operands[1:]; !calm {
+			l.note(text, " is a program of awk that may run or write something")
 		}
 	}
+	l.operands("r", operands, false)
 }

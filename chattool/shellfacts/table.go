@@ -73,7 +73,7 @@ dd | | dd
 find | | find
 sed gsed | -nErsuz -l: -i? -e:e -f:f --quiet --silent --regexp-extended --separate --unbuffered --null-data --line-length: --in-place? --expression:e --file:f --follow-symlinks --posix --debug --sandbox | sed
 awk gawk mawk nawk | -F: -v: -f:f --field-separator: --assign: --file:f --posix --re-interval --traditional --lint? --version | awk
-tar gtar bsdtar | | tar
+tar gtar | -cvhpkmOPSBUW -xtruAdgTIF! -z -j -J -f: -C: -X:r -b: -V: -N: --create --verbose --gzip --bzip2 --xz --file: --directory: --exclude: --exclude-from:r --exclude-vcs --owner: --group: --numeric-owner --sort: --mtime: --format: --totals --null --dereference --one-file-system --to-command:! --checkpoint-action:! --checkpoint?! --use-compress-program:! --info-script:! --new-volume-script:! --rsh-command:! --rmt-command:! --files-from:! --index-file:! --remove-files! | tar
 + env | -i0v -u: -C:d -S:e --ignore-environment --null --unset: --chdir:d --split-string:e --block-signal? --default-signal? --ignore-signal? --list-signal-handling --debug | env
 + nohup chronic | | x
 + setsid | -cfw --ctty --fork --wait | x
@@ -86,29 +86,27 @@ tar gtar bsdtar | | tar
 + prlimit | -c? -d? -e? -f? -i? -l? -m? -n? -q? -r? -s? -t? -u? -v? -x? -y? --core? --data? --nice? --fsize? --sigpending? --memlock? --rss? --nofile? --msgqueue? --rtprio? --stack? --cpu? --nproc? --as? --locks? --rttime? --noheadings --raw --verbose | x
 + taskset | -ac --all-tasks --cpu-list | -x
 + chrt | -abdfiorvR -T: -P: -D: --all-tasks --batch --deadline --fifo --idle --other --rr --reset-on-fork | -x
-+ linux32 linux64 i386 x86_64 | -RBFILSTXZv3 --addr-no-randomize --32bit --3gb --4gb --verbose --addr-compat-layout --mmap-page-zero --read-implies-exec --sticky-timeouts --short-inode --whole-seconds --uname-2.6 | x
-+ setarch | -RBFILSTXZv3 --addr-no-randomize --32bit --3gb --4gb --verbose | setarch
++ setarch linux32 linux64 i386 x86_64 | -RBFILSTXZv3 --addr-no-randomize --32bit --3gb --4gb --verbose --addr-compat-layout --mmap-page-zero --read-implies-exec --sticky-timeouts --short-inode --whole-seconds --uname-2.6 | x
 + sudo doas | -EHnkSbA! -u: -g: -h: -p: -C: -D:d -e! -i! -s! -l -v -K --preserve-env? --non-interactive --user: --group: --set-home --stdin --chdir:d --prompt: --edit! --login! --shell! --list | env
 + xargs | -0oprtx -a:r -d: -E: -e? -I: -i? -L: -l? -n: -P: -s: --null --arg-file:r --delimiter: --eof? --replace? --max-lines? --max-args: --open-tty --max-procs: --interactive --process-slot-var:! --no-run-if-empty --max-chars: --show-limits --verbose --exit | xargs
 + watch | -bcdegprtwxn! -n: | !
 sh bash dash ash rbash zsh ksh mksh yash fish csh tcsh | | shell
-busybox toybox | | busybox
-su runuser | | su
-test [ | | test
-F python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 | -bBdEhiIOPqRsStuvVx -W: -X:! -c:! -m:. --version --help -?! | python
++ busybox toybox | --list | x
+* test [ | ! | -
+F python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 | -bBdEhiIOPqRsStuvVx -W: -X:! -c:! -m:! --version | python
 F node nodejs deno bun perl ruby php lua luajit tclsh Rscript osascript ts-node tsx julia | -vV --version | script
 F git | | git
-F go gofmt | | go
-F make gmake bmake ninja | | make
-F gcc g++ cc c++ clang clang++ rustc javac tsc | | compiler
-F npm npx pnpm yarn pytest tox nox cargo rake bundle gradle gradlew mvn ant cmake meson bazel ctest jest vitest mocha eslint prettier pip pip3 pipx poetry uv uvx composer dotnet swift mix sbt rebar3 just task nix docker docker-compose kubectl helm terraform ansible ansible-playbook pre-commit black ruff mypy flake8 golangci-lint | | files
+F go gofmt | | args
+F make gmake bmake ninja | | args
+F gcc g++ cc c++ clang clang++ rustc javac tsc | | args
+F npm npx pnpm yarn pytest tox nox cargo rake bundle gradle gradlew mvn ant cmake meson bazel ctest jest vitest mocha eslint prettier pip pip3 pipx poetry uv uvx composer dotnet swift mix sbt rebar3 just task nix docker docker-compose kubectl helm terraform ansible ansible-playbook pre-commit black ruff mypy flake8 golangci-lint | | args
 F curl | -sSLfIikvgGjlmNnpqR046#aB -A: -b: -c:w -C: -d: -D:w -e: -E: -F: -h? -H: -K:! -m: -o:w -O! -P: -Q: -r: -t: -T: -u: -U: -w: -x: -X: -y: -Y: -z: -Z -J! --silent --show-error --location --fail --head --include --insecure --verbose --get --compressed --connect-timeout: --max-time: --retry: --retry-delay: --header: --data: --data-raw: --data-binary: --data-urlencode: --json: --request: --user: --user-agent: --url: --output:w --remote-name! --output-dir:! --config:! --cookie: --cookie-jar:w --dump-header:w --form: --write-out: --proxy: --cacert: --cert: --key: --resolve: --http1.1 --http2 --no-progress-meter --progress-bar --fail-with-body --noproxy: --unix-socket: --create-dirs --ipv4 --ipv6 | -
 `
 
 // opaque are programs that run or write whatever their arguments, input and
 // configuration say.
 const opaque = `
-less more most man info vi vim nvim view ex ed emacs nano pico pager bat batcat
+su runuser less more most man info vi vim nvim view ex ed emacs nano pico pager bat batcat
 script screen tmux expect gdb lldb strace ltrace perf valgrind at batch crontab parallel entr
 ssh scp sftp rsync wget zip unzip 7z cpio ar patch split csplit sqlite3 psql mysql redis-cli mongo
 openssl gpg m4 bc dc tput mktemp logrotate systemd-run start-stop-daemon chroot unshare nsenter setpriv capsh
@@ -123,7 +121,7 @@ var programs = sync.OnceValue(func() map[string]*spec {
 			continue
 		}
 		options, operands, _ := strings.Cut(" "+rest, "| ")
-		s := parseSpec("", options)
+		s := parseSpec(options)
 		s.operands = strings.TrimSpace(operands)
 		s.long["help"], s.long["version"] = option{}, option{}
 		for name := range strings.FieldsSeq(names) {
@@ -135,14 +133,12 @@ var programs = sync.OnceValue(func() map[string]*spec {
 			case "F":
 				s.files = true
 			default:
-				named := *s
-				named.name = name
-				all[name] = &named
+				all[name] = s
 			}
 		}
 	}
 	for name := range strings.FieldsSeq(opaque) {
-		all[name] = &spec{name: name, never: " can run and write whatever its arguments, its input and its configuration say"}
+		all[name] = &spec{never: true}
 	}
 	return all
 })

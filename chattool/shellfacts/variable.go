@@ -1,53 +1,31 @@
 package shellfacts
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A variable is what all assignments of a text make of a name, whatever their order.
-type variable struct {
-	set     int  // how many there are
-	other   bool // one of them is no integer
-	strange bool // it may have a type, such as an array or a reference
-	array   bool // it may be an array
-}
-
-// A function is one definition of a name.
-type function struct {
-	body *syntax.Stmt
-	decl *syntax.FuncDecl
-}
-
 // A unit is a text that has been parsed, with what all of it tells.
 type unit struct {
-	text   string
-	line   int   // of its first line, if it is a text within another; else 0
-	parent *unit // the text around it in the same shell, or nil
-	names  map[string]*variable
-	funcs  map[string][]function
-	open   bool                 // a variable may be assigned without being named
-	sure   map[syntax.Node]bool // what runs before all that follows it
-	values map[string]string    // of the variables that have one
-	made   map[string]bool      // functions that are certainly defined by now
+	text     string
+	line     int   // of its first line, if it is a text within another; else 0
+	parent   *unit // the text around it in the same shell, or nil
+	funcs    map[string][]*syntax.FuncDecl
+	sure     map[*syntax.FuncDecl]bool // that are defined before all that follows them
+	made     map[string]bool           // names that are certainly functions by now
+	arrays   bool                      // there are some
+	integers map[string]bool           // each variable, and whether it only gets integers
+	open     bool                      // a variable may also be assigned in another way
 }
 
-// survey finds the names of a text.
-func survey(text string, file *syntax.File) (u *unit, shallow bool) {
-	u = &unit{text: text, names: make(map[string]*variable), funcs: make(map[string][]function), sure: make(map[syntax.Node]bool), values: make(map[string]string), made: make(map[string]bool)}
+// survey finds the names of a text. It returns false if the text is nested too deep.
+func survey(text string, file *syntax.File) (*unit, bool) {
+	u := &unit{text: text, funcs: make(map[string][]*syntax.FuncDecl), sure: make(map[*syntax.FuncDecl]bool), made: make(map[string]bool), integers: make(map[string]bool)}
 	for _, stmt := range file.Stmts {
-		first := stmt
-		for !first.Background && !first.Negated {
-			chain, ok := first.Cmd.(*syntax.BinaryCmd)
-			if !ok {
-				u.sure[first.Cmd] = true
-				break
-			}
-			if chain.Op != syntax.AndStmt && chain.Op != syntax.OrStmt {
-				break
-			}
-			first = chain.X
+		if decl, ok := stmt.Cmd.(*syntax.FuncDecl); ok && !stmt.Background && len(stmt.Redirs) == 0 {
+			u.sure[decl] = true
 		}
 	}
 	deep, deepest := 0, 0
@@ -68,142 +46,44 @@ func survey(text string, file *syntax.File) (u *unit, shallow bool) {
 }
 
 func (u *unit) look(n syntax.Node) {
+	gets := func(name string, integer bool) {
+		before, seen := u.integers[name]
+		u.integers[name] = integer && (before || !seen)
+	}
 	switch n := n.(type) {
 	case *syntax.FuncDecl:
 		if n.Name != nil {
-			u.funcs[n.Name.Value] = append(u.funcs[n.Name.Value], function{n.Body, n})
+			u.funcs[n.Name.Value] = append(u.funcs[n.Name.Value], n)
 		}
-	case *syntax.CallExpr:
-		for _, a := range n.Assigns {
-			u.assign(a, !u.sure[n] || len(n.Args) > 0)
+	case *syntax.ArrayExpr:
+		u.arrays = true
+	case *syntax.Assign:
+		integer := n.Value != nil && n.Index == nil && !n.Append && digits(n.Value.Lit())
+		if !integer && n.Value != nil && n.Index == nil && !n.Append && len(n.Value.Parts) == 1 {
+			_, integer = n.Value.Parts[0].(*syntax.ArithmExp)
 		}
-		if len(n.Args) > 0 {
-			u.call(n)
-		}
-	case *syntax.DeclClause:
-		flags, array := false, false
-		for _, a := range n.Args {
-			switch {
-			case a.Name == nil:
-				flags = true
-				array = array || a.Value.Lit() == "" || strings.ContainsAny(a.Value.Lit(), "aA")
-			case !a.Naked:
-				u.assign(a, true)
-			}
-		}
-		for _, a := range n.Args {
-			if a.Name != nil && (flags || n.Variant.Value != "export" && n.Variant.Value != "readonly") {
-				v := u.named(a.Name.Value, false)
-				v.strange, v.array = true, v.array || array
-			}
+		if n.Name != nil {
+			gets(n.Name.Value, integer)
 		}
 	case *syntax.WordIter:
-		integers := len(n.Items) > 0
-		for _, item := range n.Items {
-			integers = integers && digits(item.Lit())
-		}
-		u.named(n.Name.Value, integers)
-	case *syntax.ParamExp:
-		if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-			u.named(n.Param.Value, false)
-		}
+		gets(n.Name.Value, len(n.Items) > 0 && !slices.ContainsFunc(n.Items, func(w *syntax.Word) bool { return !digits(w.Lit()) }))
 	case *syntax.BinaryArithm:
-		if n.Op == syntax.Assgn || n.Op >= syntax.AddAssgn && n.Op <= syntax.PowAssgn {
-			u.arithmetic(n.X)
+		if word, ok := n.X.(*syntax.Word); ok && n.Op == syntax.Assgn {
+			gets(word.Lit(), true)
 		}
-	case *syntax.UnaryArithm:
-		if n.Op == syntax.Inc || n.Op == syntax.Dec {
-			u.arithmetic(n.X)
-		}
-	case *syntax.Redirect:
-		if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
-			u.named(strings.Trim(n.N.Value, "{}"), true)
-		}
-	case *syntax.CoprocClause:
-		if n.Name != nil {
-			u.named(n.Name.Lit(), false).strange = true
-		}
-		u.named("COPROC", false).strange = true
-	}
-}
-
-func (u *unit) arithmetic(x syntax.ArithmExpr) {
-	if word, ok := x.(*syntax.Word); ok {
-		u.named(word.Lit(), true)
-	}
-}
-
-func (u *unit) assign(a *syntax.Assign, again bool) {
-	integer := a.Index == nil && a.Array == nil && !a.Append && a.Value != nil
-	if integer && !digits(a.Value.Lit()) {
-		integer = false
-		if len(a.Value.Parts) == 1 {
-			_, integer = a.Value.Parts[0].(*syntax.ArithmExp)
-		}
-	}
-	v := u.named(a.Name.Value, integer)
-	v.array = v.array || a.Index != nil || a.Array != nil
-	v.strange = v.strange || v.array
-	if again || a.Append {
-		v.set++ // so that it has no certain value
-	}
-}
-
-func (u *unit) named(name string, integer bool) *variable {
-	v := u.names[name]
-	if v == nil {
-		v = new(variable)
-		u.names[name] = v
-	}
-	v.set++
-	v.other = v.other || !integer
-	return v
-}
-
-// call looks at the commands that assign variables.
-func (u *unit) call(call *syntax.CallExpr) {
-	name := call.Args[0].Lit()
-	switch name {
-	case "eval", "source", ".", "":
+	case *syntax.DeclClause, *syntax.CoprocClause:
 		u.open = true
-		return
-	case "printf":
-		if len(call.Args) < 2 || call.Args[1].Lit() != "" && !strings.HasPrefix(call.Args[1].Lit(), "-") {
-			return
-		}
-	case "read", "readarray", "mapfile", "unset", "getopts", "wait", "let",
-		"builtin", "command", "declare", "typeset", "local", "export", "readonly":
-	default:
-		return
-	}
-	for _, word := range call.Args[1:] {
-		name, value, assigned := strings.Cut(word.Lit(), "=")
-		switch {
-		case identifier(name):
-			u.named(name, assigned && digits(value))
-			u.names[name].set++
-		case name == "" && !quotedLiteral(word):
-			u.open = true
+	case *syntax.Redirect:
+		u.open = u.open || n.N != nil && strings.HasPrefix(n.N.Value, "{")
+	case *syntax.ParamExp:
+		u.open = u.open || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 {
+			name := n.Args[0].Lit()
+			u.open = u.open || name == "" || name == "printf" && strings.HasPrefix(n.Args[min(1, len(n.Args)-1)].Lit(), "-") ||
+				slices.Contains([]string{"eval", "source", ".", "read", "readarray", "mapfile", "getopts", "wait", "let", "builtin", "command", "declare", "typeset", "local", "export", "readonly"}, name)
 		}
 	}
-}
-
-// quotedLiteral reports whether a word is a text in quotes that is no name.
-func quotedLiteral(word *syntax.Word) bool {
-	if len(word.Parts) != 1 {
-		return false
-	}
-	switch part := word.Parts[0].(type) {
-	case *syntax.SglQuoted:
-		return !identifier(part.Value)
-	case *syntax.DblQuoted:
-		if len(part.Parts) == 0 {
-			return true
-		}
-		lit, ok := part.Parts[0].(*syntax.Lit)
-		return ok && len(part.Parts) == 1 && !identifier(lit.Value)
-	}
-	return false
 }
 
 func identifier(s string) bool {
@@ -216,22 +96,9 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// integer reports whether a variable certainly has an integer.
+// integer reports whether a variable certainly has an integer, or nothing.
 func (w *walker) integer(name string) bool {
-	switch name {
-	case "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "UID", "EUID", "PPID", "BASHPID":
-		return w.unit.names[name] == nil && !w.outer[name]
-	}
-	v := w.unit.names[name]
-	return v != nil && !v.other && !v.strange && !w.unit.open && w.unit.parent == nil && !w.outer[name]
-}
-
-// sets remembers the value of a variable that certainly has it from now on.
-func (w *walker) sets(call *syntax.CallExpr, name string, v value) {
-	n := w.unit.names[name]
-	if v.lit && w.unit.sure[call] && !w.unit.open && w.unit.parent == nil && n.set == 1 && !n.strange && len(v.text) < 4096 {
-		w.unit.values[name] = v.text
-	}
+	return w.unit.integers[name] && !w.unit.open && w.unit.parent == nil && w.nested == 1
 }
 
 // assigns is called for each assignment of a name.
@@ -242,29 +109,21 @@ func (w *walker) assigns(name string, v value) {
 }
 
 // commanding reports whether programs or the shell run, load or write what a variable
-// says. It knows families of names rather than names: most have OPTIONS or PATH or
-// EDITOR in them.
+// says. It knows families of names: most have OPTIONS or PATH or EDITOR in them.
 func commanding(name string) bool {
-	switch name {
-	case "ENV", "HOME", "IFS", "CC", "CXX", "LD", "AR", "AS", "CPP", "PS0", "PS1", "PS2", "PS4", "VISUAL", "BROWSER",
-		"TAPE", "UNZIP", "PROMPT_COMMAND", "OLDPWD", "PWD", "MAGIC", "TMPDIR", "TMP", "TEMP", "OPTIND", "SHLVL", "TERM", "TERMCAP",
-		"CPIO_RSH", "RSYNC_RSH", "GZIP", "BZIP2", "BZIP", "VERSION_CONTROL", "POSIXLY_CORRECT", "NLSPATH", "FIGNORE", "EXECIGNORE", "TIMEFORMAT", "MAKE":
-		return true
-	}
-	for _, begin := range []string{
-		"LD_", "DYLD_", "BASH", "GIT_", "SSH_", "LESS", "MAN", "PYTHON", "PERL", "RUBY", "NODE_OPT", "NODE_PATH", "NODE_RE", "NPM_", "npm_",
-		"JAVA", "JDK_", "_JAVA", "GCONV", "GLIBC", "MALLOC", "LOCPATH", "HIST", "GLOB", "SUDO_", "WGET", "CURL", "OPENSSL",
-		"SSL", "XDG_", "XZ_", "ZSTD", "ZIP", "TERMINFO", "COMP_", "FZF_", "VIM", "MAIL", "LUA_", "PHP", "TAR_", "GO111", "GOROOT", "GOTOOL", "GOFLAGS", "GOENV", "DEBUGINFOD", "COREPACK",
-		"READLINE", "INPUTRC", "PG", "MYSQL", "CARGO", "RUST", "GCC_", "COMPILER", "POSIX", "DIFF", "PATCH", "SIMPLE_BACKUP", "FC", "SVN_", "HG",
-	} {
-		if strings.HasPrefix(name, begin) {
-			return true
+	has := func(list string, is func(string, string) bool) bool {
+		for part := range strings.FieldsSeq(list) {
+			if is(name, part) {
+				return true
+			}
 		}
+		return false
 	}
-	for _, has := range []string{"PATH", "OPT", "FLAGS", "PAGER", "EDITOR", "COMMAND", "SHELL", "CONFIG", "CONF_", "RC_", "PRELOAD", "INIT", "WRAPPER", "PLUGIN", "HOOK"} {
-		if strings.Contains(name, has) {
-			return true
-		}
-	}
-	return strings.HasSuffix(name, "RC") || strings.HasSuffix(name, "CONF") || strings.HasSuffix(name, "_CMD") || strings.HasSuffix(name, "OPEN")
+	return has("ENV HOME IFS CC CXX LD AR AS CPP VISUAL BROWSER TAPE OLDPWD PWD MAGIC TMPDIR TMP TEMP OPTIND SHLVL TERM TERMCAP CPIO_RSH RSYNC_RSH "+
+		"GZIP VERSION_CONTROL NLSPATH FIGNORE EXECIGNORE TIMEFORMAT MAKE", func(a, b string) bool { return a == b }) ||
+		has("LD_ DYLD_ BASH GIT_ SSH_ LESS MAN PYTHON PERL RUBY NODE_OPT NODE_PATH NODE_RE NPM_ npm_ JAVA JDK_ _JAVA GCONV GLIBC MALLOC LOCPATH HIST GLOB SUDO_ WGET "+
+			"CURL OPENSSL SSL XDG_ XZ_ ZSTD ZIP UNZIP BZIP PS TERMINFO COMP FZF_ VIM MAIL LUA_ PHP TAR_ GO111 GOROOT GOTOOL GOFLAGS GOENV DEBUGINFOD COREPACK READLINE INPUTRC PG "+
+			"MYSQL CARGO RUST GCC_ POSIX DIFF PATCH SIMPLE_BACKUP FC SVN_ HG PROMPT", strings.HasPrefix) ||
+		has("PATH OPT FLAGS PAGER EDITOR COMMAND SHELL CONFIG CONF_ RC_ PRELOAD INIT WRAPPER PLUGIN HOOK", strings.Contains) ||
+		has("RC CONF _CMD OPEN", strings.HasSuffix)
 }

@@ -24,16 +24,20 @@ func (v value) option() bool {
 	return v.head == "" || v.head[0] == '-'
 }
 
+// special reports whether a word is a file that is none on a disk, such as the input.
+func (v value) special() bool {
+	return strings.HasPrefix(v.text, "/dev/") || strings.HasPrefix(v.text, "/proc/") || v.text == "-"
+}
+
 // A speller puts a value together from the parts of a word.
 type speller struct {
 	*walker
-	sc      *scope
 	b       strings.Builder
 	unknown bool   // what follows is known no more
 	many    bool   // there may be several words, or none
 	apart   bool   // and these begin with anything
-	head    string // what there was before unknown
-	braces  bool   // a brace stands open
+	head    string // what there was before unknown, or before an open brace
+	braces  bool
 }
 
 // word returns what is known of a word. It walks all that the word runs.
@@ -47,21 +51,24 @@ func (w *walker) word(word *syntax.Word, sc *scope) value {
 			return literal(lit.Value)
 		}
 	}
-	s := &speller{walker: w, sc: sc}
+	around := w.sc
+	w.sc = sc
+	s := &speller{walker: w}
 	for i, part := range word.Parts {
-		s.part(part, i == 0)
+		if lit, ok := part.(*syntax.Lit); ok {
+			s.unquoted(lit.Value, i == 0)
+		} else {
+			s.part(part, false)
+		}
 	}
-	return s.value(w.written(word))
-}
-
-func (s *speller) value(written string) value {
+	w.sc = around
 	if !s.unknown {
 		return literal(s.b.String())
 	}
 	if s.apart {
 		s.head = ""
 	}
-	return value{text: written, head: s.head, many: s.many}
+	return value{text: w.written(word), head: s.head, many: s.many}
 }
 
 // plain reports whether an unquoted text stands for itself.
@@ -77,12 +84,11 @@ func plain(s string) bool {
 
 // written returns the source of a node.
 func (w *walker) written(n syntax.Node) string {
-	text := w.unit.text
 	begin, end := int(n.Pos().Offset()), int(n.End().Offset())
-	if begin >= end || end > len(text) {
+	if begin >= end || end > len(w.unit.text) {
 		return "?"
 	}
-	return text[begin:end]
+	return w.unit.text[begin:end]
 }
 
 // loses is called when the rest of a word is not known.
@@ -93,83 +99,45 @@ func (s *speller) loses(many bool) {
 	s.unknown, s.many = true, s.many || many
 }
 
-func (s *speller) part(part syntax.WordPart, first bool) {
+func (s *speller) part(part syntax.WordPart, quoted bool) {
 	switch part := part.(type) {
-	case *syntax.Lit:
-		s.unquoted(part.Value, first)
-	case *syntax.SglQuoted:
-		text := part.Value
-		if part.Dollar {
-			var ok bool
-			if text, ok = ansi(text); !ok {
-				s.loses(false)
-			}
-		}
-		s.b.WriteString(text)
-	case *syntax.DblQuoted:
-		if part.Dollar {
-			s.loses(false)
-		}
-		for _, inner := range part.Parts {
-			s.quoted(inner)
-		}
-	case *syntax.ProcSubst:
-		s.loses(false)
-		s.stmts(part.Stmts, s.sc.clone())
-	case *syntax.ExtGlob:
-		s.loses(true)
-		s.note("", "bash may read a pattern in parentheses in two ways")
-	case *syntax.ParamExp:
-		if text, ok := s.known(part); ok && plain(text) {
-			s.b.WriteString(text)
-			return
-		}
-		if number(part) {
-			s.b.WriteString("0") // it begins with a digit
-			s.loses(false)
-			return
-		}
-		s.expansion(part)
-		s.loses(true)
-		s.apart = true
-	case *syntax.CmdSubst:
-		s.expansion(part)
-		s.loses(true)
-		s.apart = true
-	default:
-		s.expansion(part)
-		s.loses(false)
-	}
-}
-
-// quoted is part for a part in double quotes.
-func (s *speller) quoted(part syntax.WordPart) {
-	switch part := part.(type) {
-	case *syntax.Lit:
+	case *syntax.Lit: // in double quotes
 		for text := part.Value; text != ""; text = text[1:] {
 			if len(text) > 1 && text[0] == '\\' && strings.IndexByte("$`\"\\", text[1]) >= 0 {
 				text = text[1:]
 			}
 			s.b.WriteByte(text[0])
 		}
-	case *syntax.ParamExp:
-		if text, ok := s.known(part); ok {
-			s.b.WriteString(text)
-			return
+		return
+	case *syntax.SglQuoted:
+		if part.Dollar && strings.Contains(part.Value, `\`) {
+			s.loses(false)
 		}
+		s.b.WriteString(part.Value)
+		return
+	case *syntax.DblQuoted:
+		if part.Dollar {
+			s.loses(false)
+		}
+		for _, inner := range part.Parts {
+			s.part(inner, true)
+		}
+		return
+	case *syntax.ExtGlob:
+		s.note("", "bash may read a pattern in parentheses in two ways")
+	case *syntax.ParamExp:
 		if number(part) {
-			s.b.WriteString("0")
+			s.b.WriteString("0") // it begins with a digit
 			s.loses(false)
 			return
 		}
-		s.expansion(part)
-		every := part.Param != nil && (part.Param.Value == "@" || part.Index != nil || part.Excl)
-		s.loses(every)
-		s.apart = s.apart || every
-	default:
-		s.expansion(part)
-		s.loses(false)
 	}
+	s.expansion(part)
+	p, ok := part.(*syntax.ParamExp)
+	_, substitutes := part.(*syntax.CmdSubst)
+	every := !quoted && (ok || substitutes) || ok && (p.Index != nil || p.Excl || p.Param != nil && p.Param.Value == "@")
+	s.loses(every)
+	s.apart = s.apart || every
 }
 
 // unquoted reads the text of a word that stands in no quotes.
@@ -184,11 +152,13 @@ func (s *speller) unquoted(text string, first bool) {
 				s.b.WriteByte(c)
 				return
 			}
-		case '*', '?':
-			s.loses(true)
-		case '[':
+		case '*', '?', '[':
 			if text != "[" && text != "[[" {
 				s.loses(true)
+			}
+		case '<', '>':
+			if strings.HasPrefix(text[i+1:], "(") && !s.posix {
+				s.note(text, " has a command that bash runs and the parser does not see")
 			}
 		case '~':
 			if i > 0 && (text[i-1] == '=' || text[i-1] == ':') {
@@ -201,74 +171,35 @@ func (s *speller) unquoted(text string, first bool) {
 			s.braces = !s.posix
 		case ',', '.':
 			if s.braces && (c == ',' || strings.HasPrefix(text[i:], "..")) {
-				s.unknown, s.many = true, true // the head is what there was before the brace
+				s.loses(true)
 			}
 		}
 		s.b.WriteByte(text[i])
 	}
 }
 
-// ansi returns the text of $'…' if it has none but the usual escapes.
-func ansi(text string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c == '\\' {
-			if i++; i == len(text) {
-				return "", false
-			}
-			at := strings.IndexByte("nt\\'\"e", text[i])
-			if at < 0 {
-				return "", false
-			}
-			c = "\n\t\\'\"\x1b"[at]
-		}
-		b.WriteByte(c)
-	}
-	return b.String(), true
+// simple reports whether an expansion is the value of a variable, and no more.
+func simple(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Index == nil && !p.Excl && !p.Length && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
 }
 
 // number reports whether an expansion is a number of the shell's own.
 func number(p *syntax.ParamExp) bool {
-	if p.Param == nil || p.Index != nil || p.Excl || p.Slice != nil || p.Repl != nil || p.Exp != nil {
-		return false
-	}
-	if p.Length {
-		return true
-	}
-	switch p.Param.Value {
-	case "#", "?", "$", "!":
-		return true
-	}
-	return false
-}
-
-// known returns the value of a variable that has only one.
-func (s *speller) known(p *syntax.ParamExp) (string, bool) {
-	if p.Param == nil || p.Index != nil || p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Exp != nil || p.Names != 0 {
-		return "", false
-	}
-	text, ok := s.unit.values[p.Param.Value]
-	return text, ok
+	return p.Length && (p.Index == nil || whole(p.Index)) || simple(p) && strings.Contains("#?$!", p.Param.Value)
 }
 
 // expansion walks all that an expansion runs.
 func (w *walker) expansion(part syntax.WordPart) {
-	sc := w.sc
 	switch part := part.(type) {
 	case *syntax.CmdSubst:
-		w.stmts(part.Stmts, sc.clone())
+		w.stmts(part.Stmts, w.sc.clone())
+	case *syntax.ProcSubst:
+		w.stmts(part.Stmts, w.sc.clone())
 	case *syntax.ArithmExp:
 		w.arithmetic(part.X)
 	case *syntax.ParamExp:
 		w.parameter(part)
-	case *syntax.ProcSubst:
-		w.stmts(part.Stmts, sc.clone())
-	case *syntax.DblQuoted:
-		for _, inner := range part.Parts {
-			w.expansion(inner)
-		}
-	case *syntax.Lit, *syntax.SglQuoted:
+	case *syntax.Lit, *syntax.ExtGlob:
 	default:
 		w.note(w.written(part), " could not be read")
 	}
@@ -276,33 +207,30 @@ func (w *walker) expansion(part syntax.WordPart) {
 
 // parameter walks all that the expansion of a parameter runs.
 func (w *walker) parameter(p *syntax.ParamExp) {
-	sc := w.sc
-	if p.Flags != nil || p.NestedParam != nil || len(p.Modifiers) > 0 || p.Width || p.IsSet {
+	switch {
+	case p.Flags != nil, p.NestedParam != nil, len(p.Modifiers) > 0, p.Width, p.IsSet:
 		w.note(w.written(p), " could not be read")
-	}
-	if p.Excl && p.Names == 0 && !whole(p.Index) {
+	case p.Excl && p.Names == 0 && !whole(p.Index):
 		w.note(w.written(p), " expands a name that a variable has")
 	}
 	if p.Index != nil && !whole(p.Index) {
-		w.index(p.Index)
+		w.arithmetic(p.Index)
 	}
 	if p.Slice != nil {
 		w.arithmetic(p.Slice.Offset)
 		w.arithmetic(p.Slice.Length)
 	}
 	if p.Repl != nil {
-		w.word(p.Repl.Orig, sc)
-		w.word(p.Repl.With, sc)
+		w.word(p.Repl.Orig, w.sc)
+		w.word(p.Repl.With, w.sc)
 	}
 	if p.Exp == nil {
 		return
 	}
-	v := w.word(p.Exp.Word, sc)
+	v := w.word(p.Exp.Word, w.sc)
 	switch p.Exp.Op {
 	case syntax.OtherParamOps:
-		if v.text != "Q" {
-			w.note(w.written(p), " may run what a variable has")
-		}
+		w.note(w.written(p), " may run what a variable has")
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		w.assigns(p.Param.Value, v)
 	}
