@@ -4,8 +4,7 @@ import "mvdan.cc/sh/v3/syntax"
 
 // arithmetic walks an expression. In bash, the value of a variable in it is an
 // expression as well, and the index of an array in that one is expanded, with
-// commands: x='a[$(ls)]'; echo $((x)) runs ls. So only numbers, and variables that
-// have integers, are known.
+// commands: x='a[$(ls)]'; echo $((x)) runs ls. So only numbers are known.
 func (w *walker) arithmetic(x syntax.ArithmExpr) {
 	switch x := x.(type) {
 	case nil:
@@ -34,11 +33,11 @@ func (w *walker) evaluated(word *syntax.Word) {
 		}
 		switch part := part.(type) {
 		case *syntax.Lit:
-			if digits(part.Value) || w.integer(part.Value) {
+			if digits(part.Value) {
 				return
 			}
 		case *syntax.ParamExp:
-			if number(part) || simple(part) && w.integer(part.Param.Value) {
+			if number(part) {
 				return
 			}
 		case *syntax.ArithmExp:

@@ -54,17 +54,13 @@ func (l *launch) builtin() bool {
 }
 
 func (l *launch) eval() {
-	var text strings.Builder
+	text := literal("")
 	for i, arg := range l.args {
-		if !arg.lit {
-			l.note(arg.text, " is evaluated as a command")
-			return
-		}
-		if i > 0 || arg.text != "--" {
-			text.WriteString(arg.text + " ")
+		if text.lit = text.lit && arg.lit; i > 0 || arg.text != "--" {
+			text.text += arg.text + " "
 		}
 	}
-	l.script("", literal(text.String()), l.sc)
+	l.evaluate(text, l.sc)
 }
 
 func (l *launch) source() {
@@ -103,13 +99,11 @@ func (l *launch) prefix() {
 
 func (l *launch) cd() {
 	args, physical := l.args, false
-	for len(args) > 0 && args[0].lit && slices.Contains([]string{"-L", "-P", "--"}, args[0].text) {
-		physical = physical || args[0].text == "-P"
-		args = args[1:]
+	if len(args) > 1 && args[0].lit && slices.Contains([]string{"-L", "-P", "--"}, args[0].text) {
+		args, physical = args[1:], args[0].text == "-P"
 	}
-	if l.name == "popd" || len(args) != 1 || args[0].option() || strings.HasPrefix(args[0].text, "+") {
-		l.sc.cwd, l.sc.then = nil, nil
-		return
+	if len(args) != 1 || l.name == "popd" || args[0].option() || strings.HasPrefix(args[0].text, "+") {
+		args = []value{{}} // somewhere
 	}
 	l.chdir(l.sc, args[0], physical)
 }
@@ -120,7 +114,7 @@ func (l *launch) trap() {
 		args = args[1:]
 	}
 	if len(args) > 1 && !slices.Contains([]string{"-", "", "-l", "-p", "-P"}, args[0].text) || len(args) == 1 && !args[0].lit {
-		l.script("", args[0], &scope{}) // whenever it runs, in whatever directory
+		l.evaluate(args[0], &scope{}) // whenever it runs, in whatever directory
 	}
 }
 

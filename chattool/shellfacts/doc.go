@@ -12,17 +12,11 @@
 // system. If something of the command could not be known, such as a name of a
 // program that a variable has, then Complete is false, and Why says it for a person.
 //
-// A policy that allows commands by the names of their programs needs all of this:
-//
-//	facts.Complete, and for each Program:
-//	- the name is in the policy's list
-//	- Files is false, or the policy trusts the files of the working directory
-//	and for each of Writes: the policy allows it
-//
-// These are not in Facts: what a program reads without being told by its arguments,
-// network connections, signals, and which variables of the environment a command
-// prints. The environment in which the command starts, and the programs in its PATH,
-// are taken for harmless: they are the host's.
+// A policy that allows commands by the names of their programs has to look at Complete,
+// at the name and at Files of each Program, and at each of Writes. No Facts are: what a
+// program reads without being told by its arguments, network connections, signals, and
+// which variables a command prints. The environment in which the command starts, and
+// the programs in its PATH, are taken for harmless: they are the host's.
 //
 // Parse knows bash, and sh as dash, busybox and bash in their POSIX mode have it. Of
 // other shells the Facts are what bash would do, and are not Complete.

@@ -85,55 +85,50 @@ type Path struct {
 // Parse returns the facts of a command. shell is the base name of the shell that runs
 // it, such as "bash". Parse knows "bash", "dash", and "sh" and "ash", which are taken
 // for all that may have these names. For any other shell, and for "", which is an
-// unknown one, the Facts are those of bash and not Complete. They are not Complete
+// unknown one, the Facts are those of sh and not Complete. They are not Complete
 // either if the command is longer than 64 KiB or nested too deep.
 //
 // A command that no shell can read, since && or || or | has nothing behind it, runs
 // nothing. So its Facts are empty and Complete.
 func Parse(command, shell string) Facts {
 	var facts Facts
-	switch shell {
-	case "bash":
-		facts = factsOf(command, false)
-	case "dash":
-		facts = factsOf(command, true)
-	case "sh", "ash":
-		facts = factsOf(command, true)
-		facts.add(factsOf(command, false))
-	default:
-		facts = factsOf(command, false)
-		facts.note("the shell is not known")
-		if shell != "" {
-			facts.Why[len(facts.Why)-1] = "the language of " + shell + " is not known"
-		}
+	for i, posix := range languages(shell) {
+		w := &walker{posix: posix, steps: maxSteps}
+		w.shell(command, &scope{cwd: []string{""}}, nil)
+		facts.add(w.facts, i > 0)
+	}
+	if len(languages(shell)) > 1 && shell != "sh" && shell != "ash" {
+		facts.note("the language of the shell " + shell + " is not known")
 	}
 	facts.Complete = len(facts.Why) == 0
 	return facts
 }
 
-// factsOf returns the facts of a command in the language of bash, or of POSIX. Complete
-// is left to Parse.
-func factsOf(command string, posix bool) Facts {
-	w := &walker{posix: posix, steps: maxSteps}
-	w.shell(command, &scope{cwd: []string{""}}, nil)
-	return w.facts
+// languages returns the languages that a shell may have: whether it is that of POSIX,
+// and not of bash.
+func languages(shell string) []bool {
+	switch shell {
+	case "bash", "rbash":
+		return []bool{false}
+	case "dash":
+		return []bool{true}
+	}
+	return []bool{true, false}
 }
 
-// add adds what another reading of the same command found besides.
-func (f *Facts) add(other Facts) {
+// add adds other facts. If they are another reading of the same text, what is there
+// already is not added again.
+func (f *Facts) add(other Facts, again bool) {
 	for _, p := range other.Programs {
-		if !slices.ContainsFunc(f.Programs, func(q Program) bool { return same(p, q) }) {
+		if !again || !slices.ContainsFunc(f.Programs, func(q Program) bool { return reflect.DeepEqual(p, q) }) {
 			f.Programs = append(f.Programs, p)
 		}
 	}
-	f.Writes = union(f.Writes, other.Writes)
-	f.Reads = union(f.Reads, other.Reads)
+	f.Writes, f.Reads = union(f.Writes, other.Writes), union(f.Reads, other.Reads)
 	for _, why := range other.Why {
 		f.note(why)
 	}
 }
-
-func same(p, q Program) bool { return reflect.DeepEqual(p, q) }
 
 // note adds a reason for which the facts are not Complete. A few of them are enough
 // for a person.
@@ -174,15 +169,8 @@ func (w *walker) write(sc *scope, v value, appends bool) {
 
 // harmless reports whether to write to a file changes none.
 func harmless(v value) bool {
-	if !v.lit {
-		return false
-	}
-	switch v.text {
-	case "/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin":
-		return true
-	}
-	fd, ok := strings.CutPrefix(v.text, "/dev/fd/")
-	return ok && digits(fd)
+	name, ok := strings.CutPrefix(v.text, "/dev/")
+	return v.lit && ok && (slices.Contains([]string{"null", "zero", "full", "tty", "stdout", "stderr", "stdin"}, name) || digits(strings.TrimPrefix(name, "fd/")))
 }
 
 // change is write for what changes the file itself: to remove /dev/null is no write
@@ -205,20 +193,19 @@ func (w *walker) read(sc *scope, v value) {
 
 func (w *walker) paths(to []Path, sc *scope, v value, appends bool) []Path {
 	p := Path{Name: v.text, Literal: v.lit, Append: appends}
-	if len(to) >= maxFacts {
+	dirs := sc.cwd
+	switch {
+	case len(to) >= maxFacts:
 		w.note("", "the command names too many files")
 		return to
-	}
-	switch {
 	case v.lit && v.text == "":
 		return to // no file has this name
-	case !v.lit || sc.cwd == nil && !path.IsAbs(v.text):
-		return union(to, []Path{p})
-	case path.IsAbs(v.text):
-		p.Path = v.text
+	case v.lit && path.IsAbs(v.text):
+		dirs = []string{""}
+	case !v.lit || dirs == nil:
 		return union(to, []Path{p})
 	}
-	for _, dir := range sc.cwd {
+	for _, dir := range dirs {
 		p.Path = below(dir, v.text)
 		to = union(to, []Path{p})
 	}

@@ -108,42 +108,38 @@ func (l *launch) starts(words []value, shell bool, appended string) {
 	l.within(func() { inner.run(words) })
 }
 
-// script walks a text that a shell runs: a shell whose name says its language, or with
-// a scope, this one.
-func (l *launch) script(language string, text value, sc *scope) {
+// script walks a text that another shell runs.
+func (l *launch) script(shell string, text value) {
 	if !text.lit {
 		l.note(text.text, " is evaluated as a command")
 		return
 	}
-	walk := func(posix bool) int {
-		around, before := l.posix, len(l.facts.Programs)
-		l.posix = posix
-		if sc != nil {
-			l.walker.shell(text.text, sc, l.unit)
-		} else {
-			l.walker.shell(text.text, l.sc.clone(), nil)
-		}
-		l.posix = around
-		for i := before; i < len(l.facts.Programs); i++ {
-			p := &l.facts.Programs[i]
-			p.Through = slices.Concat(l.chain(), p.Through)
-		}
-		return len(l.facts.Programs)
+	var found Facts
+	for i, posix := range languages(shell) {
+		inner := &walker{posix: posix, steps: l.steps, nested: l.nested, line: l.line}
+		inner.shell(text.text, l.sc.clone(), nil)
+		found.add(inner.facts, i > 0)
+		l.steps = inner.steps
+	}
+	if len(languages(shell)) > 1 && shell != "sh" && shell != "ash" {
+		l.note(shell, " has a language that is not known")
+	}
+	for i := range found.Programs {
+		found.Programs[i].Through = slices.Concat(l.chain(), found.Programs[i].Through)
+	}
+	l.facts.add(found, false)
+}
+
+// evaluate walks a text that this shell runs.
+func (l *launch) evaluate(text value, sc *scope) {
+	if !text.lit {
+		l.note(text.text, " is evaluated as a command")
+		return
 	}
 	before := len(l.facts.Programs)
-	switch {
-	case sc != nil:
-		walk(l.posix)
-	case language == "bash" || language == "dash":
-		walk(language == "dash")
-	default:
-		middle := walk(true)
-		walk(false)
-		if all := l.facts.Programs; slices.EqualFunc(all[before:middle], all[middle:], same) {
-			l.facts.Programs = all[:middle]
-		}
-		if language != "sh" && language != "ash" {
-			l.note(language, " has a language that is not known")
-		}
+	l.walker.shell(text.text, sc, l.unit)
+	for i := before; i < len(l.facts.Programs); i++ {
+		p := &l.facts.Programs[i]
+		p.Through = slices.Concat(l.chain(), p.Through)
 	}
 }

@@ -41,8 +41,6 @@ func (l *launch) special(s *spec) bool {
 		l.awk(s)
 	case "tar":
 		l.tar(s)
-	case "git":
-		l.git()
 	case "args":
 		l.risks()
 	case "env":
@@ -99,21 +97,16 @@ func (l *launch) copied(s *spec) {
 
 func (l *launch) dd() {
 	for _, arg := range l.args {
-		text, v := arg.text, arg
-		if !arg.lit {
-			text = arg.head
-		}
-		key, name, _ := strings.Cut(text, "=")
-		if arg.lit {
-			v = literal(name)
-		}
-		switch key {
-		case "of":
+		key, name, _ := strings.Cut(arg.text, "=")
+		v := value{text: name, lit: arg.lit}
+		switch {
+		case !arg.lit && arg.head == "":
+			l.unclear(arg, "an operand")
+		case key == "of":
 			l.write(l.sc, v, false)
-		case "if":
+		case key == "if":
 			l.read(l.sc, v)
-		case "bs", "cbs", "ibs", "obs", "count", "skip", "seek", "conv", "status", "iflag", "oflag", "iseek", "oseek":
-		default:
+		case !slices.Contains(strings.Fields("bs cbs ibs obs count skip seek conv status iflag oflag iseek oseek"), key):
 			l.unclear(arg, "an operand")
 		}
 	}
@@ -199,62 +192,43 @@ func (l *launch) tar(s *spec) {
 	}
 	options, operands := l.parse(s, args)
 	l.effects(options)
-	var archive value
-	makes, compressor := false, ""
+	archive := value{}
 	for _, o := range options {
-		switch o.name {
-		case "c", "create":
-			makes = true
-		case "f", "file":
+		switch compressor := map[string]string{"z": "gzip", "gzip": "gzip", "j": "bzip2", "bzip2": "bzip2", "J": "xz", "xz": "xz"}[o.name]; {
+		case o.name == "f", o.name == "file":
 			archive = o.value
-		case "z", "gzip":
-			compressor = "gzip"
-		case "j", "bzip2":
-			compressor = "bzip2"
-		case "J", "xz":
-			compressor = "xz"
+		case compressor != "":
+			l.starts([]value{literal("/bin/sh"), literal("-c"), literal(compressor)}, false, "")
 		}
 	}
-	if !makes || archive.text == "" || strings.Contains(archive.text, ":") {
+	if makes := func(o given) bool { return o.name == "c" || o.name == "create" }; !slices.ContainsFunc(options, makes) || archive.text == "" || strings.Contains(archive.text, ":") {
 		l.note(archive.text, " is an archive that says what tar does")
 	}
 	if archive.text != "-" {
 		l.change(l.sc, archive, false)
 	}
 	l.operands("r", operands, false)
-	if compressor != "" {
-		l.starts([]value{literal("/bin/sh"), literal("-c"), literal(compressor)}, false, "")
-	}
 }
 
 // risky has the beginnings of arguments that have a program run or write what nobody
-// expects of it. All these programs run what files say anyway.
-var risky = map[string]string{
-	"git":  "--upload-pack --receive-pack --ext-diff --open-files-in-pager --exec --extcmd --config --template --textconv --tool --output ext:: filter-branch difftool mergetool -O",
-	"go":   "-toolexec -vettool -exec -overlay -modfile -gccgoflags -ldflags -fixtool -w -u --toolexec --vettool --exec --overlay",
-	"make": "SHELL MAKE --eval -E -f- -f/dev/ - /dev/ .SHELL", "ninja": "-t",
-	"gcc": "@ -wrapper -specs --specs -B -fplugin -J -C -X", "npm": "--script-shell --node-options --call -c exec x", "npx": "-c --call --node-options", "cargo": "--config",
-}
-
-// outputs are options whose value is a file.
-const outputs = " -o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace --output "
+// expects of it, and outputs the options whose value is a file that it writes. All
+// these programs run what files say anyway.
+const (
+	risky = "--upload-pack --receive-pack --ext-diff --open-files-in-pager --exec --extcmd --config --template --textconv --tool --output ext:: filter-branch difftool mergetool " +
+		"bisect -toolexec -vettool -exec -overlay -modfile -gccgoflags -ldflags -fixtool --toolexec --vettool --overlay " +
+		"SHELL MAKE --eval -E -f- -f/dev/ /dev/ .SHELL @ -wrapper -specs --specs -B -fplugin -O/ -Olocal --script-shell --node-options --call"
+	outputs = " -o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace --output "
+)
 
 // risks walks a program that runs what files say, for what its arguments add to that.
 func (l *launch) risks() {
-	name := l.name
-	if slices.Contains([]string{"g++", "cc", "c++", "clang", "clang++", "rustc", "tsc", "javac"}, name) {
-		name = "gcc"
-	} else if slices.Contains([]string{"gmake", "bmake"}, name) {
-		name = "make"
-	}
 	for i, arg := range l.args {
-		text := arg.text
+		text, v := arg.text, arg
 		if !arg.lit {
 			text = arg.head
 		}
 		option, file, has := strings.Cut(text, "=")
 		if strings.Contains(outputs, " "+option+" ") && (has || i+1 < len(l.args)) {
-			v := arg
 			if !has {
 				v = l.args[i+1]
 			} else if arg.lit {
@@ -263,33 +237,15 @@ func (l *launch) risks() {
 			l.write(l.sc, v, false)
 			continue
 		}
-		for risk := range strings.FieldsSeq(risky[name]) {
-			if strings.HasPrefix(text, risk) && (len(risk) > 1 || text == risk || risk == "@") || len(option) > 4 && strings.HasPrefix(risk, option) {
-				l.unclear(arg, "an argument")
-			}
+		// -c of git is configuration in front of its command, and -f - of make is its input.
+		risk := text == "-" || text == "-w" && l.name == "gofmt" || l.name == "git" && (strings.HasPrefix(text, "-O") || text == "-c" && !slices.ContainsFunc(l.args[:i], func(v value) bool { return !v.option() }))
+		for begin := range strings.FieldsSeq(risky) {
+			risk = risk || strings.HasPrefix(text, begin) || len(option) > 4 && strings.HasPrefix(begin, option)
+		}
+		if risk {
+			l.unclear(arg, "an argument")
 		}
 	}
-}
-
-// git walks git, whose configuration may stand in front of its command. -c means
-// something else behind it.
-func (l *launch) git() {
-	for i, arg := range l.args {
-		if arg.lit && !arg.option() && (i == 0 || l.args[i-1].text != "-C") {
-			if slices.Contains([]string{"clone", "rebase", "bisect", "submodule", "config", "archive", "format-patch"}, arg.text) {
-				for _, option := range l.args[i+1:] {
-					if strings.HasPrefix(option.text, "-") || arg.text != "clone" {
-						l.unclear(option, "an argument")
-					}
-				}
-			}
-			break
-		}
-		if strings.HasPrefix(arg.text, "-c") || strings.HasPrefix(arg.text, "--conf") || strings.HasPrefix(arg.text, "--exec") || !arg.lit && arg.option() {
-			l.unclear(arg, "configuration")
-		}
-	}
-	l.risks()
 }
 
 // sed walks sed: its script may write files, and run commands.
@@ -344,13 +300,8 @@ var sedCalm = sync.OnceValue(func() *regexp.Regexp {
 		address = `(?:\d+|\$|/` + regex + `/)`
 		command = `(?:[pdDgGhHnNxPq=]|s/` + regex + `/` + text + `/[gpI0-9]*)`
 	)
-	also := func(re string, delimiters ...string) string { // with other delimiters
-		for _, d := range delimiters {
-			re += "|" + strings.ReplaceAll(`s/`+regex+`/`+text+`/[gpI0-9]*`, "/", d)
-		}
-		return "(?:" + re + ")"
-	}
-	one := `[ \t]*(?:` + address + `(?:,(?:\+?` + address + `))?)?!?[ \t]*` + also(command, `\|`, `#`, `,`, `@`) + `[ \t]*`
+	other := strings.NewReplacer("/", "#").Replace(command) + "|" + strings.NewReplacer("/", `\|`).Replace(command)
+	one := `[ \t]*(?:` + address + `(?:,(?:\+?` + address + `))?)?!?[ \t]*(?:` + command + "|" + other + `)[ \t]*`
 	return regexp.MustCompile(`^` + one + `(?:[;\n]` + one + `)*;?$`)
 })
 

@@ -135,7 +135,7 @@ func (g *generator) command(depth int) string {
 	case 1:
 		return "for v in " + g.word(depth-1) + " " + g.word(depth-1) + "; do " + inner() + "; done"
 	case 2:
-		return "while " + g.pick("false", "read v") + "; do " + inner() + "; done < f"
+		return "while " + g.pick("false", "read v") + "; do " + inner() + "; done < names"
 	case 3:
 		return "case " + g.word(depth-1) + " in a) " + inner() + ";; *) " + inner() + ";; esac"
 	case 4:

@@ -73,9 +73,7 @@ func (w *walker) shell(text string, sc *scope, parent *unit) {
 		w.note("", "the command is nested too deep")
 		return
 	}
-	if u.parent = parent; w.unit != nil {
-		u.line = w.line
-	}
+	u.parent, u.line = parent, w.line // 0 in the command itself
 	for name := range u.funcs {
 		if parent != nil || slices.Contains(specialBuiltins, name) || strings.Contains(name, "/") {
 			w.note(name, " is a function, and it is not known where it is one")
@@ -229,6 +227,9 @@ func (w *walker) chain(cmd *syntax.BinaryCmd, sc *scope) {
 				sc.then = both(succeeded, sc.then)
 			}
 		default:
+			if _, times := link.Y.Cmd.(*syntax.TimeClause); times {
+				w.note(w.written(link.Y), " is a program behind a |, and no word of the shell")
+			}
 			w.stmt(link.Y, sc.clone())
 			sc.then = sc.cwd
 		}

@@ -113,7 +113,7 @@ options:
 	} else if args[0].many {
 		l.unclear(args[0], "a script")
 	} else {
-		l.script(language, args[0], nil)
+		l.script(language, args[0])
 	}
 }
 

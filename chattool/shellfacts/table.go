@@ -95,7 +95,7 @@ sh bash dash ash rbash zsh ksh mksh yash fish csh tcsh | | shell
 * test [ | ! | -
 F python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 | -bBdEhiIOPqRsStuvVx -W: -X:! -c:! -m:! --version | python
 F node nodejs deno bun perl ruby php lua luajit tclsh Rscript osascript ts-node tsx julia | -vV --version | script
-F git | | git
+F git | | args
 F go gofmt | | args
 F make gmake bmake ninja | | args
 F gcc g++ cc c++ clang clang++ rustc javac tsc | | args

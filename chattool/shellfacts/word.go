@@ -123,8 +123,6 @@ func (s *speller) part(part syntax.WordPart, quoted bool) {
 			s.part(inner, true)
 		}
 		return
-	case *syntax.ExtGlob:
-		s.note("", "bash may read a pattern in parentheses in two ways")
 	case *syntax.ParamExp:
 		if number(part) {
 			s.b.WriteString("0") // it begins with a digit
@@ -178,14 +176,10 @@ func (s *speller) unquoted(text string, first bool) {
 	}
 }
 
-// simple reports whether an expansion is the value of a variable, and no more.
-func simple(p *syntax.ParamExp) bool {
-	return p.Param != nil && p.Index == nil && !p.Excl && !p.Length && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
-}
-
 // number reports whether an expansion is a number of the shell's own.
 func number(p *syntax.ParamExp) bool {
-	return p.Length && (p.Index == nil || whole(p.Index)) || simple(p) && strings.Contains("#?$!", p.Param.Value)
+	return p.Length && (p.Index == nil || whole(p.Index)) ||
+		p.Param != nil && strings.Contains("#?$!", p.Param.Value) && p.Index == nil && !p.Excl && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
 }
 
 // expansion walks all that an expansion runs.
@@ -199,18 +193,15 @@ func (w *walker) expansion(part syntax.WordPart) {
 		w.arithmetic(part.X)
 	case *syntax.ParamExp:
 		w.parameter(part)
-	case *syntax.Lit, *syntax.ExtGlob:
+	case *syntax.Lit:
 	default:
-		w.note(w.written(part), " could not be read")
+		w.note(w.written(part), " can be read in several ways")
 	}
 }
 
 // parameter walks all that the expansion of a parameter runs.
 func (w *walker) parameter(p *syntax.ParamExp) {
-	switch {
-	case p.Flags != nil, p.NestedParam != nil, len(p.Modifiers) > 0, p.Width, p.IsSet:
-		w.note(w.written(p), " could not be read")
-	case p.Excl && p.Names == 0 && !whole(p.Index):
+	if p.Excl && p.Names == 0 && !whole(p.Index) {
 		w.note(w.written(p), " expands a name that a variable has")
 	}
 	if p.Index != nil && !whole(p.Index) {
@@ -224,15 +215,14 @@ func (w *walker) parameter(p *syntax.ParamExp) {
 		w.word(p.Repl.Orig, w.sc)
 		w.word(p.Repl.With, w.sc)
 	}
-	if p.Exp == nil {
-		return
-	}
-	v := w.word(p.Exp.Word, w.sc)
-	switch p.Exp.Op {
-	case syntax.OtherParamOps:
-		w.note(w.written(p), " may run what a variable has")
-	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		w.assigns(p.Param.Value, v)
+	if p.Exp != nil {
+		v := w.word(p.Exp.Word, w.sc)
+		switch p.Exp.Op {
+		case syntax.OtherParamOps:
+			w.note(w.written(p), " may run what a variable has")
+		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			w.assigns(p.Param.Value, v)
+		}
 	}
 }
 
