@@ -6,70 +6,56 @@ import "mvdan.cc/sh/v3/syntax"
 // expression as well, and the index of an array in that one is expanded, with
 // commands: x='a[$(ls)]'; echo $((x)) runs ls. So only numbers are known.
 func (w *walker) arithmetic(x syntax.ArithmExpr) {
-	switch x := x.(type) {
-	case nil:
-	case *syntax.BinaryArithm:
-		w.arithmetic(x.X)
-		w.arithmetic(x.Y)
-	case *syntax.UnaryArithm:
-		w.arithmetic(x.X)
-	case *syntax.ParenArithm:
-		w.arithmetic(x.X)
-	case *syntax.Word:
-		w.word(x, w.sc)
-		w.evaluated(x)
-		w.assigns(x.Lit(), value{}) // it may be
-	default:
-		w.note(w.written(x), " could not be read")
+	if x == nil {
+		return
 	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		word, ok := n.(*syntax.Word)
+		if ok {
+			w.word(word, w.sc)
+			w.evaluated(word)
+			w.assigns(word.Lit(), value{}) // it may be
+		}
+		return !ok
+	})
 }
 
 // evaluated is called for a word that bash evaluates as an expression.
-func (w *walker) evaluated(word *syntax.Word) {
-	if len(word.Parts) == 1 {
+func (w *walker) evaluated(n syntax.Node) {
+	if word, ok := n.(*syntax.Word); ok && len(word.Parts) == 1 {
 		part := word.Parts[0]
 		if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
 			part = q.Parts[0]
 		}
-		switch part := part.(type) {
-		case *syntax.Lit:
-			if digits(part.Value) {
-				return
-			}
-		case *syntax.ParamExp:
-			if number(part) {
-				return
-			}
-		case *syntax.ArithmExp:
+		if _, ok := part.(*syntax.ArithmExp); ok || digits(word.Lit()) {
 			return // it has been walked by itself
+		}
+		if p, ok := part.(*syntax.ParamExp); ok && number(p) {
+			return
 		}
 	}
 	if !w.posix {
-		w.note(w.written(word), " is evaluated as an expression, in which an index may run commands")
+		w.note(w.written(n), " is evaluated as an expression, in which an index may run commands")
 	}
 }
 
 // condition walks what stands in [[ and ]].
 func (w *walker) condition(x syntax.TestExpr) {
-	switch x := x.(type) {
-	case *syntax.BinaryTest:
-		w.condition(x.X)
-		w.condition(x.Y)
-		if x.Op >= syntax.TsEql && x.Op <= syntax.TsGtr {
-			for _, side := range []syntax.TestExpr{x.X, x.Y} {
-				if word, ok := side.(*syntax.Word); ok {
-					w.evaluated(word)
-				}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryTest:
+			if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr {
+				w.evaluated(n.X)
+				w.evaluated(n.Y)
 			}
+		case *syntax.UnaryTest:
+			if word, ok := n.X.(*syntax.Word); (n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar) && !(ok && identifier(word.Lit())) {
+				w.note(w.written(n), " expands an index")
+			}
+		case *syntax.Word:
+			w.word(n, w.sc)
+			return false
 		}
-	case *syntax.UnaryTest:
-		w.condition(x.X)
-		if word, ok := x.X.(*syntax.Word); (x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar) && !(ok && identifier(word.Lit())) {
-			w.note(w.written(x), " expands an index")
-		}
-	case *syntax.ParenTest:
-		w.condition(x.X)
-	case *syntax.Word:
-		w.word(x, w.sc)
-	}
+		return true
+	})
 }

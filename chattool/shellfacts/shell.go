@@ -125,56 +125,21 @@ func (w *walker) command(cmd syntax.Command, sc *scope) {
 		w.stmts(cmd.Stmts, sc)
 	case *syntax.Subshell:
 		w.stmts(cmd.Stmts, sc.clone())
-	case *syntax.IfClause:
-		w.moves(cmd, sc)
-		for next := cmd; next != nil; next = next.Else {
-			w.stmts(next.Cond, sc)
-			w.stmts(next.Then, sc)
-		}
-	case *syntax.WhileClause:
-		w.moves(cmd, sc)
-		w.stmts(cmd.Cond, sc)
-		w.stmts(cmd.Do, sc)
-	case *syntax.ForClause:
-		w.moves(cmd, sc)
-		switch loop := cmd.Loop.(type) {
-		case *syntax.WordIter:
-			for _, item := range loop.Items {
-				w.word(item, sc)
-			}
-			w.assigns(loop.Name.Value, value{})
-		case *syntax.CStyleLoop:
-			w.arithmetic(loop.Init)
-			w.arithmetic(loop.Cond)
-			w.arithmetic(loop.Post)
-		}
-		w.stmts(cmd.Do, sc)
-	case *syntax.CaseClause:
-		w.moves(cmd, sc)
-		w.word(cmd.Word, sc)
-		for _, item := range cmd.Items {
-			for _, pattern := range item.Patterns {
-				w.word(pattern, sc)
-			}
-			w.stmts(item.Stmts, sc)
-		}
+	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
+		w.branches(cmd, sc)
 	case *syntax.FuncDecl:
-		switch cmd.Body.Cmd.(type) {
-		case *syntax.Block, *syntax.Subshell:
-			if !cmd.Body.Background && !cmd.Body.Negated && cmd.Name != nil {
-				w.unit.made[cmd.Name.Value] = w.unit.made[cmd.Name.Value] || w.unit.sure[cmd]
-				return
-			}
+		_, block := cmd.Body.Cmd.(*syntax.Block)
+		_, subshell := cmd.Body.Cmd.(*syntax.Subshell)
+		if !block && !subshell || cmd.Body.Background || cmd.Body.Negated {
+			w.note(w.written(cmd), " is a function whose end shells see in different places")
 		}
-		w.note(w.written(cmd), " is a function whose end shells see in different places")
+		w.unit.made[cmd.Name.Value] = w.unit.made[cmd.Name.Value] || w.unit.sure[cmd]
 	case *syntax.ArithmCmd:
 		w.arithmetic(cmd.X)
 	case *syntax.TestClause:
 		w.condition(cmd.X)
 	case *syntax.LetClause:
-		for _, x := range cmd.Exprs {
-			w.arithmetic(x)
-		}
+		w.note(w.written(cmd), " evaluates expressions, in which an index may run commands")
 	case *syntax.DeclClause:
 		w.declare(cmd, sc)
 	case *syntax.TimeClause:
@@ -182,16 +147,11 @@ func (w *walker) command(cmd syntax.Command, sc *scope) {
 			w.stmt(cmd.Stmt, sc)
 		}
 	case *syntax.CoprocClause:
-		w.stmt(cmd.Stmt, sc.clone())
-		if cmd.Name != nil {
+		if w.stmt(cmd.Stmt, sc.clone()); cmd.Name != nil {
 			w.assigns(cmd.Name.Lit(), value{})
 		}
 	default:
 		w.note(w.written(cmd), " could not be read")
-	}
-	switch cmd.(type) {
-	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
-		sc.then = sc.cwd
 	}
 }
 
@@ -236,18 +196,37 @@ func (w *walker) chain(cmd *syntax.BinaryCmd, sc *scope) {
 	}
 }
 
-// moves is called for what may or may not run, and may run again. If it may change the
+// branches walks what may or may not run, and may run again. If it may change the
 // directory, that is not known any more.
-func (w *walker) moves(cmd syntax.Command, sc *scope) {
+func (w *walker) branches(cmd syntax.Command, sc *scope) {
 	syntax.Walk(cmd, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 			name := call.Args[0].Lit()
 			if slices.Contains([]string{"cd", "pushd", "popd", "eval", "source", ".", "builtin", "command", ""}, name) || len(w.functions(name)) > 0 {
-				sc.cwd, sc.then = nil, nil
+				sc.cwd = nil
 			}
 		}
 		return sc.cwd != nil
 	})
+	syntax.Walk(cmd, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			w.stmt(n, sc)
+			return false
+		case *syntax.Word:
+			w.word(n, sc)
+			return false
+		case *syntax.WordIter:
+			w.assigns(n.Name.Value, value{})
+		case *syntax.CStyleLoop:
+			w.arithmetic(n.Init)
+			w.arithmetic(n.Cond)
+			w.arithmetic(n.Post)
+			return false
+		}
+		return true
+	})
+	sc.then = sc.cwd
 }
 
 // redirects walks redirections.
@@ -264,44 +243,31 @@ func (w *walker) redirects(redirs []*syntax.Redirect, sc *scope) {
 		if !w.posix && (strings.HasPrefix(v.text, "/dev/tcp/") || strings.HasPrefix(v.text, "/dev/udp/")) {
 			w.note(v.text, " is a connection that bash makes")
 		}
-		switch r.Op {
+		switch fd := strings.TrimSuffix(v.text, "-"); r.Op {
 		case syntax.WordHdoc:
 		case syntax.RdrIn:
 			w.read(sc, v)
-		case syntax.RdrOut, syntax.RdrClob, syntax.RdrAll:
-			w.write(sc, v, false)
-		case syntax.AppOut, syntax.AppAll:
-			w.write(sc, v, true)
-		case syntax.RdrInOut:
-			w.read(sc, v)
-			w.write(sc, v, true)
 		case syntax.DplIn, syntax.DplOut:
-			if fd := strings.TrimSuffix(v.text, "-"); !v.lit || fd != "" && !digits(fd) {
+			if !v.lit || fd != "" && !digits(fd) {
 				w.write(sc, v, false)
 			}
 		default:
-			w.note(w.written(r), " could not be read")
+			if r.Op == syntax.RdrInOut {
+				w.read(sc, v)
+			}
+			w.write(sc, v, r.Op == syntax.AppOut || r.Op == syntax.AppAll || r.Op == syntax.RdrInOut)
 		}
 	}
 }
 
 // document walks a here-document.
 func (w *walker) document(r *syntax.Redirect) {
-	end, quoted := "", true
-	if len(r.Word.Parts) == 1 {
-		switch part := r.Word.Parts[0].(type) {
-		case *syntax.Lit:
-			end, quoted = part.Value, false
-		case *syntax.SglQuoted:
-			end = part.Value
-		case *syntax.DblQuoted:
-			end = (&syntax.Word{Parts: part.Parts}).Lit()
-		}
+	end := w.written(r.Word)
+	unquoted := strings.Trim(end, `'"`)
+	if !plain(unquoted) || end != unquoted && (len(end) != len(unquoted)+2 || end[0] != end[len(end)-1]) {
+		w.note(end, " ends a here-document, and shells differ in what it is")
 	}
-	if !plain(end) || strings.HasPrefix(w.written(r.Word), "$") {
-		w.note(w.written(r.Word), " ends a here-document, and shells differ in what it is")
-	}
-	if r.Hdoc == nil || quoted {
+	if r.Hdoc == nil || end != unquoted {
 		return
 	}
 	if strings.Contains(w.written(r.Hdoc), "\\\n") {
@@ -350,25 +316,21 @@ func (w *walker) assign(a *syntax.Assign, sc *scope) value {
 func (w *walker) declare(cmd *syntax.DeclClause, sc *scope) {
 	args := []value{literal(cmd.Variant.Value)}
 	for _, a := range cmd.Args {
-		switch {
-		case a.Name == nil:
+		if a.Name == nil {
 			args = append(args, w.word(a.Value, sc))
+			continue
+		}
+		v := w.assign(a, sc)
+		if a.Array == nil && !v.lit && (w.unit.arrays || w.unit.parent != nil) {
+			w.note(w.written(a), " may be an array whose elements are expanded")
+		}
+		switch text := a.Name.Value + "="; {
 		case a.Naked:
-			if a.Index != nil {
-				w.arithmetic(a.Index)
-			}
-			w.assigns(a.Name.Value, value{})
-			args = append(args, literal(w.written(a)))
+			args = append(args, literal(a.Name.Value))
+		case v.lit && a.Array == nil:
+			args = append(args, literal(text+v.text))
 		default:
-			v := w.assign(a, sc)
-			if a.Array == nil && !v.lit && (w.unit.arrays || w.unit.parent != nil) {
-				w.note(w.written(a), " may be an array whose elements are expanded")
-			}
-			if v.lit && a.Array == nil {
-				args = append(args, literal(a.Name.Value+"="+v.text))
-			} else {
-				args = append(args, value{text: w.written(a), head: a.Name.Value})
-			}
+			args = append(args, value{text: w.written(a), head: text})
 		}
 	}
 	l := &launch{walker: w, sc: sc, shell: true}
