@@ -239,6 +239,12 @@ var arrows = []arrow{
 		why: "it writes a value into a sentence, and does not know which sentence",
 	},
 	{
+		dir:     "chattool/shellfacts",
+		outside: []string{shell},
+		tests:   []string{"internal/beside", "internal/testenv", shell},
+		why:     "it reads the text of a command for a host that decides about it, whatever loop and manager the host has",
+	},
+	{
 		dir:     "chattool/toolset/internal/script",
 		tests:   []string{"internal/testenv"},
 		outside: []string{shell},

@@ -183,7 +183,7 @@ func (l *launch) operands(letters string, operands []value, expression bool) {
 	if expression {
 		letters = strings.TrimPrefix(letters, "e")
 	}
-	if letters == "x" && len(operands) == 0 {
+	if runs := strings.IndexByte(letters, 'x'); runs >= len(operands) {
 		l.starts(nil, false, l.appended)
 	}
 	for i, v := range operands {

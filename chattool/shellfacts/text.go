@@ -3,8 +3,10 @@ package shellfacts
 import (
 	"errors"
 	"io"
+	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -56,45 +58,30 @@ func strange(text string) string {
 		return "the command is not valid UTF-8"
 	}
 	for _, r := range text {
-		if r >= ' ' && r < unicode.MaxASCII || r == '\n' || r == '\t' {
-			continue
-		}
-		if unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+		if r != '\n' && r != '\t' && r != ' ' && (r < ' ' || r >= unicode.MaxASCII) && (unicode.IsControl(r) || unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
 			return "the command has a control character or a space that is none for the shell"
 		}
 	}
-	// Within a word, a line that goes on is read in several ways. Behind a
-	// blank it is a blank.
-	for at, rest := 0, text; ; {
-		n := strings.Index(rest, "\\\n")
-		if n < 0 {
-			return ""
-		}
-		at += n
-		line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
-		if at > 0 && text[at-1] != ' ' && text[at-1] != '\t' || strings.Contains(line, "#") || strings.HasPrefix(text[at+2:], "#") || strings.HasPrefix(text[at+2:], "\\\n") {
-			return "a line goes on in the middle of a word"
-		}
-		at += 2
-		rest = text[at:]
+	if strings.Contains(text, "\\\n") && split().MatchString(text) {
+		return "a line goes on in the middle of a word"
 	}
+	return ""
 }
+
+// split matches a line that goes on, unless it ends with a blank: shells and the parser
+// read that alike.
+var split = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[^ \t]\\\\\n|#.*\\\\\n|\\\\\n(?:#|\\\\\n)") })
 
 // nowhereValid reports whether every shell refuses a text as a whole: on its only line,
 // an operator stands where a command must be.
 func nowhereValid(text string, err error) bool {
 	var at syntax.ParseError
-	if !errors.As(err, &at) || strings.Contains(text, "\n") {
+	if !errors.As(err, &at) || strings.Contains(text, "\n") || !strings.HasSuffix(at.Text, " must be followed by a statement") {
 		return false
 	}
-	op, ok := strings.CutSuffix(at.Text, " must be followed by a statement")
-	op = strings.Trim(op, "`")
-	if !ok || op != "&&" && op != "||" && op != "|" || int(at.Pos.Offset()) >= len(text) {
-		return false
-	}
-	rest, ok := strings.CutPrefix(text[at.Pos.Offset():], op)
-	rest = strings.TrimLeft(rest, " \t")
-	return ok && rest != "" && strings.ContainsRune("&|;)", rune(rest[0]))
+	rest := text[min(int(at.Pos.Offset()), len(text)):]
+	operator := rest[:len(rest)-len(strings.TrimLeft(rest, "&|;) \t"))]
+	return len(strings.ReplaceAll(strings.ReplaceAll(operator, " ", ""), "\t", "")) > 2
 }
 
 var errTooDeep = errors.New("nested too deep")
