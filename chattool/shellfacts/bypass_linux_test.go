@@ -75,11 +75,11 @@ func unsafe(command string) bool {
 	return false
 }
 
-// TestBypasses runs each command of the table, and compares.
+// TestBypasses runs each command of the tables, and compares.
 func TestBypasses(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t, "bash")
-	for _, r := range rows(t, "shell-bypasses.tsv") {
+	for _, r := range append(rows(t, "shell-bypasses.tsv"), rows(t, "attacks.tsv")...) {
 		facts := shellfacts.Parse(r.command, "bash")
 		require.Equal(t, facts.Complete, len(facts.Why) == 0)
 		if strings.HasPrefix(r.ran, "control") {
@@ -98,4 +98,22 @@ func TestBypasses(t *testing.T) {
 			t.Errorf("%q: %s, and the facts are complete: %+v", r.command, why, facts)
 		}
 	}
+}
+
+// The comparison itself finds what facts do not tell.
+func TestOracle(t *testing.T) {
+	t.Parallel()
+	o := newOracle(t, "bash")
+	complete := func(known, files bool) shellfacts.Facts {
+		return shellfacts.Facts{Complete: true, Programs: []shellfacts.Program{{Name: "env", Known: known, Files: files}}}
+	}
+	deeds := o.deeds(t, "env touch PWNED; echo x > g", workspace(t))
+	require.Contains(t, o.unknown(complete(true, false), deeds), "ran bash > env > touch")
+	require.Contains(t, o.unknown(complete(true, true), deeds), "bash wrote")
+	require.Empty(t, o.unknown(shellfacts.Facts{}, deeds))
+	facts := complete(false, false)
+	facts.Writes = []shellfacts.Path{{Name: "g", Path: "g", Literal: true}}
+	require.Empty(t, o.unknown(facts, deeds), "a program that is not known excuses what it starts")
+	facts.Programs[0].Known = true
+	require.NotEmpty(t, o.unknown(facts, deeds))
 }
