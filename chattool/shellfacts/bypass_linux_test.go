@@ -1,8 +1,6 @@
 package shellfacts_test
 
 import (
-	"bufio"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,30 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/toolproc/toolproc/chattool/shellfacts"
 )
-
-// A row is a line of a table of commands.
-type row struct{ command, does, ran string }
-
-func rows(t testing.TB, name string) []row {
-	t.Helper()
-	file, err := os.Open(filepath.Join("testdata", name))
-	require.NoError(t, err)
-	defer file.Close()
-	var all []row
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
-			fields := strings.Split(line, "\t")
-			r := row{}
-			require.NoError(t, json.Unmarshal([]byte(fields[0]), &r.command), line)
-			if len(fields) > 2 {
-				r.does, r.ran = fields[1], fields[2]
-			}
-			all = append(all, r)
-		}
-	}
-	require.NotEmpty(t, all)
-	return all
-}
 
 // workspace makes the files that the commands of the tables need: those that a model
 // may have written.

@@ -1,6 +1,10 @@
 package shellfacts_test
 
 import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -178,4 +182,28 @@ func BenchmarkParse(b *testing.B) {
 	if call > 100_000 {
 		b.Errorf("Parse took %.0f ns, and 100 µs are its limit", call)
 	}
+}
+
+// A row is a line of a table of commands.
+type row struct{ command, does, ran string }
+
+func rows(t testing.TB, name string) []row {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	defer file.Close()
+	var all []row
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if line := lines.Text(); line != "" && !strings.HasPrefix(line, "#") {
+			fields := strings.Split(line, "\t")
+			r := row{}
+			require.NoError(t, json.Unmarshal([]byte(fields[0]), &r.command), line)
+			if len(fields) > 2 {
+				r.does, r.ran = fields[1], fields[2]
+			}
+			all = append(all, r)
+		}
+	}
+	require.NotEmpty(t, all)
+	return all
 }
