@@ -121,8 +121,13 @@ var arrows = []arrow{
 		why:     "it draws what a terminal shows, and knows no terminal and no process; the emulator is a library's, and no other package sees it",
 	},
 	{
+		dir:   "procmgr/internal/redact",
+		tests: []string{"internal/testenv"},
+		why:   "it masks values in a stream, and knows neither where they come from nor who reads it",
+	},
+	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "internal/ranking", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/sentinel"},
+		module:  []string{"headtail", "headtail/plaintext", "internal/ranking", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/redact", "procmgr/internal/sentinel"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",

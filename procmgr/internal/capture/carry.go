@@ -11,6 +11,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // A State is a stream to which nothing is added any more, for another program
@@ -18,7 +19,9 @@ import (
 type State struct {
 	Window []byte `json:"-"` // of the headtail.Buffer
 	Plain  []byte `json:"plain,omitempty"`
-	Ended  bool   `json:"ended,omitempty"`
+	// Mask may have a part of a secret in it: it is for memory alone.
+	Mask  *redact.State `json:"-"`
+	Ended bool          `json:"ended,omitempty"`
 	// Lost is an offset plus 1 if output was lost that ends there, and nobody knows
 	// how much it was: no offset counts it. 0: there is none.
 	Lost   int64         `json:"lost,omitempty"`
@@ -63,6 +66,9 @@ func (s *Stream) Save() State {
 	state.Window, _ = s.buf.MarshalBinary() // never fails
 	if s.clean != nil {
 		state.Plain, _ = s.clean.MarshalBinary() // fails only if a sink fails
+	}
+	if s.filter != nil {
+		s.saved, state.Mask = true, &s.filter.State
 	}
 	if m := s.notice; m != nil {
 		state.Notice = &MatcherState{At: m.at, Start: m.start, Line: m.line, Shown: m.shown, Skipped: m.skipped}

@@ -6,10 +6,12 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/headtail/plaintext"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // Options are the options of all streams of one owner.
@@ -38,6 +40,9 @@ type Stream struct {
 	buf  *headtail.Buffer
 	log  *logFile // nil for none; set before the first write
 
+	// writing is held by the writer of a stream that has a filter, since letGo is
+	// one too.
+	writing sync.Mutex
 	// logging is held by the writer until the log has all bytes that buf has.
 	logging sync.Mutex
 	// tally is told of each read and of each total; nil for nobody. It is set
@@ -54,6 +59,9 @@ type Stream struct {
 	mu     sync.Mutex
 	search search
 	clean  *plaintext.Writer // nil for a raw stream; guarded by mu
+	filter *redact.Filter    // nil if nothing is masked; guarded by mu
+	idle   bool              // letGo will be called; guarded by mu
+	saved  bool              // letGo has to wait for the next Add; guarded by mu
 	sink   sink              // clean writes to it; only the writer uses it
 	notice *Matcher          // of Notify, until it has matched; guarded by mu
 	notify func(line string) // called when notice has matched
@@ -80,6 +88,36 @@ func NewStream(opts *Options, counts int64) *Stream {
 // LogTo makes the stream write to a file as well. It is called at most once,
 // and before the first Add.
 func (s *Stream) LogTo(logs *Logs) { s.log = logs.open() }
+
+// Redact masks the values of a set in the stream, before anybody gets its text: a
+// possible beginning of a value is held back at the end of what was added, fewer
+// than redact.Soon bytes for letGoAfter. Redact is called at most once, and before
+// the first Add.
+func (s *Stream) Redact(set *redact.Set) { s.filter = set.NewFilter() }
+
+// Redacted returns the names of the values that were masked so far.
+func (s *Stream) Redacted() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.filter.Names()
+}
+
+// letGoAfter is for how long the beginning of a word is held back, because it may be
+// that of a value: so that a prompt stays a prompt.
+const letGoAfter = 20 * time.Millisecond
+
+// letGo takes what was held back for letGoAfter.
+func (s *Stream) letGo() {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.mu.Lock()
+	s.idle = false
+	over := s.ended || s.saved
+	s.mu.Unlock()
+	if !over {
+		s.put(nil, idle)
+	}
+}
 
 // A Tally counts the bytes of a stream in a place that outlives the program. One
 // goroutine at a time calls it.
@@ -189,13 +227,13 @@ func (s *Stream) tell() {
 }
 
 // Add takes the next bytes of output. One goroutine at a time calls it.
-func (s *Stream) Add(p []byte) { s.add(p, false) }
+func (s *Stream) Add(p []byte) { s.add(p, more) }
 
 // End takes the text that was held back, and marks the end of the stream. It
 // waits until all text is searched. It is called once, and nothing is added
 // after it.
 func (s *Stream) End() {
-	s.add(nil, true)
+	s.add(nil, last)
 	s.mu.Lock()
 	s.search.awaitEnd()
 	s.mu.Unlock()
@@ -204,12 +242,29 @@ func (s *Stream) End() {
 	}
 }
 
-func (s *Stream) add(p []byte, last bool) {
+// A step is what happens to a stream.
+type step int
+
+const (
+	more step = iota // the next bytes come
+	last             // no more will come
+	idle             // none came for letGoAfter
+)
+
+func (s *Stream) add(p []byte, next step) {
+	if s.filter != nil {
+		s.writing.Lock()
+		defer s.writing.Unlock()
+	}
+	s.put(p, next)
+}
+
+func (s *Stream) put(p []byte, next step) {
 	room := textBuffers.Get().(*[]byte)
 	if s.log != nil {
 		s.logging.Lock()
 	}
-	text, grown := s.take(p, last, *room)
+	text, grown := s.take(p, next, *room)
 	if s.log != nil {
 		s.log.write(text) // without mu, so a reader of the window does not wait for a slow disk
 		s.logging.Unlock()
@@ -232,13 +287,13 @@ func (s *Stream) add(p []byte, last bool) {
 
 // take returns the text that the next bytes add to the stream. It reports
 // whether more bytes are kept than before.
-func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool) {
+func (s *Stream) take(p []byte, next step, room []byte) (text []byte, grown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.search.awaitRoom()
-	if s.clean != nil {
+	if s.clean != nil && next != idle {
 		s.sink = sink{given: p, buf: room[:0]}
-		if last {
+		if next == last {
 			_ = s.clean.Flush() // a sink never fails
 			s.clean = nil
 		} else {
@@ -246,18 +301,21 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 		}
 		p = s.sink.text
 	}
+	if s.filter != nil {
+		p = s.mask(p, next)
+	}
 	if s.tally != nil {
 		s.tally.Counted(s.buf.Total()+int64(len(p)), len(s.pending()))
 	}
 	_, _ = s.buf.Write(p) // never fails
-	if last {
+	if next == last {
 		s.ended = true
 		_ = s.buf.Close()
 	}
-	more := s.keeps() - s.held
-	if more > 0 {
-		s.held += more
-		s.opts.Memory.Add(more)
+	added := s.keeps() - s.held
+	if added > 0 {
+		s.held += added
+		s.opts.Memory.Add(added)
 	}
 	if len(p) < utf8.UTFMax {
 		s.last = append(s.last, p...)
@@ -268,16 +326,34 @@ func (s *Stream) take(p []byte, last bool, room []byte) (text []byte, grown bool
 	if len(s.search.matchers) > 0 {
 		s.search.add(p, s.pending(), s.Visible)
 	}
-	return p, more > 0
+	return p, added > 0
 }
 
-// pending returns the part of the newest line that is held back. The caller
-// holds mu.
+// mask returns what the filter makes of the next bytes. The caller holds mu.
+func (s *Stream) mask(p []byte, next step) []byte {
+	switch next {
+	case idle:
+		return s.filter.LetGo()
+	case last:
+		p = bytes.Clone(s.filter.Write(p))
+		return append(p, s.filter.End()...)
+	}
+	s.saved = false
+	p = s.filter.Write(p)
+	if _, soon := s.filter.Held(); soon && !s.idle {
+		s.idle = true
+		time.AfterFunc(letGoAfter, s.letGo)
+	}
+	return p
+}
+
+// pending returns the part of the newest line that is held back, because it may be
+// drawn anew. The caller holds mu.
 func (s *Stream) pending() []byte {
 	if s.clean == nil {
 		return nil
 	}
-	return s.clean.Pending()
+	return s.filter.Peek(s.clean.Pending())
 }
 
 // Drop takes the stream out of Memory. Nothing is added after it.

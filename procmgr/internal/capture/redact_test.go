@@ -1,0 +1,100 @@
+package capture_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
+)
+
+const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+var secrets = redact.Compile([]redact.Value{{Name: "TOKEN", Value: secret}, {Name: "KEY", Value: "k3y5w0rd"}})
+
+// The window, the log, a search and what is held back of a line are masked, and
+// have the same offsets.
+func TestRedact(t *testing.T) {
+	logs := openLogs(t, capture.LogOptions{})
+	s := newStream(capture.Options{Head: 4096, Tail: 4096})
+	s.Redact(secrets)
+	s.LogTo(logs)
+	hidden, err := capture.NewMatcher("16C7e42F")
+	require.NoError(t, err)
+	require.NoError(t, s.Watch(t.Context(), hidden, 0))
+	after, err := capture.NewMatcher("^after$")
+	require.NoError(t, err)
+	require.NoError(t, s.Watch(t.Context(), after, 0))
+	s.Add([]byte("a\x1b[1m ghp_16C7e\x1b[0m"))
+	require.Empty(t, s.Redacted())
+	s.Add([]byte("42F292c6912E7710c838347Ae178B4a b\nafter\n 10%\r " + secret + " 20%"))
+	all := headtail.Limits{Bytes: 4096}
+	page := s.Read(0, all, nil)
+	require.Equal(t, "a [withheld: TOKEN] b\nafter\n 10%\n [withheld: TOKEN] 20%", page.Text)
+	require.Equal(t, []string{"TOKEN"}, s.Redacted())
+	require.True(t, matched(after))
+	require.False(t, matched(hidden))
+	s.End()
+	path, _ := s.Log()
+	logged, err := os.ReadFile(path)
+	require.NoError(t, err)
+	page = s.Read(0, all, nil)
+	require.Equal(t, page.Text, string(logged))
+	require.Equal(t, int64(len(logged)), page.Next)
+}
+
+// The beginning of a value that is only the end of a prompt is held back for 20 ms.
+func TestRedactLetsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStream(capture.Options{Head: 4096, Tail: 4096, Raw: true})
+		s.Redact(secrets)
+		text := func() string { return s.Read(0, headtail.Limits{Bytes: 4096}, nil).Text }
+		prompt, err := capture.NewMatcher("k3y$")
+		require.NoError(t, err)
+		require.NoError(t, s.Watch(t.Context(), prompt, 0))
+		s.Add([]byte("your k3y"))
+		require.Equal(t, "your ", text())
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		require.Equal(t, "your k3y", text())
+		require.True(t, matched(prompt))
+		s.Add([]byte("5w0rd."))
+		require.Equal(t, "your k3y[withheld: KEY].", text())
+		s.Add([]byte(secret[:8]))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Equal(t, "your k3y[withheld: KEY].", text())
+		s.End()
+		require.Equal(t, "your k3y[withheld: KEY]."+secret[:8], text())
+	})
+}
+
+// Text that has no value in it stays as it is, however it comes.
+func TestRedactNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		masked, plain := newStream(capture.Options{Head: 4096, Tail: 4096}), newStream(capture.Options{Head: 4096, Tail: 4096})
+		masked.Redact(secrets)
+		for range r.IntN(10) {
+			p := make([]byte, r.IntN(30))
+			for i := range p {
+				p[i] = "kg3yhp_5\r\n\x1b[m"[r.IntN(13)]
+			}
+			masked.Add(p)
+			plain.Add(p)
+		}
+		masked.End()
+		plain.End()
+		want, got := plain.Read(0, headtail.Limits{Bytes: 4096}, nil), masked.Read(0, headtail.Limits{Bytes: 4096}, nil)
+		if !strings.Contains(want.Text, "k3y5w0rd") {
+			require.Equal(t, want.Text, got.Text)
+		}
+	}
+}
