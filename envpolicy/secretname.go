@@ -96,6 +96,10 @@ var allSecretNames = sync.OnceValue(SecretNames)
 // applies SecretNames and harmlessNames together.
 func secretName(name string) bool { return secretPlaces(name) != 0 }
 
+// IsSecret reports whether a variable looks like a secret by its name or its value, so
+// that the zero [Policy] withholds it.
+func IsSecret(name, value string) bool { return secret(name, value) }
+
 // secret reports whether a variable is withheld by default.
 func secret(name, value string) bool {
 	places := secretPlaces(name)

@@ -229,6 +229,10 @@ type Output struct {
 	// line that the program is still redrawing, such as a progress line or a
 	// prompt: that has no offset.
 	Next int64 `json:"next"`
+	// Redacted has the names of the secrets whose values were masked in the output of
+	// the process so far: [withheld: NAME] stands in their place. Offsets are those of
+	// the masked output.
+	Redacted []string `json:"redacted,omitempty"`
 	// LiveBytes is how many of Text's last bytes are that line. A caller that
 	// joins texts leaves them out, or gets the line twice. The length of Text
 	// without them need not be Next minus From, because each invalid byte of

@@ -35,6 +35,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))
 	}
 	env = inherited
+	var besides []string // variables that the policy has not seen
 	if l.opts.UpdateEnv != nil {
 		r.hook("UpdateEnv", func() {
 			updated, err := l.opts.UpdateEnv(slices.Clone(inherited))
@@ -43,6 +44,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 				return
 			}
 			env = slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return strings.ContainsRune(kv, 0) })
+			besides = addedTo(inherited, env)
 		})
 	}
 	marks := []string{envMarker + "=1", envProcess + "=" + r.id}
@@ -61,6 +63,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 	for _, name := range namesIn(req.Env) {
 		if !isMark(name) {
 			all = append(all, name+"="+req.Env[name])
+			besides = append(besides, name+"="+req.Env[name])
 		}
 	}
 	has := func(name string) bool {
@@ -70,6 +73,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 	if len(req.Env) > 0 || l.opts.UpdateEnv != nil {
 		r.lacks = slices.DeleteFunc(slices.Clone(withheld), has) // the request or the hook may have added it
 	}
+	r.masks = l.masked(own.Secrets, besides, all)
 	if l.bash {
 		all = innerShell(all)
 	}

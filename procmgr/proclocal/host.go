@@ -55,6 +55,9 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 
 // open opens what the Local has of the system.
 func (l *Local) open() (err error) {
+	if err := checkSecrets(l.opts.Redact); err != nil {
+		return err
+	}
 	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
 		return err
 	}

@@ -46,6 +46,7 @@ type Local struct {
 	streams capture.Options
 
 	policy       baseenv.PolicyApplier
+	masks        masks
 	policyAsking baseenv.PolicyApplier // for commands with a terminal
 	told         toldNames             // what of it the chats were told
 	name         string                // of the shell, "" if it cannot be told

@@ -36,6 +36,12 @@ type Options struct {
 	// Env decides which of the host's variables a command gets. The zero value
 	// passes all but secrets.
 	Env envpolicy.Policy
+	// Redact has values that are masked in all output, besides those of the
+	// variables that look like secrets to Env: see [Secret].
+	Redact []Secret
+	// NoRedact leaves output as it is printed: nothing is masked, and Redact counts
+	// for nothing.
+	NoRedact bool
 	// UpdateEnv gets the variables that Env let through, as NAME=value, and
 	// returns those that the command gets. A variable that it adds is not
 	// withheld. The variables of the request come after it. If it fails, the
@@ -152,6 +158,7 @@ func (o *Options) withDefaults() Options {
 	c.Env.Unset = slices.Clone(c.Env.Unset)
 	c.Env.Set = maps.Clone(c.Env.Set)
 	c.Shell = slices.Clone(c.Shell)
+	c.Redact = slices.Clone(c.Redact)
 	if c.Metrics != nil {
 		own := *c.Metrics
 		c.Metrics = &own

@@ -87,6 +87,7 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 		Text:        page.Text,
 		Truncated:   page.Truncated,
 		Next:        page.Next,
+		Redacted:    r.out.Redacted(),
 		LiveBytes:   page.Live,
 		SearchResult: procmgr.SearchResult{
 			Matched:     page.Matched,

@@ -208,6 +208,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 		return procmgr.ErrClosed
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
+	r.out.Redact(r.masks)
 	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
 	if req.Stdin != procmgr.StdinEmpty {
 		r.in = input.New(req, r.out, r.exited)

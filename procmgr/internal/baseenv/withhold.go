@@ -1,11 +1,14 @@
 package baseenv
 
 import (
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // A PolicyApplier applies a policy to this program's environment. It remembers the
@@ -21,6 +24,10 @@ type Applied struct {
 	All      []string // the environment before the policy
 	Env      []string // the variables that commands get
 	Withheld []string // the names of the others
+	// Secrets are the values to mask in output: of the variables that look like
+	// secrets and that neither Inherit nor Exclude nor IncludeOnly drops, and of
+	// those that Set adds.
+	Secrets []redact.Value
 }
 
 // Apply applies a policy, which is the same at each call.
@@ -33,9 +40,39 @@ func (a *PolicyApplier) Apply(policy *envpolicy.Policy) *Applied {
 		return last
 	}
 	env, report := policy.Apply(all, nil)
-	next := &Applied{All: all, Env: env, Withheld: report.Withheld}
+	next := &Applied{All: all, Env: env, Withheld: report.Withheld, Secrets: secretsOf(policy, all, env)}
 	a.mu.Lock()
 	a.last = next
 	a.mu.Unlock()
 	return next
+}
+
+func secretsOf(policy *envpolicy.Policy, all, env []string) []redact.Value {
+	candidates, _ := envpolicy.Policy{
+		Inherit: policy.Inherit, KeepSecrets: true, Allow: policy.Allow, Exclude: policy.Exclude, IncludeOnly: policy.IncludeOnly, Interactive: true,
+	}.Apply(all, nil)
+	for _, name := range slices.Sorted(maps.Keys(policy.Set)) {
+		candidates = append(candidates, name+"="+policy.Set[name])
+	}
+	return Secrets(candidates, env)
+}
+
+// Secrets returns the values to mask of variables that look like secrets, without
+// those that are also the value of a variable in env that does not.
+func Secrets(candidates, env []string) (secrets []redact.Value) {
+	for _, kv := range candidates {
+		if name, value, _ := strings.Cut(kv, "="); envpolicy.IsSecret(name, value) {
+			secrets = append(secrets, redact.Of(name, value)...)
+		}
+	}
+	if len(secrets) == 0 {
+		return nil
+	}
+	public := make(map[string]bool)
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); !envpolicy.IsSecret(name, value) {
+			public[value] = true
+		}
+	}
+	return slices.DeleteFunc(secrets, func(v redact.Value) bool { return public[v.Value] })
 }

@@ -1,0 +1,107 @@
+package proclocal
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
+)
+
+// A Secret is a value that must not stand in output: [withheld: NAME] stands in its
+// place, in text, logs, events, searches and screens. It is masked as it is. From 12
+// bytes on it is also masked in base64 in its three alignments, percent-encoded, as
+// in a JSON string and in hexadecimal digits. Value has at least 4 bytes besides line
+// ends. A value of fewer than 16 bytes makes the search for all of them slower.
+//
+// Without being named, the values of variables that look like secrets to
+// [Options.Env] are masked: also of those that it lets through, that Set or UpdateEnv
+// adds or that a request has, and not of those that Exclude, IncludeOnly or Inherit
+// drops. Such a value has 16 bytes or more, 12 of A-Z a-z 0-9 + / = in a row with a
+// letter and a digit among them, and is no path, no host name, and not also the value
+// of another variable that commands get. Of several lines each such line is a value,
+// of a URL with a password the URL and the password.
+//
+// It is no boundary: a command that prints a value backwards, or a byte a line, gets
+// it through. Commands see what is really there, in files and in their environment.
+type Secret struct{ Name, Value string }
+
+// checkSecrets returns an error that says which secret cannot be masked, or nil.
+func checkSecrets(secrets []Secret) error {
+	for i, s := range secrets {
+		if s.Name == "" {
+			return xerrors.Errorf("Options.Redact[%d] has no Name: %w", i, procmgr.ErrInvalid)
+		}
+		if redact.Compile([]redact.Value{redact.Value(s)}) == nil {
+			return xerrors.Errorf("Options.Redact: the value of %.80q has fewer than %d bytes, and would mask words: %w", s.Name, redact.MinValue, procmgr.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// masks compiles the values to mask once for each set of them.
+type masks struct {
+	mu   sync.Mutex
+	sets map[[sha256.Size]byte]*redact.Set
+}
+
+// maxMasks is how many sets are remembered. Most programs have one.
+const maxMasks = 16
+
+func (m *masks) of(values []redact.Value) *redact.Set {
+	if len(values) == 0 {
+		return nil
+	}
+	h := sha256.New()
+	for _, v := range values {
+		for _, s := range [...]string{v.Name, v.Value} {
+			_ = binary.Write(h, binary.LittleEndian, int64(len(s))) // it never fails
+			_, _ = h.Write([]byte(s))
+		}
+	}
+	key := [sha256.Size]byte(h.Sum(nil))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	set, ok := m.sets[key]
+	if !ok {
+		if m.sets == nil || len(m.sets) >= maxMasks {
+			m.sets = make(map[[sha256.Size]byte]*redact.Set)
+		}
+		set = redact.Compile(values)
+		m.sets[key] = set
+	}
+	return set
+}
+
+// masked returns what to mask in the output of a command: Options.Redact, what host
+// has from the host's environment, and the secrets among the variables that came
+// besides. env is what the command gets.
+func (l *Local) masked(host []redact.Value, besides, env []string) *redact.Set {
+	if l.opts.NoRedact {
+		return nil
+	}
+	values := make([]redact.Value, 0, len(l.opts.Redact)+len(host))
+	for _, s := range l.opts.Redact {
+		values = append(values, redact.Value(s))
+	}
+	values = append(values, host...)
+	if len(besides) > 0 {
+		values = append(values, baseenv.Secrets(besides, env)...)
+	}
+	return l.masks.of(values)
+}
+
+// addedTo returns the variables of env that are not in before.
+func addedTo(before, env []string) (added []string) {
+	for _, kv := range env {
+		if !slices.Contains(before, kv) {
+			added = append(added, kv)
+		}
+	}
+	return added
+}

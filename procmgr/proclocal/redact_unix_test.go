@@ -1,0 +1,144 @@
+//go:build unix
+
+package proclocal_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+func masked(t *testing.T, l procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
+	t.Helper()
+	req.Wait = long
+	out, err := l.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	return out
+}
+
+// The values of the host's variables that look like secrets are masked, whoever lets
+// them through, and words are not.
+func TestRedactEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("GITHUB_TOKEN", token)
+	t.Setenv("DB_PASSWORD", "postgres")
+	t.Setenv("DATABASE_URL", "postgres://ada:a1b2c3d4e5f6a7b8@db/x")
+	t.Setenv("PUBLIC_THING", "zz9a8b7c6d5e4f3g2h")
+	t.Setenv("THING_TOKEN", "zz9a8b7c6d5e4f3g2h")
+	t.Setenv("DROPPED_TOKEN", "dropped0a1b2c3d4e5f6")
+	file := filepath.Join(dir, ".env")
+	require.NoError(t, os.WriteFile(file, []byte("GITHUB_TOKEN="+token+"\nDB_PASSWORD=postgres\nURL=postgres://ada:a1b2c3d4e5f6a7b8@db/x\nPGPASSWORD=a1b2c3d4e5f6a7b8\n"), 0o600))
+	const want = "GITHUB_TOKEN=[withheld: GITHUB_TOKEN]\nDB_PASSWORD=postgres\nURL=[withheld: DATABASE_URL]\nPGPASSWORD=[withheld: DATABASE_URL]\n"
+	for name, opts := range map[string]proclocal.Options{
+		"by default":  {},
+		"KeepSecrets": {Env: envpolicy.Policy{KeepSecrets: true}},
+		"Allow":       {Env: envpolicy.Policy{Allow: []string{"*"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts.Env.Exclude = []string{"DROPPED_TOKEN"}
+			opts.Env.Allow = append(opts.Env.Allow, "NONE")
+			if name == "Allow" {
+				opts.Env.Allow = []string{"GITHUB_*", "D*"}
+				opts.Env.Exclude = nil
+			}
+			l := newLocal(t, &opts)
+			out := masked(t, l, procmgr.StartRequest{Command: "cat " + file})
+			require.Equal(t, want, out.Text)
+			require.Equal(t, []string{"GITHUB_TOKEN", "DATABASE_URL"}, out.Redacted)
+			require.Equal(t, int64(len(want)), out.Next)
+			out = masked(t, l, procmgr.StartRequest{Command: "echo zz9a8b7c6d5e4f3g2h"})
+			require.Equal(t, "zz9a8b7c6d5e4f3g2h\n", out.Text, "it is the value of PUBLIC_THING too")
+			require.Empty(t, out.Redacted)
+			if name != "Allow" {
+				out = masked(t, l, procmgr.StartRequest{Command: "echo dropped0a1b2c3d4e5f6"})
+				require.Equal(t, "dropped0a1b2c3d4e5f6\n", out.Text)
+			}
+		})
+	}
+	l := newLocal(t, &proclocal.Options{NoRedact: true, Redact: []proclocal.Secret{{Name: "A", Value: token}}})
+	require.Contains(t, masked(t, l, procmgr.StartRequest{Command: "cat " + file}).Text, token)
+}
+
+// The variables that Set, UpdateEnv and a request add are secrets too.
+func TestRedactAdded(t *testing.T) {
+	value := func(i byte) string { return "k" + strings.Repeat(string('0'+i), 8) + "abcdefgh" }
+	l := newLocal(t, &proclocal.Options{
+		Env:       envpolicy.Policy{Set: map[string]string{"SET_TOKEN": value(1)}},
+		UpdateEnv: func(env []string) ([]string, error) { return append(env, "HOOK_TOKEN="+value(2), "HOOK=x"), nil },
+		Redact:    []proclocal.Secret{{Name: "named", Value: "four"}},
+	})
+	req := procmgr.StartRequest{Command: `echo "$SET_TOKEN $HOOK_TOKEN $A_TOKEN $WORD four"`, Env: map[string]string{"A_TOKEN": value(3), "WORD": "word"}}
+	out := masked(t, l, req)
+	require.Equal(t, "[withheld: SET_TOKEN] [withheld: HOOK_TOKEN] [withheld: A_TOKEN] word [withheld: named]\n", out.Text)
+	require.ElementsMatch(t, []string{"SET_TOKEN", "HOOK_TOKEN", "A_TOKEN", "named"}, out.Redacted)
+	require.Equal(t, req.Command, out.Process.Command)
+	_, err := proclocal.New(&proclocal.Options{Redact: []proclocal.Secret{{Name: "A", Value: "abc"}}})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	_, err = proclocal.New(&proclocal.Options{Redact: []proclocal.Secret{{Value: "abcd"}}})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// Wherever the output is read, the value is not in it: text, search, events, log.
+func TestRedactEverywhere(t *testing.T) {
+	logs := t.TempDir()
+	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}, LogDir: logs, KeepLogs: true, Head: 100, Tail: 100})
+	chat := l.Chat("a")
+	encoded := base64.StdEncoding.EncodeToString([]byte("user:" + token))
+	out, err := chat.Start(t.Context(), procmgr.StartRequest{
+		Command: "echo " + token + "; echo " + encoded + "; seq 1000; echo error: " + token + "; seq 1000; printf '%s' ghp_16C7; sleep 0.05; echo '" + token[8:] + " end'",
+		Notify:  "error: .*", Wait: long,
+	})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	out, err = chat.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "error: .*", Highlight: 2000, Limit: headtail.Limits{Bytes: 400}})
+	require.NoError(t, err)
+	require.Equal(t, "error: [withheld: TOKEN]", out.MatchedLine)
+	require.True(t, strings.HasPrefix(out.Highlights[0].Text, "error: [withheld: TOKEN]\n"))
+	require.Contains(t, out.Text, "[withheld: TOKEN]\n"+base64.StdEncoding.EncodeToString([]byte("user:"))[:6])
+	require.True(t, strings.HasSuffix(out.Text, "[withheld: TOKEN] end\n"), out.Text)
+	hidden, err := chat.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "16C7e42F"})
+	require.NoError(t, err)
+	require.False(t, hidden.Matched)
+	page, err := chat.Events(t.Context(), procmgr.EventsRequest{})
+	require.NoError(t, err)
+	lines := 0
+	for _, e := range page.Events {
+		if e.Line != "" {
+			lines++
+			require.Equal(t, "error: [withheld: TOKEN]", e.Line)
+		}
+	}
+	require.Equal(t, 1, lines)
+	text, err := os.ReadFile(out.Process.LogPath)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), token[8:])
+	require.NotContains(t, string(text), encoded[8:40])
+	require.Equal(t, out.Next, int64(len(text)))
+}
+
+// A prompt that ends with what may be a secret is there at once.
+func TestRedactPrompt(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}})
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "printf 'name? g'; sleep 600"})
+	require.NoError(t, err)
+	id := out.Process.ID
+	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Until: "name. g$", Wait: long})
+	require.NoError(t, err)
+	require.True(t, out.Matched)
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+	_, err = l.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
+	require.NoError(t, err)
+}
