@@ -151,7 +151,7 @@ func (s *Stream) comeBack() {
 	s.held += more
 	s.opts.Memory.Add(more)
 	if s.tally != nil {
-		s.tally.Counted(s.buf.Total(), len(s.pending()))
+		s.tally.Counted(s.buf.Total(), s.waiting())
 	}
 }
 

@@ -305,7 +305,7 @@ func (s *Stream) take(p []byte, next step, room []byte) (text []byte, grown bool
 		p = s.mask(p, next)
 	}
 	if s.tally != nil {
-		s.tally.Counted(s.buf.Total()+int64(len(p)), len(s.pending()))
+		s.tally.Counted(s.buf.Total()+int64(len(p)), s.waiting())
 	}
 	_, _ = s.buf.Write(p) // never fails
 	if next == last {
@@ -354,6 +354,16 @@ func (s *Stream) pending() []byte {
 		return nil
 	}
 	return s.filter.Peek(s.clean.Pending())
+}
+
+// waiting returns how many bytes are held back, as they were printed. The caller holds
+// mu.
+func (s *Stream) waiting() int {
+	n, _ := s.filter.Held()
+	if s.clean != nil {
+		n += len(s.clean.Pending())
+	}
+	return n
 }
 
 // Drop takes the stream out of Memory. Nothing is added after it.
