@@ -11,6 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/vault"
 )
 
 // restore is Restore.
@@ -64,6 +65,7 @@ func (l *Local) reopen(m localMemo, files descriptors) (err error) {
 	}
 	l.ports.System = l.system
 	l.tallies = tally.New(files.takeFile(0, carry.Tally))
+	l.vault = vault.Open(files.takeFile(0, carry.Secrets))
 	switch {
 	case l.opts.LogDir == "":
 		return nil
@@ -75,6 +77,7 @@ func (l *Local) reopen(m localMemo, files descriptors) (err error) {
 	if err != nil {
 		l.system.Leave()
 		l.tallies.Close()
+		l.vault.Close()
 	}
 	return err
 }
@@ -104,7 +107,11 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 	}
 	r.kept = &kept{keep: l.keep, key: carry.Key{Seq: s.Seq, Chat: s.Chat, ID: s.ID}, memo: *m, told: true}
 
+	if !l.opts.NoRedact {
+		r.masks = l.masks.of(l.vault.Values())
+	}
 	r.out = capture.NewStream(&l.streams, int64(len(m.Process.Command)))
+	r.out.Redact(r.masks)
 	live := m.Process.State != procmgr.Exited
 	if live {
 		r.kept.tally = l.tallies.Add(r.seq)
@@ -132,7 +139,7 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 		a.Output = files.take(s.Seq, carry.Terminal)
 	}
 	if m.Process.Stdin != procmgr.StdinEmpty {
-		r.in = input.New(procmgr.StartRequest{Stdin: m.Process.Stdin, Size: m.Size}, r.out, r.exited)
+		r.in = input.New(procmgr.StartRequest{Stdin: m.Process.Stdin, Size: m.Size}, r.out, r.exited, r.masks)
 		r.in.Resume(s.Inlet, m.Inputs, m.NoInput)
 		a.Sink = r.in
 	}

@@ -52,7 +52,7 @@ func (l *Local) save(ctx context.Context) (*carry.State, error) {
 	l.system.Settle()
 
 	s := new(savedLocal)
-	s.Local, files[0] = l.memo()
+	s.Local, files[0] = l.memo(l.vault.File())
 	for i := range files[0] {
 		files[0][i].FD = osproc.Duplicate(files[0][i].FD)
 	}
@@ -124,6 +124,7 @@ func (l *Local) letGo() {
 	l.mu.Unlock()
 	l.system.Leave()
 	l.tallies.Close()
+	l.vault.Close()
 	if l.logs != nil {
 		l.logs.Leave()
 	}

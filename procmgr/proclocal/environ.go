@@ -12,6 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // A child gets these variables besides those that the policy lets through.
@@ -24,10 +25,12 @@ const (
 // environ returns the environment of one request's command, without PWD. It has
 // the variables that the policy lets through, then those of the host's hook,
 // then those of the request, then those that mark the child as ours. It notes in
-// the record which names the policy kept back. If base is not nil, another program
+// the record which names the policy kept back, and returns the values to mask in the
+// output. If base is not nil, another program
 // has applied the policy to its own environment.
-func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base) (env []string) {
-	inherited, withheld, host := l.withhold(r, base)
+func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base) (env []string, secrets []redact.Value) {
+	own := l.withhold(r, base)
+	inherited, withheld := own.Env, own.Withheld
 	if r.terminal {
 		inherited = l.forTerminal(inherited, base != nil && !l.opts.Env.Interactive)
 	}
@@ -51,7 +54,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)
 	}
-	marks = append(marks, outerMarks(host)...)
+	marks = append(marks, outerMarks(own.All)...)
 
 	all := make([]string, 0, len(env)+len(req.Env)+len(marks)+2) // PWD comes last, and then the cookie
 	for _, kv := range env {
@@ -73,11 +76,11 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 	if len(req.Env) > 0 || l.opts.UpdateEnv != nil {
 		r.lacks = slices.DeleteFunc(slices.Clone(withheld), has) // the request or the hook may have added it
 	}
-	r.masks = l.masked(own.Secrets, besides, all)
+	secrets = l.secrets(own.Secrets, besides, all)
 	if l.bash {
 		all = innerShell(all)
 	}
-	return append(all, marks...)
+	return append(all, marks...), secrets
 }
 
 // terminalType is the TERM of a terminal. It has no REP and no keyboard of

@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/shell"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/vault"
 )
 
 var _ procmgr.Host = (*Local)(nil)
@@ -69,7 +70,7 @@ func (l *Local) open() (err error) {
 		}
 	}
 	if l.keep != nil {
-		l.tallies = tally.New(nil)
+		l.tallies, l.vault = tally.New(nil), vault.Open(nil)
 	}
 	return nil
 }

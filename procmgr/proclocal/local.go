@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/vault"
 )
 
 // A goroutine takes locks in this order, and may leave out any of them:
@@ -41,6 +42,7 @@ type Local struct {
 	logs    *capture.Logs // nil if Options.LogDir is not set
 	keep    carry.Keep    // nil if nobody takes the processes over
 	tallies *tally.Table  // nil without a keep
+	vault   *vault.Vault  // nil if nobody goes on with the processes
 
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options

@@ -78,10 +78,10 @@ func (m *masks) of(values []redact.Value) *redact.Set {
 	return set
 }
 
-// masked returns what to mask in the output of a command: Options.Redact, what host
-// has from the host's environment, and the secrets among the variables that came
+// secrets returns the values to mask in the output of a command: Options.Redact, what
+// host has from the host's environment, and the secrets among the variables that came
 // besides. env is what the command gets.
-func (l *Local) masked(host []redact.Value, besides, env []string) *redact.Set {
+func (l *Local) secrets(host []redact.Value, besides, env []string) []redact.Value {
 	if l.opts.NoRedact {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (l *Local) masked(host []redact.Value, besides, env []string) *redact.Set {
 	if len(besides) > 0 {
 		values = append(values, baseenv.Secrets(besides, env)...)
 	}
-	return l.masks.of(values)
+	return values
 }
 
 // addedTo returns the variables of env that are not in before.

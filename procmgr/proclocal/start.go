@@ -176,7 +176,11 @@ func (l *Local) endUnheard(r *record) {
 
 // spawn forks. The caller holds no lock.
 func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) error {
-	env := l.environ(r, req, base)
+	env, secrets := l.environ(r, req, base)
+	if err := l.remember(secrets); err != nil {
+		return err
+	}
+	r.masks = l.masks.of(secrets)
 	r.withheld = named(r.lacks, []string{req.Command})
 	dir, err := l.directory(r, req.WorkDir, homeOf(env), base)
 	if err != nil {
@@ -211,7 +215,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 	r.out.Redact(r.masks)
 	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
 	if req.Stdin != procmgr.StdinEmpty {
-		r.in = input.New(req, r.out, r.exited)
+		r.in = input.New(req, r.out, r.exited, r.masks)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size(input.Size(req.Size))
 	}
 	if r.kept != nil {

@@ -12,10 +12,9 @@ import (
 // named.
 const maxUnasked = 16
 
-// withhold applies the policy. It returns the variables that a command inherits, the
-// names of those that the policy keeps back, and the whole environment of this program.
-// If base is not nil, another program has applied the policy to its own environment.
-func (l *Local) withhold(r *record, base *baseenv.Base) (inherited, withheld, host []string) {
+// withhold applies the policy. If base is not nil, another program has applied it to
+// its own environment: then only All is this program's.
+func (l *Local) withhold(r *record, base *baseenv.Base) *baseenv.Applied {
 	own := l.policy.Apply(&l.opts.Env)
 	if r.terminal {
 		policy := l.opts.Env
@@ -23,9 +22,9 @@ func (l *Local) withhold(r *record, base *baseenv.Base) (inherited, withheld, ho
 		own = l.policyAsking.Apply(&policy)
 	}
 	if base != nil {
-		return base.Env, base.Withheld, own.All
+		return &baseenv.Applied{All: own.All, Env: base.Env, Withheld: base.Withheld, Secrets: base.Secrets}
 	}
-	return own.Env, own.Withheld, own.All
+	return own
 }
 
 // lookForWithheld adds to the names in Output.Withheld if the command has failed:

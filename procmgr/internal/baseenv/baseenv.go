@@ -13,13 +13,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // A Base is what another program's commands start from. It does not change.
 type Base struct {
-	Env      []string // NAME=value, what the policy let through
-	Withheld []string // the names of what the policy kept back
-	Dir      string   // the program's current directory; "" if that has gone
+	Env      []string       // NAME=value, what the policy let through
+	Withheld []string       // the names of what the policy kept back
+	Secrets  []redact.Value // what to mask in output
+	Dir      string         // the program's current directory; "" if that has gone
 	// Sum is that of Env and Withheld if it may travel in their place; "" if they
 	// always travel themselves.
 	Sum string

@@ -19,8 +19,8 @@ import (
 type State struct {
 	Window []byte `json:"-"` // of the headtail.Buffer
 	Plain  []byte `json:"plain,omitempty"`
-	// Mask may have a part of a secret in it: it is for memory alone.
-	Mask  *redact.State `json:"-"`
+	// Mask may have a part of a secret in it: a State is for memory alone.
+	Mask  *redact.State `json:"mask,omitempty"`
 	Ended bool          `json:"ended,omitempty"`
 	// Lost is an offset plus 1 if output was lost that ends there, and nobody knows
 	// how much it was: no offset counts it. 0: there is none.
@@ -94,6 +94,9 @@ func (s *Stream) Resume(state *State, logs *Logs) error {
 			return err
 		}
 	}
+	if s.filter != nil && state.Mask != nil {
+		s.filter.State = *state.Mask
+	}
 	if state.Log != nil && logs != nil {
 		s.log = logs.resume(state.Log, s.ended)
 	}
@@ -125,6 +128,9 @@ func (s *Stream) Recover(log *LogMemo, logs *Logs, total, lost int64, ended bool
 		if (size < total || total < 0 || lost > 0) && s.log.failed == "" {
 			s.log.fail("the program that wrote it has ended")
 		}
+	}
+	if s.filter != nil {
+		s.filter.Cut = true
 	}
 	s.buf.Skip(max(total-s.buf.Total(), 0))
 	if s.lost = lost; total < 0 {

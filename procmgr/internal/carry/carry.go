@@ -33,6 +33,7 @@ const (
 	LogLock  Role = "log_lock" // of the Local: the lock of its directory of logs
 	Cgroups  Role = "cgroups"  // of the Local: the lock of its directory of cgroups
 	Tally    Role = "tally"    // of the Local: its tally.Table
+	Secrets  Role = "secrets"  // of the Local: its vault.Vault
 )
 
 // A File is a descriptor. In a call of a Keep it is the Local's, and valid during

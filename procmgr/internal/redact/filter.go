@@ -25,6 +25,8 @@ type State struct {
 	Tail []byte
 	Told []Told
 	Seen []string // the names of the values that were masked
+	// Cut says that nobody has what the stream had before: it may begin within a value.
+	Cut bool
 }
 
 // Told says what the output has of a byte of the stream.
@@ -119,6 +121,13 @@ func (f *Filter) Peek(p []byte) []byte {
 // end all. Afterwards Told is that of text from keep on.
 func (f *Filter) emit(text []byte, end, keep int) []byte {
 	spans := f.set.find(text, f.note)
+	if f.Cut && end > 0 {
+		var rest Span
+		if rest, f.Cut = f.set.endsIn(text); rest.To > 0 {
+			spans = merge(append(spans, rest))
+			f.note(rest.value)
+		}
+	}
 	if len(spans) == 0 && len(f.Told) == 0 {
 		if keep < len(text) {
 			f.Told = make([]Told, len(text)-keep)

@@ -198,6 +198,27 @@ func TestLetGoOfAShortValue(t *testing.T) {
 	require.Equal(t, "!", string(f.Write([]byte("!"))))
 }
 
+// A stream whose beginning is lost may begin within a value.
+func TestCut(t *testing.T) {
+	for at := range len(token) + 3 {
+		f := set(token, "another0value1").NewFilter()
+		f.Cut = true
+		text := (token + " and " + token + ".")[at:]
+		want := "[withheld: A] and [withheld: A]."
+		if at > len(token)-redact.Soon {
+			want = text[:len(text)-len(token)-1] + "[withheld: A]."
+		}
+		require.Equal(t, want, string(f.Write([]byte(text))), "from %d on", at)
+		if at > 0 && at+10+redact.Soon <= len(token) {
+			f = set(token).NewFilter()
+			f.Cut = true
+			out := string(f.Write([]byte(text[:10])))
+			out += string(f.Write([]byte(text[10:])))
+			require.Equal(t, want, strings.Replace(out, "A][withheld: A]", "A]", 1), "from %d on, in two writes", at)
+		}
+	}
+}
+
 func TestPeek(t *testing.T) {
 	f := set(token).NewFilter()
 	require.Equal(t, "a ", string(f.Write([]byte("a "+token[:9]))))

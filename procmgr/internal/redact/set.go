@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -20,6 +21,21 @@ const (
 
 // A Value is a secret: its name stands in its place.
 type Value struct{ Name, Value string }
+
+// MarshalJSON writes the two in base64, since a variable need not be UTF-8.
+func (v Value) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2][]byte{[]byte(v.Name), []byte(v.Value)})
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	var both [2][]byte
+	if err := json.Unmarshal(data, &both); err != nil {
+		return err
+	}
+	v.Name, v.Value = string(both[0]), string(both[1])
+	return nil
+}
 
 // A Set finds values. It is safe for concurrent use. A nil Set finds nothing.
 type Set struct {
@@ -248,4 +264,20 @@ func (s *Set) opens(text []byte) int {
 		}
 	}
 	return len(text)
+}
+
+// endsIn returns the beginning of a text that is the end of a value, Soon bytes of it or
+// more, and whether that goes on after the text.
+func (s *Set) endsIn(text []byte) (rest Span, more bool) {
+	for _, n := range s.needles {
+		for at := 1; at <= len(n.text)-Soon; at++ {
+			if matched, used := n.prefix(text, at); used > rest.To && (matched == len(n.text) || used == len(text)) {
+				rest, more = Span{0, used, n.value}, matched < len(n.text)
+			}
+		}
+	}
+	if more && rest.To < Soon {
+		return Span{}, false
+	}
+	return rest, more
 }

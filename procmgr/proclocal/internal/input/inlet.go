@@ -6,6 +6,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 	"github.com/toolproc/toolproc/procmgr/internal/screen"
 )
 
@@ -15,6 +16,8 @@ type Inlet struct {
 	out      *capture.Stream
 	exited   func() bool   // nothing is left of the process
 	terminal bool          // it is no pipe
+	cols     int           // of the terminal
+	masks    *redact.Set   // what the screen does not show
 	tree     *osproc.Input // set before anybody knows the process
 	keys     keys
 	turn     chan struct{} // holds a token while a request writes
@@ -31,15 +34,16 @@ type Inlet struct {
 }
 
 // New returns the Inlet of a process that is about to start, whose output goes to out.
-// exited reports whether nothing is left of the process.
-func New(req procmgr.StartRequest, out *capture.Stream, exited func() bool) *Inlet {
+// exited reports whether nothing is left of the process. The screen does not show the
+// values of masks; nil for none.
+func New(req procmgr.StartRequest, out *capture.Stream, exited func() bool, masks *redact.Set) *Inlet {
 	in := &Inlet{
-		out: out, exited: exited, terminal: req.Stdin == procmgr.StdinTerminal,
+		out: out, exited: exited, terminal: req.Stdin == procmgr.StdinTerminal, masks: masks,
 		turn: make(chan struct{}, 1), stalled: make(chan struct{}),
 	}
 	if in.terminal {
 		size := Size(req.Size)
-		in.screen = screen.New(size.Cols, size.Rows)
+		in.screen, in.cols = screen.New(size.Cols, size.Rows), size.Cols
 	}
 	return in
 }
@@ -116,7 +120,7 @@ func (in *Inlet) show() *procmgr.Screen {
 	if v.Rows == nil {
 		v.Rows = []string{}
 	}
-	return &procmgr.Screen{Rows: v.Rows, Row: v.Row, Col: v.Col, Alternate: in.screen.Modes().Alternate, Stale: v.Stale}
+	return &procmgr.Screen{Rows: in.masks.MaskRows(v.Rows, in.cols, v.Row, v.Col), Row: v.Row, Col: v.Col, Alternate: in.screen.Modes().Alternate, Stale: v.Stale}
 }
 
 // modes returns what the program has asked of the terminal.
