@@ -156,7 +156,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:    "procmgr/internal/baseenv",
-		module: []string{"envpolicy", "procmgr"},
+		module: []string{"envpolicy", "procmgr", "procmgr/internal/redact"},
 		why:    "the environment of a command goes from a keeper's caller through the wire to a Local, and none of them tells its users",
 	},
 	{
@@ -187,13 +187,19 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal/internal/input",
-		module:  []string{"procmgr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen"},
+		module:  []string{"procmgr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/redact"},
 		outside: []string{xerrors},
 		why:     "it writes to the stdin of one process, and knows no chat, ID, record or limit",
 	},
 	{
+		dir:     "procmgr/proclocal/internal/vault",
+		module:  []string{"procmgr/internal/redact"},
+		outside: []string{sys},
+		why:     "it keeps the values to mask in memory that outlives the program, and in no file on a disk",
+	},
+	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
