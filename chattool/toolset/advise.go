@@ -19,4 +19,7 @@ func (k *kit) advise(rep *report, m procmgr.Manager, a advice.Result) {
 	for _, note := range advice.Notes(a) {
 		rep.Add(note)
 	}
+	if note := advice.Redacted(a.Output); note != "" {
+		rep.Add(note)
+	}
 }
