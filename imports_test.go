@@ -213,7 +213,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail"},
+		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
@@ -240,7 +240,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prockeep",
-		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/internal/procstat", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal"},
+		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/internal/procstat", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal", "procmgr/internal/redact"},
 		outside: []string{sys, xerrors},
 		tests:   []string{"envpolicy", "headtail", "internal/beside", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",

@@ -25,7 +25,7 @@ func (b *startBody) setBase(base *baseenv.Base) {
 func (b *startBody) setWholeBase(base *baseenv.Base) {
 	if base != nil {
 		base = base.UTF8()
-		b.BaseEnv, b.BaseWithheld, b.BaseSum, b.BaseDir = base.Env, base.Withheld, "", &base.Dir
+		b.BaseEnv, b.BaseWithheld, b.BaseSecrets, b.BaseSum, b.BaseDir = base.Env, base.Withheld, base.Secrets, "", &base.Dir
 	}
 }
 
@@ -33,7 +33,7 @@ func (b *startBody) setWholeBase(base *baseenv.Base) {
 // own. If it has a sum, it has nothing else but the directory.
 func (r *request) base(b *startBody) (*baseenv.Base, error) {
 	if b.BaseDir == nil {
-		if b.BaseEnv != nil || b.BaseWithheld != nil || b.BaseSum != "" {
+		if b.hasWholeBase() || b.BaseSum != "" {
 			return nil, xerrors.Errorf("base_env or base_sum is there without base_dir: %w", procmgr.ErrInvalid)
 		}
 		return nil, nil
@@ -41,14 +41,14 @@ func (r *request) base(b *startBody) (*baseenv.Base, error) {
 	switch {
 	case r.h.keeper == nil:
 		return nil, xerrors.Errorf("base_env, base_sum and base_dir are for the socket of a keeper alone: %w", procmgr.ErrInvalid)
-	case b.BaseSum != "" && (b.BaseEnv != nil || b.BaseWithheld != nil):
-		return nil, xerrors.Errorf("base_sum is there, and base_env or base_withheld too: %w", procmgr.ErrInvalid)
+	case b.BaseSum != "" && b.hasWholeBase():
+		return nil, xerrors.Errorf("base_sum is there, and base_env, base_withheld or base_secrets too: %w", procmgr.ErrInvalid)
 	case *b.BaseDir != "" && !path.IsAbs(*b.BaseDir): // a keeper runs on Unix alone
 		return nil, xerrors.Errorf("base_dir is not absolute: %w", procmgr.ErrInvalid)
 	case slices.ContainsFunc(append(b.BaseEnv, *b.BaseDir), func(s string) bool { return strings.ContainsRune(s, 0) }):
 		return nil, xerrors.Errorf("base_env or base_dir has a NUL byte: %w", procmgr.ErrInvalid)
 	}
-	return &baseenv.Base{Env: b.BaseEnv, Withheld: b.BaseWithheld, Sum: b.BaseSum, Dir: *b.BaseDir}, nil
+	return &baseenv.Base{Env: b.BaseEnv, Withheld: b.BaseWithheld, Secrets: b.BaseSecrets, Sum: b.BaseSum, Dir: *b.BaseDir}, nil
 }
 
 // from returns the request's Manager for a start from a base; nil is the handler's own.
@@ -60,4 +60,8 @@ func (r *request) from(base *baseenv.Base) procmgr.Manager {
 		return r.h.keeper.From(base)
 	}
 	return r.h.keeper.From(base).Chat(r.chat)
+}
+
+func (b *startBody) hasWholeBase() bool {
+	return b.BaseEnv != nil || b.BaseWithheld != nil || b.BaseSecrets != nil
 }

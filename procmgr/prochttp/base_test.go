@@ -47,7 +47,9 @@ func TestBase(t *testing.T) {
 // bySum returns an environment that may travel by its sum.
 func bySum(env ...string) *baseenv.Base {
 	env = append(env, "PATH=/usr/bin:/bin")
-	return &baseenv.Base{Env: env, Dir: "/", Sum: baseenv.Sum(env, nil)}
+	b := &baseenv.Base{Env: env, Dir: "/"}
+	b.Sum = b.Digest()
+	return b
 }
 
 // An environment travels once. After that its sum does, and it is the one of that
@@ -117,7 +119,7 @@ func TestBasesAreBounded(t *testing.T) {
 	n, size, sums := prochttp.Bases(handler)
 	require.Equal(t, prochttp.MaxBases, n)
 	require.Less(t, size, 64*prochttp.MaxBases)
-	require.Contains(t, sums, baseenv.Sum([]string{"MINE=often", "PATH=/usr/bin:/bin"}, nil))
+	require.Contains(t, sums, (&baseenv.Base{Env: []string{"MINE=often", "PATH=/usr/bin:/bin"}}).Digest())
 
 	many := make([]string, 0, 11)
 	for i := range 10 { // one string has at most 128 KiB on Linux
@@ -134,7 +136,7 @@ func TestBasesAreBounded(t *testing.T) {
 	}
 	_, size, sums = prochttp.Bases(handler)
 	require.LessOrEqual(t, size, prochttp.MaxBaseBytes)
-	require.NotContains(t, sums, baseenv.Sum(append(append([]string{"MINE=too large"}, append(many, many...)...), "PATH=/usr/bin:/bin"), nil))
+	require.NotContains(t, sums, (&baseenv.Base{Env: append(append([]string{"MINE=too large"}, append(many, many...)...), "PATH=/usr/bin:/bin")}).Digest())
 }
 
 // Different environments have different sums, however their bytes are divided.
@@ -144,7 +146,7 @@ func TestSumsOfBases(t *testing.T) {
 		{}, {{""}}, {{}, {""}}, {{"", ""}}, {{"A=b"}}, {{"A=b", ""}}, {{"A=", "b"}}, {{"A=bC=d"}}, {{"A=b", "C=d"}},
 		{{"C=d", "A=b"}}, {{"A=b"}, {"C=d"}}, {nil, {"A=b", "C=d"}}, {{"A=b\x03C=d"}}, {{strings.Repeat("x", 300)}},
 	} {
-		sum := baseenv.Sum(lists[0], lists[1])
+		sum := (&baseenv.Base{Env: lists[0], Withheld: lists[1]}).Digest()
 		require.Len(t, sum, 64)
 		require.False(t, seen[sum], "%q", lists)
 		seen[sum] = true

@@ -51,18 +51,21 @@ func (b *bases) whole(base *baseenv.Base) (*baseenv.Base, error) {
 	}
 	found := b.known[i]
 	b.known = append(slices.Delete(b.known, i, i+1), found)
-	return &baseenv.Base{Env: found.Env, Withheld: found.Withheld, Dir: base.Dir}, nil
+	return &baseenv.Base{Env: found.Env, Withheld: found.Withheld, Secrets: found.Secrets, Dir: base.Dir}, nil
 }
 
 // add remembers the environment of a base, in place of those that were used least
 // lately.
 func (b *bases) add(base *baseenv.Base) {
-	one := knownBase{Base: &baseenv.Base{Env: base.Env, Withheld: base.Withheld, Sum: baseenv.Sum(base.Env, base.Withheld)}}
+	one := knownBase{Base: &baseenv.Base{Env: base.Env, Withheld: base.Withheld, Secrets: base.Secrets, Sum: base.Digest()}}
 	const header = 16 // of a string in memory
 	for _, list := range [...][]string{base.Env, base.Withheld} {
 		for _, s := range list {
 			one.bytes += len(s) + header
 		}
+	}
+	for _, v := range base.Secrets {
+		one.bytes += len(v.Name) + len(v.Value) + 2*header
 	}
 	if one.bytes > maxBaseBytes {
 		return

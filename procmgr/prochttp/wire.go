@@ -20,6 +20,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // The headers of the protocol.
@@ -86,10 +87,11 @@ type startBody struct {
 
 	// These are only for a handler that accepts them, see package baseenv. They
 	// are no part of the request that an ID stands for.
-	BaseEnv      []string `json:"base_env,omitempty"`
-	BaseWithheld []string `json:"base_withheld,omitempty"`
-	BaseSum      string   `json:"base_sum,omitempty"` // in place of the two before it
-	BaseDir      *string  `json:"base_dir,omitempty"` // nil: there is no base
+	BaseEnv      []string       `json:"base_env,omitempty"`
+	BaseWithheld []string       `json:"base_withheld,omitempty"`
+	BaseSecrets  []redact.Value `json:"base_secrets,omitempty"`
+	BaseSum      string         `json:"base_sum,omitempty"` // in place of the three before it
+	BaseDir      *string        `json:"base_dir,omitempty"` // nil: there is no base
 }
 
 // startFields are those of a StartRequest.

@@ -3,6 +3,7 @@
 package prockeep_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -158,4 +159,63 @@ func TestDescriptorsAreNotInherited(t *testing.T) {
 	_, err = read.Read(make([]byte, 1)) // returns when nobody has the other end
 	require.Error(t, err)
 	run(t, k, "true")
+}
+
+// The values of a program's secrets are masked by the keeper, and by the next one from
+// its first read on, after an upgrade and after a kill. No file has them.
+func TestSecretsOfTheOpener(t *testing.T) {
+	const token, named = "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "n4medValueOf-16-bytes"
+	t.Setenv("GITHUB_TOKEN", token)
+	dir, logs := newDir(t), t.TempDir()
+	file := filepath.Join(t.TempDir(), ".env")
+	require.NoError(t, os.WriteFile(file, []byte(token+" "+named+"\n"), 0o600))
+	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{LogDir: logs, Redact: []proclocal.Secret{{Name: "named", Value: named}}}})
+	require.Empty(t, k.Options().Local.Redact)
+	const masked = "[withheld: GITHUB_TOKEN] [withheld: named]\n"
+	over := clientOf(t, k.Handler())
+	for _, m := range []procmgr.Manager{k, k.Chat("a"), over, over.Chat("b")} {
+		out := run(t, m, "cat "+file)
+		require.Equal(t, masked, out.Text)
+		require.Equal(t, []string{"GITHUB_TOKEN", "named"}, out.Redacted)
+	}
+	prints := func(i int) {
+		t.Helper()
+		id := strconv.Itoa(i)
+		_, err := k.Input(t.Context(), "cat", procmgr.InputRequest{Data: []byte(id + " " + token + "\n"), Until: "^" + id + " .*$", Wait: long})
+		require.NoError(t, err)
+	}
+	_, err := k.Start(t.Context(), procmgr.StartRequest{ID: "cat", Command: "cat; cat " + file, Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	prints(1)
+	if runtime.GOOS == "linux" {
+		require.NoError(t, k.Upgrade(t.Context()))
+		prints(2)
+		kill(t, keeperPID(t, k))
+		_, err = k.List(t.Context(), procmgr.ListRequest{})
+		require.NoError(t, err)
+		prints(3)
+	}
+	_, err = k.Input(t.Context(), "cat", procmgr.InputRequest{Close: true})
+	require.NoError(t, err)
+	out, err := k.Output(t.Context(), "cat", procmgr.OutputRequest{Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.NotContains(t, out.Text, token[4:])
+	require.True(t, strings.HasSuffix(out.Text, masked), out.Text)
+	if runtime.GOOS == "linux" {
+		require.Contains(t, out.Text, "3 [withheld: GITHUB_TOKEN]\n")
+	}
+	for _, of := range []string{dir, logs} {
+		require.NoError(t, filepath.WalkDir(of, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			require.NotContains(t, string(text), token[4:], path)
+			require.NotContains(t, string(text), named[4:], path)
+			return err
+		}))
+	}
+	_, err = prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{Redact: []proclocal.Secret{{Name: "A", Value: "abc"}}}})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }

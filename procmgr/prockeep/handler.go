@@ -14,6 +14,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // Handler returns a handler that passes requests on to the keeper, for
@@ -88,7 +89,7 @@ func (p *passing) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		base := now.base()
+		base := now.base(p.k.redact)
 		res, err := p.start(req, body, base)
 		if err == nil && base.Sum != "" && isNoBase(res) {
 			whole := *base
@@ -149,13 +150,14 @@ func withBase(body []byte, base *baseenv.Base) ([]byte, error) {
 		Dir string `json:"base_dir"`
 	}
 	type whole struct { // no field is left out, or the client could set it
-		Env      []string `json:"base_env"`
-		Withheld []string `json:"base_withheld"`
-		Dir      string   `json:"base_dir"`
+		Env      []string       `json:"base_env"`
+		Withheld []string       `json:"base_withheld"`
+		Secrets  []redact.Value `json:"base_secrets"`
+		Dir      string         `json:"base_dir"`
 	}
 	var fields any = bySum{base.Sum, base.Dir}
 	if base.Sum == "" {
-		fields = whole{base.Env, base.Withheld, base.Dir}
+		fields = whole{base.Env, base.Withheld, base.Secrets, base.Dir}
 	}
 	added, err := json.Marshal(fields)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -31,7 +32,8 @@ type Keeper struct {
 	opener opener
 	client *prochttp.Client
 
-	turn chan struct{} // held by the call that opens anew
+	turn   chan struct{}  // held by the call that opens anew
+	redact []redact.Value // besides those of the environment
 
 	mu     sync.Mutex // guards the fields below
 	line   *line
@@ -83,6 +85,13 @@ func open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
 	k := &Keeper{
 		opener: opener{options: own, require: slices.Clone(o.Require), log: log},
 		turn:   make(chan struct{}, 1),
+	}
+	for _, s := range o.Local.Redact {
+		v := redact.Value(s)
+		if err := redact.Check(v); err != nil {
+			return nil, xerrors.Errorf("Options.Local.Redact: %v: %w", err, procmgr.ErrInvalid)
+		}
+		k.redact = append(k.redact, v)
 	}
 	if err := k.opener.take(dir); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // A line is a connection to a keeper on which nothing is said after the greeting.
@@ -141,8 +143,9 @@ func (l *line) options() Options {
 	return o
 }
 
-// base returns what a command of this program starts from now.
-func (l *line) base() *baseenv.Base {
+// base returns what a command of this program starts from now, which has values to mask
+// besides those of its environment.
+func (l *line) base(besides []redact.Value) *baseenv.Base {
 	applied := l.policy.Apply(&l.running.Local.Env)
 	dir, err := os.Getwd()
 	if err != nil {
@@ -150,10 +153,18 @@ func (l *line) base() *baseenv.Base {
 	}
 	last := l.last.Load()
 	if last == nil || last.of != applied || last.Dir != dir {
-		text := (&baseenv.Base{Env: applied.Env, Withheld: applied.Withheld, Dir: dir}).UTF8()
-		text.Sum = baseenv.Sum(text.Env, text.Withheld)
+		text := (&baseenv.Base{Env: applied.Env, Withheld: applied.Withheld, Secrets: l.secrets(applied, besides), Dir: dir}).UTF8()
+		text.Sum = text.Digest()
 		last = &lastBase{applied, *text}
 		l.last.Store(last)
 	}
 	return &last.Base
+}
+
+// secrets returns the values that the keeper masks for this program.
+func (l *line) secrets(applied *baseenv.Applied, besides []redact.Value) []redact.Value {
+	if l.running.Local.NoRedact {
+		return nil
+	}
+	return slices.Concat(besides, applied.Secrets)
 }

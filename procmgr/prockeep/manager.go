@@ -56,7 +56,7 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 		if err != nil {
 			return procmgr.Output{}, err
 		}
-		out, err := m.view(m.k.client.OfKeeper(now.base())).Start(ctx, req)
+		out, err := m.view(m.k.client.OfKeeper(now.base(m.k.redact))).Start(ctx, req)
 		switch {
 		case err == nil, out.Process.ID != "": // it may have begun
 			return out, err

@@ -22,17 +22,21 @@ type Base struct {
 	Withheld []string       // the names of what the policy kept back
 	Secrets  []redact.Value // what to mask in output
 	Dir      string         // the program's current directory; "" if that has gone
-	// Sum is that of Env and Withheld if it may travel in their place; "" if they
-	// always travel themselves.
+	// Sum is that of Env, Withheld and Secrets if it may travel in their place; "" if
+	// they always travel themselves.
 	Sum string
 }
 
-// Sum returns a name for an environment, which no other one has: its SHA-256 in
-// hexadecimal digits.
-func Sum(env, withheld []string) string {
+// Digest returns a name for an environment and its secrets, which no other one has:
+// their SHA-256 in hexadecimal digits.
+func (b *Base) Digest() string {
 	h := sha256.New()
 	var size []byte
-	for _, list := range [...][]string{env, withheld} {
+	secrets := make([]string, 0, 2*len(b.Secrets))
+	for _, v := range b.Secrets {
+		secrets = append(secrets, v.Name, v.Value)
+	}
+	for _, list := range [...][]string{b.Env, b.Withheld, secrets} {
 		// With the lengths, other strings are other bytes.
 		size = binary.AppendUvarint(size[:0], uint64(len(list)))
 		_, _ = h.Write(size) // it never fails
@@ -51,7 +55,7 @@ func (b *Base) UTF8() *Base {
 	if !slices.ContainsFunc(b.Env, notUTF8) {
 		return b
 	}
-	text := &Base{Withheld: slices.Clone(b.Withheld), Dir: b.Dir} // its Sum would be another one
+	text := &Base{Withheld: slices.Clone(b.Withheld), Secrets: b.Secrets, Dir: b.Dir} // its Sum would be another one
 	for _, kv := range b.Env {
 		if !notUTF8(kv) {
 			text.Env = append(text.Env, kv)

@@ -3,6 +3,8 @@ package redact
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -34,6 +36,17 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	v.Name, v.Value = string(both[0]), string(both[1])
+	return nil
+}
+
+// Check returns an error that says why a value cannot be masked, or nil.
+func Check(v Value) error {
+	switch {
+	case v.Name == "":
+		return errors.New("a value has no name")
+	case chars(v.Value) < MinValue:
+		return fmt.Errorf("the value of %.80q has fewer than %d bytes, and would mask words", v.Name, MinValue)
+	}
 	return nil
 }
 
