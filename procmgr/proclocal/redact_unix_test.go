@@ -142,3 +142,27 @@ func TestRedactPrompt(t *testing.T) {
 	_, err = l.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
 	require.NoError(t, err)
 }
+
+// A screen of ten columns shows no value, though it goes on in the next row. An escape
+// sequence or a redraw in its midst helps nobody.
+func TestRedactScreen(t *testing.T) {
+	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}})
+	out, err := l.Start(t.Context(), procmgr.StartRequest{
+		Command: "printf '%s\\n' 'a " + token[:10] + "\x1b[1m" + token[10:] + " b'; printf ' 1%%\\r 2%% " + token + "\\n'; echo ready; exec sleep 600",
+		Stdin:   procmgr.StdinTerminal, Size: procmgr.Size{Cols: 10, Rows: 24},
+	})
+	require.NoError(t, err)
+	id := out.Process.ID
+	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Until: "^ready$", Wait: long, Screen: true})
+	require.NoError(t, err)
+	require.True(t, out.Matched)
+	require.Equal(t, "a [withheld: TOKEN] b\n 1%\n 2% [withheld: TOKEN]\nready\n", out.Text)
+	screen := strings.Join(out.Screen.Rows, "")
+	require.NotContains(t, screen, token[4:12])
+	require.NotContains(t, screen, token[30:])
+	require.Equal(t, []string{"a [withhel", "d: TOKEN]-", "----------", "----------", "-- b"}, out.Screen.Rows[:5])
+	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
+	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, Screen: true})
+	require.NoError(t, err)
+	require.NotContains(t, strings.Join(out.Screen.Rows, ""), token[4:12], "the last screen")
+}

@@ -16,6 +16,28 @@ import (
 
 var brokenOutputs = []brokenHost{
 	{
+		name: "shows what is masked",
+		fault: always(fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			out, err := m.Output(ctx, id, req)
+			out.MatchedLine = strings.ReplaceAll(out.MatchedLine, "[withheld: PROCTEST_TOKEN]", "k7Qm2Xw9Rt4Vz8Lp1Nc6")
+			return out, err
+		}}),
+		fails: []string{"environment/secrets"},
+	},
+	{
+		name: "does not say that it masks",
+		fault: always(fault{start: func(ctx context.Context, m procmgr.Manager, req procmgr.StartRequest) (procmgr.Output, error) {
+			out, err := m.Start(ctx, req)
+			out.Redacted = nil
+			return out, err
+		}, output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			out, err := m.Output(ctx, id, req)
+			out.Redacted = nil
+			return out, err
+		}}),
+		fails: []string{"environment/secrets"},
+	},
+	{
 		name:  "is one byte behind",
 		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Next = max(0, out.Next-1) })),
 		fails: []string{"start/exit code", "output/pages", "output/next lies between runes", "output/from", "output/invalid bytes"},

@@ -13,6 +13,7 @@ var environmentCases = []testCase{
 	{"of one process only", "the variables of a request are for its process alone", environmentOwn},
 	{"marks", "children see TOOLPROC=1 and TOOLPROC_PROCESS_ID, and, only if they belong to a chat, TOOLPROC_CHAT_ID", environmentMarks},
 	{"marks are true", "a request cannot replace the variables that tell children their process and chat", environmentForged},
+	{"secrets", "if the value of a variable of the request is masked, Output.Redacted has its name, and the value stands in no output and is found by no search; if nothing is masked, Redacted is empty", environmentSecrets},
 }
 
 func environmentRequest(c *check) {
@@ -66,4 +67,26 @@ func environmentForged(c *check) {
 	own, chat := c.own()
 	out = c.runAs(own, procmgr.StartRequest{Command: printMarks, Env: forged})
 	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, cmp.Or(chat, "unset")))
+}
+
+func environmentSecrets(c *check) {
+	const name, value, mask = "PROCTEST_TOKEN", "k7Qm2Xw9Rt4Vz8Lp1Nc6", "[withheld: PROCTEST_TOKEN]"
+	m := c.chat("a")
+	out := c.runAs(m, procmgr.StartRequest{Command: `echo "one $` + name + `"; echo "two $` + name + `"`, Env: map[string]string{name: value}})
+	if len(out.Redacted) == 0 {
+		c.text(out, "one "+value+"\ntwo "+value+"\n")
+		return
+	}
+	c.text(out, "one "+mask+"\ntwo "+mask+"\n")
+	if len(out.Redacted) != 1 || out.Redacted[0] != name {
+		c.errorf("Redacted is %q, and had to be the name of the variable, %q", out.Redacted, name)
+	}
+	found := c.read(m, out.Process.ID, procmgr.OutputRequest{Until: value[5:15]})
+	if found.Matched || strings.Contains(found.Text, value) {
+		c.errorf("a search for a part of a masked value returned the line %q and the text %s", found.MatchedLine, excerpt(found.Text))
+	}
+	found = c.read(m, out.Process.ID, procmgr.OutputRequest{Until: "^two .*"})
+	if found.MatchedLine != "two "+mask {
+		c.errorf("the line with a masked value is %q, and had to be %q", found.MatchedLine, "two "+mask)
+	}
 }
