@@ -303,7 +303,7 @@ func TestShellBubblewrap(t *testing.T) {
 			}
 
 			// bwrap hands no signal on and dies of it, before the command.
-			out = begin(t, l, "trap 'sleep 0.2; echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done")
+			out = begin(t, l, "trap 'sleep 1; echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done")
 			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
 			out = ended(t, l, out.Process.ID)
 			require.Equal(t, 143, *out.Process.ExitCode)
