@@ -3,8 +3,11 @@
 package prockeep_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -15,7 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -218,4 +223,40 @@ func TestSecretsOfTheOpener(t *testing.T) {
 	}
 	_, err = prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{Redact: []proclocal.Secret{{Name: "A", Value: "abc"}}}})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// What real tools print of a secret is masked on every way to a process.
+func TestSecretsOfTools(t *testing.T) {
+	const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+	t.Setenv("GITHUB_TOKEN", token)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".env"), []byte("# a comment\nGITHUB_TOKEN="+token+"\n"), 0o600))
+	local, err := proclocal.New(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, local.Close()) }()
+	handler, err := prochttp.NewHandler(local, &prochttp.HandlerOptions{Insecure: true})
+	require.NoError(t, err)
+	k := open(t, newDir(t), nil)
+	hosts := map[string]procmgr.Host{"here": local, "over HTTP": clientOf(t, handler), "in a keeper": k, "through a keeper's handler": clientOf(t, k.Handler())}
+	for name, host := range hosts {
+		for program, command := range map[string]string{
+			"env": "env", "cat": "cat .env", "base64": "base64 .env", "xxd": "xxd -p .env", "jq": "jq -R . .env",
+			"git":     "git init -q $$ && cd $$ && git remote add o https://ada:$(sed -n s/GITHUB_TOKEN=//p ../.env)@127.0.0.1/x && git remote -v",
+			"python3": "python3 -c 'print(repr(open(\".env\").read()))'",
+		} {
+			if _, err := exec.LookPath(program); err != nil {
+				testenv.Lacks(t, program, "it is not on PATH")
+			}
+			out, err := host.Chat("tools").Start(t.Context(), procmgr.StartRequest{
+				Command: command, WorkDir: dir, Env: map[string]string{"COPY_TOKEN": token}, Wait: long,
+			})
+			require.NoError(t, err)
+			require.Regexp(t, `\[withheld: (GITHUB|COPY)_TOKEN\]`, out.Text, "%s %s", command, name)
+			plain := strings.ReplaceAll(out.Text, "\n", "")
+			for _, part := range []string{token[4:12], base64.StdEncoding.EncodeToString([]byte(token))[4:20], hex.EncodeToString([]byte(token[4:12]))} {
+				require.NotContains(t, plain, part, "%s %s", command, name)
+			}
+			require.NotEmpty(t, out.Redacted)
+		}
+	}
 }

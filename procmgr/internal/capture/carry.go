@@ -59,6 +59,8 @@ type MatcherState struct {
 // Save returns the state of a stream to which nothing is added any more. It waits
 // until all text is searched.
 func (s *Stream) Save() State {
+	s.writing.Lock() // letGo may be at work
+	defer s.writing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.search.awaitEnd()
