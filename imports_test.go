@@ -287,7 +287,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail"},
+		module:  []string{"chattool/shellfacts", "chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",

@@ -65,8 +65,14 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	if k.opts.ProcessID != nil {
 		run.req.ID = k.opts.ProcessID(ctx, c)
 	}
-	if run.req.ID == "" {
+	chosen := run.req.ID != ""
+	if !chosen {
 		run.req.ID = procmgr.NewID()
+	}
+	if k.opts.Approve != nil && (!chosen || !run.ran(ctx)) {
+		if res, ok := k.ask(ctx, m, Question{Call: c, Command: run.req.Command, WorkDir: run.req.WorkDir}, "Nothing was started"); !ok {
+			return res
+		}
 	}
 	if k.opts.OnStart != nil {
 		k.opts.OnStart(ctx, c, run.req.ID)
@@ -89,6 +95,13 @@ type run struct {
 	source    *script.Source
 	// overdrawn says that the deadline of the call's context has passed.
 	overdrawn bool
+}
+
+// ran reports whether the process of a run is known. If it is, Start starts
+// nothing, and there is nothing to ask.
+func (r *run) ran(ctx context.Context) bool {
+	out, err := r.kit.snapshot(ctx, r.m, r.req.ID, atEnd)
+	return err == nil && out.Process.ID == r.req.ID
 }
 
 // start starts the command and reports the outcome.

@@ -2,11 +2,14 @@ package toolset
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/shellfacts"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
@@ -51,6 +54,9 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 	if args.WaitFor == "" && !args.End {
 		t.req.UntilQuiet = inputQuiet
 	}
+	if res, ok := k.ask(ctx, m, t.question(c), "Nothing was written"); !ok {
+		return res
+	}
 	rep := t.write(ctx)
 	rep.Budget = budget
 	rep.Add(clamped)
@@ -64,6 +70,33 @@ type typing struct {
 	id   string
 	args inputArgs
 	req  procmgr.InputRequest
+}
+
+// question returns the question about an input.
+func (t *typing) question(c Call) Question {
+	q := Question{
+		Call: c, Command: string(t.args.Text), ProcessID: t.id, Keys: slices.Clone([]procmgr.Key(t.args.Keys)), Secret: t.req.Secret,
+		Facts: shellfacts.Facts{Why: []string{fmt.Sprintf("process %s reads the text, and may do anything", t.id)}},
+	}
+	if q.Secret {
+		q.Command, q.Call.Arguments = "", t.args.withoutText()
+	}
+	return q
+}
+
+// withoutText returns the arguments of an input as JSON, without the text. It
+// writes them anew, since the model may have used another name or another form.
+func (a inputArgs) withoutText() json.RawMessage {
+	data, _ := json.Marshal(map[string]any{ // of strings and flags alone, so there is no error
+		"process_id":   string(a.ProcessID),
+		"keys":         append([]procmgr.Key{}, a.Keys...),
+		"end":          bool(a.End),
+		"secret":       bool(a.Secret),
+		"wait_for":     string(a.WaitFor),
+		"wait_timeout": wording.Duration(time.Duration(a.WaitTimeout)),
+		"screen":       bool(a.Screen),
+	})
+	return data
 }
 
 // write writes, and reports what came of it.

@@ -107,6 +107,19 @@ type Options struct {
 	// of a call in the conversation is: the number of the message, and the
 	// number of the call in it. ProcessID must be safe for concurrent use.
 	ProcessID func(ctx context.Context, c Call) string
+	// Approve decides whether a call of execute, process_input or process_signal
+	// may do its work. It is called before anything is started, written or sent,
+	// and the timeout of the call begins after its answer. If it is nil, all calls
+	// are allowed.
+	//
+	// A Verdict that denies makes a result and no tool error. It has the reason,
+	// and tells the model not to look for a way around. An error, a panic and a
+	// context that has ended deny as well. If ProcessID returns the ID of a process
+	// that the chat has, nothing would be started and Approve is not called.
+	//
+	// ctx is that of the call, and Approve has to return when ctx ends. Several
+	// goroutines may call Approve at once.
+	Approve func(ctx context.Context, q Question) (Verdict, error)
 }
 
 // withDefaults returns a copy of o with every default filled in.

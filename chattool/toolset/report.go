@@ -18,6 +18,9 @@ type Report struct {
 	// Error says in words what went wrong. It is "" if nothing did, or if the
 	// exit code says it.
 	Error string
+	// Denied is true if Options.Approve denied the call, so that nothing was
+	// done.
+	Denied bool
 	// State is that of the process, and "" if no process is known.
 	State    procmgr.State
 	ExitCode *int   // nil while it is not known

@@ -20,7 +20,7 @@ const shellLimit = 2 * time.Second
 type shells struct {
 	named string // Options.Shell; if it is set, no manager is asked
 
-	known answer[string] // "" if the manager cannot tell
+	known answer[procmgr.Description] // empty if the manager cannot tell
 
 	mu sync.Mutex // guards described
 	// described is the shell in the description of execute, or "" until one
@@ -31,39 +31,43 @@ type shells struct {
 }
 
 // of returns the base name of the shell that runs the commands of m, or ""
-// if nobody can tell. It asks a manager only once while calls go to the same
-// one.
+// if nobody can tell.
 func (s *shells) of(ctx context.Context, m procmgr.Manager) string {
 	if s.named != "" {
 		return s.named
 	}
-	if name, ok := s.known.from(m); ok {
-		return name
+	return s.description(ctx, m).Shell
+}
+
+// description returns what m says of its machine, as far as it can tell. It asks
+// a manager only once while calls go to the same one.
+func (s *shells) description(ctx context.Context, m procmgr.Manager) procmgr.Description {
+	if d, ok := s.known.from(m); ok {
+		return d
 	}
 	ctx, cancel := context.WithTimeout(ctx, shellLimit)
 	defer cancel()
-	name, err := askShell(ctx, m)
+	d, err := describe(ctx, m)
 	if err != nil && ctx.Err() != nil {
-		return "" // the next call asks again
+		return procmgr.Description{} // the next call asks again
 	}
-	s.known.keep(m, name)
+	s.known.keep(m, d)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.described == "" {
-		s.described = name
+		s.described = d.Shell
 	}
-	return name
+	return d
 }
 
-// askShell asks a manager that may panic for its shell.
-func askShell(ctx context.Context, m procmgr.Manager) (name string, err error) {
+// describe asks a manager that may panic for its description.
+func describe(ctx context.Context, m procmgr.Manager) (d procmgr.Description, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			name, err = "", xerrors.Errorf("it panicked: %w", errors.ErrUnsupported)
+			d, err = procmgr.Description{}, xerrors.Errorf("it panicked: %w", errors.ErrUnsupported)
 		}
 	}()
-	d, err := m.Describe(ctx)
-	return d.Shell, err
+	return m.Describe(ctx)
 }
 
 // describe returns the shell that the description of execute names, or ""

@@ -80,6 +80,7 @@ type resultObject struct {
 	WorkDir             string        `json:"workdir,omitempty"`
 	Duration            string        `json:"duration,omitempty"`
 	Error               string        `json:"error,omitempty"`
+	Denied              bool          `json:"denied,omitempty"`
 	Truncated           *truncated    `json:"truncated,omitempty"`
 	Folded              int           `json:"folded,omitempty"`
 	Shown               int           `json:"shown,omitempty"`
@@ -133,6 +134,7 @@ func (r Report) json() string {
 		State:               r.State,
 		WorkDir:             r.WorkDir,
 		Error:               r.Error,
+		Denied:              r.Denied,
 		Folded:              r.Folded,
 		Shown:               r.Shown,
 		Note:                note,
@@ -233,7 +235,8 @@ func (r Report) facts() []string {
 	add(r.Signal != "", "%s", wording.OneLine(r.Signal))
 	add(r.State == procmgr.Exited && r.ExitCode == nil && r.Signal == "", "exited")
 	add(r.State == "" && r.ExitCode == nil && r.Success, "done")
-	add(r.State == "" && r.ExitCode == nil && !r.Success, "failed")
+	add(r.State == "" && r.ExitCode == nil && !r.Success && !r.Denied, "failed")
+	add(r.Denied, "denied")
 	add(r.Duration > 0, "%s", wording.Brief(r.Duration))
 	add(r.ProcessID != "", "process %s", wording.OneLine(r.ProcessID))
 	add(r.NextOffset != nil, "next_offset %d", deref(r.NextOffset))

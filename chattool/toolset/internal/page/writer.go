@@ -24,6 +24,7 @@ type Writer struct {
 type Report struct {
 	Success       bool
 	Error         string
+	Denied        bool
 	State         procmgr.State
 	ExitCode      *int
 	Signal        string
