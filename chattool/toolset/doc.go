@@ -38,6 +38,7 @@
 //	workdir                where it runs, if the chat was not told so last
 //	duration               from the start to the end, or until now, as in 12.3s
 //	error                  what went wrong, in words
+//	denied                 whether Options.Approve denied it, absent if not
 //	truncated              what output leaves out, absent if that is nothing
 //	folded                 how many runs of identical lines output has folded
 //	shown                  how many highlights output has
@@ -176,6 +177,14 @@
 // there is no note. So there is none for a command of over 16 KiB, for one that
 // is not valid, or for one in which an exit, a trap or a set -o pipefail may
 // stand between the pipeline and the exit code.
+//
+// # Approval
+//
+// With Options.Approve the host decides about each call of execute, process_input
+// and process_signal before anything happens. A [Question] has the command as it
+// will run, and the facts of package shellfacts about it. If the answer denies,
+// the result has denied, and the model reads the reason and not to look for a way
+// around it. Facts tell what is known of a command. They are no sandbox.
 //
 // # Repeated lines
 //

@@ -1,0 +1,300 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const noWayAround = "do not look for a way around it; tell the user if the task needs it"
+
+// asked is a fake whose machine has a bash and whose processes take input.
+type asked struct {
+	*fake
+	described int
+	inputs    []procmgr.InputRequest
+}
+
+func (a *asked) Describe(context.Context) (procmgr.Description, error) {
+	a.described++
+	return procmgr.Description{Shell: "bash", OS: "linux"}, nil
+}
+
+func (a *asked) Input(_ context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	a.inputs = append(a.inputs, req)
+	return procmgr.InputOutput{Output: running(id, ""), Written: len(req.Data)}, nil
+}
+
+// touched is how many requests have changed something.
+func (a *asked) touched() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.starts) + len(a.inputs) + len(a.signals)
+}
+
+// Nothing has happened when Approve is asked, and nothing happens when it denies.
+func TestApproveDenies(t *testing.T) {
+	t.Parallel()
+	var end context.CancelFunc
+	for _, policy := range []struct {
+		name    string
+		approve func(context.Context, toolset.Question) (toolset.Verdict, error)
+		want    string
+	}{
+		{"a reason", func(context.Context, toolset.Question) (toolset.Verdict, error) {
+			return toolset.Verdict{Deny: true, Reason: "not on a Friday"}, nil
+		}, "denied: not on a Friday. N"},
+		{"no reason", func(context.Context, toolset.Question) (toolset.Verdict, error) {
+			return toolset.Verdict{Deny: true}, nil
+		}, "denied: N"},
+		{"an error", func(context.Context, toolset.Question) (toolset.Verdict, error) {
+			return toolset.Verdict{}, errors.New("nobody is there")
+		}, "denied: it could not be decided: nobody is there. N"},
+		{"a panic", func(context.Context, toolset.Question) (toolset.Verdict, error) { panic("oh") },
+			"denied: it could not be decided: the policy failed: oh. N"},
+		{"a context that ends", func(context.Context, toolset.Question) (toolset.Verdict, error) {
+			end()
+			return toolset.Verdict{}, nil
+		}, "denied: the call was canceled before it was allowed. N"},
+	} {
+		for _, tool := range []struct{ name, arguments, undone string }{
+			{"execute", `{"command":"touch x"}`, "othing was started"},
+			{"process_input", `{"process_id":"p1","text":"yes\n"}`, "othing was written"},
+			{"process_signal", `{"process_id":"p1","signal":"kill"}`, "o signal was sent"},
+		} {
+			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+				t.Run(policy.name+" "+tool.name, func(t *testing.T) {
+					ctx := t.Context()
+					if policy.name == "a context that ends" {
+						ctx, end = context.WithCancel(ctx)
+						defer end()
+					}
+					m := &asked{fake: &fake{}}
+					before := -1
+					set := toolset.New(toolset.Static(m), &toolset.Options{
+						Input: true, Format: format,
+						OnStart: func(context.Context, toolset.Call, string) { t.Error("a denied command starts") },
+						Approve: func(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
+							before = m.touched()
+							return policy.approve(ctx, q)
+						},
+					})
+					res := set.Call(ctx, toolset.Call{Name: tool.name, Arguments: json.RawMessage(tool.arguments)})
+					require.Zero(t, before)
+					require.Zero(t, m.touched())
+					require.Equal(t, policy.want+tool.undone+": "+noWayAround, res.Report.Error)
+					require.True(t, res.Report.Denied)
+					require.False(t, res.Report.Success)
+					require.False(t, res.IsError)
+					require.Contains(t, res.Content, noWayAround)
+					if format == toolset.FormatText {
+						require.Regexp(t, "^denied\nerror: denied: ", res.Content)
+					} else {
+						require.Equal(t, true, contents(t, res)["denied"])
+					}
+				})
+			}
+		}
+	}
+}
+
+// A Question has the call as it will be carried out.
+func TestApproveQuestion(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, tool, arguments string
+		check                 func(*testing.T, toolset.Question)
+	}{
+		{"a command", "execute", `{"command":"cd sub && ls > x","workdir":"/src"}`, func(t *testing.T, q toolset.Question) {
+			require.Equal(t, "cd sub && ls > x", q.Command)
+			require.Equal(t, "/src", q.WorkDir)
+			require.True(t, q.Facts.Complete)
+			require.Len(t, q.Facts.Programs, 2)
+			require.Equal(t, "sub/x", q.Facts.Writes[0].Path)
+			require.Equal(t, procmgr.Description{Shell: "bash", OS: "linux"}, q.Description)
+			require.JSONEq(t, `{"command":"cd sub && ls > x","workdir":"/src"}`, string(q.Call.Arguments))
+			require.Empty(t, q.ProcessID)
+		}},
+		{"promoted", "execute", `{"command":"sleep 5 &"}`, func(t *testing.T, q toolset.Question) {
+			require.Equal(t, "sleep 5 ", q.Command)
+			require.JSONEq(t, `{"command":"sleep 5 &"}`, string(q.Call.Arguments))
+		}},
+		{"an input", "process_input", `{"process_id":"p1","text":"rm x\n","keys":["tab"]}`, func(t *testing.T, q toolset.Question) {
+			require.Equal(t, "rm x\n", q.Command)
+			require.Equal(t, "p1", q.ProcessID)
+			require.Equal(t, []procmgr.Key{"tab"}, q.Keys)
+			require.False(t, q.Facts.Complete)
+			require.NotEmpty(t, q.Facts.Why)
+			require.False(t, q.Secret)
+		}},
+		{"a secret", "process_input", `"{\"process_id\":\"p1\",\"text\":\"hunter2\",\"secret\":\"true\",\"keys\":\"enter\"}"`, func(t *testing.T, q toolset.Question) {
+			require.Empty(t, q.Command)
+			require.True(t, q.Secret)
+			require.False(t, q.Facts.Complete)
+			require.Equal(t, []procmgr.Key{"enter"}, q.Keys)
+			all, err := json.Marshal(q)
+			require.NoError(t, err)
+			require.NotContains(t, string(all), "hunter2")
+			require.NotContains(t, string(q.Call.Arguments), "hunter2")
+			require.Contains(t, string(q.Call.Arguments), `"process_id":"p1"`)
+		}},
+		{"a signal", "process_signal", `{"process_id":"p1","signal":"kill"}`, func(t *testing.T, q toolset.Question) {
+			require.Empty(t, q.Command)
+			require.Equal(t, "p1", q.ProcessID)
+			require.False(t, q.Facts.Complete)
+			require.NotEmpty(t, q.Facts.Why)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			m := &asked{fake: &fake{}}
+			times := 0
+			set := toolset.New(toolset.Static(m), &toolset.Options{Input: true, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+				times++
+				require.Equal(t, test.tool, q.Call.Name)
+				require.Zero(t, m.touched())
+				test.check(t, q)
+				clear(q.Call.Arguments) // changes nothing
+				clear(q.Keys)
+				return toolset.Verdict{}, nil
+			}})
+			for range 2 {
+				res := set.Call(t.Context(), toolset.Call{Name: test.tool, Arguments: json.RawMessage(test.arguments)})
+				require.Equal(t, 1, m.touched(), res.Content)
+				if len(m.inputs) > 0 {
+					require.NotContains(t, m.inputs[0].Keys, procmgr.Key(""))
+				}
+				m.starts, m.inputs, m.signals = nil, nil, nil
+			}
+			require.Equal(t, 2, times)
+			require.Equal(t, 1, m.described, "it is remembered")
+		})
+	}
+}
+
+// Calls that only read are not asked about, and neither are those that no tool
+// can carry out.
+func TestApproveIsNotAsked(t *testing.T) {
+	t.Parallel()
+	opts := &toolset.Options{Input: true, Approve: func(context.Context, toolset.Question) (toolset.Verdict, error) {
+		t.Error("it is asked")
+		return toolset.Verdict{}, nil
+	}}
+	for tool, arguments := range map[string]string{
+		"process_output": `{"process_id":"p1"}`,
+		"process_list":   `{}`,
+		"execute":        `{"comand":"x"}`,
+		"process_input":  `{"text":"x"}`,
+		"process_signal": `{"process_id":"p1","signal":"?"}`,
+	} {
+		call(t, &asked{fake: &fake{}}, opts, tool, arguments)
+	}
+}
+
+// An unknown shell is no reason to take a command for a plain one.
+func TestApproveUnknownShell(t *testing.T) {
+	t.Parallel()
+	for shell, complete := range map[string]bool{"": false, "fish": false, "sh": true} {
+		call(t, &fake{}, &toolset.Options{Shell: shell, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+			require.Equal(t, complete, q.Facts.Complete, shell)
+			require.Equal(t, procmgr.Description{}, q.Description)
+			return toolset.Verdict{}, nil
+		}}, "execute", `{"command":"ls"}`)
+	}
+}
+
+// If the process of a chosen ID has run, nothing is asked and nothing runs. An ID
+// that no process has is asked about, and so is one that nobody can tell of.
+func TestApproveAttaches(t *testing.T) {
+	t.Parallel()
+	host := newHost(t, nil)
+	chat := host.Chat("a")
+	for name, m := range map[string]procmgr.Manager{"local": chat, "remote": remote(t, newHost(t, nil), nil, nil)} {
+		t.Run(name, func(t *testing.T) {
+			times, deny := 0, false
+			opts := fixed()
+			opts.Approve = func(ctx context.Context, q toolset.Question) (toolset.Verdict, error) {
+				times++
+				page, err := m.List(ctx, procmgr.ListRequest{})
+				require.NoError(t, err)
+				require.Empty(t, page.Processes)
+				return toolset.Verdict{Deny: deny}, nil
+			}
+			deny = true
+			res, _ := call(t, m, opts, "execute", `{"command":"echo once"}`)
+			require.True(t, res.Report.Denied)
+			deny = false
+			res, _ = call(t, m, opts, "execute", `{"command":"echo once"}`)
+			require.False(t, res.Output.Attached)
+			require.Equal(t, 2, times)
+
+			deny = true
+			res, _ = call(t, m, opts, "execute", `{"command":"echo once"}`)
+			require.True(t, res.Output.Attached)
+			require.Equal(t, "once\n", *res.Report.Output)
+			res, _ = call(t, m, opts, "execute", `{"command":"echo other"}`)
+			require.Contains(t, res.Report.Error, "nothing was started by this call")
+			require.Equal(t, 2, times)
+		})
+	}
+	m := &asked{fake: &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+		return procmgr.Output{}, errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown)
+	}}}
+	opts := fixed()
+	opts.Approve = func(context.Context, toolset.Question) (toolset.Verdict, error) {
+		return toolset.Verdict{Deny: true}, nil
+	}
+	res, _ := call(t, m, opts, "execute", `{"command":"x"}`)
+	require.True(t, res.Report.Denied)
+	require.Zero(t, m.touched())
+}
+
+// The timeout begins after the answer, so an answer may take longer than it.
+func TestApproveOutsideOfTheTimeout(t *testing.T) {
+	t.Parallel()
+	m := &asked{fake: &fake{}}
+	opts := &toolset.Options{Input: true, MaxTimeout: 20 * time.Millisecond, Approve: func(context.Context, toolset.Question) (toolset.Verdict, error) {
+		for began := time.Now(); time.Since(began) < 30*time.Millisecond; {
+			time.Sleep(time.Millisecond) // a person who takes longer than the call may
+		}
+		return toolset.Verdict{}, nil
+	}}
+	call(t, m, opts, "execute", `{"command":"x","timeout":"20ms"}`)
+	require.Equal(t, 20*time.Millisecond, m.starts[0].Wait)
+	call(t, m, opts, "process_input", `{"process_id":"p1","text":"x","wait_timeout":"20ms"}`)
+	require.Equal(t, 20*time.Millisecond, m.inputs[0].Wait)
+}
+
+// Calls of several goroutines are asked about at the same time.
+func TestApproveAtOnce(t *testing.T) {
+	t.Parallel()
+	const calls = 8
+	m := &asked{fake: &fake{}}
+	var all sync.WaitGroup
+	all.Add(calls)
+	set := toolset.New(toolset.Static(m.fake), &toolset.Options{Shell: "bash", Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+		all.Done()
+		all.Wait() // for the questions of the others
+		return toolset.Verdict{Deny: q.Command == "no"}, nil
+	}})
+	var done sync.WaitGroup
+	for i := range calls {
+		done.Go(func() {
+			command := []string{"yes", "no"}[i%2]
+			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"` + command + `"}`)})
+			if res.Report.Denied != (command == "no") {
+				t.Errorf("%s: %s", command, res.Content)
+			}
+		})
+	}
+	done.Wait()
+	require.Equal(t, calls/2, m.touched())
+}
