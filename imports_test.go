@@ -349,11 +349,18 @@ var arrows = []arrow{
 		why:   "it has tests alone, of what the documentation has readers copy; those programs import what they like",
 	},
 	{
+		dir:     "examples/guard",
+		module:  []string{"chattool/shellfacts", "chattool/toolset"},
+		outside: []string{xerrors},
+		tests:   []string{"procmgr"},
+		why:     "a policy knows the question that it is asked, and no way to run a command",
+	},
+	{
 		dir: "examples/...",
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
-			"chattool", "chattool/toolset", "internal/service",
+			"chattool", "chattool/toolset", "internal/service", "examples/guard",
 			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/newest", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},
