@@ -84,6 +84,19 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The tools of All ask the host before they do anything.
+func TestApprove(t *testing.T) {
+	t.Parallel()
+	tools := chattool.All(toolset.Static(procmgr.Unsupported{}), &toolset.Options{Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
+		require.Equal(t, "rm x", q.Command)
+		return toolset.Verdict{Deny: true, Reason: "x is needed"}, nil
+	}})
+	response, err := tools[0].Run(t.Context(), fantasy.ToolCall{ID: "1", Name: "execute", Input: `{"command":"rm x"}`})
+	require.NoError(t, err)
+	require.False(t, response.IsError)
+	require.Contains(t, response.Content, "denied: x is needed. Nothing was started: do not look for a way around it")
+}
+
 func TestRunCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
