@@ -30,3 +30,14 @@ func TestInputAndText(t *testing.T) {
 	require.Regexp(t, `(?s)^exit code 0 ·.*\n---\ngot it\n`, call("process_input", args{"process_id": id[1], "text": "it\n", "end": true}))
 	require.ErrorContains(t, run([]string{"-format", "xml"}), `there is no format "xml"; there are json and text`)
 }
+
+// With -ask a client that cannot ask its user gets no command that does more than
+// read.
+func TestAskFlag(t *testing.T) {
+	c := connect(t, &mcp.CommandTransport{Command: program(t, t.TempDir(), "-ask")})
+	for command, want := range map[string]string{"ls": `"exit_code":0`, "touch x": `"denied":true`} {
+		answer, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": command}})
+		require.NoError(t, err)
+		require.Contains(t, answer.Content[0].(*mcp.TextContent).Text, want)
+	}
+}

@@ -67,6 +67,7 @@ func run(args []string) (err error) {
 		logDir    = flags.String("log-dir", "", "`directory` for the whole output of each command")
 		wait      = flags.Duration("max-wait", maxWait, "the longest wait of a call; longer than the client's patience, and it cancels the call, which stops the command")
 		answers   = flags.Bool("input", false, "let the model answer questions of commands, and use programs at a terminal")
+		ask       = flags.Bool("ask", false, "ask the user, through the client, before a command that does more than read; if the client cannot ask, such a command is denied")
 		format    = flags.String("format", "json", "`form` of a result: json, or text, which takes fewer tokens")
 		allowEnv  = flags.String("allow-env", "", "`names` of variables that commands get although they look like secrets, such as GITHUB_TOKEN,NPM_*")
 	)
@@ -77,6 +78,9 @@ func run(args []string) (err error) {
 		return xerrors.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	opts := toolset.Options{MaxTimeout: *wait, Input: *answers}
+	if *ask {
+		opts.Approve = approve
+	}
 	switch *format {
 	case "json":
 	case "text":

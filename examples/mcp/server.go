@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/guard"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -50,7 +51,8 @@ type server struct {
 // A chat is what a session has.
 type chat struct {
 	manager procmgr.Manager
-	ending  context.Context // ends shortly before the session does
+	policy  *guard.AllowList // for -ask
+	ending  context.Context  // ends shortly before the session does
 	end     context.CancelFunc
 }
 
@@ -67,11 +69,15 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 // newServerWith is newServer with more options of the tools.
 func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) *server {
 	s := &server{host: host, chatID: chatID, log: log, chats: make(map[*mcp.ServerSession]*chat)}
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolproc", Version: "0.1.0"}, &mcp.ServerOptions{
+	serverOpts := &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       log,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the tools never change
-	})
+	}
+	if opts.Approve != nil {
+		serverOpts.SupportedProtocolVersions = versionsThatAsk()
+	}
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolproc", Version: "0.1.0"}, serverOpts)
 	// For the description, which is asked for before there is a session. If it
 	// cannot be told, the description says so.
 	machine, _ := host.Describe(context.Background())
@@ -142,7 +148,7 @@ func (s *server) chatOf(session *mcp.ServerSession) *chat {
 	defer s.mu.Unlock()
 	c := s.chats[session]
 	if c == nil {
-		c = &chat{manager: s.host.Chat(s.chatID(session.ID()))}
+		c = &chat{manager: s.host.Chat(s.chatID(session.ID())), policy: guard.NewAllowList(guard.ReadOnly(), elicit(session))}
 		c.ending, c.end = context.WithCancel(context.Background())
 		s.chats[session] = c
 		go s.cleanUp(session, c)
