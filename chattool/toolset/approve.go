@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 
 	"github.com/toolproc/toolproc/chattool/shellfacts"
@@ -20,7 +21,7 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 	q.Call.Arguments = bytes.Clone(q.Call.Arguments)
 	q.Description = k.shells.description(ctx, m)
 	if q.ProcessID == "" {
-		q.Facts = shellfacts.Parse(q.Command, k.shells.of(ctx, m))
+		q.Facts = shellfacts.Parse(q.Command, cmp.Or(k.shells.named, q.Description.Shell))
 	}
 	verdict, err := approve(ctx, k.opts.Approve, q)
 	switch {

@@ -245,14 +245,18 @@ func TestApproveAttaches(t *testing.T) {
 			require.Equal(t, 2, times)
 		})
 	}
-	m := &asked{fake: &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
-		return procmgr.Output{}, errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown)
-	}}}
+	// A Host sees the process of the chat, and would start another one.
 	opts := fixed()
 	opts.Approve = func(context.Context, toolset.Question) (toolset.Verdict, error) {
 		return toolset.Verdict{Deny: true}, nil
 	}
-	res, _ := call(t, m, opts, "execute", `{"command":"x"}`)
+	res, _ := call(t, host, opts, "execute", `{"command":"echo once"}`)
+	require.True(t, res.Report.Denied)
+
+	m := &asked{fake: &fake{output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
+		return procmgr.Output{}, errors.Join(procmgr.ErrNotFound, procmgr.ErrUnknown)
+	}}}
+	res, _ = call(t, m, opts, "execute", `{"command":"x"}`)
 	require.True(t, res.Report.Denied)
 	require.Zero(t, m.touched())
 }

@@ -101,7 +101,13 @@ type run struct {
 // nothing, and there is nothing to ask.
 func (r *run) ran(ctx context.Context) bool {
 	out, err := r.kit.snapshot(ctx, r.m, r.req.ID, atEnd)
-	return err == nil && out.Process.ID == r.req.ID
+	if err != nil || out.Process.ID != r.req.ID {
+		return false
+	}
+	// A Host sees the processes of all chats, and starts those of none: an ID of a
+	// chat is not its own.
+	_, host := r.m.(procmgr.Host)
+	return !host || out.Process.ChatID == ""
 }
 
 // start starts the command and reports the outcome.

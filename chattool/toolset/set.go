@@ -92,7 +92,7 @@ func (s *Set) Definitions() []Definition {
 // Call carries out one call. It never panics, and always returns a result for
 // the model. It takes at most the time that the call names, and no longer than
 // Options.MaxTimeout and ctx allow; see the package's comment on canceled
-// calls.
+// calls. The time in which Options.Approve decides is not part of that.
 func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 	var t notices.Turn
 	defer func() {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -105,7 +104,7 @@ func TestClosedTerminal(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	t.Parallel()
 	in, person := io.Pipe()
-	defer person.Close()
+	defer func() { _ = person.Close() }()
 	out := make(chan string, 8)
 	terminal := guard.NewTerminal(in, writer(out))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -164,7 +163,7 @@ func TestOneAtATime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := list.Approve(ctx, toolset.Question{})
-	require.True(t, errors.Is(err, context.Canceled))
+	require.ErrorIs(t, err, context.Canceled)
 	close(release)
 	done.Wait()
 }

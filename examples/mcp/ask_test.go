@@ -76,7 +76,7 @@ func TestAsk(t *testing.T) {
 				}
 				c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts).Connect(t.Context(), over(t, s), nil)
 				require.NoError(t, err)
-				defer c.Close()
+				defer func() { _ = c.Close() }()
 				call := func(command string) string {
 					t.Helper()
 					res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: args{"command": command}})
