@@ -20,7 +20,7 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 	}
 	q.Call.Arguments = bytes.Clone(q.Call.Arguments)
 	q.Description = k.shells.description(ctx, m)
-	if q.ProcessID == "" {
+	if q.Facts.Why == nil { // else it is no command
 		q.Facts = shellfacts.Parse(q.Command, cmp.Or(k.shells.named, q.Description.Shell))
 	}
 	verdict, err := approve(ctx, k.opts.Approve, q)
@@ -28,7 +28,7 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 	case ctx.Err() != nil:
 		verdict = Verdict{Deny: true, Reason: endOf(ctx) + " before it was allowed"}
 	case err != nil:
-		verdict = Verdict{Deny: true, Reason: "it could not be decided: " + words(err)}
+		verdict = Verdict{Deny: true, Reason: "it could not be decided: " + err.Error()}
 	case !verdict.Deny:
 		return rep, true
 	}

@@ -58,6 +58,9 @@ func TestApproveDenies(t *testing.T) {
 		{"an error", func(context.Context, toolset.Question) (toolset.Verdict, error) {
 			return toolset.Verdict{}, errors.New("nobody is there")
 		}, "denied: it could not be decided: nobody is there. N"},
+		{"its own deadline", func(context.Context, toolset.Question) (toolset.Verdict, error) {
+			return toolset.Verdict{}, context.DeadlineExceeded
+		}, "denied: it could not be decided: context deadline exceeded. N"},
 		{"a panic", func(context.Context, toolset.Question) (toolset.Verdict, error) { panic("oh") },
 			"denied: it could not be decided: the policy failed: oh. N"},
 		{"a context that ends", func(context.Context, toolset.Question) (toolset.Verdict, error) {

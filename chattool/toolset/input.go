@@ -85,7 +85,8 @@ func (t *typing) question(c Call) Question {
 }
 
 // withoutText returns the arguments of an input as JSON, without the text. It
-// writes them anew, since the model may have sent them in another form, such as a string.
+// writes them anew, since the model may have sent them in another form, such as a
+// string.
 func (a inputArgs) withoutText() json.RawMessage {
 	data, _ := json.Marshal(map[string]any{ // of strings and flags alone, so there is no error
 		"process_id":   string(a.ProcessID),
