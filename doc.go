@@ -12,10 +12,17 @@
 //     charm.land/fantasy.
 //   - [github.com/toolproc/toolproc/chattool/toolset]: the same tools for any
 //     other loop: definitions, JSON schemas and one Call method.
-//   - [github.com/toolproc/toolproc/procmgr]: the process manager alone, and
-//     the interface to implement for a manager of your own.
+//   - [github.com/toolproc/toolproc/procmgr]: the interface of a process
+//     manager, to call one or to implement one of your own.
+//   - [github.com/toolproc/toolproc/procmgr/proclocal]: processes on this
+//     machine, in this program.
 //   - [github.com/toolproc/toolproc/procmgr/prochttp]: processes on another
 //     machine, over HTTP or a unix socket.
+//   - [github.com/toolproc/toolproc/procmgr/prockeep]: processes that outlive
+//     the program.
+//   - [github.com/toolproc/toolproc/procmgr/procroute]: many machines as one.
+//   - [github.com/toolproc/toolproc/chattool/shellfacts]: which programs a
+//     command runs, and which files it writes, as far as its text tells.
 //   - [github.com/toolproc/toolproc/procmgr/proctest]: the test suite for a
 //     manager of your own.
 //   - [github.com/toolproc/toolproc/headtail]: the beginning and the end of a

@@ -93,6 +93,10 @@
 // for a folded run. folded and shown are the numbers of the real ones, and only
 // if truncated is there is anything omitted.
 //
+// The value of a secret that the manager knows is masked in the output: [withheld:
+// GITHUB_TOKEN] stands in its place, and a note says that files have what is really
+// there. [procmgr.Output].Redacted has the names.
+//
 // If over 30 % of an output are control characters or bytes that are no UTF-8, a
 // result has 512 bytes of it, and the note says that it is binary.
 //

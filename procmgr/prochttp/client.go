@@ -116,7 +116,7 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		// The error of url.Parse quotes the URL, which may have credentials.
-		return nil, xerrors.Errorf("the URL cannot be read: %w", procmgr.ErrInvalid)
+		return nil, xerrors.Errorf("the URL cannot be read; it begins with http://, https:// or unix://: %w", procmgr.ErrInvalid)
 	}
 	if strings.ContainsFunc(o.Token, unicode.IsControl) {
 		return nil, xerrors.Errorf("Token has a character that no header can carry, most often the end of the line in its file: %w", procmgr.ErrInvalid)

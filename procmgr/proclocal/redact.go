@@ -14,7 +14,8 @@ import (
 )
 
 // A Secret is a value that must not stand in output: [withheld: NAME] stands in its
-// place, in text, logs, events, searches and screens. It is masked as it is. From 12
+// place, in text, logs, events, searches and screens, where - fills the cells of a longer
+// value. It is masked as it is. From 12
 // bytes on it is also masked in base64 in its three alignments, percent-encoded, as
 // in a JSON string and in hexadecimal digits. Value has at least 4 bytes besides line
 // ends. A value of fewer than 16 bytes makes the search for all of them slower.

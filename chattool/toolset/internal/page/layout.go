@@ -126,12 +126,12 @@ func (l *layout) cutNotes(c cut, binary bool) []string {
 	case p.LogPath != "":
 		add("all of it is in %s; search it with %s FILE", log, search(c.told))
 	case p.LogError != "" && c.told.RetainedBytes > 0:
-		add("the middle is not kept: it has no log (%s)", wording.Clip(p.LogError, wording.MaxWords))
+		add("without a log (%s), the middle of a long output is not kept", wording.Clip(p.LogError, wording.MaxWords))
 	case c.told.RetainedBytes == 0 && p.ID != "" && p.State == procmgr.Exited:
 		add("The output is no longer kept.")
 		return append(notes, l.notes...)
 	default:
-		add("the middle is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
+		add("without a log, the middle of a long output is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
 	}
 	if c.unscanned > 0 {
 		add(unscannedNote, wording.Grouped(c.unscanned))
