@@ -121,7 +121,7 @@ var installed = map[string]struct {
 	says string
 }{
 	"examples/quickstart": {says: "each once; none of them is running."},
-	"examples/customloop": {says: "nothing is left running."},
+	"examples/customloop": {says: "the server greets, the report is good"},
 	"examples/remote":     {says: "The migration has run once"},
 	"examples/metrics":    {says: "procmgr: start"},
 	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
