@@ -128,6 +128,10 @@ func (w *walker) command(cmd syntax.Command, sc *scope) {
 	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
 		w.branches(cmd, sc)
 	case *syntax.FuncDecl:
+		if cmd.Name == nil {
+			w.note(w.written(cmd), " is a function without a name, which the parser alone can read")
+			return
+		}
 		_, block := cmd.Body.Cmd.(*syntax.Block)
 		_, subshell := cmd.Body.Cmd.(*syntax.Subshell)
 		if !block && !subshell || cmd.Body.Background || cmd.Body.Negated {
