@@ -61,6 +61,9 @@ type MatcherState struct {
 func (s *Stream) Save() State {
 	s.writing.Lock() // letGo may be at work
 	defer s.writing.Unlock()
+	if s.filter != nil {
+		s.put(nil, idle) // no timer of the next program would let go of it
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.search.awaitEnd()

@@ -76,6 +76,30 @@ func TestRedactLetsGo(t *testing.T) {
 	})
 }
 
+// A stream that goes on in another program has let go of a prompt, and masks the rest
+// of a value.
+func TestRedactGoesOn(t *testing.T) {
+	all := headtail.Limits{Bytes: 4096}
+	for _, begun := range []string{"k3y", secret[:20]} {
+		s := newStream(capture.Options{Head: 4096, Tail: 4096})
+		s.Redact(secrets)
+		s.Add([]byte("your " + begun))
+		state := s.Save()
+		next := newStream(capture.Options{Head: 4096, Tail: 4096})
+		next.Redact(secrets)
+		require.NoError(t, next.Resume(&state, nil))
+		if begun == "k3y" {
+			require.Equal(t, "your k3y", next.Read(0, all, nil).Text)
+			next.Add([]byte("5w0rd."))
+			require.Equal(t, "your k3y[withheld: KEY].", next.Read(0, all, nil).Text)
+			continue
+		}
+		require.Equal(t, "your ", next.Read(0, all, nil).Text)
+		next.Add([]byte(secret[20:] + "."))
+		require.Equal(t, "your [withheld: TOKEN].", next.Read(0, all, nil).Text)
+	}
+}
+
 // Text that has no value in it stays as it is, however it comes.
 func TestRedactNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -61,7 +61,7 @@ type Stream struct {
 	clean  *plaintext.Writer // nil for a raw stream; guarded by mu
 	filter *redact.Filter    // nil if nothing is masked; guarded by mu
 	idle   bool              // letGo will be called; guarded by mu
-	saved  bool              // letGo has to wait for the next Add; guarded by mu
+	saved  bool              // nothing is added any more, by letGo neither; guarded by mu
 	sink   sink              // clean writes to it; only the writer uses it
 	notice *Matcher          // of Notify, until it has matched; guarded by mu
 	notify func(line string) // called when notice has matched
@@ -338,7 +338,6 @@ func (s *Stream) mask(p []byte, next step) []byte {
 		p = bytes.Clone(s.filter.Write(p))
 		return append(p, s.filter.End()...)
 	}
-	s.saved = false
 	p = s.filter.Write(p)
 	if _, soon := s.filter.Held(); soon && !s.idle {
 		s.idle = true
