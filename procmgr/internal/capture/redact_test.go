@@ -3,6 +3,7 @@ package capture_test
 import (
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -97,6 +98,32 @@ func TestRedactGoesOn(t *testing.T) {
 		require.Equal(t, "your ", next.Read(0, all, nil).Text)
 		next.Add([]byte(secret[20:] + "."))
 		require.Equal(t, "your [withheld: TOKEN].", next.Read(0, all, nil).Text)
+	}
+}
+
+// A stream that waits holds no room for masking, however much came at once.
+func TestRedactHoldsNoRoom(t *testing.T) {
+	const streams, size = 200, 256 << 10
+	text := []byte(strings.Repeat("a "+secret+" b\n", size/len(secret)) + secret[:9])
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC() // what is lent out of a pool lives for one collection
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	var all []*capture.Stream
+	for range streams {
+		s := newStream(capture.Options{Head: 10, Tail: 10, Raw: true})
+		s.Redact(secrets)
+		s.Add(text[:len(text)/2])
+		s.Add(text[len(text)/2:])
+		all = append(all, s)
+	}
+	require.Less(t, heap()-before, int64(streams*size/8))
+	for _, s := range all {
+		require.Equal(t, []string{"TOKEN"}, s.Redacted())
 	}
 }
 

@@ -272,6 +272,7 @@ func (s *Stream) put(p []byte, next step) {
 	if s.opts.Written != nil && len(text) > 0 {
 		s.opts.Written(len(text))
 	}
+	s.filter.Release() // only a writer has its room
 	if s.sink.buf != nil {
 		*room = s.sink.buf[:0]
 	}

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"slices"
+	"sync"
 )
 
 // Soon is from how many bytes on a possible beginning of a value is held back until
@@ -15,7 +16,28 @@ const Soon = 8
 type Filter struct {
 	set *Set
 	State
-	room []byte
+	lent *room // nil if it has none
+}
+
+// A room is lent to a Filter while it writes: one that waits holds none.
+type room struct{ text, out []byte }
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// Release gives back the room of the last output, which is valid until then. It may be
+// called at any time.
+func (f *Filter) Release() {
+	if f != nil && f.lent != nil {
+		rooms.Put(f.lent)
+		f.lent = nil
+	}
+}
+
+func (f *Filter) room() *room {
+	if f.lent == nil {
+		f.lent = rooms.Get().(*room)
+	}
+	return f.lent
 }
 
 // A State is what a Filter knows of its stream. It may have a part of a value in it.
@@ -71,15 +93,15 @@ func (f *Filter) Held() (n int, soon bool) {
 }
 
 // Write returns the output of the next bytes: p itself, if nothing has to be masked
-// or held back. It is valid until the next call.
+// or held back. It is valid until the next call, and until Release.
 func (f *Filter) Write(p []byte) []byte {
 	if f == nil || len(p) == 0 {
 		return p
 	}
 	text := p
 	if len(f.Tail) > 0 {
-		f.Tail = append(f.Tail, p...)
-		text = f.Tail
+		text = append(append(f.room().text[:0], f.Tail...), p...)
+		f.lent.text = text
 	}
 	end := f.set.opens(text)
 	out := f.emit(text, end, end)
@@ -113,6 +135,7 @@ func (f *Filter) Peek(p []byte) []byte {
 		return p
 	}
 	g := Filter{set: f.set, State: State{Tail: bytes.Clone(f.Tail), Told: slices.Clone(f.Told)}}
+	defer g.Release()
 	out := bytes.Clone(g.Write(p))
 	return append(out, g.LetGo()...)
 }
@@ -138,7 +161,7 @@ func (f *Filter) emit(text []byte, end, keep int) []byte {
 	before := f.Told
 	f.Told = make([]Told, len(text)-keep)
 	copy(f.Told, before[min(keep, len(before)):])
-	out, at := f.room[:0], 0
+	out, at := f.room().out[:0], 0
 	show := func(to int) {
 		for ; at < to && at < len(before); at++ {
 			if before[at] == Nothing {
@@ -163,7 +186,7 @@ func (f *Filter) emit(text []byte, end, keep int) []byte {
 	}
 	f.tell(keep, at, end, Itself)
 	show(end)
-	f.room = out
+	f.lent.out = out
 	return out
 }
 
