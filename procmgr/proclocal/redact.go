@@ -1,8 +1,6 @@
 package proclocal
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 	"sync"
 
@@ -42,37 +40,36 @@ func checkSecrets(secrets []Secret) error {
 	return nil
 }
 
-// masks compiles the values to mask once for each set of them.
+// masks compiles the values to mask once for each list of them.
 type masks struct {
-	mu   sync.Mutex
-	sets map[[sha256.Size]byte]*redact.Set
+	mu    sync.Mutex
+	known []mask // the newest one comes last
 }
 
-// maxMasks is how many sets are remembered. Most programs have one.
+type mask struct {
+	values []redact.Value
+	set    *redact.Set
+}
+
+// maxMasks is how many lists are remembered. Most programs have one.
 const maxMasks = 16
 
 func (m *masks) of(values []redact.Value) *redact.Set {
 	if len(values) == 0 {
 		return nil
 	}
-	h := sha256.New()
-	for _, v := range values {
-		for _, s := range [...]string{v.Name, v.Value} {
-			_ = binary.Write(h, binary.LittleEndian, int64(len(s))) // it never fails
-			_, _ = h.Write([]byte(s))
-		}
-	}
-	key := [sha256.Size]byte(h.Sum(nil))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	set, ok := m.sets[key]
-	if !ok {
-		if m.sets == nil || len(m.sets) >= maxMasks {
-			m.sets = make(map[[sha256.Size]byte]*redact.Set)
+	for _, k := range m.known {
+		if slices.Equal(k.values, values) {
+			return k.set
 		}
-		set = redact.Compile(values)
-		m.sets[key] = set
 	}
+	if len(m.known) == maxMasks {
+		m.known = slices.Delete(m.known, 0, 1)
+	}
+	set := redact.Compile(values)
+	m.known = append(m.known, mask{values, set})
 	return set
 }
 
