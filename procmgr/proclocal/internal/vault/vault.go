@@ -3,6 +3,7 @@
 package vault
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -54,7 +55,8 @@ func (v *Vault) Values() []redact.Value {
 }
 
 // Add notes that values are used. If one of them is new, it calls changed with the new
-// file, which is the Vault's; nil if the system has no such memory.
+// file, which is the Vault's; nil if the system has no such memory. If that fails, the
+// value is as new as before.
 func (v *Vault) Add(values []redact.Value, changed func(*os.File) error) error {
 	if v == nil {
 		return nil
@@ -62,37 +64,39 @@ func (v *Vault) Add(values []redact.Value, changed func(*os.File) error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.time++
-	added := false
+	var added []redact.Value
 	for _, value := range values {
 		if _, known := v.used[value]; !known {
-			v.values = append(v.values, value)
-			added = true
+			added = append(added, value)
 		}
 		v.used[value] = v.time
 	}
-	if !added {
+	if len(added) == 0 {
 		return nil
 	}
-	if over := len(v.values) - maxValues; over > 0 {
-		slices.SortStableFunc(v.values, func(a, b redact.Value) int { return int(v.used[a]) - int(v.used[b]) })
-		for _, value := range v.values[:over] {
+	all := slices.Concat(v.values, added)
+	over := max(0, len(all)-maxValues)
+	if over > 0 {
+		slices.SortStableFunc(all, func(a, b redact.Value) int { return cmp.Compare(v.used[a], v.used[b]) })
+	}
+	data, _ := json.Marshal(all[over:]) // strings can always be written
+	file, err := memory(data)
+	if err == nil {
+		if err = changed(file); err != nil && file != nil {
+			_ = file.Close() // it is in memory
+		}
+	}
+	if err != nil {
+		for _, value := range added {
 			delete(v.used, value)
 		}
-		v.values = slices.Clone(v.values[over:])
-	}
-	data, err := json.Marshal(v.values)
-	if err != nil {
 		return err
 	}
-	file, err := memory(data)
-	if err != nil {
-		return err
+	for _, value := range all[:over] {
+		delete(v.used, value)
 	}
 	before := v.file
-	v.file = file
-	if err := changed(file); err != nil {
-		return err
-	}
+	v.values, v.file = all[over:], file
 	if before != nil {
 		_ = before.Close() // it is in memory
 	}

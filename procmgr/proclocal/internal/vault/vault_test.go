@@ -1,6 +1,7 @@
 package vault_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -53,4 +54,17 @@ func TestOddBytes(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []redact.Value{odd}, vault.Open(fd).Values())
 	}
+}
+
+// A value that nobody could be told of is told again.
+func TestChangeFails(t *testing.T) {
+	v := vault.Open(nil)
+	full := errors.New("no room")
+	value := []redact.Value{{Name: "A", Value: "value"}}
+	require.ErrorIs(t, v.Add(value, func(*os.File) error { return full }), full)
+	require.Empty(t, v.Values())
+	told := false
+	require.NoError(t, v.Add(value, func(*os.File) error { told = true; return nil }))
+	require.True(t, told)
+	require.Equal(t, value, v.Values())
 }
