@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"context"
 
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/chattool/shellfacts"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
-	"golang.org/x/xerrors"
 )
 
 // ask asks Options.Approve about a call. If ok is false, the call must do

@@ -6,8 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolproc/toolproc/procmgr"
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // shellLimit is how long a manager may take to name its shell. The managers of

@@ -260,14 +260,12 @@ func (g *logFile) end() {
 	info, _ := file.Stat()
 	g.mu.Lock()
 	g.file, g.info = nil, info
-	unused := g.readers == 0
+	g.readers++ // release closes the file, unless somebody still reads it
 	g.mu.Unlock()
-	if unused {
-		file.Close()
-	}
+	g.release(file)
 }
 
-// release ends a read of file. On Windows a Close that meets a ReadAt can wait for
+// release takes a reader of file away. On Windows a Close that meets a ReadAt can wait for
 // ever: os.File then loses count of its users (Go 1.26). So no file is closed while
 // somebody reads it.
 func (g *logFile) release(file *os.File) {

@@ -137,9 +137,6 @@ type Span struct {
 	value    int
 }
 
-// Name returns the name of the value.
-func (s *Set) Name(span Span) string { return s.names[span.value] }
-
 // Find returns the values in a text, in the order in which they begin. Values that
 // overlap are one Span, with the name of the first.
 func (s *Set) Find(text []byte) []Span { return s.find(text, nil) }
