@@ -246,18 +246,24 @@ var arrows = []arrow{
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
 	},
 	{
-		dir: "chattool/toolset/internal/wording",
-		why: "it writes a value into a sentence, and does not know which sentence",
+		dir: "chattool/internal/shallow",
+		why: "whoever parses a command for a model bounds how deep the parser descends in one way",
 	},
 	{
 		dir:     "chattool/shellfacts",
+		module:  []string{"chattool/internal/shallow"},
 		outside: []string{shell},
 		tests:   []string{"internal/beside", "internal/testenv", shell},
 		why:     "it reads the text of a command for a host that decides about it, whatever loop and manager the host has",
 	},
 	{
+		dir: "chattool/toolset/internal/wording",
+		why: "it writes a value into a sentence, and does not know which sentence",
+	},
+	{
 		dir:     "chattool/toolset/internal/script",
 		tests:   []string{"internal/testenv"},
+		module:  []string{"chattool/internal/shallow"},
 		outside: []string{shell},
 		why:     "it reads the text of a command, and does not know how commands run or which notes a model reads",
 	},

@@ -2,21 +2,19 @@ package shellfacts
 
 import (
 	"errors"
-	"io"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolproc/toolproc/chattool/internal/shallow"
 )
 
 const (
 	maxText   = 64 << 10 // bytes of a command
-	maxFrames = 2000     // calls deep that the stack may be when the parser asks for more
-	chunk     = 256      // bytes that the parser gets at a time
 	maxSteps  = 20_000   // statements and words, with those of a function for each of its calls
 	maxNested = 20       // texts within texts, and functions within functions
 	maxDeep   = 2000     // statements within statements
@@ -25,9 +23,6 @@ const (
 )
 
 // parse parses a command. The reason why is "" unless there is no tree.
-//
-// The parser is recursive and has no limit of its own, but only input makes it
-// descend. So the reader of the input limits the depth.
 func parse(text string, posix bool) (file *syntax.File, why string) {
 	if len(text) > maxText {
 		return nil, "the command is too long"
@@ -39,9 +34,9 @@ func parse(text string, posix bool) (file *syntax.File, why string) {
 	if posix {
 		variant = syntax.LangPOSIX
 	}
-	file, err := syntax.NewParser(syntax.Variant(variant), syntax.KeepComments(false)).Parse(&shallowReader{rest: text}, "")
+	file, err := syntax.NewParser(syntax.Variant(variant), syntax.KeepComments(false)).Parse(shallow.NewReader(text), "")
 	switch {
-	case errors.Is(err, errTooDeep):
+	case errors.Is(err, shallow.ErrTooDeep):
 		return nil, "the command is nested too deep"
 	case err != nil && nowhereValid(text, err):
 		return &syntax.File{}, ""
@@ -82,29 +77,4 @@ func nowhereValid(text string, err error) bool {
 	rest := text[min(int(at.Pos.Offset()), len(text)):]
 	operator := rest[:len(rest)-len(strings.TrimLeft(rest, "&|;) \t"))]
 	return len(strings.ReplaceAll(strings.ReplaceAll(operator, " ", ""), "\t", "")) > 2
-}
-
-var errTooDeep = errors.New("nested too deep")
-
-// A shallowReader returns a text in chunks, and stops if its caller's stack is too
-// deep.
-type shallowReader struct {
-	rest string
-	read bool // the first chunk has been handed out
-}
-
-func (r *shallowReader) Read(p []byte) (int, error) {
-	// The end comes in a read of its own. If bytes come with it, the parser
-	// is off by one in the end of the last word.
-	if r.rest == "" {
-		return 0, io.EOF
-	}
-	var deeper [1]uintptr
-	if r.read && runtime.Callers(maxFrames, deeper[:]) > 0 {
-		return 0, errTooDeep
-	}
-	r.read = true
-	n := copy(p[:min(len(p), chunk)], r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }
