@@ -8,8 +8,9 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 )
 
 // maxSeconds is the largest number without a unit that counts as seconds.

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolproc/toolproc/procmgr"
 	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
 )
 
 // Text is a string.
