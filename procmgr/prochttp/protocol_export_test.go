@@ -43,6 +43,7 @@ func ProtocolObjects() map[string]any {
 		"Size object":       &procmgr.Size{},
 		"List object":       &listBody{},
 		"Machine object":    &procmgr.Description{},
+		"Rules object":      &procmgr.SandboxRules{},
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
 		"Highlight object":  new(procmgr.Highlight),

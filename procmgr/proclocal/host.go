@@ -40,6 +40,7 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 		events: retention.NewEvents(),
 		exits:  list.New(),
 	}
+	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
 	l.pauses.on, l.pauses.mu = keep != nil, &l.mu
 	l.name = shell.Name(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)

@@ -11,8 +11,8 @@ import (
 
 // newLeader returns a leader that is to be started, with its mark. In the cgroup g,
 // if that is not nil, it needs none.
-func newLeader(g *cgroup, lacks *lacks) leader {
-	l := leader{pidfd: -1}
+func newLeader(g *cgroup, lacks *lacks, wrapped bool) leader {
+	l := leader{pidfd: -1, wrapped: wrapped}
 	if g == nil && !lacks.mark {
 		l.mark = marks.take()
 	}
@@ -28,7 +28,7 @@ func (l *leader) unmark() {
 }
 
 func (l *leader) lineage(cookie string, g *cgroup) Lineage {
-	b := Lineage{PID: l.pid, Cookie: cookie, Mark: uint64(l.mark), Whole: l.whole}
+	b := Lineage{PID: l.pid, Cookie: cookie, Mark: uint64(l.mark), Whole: l.whole, Wrapped: l.wrapped}
 	if g != nil {
 		b.Cgroup = g.path
 	}
