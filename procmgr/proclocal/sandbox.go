@@ -12,10 +12,15 @@ import (
 // github.com/toolproc/toolproc/sandbox has one. A Local calls it from several
 // goroutines at once, and never closes it.
 //
-// It may have two more methods:
+// It may have three more methods:
 //
 //	Environ() []string // variables of each command, as NAME=value
 //	Wraps() bool       // the program that Argv has put first stays the leader
+//	Wrap(dir string, argv, environ []string) (wrapped, outer []string, err error)
+//
+// Wrap is called in place of Argv. It gets the directory and the environment of the
+// command too, and returns the environment of the program that it has put first: a
+// program outside of the sandbox must not load what LD_PRELOAD of a command names.
 //
 // No policy withholds a variable of Environ; one of a request takes its place. If
 // Wraps is true, the first process only waits for the shell and passes on its exit
@@ -37,7 +42,7 @@ type Sandbox interface {
 
 // A sandbox is a Sandbox, or none, with all its methods.
 type sandbox struct {
-	argv     func(argv []string) ([]string, error)
+	wrap     func(dir string, argv, environ []string) (wrapped, outer []string, err error)
 	onThread func(start func() error) error // nil for none
 	environ  func() []string
 	wraps    bool
@@ -45,22 +50,31 @@ type sandbox struct {
 
 func newSandbox(s Sandbox) (sandbox, *procmgr.SandboxRules) {
 	own := sandbox{
-		argv:    func(argv []string) ([]string, error) { return argv, nil },
+		wrap:    func(_ string, argv, environ []string) ([]string, []string, error) { return argv, environ, nil },
 		environ: func() []string { return nil },
 	}
 	if s == nil {
 		return own, nil
 	}
 	own.onThread = s.OnThread
-	own.argv = func(argv []string) ([]string, error) {
-		wrapped, err := s.Argv(slices.Clone(argv))
+	wrap := func(_ string, argv, environ []string) ([]string, []string, error) {
+		wrapped, err := s.Argv(argv)
+		return wrapped, environ, err
+	}
+	if s, ok := s.(interface {
+		Wrap(dir string, argv, environ []string) (wrapped, outer []string, err error)
+	}); ok {
+		wrap = s.Wrap
+	}
+	own.wrap = func(dir string, argv, environ []string) ([]string, []string, error) {
+		wrapped, outer, err := wrap(dir, slices.Clone(argv), slices.Clone(environ))
 		if err == nil && len(wrapped) == 0 {
 			err = xerrors.Errorf("it names no program: %w", procmgr.ErrInvalid)
 		}
 		if err != nil {
-			return nil, xerrors.Errorf("the sandbox cannot run the shell: %w", err)
+			return nil, nil, xerrors.Errorf("the sandbox cannot run the shell: %w", err)
 		}
-		return wrapped, nil
+		return wrapped, outer, nil
 	}
 	if s, ok := s.(interface{ Environ() []string }); ok {
 		own.environ = s.Environ

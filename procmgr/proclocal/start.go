@@ -193,7 +193,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 	}
 	argv := make([]string, 0, len(l.opts.Shell)+1)
 	argv = append(append(argv, l.opts.Shell...), command)
-	if argv, err = l.sandbox.argv(argv); err != nil {
+	if argv, env, err = l.sandbox.wrap(dir, argv, env); err != nil {
 		return err
 	}
 

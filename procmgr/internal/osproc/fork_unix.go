@@ -26,7 +26,7 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		ends.close()
 		return nil, nil, nil, err
 	}
-	l := newLeader(group, lacks, c.Wrapped)
+	l := newLeader(group, lacks, c)
 	var n *news
 	if c.Keeper != nil {
 		n = &news{c.Keeper, c.OnThread != nil, cookie, group, Birth{Lineage: l.lineage(cookie, group), Output: ends.output, Input: ends.input, Terminal: ends.kind == StdinTerminal}}

@@ -86,6 +86,7 @@ type leader struct {
 	mark       mark
 	whole      bool // it had the mark before its first instruction
 	wrapped    bool // as in Command
+	away       bool // it is started on a thread that is restricted
 }
 
 // newSession takes over a leader.
