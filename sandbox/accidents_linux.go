@@ -44,8 +44,10 @@ func newAccidents(b *Box) (enforcer, error) {
 	return a, nil
 }
 
-func (a *accidents) argv(argv []string) ([]string, error) { return argv, nil }
-func (a *accidents) wraps() bool                          { return false }
+func (a *accidents) wrap(_ string, argv, environ []string) (wrapped, outer []string, err error) {
+	return argv, environ, nil
+}
+func (a *accidents) wraps() bool { return false }
 
 func (a *accidents) onThread(start func() error) error {
 	for {

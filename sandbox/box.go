@@ -18,7 +18,8 @@ var _ proclocal.Sandbox = (*Box)(nil)
 type Box struct {
 	policy Policy // resolved
 	rules  procmgr.SandboxRules
-	temp   string // TMPDIR of the commands
+	temp   string // a directory of the box
+	tmpdir string // TMPDIR of the commands, who may know the directory by another name
 	level  enforcer
 
 	closing  sync.Once
@@ -27,14 +28,25 @@ type Box struct {
 
 // An enforcer is one Level.
 type enforcer interface {
-	argv(argv []string) ([]string, error) // as Argv of a proclocal.Sandbox
-	onThread(start func() error) error    // as OnThread of a proclocal.Sandbox
-	wraps() bool                          // as Wraps of a proclocal.Sandbox
-	close() error                         // frees what it has of the system
+	wrap(dir string, argv, environ []string) (wrapped, outer []string, err error) // as Wrap of a proclocal.Sandbox
+	onThread(start func() error) error                                            // as OnThread of a proclocal.Sandbox
+	wraps() bool                                                                  // as Wraps of a proclocal.Sandbox
+	close() error                                                                 // frees what it has of the system
 }
 
 // Argv implements [proclocal.Sandbox].
-func (b *Box) Argv(argv []string) ([]string, error) { return b.level.argv(argv) }
+func (b *Box) Argv(argv []string) ([]string, error) {
+	wrapped, _, err := b.level.wrap("", argv, os.Environ())
+	return wrapped, err
+}
+
+// Wrap is Argv for a command that runs in a directory, with an environment. With
+// Boundary, it is an error if commands do not see the directory. The environment that it
+// returns has no variable by which a program in front of the shell would load another
+// one, such as LD_PRELOAD; the shell gets those too.
+func (b *Box) Wrap(dir string, argv, environ []string) (wrapped, outer []string, err error) {
+	return b.level.wrap(dir, argv, environ)
+}
 
 // OnThread implements [proclocal.Sandbox].
 func (b *Box) OnThread(start func() error) error { return b.level.onThread(start) }
@@ -48,7 +60,7 @@ func (b *Box) Rules() procmgr.SandboxRules {
 }
 
 // Environ returns the variables of commands: TMPDIR.
-func (b *Box) Environ() []string { return []string{"TMPDIR=" + b.temp} }
+func (b *Box) Environ() []string { return []string{"TMPDIR=" + b.tmpdir} }
 
 // Wraps reports whether the first process of a command is a program in front of its
 // shell.

@@ -22,6 +22,7 @@ func open(p Policy) (*Box, error) {
 	if b.temp, err = tempDir(); err != nil {
 		return nil, err
 	}
+	b.tmpdir = b.temp
 	switch p.Level {
 	case Accidents:
 		b.level, err = newAccidents(b)

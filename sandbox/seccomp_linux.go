@@ -87,13 +87,13 @@ func argument(n int) bpf.Instruction {
 	return bpf.LoadAbsolute{Off: offsetArgs + 8*uint32(n), Size: 4}
 }
 
-// restrictCalls puts the calling thread under the rules for system calls, and all that
-// it starts. The thread has no_new_privs.
-func restrictCalls(network Network) error {
+// restrictCalls puts the calling thread under a filter of system calls, and all that it
+// starts. The thread has no_new_privs.
+func restrictCalls(filter []bpf.Instruction) error {
 	if auditArch == 0 {
-		return &lack{"Level Accidents", fmt.Sprintf("nobody has written rules for the system calls of %s", runtime.GOARCH)}
+		return &lack{"Level", fmt.Sprintf("nobody has written rules for the system calls of %s", runtime.GOARCH)}
 	}
-	raw, err := bpf.Assemble(filter(network, unix.Gettid()))
+	raw, err := bpf.Assemble(filter)
 	if err != nil {
 		return err
 	}
@@ -116,5 +116,5 @@ func restrict(dirs []int, network Network) error {
 	if err := restrictFiles(dirs); err != nil {
 		return err
 	}
-	return restrictCalls(network)
+	return restrictCalls(filter(network, unix.Gettid()))
 }

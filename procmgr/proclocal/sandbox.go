@@ -25,7 +25,8 @@ import (
 // No policy withholds a variable of Environ; one of a request takes its place. If
 // Wraps is true, the first process only waits for the shell and passes on its exit
 // code: [procmgr.Terminate] and [procmgr.Interrupt] go to all processes but that one.
-// Only Linux has that.
+// Its own stdin is the null device; it gets that of the shell as descriptor 3, and closes
+// that when the shell has it. Only Linux has that.
 type Sandbox interface {
 	// Argv returns the program and the arguments that run argv: those of
 	// Options.Shell, with the command behind them. It may return argv. After an

@@ -27,7 +27,8 @@ type Command struct {
 	OnThread func(start func() error) error
 	// Wrapped says that the leader is another program in front of the shell, which
 	// only waits for it and dies of a signal before it: SIGTERM and SIGINT go to all
-	// other members, as long as there is one. Linux alone.
+	// other members, as long as there is one. It gets the shell's stdin as descriptor 3.
+	// Linux alone.
 	Wrapped bool
 	// Keeper is told of the tree; nil for nobody.
 	Keeper Keeper

@@ -11,6 +11,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
+// wrappedStdin is the descriptor by which a program in front of the shell gets the stdin
+// of the shell. Its own is the null device.
+const wrappedStdin = 3
+
 // fork starts a leader in a new session, and in a cgroup of its own if there
 // are cgroups.
 func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks *lacks) (*session, *pipe, *Input, error) {
@@ -37,14 +41,19 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 			return nil, nil, nil, err
 		}
 	}
+	// A program that only waits for the shell must not hold its input.
+	files, terminal := ends.leader[:], 0
+	if c.Wrapped {
+		files, terminal = append([]uintptr{null.Fd()}, ends.leader[1], ends.leader[2], ends.leader[0]), wrappedStdin
+	}
 	ignores.begin()
 	err = c.onThread(func() error {
 		begun, err := l.startIn(group, lacks, n, file, c.Argv, &syscall.ProcAttr{
 			Dir:   c.Dir,
 			Env:   c.Env,
-			Files: ends.leader[:],
+			Files: files,
 			// The terminal, if there is one, is that of the leader's session.
-			Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal},
+			Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal, Ctty: terminal},
 		})
 		l = begun
 		return err
