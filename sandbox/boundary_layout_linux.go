@@ -239,7 +239,7 @@ func (l *layout) ruleOf(path string) placeKind {
 
 // settled is how old a socket is that a box covers. bwrap fails if a path has gone that
 // is to be covered, and a young socket may go at any time.
-const settled = 2 * time.Second
+const settled = 200 * time.Millisecond
 
 // sockets returns the Unix sockets of the host that commands could reach by a path, such
 // as that of Docker. A mount that cannot be written to does not keep anybody from
