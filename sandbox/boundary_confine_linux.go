@@ -18,8 +18,10 @@ const missing = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 // memory of other processes, and Landlock keeps them from signals; but for Landlock, the
 // kept thread is one of them, and who reaches a thread ends its whole program. So the
 // filter has the ways that lead to a process by its number. It also has what belongs to
-// a user and to no namespace: limits, by which a process dies as well, and keys.
-func boundaryFilter(tid int) []bpf.Instruction {
+// a user and to no namespace: limits, by which a process dies as well, and keys. Without
+// network it has the sockets that belong to no namespace, such as those to the host of a
+// virtual machine.
+func boundaryFilter(tid int, network Network) []bpf.Instruction {
 	f := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offsetArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
@@ -54,6 +56,19 @@ func boundaryFilter(tid int) []bpf.Instruction {
 		argument(2), is(tid), bpf.RetConstant{Val: refused})...)
 	f = append(f, only(unix.SYS_IOCTL, argument(1),
 		is(fioSetOwn), bpf.RetConstant{Val: refused}, is(sioSetOwn), bpf.RetConstant{Val: refused})...)
+	if network == NoNetwork {
+		for _, call := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+			f = append(f, only(call, argument(0),
+				bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 4},
+				bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 3},
+				bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipTrue: 2},
+				bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipTrue: 1},
+				bpf.RetConstant{Val: refused})...)
+		}
+		for _, call := range []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER} {
+			f = append(f, only(call, bpf.RetConstant{Val: missing})...) // it makes sockets without those calls
+		}
+	}
 	// Commands set limits of themselves alone, and read those of others.
 	set := func(half uint32) bpf.Instruction {
 		return bpf.LoadAbsolute{Off: offsetArgs + 8*2 + half, Size: 4}
@@ -74,7 +89,7 @@ const (
 
 // confine puts the calling thread under the rules of Boundary that no namespace has. A
 // domain of Landlock that handles files would forbid the mounts of bubblewrap.
-func confine(tid int) error {
+func confine(tid int, network Network) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return xerrors.Errorf("no_new_privs: %w", err)
 	}
@@ -92,5 +107,5 @@ func confine(tid int) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, rules, 0, 0); errno != 0 {
 		return xerrors.Errorf("landlock_restrict_self: %w", errno)
 	}
-	return restrictCalls(boundaryFilter(tid))
+	return restrictCalls(boundaryFilter(tid, network))
 }

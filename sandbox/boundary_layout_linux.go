@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
@@ -21,6 +22,9 @@ type layout struct {
 	temp   string // the directory of the box, which commands do not see
 	tmpdir string // TMPDIR of commands
 	boxed  bool   // /tmp is that of the box, which is temp/tmp
+	// own is the directory of this program, in which a command runs unless its request
+	// names another one. It is "" if commands see it anyway, or must not.
+	own    string
 	places []place
 }
 
@@ -35,6 +39,7 @@ type placeKind int // of the same path, the later kind counts
 const (
 	boxTemp   placeKind = iota // the /tmp of the box
 	between                    // a directory that holds another place, and must not be moved away with it
+	shown                      // a directory of the host's /tmp, only to be read
 	writable                   // of Policy.Write
 	protected                  // of Policy.Protect
 	hidden                     // of Policy.Hide
@@ -82,7 +87,7 @@ func within(path string, dirs []string) bool {
 
 // unseen reports whether the /tmp of the box takes the place of a path of the host.
 func (l *layout) unseen(path string) bool {
-	return l.boxed && below(path, sharedTemp) && !within(path, l.policy.Write)
+	return l.boxed && below(path, sharedTemp) && !within(path, l.policy.Write) && (l.own == "" || !below(path, l.own))
 }
 
 // plan sets places. A directory above another one comes first. What is between the /tmp
@@ -98,9 +103,19 @@ func (l *layout) plan() error {
 	if l.boxed {
 		add(sharedTemp, boxTemp)
 	}
-	for _, dir := range l.policy.Write {
-		add(dir, writable)
-		if l.boxed && below(dir, sharedTemp) {
+	if dir, err := os.Getwd(); err == nil {
+		if dir, err = filepath.EvalSymlinks(dir); err == nil && dir != sharedTemp && l.unseen(dir) && !within(dir, l.policy.Hide) {
+			l.own = dir
+		}
+	}
+	if l.own != "" {
+		add(l.own, shown)
+	}
+	for _, dir := range slices.Concat(l.policy.Write, []string{l.own}) {
+		if within(dir, l.policy.Write) {
+			add(dir, writable)
+		}
+		if l.boxed && below(dir, sharedTemp) && (dir == l.own || l.own == "" || !below(dir, l.own)) {
 			if err := os.MkdirAll(l.ofBox(dir), 0o755); err != nil { //nolint:gosec // temp itself is 0700
 				return err
 			}
@@ -150,11 +165,14 @@ func (l *layout) mounts() ([]string, error) {
 			source = l.ofBox(p.path)
 		}
 		directory, err := isDirectory(source)
+		if err != nil && p.kind == shown {
+			continue // the program runs in a directory that has gone
+		}
 		if err != nil {
 			return nil, xerrors.Errorf("a path of its rules cannot be used any more (%v): %w", err, procmgr.ErrInvalid)
 		}
 		switch {
-		case p.kind == protected:
+		case p.kind == protected, p.kind == shown:
 			args = append(args, "--ro-bind", source, p.path)
 		case p.kind != hidden:
 			args = append(args, "--bind", source, p.path)
@@ -219,18 +237,22 @@ func (l *layout) ruleOf(path string) placeKind {
 	return kind
 }
 
+// settled is how old a socket is that a box covers. bwrap fails if a path has gone that
+// is to be covered, and a young socket may go at any time.
+const settled = 200 * time.Millisecond
+
 // sockets returns the Unix sockets of the host that commands could reach by a path, such
 // as that of Docker. A mount that cannot be written to does not keep anybody from
 // connecting.
 func (l *layout) sockets() []string {
 	var found []string
 	for _, path := range slices.Concat(socketPaths(), mountPoints()) {
-		info, err := os.Lstat(path)
-		if err != nil || info.Mode()&fs.ModeSocket == 0 {
+		var stat unix.Stat_t
+		if unix.Lstat(path, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFSOCK || time.Since(time.Unix(stat.Ctim.Unix())) < settled {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(path)
-		if err != nil || l.unseen(real) || below(real, "/dev") {
+		if err != nil || l.unseen(real) || below(real, "/dev") || !reachable(real) {
 			continue
 		}
 		switch l.ruleOf(real) {
@@ -241,6 +263,40 @@ func (l *layout) sockets() []string {
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
+}
+
+// reachable reports whether a command can come to a path. As root it has no capability,
+// and cannot where another user alone may.
+func reachable(path string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		var stat unix.Stat_t
+		if unix.Stat(dir, &stat) != nil {
+			return false
+		}
+		search := uint32(unix.S_IXOTH)
+		switch _, noList := unix.Getxattr(dir, "system.posix_acl_access", nil); {
+		case noList == nil:
+			search = unix.S_IXUSR | unix.S_IXGRP | unix.S_IXOTH // the list may let it
+		case int(stat.Uid) == os.Geteuid():
+			search = unix.S_IXUSR
+		case slices.Contains(groups(), int(stat.Gid)):
+			search = unix.S_IXGRP
+		}
+		if stat.Mode&search == 0 {
+			return false
+		}
+		if dir == "/" {
+			return true
+		}
+	}
+}
+
+func groups() []int {
+	all, err := os.Getgroups()
+	if err != nil {
+		return []int{os.Getegid()}
+	}
+	return append(all, os.Getegid())
 }
 
 // socketPaths returns the paths of all Unix sockets of this program's network.

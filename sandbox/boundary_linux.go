@@ -43,7 +43,7 @@ func newBoundary(b *Box) (enforcer, error) {
 	}
 	e.thread, err = newThread(func() error {
 		e.tid = unix.Gettid()
-		return confine(e.tid)
+		return confine(e.tid, b.policy.Network)
 	})
 	if err == nil {
 		err = e.check(&b.policy)
