@@ -16,11 +16,13 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	prockeep.Main(sandbox.FromJSON)
 	if name := os.Getenv("ATTACK"); name != "" {
 		os.Exit(attackNow(name))
 	}

@@ -14,7 +14,7 @@ func TestRules(t *testing.T) {
 	for want, rules := range map[string]procmgr.SandboxRules{
 		"may write below /work and in $TMPDIR only, and have no network":                 {Write: []string{"/work"}, NoNetwork: true},
 		"may write in $TMPDIR only":                                                      {},
-		"may write below /a and /b, and in $TMPDIR only":                                    {Write: []string{"/a", "/b"}},
+		"may write below /a and /b, and in $TMPDIR only":                                 {Write: []string{"/a", "/b"}},
 		"may write below /a and in $TMPDIR only, but not to /a/x or /a/y":                {Write: []string{"/a"}, Protect: []string{"/a/x", "/a/y"}},
 		"may write in $TMPDIR only, cannot read /k, and have no network":                 {Hide: []string{"/k"}, NoNetwork: true},
 		`may write below "/my work" and in $TMPDIR only`:                                 {Write: []string{"/my work"}},
