@@ -24,7 +24,10 @@ type Result struct {
 	// for process_output: the result of execute has already had the notes
 	// that are true at once.
 	Background, Reading bool
-	Tools               Tools
+	// Sandbox has the rules under which the command has run, if it has failed; nil is
+	// none.
+	Sandbox *procmgr.SandboxRules
+	Tools   Tools
 }
 
 // Tools are the names by which the model knows the tools.
