@@ -174,7 +174,7 @@ const (
 	tracing  = "a debugger on another process"
 	killing  = "a signal to another process"
 	network  = "a network, with NoNetwork"
-	needless = "a socket or a ring that reaches no network by itself, with NoNetwork"
+	needless = "a socket that reaches no network by itself, with NoNetwork"
 	before   = "a server that was there before, by a Unix socket"
 	system   = "the machine itself"
 )
@@ -349,12 +349,12 @@ var attacks = []attack{
 	{network, "ICMP", stops, stops, true, socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)},
 	{network, "AF_PACKET", stops, stops, true, socket(unix.AF_PACKET, unix.SOCK_RAW, 0)},
 	{network, "an abstract Unix socket", stops, stops, false, connects(func(s *scene) string { return "@" + s.abstract })},
-	{needless, "AF_VSOCK", stops, passes, false, socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)},
-	{needless, "netlink of another protocol", stops, passes, false, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC)},
-	{needless, "io_uring", stops, passes, false, func(*scene) error {
+	{network, "AF_VSOCK", stops, stops, false, socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)},
+	{network, "io_uring", stops, stops, false, func(*scene) error {
 		var params [120]byte
 		return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
 	}},
+	{needless, "netlink of another protocol", stops, passes, false, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_GENERIC)},
 	{needless, "the names of interfaces, by netlink", passes, passes, false, socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE)},
 	{before, "docker.sock, ssh-agent, D-Bus", passes, stops, false, connects(func(s *scene) string { return s.path })},
 
