@@ -343,13 +343,6 @@ var arrows = []arrow{
 		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
 	},
 	{
-		dir:     "cmd/toolprocd",
-		module:  []string{"headtail", "procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "internal/service"},
-		outside: []string{xerrors},
-		tests:   []string{"envpolicy", "internal/beside", "internal/testenv", "procmgr/proctest"},
-		why:     "it is a program for users, and links what it serves and nothing else",
-	},
-	{
 		dir:   "internal/readme",
 		tests: []string{"procmgr/proclocal", "procmgr/procroute", "internal/testenv", "headtail", "headtail/plaintext", "procmgr", "procmgr/prochttp", "procmgr/prockeep"},
 		why:   "it has tests alone, of what the documentation has readers copy; those programs import what they like",

@@ -21,8 +21,9 @@
 //	toolprocd run make test         # and exit with its code
 //	toolprocd upgrade               # the keeper to this program; nothing that runs is touched
 //	toolprocd stop                  # the keeper
+//	toolprocd sandbox               # what package sandbox stops on this machine
 //
-// All of these use the keeper of -dir, by default $XDG_STATE_HOME/toolproc or
+// All but the last use the keeper of -dir, by default $XDG_STATE_HOME/toolproc or
 // ~/.local/state/toolproc.
 //
 // With a port, or a socket of its own, toolprocd keeps the processes itself, and
@@ -47,6 +48,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/sandbox"
 )
 
 // A command is a subcommand.
@@ -64,6 +66,7 @@ var commands = []command{
 	{"run", "[-d] COMMAND...", "run a command and exit with its code; -d: leave it running", run},
 	{"upgrade", "", "let the keeper go on as this program, when a newer one is installed", upgrade},
 	{"stop", "[-f]", "end the keeper; -f: and all that lives", stop},
+	{"sandbox", "", "show what a sandbox stops on this machine", showSandbox},
 }
 
 func usage() string {
@@ -72,12 +75,12 @@ func usage() string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  toolprocd %-27s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
 	}
-	b.WriteString("\nAll but serve use the keeper of -dir, which goes on when they end. Each has -h.\n")
+	b.WriteString("\nAll but serve and sandbox use the keeper of -dir, which goes on when they end. Each has -h.\n")
 	return b.String()
 }
 
 func main() {
-	prockeep.Main() // this program is also the keeper
+	prockeep.Main(sandbox.FromJSON) // this program is also the keeper
 	os.Exit(toolprocd(os.Args[1:]))
 }
 

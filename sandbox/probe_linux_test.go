@@ -1,0 +1,50 @@
+package sandbox_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/sandbox"
+)
+
+// Probe finds what the table of docs/security.md says.
+func TestProbe(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	boundary := func(v sandbox.Verdict) sandbox.Verdict {
+		if _, err := exec.LookPath("bwrap"); errors.Is(err, exec.ErrNotFound) {
+			return sandbox.Refused
+		}
+		return v
+	}
+	environ := sandbox.Stopped
+	if os.Geteuid() == 0 {
+		environ = "" // it depends on the version of Linux
+	}
+	want := []struct{ accidents, boundary sandbox.Verdict }{
+		{sandbox.Stopped, sandbox.Stopped},
+		{sandbox.Stopped, sandbox.Stopped},
+		{sandbox.Stopped, sandbox.Stopped},
+		{sandbox.NotStopped, sandbox.Stopped},
+		{sandbox.NotStopped, sandbox.NotStopped},
+		{sandbox.Refused, sandbox.Stopped},
+		{sandbox.Refused, sandbox.Stopped},
+		{sandbox.Stopped, sandbox.Stopped},
+		{sandbox.Stopped, sandbox.Stopped},
+		{environ, sandbox.Stopped},
+	}
+	findings := sandbox.Probe()
+	require.Len(t, findings, len(want))
+	for i, f := range findings {
+		if want[i].accidents != "" {
+			require.Equal(t, want[i].accidents, f.Accidents, f.Attempt)
+		}
+		require.Equal(t, boundary(want[i].boundary), f.Boundary, f.Attempt)
+	}
+	left, err := os.ReadDir(os.TempDir())
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
