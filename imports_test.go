@@ -31,6 +31,7 @@ const (
 	emulator   = "github.com/hinshun/vt10x"
 	strictJSON = "github.com/go-json-experiment/json" // encoding/json/v2 for a Go that does not have it
 	xerrors    = "golang.org/x/xerrors"
+	encodings  = "golang.org/x/text/encoding"
 )
 
 // An arrow lists the packages that a package may import besides the standard
@@ -126,9 +127,14 @@ var arrows = []arrow{
 		why:   "it masks values in a stream, and knows neither where they come from nor who reads it",
 	},
 	{
+		dir:     "procmgr/internal/charset",
+		outside: []string{sys, encodings, "golang.org/x/text/transform"},
+		why:     "it decodes bytes, and knows neither what prints them nor who reads them; the tables of the encodings are a library's",
+	},
+	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "internal/ranking", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/redact", "procmgr/internal/sentinel"},
-		outside: []string{xerrors},
+		module:  []string{"headtail", "headtail/plaintext", "internal/ranking", "procmgr/internal/charset", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/redact", "procmgr/internal/sentinel"},
+		outside: []string{xerrors, encodings},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",
 	},
@@ -199,8 +205,8 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
-		outside: []string{xerrors},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
+		outside: []string{xerrors, encodings},
 		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
