@@ -60,6 +60,10 @@ var arrows = []arrow{
 		why: "benchmarks that compare two ways do it in one way; only tests import it",
 	},
 	{
+		dir: "internal/bearer",
+		why: "whatever answers requests on this machine decides in one way who may send them",
+	},
+	{
 		dir:   "headtail",
 		tests: []string{"internal/beside"},
 		why:   "a program that only bounds some output takes this package and nothing else",
@@ -213,7 +217,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
+		module:  []string{"internal/bearer", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
