@@ -347,8 +347,15 @@ var arrows = []arrow{
 		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
 	},
 	{
+		dir:     "procview",
+		module:  []string{"chattool/toolset", "headtail", "internal/bearer", "procmgr"},
+		outside: []string{xerrors},
+		tests:   []string{"chattool", "internal/beside", "internal/testenv", "procmgr/prochttp", "procmgr/proclocal"},
+		why:     "it shows what a Host has and what a Set has answered, knows both by what they tell any host, and takes no framework for a page",
+	},
+	{
 		dir:     "cmd/toolprocd",
-		module:  []string{"headtail", "procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "internal/service"},
+		module:  []string{"procview", "headtail", "procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "internal/service"},
 		outside: []string{xerrors},
 		tests:   []string{"envpolicy", "internal/beside", "internal/testenv", "procmgr/proctest"},
 		why:     "it is a program for users, and links what it serves and nothing else",
@@ -370,7 +377,7 @@ var arrows = []arrow{
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
-			"chattool", "chattool/toolset", "internal/service", "examples/guard",
+			"chattool", "chattool/toolset", "procview", "internal/service", "examples/guard",
 			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/newest", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},
