@@ -341,12 +341,6 @@ var arrows = []arrow{
 		why:     "what the tests of the examples do alike; only tests import it",
 	},
 	{
-		dir:     "internal/service",
-		module:  []string{"procmgr/proclocal", "procmgr/prochttp"},
-		outside: []string{xerrors},
-		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
-	},
-	{
 		dir:     "procview",
 		module:  []string{"chattool/toolset", "headtail", "internal/bearer", "procmgr"},
 		outside: []string{xerrors},
@@ -354,8 +348,14 @@ var arrows = []arrow{
 		why:     "it shows what a Host has and what a Set has answered, knows both by what they tell any host, and takes no framework for a page",
 	},
 	{
+		dir:     "internal/service",
+		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp", "procview"},
+		outside: []string{xerrors},
+		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
+	},
+	{
 		dir:     "cmd/toolprocd",
-		module:  []string{"procview", "headtail", "procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "internal/service"},
+		module:  []string{"headtail", "procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "internal/service"},
 		outside: []string{xerrors},
 		tests:   []string{"envpolicy", "internal/beside", "internal/testenv", "procmgr/proctest"},
 		why:     "it is a program for users, and links what it serves and nothing else",
