@@ -1,3 +1,5 @@
+//go:build unix
+
 package procview_test
 
 import (
