@@ -50,8 +50,6 @@
 // The id of an event of ID/events is the offset at which its text ends. A client that
 // sends it as Last-Event-ID reads on from there: it loses no byte and gets none twice.
 //
-// # Platforms
-//
 // It runs everywhere. Ports, members, CPU and memory are those that the manager tells:
 // a Local tells them on Linux alone.
 package procview

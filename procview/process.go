@@ -25,8 +25,6 @@ const (
 	// endWait is how long a request to terminate or interrupt waits for the end before
 	// it says what is left.
 	endWait = 3 * time.Second
-	// maxSignal is the largest body of a signal, in bytes.
-	maxSignal = 1024
 )
 
 func (v *View) serveList(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +201,7 @@ func (v *View) serveSignal(w http.ResponseWriter, r *http.Request, s subject) {
 	var body struct {
 		Signal procmgr.Signal `json:"signal"`
 	}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSignal))
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1024))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&body); err != nil {
 		fail(w, http.StatusBadRequest, "the body is no JSON object with a signal")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -80,16 +81,12 @@ func (s sender) send(e event) error {
 	if e.id != "" {
 		text += "id: " + e.id + "\n"
 	}
-	extend(s.w)
-	if _, err := fmt.Fprintf(s.w, "%sdata: %s\n\n", text, data); err != nil { // JSON has no line end
-		return err
-	}
-	return s.c.Flush()
+	return s.write(fmt.Sprintf("%sdata: %s\n\n", text, data)) // JSON has no line end
 }
 
-func (s sender) alive() error {
+func (s sender) write(text string) error {
 	extend(s.w)
-	if _, err := s.w.Write([]byte(":\n\n")); err != nil {
+	if _, err := io.WriteString(s.w, text); err != nil {
 		return err
 	}
 	return s.c.Flush()
@@ -141,7 +138,7 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request, s subject) {
 			}
 			err = out.send(e)
 		case <-quiet.C:
-			err = out.alive()
+			err = out.write(":\n\n")
 		}
 		if err != nil {
 			return // the caller has gone
@@ -254,7 +251,7 @@ func (v *View) serveNews(ctx context.Context, s sender, k key, version int64, ev
 			case e := <-events:
 				err = s.send(e)
 			case <-quiet.C:
-				err = s.alive()
+				err = s.write(":\n\n")
 			case <-ctx.Done():
 				err = ctx.Err()
 			}
@@ -296,7 +293,7 @@ func (f *follower) run(ctx context.Context) {
 		if !give(ctx, f.events, event{name, "", map[string]string{"error": procmgr.Reason(err)}}) || name == "gone" {
 			return
 		}
-		sleep(ctx, tries)
+		sleep(ctx, poll)
 	}
 }
 

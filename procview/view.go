@@ -183,11 +183,8 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A server answers a request that was let in.
-type server func(http.ResponseWriter, *http.Request)
-
 // route returns what serves a path, and for which method.
-func (v *View) route(path string) (serve server, method string) {
+func (v *View) route(path string) (serve http.HandlerFunc, method string) {
 	switch path {
 	case "/list":
 		return v.serveList, http.MethodGet
@@ -199,7 +196,7 @@ func (v *View) route(path string) (serve server, method string) {
 	if err != nil || id == "" {
 		return nil, ""
 	}
-	of := func(serve func(http.ResponseWriter, *http.Request, subject)) server {
+	of := func(serve func(http.ResponseWriter, *http.Request, subject)) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			s := subject{id: id, chat: r.URL.Query().Get("chat"), manager: v.manager}
 			if s.chat != "" {

@@ -19,10 +19,9 @@ const (
 	// relist is how often a watch reads the whole list all the same: for records that
 	// the manager has forgotten, and for processes that were stopped.
 	relist = 30 * time.Second
-	// poll is how often it reads the list of a manager without events.
+	// poll is how often it reads the list of a manager without events, and how long it
+	// waits before it asks one again that has failed.
 	poll = time.Second
-	// tries is how long it waits before it asks a manager again that has failed.
-	tries = time.Second
 	// round is how often it looks at each living process, and gap the shortest time
 	// between two looks. A look may cost as much as one at all processes of the
 	// machine.
@@ -141,7 +140,7 @@ func (w *watch) run(ctx context.Context, stopped chan<- struct{}) {
 		w.fails(err)
 		switch {
 		case err != nil:
-			sleep(ctx, tries)
+			sleep(ctx, poll)
 		case after == "":
 			sleep(ctx, poll)
 		default:
@@ -155,7 +154,7 @@ func (w *watch) run(ctx context.Context, stopped chan<- struct{}) {
 			}
 			if err != nil && ctx.Err() == nil {
 				w.fails(err)
-				sleep(ctx, tries)
+				sleep(ctx, poll)
 				listed = time.Time{}
 			}
 		}
@@ -342,7 +341,7 @@ func (w *watch) lookAt(ctx context.Context, k key) {
 			ports = append(ports, l.Addr)
 		}
 	}
-	changed := cpu != r.CPU || !slices.Equal(ports, r.Ports) || len(out.Members) != len(r.Members) || abs(memory-r.Memory) > memory/100
+	changed := cpu != r.CPU || !slices.Equal(ports, r.Ports) || len(out.Members) != len(r.Members) || max(memory-r.Memory, r.Memory-memory) > memory/100
 	r.looked, r.spent = now, spent
 	if changed {
 		r.CPU, r.Memory, r.Ports, r.Members = cpu, memory, ports, out.Members
@@ -350,8 +349,6 @@ func (w *watch) lookAt(ctx context.Context, k key) {
 		w.bell.ring()
 	}
 }
-
-func abs(n int64) int64 { return max(n, -n) }
 
 // of returns the manager that knows a process by its ID alone.
 func (w *watch) of(k key) procmgr.Manager {
@@ -375,22 +372,25 @@ func (w *watch) page(query string, offset, limit int) (listing, int64) {
 	query = strings.ToLower(query)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all []*record
+	var all [2][]*record // those that live, and those that have ended
 	page := listing{Processes: []record{}}
 	for _, r := range w.records {
 		if query == "" || r.has(query) {
-			all = append(all, r)
-			if r.State != procmgr.Exited {
-				page.Live++
+			kind := 0
+			if r.State == procmgr.Exited {
+				kind = 1
 			}
+			all[kind] = append(all[kind], r)
 		}
 	}
-	slices.SortFunc(all, func(a, b *record) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
-	})
-	page.Total = len(all)
-	all = all[min(max(offset, 0), len(all)):]
-	for _, r := range all[:min(limit, len(all))] {
+	for _, some := range all {
+		slices.SortFunc(some, func(a, b *record) int {
+			return cmp.Or(b.StartedAt.Compare(a.StartedAt), cmp.Compare(a.ID, b.ID))
+		})
+	}
+	page.Live, page.Total = len(all[0]), len(all[0])+len(all[1])
+	sorted := slices.Concat(all[:]...)[min(max(offset, 0), page.Total):]
+	for _, r := range sorted[:min(limit, len(sorted))] {
 		page.Processes = append(page.Processes, w.shown(r))
 	}
 	return page, w.version
@@ -404,13 +404,6 @@ func (r *record) has(query string) bool {
 		}
 	}
 	return false
-}
-
-func rank(r *record) int {
-	if r.State == procmgr.Exited {
-		return 1
-	}
-	return 0
 }
 
 // shown returns a copy of a record for a page.
