@@ -61,6 +61,10 @@ var arrows = []arrow{
 		why: "benchmarks that compare two ways do it in one way; only tests import it",
 	},
 	{
+		dir: "internal/bearer",
+		why: "whatever answers requests on this machine decides in one way who may send them",
+	},
+	{
 		dir:   "headtail",
 		tests: []string{"internal/beside"},
 		why:   "a program that only bounds some output takes this package and nothing else",
@@ -219,7 +223,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
+		module:  []string{"internal/bearer", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
@@ -343,8 +347,15 @@ var arrows = []arrow{
 		why:     "what the tests of the examples do alike; only tests import it",
 	},
 	{
+		dir:     "procview",
+		module:  []string{"chattool/toolset", "headtail", "internal/bearer", "procmgr"},
+		outside: []string{xerrors},
+		tests:   []string{"chattool", "internal/beside", "internal/testenv", "procmgr/prochttp", "procmgr/proclocal"},
+		why:     "it shows what a Host has and what a Set has answered, knows both by what they tell any host, and takes no framework for a page",
+	},
+	{
 		dir:     "internal/service",
-		module:  []string{"procmgr/proclocal", "procmgr/prochttp"},
+		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp", "procview"},
 		outside: []string{xerrors},
 		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
 	},
@@ -372,7 +383,7 @@ var arrows = []arrow{
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
-			"chattool", "chattool/toolset", "internal/service", "examples/guard",
+			"chattool", "chattool/toolset", "procview", "internal/service", "examples/guard",
 			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/newest", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},
