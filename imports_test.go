@@ -31,6 +31,7 @@ const (
 	emulator   = "github.com/hinshun/vt10x"
 	strictJSON = "github.com/go-json-experiment/json" // encoding/json/v2 for a Go that does not have it
 	xerrors    = "golang.org/x/xerrors"
+	encodings  = "golang.org/x/text/encoding"
 )
 
 // An arrow lists the packages that a package may import besides the standard
@@ -58,6 +59,10 @@ var arrows = []arrow{
 	{
 		dir: "internal/beside",
 		why: "benchmarks that compare two ways do it in one way; only tests import it",
+	},
+	{
+		dir: "internal/bearer",
+		why: "whatever answers requests on this machine decides in one way who may send them",
 	},
 	{
 		dir:   "headtail",
@@ -126,9 +131,14 @@ var arrows = []arrow{
 		why:   "it masks values in a stream, and knows neither where they come from nor who reads it",
 	},
 	{
+		dir:     "procmgr/internal/charset",
+		outside: []string{sys, encodings, "golang.org/x/text/transform"},
+		why:     "it decodes bytes, and knows neither what prints them nor who reads them; the tables of the encodings are a library's",
+	},
+	{
 		dir:     "procmgr/internal/capture",
-		module:  []string{"headtail", "headtail/plaintext", "internal/ranking", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/redact", "procmgr/internal/sentinel"},
-		outside: []string{xerrors},
+		module:  []string{"headtail", "headtail/plaintext", "internal/ranking", "procmgr/internal/charset", "procmgr/internal/owndir", "procmgr/internal/prefilter", "procmgr/internal/redact", "procmgr/internal/sentinel"},
+		outside: []string{xerrors, encodings},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it keeps output and knows no process: to change how output is kept, nobody has to read about systems",
 	},
@@ -199,8 +209,8 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
-		outside: []string{xerrors},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
+		outside: []string{xerrors, encodings},
 		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
@@ -213,7 +223,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
+		module:  []string{"internal/bearer", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
@@ -337,8 +347,15 @@ var arrows = []arrow{
 		why:     "what the tests of the examples do alike; only tests import it",
 	},
 	{
+		dir:     "procview",
+		module:  []string{"chattool/toolset", "headtail", "internal/bearer", "procmgr"},
+		outside: []string{xerrors},
+		tests:   []string{"chattool", "internal/beside", "internal/testenv", "procmgr/prochttp", "procmgr/proclocal"},
+		why:     "it shows what a Host has and what a Set has answered, knows both by what they tell any host, and takes no framework for a page",
+	},
+	{
 		dir:     "internal/service",
-		module:  []string{"procmgr/proclocal", "procmgr/prochttp"},
+		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp", "procview"},
 		outside: []string{xerrors},
 		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
 	},
@@ -359,7 +376,7 @@ var arrows = []arrow{
 		module: []string{
 			"headtail", "headtail/plaintext", "envpolicy",
 			"procmgr", "procmgr/prochttp", "procmgr/prockeep", "procmgr/proclocal", "procmgr/procroute", "procmgr/proctest",
-			"chattool", "chattool/toolset", "internal/service", "examples/guard",
+			"chattool", "chattool/toolset", "procview", "internal/service", "examples/guard",
 			"examples/internal/calls", "examples/internal/dialogue", "examples/internal/interrupt", "examples/internal/newest", "examples/internal/story",
 		},
 		outside: []string{fantasy, xerrors},

@@ -208,6 +208,10 @@ type OutputRequest struct {
 	// port, the manager looks every 100 ms. It sets Output.Listening as Ports
 	// does. A port over 65,535 is [ErrInvalid], and so is one below -1.
 	UntilListening int
+	// Members asks for Output.Members, at the same cost as Ports. If the manager
+	// cannot tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on
+	// Linux alone.
+	Members bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
 	// Screen asks for Output.Screen.
@@ -279,6 +283,10 @@ type Output struct {
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
 	Listening []Listen `json:"listening,omitempty"`
+	// Members has the members of the process that live, in the order of their pids,
+	// if the request asked for them. A member that ends or begins during the call may
+	// be missing.
+	Members []Member `json:"members,omitempty"`
 	// Screen is the screen of the process's terminal, if the request asked for
 	// it. It is nil if the process has no terminal. After the end it is the
 	// last screen, as long as the output is kept.

@@ -88,6 +88,12 @@ type Options struct {
 	// process of an earlier call. OnStart must be safe for concurrent use. If
 	// it is slow, so is the call.
 	OnStart func(ctx context.Context, c Call, processID string)
+	// OnResult is called with each result before Call returns it, for a user
+	// interface or a record; package procview shows them beside the output. ctx is
+	// that of the call, and may have ended. OnResult must not change what the
+	// result points to, and must be safe for concurrent use. If it is slow, so is
+	// the call; if it panics, the model gets the result all the same.
+	OnResult func(ctx context.Context, c Call, r Result)
 	// Input adds the tool process_input, which writes to the stdin of a
 	// process, and to execute the argument stdin, which starts a process with
 	// one. Without it, stdin is always empty, so that nothing can hang on a

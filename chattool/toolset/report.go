@@ -46,6 +46,10 @@ type Report struct {
 	Output *string
 	// Truncated says what Output leaves out. It is nil if that is nothing.
 	Truncated *headtail.Truncation
+	// Shows has the parts of the stream that Output shows, in order and apart from
+	// its Highlights. A run of lines that Output has folded is shown. It is empty if
+	// Output is a screen, and if the manager does not tell what its text leaves out.
+	Shows []Span
 	// Highlights are those that Output has between its beginning and its end.
 	Highlights []procmgr.Highlight
 	// Folded is how many runs of identical lines Output has folded, and Shown
@@ -66,6 +70,9 @@ type Report struct {
 	Processes []procmgr.Process
 	Omitted   int
 }
+
+// A Span is a part of the stream of a process, from one offset in bytes to another.
+type Span = page.Span
 
 // A report is a result that a tool is making.
 type report struct {

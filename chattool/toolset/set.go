@@ -100,6 +100,7 @@ func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 		if p := recover(); p != nil {
 			res = s.finish(ctx, &t, s.panicked(p, t.Started))
 		}
+		s.tellHost(ctx, c, res)
 	}()
 	if s.mistake != nil {
 		return s.finish(ctx, &t, refuse("the tools are set up wrongly, so nothing was done: toolset.Options.Names cannot be used: %s. Tell the user", words(s.mistake)))
@@ -118,4 +119,13 @@ func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 	s.tellNotices(ctx, t, &r)
 	content := s.page.Write(ctx, &r.Draft)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: Report(r.Report)}
+}
+
+// tellHost calls Options.OnResult. A panic of it is none of the model's business.
+func (s *Set) tellHost(ctx context.Context, c Call, res Result) {
+	if s.opts.OnResult == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	s.opts.OnResult(ctx, c, res)
 }

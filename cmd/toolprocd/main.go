@@ -32,6 +32,9 @@
 //	toolprocd serve -listen :8443 -tls-cert cert.pem -tls-key key.pem -token-file token
 //	toolprocd serve -unix /run/user/1000/toolproc.sock
 //
+// With -view, serve prints the URL of a page too, on which a person of that machine
+// sees the processes: see package procview.
+//
 // docs/reach.md shows the ways, and docs/security.md says who is trusted with
 // what.
 package main

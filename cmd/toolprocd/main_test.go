@@ -10,7 +10,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -195,6 +197,29 @@ func TestServe(t *testing.T) {
 			require.ErrorIs(t, syscall.Kill(out.Process.PID, 0), syscall.ESRCH)
 		})
 	}
+}
+
+// With -view, serve prints the URL of a page too.
+func TestServeView(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), program(), "serve", "-unix", t.TempDir()+"/s", "-view")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "the page is ")
+	require.True(t, ok, line)
+	base, token, _ := strings.Cut(url, "#token=")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"list", nil)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.Equal(t, http.StatusOK, res.StatusCode)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	_, _ = io.Copy(io.Discard, stderr)
+	require.NoError(t, cmd.Wait())
 }
 
 // writeKeys writes a token, and the certificate of a test server.

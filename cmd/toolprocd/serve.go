@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/toolproc/toolproc/internal/service"
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -23,6 +24,8 @@ func serve(flags *flag.FlagSet, args []string) error {
 		tokenFile = flags.String("token-file", "", "`file` with the token that clients need")
 		unix      = flags.String("unix", "", "`path` of a unix socket to serve on instead; it needs no token")
 	)
+	var view service.ViewFlag
+	flags.Var(&view, "view", "serve a page for a person on this machine, too: its URL is printed; -view=`ADDRESS` of the loopback is where")
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
@@ -52,8 +55,14 @@ func serve(flags *flag.FlagSet, args []string) error {
 	defer listener.Close()
 	ctx, stop := untilAsked()
 	defer stop()
-	return service.Run(ctx, "", opts, func(ctx context.Context, handler http.Handler) error {
+	return service.RunBeside(ctx, "", opts, func(ctx context.Context, handler http.Handler) error {
 		fmt.Fprintln(os.Stderr, "listening on", listener.Addr())
 		return service.On(listener, log)(ctx, handler)
+	}, func(ctx context.Context, host procmgr.Host) (func() error, error) {
+		_, url, stop, err := view.Open(ctx, host)
+		if url != "" {
+			fmt.Fprintln(os.Stderr, "the page is", url)
+		}
+		return stop, err
 	})
 }

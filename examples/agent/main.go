@@ -23,7 +23,8 @@
 // run, and which have ended meanwhile.
 //
 // With -input the model can answer the questions of commands, and use programs
-// that need a terminal, such as a debugger.
+// that need a terminal, such as a debugger. With -view you see on a page what the
+// processes print, and what of it the model has read.
 package main
 
 import (
@@ -44,6 +45,7 @@ import (
 
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
+	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -68,6 +70,8 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	keep := flags.Bool("keep", false, "keep processes when the agent ends, for its next run")
 	chat := flags.String("chat", "agent", "`name` of the conversation that processes belong to")
 	input := flags.Bool("input", false, "let the model answer questions of commands, and use programs at a terminal")
+	var view service.ViewFlag
+	flags.Var(&view, "view", "serve a page that shows the processes, and print its URL; -view=`ADDRESS` of the loopback is where")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -97,7 +101,17 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	if err != nil {
 		return err
 	}
-	s := newSession(model, manager, from, stop, show, &toolset.Options{Input: *input}, *maxTokens, *maxSteps)
+	opts := &toolset.Options{Input: *input}
+	shown, url, unserve, err := view.Open(ctx, host)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unserve()) }()
+	if shown != nil {
+		opts.OnResult = shown.Result
+		show.note("the page is %s", url)
+	}
+	s := newSession(model, manager, from, stop, show, opts, *maxTokens, *maxSteps)
 	if *keep {
 		if s.already, err = already(ctx, manager); err != nil {
 			return err

@@ -58,7 +58,7 @@ type pages struct {
 }
 
 // rules has every block of the documentation.
-var rules = slices.Concat(readmeRules, docsRules, reachRules, fleetRules, mcpRules, []rule{
+var rules = slices.Concat(readmeRules, docsRules, reachRules, fleetRules, mcpRules, viewRules, []rule{
 	{page: "CONTRIBUTING.md", has: "headtail/  ", run: tree},
 })
 

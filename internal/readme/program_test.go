@@ -34,7 +34,7 @@ var imports = map[string]string{
 	"strings": "strings", "syscall": "syscall", "time": "time",
 	"procmgr": library + "/procmgr", "proclocal": library + "/procmgr/proclocal", "procroute": library + "/procmgr/procroute",
 	"prochttp": library + "/procmgr/prochttp", "prockeep": library + "/procmgr/prockeep",
-	"toolset": library + "/chattool/toolset", "xerrors": "golang.org/x/xerrors",
+	"toolset": library + "/chattool/toolset", "procview": library + "/procview", "xerrors": "golang.org/x/xerrors",
 }
 
 // compile makes packages of all Go blocks, and one program of them: to link a

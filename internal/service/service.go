@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -29,7 +30,13 @@ type Server func(ctx context.Context, handler http.Handler) error
 // Run runs commands for the clients of a server until the server ends. No process
 // that it has started outlives it. Commands run in a directory; "" is that of this
 // program. The end of ctx is no error.
-func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) (err error) {
+func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) error {
+	return RunBeside(ctx, dir, opts, serve, func(context.Context, procmgr.Host) (func() error, error) { return func() error { return nil }, nil })
+}
+
+// RunBeside is Run with something beside it that uses the manager, such as a page. It
+// begins before the server and is stopped after it.
+func RunBeside(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server, beside func(context.Context, procmgr.Host) (stop func() error, err error)) (err error) {
 	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, Logger: opts.Logger})
 	if err != nil {
 		return err
@@ -42,6 +49,11 @@ func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Se
 	if err != nil {
 		return err
 	}
+	stop, err := beside(ctx, local)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	return Unasked(ctx, serve(ctx, handler))
 }
 

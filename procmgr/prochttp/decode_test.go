@@ -119,7 +119,7 @@ func full() procmgr.InputOutput {
 		},
 		StartResult: procmgr.StartResult{Attached: true, Withheld: []string{"A", "B"}}, Text: "a\nb\t\x1b[0m\u2028<&>\U0001F600", Truncated: &headtail.Truncation{OriginalBytes: 9, Strategy: "head_tail"},
 		Next: 1 << 40, SearchResult: procmgr.SearchResult{Matched: true}, Highlights: []procmgr.Highlight{{Line: 1, Offset: 2, Text: "x"}, {Offset: 3}},
-		Listening: []procmgr.Listen{{Network: "tcp", Addr: "127.0.0.1:1", PID: 2}}, Screen: &procmgr.Screen{Rows: []string{"a", ""}, Col: 1},
+		Listening: []procmgr.Listen{{Network: "tcp", Addr: "127.0.0.1:1", PID: 2}}, Members: []procmgr.Member{{PID: 2, Parent: 1, Name: "sh", Usage: procmgr.Usage{User: 3}, Memory: 4}}, Screen: &procmgr.Screen{Rows: []string{"a", ""}, Col: 1},
 	}}
 }
 

@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/internal/bearer"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
@@ -92,7 +91,7 @@ type handler struct {
 	host     procmgr.Host
 	keeper   baseenv.Host // the same; nil if no command starts from what a request brings
 	opts     HandlerOptions
-	token    [sha256.Size]byte // hash of opts.Token
+	token    bearer.Token // of opts.Token
 	instance string
 	deadline time.Duration
 	log      *slog.Logger
@@ -145,7 +144,7 @@ func newHandler(h procmgr.Host, opts *HandlerOptions) (*handler, error) {
 	return &handler{
 		host:     h,
 		opts:     o,
-		token:    sha256.Sum256([]byte(o.Token)),
+		token:    bearer.Hash(o.Token),
 		instance: newKey(),
 		deadline: deadline,
 		log:      log,
@@ -166,7 +165,7 @@ func (o HandlerOptions) check() error {
 		return xerrors.Errorf("nobody may call it: set Authorize or Token, or Insecure where everybody who can connect may run commands: %w", procmgr.ErrInvalid)
 	case ways > 1:
 		return xerrors.Errorf("set one of Authorize, Token and Insecure: %w", procmgr.ErrInvalid)
-	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII-1 }):
+	case !bearer.Fits(o.Token):
 		return xerrors.Errorf("Token has a character that a header cannot carry, use printable ASCII without spaces: %w", procmgr.ErrInvalid)
 	}
 	return nil

@@ -2,18 +2,14 @@ package prochttp
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"mime"
-	"net"
 	"net/http"
-	"slices"
-	"strings"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/internal/bearer"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -81,13 +77,7 @@ func (r *request) foreign() string {
 			return "requests of browsers are refused: the header " + name + " is set"
 		}
 	}
-	name := r.Host
-	if host, _, err := net.SplitHostPort(name); err == nil {
-		name = host
-	}
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
-	if strings.EqualFold(name, "localhost") || net.ParseIP(name) != nil ||
-		slices.ContainsFunc(r.h.opts.Hosts, func(host string) bool { return strings.EqualFold(host, name) }) {
+	if bearer.Names(r.Host, r.h.opts.Hosts) {
 		return ""
 	}
 	return "the request is for another host; the names of this one are set by HandlerOptions.Hosts"
@@ -105,14 +95,7 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 	if h.opts.Insecure {
 		return everything, nil
 	}
-	given := r.Header.Values("Authorization")
-	if len(given) != 1 {
-		return Scope{}, errToken
-	}
-	scheme, token, _ := strings.Cut(given[0], " ")
-	// The tokens are hashed, so that the time does not even tell their length.
-	sum := sha256.Sum256([]byte(token))
-	if subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
+	if !h.token.In(r.Header) {
 		return Scope{}, errToken
 	}
 	return everything, nil

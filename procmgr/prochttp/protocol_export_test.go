@@ -48,6 +48,7 @@ func ProtocolObjects() map[string]any {
 		"Output object":     &procmgr.Output{},
 		"Highlight object":  new(procmgr.Highlight),
 		"Listen object":     &procmgr.Listen{},
+		"Member object":     &procmgr.Member{},
 		"Events object":     &procmgr.EventPage{},
 		"Event object":      &procmgr.Event{},
 		"Process object":    &procmgr.Process{},
@@ -62,7 +63,7 @@ func ProtocolObjects() map[string]any {
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Members: true, Screen: true, UntilListening: 3000, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,

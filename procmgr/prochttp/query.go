@@ -30,6 +30,7 @@ func (q *outputQuery) parameters() parameters {
 		"until":           &q.Until,
 		"ports":           &q.Ports,
 		"until_listening": &q.UntilListening,
+		"members":         &q.Members,
 		"screen":          &q.Screen,
 		"limit_bytes":     &q.Limit.Bytes,
 		"limit_line":      &q.Limit.Line,

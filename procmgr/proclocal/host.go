@@ -9,6 +9,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
+	"github.com/toolproc/toolproc/procmgr/internal/charset"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
@@ -51,6 +52,12 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 		Memory:  &l.memory,
 		Grown:   l.makeRoom,
 		Written: l.opts.Metrics.output(),
+		Charset: l.opts.Encoding,
+	}
+	if l.opts.Encoding != nil {
+		l.streams.Decode = true
+	} else {
+		l.streams.Charset, l.streams.Decode = charset.System()
 	}
 	return l
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/text/encoding"
+
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -96,6 +98,16 @@ type Options struct {
 	// its newest state, see package plaintext. Offsets count the bytes that
 	// are kept.
 	RawOutput bool
+
+	// Encoding is that of output which is not UTF-8, such as
+	// charmap.Windows1252 of golang.org/x/text/encoding/charmap. Output is decoded
+	// line by line, before everything else: a line that is UTF-8 stays as it
+	// is, one in UTF-16LE is recognized by its first characters or by a byte order
+	// mark, and another one is decoded from Encoding. The default is the OEM
+	// code page on Windows, which its console programs print. Elsewhere nothing is
+	// decoded by default: what is not UTF-8 becomes U+FFFD. Offsets count the bytes of
+	// the text. RawOutput decodes nothing.
+	Encoding encoding.Encoding
 
 	// LogDir is a directory for logs, "" for none. The whole output of each
 	// process is then written to a file as well. A model can search that file

@@ -20,6 +20,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	if err := ports.Check(req); err != nil {
 		return procmgr.Output{}, err
 	}
+	if err := checkMembers(req); err != nil {
+		return procmgr.Output{}, err
+	}
 	r, past := l.find(chat, id)
 	switch {
 	case past != nil && past.Unknown:
@@ -48,6 +51,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.Heard(), nil)
 	out := r.output(from, req.Limit, req.Highlight, m)
 	if failed := l.ports.Tell(ctx, &out, r.tree, req, heard); err == nil {
+		err = failed
+	}
+	if failed := r.tellMembers(l.system, &out, req); err == nil {
 		err = failed
 	}
 	if req.Screen && r.in != nil {

@@ -27,7 +27,7 @@ type brokenHost struct {
 	logs bool
 }
 
-var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, brokenShells, brokenOutputs, brokenWaits, brokenSearches, brokenPorts, brokenSignals, brokenChats, brokenEvents, brokenInputs)
+var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, brokenShells, brokenOutputs, brokenWaits, brokenSearches, brokenPorts, brokenMembers, brokenSignals, brokenChats, brokenEvents, brokenInputs)
 
 // For every case there is a host that breaks its promise, and the failure of
 // the case states that promise.

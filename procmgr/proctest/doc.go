@@ -32,8 +32,8 @@
 // If a case fails only now and then, run it with -count 100. Begin with the
 // first group that fails, because the later groups build on it: start, command,
 // shell, directory, environment, refusal, once, output, limit, wait, until,
-// search, ports, signal, stop, detached, input, list, chat, isolation, events,
-// follow, concurrent. No case measures how fast a host is. If a message mentions
+// search, ports, members, signal, stop, detached, input, list, chat, isolation,
+// events, follow, concurrent. No case measures how fast a host is. If a message mentions
 // 30 s, something did not happen, or the machine had no time for it.
 //
 // # What the suite assumes of the host

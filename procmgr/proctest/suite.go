@@ -36,6 +36,7 @@ var groups = []group{
 	{"until", untilCases},
 	{"search", searchCases},
 	{"ports", portsCases},
+	{"members", membersCases},
 	{"signal", signalCases},
 	{"stop", stopCases},
 	{"detached", detachedCases},

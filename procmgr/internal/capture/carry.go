@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/charset"
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
@@ -19,6 +20,8 @@ import (
 type State struct {
 	Window []byte `json:"-"` // of the headtail.Buffer
 	Plain  []byte `json:"plain,omitempty"`
+	// Decode is nil if output is UTF-8.
+	Decode *charset.State `json:"decode,omitempty"`
 	// Mask may have a part of a secret in it: a State is for memory alone.
 	Mask  *redact.State `json:"mask,omitempty"`
 	Ended bool          `json:"ended,omitempty"`
@@ -72,6 +75,9 @@ func (s *Stream) Save() State {
 	if s.clean != nil {
 		state.Plain, _ = s.clean.MarshalBinary() // fails only if a sink fails
 	}
+	if s.decode != nil {
+		state.Decode = &s.decode.State
+	}
 	if s.filter != nil {
 		s.saved, state.Mask = true, &s.filter.State
 	}
@@ -98,6 +104,9 @@ func (s *Stream) Resume(state *State, logs *Logs) error {
 		if err := s.clean.UnmarshalBinary(state.Plain); err != nil {
 			return err
 		}
+	}
+	if s.decode != nil && state.Decode != nil {
+		s.decode.State = *state.Decode
 	}
 	if s.filter != nil && state.Mask != nil {
 		s.filter.State = *state.Mask

@@ -9,8 +9,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
+
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/headtail/plaintext"
+	"github.com/toolproc/toolproc/procmgr/internal/charset"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
@@ -21,6 +24,10 @@ type Options struct {
 	Head, Tail int
 	// Raw keeps the bytes as they come.
 	Raw bool
+	// Decode decodes what is not UTF-8: UTF-16LE, and a line in another encoding as
+	// Charset, nil for none. A raw stream decodes nothing.
+	Decode  bool
+	Charset encoding.Encoding
 	// Memory counts the bytes that all streams keep.
 	Memory *atomic.Int64
 	// Grown is called after Memory has grown. The stream then holds no lock
@@ -58,6 +65,7 @@ type Stream struct {
 	// and gets none twice.
 	mu     sync.Mutex
 	search search
+	decode *charset.Decoder  // nil if output is UTF-8, or raw; guarded by mu
 	clean  *plaintext.Writer // nil for a raw stream; guarded by mu
 	filter *redact.Filter    // nil if nothing is masked; guarded by mu
 	idle   bool              // letGo will be called; guarded by mu
@@ -81,6 +89,9 @@ func NewStream(opts *Options, counts int64) *Stream {
 	s.search.moved = sync.NewCond(&s.mu)
 	if !opts.Raw {
 		s.clean = plaintext.NewWriter(&s.sink)
+		if opts.Decode {
+			s.decode = charset.New(opts.Charset)
+		}
 	}
 	return s
 }
@@ -293,12 +304,14 @@ func (s *Stream) take(p []byte, next step, room []byte) (text []byte, grown bool
 	defer s.mu.Unlock()
 	s.search.awaitRoom()
 	if s.clean != nil && next != idle {
+		if s.decode != nil {
+			p = s.decoded(p, next)
+		}
 		s.sink = sink{given: p, buf: room[:0]}
+		_, _ = s.clean.Write(p) // a sink never fails
 		if next == last {
-			_ = s.clean.Flush() // a sink never fails
+			_ = s.clean.Flush()
 			s.clean = nil
-		} else {
-			_, _ = s.clean.Write(p)
 		}
 		p = s.sink.text
 	}
@@ -328,6 +341,14 @@ func (s *Stream) take(p []byte, next step, room []byte) (text []byte, grown bool
 		s.search.add(p, s.pending(), s.Visible)
 	}
 	return p, added > 0
+}
+
+// decoded returns the text of the next bytes. The caller holds mu.
+func (s *Stream) decoded(p []byte, next step) []byte {
+	if next == last {
+		return s.decode.End()
+	}
+	return s.decode.Write(p)
 }
 
 // mask returns what the filter makes of the next bytes. The caller holds mu.
@@ -362,6 +383,9 @@ func (s *Stream) waiting() int {
 	n, _ := s.filter.Held()
 	if s.clean != nil {
 		n += len(s.clean.Pending())
+	}
+	if s.decode != nil {
+		n += len(s.decode.Held)
 	}
 	return n
 }

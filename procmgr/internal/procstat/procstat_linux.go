@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // forkNoExec is PF_FORKNOEXEC of the kernel. A fork sets it, and an exec clears it
@@ -37,36 +39,71 @@ const (
 	fieldParent  = 1
 	fieldSession = 3
 	fieldFlags   = 6
+	fieldUser    = 11
+	fieldSystem  = 12
 	fieldThreads = 17
 	fieldStart   = 19
+	fieldRSS     = 21 // in pages
 	fieldEnviron = 47 // and the next one
 )
 
+// userTicks is how many ticks of a second the kernel counts for programs, on every
+// platform of Go: see USER_HZ in time(7).
+const userTicks = 100
+
+// LookUse returns what the system tells of the work of a process. It reports false if
+// there is none, or if the system does not tell.
+func LookUse(pid int) (u Use, ok bool) {
+	var buf [1024]byte
+	name, fields, ok := stat(pid, buf[:])
+	if !ok {
+		return u, false
+	}
+	return Use{
+		Parent: int(number(fields[fieldParent])),
+		Name:   strings.ToValidUTF8(string(name), "\uFFFD"),
+		User:   time.Duration(number(fields[fieldUser])) * (time.Second / userTicks),
+		System: time.Duration(number(fields[fieldSystem])) * (time.Second / userTicks),
+		Memory: int64(number(fields[fieldRSS])) * int64(os.Getpagesize()),
+	}, true
+}
+
 func read(pid int) (p Process, flags uint64, ok bool) {
 	var buf [1024]byte
-	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
+	_, fields, ok := stat(pid, buf[:])
+	if !ok {
 		return p, 0, false
-	}
-	n, err := syscall.Read(fd, buf[:])
-	_ = syscall.Close(fd)
-	if err != nil || n <= 0 {
-		return p, 0, false
-	}
-	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n]) // the name may contain anything
-	if len(fields) <= fieldEnviron+1 || len(fields[fieldState]) != 1 {
-		return p, 0, false
-	}
-	number := func(field int) uint64 {
-		n, _ := strconv.ParseUint(string(fields[field]), 10, 64) // the kernel writes a number
-		return n
 	}
 	return Process{
 		State:   fields[fieldState][0],
-		Parent:  int(number(fieldParent)),
-		Session: int(number(fieldSession)),
-		Threads: int(number(fieldThreads)),
-		Start:   number(fieldStart),
-		Environ: [2]uint64{number(fieldEnviron), number(fieldEnviron + 1)},
-	}, number(fieldFlags), number(fieldStart) > 0
+		Parent:  int(number(fields[fieldParent])),
+		Session: int(number(fields[fieldSession])),
+		Threads: int(number(fields[fieldThreads])),
+		Start:   number(fields[fieldStart]),
+		Environ: [2]uint64{number(fields[fieldEnviron]), number(fields[fieldEnviron+1])},
+	}, number(fields[fieldFlags]), number(fields[fieldStart]) > 0
+}
+
+// stat reads the name of a process and its other fields, from the third on, into buf.
+func stat(pid int, buf []byte) (name []byte, fields [][]byte, ok bool) {
+	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, false
+	}
+	n, err := syscall.Read(fd, buf)
+	_ = syscall.Close(fd)
+	if err != nil || n <= 0 {
+		return nil, nil, false
+	}
+	begin, end := bytes.IndexByte(buf[:n], '('), bytes.LastIndexByte(buf[:n], ')') // the name may contain anything
+	fields = bytes.Fields(buf[end+1 : n])
+	if begin < 0 || end < begin || len(fields) <= fieldEnviron+1 || len(fields[fieldState]) != 1 {
+		return nil, nil, false
+	}
+	return buf[begin+1 : end], fields, true
+}
+
+func number(field []byte) uint64 {
+	n, _ := strconv.ParseUint(string(field), 10, 64) // the kernel writes a number
+	return n
 }

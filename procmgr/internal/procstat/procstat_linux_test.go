@@ -35,6 +35,14 @@ func TestLook(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, own.Start, again.Start)
 	require.False(t, again.Ended())
+
+	use, ok := procstat.LookUse(os.Getpid())
+	require.True(t, ok)
+	require.Equal(t, "a) Z 1 (", use.Name)
+	require.Equal(t, os.Getppid(), use.Parent)
+	require.Greater(t, use.Memory, int64(1<<20))
+	_, ok = procstat.LookUse(1 << 30)
+	require.False(t, ok)
 }
 
 // A process that has ended is told until it is reaped, and begins when it did.

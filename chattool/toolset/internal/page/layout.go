@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
@@ -91,6 +92,7 @@ func (l *layout) write(c cut, notes []string) string {
 	c = l.fold(c)
 	text := c.String()
 	r.Output, r.Truncated, r.Highlights, r.Notes, r.LogPath = &text, c.told, c.highlights, notes, l.log
+	r.Shows = l.shows(c)
 	r.Folded, r.Shown = c.folded, max(c.mayShow, len(c.highlights))
 	if c.told != nil {
 		r.LogPath = r.Out.Process.LogPath
@@ -104,6 +106,22 @@ func (l *layout) write(c cut, notes []string) string {
 		r.Truncated = &told
 	}
 	return l.writer.Format.Render(r.Report)
+}
+
+// shows returns the parts of the stream that a text shows, as far as they are known.
+func (l *layout) shows(c cut) (spans []Span) {
+	r := l.draft
+	if r.Screen != nil || c.told != nil && !c.known() {
+		return nil
+	}
+	at := min(r.From, r.Out.Next)
+	for _, m := range append(slices.Clone(c.missing), headtail.Cut{From: r.Out.Next, To: r.Out.Next}) {
+		if m.From = min(m.From, r.Out.Next); m.From > at {
+			spans = append(spans, Span{From: at, To: m.From})
+		}
+		at = max(at, m.To)
+	}
+	return spans
 }
 
 // cutNotes returns the notes of a report whose text is cut: where the rest is,

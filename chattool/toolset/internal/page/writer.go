@@ -35,6 +35,7 @@ type Report struct {
 	LogPath       string
 	Output        *string
 	Truncated     *headtail.Truncation
+	Shows         []Span
 	Highlights    []procmgr.Highlight
 	Folded, Shown int
 	Screen        *procmgr.Screen
@@ -42,6 +43,11 @@ type Report struct {
 	Meanwhile     []string
 	Processes     []procmgr.Process
 	Omitted       int
+}
+
+// A Span is a part of the stream of a process. Package toolset exports it.
+type Span struct {
+	From, To int64 // offsets in bytes
 }
 
 // A Draft is a result that a tool is making: the facts, and the output that the

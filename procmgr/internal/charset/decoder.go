@@ -1,0 +1,215 @@
+// Package charset turns the output of programs that print no UTF-8 into UTF-8, as
+// it streams: programs of Windows print UTF-16, or the code page of their console.
+// It knows nothing of processes.
+package charset
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/transform"
+)
+
+// A Decoder decides line by line, since each program of a command may print in
+// another way:
+//
+//   - A line that begins with a byte order mark, or with two characters of ASCII in
+//     UTF-16LE, is UTF-16LE. So are the lines after it, up to one that has no NUL.
+//   - Another line that is UTF-8 stays as it is.
+//   - Another line is in the encoding of the Decoder.
+//
+// If a line comes in pieces, a piece that was UTF-8 has been passed on already, and
+// so has a single character of ASCII, since it may be a prompt.
+//
+// A Decoder is for one goroutine.
+type Decoder struct {
+	// State may be saved after a Write, and set in a new Decoder.
+	State
+	other encoding.Encoding // of a line that is not UTF-8; nil leaves such lines
+	text  []byte
+}
+
+// A State is where a Decoder is in its stream.
+type State struct {
+	Held   []byte `json:"held,omitempty"`   // the beginning of a character
+	Inside bool   `json:"inside,omitempty"` // of a line; else at its beginning
+	Wide   bool   `json:"wide,omitempty"`   // this line is UTF-16LE, or the last one was
+	Other  bool   `json:"other,omitempty"`  // this line is not UTF-8
+}
+
+// New returns a Decoder. Lines that are not UTF-8 are in the encoding other; nil
+// leaves them as they are.
+func New(other encoding.Encoding) *Decoder { return &Decoder{other: other} }
+
+// Write takes the next bytes, and returns their text. Part of a character is held
+// back, for the next call or for End. The text is p itself if it needs no change;
+// else the next call overwrites it.
+func (d *Decoder) Write(p []byte) []byte {
+	if len(d.Held) == 0 && !d.Wide && !d.Other && !isWide(p) && utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
+		d.Inside = len(p) > 0 && p[len(p)-1] != '\n' || len(p) == 0 && d.Inside
+		return p
+	}
+	return d.decode(p, false)
+}
+
+// End returns the text of what is held back. No Write may follow.
+func (d *Decoder) End() []byte { return d.decode(nil, true) }
+
+// decode appends the text of all lines of Held and p. Every step takes a part of
+// them, or holds back the rest.
+func (d *Decoder) decode(p []byte, end bool) []byte {
+	d.text = d.text[:0]
+	rest := slices.Concat(d.Held, p)
+	d.Held = nil
+	for len(rest) > 0 {
+		if !d.Inside {
+			if !end && (mayBeWide(rest) || d.Wide && len(rest) == 1) {
+				break
+			}
+			d.begin(rest)
+		}
+		before := len(rest)
+		if d.Wide {
+			rest = d.wide(rest, end)
+		} else {
+			rest = d.narrow(rest, end)
+		}
+		if len(rest) == before {
+			break
+		}
+	}
+	d.Held = slices.Clone(rest)
+	return d.text
+}
+
+var mark = []byte{0xff, 0xfe} // the byte order mark of UTF-16LE
+
+// isWide reports whether a line that begins with p is UTF-16LE.
+func isWide(p []byte) bool {
+	return bytes.HasPrefix(p, mark) || len(p) >= 4 && isASCII(p[0]) && p[1] == 0 && isASCII(p[2]) && p[3] == 0
+}
+
+// mayBeWide reports whether the next bytes decide whether a line that begins with p
+// is UTF-16LE.
+func mayBeWide(p []byte) bool {
+	switch len(p) {
+	case 1:
+		return p[0] == mark[0]
+	case 2:
+		return isASCII(p[0]) && p[1] == 0
+	case 3:
+		return isASCII(p[0]) && p[1] == 0 && isASCII(p[2])
+	}
+	return false
+}
+
+func isASCII(c byte) bool { return ' ' <= c && c <= '~' || c == '\t' || c == '\r' || c == '\n' }
+
+// begin decides what a line is.
+func (d *Decoder) begin(rest []byte) {
+	d.Other = false
+	if isWide(rest) {
+		d.Wide = true
+		return
+	}
+	line, after := cutLine(rest)
+	hasNUL := bytes.IndexByte(line, 0) >= 0 || len(after) > 0 && after[0] == 0
+	ended := line[len(line)-1] == '\n'
+	d.Wide = d.Wide && (hasNUL || !ended && !utf8.Valid(line))
+}
+
+// cutLine returns the first line of p with its end, and what follows.
+func cutLine(p []byte) (line, after []byte) {
+	if i := bytes.IndexByte(p, '\n'); i >= 0 {
+		return p[:i+1], p[i+1:]
+	}
+	return p, nil
+}
+
+// wide appends the rest of a line of UTF-16LE, and returns what follows it, or a part
+// of a character.
+func (d *Decoder) wide(p []byte, end bool) []byte {
+	for len(p) >= 2 {
+		unit := rune(p[0]) | rune(p[1])<<8
+		size := 2
+		if utf16.IsSurrogate(unit) {
+			if len(p) < 4 && !end && unit < 0xdc00 {
+				return p
+			}
+			pair := unit
+			unit = utf8.RuneError
+			if len(p) >= 4 {
+				if r := utf16.DecodeRune(pair, rune(p[2])|rune(p[3])<<8); r != utf8.RuneError {
+					unit, size = r, 4
+				}
+			}
+		}
+		if unit != '\ufeff' || d.Inside {
+			d.text = utf8.AppendRune(d.text, unit)
+		}
+		p = p[size:]
+		d.Inside = unit != '\n'
+		if !d.Inside {
+			return p
+		}
+	}
+	if end && len(p) > 0 {
+		d.text = utf8.AppendRune(d.text, utf8.RuneError)
+		p = nil
+	}
+	return p
+}
+
+// narrow appends the rest of a line of bytes, and returns what follows it, or a part
+// of a character.
+func (d *Decoder) narrow(p []byte, end bool) []byte {
+	line, after := cutLine(p)
+	cut := len(line) // where a character is not whole
+	if len(after) == 0 && !end {
+		cut -= unfinished(line)
+	}
+	d.Other = d.Other || d.other != nil && !utf8.Valid(line[:cut])
+	if !d.Other {
+		d.text = append(d.text, line[:cut]...)
+	} else {
+		cut = d.decodeOther(line, end || line[len(line)-1] == '\n')
+	}
+	if cut > 0 {
+		d.Inside = line[cut-1] != '\n'
+		d.Other = d.Other && d.Inside
+	}
+	return p[cut:]
+}
+
+// unfinished returns the length of the part of a character at the end of p.
+func unfinished(p []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
+		if c := p[len(p)-n]; utf8.RuneStart(c) {
+			if !utf8.FullRune(p[len(p)-n:]) {
+				return n
+			}
+			break
+		}
+	}
+	return 0
+}
+
+// decodeOther appends a line that is in the encoding other, and returns how many of
+// its bytes that are.
+func (d *Decoder) decodeOther(line []byte, whole bool) int {
+	decoder := d.other.NewDecoder()
+	taken := 0
+	for {
+		d.text = slices.Grow(d.text, 4*utf8.UTFMax)
+		room := d.text[len(d.text):cap(d.text)]
+		made, n, err := decoder.Transform(room, line[taken:], whole)
+		d.text = d.text[:len(d.text)+made]
+		taken += n
+		if err != transform.ErrShortDst { //nolint:errorlint // transform returns it as it is
+			return taken
+		}
+	}
+}

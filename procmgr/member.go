@@ -1,0 +1,18 @@
+package procmgr
+
+// A Member is one process of the system that belongs to a [Process].
+type Member struct {
+	PID int `json:"pid"`
+	// Parent is the pid of its parent, which need not be a member: that of a member
+	// whose own parent has ended is another process of the machine.
+	Parent int `json:"parent,omitempty"`
+	// Name is the name of its program as the system tells it, which the program can
+	// change: on Linux at most 15 bytes, as valid UTF-8.
+	Name string `json:"name,omitempty"`
+	// Usage is the CPU time that the member has used so far, without its children.
+	// Its MaxRSS is 0.
+	Usage Usage `json:"usage,omitzero"`
+	// Memory is how much of its memory is in RAM now, in bytes. What several members
+	// share counts for each of them.
+	Memory int64 `json:"memory,omitempty"`
+}
