@@ -212,6 +212,13 @@ var arrows = []arrow{
 		why:     "it knows Hosts by their interface alone",
 	},
 	{
+		dir:     "procmgr/procfile",
+		module:  []string{"envpolicy", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/redact"},
+		outside: []string{xerrors},
+		tests:   []string{"internal/testenv", sys},
+		why:     "it is the contract for files and those of this machine, and runs no process: a program that serves them links no tools for a model",
+	},
+	{
 		dir:     "procmgr/prochttp",
 		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
@@ -290,6 +297,11 @@ var arrows = []arrow{
 		module:  []string{"chattool/toolset/internal/wording", "headtail", "procmgr"},
 		outside: []string{xerrors},
 		why:     "it remembers what a model has not been told, and does not know the tools",
+	},
+	{
+		dir:    "chattool/filetool",
+		module: []string{"procmgr/procfile"},
+		why:    "a custom loop has the tools for files with those for commands, and neither needs the other",
 	},
 	{
 		dir:     "chattool/toolset",
