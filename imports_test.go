@@ -253,6 +253,22 @@ var arrows = []arrow{
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
 	},
 	{
+		dir: "chattool/internal/wording",
+		why: "it writes a value into a sentence, and does not know which sentence",
+	},
+	{
+		dir:     "chattool/internal/arguments",
+		module:  []string{"chattool/internal/wording", "procmgr"},
+		outside: []string{jsonschema, xerrors},
+		why:     "it reads what a model sends; which tool takes which argument is the toolset's to say",
+	},
+	{
+		dir:     "chattool/internal/consent",
+		module:  []string{"chattool/internal/wording"},
+		outside: []string{xerrors},
+		why:     "the tools ask the host in one way, whatever they are for",
+	},
+	{
 		dir: "chattool/internal/shallow",
 		why: "whoever parses a command for a model bounds how deep the parser descends in one way",
 	},
@@ -264,10 +280,6 @@ var arrows = []arrow{
 		why:     "it reads the text of a command for a host that decides about it, whatever loop and manager the host has",
 	},
 	{
-		dir: "chattool/toolset/internal/wording",
-		why: "it writes a value into a sentence, and does not know which sentence",
-	},
-	{
 		dir:     "chattool/toolset/internal/script",
 		tests:   []string{"internal/testenv"},
 		module:  []string{"chattool/internal/shallow"},
@@ -277,42 +289,38 @@ var arrows = []arrow{
 	{
 		dir:     "chattool/toolset/internal/advice",
 		tests:   []string{"procmgr/proclocal", "headtail", "internal/testenv"},
-		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "procmgr"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "procmgr"},
 		outside: []string{shell},
 		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",
 	},
 	{
-		dir:     "chattool/toolset/internal/arguments",
-		module:  []string{"chattool/toolset/internal/wording", "procmgr"},
-		outside: []string{jsonschema, xerrors},
-		why:     "it reads what a model sends; which tool takes which argument is the toolset's to say",
-	},
-	{
 		dir:    "chattool/toolset/internal/page",
-		module: []string{"internal/ranking", "chattool/toolset/internal/wording", "headtail", "procmgr"},
+		module: []string{"internal/ranking", "chattool/internal/wording", "headtail", "procmgr"},
 		why:    "it writes a result, and makes no call but to search a log",
 	},
 	{
 		dir:     "chattool/toolset/internal/notices",
-		module:  []string{"chattool/toolset/internal/wording", "headtail", "procmgr"},
+		module:  []string{"chattool/internal/wording", "headtail", "procmgr"},
 		outside: []string{xerrors},
 		why:     "it remembers what a model has not been told, and does not know the tools",
 	},
 	{
-		dir:    "chattool/filetool",
-		module: []string{"procmgr/procfile"},
-		why:    "a custom loop has the tools for files with those for commands, and neither needs the other",
-	},
-	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/shellfacts", "chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail"},
+		module:  []string{"chattool/shellfacts", "chattool/internal/consent", "chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
 	},
 	{
+		dir:     "chattool/filetool",
+		module:  []string{"chattool/internal/wording", "chattool/internal/arguments", "chattool/internal/consent", "chattool/shellfacts", "chattool/toolset", "headtail", "procmgr", "procmgr/procfile"},
+		outside: []string{xerrors},
+		tests:   []string{"internal/testenv", "procmgr/prochttp", "procmgr/proclocal"},
+		why:     "the tools for files have the shape of those for commands, and any Files behind them",
+	},
+	{
 		dir:     "chattool",
-		module:  []string{"chattool/toolset", "procmgr", "headtail"},
+		module:  []string{"chattool/toolset", "chattool/filetool", "procmgr", "headtail"},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/prochttp"},
 		why:     "it only turns a toolset into tools of fantasy; schemas and shell syntax stay in toolset, where every loop gets them",

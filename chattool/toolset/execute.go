@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"

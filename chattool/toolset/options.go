@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
