@@ -220,7 +220,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
+		module:  []string{"procmgr", "procmgr/procfile", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",

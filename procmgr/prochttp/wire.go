@@ -65,6 +65,9 @@ const (
 	pathDescribe = "/describe"
 	pathEvents   = "/events"
 	pathHealth   = "/health"
+	pathRead     = "/read"
+	pathWrite    = "/write"
+	pathEdit     = "/edit"
 )
 
 // maxSlice is the longest wait of one request.
