@@ -358,7 +358,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "internal/service",
-		module:  []string{"procmgr/proclocal", "procmgr/prochttp"},
+		module:  []string{"procmgr/procfile", "procmgr/proclocal", "procmgr/prochttp"},
 		outside: []string{xerrors},
 		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
 	},

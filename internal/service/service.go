@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -28,7 +29,7 @@ type Server func(ctx context.Context, handler http.Handler) error
 
 // Run runs commands for the clients of a server until the server ends. No process
 // that it has started outlives it. Commands run in a directory; "" is that of this
-// program. The end of ctx is no error.
+// program. Relative paths of files begin there too. The end of ctx is no error.
 func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) (err error) {
 	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, Logger: opts.Logger})
 	if err != nil {
@@ -38,6 +39,9 @@ func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Se
 	// that still run.
 	defer func() { err = errors.Join(err, local.Close()) }()
 	opts.Context = ctx // when it ends, the waits are answered
+	if opts.Files, err = procfile.NewLocal(&procfile.LocalOptions{Dir: dir}); err != nil {
+		return err
+	}
 	handler, err := prochttp.NewHandler(local, &opts)
 	if err != nil {
 		return err
