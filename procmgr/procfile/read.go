@@ -269,13 +269,13 @@ func (c *counting) Read(p []byte) (int, error) {
 }
 
 // isBinary reports whether the beginning of a file is no text: it has a NUL, or
-// three of ten bytes are controls or no UTF-8. A hole says nothing of what follows.
+// three of ten bytes are controls or no UTF-8. A hole at either end of it says nothing:
+// a file that was cut while a program wrote to it begins with one.
 func isBinary(head []byte) bool {
-	zeros := bytes.Count(head, []byte{0})
-	if zeros > 0 {
-		return zeros < headSize
+	if len(head) == headSize {
+		head = bytes.Trim(head, "\x00")
 	}
-	return odd(head)*10 > len(head)*3
+	return bytes.IndexByte(head, 0) >= 0 || odd(head)*10 > len(head)*3
 }
 
 // odd counts the bytes of a text that are controls or no UTF-8.
