@@ -50,6 +50,13 @@ type Local struct {
 	redact []redact.Value
 	mask   bool
 
+	*state
+	own   *redact.Set // the values of the program for which this Local works
+	based bool        // they count, and not those of this program
+}
+
+// A state is what the Locals of a From have in common.
+type state struct {
 	turn   chan struct{} // held by the call that writes
 	policy baseenv.PolicyApplier
 	masks  masks
@@ -79,7 +86,7 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 	if opts != nil {
 		o = *opts
 	}
-	l := &Local{mask: !o.NoRedact, limits: o.Write != nil, turn: make(chan struct{}, 1)}
+	l := &Local{mask: !o.NoRedact, limits: o.Write != nil, state: &state{turn: make(chan struct{}, 1)}}
 	defer func() {
 		if err != nil {
 			_ = l.Close() // the error says more
@@ -178,8 +185,23 @@ func (l *Local) Close() error {
 
 // secrets returns the Set of the values to mask; nil masks nothing.
 func (l *Local) secrets() *redact.Set {
-	if !l.mask {
+	switch {
+	case !l.mask:
 		return nil
+	case l.based:
+		return l.own
 	}
 	return l.masks.of(l.policy.Apply(&envpolicy.Policy{}), l.redact)
+}
+
+// From returns the files for another program, as package prockeep has them: relative
+// paths begin in its directory, and its values are masked. What From returns has the
+// keys of the Local, and need not be closed.
+func (l *Local) From(b *baseenv.Base) Files {
+	from := *l
+	from.own, from.based = redact.Compile(b.Secrets), true
+	if b.Dir != "" && l.root == nil {
+		from.dir = b.Dir
+	}
+	return &from
 }

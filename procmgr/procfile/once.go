@@ -103,3 +103,61 @@ func (o *once) forget(key string) {
 	defer o.mu.Unlock()
 	delete(o.calls, key)
 }
+
+// A savedKey is the answer to a request with a key, as one program saves it for the
+// next. Those to requests that failed are not saved: they have done nothing.
+type savedKey struct {
+	Key, What string
+	Wrote     *WriteResult `json:",omitempty"`
+	Edited    *EditResult  `json:",omitempty"`
+}
+
+// SaveKeys returns what the Local remembers of requests with a key, as JSON. It is for
+// package prockeep, whose next program goes on with it.
+func (l *Local) SaveKeys() []byte {
+	l.once.mu.Lock()
+	defer l.once.mu.Unlock()
+	all := []savedKey{}
+	for _, key := range l.once.order {
+		call := l.once.calls[key]
+		if call == nil {
+			continue
+		}
+		select {
+		case <-call.done:
+		default:
+			continue
+		}
+		saved := savedKey{Key: key, What: call.what}
+		switch res := call.res.(type) {
+		case WriteResult:
+			saved.Wrote = &res
+		case EditResult:
+			saved.Edited = &res
+		}
+		if call.err == nil {
+			all = append(all, saved)
+		}
+	}
+	data, _ := json.Marshal(all) // texts and numbers can always be written
+	return data
+}
+
+// RestoreKeys takes over what SaveKeys has returned. What cannot be read is left out.
+func (l *Local) RestoreKeys(data []byte) {
+	var all []savedKey
+	_ = json.Unmarshal(data, &all)
+	for _, saved := range all {
+		call, mine := l.once.join(saved.Key, saved.What)
+		if !mine {
+			continue
+		}
+		switch {
+		case saved.Wrote != nil:
+			call.res = *saved.Wrote
+		case saved.Edited != nil:
+			call.res = *saved.Edited
+		}
+		close(call.done)
+	}
+}

@@ -21,30 +21,41 @@ var errNoFiles = xerrors.Errorf("this server serves no files: %w", errors.ErrUns
 
 // read serves lines of a file.
 func (r *request) read() {
-	var req procfile.ReadRequest
-	r.file(&req, func(ctx context.Context) (any, error) { return r.h.opts.Files.Read(ctx, req) })
+	var body struct {
+		procfile.ReadRequest
+		baseFields
+	}
+	r.file(&body, &body.baseFields, func(ctx context.Context, files procfile.Files) (any, error) {
+		return files.Read(ctx, body.ReadRequest)
+	})
 }
 
 // write serves a write. The Files remember the keys, so a repeated request writes
 // nothing.
 func (r *request) write() {
-	var req procfile.WriteRequest
-	r.file(&req, func(ctx context.Context) (any, error) {
+	var body struct {
+		procfile.WriteRequest
+		baseFields
+	}
+	r.file(&body, &body.baseFields, func(ctx context.Context, files procfile.Files) (any, error) {
 		if err := r.writable(); err != nil {
 			return nil, err
 		}
-		return r.h.opts.Files.Write(context.WithoutCancel(ctx), req)
+		return files.Write(context.WithoutCancel(ctx), body.WriteRequest)
 	})
 }
 
 // edit serves edits, as write does.
 func (r *request) edit() {
-	var req procfile.EditRequest
-	r.file(&req, func(ctx context.Context) (any, error) {
+	var body struct {
+		procfile.EditRequest
+		baseFields
+	}
+	r.file(&body, &body.baseFields, func(ctx context.Context, files procfile.Files) (any, error) {
 		if err := r.writable(); err != nil {
 			return nil, err
 		}
-		return r.h.opts.Files.Edit(context.WithoutCancel(ctx), req)
+		return files.Edit(context.WithoutCancel(ctx), body.EditRequest)
 	})
 }
 
@@ -63,19 +74,32 @@ func (r *request) writable() error {
 // errElsewhere is the error of a write that may have been done by another server.
 var errElsewhere = xerrors.New("an earlier attempt may have written, and this one has not")
 
-// file reads a request for files, and answers it.
-func (r *request) file(req any, do func(ctx context.Context) (any, error)) {
-	if r.h.opts.Files == nil {
+// file reads the body of a request for files, and answers it.
+func (r *request) file(body any, from *baseFields, do func(ctx context.Context, files procfile.Files) (any, error)) {
+	files := r.h.opts.Files
+	if files == nil {
 		r.failWith(errNoFiles, nil)
 		return
 	}
-	if !r.bodyOf(req, r.h.maxFile, "write a long file by a command, or change it by edits") {
+	if !r.bodyOf(body, r.h.maxFile, "write a long file by a command, or change it by edits") {
 		return
+	}
+	base, err := r.base(from)
+	if err != nil {
+		r.failWith(err, nil)
+		return
+	}
+	if base, err = r.h.bases.whole(base); err != nil {
+		r.fail(failure{Code: codeNoBase, Detail: "nothing was done; send base_env and base_withheld"})
+		return
+	}
+	if local, ok := files.(*procfile.Local); ok && base != nil {
+		files = local.From(base)
 	}
 	r.extend(fileTime)
 	ctx, cancel := context.WithTimeout(r.Context(), fileTime)
 	defer cancel()
-	res, err := do(ctx)
+	res, err := do(ctx, files)
 	switch {
 	case errors.Is(err, errElsewhere):
 		r.fail(failure{Code: codeRestarted, Detail: err.Error()})
