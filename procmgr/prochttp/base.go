@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -64,4 +65,16 @@ func (r *request) from(base *baseenv.Base) procmgr.Manager {
 
 func (b *baseFields) hasWholeBase() bool {
 	return b.BaseEnv != nil || b.BaseWithheld != nil || b.BaseSecrets != nil
+}
+
+// added returns a body, a JSON object that is not empty, with these fields.
+func (b *baseFields) added(body []byte) []byte {
+	if b.BaseDir == nil {
+		return body
+	}
+	fields, err := encode(b)
+	if err != nil {
+		return body // strings can always be written
+	}
+	return append(append(bytes.TrimSuffix(bytes.TrimSpace(fields), []byte{'}'}), ','), body[1:]...)
 }

@@ -78,13 +78,20 @@ func (m *manager) file(ctx context.Context, path string, req, into any, writes b
 	if err != nil {
 		return err
 	}
-	c := &call{manager: m, method: http.MethodPost, path: path, body: body, into: into, wait: fileTime}
+	var base baseFields
+	base.setBase(m.base)
+	c := &call{manager: m, method: http.MethodPost, path: path, body: base.added(body), into: into, wait: fileTime}
 	if writes {
 		if c.first = m.c.seen.now(); c.first == "" && m.c.answers(ctx) {
 			c.first = m.c.seen.now()
 		} // another server does not know the key
 	}
 	answer, err := m.c.call(ctx, c)
+	if answer != nil && answer.failure.Code == codeNoBase && base.BaseSum != "" {
+		base.setWholeBase(m.base) // this handler has not seen the environment yet
+		c.body = base.added(body)
+		answer, err = m.c.call(ctx, c)
+	}
 	switch {
 	case err != nil && answer == nil && writes && c.mayHaveArrived:
 		return unknown(xerrors.Errorf("it may have been written: %w", err))

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -18,13 +19,21 @@ func TestFilesThroughHandler(t *testing.T) {
 	k := open(t, newDir(t), nil)
 	const value = "k7Qv2mZp4a9XtR1bW8sE"
 	t.Setenv("FILES_TEST_TOKEN", value)
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
 	t.Chdir(dir)
 	require.NoError(t, os.WriteFile("f", []byte("a\nb="+value+"\n"), 0o600))
 	client := clientOf(t, k.Handler())
-	res, err := client.Chat("a").(procfile.Files).Read(t.Context(), procfile.ReadRequest{Path: "f"})
-	require.NoError(t, err)
-	require.Equal(t, []procfile.Line{{Text: "a"}, {Text: "b=[withheld: FILES_TEST_TOKEN]"}}, res.Lines)
+	for _, files := range []procfile.Files{k, k.Chat("a").(procfile.Files), client, client.Chat("a").(procfile.Files)} {
+		res, err := files.Read(t.Context(), procfile.ReadRequest{Path: "f"})
+		require.NoError(t, err)
+		require.Equal(t, []procfile.Line{{Text: "a"}, {Text: "b=[withheld: FILES_TEST_TOKEN]"}}, res.Lines)
+		wrote, err := files.Write(t.Context(), procfile.WriteRequest{Path: "n", Content: "x\n"})
+		require.NoError(t, err)
+		require.Equal(t, dir, filepath.Dir(wrote.Path))
+		_, err = files.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "n", Version: wrote.Version, Edits: []procfile.Edit{{Search: "x", Replace: "y"}}}}})
+		require.NoError(t, err)
+	}
 	_, err = client.Read(t.Context(), procfile.ReadRequest{Path: "g"})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
