@@ -1,8 +1,8 @@
 package toolset
 
 import (
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -13,6 +13,9 @@ func (k *kit) advise(rep *report, m procmgr.Manager, a advice.Result) {
 	a.Alive, a.Failed = alive(p), failed(p)
 	a.Ran = wording.Span(p.StartedAt, p.ExitedAt)
 	a.Tools = advice.Tools{Execute: k.names.execute, Output: k.names.output, Signal: k.names.signal, Input: k.names.input, ReadFile: k.opts.ReadFileTool}
+	if k.opts.Files != nil && k.opts.ReadFileTool == "" {
+		a.Tools.ReadFile, a.Tools.ReadFileCall = k.opts.Files.ReadFileTool(), true
+	}
 	if none, _ := k.noInput.from(m); none {
 		a.Tools.Input = ""
 	}

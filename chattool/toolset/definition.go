@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
@@ -178,7 +178,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	}
 	r.tellInput(&rep, p)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
-		r.kit.advise(&rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
+		r.kit.advise(&rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background, WorkDir: r.req.WorkDir})
 	}
 	r.kit.tellHolder(ctx, &rep, r.turn, out)
 	return rep

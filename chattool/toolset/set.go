@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
 	"github.com/toolproc/toolproc/procmgr"

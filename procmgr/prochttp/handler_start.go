@@ -19,7 +19,7 @@ func (r *request) start() {
 		r.failWith(err, nil)
 		return
 	}
-	base, err := r.base(&body)
+	base, err := r.base(&body.baseFields)
 	if err != nil {
 		r.failWith(err, nil)
 		return

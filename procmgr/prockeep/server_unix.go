@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -146,8 +147,12 @@ func (s *server) handle(line *lineage.Line) error {
 }
 
 func (s *server) newHandler(ctx context.Context, line *lineage.Line) (http.Handler, error) {
+	files, err := procfile.NewLocal(&procfile.LocalOptions{NoRedact: s.local.options.NoRedact})
+	if err != nil {
+		return nil, err
+	}
 	return prochttp.NewKeeperHandler(s.local.Local, &prochttp.HandlerOptions{
-		Insecure: true, MaxBody: maxBody, Context: ctx, Logger: slog.New(warnings{s.log.Handler()}),
+		Files: files, Insecure: true, MaxBody: maxBody, Context: ctx, Logger: slog.New(warnings{s.log.Handler()}),
 	}, line)
 }
 

@@ -24,7 +24,9 @@ type Result struct {
 	// for process_output: the result of execute has already had the notes
 	// that are true at once.
 	Background, Reading bool
-	Tools               Tools
+	// WorkDir is the directory that the call named, or "".
+	WorkDir string
+	Tools   Tools
 }
 
 // Tools are the names by which the model knows the tools.
@@ -34,6 +36,8 @@ type Tools struct {
 	Input string
 	// ReadFile is the tool that reads files, or "" if there is none.
 	ReadFile string
+	// ReadFileCall is set if that tool takes a path, and an offset in lines.
+	ReadFileCall bool
 }
 
 // tree returns the command's syntax, or nil if it is not known.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 

@@ -1,14 +1,13 @@
 package page
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -118,13 +117,13 @@ type listed struct {
 }
 
 func (r Report) json() string {
-	note := sentences(r.Notes)
+	note := wording.Sentences(r.Notes)
 	if r.Processes != nil {
 		l := listing{Processes: make([]listed, 0, len(r.Processes)), Omitted: r.Omitted, NextOffset: r.NextOffset, Note: note, Meanwhile: r.Meanwhile}
 		for _, p := range r.Processes {
 			l.Processes = append(l.Processes, listed{ID: p.ID, State: p.State, Command: p.Command, Age: age(p), ExitCode: p.ExitCode})
 		}
-		return encode(l)
+		return wording.Encode(l)
 	}
 	o := resultObject{
 		Success:             r.Success,
@@ -149,33 +148,7 @@ func (r Report) json() string {
 	if t := r.Truncated; t != nil {
 		o.Truncated = &truncated{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines, t.Unknown}
 	}
-	return encode(o)
-}
-
-// encode returns one JSON object on one line. It does not escape < and &,
-// because models read them better so, and the text is not for a web page.
-func encode(v any) string {
-	var b strings.Builder // whose String is no copy
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// v has strings and numbers alone, so this cannot be reached.
-		return `{"success":false,"error":"the result could not be encoded"}`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// sentences writes notes one after the other.
-func sentences(notes []string) string {
-	var b strings.Builder
-	for i, note := range notes {
-		if i == len(notes)-1 {
-			b.WriteString(note)
-		} else {
-			b.WriteString(wording.Sentence(note) + " ")
-		}
-	}
-	return b.String()
+	return wording.Encode(o)
 }
 
 // headerEnd stands between the header of a text and the output.
