@@ -40,6 +40,7 @@ func ProtocolObjects() map[string]any {
 		"Signal request":    &signalBody{},
 		"Input request":     &inputBody{},
 		"Screen object":     &procmgr.Screen{},
+		"Waiting object":    &procmgr.Waiting{},
 		"Size object":       &procmgr.Size{},
 		"List object":       &listBody{},
 		"Machine object":    &procmgr.Description{},
@@ -61,7 +62,7 @@ func ProtocolObjects() map[string]any {
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, UntilWaiting: true, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,

@@ -30,6 +30,7 @@ func (q *outputQuery) parameters() parameters {
 		"until":           &q.Until,
 		"ports":           &q.Ports,
 		"until_listening": &q.UntilListening,
+		"until_waiting":   &q.UntilWaiting,
 		"screen":          &q.Screen,
 		"limit_bytes":     &q.Limit.Bytes,
 		"limit_line":      &q.Limit.Line,

@@ -1,0 +1,52 @@
+package osproc
+
+import (
+	"slices"
+
+	"github.com/toolproc/toolproc/procmgr/internal/waiting"
+)
+
+// TellsWaiting reports whether Waiting can tell anything on this platform.
+const TellsWaiting = true
+
+// Waiting reports whether a member waits for input on the tree's stdin, as package
+// waiting says: the leader, what it has started, or another member that is known. It
+// makes no search. If nobody can tell, or if the stdin is empty, it reports false.
+func (t *Tree) Waiting() (w Waiting, ok bool) {
+	in := t.input
+	if in == nil || in.isGone() {
+		return w, false
+	}
+	var mode waiting.Mode
+	if in.terminal {
+		m, err := in.Mode()
+		if err != nil {
+			return w, false
+		}
+		if mode.Group, ok = foreground(in.conn); !ok {
+			return w, false
+		}
+		mode.Keys = !m.Lines
+		w.Secret = !m.Echo && m.Lines
+	}
+	found := in.readers.waits(in.conn, in.terminal, mode, t.session.known)
+	if found == nil {
+		return Waiting{}, false
+	}
+	w.PID, w.Program = found.PID, found.Program
+	return w, true
+}
+
+// known returns the numbers of the leader, if it lives, and of the other members that
+// are known.
+func (s *session) known() (pids []int) {
+	if _, reaped := s.leaderStopped(); !reaped {
+		pids = append(pids, s.pid)
+	}
+	s.eachPin(func(m member) {
+		if !slices.Contains(pids, m.pid) && m.alive() {
+			pids = append(pids, m.pid)
+		}
+	})
+	return pids
+}
