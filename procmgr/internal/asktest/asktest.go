@@ -92,7 +92,7 @@ var Silent = []Program{
 	{Name: "stdin at its end", Command: `cat </dev/null; sleep 600`, Pipe: true},
 	{Name: "a fifo", Command: `mkfifo f; cat f`},
 	{Name: "a write", Command: `mkfifo f; sleep 600 <>f & yes >f`},
-	{Name: "busy", Command: `timeout 8 sh -c 'while :; do :; done'`},
+	{Name: "busy", Command: `timeout 30 sh -c 'while :; do :; done'`},
 	{Name: "a compiler", Command: `cc -O2 -c -x c f -o /dev/null`, Needs: []string{"cc"}, Setup: `mkfifo f`},
 	{Name: "make", Command: `make`, Needs: []string{"make"}, Setup: `printf 'all:\n\t@sleep 600\n' >Makefile`},
 	{Name: "a lock", Command: `exec 9>f; flock 9; flock f true`, Needs: []string{"flock"}},
@@ -131,7 +131,7 @@ var Silent = []Program{
 	{Name: "a thread that works", Command: python(`
 		import threading, time
 		def work():
-			end = time.time() + 8
+			end = time.time() + 30
 			while time.time() < end: pass
 		threading.Thread(target=work).start(); input()`), Pipe: true, Needs: []string{"python3"}},
 	{Name: "a thread that sleeps", Command: python(`
@@ -287,5 +287,5 @@ func checkSilent(t *testing.T, m procmgr.Manager, p Program) {
 		require.NoError(t, err)
 		require.Nil(t, out.Waiting, "%+v: %q", out.Waiting, out.Text)
 	}
-	require.NoError(t, m.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+	_ = m.Signal(t.Context(), out.Process.ID, procmgr.Kill) // some have ended
 }
