@@ -23,6 +23,7 @@ func (l *Local) lookForQuestions(r *record, told *asking.Told) {
 			}
 			return at, writes
 		},
+		Stamp: r.in.Stamp,
 		Began: func(w procmgr.Waiting) bool { return l.waits(r, w) },
 	}, told)
 }

@@ -22,12 +22,12 @@ type readers struct {
 const lookPatience = 100 * time.Millisecond
 
 // waits looks whether one of some processes waits for input, or something that they
-// have started. conn is the other end of what they read. pids is called if it is not
-// known from the last look. waits returns nil if none waits or if nobody can tell.
+// have started. conn is the other end of what they read. mode and pids are called
+// unless the last look still holds. waits returns nil if none waits or if nobody can tell.
 //
 // Nobody waits for a look that takes longer than lookPatience. It ends with the process
 // that keeps it, and until then there is no other look.
-func (r *readers) waits(conn syscall.RawConn, terminal bool, mode waiting.Mode, pids func() []int) *waiting.Found {
+func (r *readers) waits(conn syscall.RawConn, terminal bool, mode func() (waiting.Mode, bool), pids func() []int) *waiting.Found {
 	if !r.mu.TryLock() {
 		return nil
 	}
@@ -42,14 +42,15 @@ func (r *readers) waits(conn syscall.RawConn, terminal bool, mode waiting.Mode, 
 			}
 		})
 	}
-	if r.place == nil {
+	now, ok := mode()
+	if r.place == nil || !ok {
 		r.mu.Unlock()
 		return nil
 	}
 	all, done := pids(), make(chan *waiting.Found, 1)
 	go func() {
 		defer r.mu.Unlock()
-		r.last = r.place.At(all, mode)
+		r.last = r.place.At(all, now)
 		done <- r.last.Found
 	}()
 	over := time.NewTimer(lookPatience)

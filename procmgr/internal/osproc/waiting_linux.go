@@ -17,24 +17,26 @@ func (t *Tree) Waiting() (w Waiting, ok bool) {
 	if in == nil || in.isGone() {
 		return w, false
 	}
-	var mode waiting.Mode
-	if in.terminal {
-		m, err := in.Mode()
-		if err != nil {
-			return w, false
-		}
-		if mode.Group, ok = foreground(in.conn); !ok {
-			return w, false
-		}
-		mode.Keys = !m.Lines
-		w.Secret = !m.Echo && m.Lines
-	}
-	found := in.readers.waits(in.conn, in.terminal, mode, t.session.known)
+	found := in.readers.waits(in.conn, in.terminal, in.mode, t.session.known)
 	if found == nil {
-		return Waiting{}, false
+		return w, false
 	}
-	w.PID, w.Program = found.PID, found.Program
-	return w, true
+	return Waiting{PID: found.PID, Program: found.Program, Secret: found.Secret}, true
+}
+
+// mode returns what the terminal tells of itself; zero for a pipe. It reports false if
+// the terminal does not tell.
+func (in *Input) mode() (mode waiting.Mode, ok bool) {
+	if !in.terminal {
+		return mode, true
+	}
+	m, err := in.Mode()
+	if err != nil {
+		return mode, false
+	}
+	mode.Keys, mode.Secret = !m.Lines, m.Lines && !m.Echo
+	mode.Group, ok = foreground(in.conn)
+	return mode, ok
 }
 
 // known returns the numbers of the leader, if it lives, and of the other members that

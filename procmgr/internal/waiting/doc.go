@@ -42,4 +42,5 @@ type Found struct {
 	// Program is the name by which the system knows it, in at most 64 bytes of
 	// printable text. A program can change it.
 	Program string
+	Secret  bool // as the Mode of the look says
 }

@@ -34,6 +34,8 @@ type process struct {
 type Mode struct {
 	Group int  // the group of processes in the foreground
 	Keys  bool // programs get single keys, and no lines
+	// Secret is for the Found: the echo is off, and programs get lines.
+	Secret bool
 }
 
 // Lasts reports whether none of the processes has run since. Then nothing can have
@@ -61,7 +63,7 @@ func (p Place) At(pids []int, mode Mode) *Look {
 	}
 	for _, p := range l.seen {
 		if p.ran >= 0 && l.waits(p) && procstat.RanFor(p.pid) == p.ran {
-			l.Found = &Found{PID: p.pid, Program: nameOf(p.pid)}
+			l.Found = &Found{PID: p.pid, Program: nameOf(p.pid), Secret: mode.Secret}
 			break
 		}
 	}

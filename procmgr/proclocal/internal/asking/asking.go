@@ -20,14 +20,23 @@ const (
 	firstPause = 400 * time.Millisecond
 	maxPause   = 5 * time.Second
 	// round is how often the goroutine that looks finds out whether a process has
-	// printed something. That costs a look at a clock, and so output costs nothing.
+	// printed something. That costs a look at a number, and so output costs nothing.
 	round = 100 * time.Millisecond
+	// rest is how long the goroutine rests after a round for each process in it, up to
+	// maxRest. So the looks at many processes come together, and rounds cost little.
+	rest    = 250 * time.Microsecond
+	maxRest = 250 * time.Millisecond
 )
 
 // A Process is one that has a stdin. A nil *Process never waits.
 type Process struct {
 	of *Looks
 	Source
+
+	// stamp and due are for the goroutine that looks: the Stamp at its last look, and
+	// when the next one is to be.
+	stamp uint64
+	due   time.Time
 
 	// mu guards the fields below. It is held for moments only.
 	mu      sync.Mutex
@@ -56,6 +65,9 @@ type Source struct {
 	// Active returns when the process has last printed, or was written to, and how
 	// often it was written to.
 	Active func() (at time.Time, writes int64)
+	// Stamp returns a number that changes whenever Active does. It costs next to
+	// nothing.
+	Stamp func() uint64
 	// Began is called each time that a member has begun to wait. If it reports false,
 	// that was not told.
 	Began func(procmgr.Waiting) bool
@@ -325,13 +337,17 @@ func (l *Looks) run() {
 		if wanted = l.wanted(wanted[:0]); len(wanted) == 0 {
 			return
 		}
-		next := time.Now().Add(round)
+		now := time.Now()
+		next := now.Add(round)
 		for _, p := range wanted {
-			if due := p.look(false); due.Before(next) {
-				next = due
+			if stamp := p.Stamp(); stamp != p.stamp || !now.Before(p.due) {
+				p.stamp, p.due = stamp, p.look(false)
+			}
+			if p.due.Before(next) {
+				next = p.due
 			}
 		}
-		timer.Reset(max(time.Until(next), time.Millisecond))
+		timer.Reset(max(time.Until(next), min(time.Duration(len(wanted))*rest, maxRest)))
 		select {
 		case <-timer.C:
 		case <-l.wake:
