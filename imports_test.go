@@ -111,6 +111,13 @@ var arrows = []arrow{
 		why:     "it knows network namespaces and descriptors, and a process by its number alone",
 	},
 	{
+		dir:     "procmgr/internal/waiting",
+		module:  []string{"procmgr/internal/procstat"},
+		outside: []string{sys},
+		tests:   []string{terminals},
+		why:     "it knows what the system tells of a program that reads, and neither who started it nor who asks",
+	},
+	{
 		dir:     "procmgr/internal/tally",
 		outside: []string{sys},
 		why:     "it counts in memory that outlives a program, and knows no output and no process but by numbers",
@@ -144,7 +151,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/osproc",
-		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets"},
+		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets", "procmgr/internal/waiting"},
 		outside: []string{terminals, sys, xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
@@ -163,6 +170,12 @@ var arrows = []arrow{
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proclocal"},
 		why:     "it is the contract alone: a program with nothing but a client links no code that runs a process",
+	},
+	{
+		dir:     "procmgr/internal/asktest",
+		module:  []string{"procmgr", "internal/testenv"},
+		outside: []string{testify},
+		why:     "the programs that ask, and those that do not, are the same for each Host; only tests import it",
 	},
 	{
 		dir:    "procmgr/internal/baseenv",
@@ -196,6 +209,11 @@ var arrows = []arrow{
 		why:     "it looks where processes listen, and knows no record",
 	},
 	{
+		dir:    "procmgr/proclocal/internal/asking",
+		module: []string{"procmgr", "procmgr/internal/osproc"},
+		why:    "it decides when to look whether a process waits for input, and knows no record",
+	},
+	{
 		dir:     "procmgr/proclocal/internal/input",
 		module:  []string{"procmgr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/redact"},
 		outside: []string{xerrors},
@@ -209,9 +227,9 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault", "procmgr/proclocal/internal/asking"},
 		outside: []string{xerrors, encodings},
-		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
+		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
 	{
@@ -232,7 +250,7 @@ var arrows = []arrow{
 		dir:     "procmgr/prochttp",
 		module:  []string{"internal/bearer", "procmgr", "procmgr/procfile", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
-		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/proctest", "internal/testenv"},
+		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/asktest", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
 	},
 	{
@@ -259,7 +277,7 @@ var arrows = []arrow{
 		dir:     "procmgr/prockeep",
 		module:  []string{"procmgr", "procmgr/procfile", "procmgr/proclocal", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/internal/procstat", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal", "procmgr/internal/redact"},
 		outside: []string{sys, xerrors},
-		tests:   []string{"envpolicy", "headtail", "internal/beside", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
+		tests:   []string{"envpolicy", "headtail", "internal/beside", "procmgr/internal/asktest", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
 	},
 	{

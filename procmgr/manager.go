@@ -146,6 +146,8 @@ type StartRequest struct {
 	// Wait is how long to wait for the end. If it is 0, Start returns when the
 	// process has started.
 	Wait time.Duration
+	// UntilWaiting ends the wait as OutputRequest.UntilWaiting does.
+	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
 	// Notify is an RE2 pattern with the limits of OutputRequest.Until. The
@@ -187,6 +189,12 @@ type OutputRequest struct {
 	// cannot tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on
 	// Linux alone.
 	Members bool
+	// UntilWaiting ends the wait as soon as a member waits for input and the output
+	// has been quiet for 200 ms. Output.Waiting then says which. If nobody can tell,
+	// as for a process with an empty stdin, it changes nothing. While a call waits
+	// so, the manager looks when the output has been quiet for 200 ms, and then
+	// after 0.4, 0.8 and so on up to 5 s.
+	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
 	// Screen asks for Output.Screen.
@@ -266,6 +274,9 @@ type Output struct {
 	// it. It is nil if the process has no terminal. After the end it is the
 	// last screen, as long as the output is kept.
 	Screen *Screen `json:"screen,omitempty"`
+	// Waiting is a member that waits for input on its stdin or terminal, if the
+	// output has been quiet for 200 ms. It is nil if none does or nobody can tell.
+	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // StartResult is the part of an Output that tells how the process was started.

@@ -69,10 +69,13 @@ type Process struct {
 	// Terminate and Interrupt send too. Members that have left the session of
 	// their process are not asked. Events do not tell it, nor does a list in
 	// the first 100 ms of a process. Linux only.
-	Stopped  bool   `json:"stopped,omitempty"`
-	ExitCode *int   `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
-	Signal   string `json:"signal,omitempty"`    // such as "SIGKILL", if a signal ended the leader
-	EndedBy  Cause  `json:"ended_by,omitempty"`  // "" while the leader runs
+	Stopped bool `json:"stopped,omitempty"`
+	// Waiting is a member that waits for input, in a list and in an EventWaiting. An
+	// Output has its own, and here nil.
+	Waiting  *Waiting `json:"waiting,omitempty"`
+	ExitCode *int     `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
+	Signal   string   `json:"signal,omitempty"`    // such as "SIGKILL", if a signal ended the leader
+	EndedBy  Cause    `json:"ended_by,omitempty"`  // "" while the leader runs
 	// OOM reports that most likely the kernel's out-of-memory killer ended the
 	// process. It is set if SIGKILL ended the leader, or a child for which the
 	// leader waited, if no caller had asked for that, and if the kernel's

@@ -35,6 +35,7 @@
 //	exit_code              absent while it is not known
 //	signal                 such as "SIGKILL", if a signal ended the shell
 //	state                  running, detached or exited
+//	waiting_for_input      whether the program asks and waits, absent if not
 //	workdir                where it runs, if the chat was not told so last
 //	duration               from the start to the end, or until now, as in 12.3s
 //	error                  what went wrong, in words
@@ -124,7 +125,7 @@
 //
 // Any result, also that of process_list or a refused call, may have meanwhile: a
 // list of lines about processes that earlier calls have left running, and that
-// have ended since, or have printed a line that matches notify_on:
+// have ended since, have printed a line that matches notify_on, or wait for input:
 //
 //	npc5orns6a ("npm test") exited with code 1 after 2m; last line: "3 failing"
 //
@@ -150,7 +151,10 @@
 // on a question. With it, execute takes stdin: "open" is a pipe, and "terminal"
 // a terminal. process_input writes text and presses keys, and returns what the
 // process prints then, until that has been quiet for 300 ms, until wait_for
-// matches, or, with end, until the process has ended. If the program shows the
+// matches, or, with end, until the process has ended. If the program waits for
+// input, as far as the manager can tell, execute and process_input return at once:
+// the result has waiting_for_input, the output ends with the question, and the note
+// says how to answer it. See [procmgr.Waiting]. If the program shows the
 // alternate screen of its terminal, as an editor does, or if the model asks for
 // the screen, the output of the result is the rows of the screen. A password is
 // written with secret, which waits until the program has turned the echo off.

@@ -31,6 +31,9 @@ type Report struct {
 	// WorkDir is the directory of the process, if the chat was not told so
 	// last, and "" otherwise.
 	WorkDir string
+	// Waiting says that a program of the process waits for input, which the manager
+	// can know. It is nil if none does, or if that is not known.
+	Waiting *procmgr.Waiting
 	// ProcessID is the ID of the process while it lives or may live, and ""
 	// otherwise. Result.Output has it in any case.
 	ProcessID string

@@ -31,6 +31,7 @@ func (q *outputQuery) parameters() parameters {
 		"ports":           &q.Ports,
 		"until_listening": &q.UntilListening,
 		"members":         &q.Members,
+		"until_waiting":   &q.UntilWaiting,
 		"screen":          &q.Screen,
 		"limit_bytes":     &q.Limit.Bytes,
 		"limit_line":      &q.Limit.Line,

@@ -104,16 +104,17 @@ type baseFields struct {
 
 // startFields are those of a StartRequest.
 type startFields struct {
-	ID         string            `json:"id,omitempty"`
-	Command    string            `json:"command"`
-	WorkDir    string            `json:"work_dir,omitempty"`
-	Env        map[string]string `json:"env,omitempty"`
-	Background bool              `json:"background,omitempty"`
-	Stdin      procmgr.Stdin     `json:"stdin,omitempty"`
-	Size       procmgr.Size      `json:"size,omitzero"`
-	Wait       time.Duration     `json:"-"` // that of the startBody counts
-	Limit      headtail.Limits   `json:"limit,omitzero"`
-	Notify     string            `json:"notify,omitempty"`
+	ID           string            `json:"id,omitempty"`
+	Command      string            `json:"command"`
+	WorkDir      string            `json:"work_dir,omitempty"`
+	Env          map[string]string `json:"env,omitempty"`
+	Background   bool              `json:"background,omitempty"`
+	Stdin        procmgr.Stdin     `json:"stdin,omitempty"`
+	Size         procmgr.Size      `json:"size,omitzero"`
+	Wait         time.Duration     `json:"-"` // that of the startBody counts
+	UntilWaiting bool              `json:"until_waiting,omitempty"`
+	Limit        headtail.Limits   `json:"limit,omitzero"`
+	Notify       string            `json:"notify,omitempty"`
 }
 
 // newStartBody returns the body of a start that does not wait yet.

@@ -76,6 +76,7 @@ type resultObject struct {
 	ExitCode            *int          `json:"exit_code,omitempty"`
 	Signal              string        `json:"signal,omitempty"`
 	State               procmgr.State `json:"state,omitempty"`
+	Waiting             bool          `json:"waiting_for_input,omitempty"`
 	WorkDir             string        `json:"workdir,omitempty"`
 	Duration            string        `json:"duration,omitempty"`
 	Error               string        `json:"error,omitempty"`
@@ -111,6 +112,7 @@ type listing struct {
 type listed struct {
 	ID       string        `json:"process_id"`
 	State    procmgr.State `json:"state"`
+	Waiting  bool          `json:"waiting_for_input,omitempty"`
 	Command  string        `json:"command"`
 	Age      string        `json:"age,omitempty"` // since the start
 	ExitCode *int          `json:"exit_code,omitempty"`
@@ -121,7 +123,7 @@ func (r Report) json() string {
 	if r.Processes != nil {
 		l := listing{Processes: make([]listed, 0, len(r.Processes)), Omitted: r.Omitted, NextOffset: r.NextOffset, Note: note, Meanwhile: r.Meanwhile}
 		for _, p := range r.Processes {
-			l.Processes = append(l.Processes, listed{ID: p.ID, State: p.State, Command: p.Command, Age: age(p), ExitCode: p.ExitCode})
+			l.Processes = append(l.Processes, listed{ID: p.ID, State: p.State, Waiting: p.Waiting != nil, Command: p.Command, Age: age(p), ExitCode: p.ExitCode})
 		}
 		return wording.Encode(l)
 	}
@@ -131,6 +133,7 @@ func (r Report) json() string {
 		ExitCode:            r.ExitCode,
 		Signal:              r.Signal,
 		State:               r.State,
+		Waiting:             r.Waiting != nil,
 		WorkDir:             r.WorkDir,
 		Error:               r.Error,
 		Denied:              r.Denied,
@@ -204,6 +207,7 @@ func (r Report) facts() []string {
 	}
 	ended := r.State == "" || r.State == procmgr.Exited
 	add(!ended, "%s", wording.OneLine(string(r.State)))
+	add(r.Waiting != nil, "waiting_for_input true")
 	add(r.ExitCode != nil, "exit code %d", deref(r.ExitCode))
 	add(r.Signal != "", "%s", wording.OneLine(r.Signal))
 	add(r.State == procmgr.Exited && r.ExitCode == nil && r.Signal == "", "exited")
@@ -232,6 +236,9 @@ func row(p procmgr.Process) string {
 	state := string(p.State)
 	if p.ExitCode != nil {
 		state += " " + strconv.Itoa(*p.ExitCode)
+	}
+	if p.Waiting != nil {
+		state += " waiting_for_input"
 	}
 	return fmt.Sprintf("%s  %s  %s  %s\n", wording.OneLine(p.ID), wording.OneLine(state), age(p), command)
 }

@@ -30,6 +30,7 @@ type Report struct {
 	Signal        string
 	Duration      time.Duration
 	WorkDir       string
+	Waiting       *procmgr.Waiting
 	ProcessID     string
 	NextOffset    *int64
 	LogPath       string
