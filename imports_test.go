@@ -116,6 +116,12 @@ var arrows = []arrow{
 		why:   "it knows regular expressions, and nothing of output",
 	},
 	{
+		dir:    "procmgr/internal/linediff",
+		module: []string{"headtail"},
+		tests:  []string{"internal/testenv"},
+		why:    "it compares two texts, and knows neither processes nor where their output is kept",
+	},
+	{
 		dir:     "procmgr/internal/screen",
 		outside: []string{emulator},
 		why:     "it draws what a terminal shows, and knows no terminal and no process; the emulator is a library's, and no other package sees it",
