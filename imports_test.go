@@ -205,7 +205,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/linediff", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",

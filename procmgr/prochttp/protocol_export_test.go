@@ -46,6 +46,7 @@ func ProtocolObjects() map[string]any {
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
 		"Highlight object":  new(procmgr.Highlight),
+		"Changes object":    new(procmgr.Changes),
 		"Listen object":     &procmgr.Listen{},
 		"Events object":     &procmgr.EventPage{},
 		"Event object":      &procmgr.Event{},
@@ -61,7 +62,7 @@ func ProtocolObjects() map[string]any {
 func ProtocolQuery() url.Values {
 	q := outputQuery{
 		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Highlight: 1, Against: "x", Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,

@@ -54,6 +54,7 @@ type Local struct {
 	name         string                // of the shell, "" if it cannot be told
 	bash         bool                  // the shell is the default one, and bash
 	ports        ports.Looks
+	comparing    comparisons
 
 	wg sync.WaitGroup // the launch, watch and rewatch of every record
 
