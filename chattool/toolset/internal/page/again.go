@@ -22,6 +22,8 @@ const (
 	againPart = 2
 	// lastLines is how many lines of the end stand behind the changes.
 	lastLines = 5
+	// maxLastLine is how much of each of them, in bytes of the result.
+	maxLastLine = 500
 	// lastLinesBegin stands before them. A line of the changes that a program has
 	// printed begins with a blank, a + or a -, so the first of these is the real one.
 	lastLinesBegin = "... [the last %d lines] ...\n"
@@ -70,7 +72,11 @@ func lastOf(text string, most int) (n int, end string) {
 		at = strings.LastIndexByte(text[:at-1], '\n') + 1
 		n++
 	}
-	return n, text[at:]
+	for line := range strings.Lines(text[at:]) {
+		short := wording.Clip(strings.TrimSuffix(line, "\n"), maxLastLine)
+		end += short + line[len(strings.TrimSuffix(line, "\n")):]
+	}
+	return n, end
 }
 
 // endsWith reports whether the last hunk has the last n of so many lines.
