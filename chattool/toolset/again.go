@@ -22,28 +22,32 @@ const (
 )
 
 // compareAgain finds how the output of a report differs from that of an earlier
-// process with the same command, if the model has that one before it.
+// process with the same command, if the model has that one before it: of several,
+// the one from which it differs least.
 func (k *kit) compareAgain(ctx context.Context, t *notices.Turn, r *report) {
 	if k.opts.Whole || !r.compare || r.whole || !k.shows(r) || r.From != 0 || r.Out.Process.State != procmgr.Exited || ctx.Err() != nil || printed(*r.Out) <= minCompared {
 		return
 	}
 	p := r.Out.Process
-	earlier, ok := k.memory.Before(notices.ConversationOf(t.Manager, p.ChatID), p)
-	if !ok || advice.PrintsFiles(&script.Source{Text: p.Command, Shell: k.shells.of(ctx, t.Manager)}) {
+	earlier := k.memory.Before(notices.ConversationOf(t.Manager, p.ChatID), p)
+	if len(earlier) == 0 || advice.PrintsFiles(&script.Source{Text: p.Command, Shell: k.shells.of(ctx, t.Manager)}) {
 		return
 	}
-	defer func() {
-		if recover() != nil {
-			r.Again = nil // a manager that panics must not cost the result
-		}
-	}()
+	defer func() { _ = recover() }() // a manager that panics must not cost the result
 	ctx, cancel := context.WithTimeout(ctx, compareLimit)
 	defer cancel()
-	out, err := t.Manager.Output(ctx, p.ID, procmgr.OutputRequest{From: atEnd, Against: earlier.ID, Limit: k.opts.Limit})
-	if err != nil || out.Changes == nil {
-		return // nobody can tell, or this manager does not know the question
+	for _, e := range earlier {
+		out, err := t.Manager.Output(ctx, p.ID, procmgr.OutputRequest{From: atEnd, Against: e.ID, Limit: k.opts.Limit})
+		if err != nil || out.Changes == nil {
+			continue // nobody can tell, or this manager does not know the question
+		}
+		if c := *out.Changes; r.Again == nil || c.Same || c.Added+c.Removed < r.Again.Changes.Added+r.Again.Changes.Removed {
+			r.Again = &page.Again{Earlier: e, Changes: c}
+		}
+		if out.Changes.Same {
+			return
+		}
 	}
-	r.Again = &page.Again{Earlier: earlier, Changes: *out.Changes}
 }
 
 // printed returns how many bytes an output has.

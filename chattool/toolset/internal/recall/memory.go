@@ -16,6 +16,9 @@ const (
 	// which costs a whole result each.
 	maxBooks = 1024
 	maxNoted = 256
+	// maxOutputs is how many outputs of a command are remembered: one that failed
+	// may be followed by one like that before it.
+	maxOutputs = 3
 )
 
 // A Memory remembers results by their conversations, of which each has a key of
@@ -28,7 +31,7 @@ type Memory[K comparable] struct {
 // A book is what is remembered of one conversation.
 type book struct {
 	results int                       // how many there were
-	shown   map[command]output        // the last output of each command that a result has shown
+	shown   map[command][]output      // the last outputs of each command that results have shown, the newest first
 	told    map[string]bool           // the processes of which a result has shown the end
 	took    map[command]time.Duration // how long a command took last
 	reads   map[string]*reading       // of processes that live
@@ -70,19 +73,23 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// Before returns the earlier process with the same command, in the same directory,
-// whose output one of the last 20 results of the conversation has shown. ok is
-// false if there is none, or if a result has shown the end of p itself: whoever
-// reads it once more wants the text.
-func (m *Memory[K]) Before(of K, p procmgr.Process) (earlier procmgr.Process, ok bool) {
+// Before returns the earlier processes with the same command, in the same directory,
+// whose output one of the last 20 results of the conversation has shown: at most
+// three, the newest first. There is none if a result has shown the end of p itself:
+// whoever reads it once more wants the text.
+func (m *Memory[K]) Before(of K, p procmgr.Process) (earlier []procmgr.Process) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.book(of)
-	last, ok := b.shown[commandOf(p)]
-	if !ok || p.Command == "" || b.told[p.ID] || last.process.ID == p.ID || b.results-last.result >= lastResults {
-		return procmgr.Process{}, false
+	if p.Command == "" || b.told[p.ID] {
+		return nil
 	}
-	return last.process, true
+	for _, o := range b.shown[commandOf(p)] {
+		if o.process.ID != p.ID && b.results-o.result < lastResults {
+			earlier = append(earlier, o.process)
+		}
+	}
+	return earlier
 }
 
 // Took returns how long the command of a process took when a result showed its end
@@ -126,7 +133,8 @@ func (m *Memory[K]) Note(of K, r Result) {
 		put(&b.took, commandOf(p), d)
 	}
 	if r.Shown && (r.From == 0 || before != nil && r.From <= before.shown) {
-		put(&b.shown, commandOf(p), output{p, b.results})
+		all := append([]output{{p, b.results}}, b.shown[commandOf(p)]...)
+		put(&b.shown, commandOf(p), all[:min(len(all), maxOutputs)])
 	}
 }
 
