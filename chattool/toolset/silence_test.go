@@ -199,3 +199,16 @@ func TestNothingNewIsForgotten(t *testing.T) {
 		require.Equal(t, "a\n", *res.Report.Output)
 	})
 }
+
+// The number is that of the pages.
+func TestPollsOfAnHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newPoller(t, &quiet{ends: time.Hour}, toolset.Options{})
+		reads := 0
+		for began := time.Now(); time.Since(began) < time.Hour; reads++ {
+			r.read("wait_timeout", "1s")
+		}
+		require.Equal(t, 124, reads)
+	})
+}
