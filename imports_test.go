@@ -128,6 +128,12 @@ var arrows = []arrow{
 		why:   "it knows regular expressions, and nothing of output",
 	},
 	{
+		dir:    "procmgr/internal/linediff",
+		module: []string{"headtail"},
+		tests:  []string{"internal/testenv"},
+		why:    "it compares two texts, and knows neither processes nor where their output is kept",
+	},
+	{
 		dir:     "procmgr/internal/screen",
 		outside: []string{emulator},
 		why:     "it draws what a terminal shows, and knows no terminal and no process; the emulator is a library's, and no other package sees it",
@@ -227,7 +233,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault", "procmgr/proclocal/internal/asking"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault", "procmgr/proclocal/internal/asking", "procmgr/internal/linediff"},
 		outside: []string{xerrors, encodings},
 		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
@@ -333,8 +339,13 @@ var arrows = []arrow{
 		why:     "it remembers what a model has not been told, and does not know the tools",
 	},
 	{
+		dir:    "chattool/toolset/internal/recall",
+		module: []string{"procmgr"},
+		why:    "it remembers what a model has been shown, and neither asks a manager nor writes a result",
+	},
+	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/shellfacts", "chattool/internal/consent", "chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail"},
+		module:  []string{"chattool/shellfacts", "chattool/internal/consent", "chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail", "chattool/internal/wording", "chattool/internal/arguments", "chattool/toolset/internal/recall"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",

@@ -202,6 +202,10 @@ type OutputRequest struct {
 	// Highlight asks for Output.Highlights of at most so many bytes of text.
 	// 0 or less asks for none.
 	Highlight int
+	// Against asks for Output.Changes: it is the ID of another process of this
+	// chat that has ended, whose whole output is compared with that of this one.
+	// "" asks for none. An ID that the chat does not have is no error.
+	Against string
 }
 
 // A Highlight is a line of the output that tells of trouble, such as an error.
@@ -263,6 +267,12 @@ type Output struct {
 	// for highlights: a search ends after 64 MiB or 200 ms, and begins at both
 	// ends of the part left out. It is 0 if nothing was searched.
 	Unscanned int64 `json:"unscanned,omitempty"`
+	// Changes says how the output differs from that of OutputRequest.Against. It is
+	// nil if that was not asked for, or if nobody can tell: one of the two
+	// processes has not ended or is no longer kept, the window and the log have not
+	// all of its output, both together have over 64 MiB, or the comparison takes
+	// over 200 ms.
+	Changes *Changes `json:"changes,omitempty"`
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
 	Listening []Listen `json:"listening,omitempty"`

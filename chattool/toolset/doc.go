@@ -30,8 +30,9 @@
 // characters <, > and & are not escaped. For execute and process_output the
 // object has
 //
+//	again                  how it differs from an earlier output; see below
 //	success                whether the command has not failed; see below
-//	output                 the text that was read, always there
+//	output                 the text that was read; see below for when it is not there
 //	exit_code              absent while it is not known
 //	signal                 such as "SIGKILL", if a signal ended the shell
 //	state                  running, detached or exited
@@ -205,6 +206,25 @@
 // model reads and nothing else: truncated, next_offset, the log and
 // Result.Output are about the bytes that the process printed. A line that was
 // cut is not counted with others.
+//
+// # The same as last time
+//
+// If a command ran before, in the same directory, and one of the last 20 results of
+// the conversation has shown its output, the manager is asked how the new output
+// differs, see [procmgr.Changes]. If the result is then at most half as long, it has
+// that alone: the line
+//
+//	ran again · exit code 1 (0 before) · 12s (11s before) · differs from n4f by 3 lines of 886:
+//
+// which is the first of a text and the field again in JSON, all hunks, the last 5
+// lines, and the ID by which all can be read. If nothing differs, the line ends with
+// "the same output as n4f", and there is no output. An output of up to 1 KiB, one of
+// a command that only prints files, and one that a call has asked for with max_output
+// or has read before is always shown. See also [Set.Forget] and Options.Whole.
+//
+// The third read in a row of a process that shows nothing new has no output, and says
+// in one line for how long there was nothing. From the fifth on a read waits up to
+// 30 s, or Options.MaxTimeout if that is shorter, unless something happens.
 //
 // # Canceled calls
 //

@@ -80,7 +80,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	}
 	k.ledger.Begin(t, run.req.ID)
 	rep := run.start(ctx)
-	rep.Budget = budget
+	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
 	return rep
 }
@@ -153,6 +153,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	rep := r.kit.describe(out)
 	rep.findIn(r.m)
 	rep.place(&r.kit.places, r.m, out)
+	rep.compare = !out.Attached
 	if out.Attached {
 		rep.Add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
@@ -174,8 +175,9 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	case out.Waiting != nil && !r.req.Background:
 		rep.Add("It has not ended: do not run it again.")
 	case r.req.Background:
-		rep.Add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, r.kit.promise(r.m, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
+		r.kit.lastTook(&rep, r.m, p)
+		rep.Add(`Runs in the background as process %s%s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
+			p.ID, rep.tookLast(), r.kit.promise(r.m, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
 		r.promote(&rep, out)
 	}

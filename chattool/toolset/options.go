@@ -60,6 +60,12 @@ type Options struct {
 	// By default such a run becomes the line once and a count of the
 	// others, if that is shorter.
 	KeepRepeats bool
+	// Whole makes every result have the output itself. By default, if a command ran
+	// before and one of the last 20 results has shown its output, the result has
+	// what differs alone, if that is at most half as long; and a third read in a row
+	// that shows nothing new says so in one line. A host that takes results out of a
+	// conversation calls [Set.Forget], or sets Whole.
+	Whole bool
 	// ReadFileTool is the name of the host's tool for reading files. If a
 	// command only prints files, a note names the tool. By default it is that
 	// of Files, and without Files there is no such tool and no such note.

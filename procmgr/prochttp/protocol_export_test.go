@@ -86,6 +86,25 @@ func ProtocolObjects() map[string]any {
 		"Truncation object":  &headtail.Truncation{},
 		"Cut object":         &headtail.Cut{},
 		"Limits object":      &headtail.Limits{},
+		"Start request":      &startBody{},
+		"Signal request":     &signalBody{},
+		"Input request":      &inputBody{},
+		"Screen object":      &procmgr.Screen{},
+		"Size object":        &procmgr.Size{},
+		"List object":        &listBody{},
+		"Machine object":     &procmgr.Description{},
+		"Error object":       &failure{},
+		"Output object":      &procmgr.Output{},
+		"Highlight object":   new(procmgr.Highlight),
+		"Changes object":     new(procmgr.Changes),
+		"Listen object":      &procmgr.Listen{},
+		"Events object":      &procmgr.EventPage{},
+		"Event object":       &procmgr.Event{},
+		"Process object":     &procmgr.Process{},
+		"Usage object":       &procmgr.Usage{},
+		"Truncation object":  &headtail.Truncation{},
+		"Cut object":         &headtail.Cut{},
+		"Limits object":      &headtail.Limits{},
 	}
 }
 
@@ -95,6 +114,7 @@ func ProtocolQuery() url.Values {
 		OutputRequest: procmgr.OutputRequest{
 			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Members: true, Screen: true, UntilListening: 3000, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
 			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, UntilWaiting: true, Highlight: 1, Limit: headtail.Limits{Bytes: 1, Line: 1},
+			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Screen: true, UntilListening: 3000, Highlight: 1, Against: "x", Limit: headtail.Limits{Bytes: 1, Line: 1},
 		},
 		WaitID: "w",
 		Left:   time.Second,

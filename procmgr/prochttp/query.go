@@ -36,6 +36,7 @@ func (q *outputQuery) parameters() parameters {
 		"limit_bytes":     &q.Limit.Bytes,
 		"limit_line":      &q.Limit.Line,
 		"highlight":       &q.Highlight,
+		"against":         &q.Against,
 		"wait_id":         (*key)(&q.WaitID),
 		"left":            &q.Left,
 		"state":           (*string)(&q.State),

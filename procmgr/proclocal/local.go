@@ -58,6 +58,7 @@ type Local struct {
 	bash         bool                  // the shell is the default one, and bash
 	ports        ports.Looks
 	asks         asking.Looks
+	comparing    comparisons
 
 	wg sync.WaitGroup // the launch, watch and rewatch of every record
 

@@ -59,6 +59,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	if req.Screen && r.in != nil {
 		out.Screen = r.in.Screen()
 	}
+	if req.Against != "" && out.Process.State == procmgr.Exited {
+		out.Changes = l.changes(ctx, r, req.Against, req.Limit)
+	}
 	l.opts.Metrics.omitted(out)
 	return out, err
 }

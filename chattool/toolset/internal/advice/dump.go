@@ -129,6 +129,35 @@ func readOf(args []*syntax.Word) (file string, offset int64, ok bool) {
 // tailLines matches an option of tail for a number of lines.
 var tailLines = regexp.MustCompile(`^-(n|-lines=?)?([+-]?\d*)$`)
 
+// printers are the programs of which a command that only prints files consists.
+var printers = map[string]bool{
+	"cat": true, "tac": true, "nl": true, "head": true, "tail": true, "sed": true, "bat": true, "batcat": true, "less": true, "more": true, "zcat": true, "xxd": true, "od": true, "hexdump": true,
+	"cd": false, "echo": false, "printf": false, "true": false,
+}
+
+// PrintsFiles reports whether a command has nothing but programs that print files,
+// in a pipeline or not. Unlike for the note, it does not matter which files these are.
+func PrintsFiles(command *script.Source) bool {
+	if len(command.Text) > maxDump {
+		return false
+	}
+	tree := command.Tree()
+	if tree == nil {
+		return false
+	}
+	prints, only := false, true
+	for _, stmt := range tree.Stmts {
+		syntax.Walk(stmt, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				dumps, known := printers[call.Args[0].Lit()]
+				prints, only = prints || dumps, only && known
+			}
+			return only
+		})
+	}
+	return prints && only
+}
+
 // dumpsFiles reports whether a command has nothing but cd and commands that
 // print files.
 func dumpsFiles(command *script.Source) bool {

@@ -71,6 +71,7 @@ func (f Format) suffix(text string, room int) int {
 
 // A resultObject is a report in JSON. A field that says nothing is left out.
 type resultObject struct {
+	Again               string        `json:"again,omitempty"`
 	Success             bool          `json:"success"`
 	Output              *string       `json:"output,omitempty"`
 	ExitCode            *int          `json:"exit_code,omitempty"`
@@ -148,6 +149,14 @@ func (r Report) json() string {
 	if r.Duration > 0 {
 		o.Duration = wording.Brief(r.Duration)
 	}
+	if r.Earlier != nil {
+		o.Again = strings.Join(r.ranAgain(), " · ")
+		o.Duration = "" // it is in the line
+	}
+	if r.Quiet > 0 {
+		o.Note = sentences(append([]string{r.silence()}, r.Notes...))
+		o.Duration = ""
+	}
 	if t := r.Truncated; t != nil {
 		o.Truncated = &truncated{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines, t.Unknown}
 	}
@@ -170,6 +179,10 @@ func (r Report) text() string {
 	line("workdir", r.WorkDir)
 	logged := r.LogPath == ""
 	for _, note := range r.Notes {
+		if r.Quiet > 0 {
+			b.WriteString(" · " + wording.OneLine(note)) // all of it is one line
+			continue
+		}
 		line("note", note)
 		logged = logged || strings.Contains(note, r.LogPath)
 	}
@@ -205,7 +218,11 @@ func (r Report) facts() []string {
 		add(r.Omitted > 0 && r.NextOffset != nil, "%d more from offset %d on", r.Omitted, deref(r.NextOffset))
 		return facts
 	}
-	ended := r.State == "" || r.State == procmgr.Exited
+	if r.Earlier != nil {
+		return r.ranAgain()
+	}
+	ended := r.State == "" || r.State == procmgr.Exited || r.Quiet > 0
+	add(r.Quiet > 0, "%s", r.silence())
 	add(!ended, "%s", wording.OneLine(string(r.State)))
 	add(r.Waiting != nil, "waiting_for_input true")
 	add(r.ExitCode != nil, "exit code %d", deref(r.ExitCode))
@@ -214,7 +231,7 @@ func (r Report) facts() []string {
 	add(r.State == "" && r.ExitCode == nil && r.Success, "done")
 	add(r.State == "" && r.ExitCode == nil && !r.Success && !r.Denied, "failed")
 	add(r.Denied, "denied")
-	add(r.Duration > 0, "%s", wording.Brief(r.Duration))
+	add(r.Duration > 0 && r.Quiet == 0, "%s", wording.Brief(r.Duration))
 	add(r.ProcessID != "", "process %s", wording.OneLine(r.ProcessID))
 	add(r.NextOffset != nil, "next_offset %d", deref(r.NextOffset))
 	add(r.Folded > 0, "folded %s", wording.Counted(r.Folded, "run", "runs"))
