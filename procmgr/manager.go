@@ -91,6 +91,31 @@ type Description struct {
 	Shell string `json:"shell,omitempty"`
 	// OS is the system, as [runtime.GOOS] names it; "" if it cannot be told.
 	OS string `json:"os,omitempty"`
+	// Sandbox has the rules that hold for all commands; nil if there are none, or
+	// none are known.
+	Sandbox *SandboxRules `json:"sandbox,omitempty"`
+}
+
+// The limits of [SandboxRules].
+const (
+	MaxSandboxPaths = 64   // of one field
+	MaxSandboxPath  = 4096 // bytes
+)
+
+// SandboxRules are what commands may not do, whatever they are. They hold for
+// all that a command starts too. A list has at most [MaxSandboxPaths] paths, each of
+// at most [MaxSandboxPath] bytes of UTF-8 without a control character; a [Manager]
+// leaves the others out.
+type SandboxRules struct {
+	// Write has the directories below which commands may write, and nowhere else
+	// but below $TMPDIR, and to devices such as /dev/null.
+	Write []string `json:"write,omitempty"`
+	// Protect has what commands may not write although it is below Write.
+	Protect []string `json:"protect,omitempty"`
+	// Hide has what they can neither read nor list.
+	Hide []string `json:"hide,omitempty"`
+	// NoNetwork reports that they reach no network.
+	NoNetwork bool `json:"no_network,omitempty"`
 }
 
 // A Host is a Manager that sees every process. It gives each chat a Manager

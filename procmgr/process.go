@@ -74,8 +74,11 @@ type Process struct {
 	// Output has its own, and here nil.
 	Waiting  *Waiting `json:"waiting,omitempty"`
 	ExitCode *int     `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
-	Signal   string   `json:"signal,omitempty"`    // such as "SIGKILL", if a signal ended the leader
-	EndedBy  Cause    `json:"ended_by,omitempty"`  // "" while the leader runs
+	// Signal is such as "SIGKILL", if a signal ended the leader. If a sandbox has a
+	// program in front of the shell, and the signal ended the shell alone, it is "":
+	// ExitCode is 128+n then, as if the shell had exited.
+	Signal  string `json:"signal,omitempty"`
+	EndedBy Cause  `json:"ended_by,omitempty"` // "" while the leader runs
 	// OOM reports that most likely the kernel's out-of-memory killer ended the
 	// process. It is set if SIGKILL ended the leader, or a child for which the
 	// leader waited, if no caller had asked for that, and if the kernel's

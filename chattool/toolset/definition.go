@@ -20,8 +20,12 @@ type Definition struct {
 	Parallel bool
 }
 
-// shellMark stands for the shell in a description until one is known.
-const shellMark = "{shell}"
+// These stand in a description for what a manager tells of its machine: the shell, and
+// the rules of its sandbox.
+const (
+	shellMark = "{shell}"
+	rulesMark = "{rules}"
+)
 
 const (
 	executeDescription      = executeBegins + `No terminal, stdin is empty: use flags such as -y. ` + executeEnds
@@ -29,7 +33,7 @@ const (
 )
 
 const executeBegins = `Run a shell command (` + shellMark + `) and return its output and exit code. ` +
-	`Each call is a new shell: cd and variables do not carry over, use workdir. `
+	`Each call is a new shell: cd and variables do not carry over, use workdir. ` + rulesMark
 
 const executeEnds = `A command that outlasts its timeout runs on: use its background_process_id with {process_output} and {process_signal}, do not run it again. ` +
 	`For servers, watchers and long jobs set run_in_background; wait with wait_for of {process_output}, not with sleep.`

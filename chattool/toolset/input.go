@@ -167,7 +167,7 @@ func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 	if k.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
 		return rep
 	}
-	k.advise(&rep, t.m, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, t.m)}, Reading: true})
+	k.advise(ctx, &rep, t.m, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, t.m)}, Reading: true})
 	return rep
 }
 

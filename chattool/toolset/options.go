@@ -86,7 +86,8 @@ type Options struct {
 	// Shell is the base name of the shell that runs the commands, such as
 	// "bash" or "sh". The description of execute names it, and commands are
 	// parsed in its language. If it is "", the manager is asked, see
-	// Describe of [procmgr.Manager]. Set it if the manager cannot tell. It does not
+	// Describe of [procmgr.Manager]. Set it if the manager cannot tell; the manager
+	// is asked for the rules of its sandbox all the same. It does not
 	// change which shell runs the commands.
 	Shell string
 	// Notices says how the model is told of processes that were left running

@@ -75,15 +75,16 @@ func New(managers Resolver, opts *Options) *Set {
 // process_output, process_list, process_signal and, with Options.Input,
 // process_input, in this order and by their names in Options.Names. They are the
 // same at every call, with one exception: the description of execute names the
-// shell only once a manager has told it.
+// shell, and the rules of a sandbox if there is one, only once a manager has told them.
 // The first call of Definitions asks a manager, for 2 s at most, and so does
 // each call of execute.
 func (s *Set) Definitions() []Definition {
-	shell := spellShell(s.shells.describe(s.managers))
+	machine := s.shells.describe(s.managers)
+	told := strings.NewReplacer(shellMark, spellShell(machine.Shell), rulesMark, spellRules(machine.Sandbox))
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
 		defs[i] = t.def
-		defs[i].Description = strings.ReplaceAll(t.def.Description, shellMark, shell)
+		defs[i].Description = told.Replace(t.def.Description)
 		defs[i].Schema = slices.Clone(t.def.Schema)
 	}
 	return defs

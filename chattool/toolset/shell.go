@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -24,10 +26,10 @@ type shells struct {
 	known answer[procmgr.Description] // empty if the manager cannot tell
 
 	mu sync.Mutex // guards described
-	// described is the shell in the description of execute, or "" until one
+	// described is the machine in the description of execute, or nothing until one
 	// is known. After that it does not change: if a description changes,
 	// the provider's cache is lost.
-	described string
+	described procmgr.Description
 	asked     sync.Once // for the call that Definitions makes
 }
 
@@ -55,8 +57,8 @@ func (s *shells) description(ctx context.Context, m procmgr.Manager) procmgr.Des
 	s.known.keep(m, d)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.described == "" {
-		s.described = d.Shell
+	if s.described.Shell == "" && s.described.Sandbox == nil {
+		s.described = d
 	}
 	return d
 }
@@ -71,14 +73,14 @@ func describe(ctx context.Context, m procmgr.Manager) (d procmgr.Description, er
 	return m.Describe(ctx)
 }
 
-// describe returns the shell that the description of execute names, or ""
+// describe returns the machine that the description of execute tells of, or nothing
 // if none is known yet. The first call asks the resolver, as a call of a tool
 // would, and waits for up to shellLimit. If the resolver does not return by
 // then, describe does not wait for it. The goroutine ends when the
 // resolver returns.
-func (s *shells) describe(manager Resolver) string {
-	if s.named != "" || manager == nil {
-		return s.named
+func (s *shells) describe(manager Resolver) procmgr.Description {
+	if manager == nil {
+		return procmgr.Description{Shell: s.named}
 	}
 	s.asked.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), shellLimit)
@@ -88,7 +90,7 @@ func (s *shells) describe(manager Resolver) string {
 			defer close(done)
 			defer func() { _ = recover() }() // if the resolver panics, the next call of a tool reports it
 			if m, err := manager(ctx); err == nil && m != nil {
-				s.of(ctx, m)
+				s.description(ctx, m)
 			}
 		}()
 		select {
@@ -98,7 +100,17 @@ func (s *shells) describe(manager Resolver) string {
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.described
+	d := s.described
+	d.Shell = cmp.Or(s.named, d.Shell)
+	return d
+}
+
+// spellRules returns the sentence by which a description tells the rules of a sandbox.
+func spellRules(rules *procmgr.SandboxRules) string {
+	if rules == nil {
+		return ""
+	}
+	return "Commands " + advice.Rules(rules) + ". "
 }
 
 // spellShell returns the words by which a description names a shell.

@@ -20,6 +20,7 @@ type shelled struct {
 	name  string
 	err   error
 	panic bool
+	rules *procmgr.SandboxRules
 	asked atomic.Int32
 }
 
@@ -28,7 +29,7 @@ func (m *shelled) Describe(context.Context) (procmgr.Description, error) {
 	if m.panic {
 		panic("ouch")
 	}
-	return procmgr.Description{Shell: m.name}, m.err
+	return procmgr.Description{Shell: m.name, Sandbox: m.rules}, m.err
 }
 
 // described is the description of execute.
@@ -74,6 +75,21 @@ func TestDescribedShell(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The description of execute tells the rules of the sandbox.
+func TestDescribedSandbox(t *testing.T) {
+	t.Parallel()
+	m := &shelled{fake: &fake{}, name: "bash", rules: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true}}
+	const rules = " use workdir. Commands may write below /work and in $TMPDIR only, and have no network. "
+	for _, opts := range []*toolset.Options{nil, {Shell: "sh"}, {Input: true}} {
+		set := toolset.New(toolset.Static(m), opts)
+		require.Contains(t, described(set), rules)
+		for _, def := range set.Definitions() {
+			require.NotContains(t, def.Description, "{rules}")
+		}
+	}
+	require.Contains(t, described(toolset.New(toolset.Static(&shelled{fake: &fake{}}), nil)), "use workdir. No terminal")
 }
 
 // Managers are asked once, and what is known does not change.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // maxMachines is how many chats' machines a client remembers. Beyond it, it asks
@@ -32,6 +33,7 @@ func (m *manager) describe(ctx context.Context) (procmgr.Description, error) {
 	}
 	d, known := m.c.machines.get(m.c.seen.now(), m.chat)
 	if known {
+		d.Sandbox = check.Sandbox(d.Sandbox)
 		return d, nil
 	}
 	answer, err := m.c.call(ctx, &call{manager: m, method: http.MethodGet, path: pathDescribe, into: &d})
@@ -41,7 +43,9 @@ func (m *manager) describe(ctx context.Context) (procmgr.Description, error) {
 	if err != nil {
 		return procmgr.Description{}, err
 	}
+	d.Sandbox = check.Sandbox(d.Sandbox)
 	m.c.machines.put(answer.instance, m.chat, d)
+	d.Sandbox = check.Sandbox(d.Sandbox) // the caller may change its own
 	return d, nil
 }
 

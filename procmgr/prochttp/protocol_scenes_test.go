@@ -356,7 +356,7 @@ var scenes = map[string]func(testing.TB) scene{
 	},
 	"describe": func(t testing.TB) scene {
 		return scene{host: &actor{t: t, machine: func() (procmgr.Description, error) {
-			return procmgr.Description{Shell: "bash", OS: "linux"}, nil
+			return procmgr.Description{Shell: "bash", OS: "linux", Sandbox: &procmgr.SandboxRules{Write: []string{"/work"}, NoNetwork: true}}, nil
 		}}}
 	},
 	"health":   refused,

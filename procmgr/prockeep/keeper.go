@@ -78,12 +78,16 @@ func open(ctx context.Context, dir string, opts *Options) (*Keeper, error) {
 	if err := checkNames(o.Require); err != nil {
 		return nil, err
 	}
+	require := slices.Clone(o.Require)
+	if o.Local.Sandbox != nil {
+		require = append(require, nameSandbox)
+	}
 	log := o.Logger
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	k := &Keeper{
-		opener: opener{options: own, require: slices.Clone(o.Require), log: log},
+		opener: opener{options: own, require: require, log: log},
 		turn:   make(chan struct{}, 1),
 	}
 	for _, s := range o.Local.Redact {

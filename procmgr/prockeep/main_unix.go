@@ -22,8 +22,9 @@ import (
 // runKeeper does the rest of Main. It exits by syscall.Exit, because os.Exit waits
 // for a second in a program with the race detector, and somebody may wait for
 // this program's end.
-func runKeeper() {
+func runKeeper(sandboxes makers) {
 	called.Store(true)
+	makes.Store(len(sandboxes) > 0)
 	switch os.Getenv(envMark) {
 	case "":
 		return
@@ -34,10 +35,10 @@ func runKeeper() {
 		syscall.Exit(hold())
 	case markHeld:
 		_ = os.Unsetenv(envMark) // its name is valid
-		syscall.Exit(serveAsKeeper(true))
+		syscall.Exit(serveAsKeeper(sandboxes, true))
 	default:
 		_ = os.Unsetenv(envMark) // its name is valid
-		syscall.Exit(serveAsKeeper(false))
+		syscall.Exit(serveAsKeeper(sandboxes, false))
 	}
 }
 
@@ -110,7 +111,7 @@ func hold() int {
 
 // serveAsKeeper serves as a keeper, with a holder or without, and returns the code
 // to exit with.
-func serveAsKeeper(held bool) int {
+func serveAsKeeper(sandboxes makers, held bool) int {
 	nameProcess(nameKeeper)
 	from := os.NewFile(fdOrder, "order")
 	data, err := io.ReadAll(from)
@@ -123,7 +124,7 @@ func serveAsKeeper(held bool) int {
 		fmt.Fprintf(os.Stderr, "prockeep: the variable %s is set, but no program has started this one as a keeper\n", envMark)
 		return 2
 	}
-	s, err := newServer(o, held)
+	s, err := newServer(o, sandboxes, held)
 	if errors.Is(err, errOver) {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // runKeeper is Main: nothing starts a keeper here.
-func runKeeper() {}
+func runKeeper(makers) {}
 
 // An opener fails: no process outlives its program here, or there are no sockets
 // that are a user's own.

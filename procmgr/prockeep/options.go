@@ -20,6 +20,12 @@ type Options struct {
 	// [procmgr.ErrInvalid] and names it. The keeper's own log lines go to
 	// keeper.log in its directory. LogDir, Cgroup and a path in Shell are
 	// resolved against this program's current directory.
+	//
+	// Sandbox needs a method MarshalJSON, and a function of Main that makes one like it;
+	// this one stays the caller's. A keeper that already runs must have the same, as if
+	// Require named it. The Options that a Keeper tells do not have it. When a new keeper
+	// goes on with the processes, it makes another one: commands of before keep to their
+	// rules, and those of after may be unable to signal them.
 	Local proclocal.Options
 	// Require has the names of fields of Local in which a keeper that already
 	// runs must agree, such as "LogDir". If it does not, the error is

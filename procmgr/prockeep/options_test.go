@@ -40,7 +40,7 @@ func TestFunctionsAreRefused(t *testing.T) {
 	fields := reflect.TypeFor[proclocal.Options]()
 	for i := range fields.NumField() {
 		f := fields.Field(i)
-		if _, tested := all[f.Name]; !tested {
+		if _, tested := all[f.Name]; !tested && f.Name != "Sandbox" { // see TestSandboxWithoutAMaker
 			require.NotContains(t, []reflect.Kind{reflect.Func, reflect.Pointer, reflect.Interface, reflect.Chan}, f.Type.Kind(), f.Name)
 		}
 	}
@@ -189,4 +189,23 @@ func TestLogIsBounded(t *testing.T) {
 	}
 	_, err := os.Stat(path + ".old.old")
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A told is a Sandbox whose JSON can be passed on.
+type told struct{}
+
+func (told) Argv(argv []string) ([]string, error) { return argv, nil }
+func (told) OnThread(start func() error) error    { return start() }
+func (told) Rules() procmgr.SandboxRules          { return procmgr.SandboxRules{} }
+func (told) MarshalJSON() ([]byte, error)         { return []byte("{}"), nil }
+
+// Only a keeper whose Main has a function for it can have a sandbox.
+func TestSandboxWithoutAMaker(t *testing.T) {
+	for name, box := range map[string]proclocal.Sandbox{"no maker": told{}, "no JSON": struct{ proclocal.Sandbox }{told{}}} {
+		t.Run(name, func(t *testing.T) {
+			_, err := prockeep.Open(t.Context(), t.TempDir(), &prockeep.Options{Local: proclocal.Options{Sandbox: box}})
+			require.ErrorIs(t, err, procmgr.ErrInvalid)
+			require.ErrorContains(t, err, "Options.Local.Sandbox")
+		})
+	}
 }

@@ -41,6 +41,14 @@ func pass(o Options) (passed, error) {
 		if value.IsZero() || name == "Redact" { // values travel with each start, and never on a disk
 			continue
 		}
+		if name == nameSandbox {
+			data, err := passSandbox(o)
+			if err != nil {
+				return passed{}, err
+			}
+			p.Local[name] = data
+			continue
+		}
 		data, err := json.Marshal(value.Interface())
 		if kind := value.Kind(); err != nil || kind == reflect.Pointer || kind == reflect.Interface {
 			return passed{}, xerrors.Errorf("Options.Local.%s is or has a function, which cannot be passed to another program: docs/keeper.md says what takes its place: %w",
@@ -78,6 +86,9 @@ func (p passed) options() (Options, error) {
 	o := Options{Path: p.Path, Idle: p.Idle}
 	fields := reflect.ValueOf(&o.Local).Elem()
 	for name, data := range p.Local {
+		if name == nameSandbox {
+			continue // only a keeper has it
+		}
 		field := fields.FieldByName(name)
 		if !field.IsValid() {
 			return Options{}, xerrors.Errorf("Options.Local has no field %s here: it is of another version: %w", name, ErrIncompatible)

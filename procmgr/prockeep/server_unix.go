@@ -5,6 +5,7 @@ package prockeep
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -63,9 +64,11 @@ type server struct {
 	log      *slog.Logger
 	logFile  *keeperLog
 	options  passed
-	idle     time.Duration
-	upgrades []string // their names, the latest last
-	tokens   []string // of the keepers that had the journal, this one's last
+	// sandboxes make that of the options.
+	sandboxes makers
+	idle      time.Duration
+	upgrades  []string // their names, the latest last
+	tokens    []string // of the keepers that had the journal, this one's last
 
 	looking   sync.Mutex  // held while the directory is made anew
 	upgrading sync.Mutex  // held during an upgrade
@@ -97,14 +100,14 @@ type connKey struct{}
 
 // newServer returns a server that can serve. held says that a holder has started
 // this program; a keeper before it may then hand over to it.
-func newServer(o order, held bool) (*server, error) {
+func newServer(o order, sandboxes makers, held bool) (*server, error) {
 	file := newKeeperLog(filepath.Join(o.Dir, nameLog), os.Stderr, 1, 2)
 	file.goOn() // the one before this keeper may have lost it
 	log := slog.New(slog.NewTextHandler(file, nil))
 	s := &server{
 		dir: o.Dir, log: log, logFile: file, options: o.Options, idle: o.Options.Idle, token: o.Token,
 		last:  time.Now().Add(launchTime), // the opener is about to connect
-		ended: make(chan struct{}), served: newConnections(),
+		ended: make(chan struct{}), served: newConnections(), sandboxes: sandboxes,
 	}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.waits, s.endWait = context.WithCancel(context.WithoutCancel(s.context))
@@ -112,7 +115,7 @@ func newServer(o order, held bool) (*server, error) {
 	heritage := &holder.Heritage{}
 	if held {
 		var err error
-		s.link, heritage, err = holder.Attach(log, func(text string) error { return canFollow(text, o.Options) })
+		s.link, heritage, err = holder.Attach(log, func(text string) error { return canFollow(text, o.Options, sandboxes) })
 		if err != nil {
 			return nil, err
 		}
@@ -259,6 +262,11 @@ func (s *server) end(why string) error {
 		}
 		s.served.closeLines() // before all other connections: who looks at one now, opens another keeper
 		s.endErr = s.local.Close()
+		if box, ok := s.local.options.Sandbox.(io.Closer); ok {
+			if err := box.Close(); err != nil {
+				s.log.Warn("the sandbox is not closed", slog.String("error", err.Error()))
+			}
+		}
 		s.endWait()
 		s.retired()
 		s.others.Wait()

@@ -73,7 +73,7 @@ type check struct {
 const otherVersion = "upgrade it with a program of its version, or stop it, which ends its processes"
 
 // canFollow returns an error if this program cannot go on for a keeper.
-func canFollow(text string, options passed) error {
+func canFollow(text string, options passed, sandboxes makers) error {
 	var c check
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return xerrors.Errorf("what the keeper asks cannot be read: %w", err)
@@ -83,6 +83,9 @@ func canFollow(text string, options passed) error {
 		return xerrors.Errorf("the keeper speaks protocol %d and this program protocol %d: %s", c.Protocol, protocol, otherVersion)
 	case c.State != stateVersion:
 		return xerrors.Errorf("the keeper's state has version %d, and this program reads version %d: %s", c.State, stateVersion, otherVersion)
+	}
+	if err := sandboxes.check(options); err != nil {
+		return err
 	}
 	_, err := options.options()
 	return err
@@ -95,6 +98,11 @@ func (s *server) begin(o order, h *holder.Heritage) error {
 	options, err := o.Options.options()
 	if err != nil {
 		return err
+	}
+	if !h.Ending {
+		if options.Local.Sandbox, err = s.sandboxes.of(o.Options); err != nil {
+			return err
+		}
 	}
 	options.Local.Logger = s.log
 	options.Local.OnExit = func(procmgr.Process) { s.asked(0) }

@@ -50,6 +50,7 @@ func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base)
 			besides = addedTo(inherited, env)
 		})
 	}
+	env = over(env, l.sandbox.environ())
 	marks := []string{envMarker + "=1", envProcess + "=" + r.id}
 	if r.chat != "" {
 		marks = append(marks, envChat+"="+r.chat)
@@ -195,4 +196,17 @@ func isMark(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, osproc.CookiePrefix)
+}
+
+// over returns an environment with other variables in place of those of the same
+// names.
+func over(env, others []string) []string {
+	if len(others) == 0 {
+		return env
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(other, name+"=") })
+	})
+	return append(env, others...)
 }

@@ -43,6 +43,7 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 
 		comparing: newComparisons(),
 	}
+	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
 	l.pauses.on, l.pauses.mu = keep != nil, &l.mu
 	l.name = shell.Name(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)

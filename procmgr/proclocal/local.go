@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
@@ -50,6 +51,8 @@ type Local struct {
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
 
+	sandbox      sandbox
+	rules        *procmgr.SandboxRules // of the sandbox, nil for none
 	policy       baseenv.PolicyApplier
 	masks        masks
 	policyAsking baseenv.PolicyApplier // for commands with a terminal

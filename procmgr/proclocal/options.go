@@ -64,7 +64,7 @@ type Options struct {
 	// bash beside the sh on PATH, or beside the sh that comes with the git
 	// on PATH, and never the bash of WSL. On Windows "cmd", "/d", "/s",
 	// "/c" gets the command unchanged. Local.Describe names the shell. This
-	// field is also the place for a niceness, another user or a sandbox:
+	// field is also the place for a niceness or another user:
 	//
 	//	[]string{"nice", "-n", "10", "bash", "-c"}
 	//
@@ -72,6 +72,9 @@ type Options struct {
 	// that runs a script, it reads the file that the variable BASH_ENV
 	// names. Env decides whether commands get that variable.
 	Shell []string
+
+	// Sandbox is what holds commands, nil for nothing: see [Sandbox].
+	Sandbox Sandbox
 
 	// Cgroup is a directory of a cgroup v2 file system that is delegated to
 	// this program's user, "" for none. Each process then runs in a cgroup of

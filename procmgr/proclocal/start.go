@@ -194,6 +194,9 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 	}
 	argv := make([]string, 0, len(l.opts.Shell)+1)
 	argv = append(append(argv, l.opts.Shell...), command)
+	if argv, env, err = l.sandbox.wrap(dir, argv, env); err != nil {
+		return err
+	}
 
 	process := procmgr.Process{
 		ID:         r.id,
@@ -214,7 +217,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 	}
 	r.out = capture.NewStream(&l.streams, int64(len(req.Command)))
 	r.out.Redact(r.masks)
-	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out}
+	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out, OnThread: l.sandbox.onThread, Wrapped: l.sandbox.wraps}
 	if req.Stdin != procmgr.StdinEmpty {
 		r.in = input.New(req, r.out, r.exited, r.masks)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size(input.Size(req.Size))

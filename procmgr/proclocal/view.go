@@ -107,5 +107,5 @@ func (v view) Describe(ctx context.Context) (procmgr.Description, error) {
 	if err != nil {
 		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
-	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS}, nil
+	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}, nil
 }

@@ -2,6 +2,7 @@ package proctest
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ var systems = []string{"linux", "darwin", "freebsd", "netbsd", "openbsd", "drago
 func shellTold(c *check) {
 	for _, m := range []procmgr.Manager{c.host, c.chat("a")} {
 		machine := c.describe(m)
-		if again := c.describe(m); again != machine {
+		if again := c.describe(m); !reflect.DeepEqual(again, machine) {
 			c.errorf("the machine was described as %+v, and asked for again as %+v", machine, again)
 		}
 		if machine == (procmgr.Description{}) {

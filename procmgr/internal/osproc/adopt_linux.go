@@ -18,7 +18,7 @@ const Adopts = true
 // anchor is the end of its pipe.
 func adoptSession(a *Adoption, anchor end, noPidfd bool) *session {
 	s := &session{
-		pid: a.PID, cookie: a.Cookie, mark: mark(a.Mark), whole: a.Whole, anchor: anchor,
+		pid: a.PID, cookie: a.Cookie, mark: mark(a.Mark), whole: a.Whole, wrapped: a.Wrapped, anchor: anchor,
 		noPidfd: noPidfd, reaped: true, others: a.Await, done: make(chan struct{}),
 	}
 	if a.Cgroup != "" {

@@ -1,6 +1,12 @@
 package osproc
 
-import "time"
+import (
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
+)
 
 // A Command is a command to run, and how to run it.
 type Command struct {
@@ -16,9 +22,42 @@ type Command struct {
 	Size  Size
 	// Output gets everything that the tree prints: stdout and stderr together.
 	Output Sink
+	// OnThread calls start once, on a thread whose restrictions the leader is to
+	// have; nil starts it on any thread. An error of start is the one it returns.
+	OnThread func(start func() error) error
+	// Wrapped says that the leader is another program in front of the shell, which
+	// only waits for it and dies of a signal before it: SIGTERM and SIGINT go to all
+	// other members, as long as there is one. It gets the shell's stdin as descriptor 3.
+	// Linux alone.
+	Wrapped bool
 	// Keeper is told of the tree; nil for nobody.
 	Keeper Keeper
 }
+
+// onThread calls start by OnThread.
+func (c *Command) onThread(start func() error) error {
+	if c.OnThread == nil {
+		return start()
+	}
+	var began bool
+	var failed error
+	err := c.OnThread(func() error {
+		began, failed = true, start()
+		return failed
+	})
+	switch {
+	case began:
+		return failed // what else there is to say comes too late
+	case err == nil:
+		return xerrors.Errorf("the sandbox has started nothing: %w", sentinel.ErrInvalid)
+	}
+	return &unstarted{err}
+}
+
+// unstarted is the error of a sandbox that has started nothing.
+type unstarted struct{ error }
+
+func (e *unstarted) Unwrap() error { return e.error }
 
 // A Keeper is told of a tree, so that it can be adopted when this program has
 // gone. No other call of the tree is made meanwhile.
@@ -59,6 +98,8 @@ type Lineage struct {
 	Mark   uint64 `json:"mark,omitempty"`  // 0 for none
 	Whole  bool   `json:"whole,omitempty"` // every member has the mark
 	Cgroup string `json:"cgroup,omitempty"`
+	// Wrapped is as in Command.
+	Wrapped bool `json:"wrapped,omitempty"`
 }
 
 // A Sink takes the output of a tree. One goroutine at a time calls it. A Sink that

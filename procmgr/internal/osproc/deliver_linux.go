@@ -24,6 +24,9 @@ func (q *searches) deliver(sessions []*session, sig syscall.Signal) (live map[*s
 				r.send(s, m)
 			}
 		})
+		if s.spares(sig) && slices.Equal(r.live[s], []int{s.pid}) {
+			s.signalGroup(sig) // the shell has not begun
+		}
 	}
 	return r.live, r.settled, r.err
 }
@@ -45,9 +48,15 @@ func (s *session) deliverGroup(sig syscall.Signal) bool {
 			_ = s.cgroup.kill()
 		}
 	}
+	if s.spares(sig) {
+		return false
+	}
 	grouped := s.signalGroup(sig)
 	if wakes(sig) {
 		s.signalGroup(syscall.SIGCONT)
 	}
 	return grouped
 }
+
+// spares reports whether a signal goes to all members but the leader.
+func (s *session) spares(sig syscall.Signal) bool { return s.wrapped && sig != syscall.SIGKILL }

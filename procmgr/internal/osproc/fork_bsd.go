@@ -7,7 +7,7 @@ import "syscall"
 // A leader is a process that has just been started, or is about to be.
 type leader struct{ pid int }
 
-func newLeader(*cgroup, *lacks) leader { return leader{} }
+func newLeader(*cgroup, *lacks, *Command) leader { return leader{} }
 
 func (l *leader) unmark() {}
 

@@ -11,8 +11,8 @@ import (
 
 // newLeader returns a leader that is to be started, with its mark. In the cgroup g,
 // if that is not nil, it needs none.
-func newLeader(g *cgroup, lacks *lacks) leader {
-	l := leader{pidfd: -1}
+func newLeader(g *cgroup, lacks *lacks, c *Command) leader {
+	l := leader{pidfd: -1, wrapped: c.Wrapped, away: c.OnThread != nil}
 	if g == nil && !lacks.mark {
 		l.mark = marks.take()
 	}
@@ -27,8 +27,19 @@ func (l *leader) unmark() {
 	}
 }
 
+// marks calls one of the functions that mark a process for the leader. A thread that is
+// restricted may not set the limits of another process.
+func (l *leader) marks(set func(pid int) bool) (done bool) {
+	if !l.away {
+		return set(l.pid)
+	}
+	marked := make(chan bool)
+	go func() { marked <- set(l.pid) }()
+	return <-marked
+}
+
 func (l *leader) lineage(cookie string, g *cgroup) Lineage {
-	b := Lineage{PID: l.pid, Cookie: cookie, Mark: uint64(l.mark), Whole: l.whole}
+	b := Lineage{PID: l.pid, Cookie: cookie, Mark: uint64(l.mark), Whole: l.whole, Wrapped: l.wrapped}
 	if g != nil {
 		b.Cgroup = g.path
 	}
@@ -52,7 +63,7 @@ func (l leader) startIn(g *cgroup, lacks *lacks, n *news, file string, argv []st
 	end := forks.begin()
 	err := l.start(lacks, n, file, argv, attr)
 	end()
-	if l.mark != 0 && (err != nil || !l.whole && !l.mark.setAll(l.pid)) {
+	if l.mark != 0 && (err != nil || !l.whole && !l.marks(l.mark.setAll)) {
 		l.unmark()
 	}
 	if err != nil && g != nil && unix.Access(file, unix.X_OK) == nil && !errors.Is(forkError(err, file), sentinel.ErrLimit) && !errors.Is(err, unix.E2BIG) {

@@ -11,6 +11,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
+// wrappedStdin is the descriptor by which a program in front of the shell gets the stdin
+// of the shell. Its own is the null device.
+const wrappedStdin = 3
+
 // fork starts a leader in a new session, and in a cgroup of its own if there
 // are cgroups.
 func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks *lacks) (*session, *pipe, *Input, error) {
@@ -26,10 +30,10 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		ends.close()
 		return nil, nil, nil, err
 	}
-	l := newLeader(group, lacks)
+	l := newLeader(group, lacks, c)
 	var n *news
 	if c.Keeper != nil {
-		n = &news{c.Keeper, cookie, group, Birth{Lineage: l.lineage(cookie, group), Output: ends.output, Input: ends.input, Terminal: ends.kind == StdinTerminal}}
+		n = &news{c.Keeper, c.OnThread != nil, cookie, group, Birth{Lineage: l.lineage(cookie, group), Output: ends.output, Input: ends.input, Terminal: ends.kind == StdinTerminal}}
 		if err := c.Keeper.Starting(n.birth); err != nil {
 			ends.close()
 			group.remove()
@@ -37,18 +41,31 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 			return nil, nil, nil, err
 		}
 	}
+	// A program that only waits for the shell must not hold its input.
+	files, terminal := ends.leader[:], 0
+	if c.Wrapped {
+		files, terminal = append([]uintptr{null.Fd()}, ends.leader[1], ends.leader[2], ends.leader[0]), wrappedStdin
+	}
 	ignores.begin()
-	l, err = l.startIn(group, lacks, n, file, c.Argv, &syscall.ProcAttr{
-		Dir:   c.Dir,
-		Env:   c.Env,
-		Files: ends.leader[:],
-		// The terminal, if there is one, is that of the leader's session.
-		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal},
+	err = c.onThread(func() error {
+		begun, err := l.startIn(group, lacks, n, file, c.Argv, &syscall.ProcAttr{
+			Dir:   c.Dir,
+			Env:   c.Env,
+			Files: files,
+			// The terminal, if there is one, is that of the leader's session.
+			Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal, Ctty: terminal},
+		})
+		l = begun
+		return err
 	})
 	ignores.end()
 	if err != nil {
 		ends.close()
 		group.remove()
+		if kept := (*unstarted)(nil); errors.As(err, &kept) {
+			l.unmark()
+			return nil, nil, nil, kept.error
+		}
 		if gone := CheckDirectory(c.Dir); gone != nil {
 			return nil, nil, nil, gone
 		}
@@ -65,6 +82,9 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 // A news tells a Keeper how far a start has come. A nil one tells nobody.
 type news struct {
 	keeper Keeper
+	// away says that the thread of the start is restricted: the keeper, which writes
+	// files, is told on another one.
+	away   bool
 	cookie string
 	group  *cgroup
 	birth  Birth
@@ -81,20 +101,40 @@ func (n *news) lineage(l *leader) Lineage {
 	return b
 }
 
+// tell calls f, and waits for it.
+func (n *news) tell(f func()) {
+	if !n.away {
+		f()
+		return
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		f()
+	}()
+	<-told
+}
+
 // stands is called when the leader is held before its first instruction.
-func (n *news) stands(l *leader) { n.keeper.Stands(n.lineage(l)) }
+func (n *news) stands(l *leader) {
+	n.tell(func() { n.keeper.Stands(n.lineage(l)) })
+}
 
 // started is called before the leader that is held goes.
 func (n *news) started(l *leader) {
-	_ = n.lineage(l)
-	n.keeper.Started(n.birth)
-	n.keeper.Goes(n.birth.Lineage)
+	n.tell(func() {
+		_ = n.lineage(l)
+		n.keeper.Started(n.birth)
+		n.keeper.Goes(n.birth.Lineage)
+	})
 }
 
 // runs is called if the leader could not be held.
 func (n *news) runs(l *leader) {
 	if n != nil {
-		n.keeper.Goes(n.lineage(l))
-		n.keeper.Started(n.birth)
+		n.tell(func() {
+			n.keeper.Goes(n.lineage(l))
+			n.keeper.Started(n.birth)
+		})
 	}
 }

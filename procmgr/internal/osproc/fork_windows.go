@@ -40,13 +40,17 @@ func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ *lacks) (*ses
 	p := newPipe(uintptr(read), reader, c.Output)
 	s, err := newSession()
 	if err == nil {
-		if err = startIn(s, file, line, c.Dir, c.Env, null, write); err != nil {
+		err = c.onThread(func() error { return startIn(s, file, line, c.Dir, c.Env, null, write) })
+		if err != nil {
 			s.release()
 		}
 	}
 	if err != nil {
 		p.close()
 		p.reader.close()
+		if kept := (*unstarted)(nil); errors.As(err, &kept) {
+			return nil, nil, nil, kept.error
+		}
 		if gone := CheckDirectory(c.Dir); gone != nil {
 			return nil, nil, nil, gone
 		}

@@ -384,6 +384,12 @@ func (r *request) send(s *session, m member) {
 			return
 		}
 	}
+	if s.spares(r.sig) && m.pid == s.pid {
+		if wakes(r.sig) {
+			_ = m.signal(syscall.SIGCONT)
+		}
+		return
+	}
 	if err := m.signal(r.sig); err != nil {
 		r.err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, err)
 	}

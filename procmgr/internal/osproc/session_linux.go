@@ -54,6 +54,7 @@ type session struct {
 
 	cgroup  *cgroup // nil if Config.Cgroup is not set
 	noPidfd bool    // use no pidfds
+	wrapped bool    // as in Command
 
 	// others is how the leader is waited for if it is the child of another
 	// program, and end is the exit that it has told. reaped is then set from the beginning:
@@ -84,12 +85,14 @@ type leader struct {
 	pid, pidfd int // pidfd is -1 if there is none
 	mark       mark
 	whole      bool // it had the mark before its first instruction
+	wrapped    bool // as in Command
+	away       bool // it is started on a thread that is restricted
 }
 
 // newSession takes over a leader.
 func newSession(l leader, cookie string, anchor end, group *cgroup, noPidfd bool) *session {
 	s := &session{
-		pid: l.pid, cookie: cookie, mark: l.mark, whole: l.whole,
+		pid: l.pid, cookie: cookie, mark: l.mark, whole: l.whole, wrapped: l.wrapped,
 		anchor: anchor, cgroup: group, noPidfd: noPidfd, done: make(chan struct{}),
 	}
 	if l.pidfd >= 0 {

@@ -44,7 +44,7 @@ func (l *leader) startTraced(n *news, file string, argv []string, attr *syscall.
 	if n != nil && unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) == nil { // or it has been killed
 		n.stands(l)
 	}
-	l.whole = l.mark != 0 && l.mark.set(pid)
+	l.whole = l.mark != 0 && l.marks(l.mark.set)
 	unblockSignals(pid)
 	if n != nil {
 		n.started(l)

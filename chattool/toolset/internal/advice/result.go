@@ -26,6 +26,9 @@ type Result struct {
 	Background, Reading bool
 	// WorkDir is the directory that the call named, or "".
 	WorkDir string
+	// Sandbox has the rules under which the command has run, if it has failed; nil is
+	// none.
+	Sandbox *procmgr.SandboxRules
 	Tools   Tools
 }
 

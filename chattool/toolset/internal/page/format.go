@@ -154,7 +154,7 @@ func (r Report) json() string {
 		o.Duration = "" // it is in the line
 	}
 	if r.Quiet > 0 {
-		o.Note = sentences(append([]string{r.silence()}, r.Notes...))
+		o.Note = wording.Sentences(append([]string{r.silence()}, r.Notes...))
 		o.Duration = ""
 	}
 	if t := r.Truncated; t != nil {

@@ -1,0 +1,88 @@
+package proclocal
+
+import (
+	"slices"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A Sandbox holds commands, and all that they start, to rules. Module
+// github.com/toolproc/toolproc/sandbox has one. A Local calls it from several
+// goroutines at once, and never closes it.
+//
+// It may have three more methods:
+//
+//	Environ() []string // variables of each command, as NAME=value
+//	Wraps() bool       // the program that Argv has put first stays the leader
+//	Wrap(dir string, argv, environ []string) (wrapped, outer []string, err error)
+//
+// Wrap is called in place of Argv. It gets the directory and the environment of the
+// command too, and returns the environment of the program that it has put first: a
+// program outside of the sandbox must not load what LD_PRELOAD of a command names.
+//
+// No policy withholds a variable of Environ; one of a request takes its place. If
+// Wraps is true, the first process only waits for the shell and passes on its exit
+// code: [procmgr.Terminate] and [procmgr.Interrupt] go to all processes but that one.
+// Its own stdin is the null device; it gets that of the shell as descriptor 3, and closes
+// that when the shell has it. Only Linux has that.
+type Sandbox interface {
+	// Argv returns the program and the arguments that run argv: those of
+	// Options.Shell, with the command behind them. It may return argv. After an
+	// error nothing is started.
+	Argv(argv []string) ([]string, error)
+	// OnThread calls start once, which forks and execs, and returns its error. The
+	// child inherits what the system restricts the thread to. The restrictions of a
+	// thread must not reach others of the program. If OnThread cannot do that, it
+	// returns an error and does not call start.
+	OnThread(start func() error) error
+	// Rules are what the sandbox enforces. They do not change.
+	Rules() procmgr.SandboxRules
+}
+
+// A sandbox is a Sandbox, or none, with all its methods.
+type sandbox struct {
+	wrap     func(dir string, argv, environ []string) (wrapped, outer []string, err error)
+	onThread func(start func() error) error // nil for none
+	environ  func() []string
+	wraps    bool
+}
+
+func newSandbox(s Sandbox) (sandbox, *procmgr.SandboxRules) {
+	own := sandbox{
+		wrap:    func(_ string, argv, environ []string) ([]string, []string, error) { return argv, environ, nil },
+		environ: func() []string { return nil },
+	}
+	if s == nil {
+		return own, nil
+	}
+	own.onThread = s.OnThread
+	wrap := func(_ string, argv, environ []string) ([]string, []string, error) {
+		wrapped, err := s.Argv(argv)
+		return wrapped, environ, err
+	}
+	if s, ok := s.(interface {
+		Wrap(dir string, argv, environ []string) (wrapped, outer []string, err error)
+	}); ok {
+		wrap = s.Wrap
+	}
+	own.wrap = func(dir string, argv, environ []string) ([]string, []string, error) {
+		wrapped, outer, err := wrap(dir, slices.Clone(argv), slices.Clone(environ))
+		if err == nil && len(wrapped) == 0 {
+			err = xerrors.Errorf("it names no program: %w", procmgr.ErrInvalid)
+		}
+		if err != nil {
+			return nil, nil, xerrors.Errorf("the sandbox cannot run the shell: %w", err)
+		}
+		return wrapped, outer, nil
+	}
+	if s, ok := s.(interface{ Environ() []string }); ok {
+		own.environ = s.Environ
+	}
+	if s, ok := s.(interface{ Wraps() bool }); ok {
+		own.wraps = s.Wraps()
+	}
+	rules := s.Rules()
+	return own, &rules
+}

@@ -1,0 +1,180 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
+)
+
+// programs are those that Boundary runs in front of a shell, with absolute paths.
+type programs struct{ bwrap, nsenter, env, sh string }
+
+// findPrograms returns an error with the command that installs the first program that is
+// missing.
+func findPrograms() (programs, error) {
+	var p programs
+	for _, need := range []struct {
+		path          *string
+		name, pkgName string
+	}{
+		{&p.bwrap, "bwrap", "bubblewrap"},
+		{&p.nsenter, "nsenter", "util-linux"},
+		{&p.env, "env", "coreutils"},
+		{&p.sh, "sh", "dash"},
+	} {
+		path, err := exec.LookPath(need.name)
+		if err == nil {
+			path, err = filepath.Abs(path)
+		}
+		if err != nil {
+			return p, &lack{"Level Boundary", "there is no program " + need.name + "; install it with: " + installer(need.pkgName)}
+		}
+		*need.path = path
+	}
+	// That of BusyBox has no such option, and the shell would not answer Ctrl-C.
+	if out, err := exec.Command(p.env, "--default-signal=INT", "true").CombinedOutput(); err != nil {
+		return p, &lack{"Level Boundary", "env cannot set signals (" + firstLine(out) + "); install that of GNU with: " + installer("coreutils")}
+	}
+	return p, nil
+}
+
+// installer returns the command that installs a package on this machine.
+func installer(pkgName string) string {
+	for _, manager := range []struct{ program, command string }{
+		{"apt-get", "apt-get install "}, {"dnf", "dnf install "}, {"pacman", "pacman -S "},
+		{"zypper", "zypper install "}, {"apk", "apk add "},
+	} {
+		if _, err := exec.LookPath(manager.program); err == nil {
+			return manager.command + pkgName
+		}
+	}
+	return "apt-get install " + pkgName
+}
+
+func firstLine(out []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
+	return string(line)
+}
+
+// A space is a namespace that this program has open. kind is its name in /proc, and
+// that of an option of nsenter.
+type space struct {
+	kind string
+	fd   int
+}
+
+// makeSpaces makes the namespaces that all commands of a box share. The process that
+// they begin with has ended when it returns.
+func (p *programs) makeSpaces(network Network) (spaces []space, err error) {
+	kinds := []string{"user", "ipc"}
+	args := []string{"--unshare-user", "--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/"}
+	if network == NoNetwork {
+		kinds = append(kinds, "net")
+		args = append(args, "--unshare-net") // and bwrap sets its loopback up
+	}
+	// It ends at the end of its input, so also with this program.
+	first := exec.Command(p.bwrap, append(args, "--", p.sh, "-c", `echo "$$"; read -r _`)...)
+	var stderr bytes.Buffer
+	first.Stderr, first.Env = &stderr, []string{}
+	input, err := first.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := first.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := first.Start(); err != nil {
+		return nil, err
+	}
+	pid, readErr := readLine(output)
+	if readErr == nil {
+		spaces, err = openSpaces(pid, kinds)
+	}
+	_ = input.Close()
+	_ = first.Wait() // read fails at the end of its input
+	if readErr != nil {
+		return nil, &lack{"Level Boundary", "bubblewrap makes no namespaces: " + firstLine(stderr.Bytes())}
+	}
+	return spaces, err
+}
+
+func openSpaces(pid string, kinds []string) (spaces []space, err error) {
+	for _, kind := range kinds {
+		fd, err := unix.Open("/proc/"+pid+"/ns/"+kind, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			closeSpaces(spaces)
+			return nil, xerrors.Errorf("namespace %s: %w", kind, err)
+		}
+		spaces = append(spaces, space{kind, fd})
+	}
+	return spaces, nil
+}
+
+func closeSpaces(spaces []space) {
+	for _, s := range spaces {
+		_ = unix.Close(s.fd) // nothing was written
+	}
+}
+
+// steers reports whether a variable names what the loader and the C library have a
+// program load, or where they have it write: those that they ignore in a setuid program.
+// The last ones change what a bash does that is called sh.
+func steers(name string) bool {
+	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "MALLOC_") || slices.Contains([]string{
+		"GCONV_PATH", "GETCONF_DIR", "GLIBC_TUNABLES", "HOSTALIASES", "LOCALDOMAIN", "LOCPATH", "MUSL_LOCPATH",
+		"NIS_PATH", "NLSPATH", "RESOLV_HOST_CONF", "RES_OPTIONS", "TZDIR",
+		"SHELLOPTS", "BASHOPTS", "PS4",
+	}, name)
+}
+
+// splitEnviron takes from an environment the variables that the programs outside of the
+// box must not get. The shell gets them by its env.
+func splitEnviron(environ []string) (outer, inner []string) {
+	for _, kv := range environ {
+		if name, _, ok := strings.Cut(kv, "="); ok && steers(name) {
+			inner = append(inner, kv)
+		} else {
+			outer = append(outer, kv)
+		}
+	}
+	return outer, inner
+}
+
+// shellFor returns the name by which the shell is started in the box. It is found on
+// this program's PATH, as without a box. So its name alone, which it takes for $0, does
+// only if the PATH of the command leads to the same file.
+func shellFor(name string, environ []string) string {
+	own, err := exec.LookPath(name)
+	if err != nil {
+		return name // as without a box, the start fails
+	}
+	if own, err = filepath.Abs(own); err != nil {
+		return name
+	}
+	var path string
+	for _, kv := range environ {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = value
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			break // it is another file in another directory
+		}
+		candidate := filepath.Join(dir, name)
+		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() && unix.Access(candidate, unix.X_OK) == nil {
+			if candidate == own {
+				return name
+			}
+			break
+		}
+	}
+	return own
+}

@@ -1,0 +1,19 @@
+// A module of its own, so that users of the library get no rules of a kernel with it.
+module github.com/toolproc/toolproc/sandbox
+
+go 1.26.5
+
+require (
+	github.com/stretchr/testify v1.12.1
+	github.com/toolproc/toolproc v0.1.0
+	golang.org/x/net v0.57.0
+	golang.org/x/sys v0.49.0
+	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da
+)
+
+require (
+	github.com/creack/pty v1.1.24 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260623181947-01eb4420fa68 // indirect
+	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)

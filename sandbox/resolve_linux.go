@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// resolve returns a policy with absolute paths that have no symbolic link. Of Write,
+// directories below another one are left out.
+func resolve(p Policy) (Policy, error) {
+	for _, list := range []struct {
+		name  string
+		paths *[]string
+	}{{"Write", &p.Write}, {"Protect", &p.Protect}, {"Hide", &p.Hide}} {
+		if len(*list.paths) > procmgr.MaxSandboxPaths {
+			return p, xerrors.Errorf("%s has %d paths, at most %d are allowed: %w", list.name, len(*list.paths), procmgr.MaxSandboxPaths, procmgr.ErrInvalid)
+		}
+		resolved := make([]string, 0, len(*list.paths))
+		for _, path := range *list.paths {
+			clean, err := resolvePath(path, list.name == "Write")
+			if err != nil {
+				return p, xerrors.Errorf("%s has %.300q, which cannot be used (%v): %w", list.name, path, err, procmgr.ErrInvalid)
+			}
+			resolved = append(resolved, clean)
+		}
+		*list.paths = resolved
+	}
+	if p.Network != AllNetwork && p.Network != NoNetwork {
+		return p, xerrors.Errorf("there is no Network %d: %w", p.Network, procmgr.ErrInvalid)
+	}
+	p.Write = outermost(p.Write)
+	return p, nil
+}
+
+func resolvePath(path string, directory bool) (string, error) {
+	if path == "" {
+		return "", xerrors.New("it is empty")
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", err
+	}
+	if len(abs) > procmgr.MaxSandboxPath {
+		return "", xerrors.Errorf("it has more than %d bytes", procmgr.MaxSandboxPath)
+	}
+	fd, _, err := openExactly(abs, directory)
+	if err != nil {
+		return "", err
+	}
+	_ = unix.Close(fd) // nothing was written
+	return abs, nil
+}
+
+// outermost returns the directories of which no other one is a parent, sorted.
+func outermost(dirs []string) []string {
+	sorted := slices.Compact(slices.Sorted(slices.Values(dirs)))
+	return slices.DeleteFunc(slices.Clone(sorted), func(dir string) bool {
+		return slices.ContainsFunc(sorted, func(other string) bool { return other != dir && below(dir, other) })
+	})
+}
+
+// below reports whether a path is a directory or below it.
+func below(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// An inode is a file, whatever its name is.
+type inode struct{ dev, ino uint64 }
+
+// openExactly opens a path of which no part is a symbolic link, for its place alone.
+func openExactly(path string, directory bool) (fd int, at inode, err error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if directory {
+		how.Flags |= unix.O_DIRECTORY
+	}
+	for {
+		fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
+		if err != unix.EINTR && err != unix.EAGAIN {
+			break
+		}
+	}
+	if err != nil {
+		return -1, inode{}, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		_ = unix.Close(fd) // nothing was written
+		return -1, inode{}, fmt.Errorf("stat: %w", err)
+	}
+	return fd, inode{uint64(stat.Dev), stat.Ino}, nil //nolint:unconvert // Dev has other types elsewhere
+}
+
+// tempDir makes the temporary directory of a box.
+func tempDir() (string, error) {
+	dir, err := os.MkdirTemp("", "toolproc-box-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}

@@ -1,0 +1,83 @@
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/beside"
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+	"github.com/toolproc/toolproc/sandbox"
+)
+
+// A Local with Accidents is a Host like another one.
+func TestHeldAccidentsHost(t *testing.T) {
+	testenv.Held(t)
+	box := newBox(t, sandbox.Policy{Write: []string{os.TempDir()}})
+	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return newLocal(t, box) })
+}
+
+// tools are what people let a model run, in a directory of their own. Each prints
+// "worked" at its end.
+var tools = []struct {
+	name    string
+	needs   []string
+	prepare string // without a box
+	command string
+}{
+	{"go test", []string{"go"}, "", `export HOME=$PWD GOCACHE=$CACHE GOFLAGS=-mod=mod GOTOOLCHAIN=local CGO_ENABLED=0
+		printf 'module m\n\ngo 1.24\n' >go.mod
+		printf 'package m\nimport ("os"; "testing")\nfunc TestM(t *testing.T) { if os.WriteFile(t.TempDir()+"/f", nil, 0o600) != nil { t.Fatal() } }\n' >m_test.go
+		go test ./... && echo worked`},
+	{"npm ci", []string{"npm"}, `mkdir dep && cd dep && echo '{"name":"dep","version":"1.0.0"}' >package.json && npm pack --silent --cache ../cache && cd .. &&
+		echo '{"name":"m","version":"1.0.0","dependencies":{"dep":"file:dep/dep-1.0.0.tgz"}}' >package.json &&
+		npm install --silent --no-audit --no-fund --cache "$PWD/cache" && rm -r node_modules`,
+		`HOME=$PWD npm ci --offline --no-audit --no-fund --cache "$PWD/cache" && test -f node_modules/dep/package.json && echo worked`},
+	{"git commit", []string{"git"}, "", `export HOME=$PWD GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+		git init -q . && echo a >a && git add a && git commit -qm a && git branch b && git gc -q && git fsck --no-progress && echo worked`},
+	{"make -j", []string{"make"}, "", `printf 'all: a b c d\n\techo worked\na b c d:\n\tsleep 0.01; echo $@ >$@\n' >Makefile && make -s -j4`},
+	{"venv", []string{"python3"}, "", `HOME=$PWD python3 -m venv --without-pip v && v/bin/python -c 'import multiprocessing; multiprocessing.Lock(); print("worked")'`},
+	{"script", []string{"script"}, "", `script -qec 'test -t 0 && echo worked' /dev/null`},
+	{"names of interfaces", []string{"node"}, "", `node -e 'require("os").networkInterfaces(); console.log("worked")'`},
+}
+
+// The usual tools work below Write, without a network.
+func TestTools(t *testing.T) {
+	for _, tool := range tools {
+		t.Run(tool.name, func(t *testing.T) {
+			testenv.Programs(t, tool.needs...)
+			dir := t.TempDir()
+			if tool.prepare != "" {
+				cmd := exec.CommandContext(t.Context(), "sh", "-c", tool.prepare)
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, string(out))
+			}
+			write, env := []string{dir}, map[string]string(nil)
+			if tool.name == "go test" { // it would build the standard library
+				cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+				require.NoError(t, err)
+				env = map[string]string{"CACHE": strings.TrimSpace(string(cache))}
+				write = append(write, env["CACHE"])
+			}
+			l := newLocal(t, newBox(t, sandbox.Policy{Write: write, Network: sandbox.NoNetwork}))
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: tool.command, WorkDir: dir, Env: env, Wait: long})
+			require.NoError(t, err)
+			require.Contains(t, out.Text, "worked")
+			require.NotNil(t, out.Process.ExitCode)
+			require.Zero(t, *out.Process.ExitCode, out.Text)
+		})
+	}
+}
+
+// What Accidents cost: a command in a box beside a plain one.
+func BenchmarkAccidents(b *testing.B) {
+	boxed := newLocal(b, newBox(b, sandbox.Policy{Write: []string{b.TempDir()}, Network: sandbox.NoNetwork}))
+	plain := newLocal(b, nil)
+	beside.Run(b, func() { run(b, boxed, "true") }, func() { run(b, plain, "true") })
+}
