@@ -185,7 +185,6 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	r.tellInput(&rep, out)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
 		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background, WorkDir: r.req.WorkDir})
-		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
 	}
 	r.kit.tellHolder(ctx, &rep, r.turn, out)
 	return rep
