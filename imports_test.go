@@ -111,6 +111,13 @@ var arrows = []arrow{
 		why:     "it knows network namespaces and descriptors, and a process by its number alone",
 	},
 	{
+		dir:     "procmgr/internal/waiting",
+		module:  []string{"procmgr/internal/procstat"},
+		outside: []string{sys},
+		tests:   []string{terminals},
+		why:     "it knows what the system tells of a program that reads, and neither who started it nor who asks",
+	},
+	{
 		dir:     "procmgr/internal/tally",
 		outside: []string{sys},
 		why:     "it counts in memory that outlives a program, and knows no output and no process but by numbers",
@@ -119,6 +126,12 @@ var arrows = []arrow{
 		dir:   "procmgr/internal/prefilter",
 		tests: []string{"procmgr/internal/randre"},
 		why:   "it knows regular expressions, and nothing of output",
+	},
+	{
+		dir:    "procmgr/internal/linediff",
+		module: []string{"headtail"},
+		tests:  []string{"internal/testenv"},
+		why:    "it compares two texts, and knows neither processes nor where their output is kept",
 	},
 	{
 		dir:     "procmgr/internal/screen",
@@ -144,7 +157,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/osproc",
-		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets"},
+		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets", "procmgr/internal/waiting"},
 		outside: []string{terminals, sys, xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
@@ -163,6 +176,12 @@ var arrows = []arrow{
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/internal/leftover", "procmgr/proclocal"},
 		why:     "it is the contract alone: a program with nothing but a client links no code that runs a process",
+	},
+	{
+		dir:     "procmgr/internal/asktest",
+		module:  []string{"procmgr", "internal/testenv"},
+		outside: []string{testify},
+		why:     "the programs that ask, and those that do not, are the same for each Host; only tests import it",
 	},
 	{
 		dir:    "procmgr/internal/baseenv",
@@ -196,6 +215,11 @@ var arrows = []arrow{
 		why:     "it looks where processes listen, and knows no record",
 	},
 	{
+		dir:    "procmgr/proclocal/internal/asking",
+		module: []string{"procmgr", "procmgr/internal/osproc"},
+		why:    "it decides when to look whether a process waits for input, and knows no record",
+	},
+	{
 		dir:     "procmgr/proclocal/internal/input",
 		module:  []string{"procmgr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/redact"},
 		outside: []string{xerrors},
@@ -209,9 +233,9 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/carry", "procmgr/internal/charset", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr/internal/tally", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/vault", "procmgr/proclocal/internal/asking", "procmgr/internal/linediff"},
 		outside: []string{xerrors, encodings},
-		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys},
+		tests:   []string{"internal/beside", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
 	},
 	{
@@ -222,10 +246,17 @@ var arrows = []arrow{
 		why:     "it knows Hosts by their interface alone",
 	},
 	{
+		dir:     "procmgr/procfile",
+		module:  []string{"envpolicy", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/redact"},
+		outside: []string{xerrors},
+		tests:   []string{"internal/testenv", sys},
+		why:     "it is the contract for files and those of this machine, and runs no process: a program that serves them links no tools for a model",
+	},
+	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"internal/bearer", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
+		module:  []string{"internal/bearer", "procmgr", "procmgr/procfile", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/lineage", "headtail", "procmgr/internal/redact"},
 		outside: []string{strictJSON, xerrors},
-		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/proctest", "internal/testenv"},
+		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/asktest", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",
 	},
 	{
@@ -250,10 +281,26 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prockeep",
-		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/internal/procstat", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal", "procmgr/internal/redact"},
+		module:  []string{"procmgr", "procmgr/procfile", "procmgr/proclocal", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/internal/procstat", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal", "procmgr/internal/redact"},
 		outside: []string{sys, xerrors},
-		tests:   []string{"envpolicy", "headtail", "internal/beside", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
+		tests:   []string{"envpolicy", "headtail", "internal/beside", "procmgr/internal/asktest", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
+	},
+	{
+		dir: "chattool/internal/wording",
+		why: "it writes a value into a sentence, and does not know which sentence",
+	},
+	{
+		dir:     "chattool/internal/arguments",
+		module:  []string{"chattool/internal/wording", "procmgr"},
+		outside: []string{jsonschema, xerrors},
+		why:     "it reads what a model sends; which tool takes which argument is the toolset's to say",
+	},
+	{
+		dir:     "chattool/internal/consent",
+		module:  []string{"chattool/internal/wording"},
+		outside: []string{xerrors},
+		why:     "the tools ask the host in one way, whatever they are for",
 	},
 	{
 		dir: "chattool/internal/shallow",
@@ -267,10 +314,6 @@ var arrows = []arrow{
 		why:     "it reads the text of a command for a host that decides about it, whatever loop and manager the host has",
 	},
 	{
-		dir: "chattool/toolset/internal/wording",
-		why: "it writes a value into a sentence, and does not know which sentence",
-	},
-	{
 		dir:     "chattool/toolset/internal/script",
 		tests:   []string{"internal/testenv"},
 		module:  []string{"chattool/internal/shallow"},
@@ -280,37 +323,43 @@ var arrows = []arrow{
 	{
 		dir:     "chattool/toolset/internal/advice",
 		tests:   []string{"procmgr/proclocal", "headtail", "internal/testenv"},
-		module:  []string{"chattool/toolset/internal/script", "chattool/toolset/internal/wording", "procmgr"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "procmgr"},
 		outside: []string{shell},
 		why:     "it makes a note from a command and its result; the toolset makes the calls and writes the results",
 	},
 	{
-		dir:     "chattool/toolset/internal/arguments",
-		module:  []string{"chattool/toolset/internal/wording", "procmgr"},
-		outside: []string{jsonschema, xerrors},
-		why:     "it reads what a model sends; which tool takes which argument is the toolset's to say",
-	},
-	{
 		dir:    "chattool/toolset/internal/page",
-		module: []string{"internal/ranking", "chattool/toolset/internal/wording", "headtail", "procmgr"},
+		module: []string{"internal/ranking", "chattool/internal/wording", "headtail", "procmgr"},
 		why:    "it writes a result, and makes no call but to search a log",
 	},
 	{
 		dir:     "chattool/toolset/internal/notices",
-		module:  []string{"chattool/toolset/internal/wording", "headtail", "procmgr"},
+		module:  []string{"chattool/internal/wording", "headtail", "procmgr"},
 		outside: []string{xerrors},
 		why:     "it remembers what a model has not been told, and does not know the tools",
 	},
 	{
+		dir:    "chattool/toolset/internal/recall",
+		module: []string{"procmgr"},
+		why:    "it remembers what a model has been shown, and neither asks a manager nor writes a result",
+	},
+	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/shellfacts", "chattool/toolset/internal/script", "chattool/toolset/internal/wording", "chattool/toolset/internal/advice", "chattool/toolset/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail"},
+		module:  []string{"chattool/shellfacts", "chattool/internal/consent", "chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/internal/arguments", "chattool/toolset/internal/page", "chattool/toolset/internal/notices", "procmgr", "headtail", "chattool/internal/wording", "chattool/internal/arguments", "chattool/toolset/internal/recall"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
 	},
 	{
+		dir:     "chattool/filetool",
+		module:  []string{"chattool/internal/wording", "chattool/internal/arguments", "chattool/internal/consent", "chattool/shellfacts", "chattool/toolset", "headtail", "procmgr", "procmgr/procfile"},
+		outside: []string{xerrors},
+		tests:   []string{"internal/testenv", "procmgr/prochttp", "procmgr/proclocal"},
+		why:     "the tools for files have the shape of those for commands, and any Files behind them",
+	},
+	{
 		dir:     "chattool",
-		module:  []string{"chattool/toolset", "procmgr", "headtail"},
+		module:  []string{"chattool/toolset", "chattool/filetool", "procmgr", "headtail"},
 		outside: []string{fantasy, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/prochttp"},
 		why:     "it only turns a toolset into tools of fantasy; schemas and shell syntax stay in toolset, where every loop gets them",
@@ -355,7 +404,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "internal/service",
-		module:  []string{"procmgr", "procmgr/proclocal", "procmgr/prochttp", "procview"},
+		module:  []string{"procmgr", "procmgr/procfile", "procmgr/proclocal", "procmgr/prochttp", "procview"},
 		outside: []string{xerrors},
 		why:     "the daemons of toolprocd and of the examples listen and end alike, and differ in their flags",
 	},

@@ -2,6 +2,9 @@
 // charm.land/fantasy: execute, process_output, process_list, process_signal
 // and, with [toolset.Options].Input, process_input.
 //
+// [Files] does the same for the tools of package filetool: read_file, write_file and
+// edit_files.
+//
 // The documentation of package toolset describes the tools, their arguments and
 // their results. This package adds what fantasy requires of a tool:
 //
@@ -13,7 +16,7 @@
 //   - The metadata of a response names the process, for a user interface:
 //     {"process_id":"…","state":"running","exit_code":0}. exit_code is absent
 //     while it is not known. If no process is known, the metadata is empty.
-//   - process_output and process_list are Parallel. execute, process_signal and
+//   - process_output, process_list and read_file are Parallel. execute, process_signal and
 //     process_input are not, because two of them in one step may depend on their order.
 //
 // # What a host has to do

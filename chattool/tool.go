@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"charm.land/fantasy"
+	"github.com/toolproc/toolproc/chattool/filetool"
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -24,15 +25,41 @@ func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
 // that needs the Set itself, for example for its [toolset.Inbox].
 func Tools(set *toolset.Set) []fantasy.AgentTool {
 	var tools []fantasy.AgentTool
+	run := func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
+		res := set.Call(ctx, call)
+		response := fantasy.NewTextResponse(res.Content)
+		response.IsError = res.IsError
+		if res.Output != nil {
+			p := res.Output.Process
+			response = fantasy.WithResponseMetadata(response, metadata{ProcessID: p.ID, State: p.State, ExitCode: p.ExitCode})
+		}
+		return response
+	}
 	for _, def := range set.Definitions() {
-		tools = append(tools, &tool{set: set, def: def})
+		tools = append(tools, &tool{run: run, def: def})
+	}
+	return tools
+}
+
+// Files returns the tools for files of a Set: read_file, write_file and edit_files,
+// in this order. The metadata of their responses is empty.
+func Files(set *filetool.Set) []fantasy.AgentTool {
+	var tools []fantasy.AgentTool
+	run := func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
+		res := set.Call(ctx, call)
+		response := fantasy.NewTextResponse(res.Content)
+		response.IsError = res.IsError
+		return response
+	}
+	for _, def := range set.Definitions() {
+		tools = append(tools, &tool{run: run, def: def})
 	}
 	return tools
 }
 
 // A tool is one tool of a Set. It is safe for concurrent use.
 type tool struct {
-	set *toolset.Set
+	run func(context.Context, toolset.Call) fantasy.ToolResponse
 	def toolset.Definition // never changed
 
 	mu      sync.Mutex // guards options
@@ -74,20 +101,13 @@ type metadata struct {
 
 // Run carries out a call. It always returns a nil error.
 func (t *tool) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
-	res := t.set.Call(ctx, toolset.Call{
+	return t.run(ctx, toolset.Call{
 		ID: call.ID,
 		// The host may have given the tool another name in fantasy. The
 		// call is for this tool all the same.
 		Name:      t.def.Name,
 		Arguments: json.RawMessage(call.Input),
-	})
-	response := fantasy.NewTextResponse(res.Content)
-	response.IsError = res.IsError
-	if res.Output != nil {
-		p := res.Output.Process
-		response = fantasy.WithResponseMetadata(response, metadata{ProcessID: p.ID, State: p.State, ExitCode: p.ExitCode})
-	}
-	return response, nil
+	}), nil
 }
 
 // ProviderOptions returns the options of the last call of SetProviderOptions.

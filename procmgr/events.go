@@ -67,4 +67,9 @@ const (
 	// EventMatched: a line has matched StartRequest.Notify. It comes at most
 	// once for a process.
 	EventMatched EventKind = "matched"
+	// EventWaiting: a member waits for input, and Process.Waiting says which. It
+	// comes once for each time that it begins to wait: again if input was written,
+	// if another member waits, or if none has waited in between. It is looked for
+	// while a call waits for it, or waits for events, and when events are asked for.
+	EventWaiting EventKind = "waiting"
 )

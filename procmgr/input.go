@@ -40,7 +40,7 @@ type InputRequest struct {
 	Secret bool
 	// Wait is the longest time to wait in all: for a pipe that is full, for
 	// the echo to go off, and for output. The wait ends when all is written
-	// if neither Until nor UntilQuiet is set, and as soon as the process
+	// if none of Until, UntilQuiet and UntilWaiting is set, and as soon as the process
 	// changes its state. 0 tries once.
 	Wait time.Duration
 	// Until ends the wait when output from the offset before the write on
@@ -53,6 +53,10 @@ type InputRequest struct {
 	// counted from the first output after the write. If there is none at all
 	// for 2 s, that ends it too.
 	UntilQuiet time.Duration
+	// UntilWaiting ends the wait as soon as all is written, a member waits for input
+	// and the output has been quiet for 200 ms since the write. See
+	// OutputRequest.UntilWaiting.
+	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
 }

@@ -171,6 +171,8 @@ type StartRequest struct {
 	// Wait is how long to wait for the end. If it is 0, Start returns when the
 	// process has started.
 	Wait time.Duration
+	// UntilWaiting ends the wait as OutputRequest.UntilWaiting does.
+	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
 	// Notify is an RE2 pattern with the limits of OutputRequest.Until. The
@@ -212,6 +214,12 @@ type OutputRequest struct {
 	// cannot tell, the error is [errors.ErrUnsupported]; a proclocal.Local can on
 	// Linux alone.
 	Members bool
+	// UntilWaiting ends the wait as soon as a member waits for input and the output
+	// has been quiet for 200 ms. Output.Waiting then says which. If nobody can tell,
+	// as for a process with an empty stdin, it changes nothing. While a call waits
+	// so, the manager looks when the output has been quiet for 200 ms, and then
+	// after 0.4, 0.8 and so on up to 5 s.
+	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
 	// Screen asks for Output.Screen.
@@ -219,6 +227,10 @@ type OutputRequest struct {
 	// Highlight asks for Output.Highlights of at most so many bytes of text.
 	// 0 or less asks for none.
 	Highlight int
+	// Against asks for Output.Changes: it is the ID of another process of this
+	// chat that has ended, whose whole output is compared with that of this one.
+	// "" asks for none. An ID that the chat does not have is no error.
+	Against string
 }
 
 // A Highlight is a line of the output that tells of trouble, such as an error.
@@ -280,6 +292,12 @@ type Output struct {
 	// for highlights: a search ends after 64 MiB or 200 ms, and begins at both
 	// ends of the part left out. It is 0 if nothing was searched.
 	Unscanned int64 `json:"unscanned,omitempty"`
+	// Changes says how the output differs from that of OutputRequest.Against. It is
+	// nil if that was not asked for, or if nobody can tell: one of the two
+	// processes has not ended or is no longer kept, the window and the log have not
+	// all of its output, both together have over 64 MiB, or the comparison takes
+	// over 200 ms.
+	Changes *Changes `json:"changes,omitempty"`
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
 	Listening []Listen `json:"listening,omitempty"`
@@ -291,6 +309,9 @@ type Output struct {
 	// it. It is nil if the process has no terminal. After the end it is the
 	// last screen, as long as the output is kept.
 	Screen *Screen `json:"screen,omitempty"`
+	// Waiting is a member that waits for input on its stdin or terminal, if the
+	// output has been quiet for 200 ms. It is nil if none does or nobody can tell.
+	Waiting *Waiting `json:"waiting,omitempty"`
 }
 
 // StartResult is the part of an Output that tells how the process was started.

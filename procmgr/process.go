@@ -69,8 +69,11 @@ type Process struct {
 	// Terminate and Interrupt send too. Members that have left the session of
 	// their process are not asked. Events do not tell it, nor does a list in
 	// the first 100 ms of a process. Linux only.
-	Stopped  bool `json:"stopped,omitempty"`
-	ExitCode *int `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
+	Stopped bool `json:"stopped,omitempty"`
+	// Waiting is a member that waits for input, in a list and in an EventWaiting. An
+	// Output has its own, and here nil.
+	Waiting  *Waiting `json:"waiting,omitempty"`
+	ExitCode *int     `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
 	// Signal is such as "SIGKILL", if a signal ended the leader. If a sandbox has a
 	// program in front of the shell, and the signal ended the shell alone, it is "":
 	// ExitCode is 128+n then, as if the shell had exited.

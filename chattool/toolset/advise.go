@@ -2,9 +2,9 @@ package toolset
 
 import (
 	"context"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -18,6 +18,9 @@ func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advi
 	}
 	a.Ran = wording.Span(p.StartedAt, p.ExitedAt)
 	a.Tools = advice.Tools{Execute: k.names.execute, Output: k.names.output, Signal: k.names.signal, Input: k.names.input, ReadFile: k.opts.ReadFileTool}
+	if k.opts.Files != nil && k.opts.ReadFileTool == "" {
+		a.Tools.ReadFile, a.Tools.ReadFileCall = k.opts.Files.ReadFileTool(), true
+	}
 	if none, _ := k.noInput.from(m); none {
 		a.Tools.Input = ""
 	}

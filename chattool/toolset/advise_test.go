@@ -146,6 +146,24 @@ func TestReadFileTool(t *testing.T) {
 	require.NotContains(t, got, "note", "no tool is named unless the host names one")
 }
 
+// A Set that knows the tools for files names the call, and in the directory of the
+// command.
+func TestFilesHint(t *testing.T) {
+	t.Parallel()
+	opts := &toolset.Options{Files: fileTools("view")}
+	_, got := call(t, &fake{}, opts, "execute", `{"command":"sed -n 120,160p main.go"}`)
+	require.Equal(t, `To read files use view {"path":"main.go","offset":120}: it shows more of a file and costs less.`, got["note"])
+	_, got = call(t, &fake{}, opts, "execute", `{"command":"cat main.go","workdir":"/srv"}`)
+	require.Equal(t, `To read files use view {"path":"/srv/main.go"}: it shows more of a file and costs less.`, got["note"])
+	opts.ReadFileTool = "open"
+	_, got = call(t, &fake{}, opts, "execute", `{"command":"cat main.go"}`)
+	require.Equal(t, "To read files use the open tool: it shows more of a file and costs less.", got["note"])
+}
+
+type fileTools string
+
+func (f fileTools) ReadFileTool() string { return string(f) }
+
 // If the result's error says how the process ended, the note does not repeat
 // it.
 func TestExitCodeIsSaidOnce(t *testing.T) {

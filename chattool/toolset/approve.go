@@ -5,10 +5,8 @@ import (
 	"cmp"
 	"context"
 
-	"golang.org/x/xerrors"
-
+	"github.com/toolproc/toolproc/chattool/internal/consent"
 	"github.com/toolproc/toolproc/chattool/shellfacts"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -24,29 +22,10 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 	if q.Facts.Why == nil { // else it is no command
 		q.Facts = shellfacts.Parse(q.Command, cmp.Or(k.shells.named, q.Description.Shell))
 	}
-	verdict, err := approve(ctx, k.opts.Approve, q)
-	switch {
-	case ctx.Err() != nil:
-		verdict = Verdict{Deny: true, Reason: endOf(ctx) + " before it was allowed"}
-	case err != nil:
-		verdict = Verdict{Deny: true, Reason: "it could not be decided: " + err.Error()}
-	case !verdict.Deny:
-		return rep, true
-	}
-	rep.Denied, rep.Error = true, "denied: "
-	if verdict.Reason != "" {
-		rep.Error += wording.Sentence(wording.Clip(verdict.Reason, wording.MaxWords)) + " "
-	}
-	rep.Error += undone + ": do not look for a way around it; tell the user if the task needs it"
-	return rep, false
-}
-
-// approve calls a function that may panic.
-func approve(ctx context.Context, f func(context.Context, Question) (Verdict, error), q Question) (v Verdict, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = xerrors.Errorf("the policy failed: %v", p)
-		}
-	}()
-	return f(ctx, q)
+	rep.Error = consent.Ask(ctx, func(ctx context.Context) (bool, string, error) {
+		v, err := k.opts.Approve(ctx, q)
+		return v.Deny, v.Reason, err
+	}, endOf, undone)
+	rep.Denied = rep.Error != ""
+	return rep, !rep.Denied
 }

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -51,7 +51,7 @@ const signalDescription = `End or interrupt a process and all that it started; r
 
 const inputDescription = `Write to the stdin of a process that {execute} started with stdin "open" or "terminal", and return what it prints then. ` +
 	`text is written as it is: end a line with \n, or on a terminal with keys ["enter"]. ` +
-	`Returns once the output has been quiet for 300 ms; set wait_for if the answer takes longer to come. ` +
+	`Returns once the program waits for input again or the output has been quiet for 300 ms; set wait_for if the answer takes longer to come. ` +
 	`If the program shows a full screen, the result is that screen. ` +
 	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
 	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`

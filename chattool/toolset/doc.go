@@ -30,11 +30,13 @@
 // characters <, > and & are not escaped. For execute and process_output the
 // object has
 //
+//	again                  how it differs from an earlier output; see below
 //	success                whether the command has not failed; see below
-//	output                 the text that was read, always there
+//	output                 the text that was read; see below for when it is not there
 //	exit_code              absent while it is not known
 //	signal                 such as "SIGKILL", if a signal ended the shell
 //	state                  running, detached or exited
+//	waiting_for_input      whether the program asks and waits, absent if not
 //	workdir                where it runs, if the chat was not told so last
 //	duration               from the start to the end, or until now, as in 12.3s
 //	error                  what went wrong, in words
@@ -124,7 +126,7 @@
 //
 // Any result, also that of process_list or a refused call, may have meanwhile: a
 // list of lines about processes that earlier calls have left running, and that
-// have ended since, or have printed a line that matches notify_on:
+// have ended since, have printed a line that matches notify_on, or wait for input:
 //
 //	npc5orns6a ("npm test") exited with code 1 after 2m; last line: "3 failing"
 //
@@ -150,7 +152,10 @@
 // on a question. With it, execute takes stdin: "open" is a pipe, and "terminal"
 // a terminal. process_input writes text and presses keys, and returns what the
 // process prints then, until that has been quiet for 300 ms, until wait_for
-// matches, or, with end, until the process has ended. If the program shows the
+// matches, or, with end, until the process has ended. If the program waits for
+// input, as far as the manager can tell, execute and process_input return at once:
+// the result has waiting_for_input, the output ends with the question, and the note
+// says how to answer it. See [procmgr.Waiting]. If the program shows the
 // alternate screen of its terminal, as an editor does, or if the model asks for
 // the screen, the output of the result is the rows of the screen. A password is
 // written with secret, which waits until the program has turned the echo off.
@@ -201,6 +206,25 @@
 // model reads and nothing else: truncated, next_offset, the log and
 // Result.Output are about the bytes that the process printed. A line that was
 // cut is not counted with others.
+//
+// # The same as last time
+//
+// If a command ran before, in the same directory, and one of the last 20 results of
+// the conversation has shown its output, the manager is asked how the new output
+// differs, see [procmgr.Changes]. If the result is then at most half as long, it has
+// that alone: the line
+//
+//	ran again · exit code 1 (0 before) · 12s (11s before) · differs from n4f by 3 lines of 886:
+//
+// which is the first of a text and the field again in JSON, all hunks, the last 5
+// lines, and the ID by which all can be read. If nothing differs, the line ends with
+// "the same output as n4f", and there is no output. An output of up to 1 KiB, one of
+// a command that only prints files, and one that a call has asked for with max_output
+// or has read before is always shown. See also [Set.Forget] and Options.Whole.
+//
+// The third read in a row of a process that shows nothing new has no output, and says
+// in one line for how long there was nothing. From the fifth on a read waits up to
+// 30 s, or Options.MaxTimeout if that is shorter, unless something happens.
 //
 // # Canceled calls
 //

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
@@ -42,6 +42,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 		Stdin:      procmgr.Stdin(args.Stdin),
 		Limit:      k.opts.Limit,
 	}}
+	run.req.UntilWaiting = run.req.Stdin != procmgr.StdinEmpty
 	run.req.Wait, run.clamped = k.opts.clamp("timeout", args.Timeout)
 	shell := k.shells.of(ctx, m)
 	run.source = &script.Source{Text: run.req.Command, Shell: shell}
@@ -79,7 +80,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	}
 	k.ledger.Begin(t, run.req.ID)
 	rep := run.start(ctx)
-	rep.Budget = budget
+	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
 	return rep
 }
@@ -152,6 +153,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	rep := r.kit.describe(out)
 	rep.findIn(r.m)
 	rep.place(&r.kit.places, r.m, out)
+	rep.compare = !out.Attached
 	if out.Attached {
 		rep.Add("This process was started by an earlier call with the same id; nothing was run again.")
 	}
@@ -170,15 +172,19 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	case p.State == procmgr.Exited && r.req.Background:
 		rep.Add("The command has already ended.")
 	case p.State == procmgr.Exited:
+	case out.Waiting != nil && !r.req.Background:
+		rep.Add("It has not ended: do not run it again.")
 	case r.req.Background:
-		rep.Add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, r.kit.promise(r.m, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
+		r.kit.lastTook(&rep, r.m, p)
+		rep.Add(`Runs in the background as process %s%s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
+			p.ID, rep.tookLast(), r.kit.promise(r.m, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
 		r.promote(&rep, out)
 	}
-	r.tellInput(&rep, p)
+	r.kit.tellQuestion(&rep, r.m, out)
+	r.tellInput(&rep, out)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
-		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background})
+		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background, WorkDir: r.req.WorkDir})
 	}
 	r.kit.tellHolder(ctx, &rep, r.turn, out)
 	return rep
@@ -211,11 +217,12 @@ func (r *run) broken(ctx context.Context, out procmgr.Output, err error) report 
 
 // tellInput says how to write to a command that has a stdin, and what becomes of
 // the programs that it leaves on a terminal.
-func (r *run) tellInput(rep *report, p procmgr.Process) {
+func (r *run) tellInput(rep *report, out procmgr.Output) {
+	p := out.Process
 	if r.req.Stdin == procmgr.StdinEmpty {
 		return
 	}
-	if none, _ := r.kit.noInput.from(r.m); !none && p.State == procmgr.Running {
+	if none, _ := r.kit.noInput.from(r.m); !none && p.State == procmgr.Running && out.Waiting == nil {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
 	}
 	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {

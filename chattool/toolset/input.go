@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/shellfacts"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -54,6 +54,7 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 	if args.WaitFor == "" && !args.End {
 		t.req.UntilQuiet = inputQuiet
 	}
+	t.req.UntilWaiting = !t.req.Close
 	if res, ok := k.ask(ctx, m, t.question(c), "Nothing was written"); !ok {
 		return res
 	}
@@ -114,6 +115,7 @@ func (t *typing) write(ctx context.Context) report {
 		out = t.awaitEnd(ctx, out, t.req.Wait-time.Since(began))
 	}
 	rep := t.describe(ctx, out)
+	t.kit.tellQuestion(&rep, t.m, out.Output)
 	if out.Process.Stdin == procmgr.StdinTerminal && alive(out.Process) && len(t.req.Keys) == 0 && strings.HasSuffix(string(t.args.Text), "\n") {
 		rep.Add(`If it has not taken the line: a program at a terminal may take text with a line end for a paste; press keys ["enter"].`)
 	}
@@ -144,7 +146,7 @@ func (t *typing) awaitEnd(ctx context.Context, out procmgr.InputOutput, left tim
 		return out
 	}
 	again := t.req
-	again.Wait, again.Until, again.UntilQuiet = 0, "", 0
+	again.Wait, again.Until, again.UntilQuiet, again.UntilWaiting = 0, "", 0, false
 	if all, err := t.m.Input(ctx, t.id, again); err == nil {
 		return all
 	}

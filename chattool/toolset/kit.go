@@ -3,6 +3,7 @@ package toolset
 import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/recall"
 )
 
 // A kit is what the tools of a Set work with. It knows none of them.
@@ -14,6 +15,7 @@ type kit struct {
 	places   places
 	shells   shells
 	ledger   notices.Ledger
+	memory   recall.Memory[notices.Conversation]
 	// noInput says that a manager has no Input, so that no note advises to use it.
 	noInput answer[bool]
 }

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 

@@ -28,6 +28,9 @@ func (k *kit) promise(m procmgr.Manager, p procmgr.Process, notifyOn string) str
 		return ""
 	}
 	when := "; you will be told when it ends"
+	if p.Stdin != procmgr.StdinEmpty {
+		when += ", when it waits for input"
+	}
 	if notifyOn != "" {
 		when += ", or when a line matches notify_on"
 	}

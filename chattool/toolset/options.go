@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -60,10 +60,21 @@ type Options struct {
 	// By default such a run becomes the line once and a count of the
 	// others, if that is shorter.
 	KeepRepeats bool
+	// Whole makes every result have the output itself. By default, if a command ran
+	// before and one of the last 20 results has shown its output, the result has
+	// what differs alone, if that is at most half as long; and a third read in a row
+	// that shows nothing new says so in one line. A host that takes results out of a
+	// conversation calls [Set.Forget], or sets Whole.
+	Whole bool
 	// ReadFileTool is the name of the host's tool for reading files. If a
-	// command only prints files, a note names the tool. By default there is
-	// no such tool and no such note.
+	// command only prints files, a note names the tool. By default it is that
+	// of Files, and without Files there is no such tool and no such note.
 	ReadFileTool string
+	// Files are the tools for files that the model has beside these, such as a Set
+	// of package filetool. The note then has the whole call, as in
+	// read_file {"path":"main.go","offset":120}. The Set does not carry out such
+	// calls. If it is nil, or if ReadFileTool is set, no call is named.
+	Files FileTools
 	// Names maps this package's names of the tools to the host's, such as
 	// {"execute": "bash"}. A tool that is not in it keeps its name.
 	// Definitions, descriptions and results use the host's names, and Call
@@ -127,6 +138,14 @@ type Options struct {
 	// ctx is that of the call, and Approve has to return when ctx ends. Several
 	// goroutines may call Approve at once.
 	Approve func(ctx context.Context, q Question) (Verdict, error)
+}
+
+// FileTools are the tools for files of a model, as a Set knows them. A *filetool.Set
+// is one.
+type FileTools interface {
+	// ReadFileTool returns the name of the tool that reads files. Its arguments are
+	// those of read_file in package filetool: path, and offset in lines.
+	ReadFileTool() string
 }
 
 // withDefaults returns a copy of o with every default filled in.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
@@ -26,7 +26,7 @@ func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
 	}
 	budget, cut := k.page.Allow(int(args.MaxOutput))
 	rep := k.readOutput(ctx, args, t)
-	rep.Budget = budget
+	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
 	return rep
 }
@@ -45,6 +45,8 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 	if err == nil && out.Process.ID == "" {
 		out.Process.ID = id
 	}
+	silence := silence{kit: k, m: m, req: req, quiet: !k.opts.Whole && !bool(args.Screen)}
+	out, err = silence.wait(ctx, out, err)
 	switch {
 	case err == nil && ctx.Err() != nil && alive(out.Process) && !out.Matched:
 		return k.leftAlone(ctx, out, req.From)
@@ -93,6 +95,7 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 		k.advise(ctx, &rep, m, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, m)}, Reading: true})
 	}
 	k.tellHolder(ctx, &rep, t, out)
+	silence.tell(&rep, out)
 	return rep
 }
 
@@ -113,10 +116,12 @@ func (k *kit) leftAlone(ctx context.Context, out procmgr.Output, from int64) rep
 // read reports on a process that the model named by its ID, from an offset on.
 func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
 	rep := k.describeFrom(out, from)
+	rep.compare = true
 	rep.findIn(m)
 	rep.place(&k.places, m, out)
 	rep.NextOffset = &out.Next
 	rep.Add(clamped)
+	k.tellQuestion(&rep, m, out)
 	if out.Process.State == procmgr.Detached {
 		rep.Add("The shell has ended; processes that it started live on, and %s ends them.", k.names.signal)
 	}

@@ -87,3 +87,40 @@ func noticesPage(t *testing.T) {
 		},
 	}.replay(t, l.set)
 }
+
+// totalTests prints what a test runner does, and fails if there is a file "broken".
+const totalTests = `i=1; while [ $i -le 70 ]; do
+	if [ $i = 41 ] && [ -e broken ]; then
+		echo "    total_test.go:17: Total(41) = 820, want 738"; echo "--- FAIL: TestTotal/41_items (0.00s)"
+	else echo "--- PASS: TestTotal/${i}_items (0.0$((i % 3))s)"; fi
+	i=$((i+1))
+done
+[ -e broken ] && { echo FAIL; exit 1; }; echo PASS
+`
+
+// A model runs its tests again, with a mistake and without a change.
+func TestAgainPage(t *testing.T) {
+	t.Parallel()
+	ids := []string{"npc5orns6a", "h2kq7vd3xe", "k7qv2mzp4a"}
+	l := newLocal(t, &toolset.Options{
+		Format: toolset.FormatText,
+		ProcessID: func(context.Context, toolset.Call) string {
+			id := ids[0]
+			ids = ids[1:]
+			return id
+		},
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "test.sh"), []byte(totalTests), 0o600))
+	transcript{
+		page: "README.md", test: "AgainPage",
+		same: []sameText{{regexp.MustCompile(`· \S+ \(\S+s before\)`), "· 4.1s (3.9s before)"}},
+		before: func(t *testing.T, n int) {
+			broken := filepath.Join(l.dir, "broken")
+			if n == 1 {
+				require.NoError(t, os.WriteFile(broken, nil, 0o600))
+			} else {
+				require.NoError(t, os.RemoveAll(broken))
+			}
+		},
+	}.replay(t, l.set)
+}

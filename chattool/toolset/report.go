@@ -31,6 +31,9 @@ type Report struct {
 	// WorkDir is the directory of the process, if the chat was not told so
 	// last, and "" otherwise.
 	WorkDir string
+	// Waiting says that a program of the process waits for input, which the manager
+	// can know. It is nil if none does, or if that is not known.
+	Waiting *procmgr.Waiting
 	// ProcessID is the ID of the process while it lives or may live, and ""
 	// otherwise. Result.Output has it in any case.
 	ProcessID string
@@ -69,6 +72,18 @@ type Report struct {
 	// the other tools. Omitted is how many more follow.
 	Processes []procmgr.Process
 	Omitted   int
+	// Earlier is the process with whose output that of this one was compared, if
+	// Output has what differs in the place of the whole: the hunks of Changes, and
+	// the last lines. If Changes.Same is set, Output is nil. Both are nil for any
+	// other result. Result.Output has the output itself in any case.
+	Earlier *procmgr.Process
+	Changes *procmgr.Changes
+	// Quiet is for how long a process that lives has shown nothing new, if the
+	// result says that in the place of Output. It is 0 for any other result.
+	Quiet time.Duration
+	// LastTook is how long the same command took when the Set saw it end last, if
+	// the result says so, and 0 otherwise.
+	LastTook time.Duration
 }
 
 // A Span is a part of the stream of a process, from one offset in bytes to another.
@@ -78,6 +93,10 @@ type Span = page.Span
 type report struct {
 	page.Draft
 	isError bool
+	// compare lets the result have what differs from an earlier one alone, and read
+	// says that the memory knows of the read. whole says that the model has asked
+	// for a number of tokens.
+	compare, read, whole bool
 }
 
 // findIn lets the report find highlights in the log of its process.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -51,6 +51,8 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 		r.Add("The process ended without a match for wait_for.")
 	case p.State == procmgr.Detached:
 		r.Add("wait_for has not matched; the shell has ended.")
+	case out.Waiting != nil:
+		r.Add("wait_for has not matched so far.")
 	default:
 		r.Add("wait_for did not match within %s; the process still runs.", wording.Duration(wait))
 	}

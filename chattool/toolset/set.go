@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
 	"github.com/toolproc/toolproc/procmgr"
@@ -113,11 +113,18 @@ func (s *Set) Call(ctx context.Context, c Call) (res Result) {
 	return s.finish(ctx, &t, refuse("there is no tool %.60q; the tools are %s", c.Name, strings.Join(s.names.all(), ", ")))
 }
 
+// Forget makes the Set forget what its results have shown, in all conversations: a
+// host calls it when it has compacted one, since the model no longer has the outputs
+// before it. The next results are whole.
+func (s *Set) Forget() { s.memory.Forget() }
+
 // finish makes the result of a report: it adds what has become of other
 // processes, and writes all of it for the model.
 func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 	s.tellNotices(ctx, t, &r)
+	s.compareAgain(ctx, t, &r)
 	content := s.page.Write(ctx, &r.Draft)
+	s.remember(t, &r)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: Report(r.Report)}
 }
 

@@ -31,19 +31,22 @@ import (
 const (
 	tokenCounts  = "testdata/tokens/counts.txt"
 	tokenCounter = "testdata/tokens/count.sh"
-	tokensAgain  = "its tokens have not been counted: with node and npm, go test ./chattool/toolset -run 'Corpus|Tokens' -update-docs"
+	tokensAgain  = "its tokens have not been counted: with node and npm, go test ./chattool/toolset -run 'Corpus|Tokens|Loops' -update-docs"
 )
 
 // A tokenizer has the counts of texts.
 type tokenizer struct {
+	path   string // of the file with them
 	counts map[string]int
 	used   map[string]int
 }
 
-func loadTokenizer(t testing.TB) *tokenizer {
+func loadTokenizer(t testing.TB) *tokenizer { t.Helper(); return loadTokenizerAt(t, tokenCounts) }
+
+func loadTokenizerAt(t testing.TB, path string) *tokenizer {
 	t.Helper()
-	tok := &tokenizer{counts: map[string]int{}, used: map[string]int{}}
-	data, err := os.ReadFile(tokenCounts)
+	tok := &tokenizer{path: path, counts: map[string]int{}, used: map[string]int{}}
+	data, err := os.ReadFile(path)
 	if os.IsNotExist(err) && *updateDocs {
 		return tok
 	}
@@ -107,7 +110,7 @@ func (tok *tokenizer) save(t testing.TB, keep func(hash string) bool) {
 	for _, hash := range slices.Sorted(maps.Keys(tok.used)) {
 		fmt.Fprintf(&b, "%s %d\n", hash, tok.used[hash])
 	}
-	require.NoError(t, os.WriteFile(tokenCounts, []byte(b.String()), 0o644))
+	require.NoError(t, os.WriteFile(tok.path, []byte(b.String()), 0o644))
 }
 
 // countTokens counts the tokens of o200k_base in texts.

@@ -79,6 +79,8 @@ func state(p procmgr.Process) string {
 	switch {
 	case p.Stopped:
 		return "stopped"
+	case p.Waiting != nil:
+		return "waiting for input"
 	case p.State != procmgr.Exited:
 		return string(p.State)
 	case p.Signal != "":

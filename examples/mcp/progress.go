@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"math"
 	"strings"
 	"time"
 
@@ -70,8 +72,9 @@ func processOf(c toolset.Call) string {
 }
 
 // watch calls notify whenever the process has printed something, with the
-// seconds since the begin and the newest line, until ctx or the process ends.
-// After a long silence it calls notify with the same line again.
+// seconds since the begin and the newest line, until ctx or the process ends. It
+// calls notify, too, when the process begins to wait for input. After a long silence
+// it calls notify with the same line again.
 func watch(ctx context.Context, m procmgr.Manager, id string, notify func(seconds float64, line string)) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -86,10 +89,15 @@ func watch(ctx context.Context, m procmgr.Manager, id string, notify func(second
 			}
 		}
 	}()
+	asks := make(chan struct{})
+	go askings(ctx, m, id, asks) // it ends with ctx
 	began, line := time.Now(), ""
 	for ok := true; ; {
 		select {
 		case line, ok = <-lines:
+		case <-asks:
+			notify(float64(time.Since(began).Milliseconds())/1000, "waits for input: "+line)
+			continue
 		case <-time.After(progressSilence):
 		}
 		if !ok || ctx.Err() != nil {
@@ -97,6 +105,36 @@ func watch(ctx context.Context, m procmgr.Manager, id string, notify func(second
 		}
 		// The protocol wants a number that grows with every notification.
 		notify(float64(time.Since(began).Milliseconds())/1000, line)
+	}
+}
+
+// askings sends a value whenever a process begins to wait for input, until ctx or the
+// process ends.
+func askings(ctx context.Context, m procmgr.Manager, id string, asks chan<- struct{}) {
+	var last time.Time
+	req := procmgr.OutputRequest{From: math.MaxInt64}
+	for ctx.Err() == nil {
+		pause := progressInterval
+		out, err := m.Output(ctx, id, req)
+		switch {
+		case errors.Is(err, procmgr.ErrNotFound): // it has not started yet
+		case err != nil || out.Process.State == procmgr.Exited || out.Process.Stdin == procmgr.StdinEmpty:
+			return
+		case out.Waiting != nil && !out.Waiting.Since.Equal(last):
+			last = out.Waiting.Since
+			select {
+			case asks <- struct{}{}:
+			case <-ctx.Done():
+			}
+		case out.Waiting != nil:
+			pause = time.Second
+		default:
+			req.Wait, req.UntilWaiting = time.Minute, true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
 	}
 }
 

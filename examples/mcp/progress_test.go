@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -169,4 +170,26 @@ func TestWatch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A process that begins to wait for input says so while a call waits for it.
+func TestProgressQuestion(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("nobody can tell here")
+	}
+	local, _ := newLocal(t)
+	m := local.Chat("a")
+	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: `sleep 1; echo "name?"; read -r x; exec sleep 600`, Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var told []string
+	watch(ctx, m, out.Process.ID, func(_ float64, line string) {
+		told = append(told, line)
+		if strings.HasPrefix(line, "waits for input") {
+			cancel()
+		}
+	})
+	require.Equal(t, []string{"name?", "waits for input: name?"}, told)
 }

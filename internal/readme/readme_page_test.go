@@ -46,7 +46,8 @@ BLOCK
 	},
 	{page: "README.md", language: "console", has: "go run ./examples/quickstart", run: stepsOfCI},
 	{page: "README.md", has: "model   [...]", run: quickstartTranscript},
-	{page: "README.md", language: "text", has: "→ execute", run: transcript},
+	{page: "README.md", language: "text", has: "meanwhile: ", run: transcript},
+	{page: "README.md", language: "text", has: "ran again", run: transcript},
 	{page: "README.md", language: "text", has: "runs already", run: keptTranscript},
 	{page: "README.md", language: "go", has: agentBlock, run: agent},
 	{

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -29,7 +30,7 @@ type Server func(ctx context.Context, handler http.Handler) error
 
 // Run runs commands for the clients of a server until the server ends. No process
 // that it has started outlives it. Commands run in a directory; "" is that of this
-// program. The end of ctx is no error.
+// program. Relative paths of files begin there too. The end of ctx is no error.
 func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) error {
 	return RunBeside(ctx, dir, opts, serve, func(context.Context, procmgr.Host) (func() error, error) { return func() error { return nil }, nil })
 }
@@ -45,6 +46,9 @@ func RunBeside(ctx context.Context, dir string, opts prochttp.HandlerOptions, se
 	// that still run.
 	defer func() { err = errors.Join(err, local.Close()) }()
 	opts.Context = ctx // when it ends, the waits are answered
+	if opts.Files, err = procfile.NewLocal(&procfile.LocalOptions{Dir: dir}); err != nil {
+		return err
+	}
 	handler, err := prochttp.NewHandler(local, &opts)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 // setBase adds what the command starts from to a body. If the environment has a
 // sum, the sum goes in its place: the handler has most often seen it before.
-func (b *startBody) setBase(base *baseenv.Base) {
+func (b *baseFields) setBase(base *baseenv.Base) {
 	if base != nil && base.Sum != "" {
 		b.BaseSum, b.BaseDir = base.Sum, &base.Dir
 		return
@@ -22,7 +23,7 @@ func (b *startBody) setBase(base *baseenv.Base) {
 }
 
 // setWholeBase is setBase for a handler that does not know the sum.
-func (b *startBody) setWholeBase(base *baseenv.Base) {
+func (b *baseFields) setWholeBase(base *baseenv.Base) {
 	if base != nil {
 		base = base.UTF8()
 		b.BaseEnv, b.BaseWithheld, b.BaseSecrets, b.BaseSum, b.BaseDir = base.Env, base.Withheld, base.Secrets, "", &base.Dir
@@ -31,7 +32,7 @@ func (b *startBody) setWholeBase(base *baseenv.Base) {
 
 // base returns what the command of a start starts from, or nil for the handler's
 // own. If it has a sum, it has nothing else but the directory.
-func (r *request) base(b *startBody) (*baseenv.Base, error) {
+func (r *request) base(b *baseFields) (*baseenv.Base, error) {
 	if b.BaseDir == nil {
 		if b.hasWholeBase() || b.BaseSum != "" {
 			return nil, xerrors.Errorf("base_env or base_sum is there without base_dir: %w", procmgr.ErrInvalid)
@@ -62,6 +63,18 @@ func (r *request) from(base *baseenv.Base) procmgr.Manager {
 	return r.h.keeper.From(base).Chat(r.chat)
 }
 
-func (b *startBody) hasWholeBase() bool {
+func (b *baseFields) hasWholeBase() bool {
 	return b.BaseEnv != nil || b.BaseWithheld != nil || b.BaseSecrets != nil
+}
+
+// added returns a body, a JSON object that is not empty, with these fields.
+func (b *baseFields) added(body []byte) []byte {
+	if b.BaseDir == nil {
+		return body
+	}
+	fields, err := encode(b)
+	if err != nil {
+		return body // strings can always be written
+	}
+	return append(append(bytes.TrimSuffix(bytes.TrimSpace(fields), []byte{'}'}), ','), body[1:]...)
 }

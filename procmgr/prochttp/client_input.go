@@ -79,7 +79,7 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 		out = next
 		// What was not taken in one slice is for another key, and so for the
 		// caller.
-		if !answer.waiting || changed || out.Written < len(req.Data) || req.Until == "" && req.UntilQuiet <= 0 || time.Since(began) >= req.Wait {
+		if !answer.waiting || changed || out.Written < len(req.Data) || req.Until == "" && req.UntilQuiet <= 0 && !req.UntilWaiting || time.Since(began) >= req.Wait {
 			return out, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
@@ -22,6 +23,9 @@ func (m *manager) output(ctx context.Context, id string, req procmgr.OutputReque
 		return procmgr.Output{}, xerrors.Errorf("the pattern has %d bytes: %w", len(req.Until), procmgr.ErrInvalid)
 	}
 	query := outputQuery{OutputRequest: req}
+	if len(req.Against) > maxPath || !utf8.ValidString(req.Against) {
+		query.Against = "" // no process has such an ID
+	}
 	if req.Wait > 0 && (req.Until != "" || req.Wait > m.c.slice || req.State != "") {
 		query.WaitID = newKey()
 	}

@@ -2,12 +2,14 @@ package prochttp
 
 import (
 	"errors"
+	"io/fs"
 	"net/http"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
 // A code names the reason of an error on the wire.
@@ -28,6 +30,13 @@ const (
 	codeInvalid    code = "invalid"
 	// codeUnsupported: the machine or the Host behind the handler cannot do it.
 	codeUnsupported code = "unsupported"
+	// These are of the Files behind the handler.
+	codeChanged      code = "changed"
+	codeNotText      code = "not_text"
+	codeNoPlace      code = "no_place"
+	codeAmbiguous    code = "ambiguous"
+	codeNoFile       code = "no_file"
+	codeNoPermission code = "no_permission"
 
 	codeUnauthorized  code = "unauthorized"
 	codeForbidden     code = "forbidden"
@@ -61,6 +70,12 @@ var codes = []struct {
 	{codeNotFound, http.StatusNotFound, procmgr.ErrNotFound, ""},
 	{codeInvalid, http.StatusBadRequest, procmgr.ErrInvalid, ""},
 	{codeUnsupported, http.StatusNotImplemented, errors.ErrUnsupported, ""},
+	{codeChanged, http.StatusConflict, procfile.ErrChanged, ""},
+	{codeNotText, http.StatusUnprocessableEntity, procfile.ErrNotText, ""},
+	{codeNoPlace, http.StatusUnprocessableEntity, procfile.ErrNoPlace, ""},
+	{codeAmbiguous, http.StatusUnprocessableEntity, procfile.ErrAmbiguous, ""},
+	{codeNoFile, http.StatusNotFound, fs.ErrNotExist, ""},
+	{codeNoPermission, http.StatusForbidden, fs.ErrPermission, ""},
 
 	{codeUnauthorized, http.StatusUnauthorized, procmgr.ErrRefused, "the credentials are missing or wrong"},
 	{codeForbidden, http.StatusForbidden, procmgr.ErrRefused, "the request is not allowed"},
@@ -141,7 +156,7 @@ func failureOf(err error) failure {
 		}
 	}
 	_, message := c.status()
-	detail := procmgr.Reason(err)
+	detail := procfile.Reason(err)
 	if sentinel := c.sentinel(); sentinel != nil && detail == sentinel.Error() {
 		detail = "" // the code says it
 	}

@@ -19,11 +19,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
 // The defaults of [HandlerOptions].
 const (
 	defaultMaxBody    = 1 << 20
+	defaultMaxFile    = 8 << 20
 	defaultMaxWaiters = 4096
 )
 
@@ -58,8 +60,13 @@ type HandlerOptions struct {
 	// a web page can let its own name point to this machine.
 	Hosts []string
 
-	// MaxBody is the limit of a request's body in bytes: 1 MiB by default; a
-	// negative number is no limit.
+	// Files are served beside the processes, to the same callers: those of every
+	// chat have the same files. If it is nil, a client's calls for files are
+	// [errors.ErrUnsupported].
+	Files procfile.Files
+
+	// MaxBody is the limit of a request's body in bytes: 1 MiB by default, and 8
+	// MiB for a request that writes files; a negative number is no limit.
 	MaxBody int64
 	// MaxWaiters is the limit of calls that wait at a time: 4,096 by default;
 	// a negative number is no limit. Each of them holds a connection and some
@@ -91,6 +98,7 @@ type handler struct {
 	host     procmgr.Host
 	keeper   baseenv.Host // the same; nil if no command starts from what a request brings
 	opts     HandlerOptions
+	maxFile  int64        // MaxBody of a request that writes files
 	token    bearer.Token // of opts.Token
 	instance string
 	deadline time.Duration
@@ -125,11 +133,12 @@ func newHandler(h procmgr.Host, opts *HandlerOptions) (*handler, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	maxFile := o.MaxBody
 	switch {
 	case o.MaxBody == 0:
-		o.MaxBody = defaultMaxBody
+		o.MaxBody, maxFile = defaultMaxBody, defaultMaxFile
 	case o.MaxBody < 0:
-		o.MaxBody = math.MaxInt64
+		o.MaxBody, maxFile = math.MaxInt64, math.MaxInt64
 	}
 	if o.MaxWaiters == 0 {
 		o.MaxWaiters = defaultMaxWaiters
@@ -144,6 +153,7 @@ func newHandler(h procmgr.Host, opts *HandlerOptions) (*handler, error) {
 	return &handler{
 		host:     h,
 		opts:     o,
+		maxFile:  maxFile,
 		token:    bearer.Hash(o.Token),
 		instance: newKey(),
 		deadline: deadline,
@@ -235,6 +245,12 @@ func (r *request) route() func(*request) {
 		r.endpoint, method, serve = "list", http.MethodGet, (*request).list
 	case path == pathEvents:
 		r.endpoint, method, serve = "events", http.MethodGet, (*request).events
+	case path == pathRead:
+		r.endpoint, method, serve = "read", http.MethodPost, (*request).read
+	case path == pathWrite:
+		r.endpoint, method, serve = "write", http.MethodPost, (*request).write
+	case path == pathEdit:
+		r.endpoint, method, serve = "edit", http.MethodPost, (*request).edit
 	case path == pathDescribe:
 		r.endpoint, method, serve = "describe", http.MethodGet, (*request).describe
 	default:

@@ -104,6 +104,11 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 // body reads a request's JSON body into v. It reports false if it has answered
 // the request with an error.
 func (r *request) body(v any) bool {
+	return r.bodyOf(v, r.h.opts.MaxBody, "write a long command to a script file and run that")
+}
+
+// bodyOf is body with another limit in bytes, and what to do about it.
+func (r *request) bodyOf(v any, most int64, remedy string) bool {
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
 			r.fail(failure{Code: codeMediaType})
@@ -114,14 +119,14 @@ func (r *request) body(v any) bool {
 	defer data.free()
 	var err error
 	// A body is not read at all if its Content-Length is too long.
-	tooLong := r.ContentLength > r.h.opts.MaxBody
+	tooLong := r.ContentLength > most
 	if !tooLong {
-		_, err = data.ReadFrom(http.MaxBytesReader(r.w, r.Body, r.h.opts.MaxBody))
+		_, err = data.ReadFrom(http.MaxBytesReader(r.w, r.Body, most))
 		_, tooLong = errors.AsType[*http.MaxBytesError](err)
 	}
 	switch {
 	case tooLong:
-		r.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
+		r.fail(failure{Code: codeTooLarge, Detail: remedy})
 		return false
 	case err != nil:
 		r.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)

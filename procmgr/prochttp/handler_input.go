@@ -21,15 +21,16 @@ type inputBody struct {
 
 // inputFields are those of an InputRequest.
 type inputFields struct {
-	Key        string          `json:"key,omitempty"`
-	Data       []byte          `json:"data,omitempty"`
-	Keys       []procmgr.Key   `json:"keys,omitempty"`
-	Close      bool            `json:"close,omitempty"`
-	Secret     bool            `json:"secret,omitempty"`
-	Wait       time.Duration   `json:"-"` // those of the inputBody count
-	Until      string          `json:"until,omitempty"`
-	UntilQuiet time.Duration   `json:"-"`
-	Limit      headtail.Limits `json:"limit,omitzero"`
+	Key          string          `json:"key,omitempty"`
+	Data         []byte          `json:"data,omitempty"`
+	Keys         []procmgr.Key   `json:"keys,omitempty"`
+	Close        bool            `json:"close,omitempty"`
+	Secret       bool            `json:"secret,omitempty"`
+	Wait         time.Duration   `json:"-"` // those of the inputBody count
+	Until        string          `json:"until,omitempty"`
+	UntilQuiet   time.Duration   `json:"-"`
+	UntilWaiting bool            `json:"until_waiting,omitempty"`
+	Limit        headtail.Limits `json:"limit,omitzero"`
 }
 
 func newInputBody(req procmgr.InputRequest) inputBody {
@@ -86,7 +87,7 @@ func (r *request) input() {
 	if ended && errors.Is(err, context.Canceled) {
 		req.Wait = 0 // what was written by then is told
 		out, err = r.manager.Input(r.Context(), r.id, req)
-	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched {
+	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched && !(req.UntilWaiting && out.Waiting != nil) {
 		r.w.Header().Set(headerWaiting, "true")
 	}
 	switch {

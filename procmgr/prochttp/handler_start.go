@@ -19,7 +19,7 @@ func (r *request) start() {
 		r.failWith(err, nil)
 		return
 	}
-	base, err := r.base(&body)
+	base, err := r.base(&body.baseFields)
 	if err != nil {
 		r.failWith(err, nil)
 		return
@@ -68,7 +68,8 @@ func (r *request) start() {
 			err = unknown(err) // if the host is a client, the start may still be on its way
 		}
 	}
-	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && r.h.opts.Context.Err() == nil {
+	asks := req.UntilWaiting && out.Waiting != nil
+	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && !asks && r.h.opts.Context.Err() == nil {
 		r.w.Header().Set(headerWaiting, "true")
 	}
 	r.finish(&out, err)

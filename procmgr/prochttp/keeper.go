@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"golang.org/x/xerrors"
@@ -8,6 +9,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
 // NewKeeperHandler is [NewHandler] for package prockeep. A request may bring the
@@ -23,9 +25,37 @@ func NewKeeperHandler(h baseenv.Host, opts *HandlerOptions, line *lineage.Line) 
 	if line.Instance == "" {
 		line.Instance = made.instance
 	}
-	made.instance, line.Save = line.Instance, made.signals.save
-	made.signals.restore(line.Answers)
+	made.instance, line.Save = line.Instance, made.save
+	made.restore(line.Answers)
 	return made, nil
+}
+
+// savedAnswers are those that one handler saves for the next.
+type savedAnswers struct {
+	Signals json.RawMessage
+	Files   json.RawMessage `json:",omitempty"`
+}
+
+func (h *handler) save() []byte {
+	saved := savedAnswers{Signals: h.signals.save()}
+	if local, ok := h.opts.Files.(*procfile.Local); ok {
+		saved.Files = local.SaveKeys()
+	}
+	data, _ := json.Marshal(saved) // both are JSON
+	return data
+}
+
+// restore takes over answers that were saved, also by a handler that had those to
+// signals alone.
+func (h *handler) restore(data []byte) {
+	var saved savedAnswers
+	if json.Unmarshal(data, &saved) != nil {
+		saved.Signals = data
+	}
+	h.signals.restore(saved.Signals)
+	if local, ok := h.opts.Files.(*procfile.Local); ok {
+		local.RestoreKeys(saved.Files)
+	}
 }
 
 // OfKeeper returns the Client as package prockeep uses it: commands start from base. If

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/asktest"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
@@ -29,6 +30,7 @@ import (
 // TestMain fails the run if it leaves goroutines or children behind: a wait, a
 // connection, a process.
 func TestMain(m *testing.M) {
+	asktest.Play()
 	if os.Getenv(farSideVariable) != "" {
 		os.Exit(farSide())
 	}

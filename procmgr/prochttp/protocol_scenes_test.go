@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -211,7 +213,40 @@ func ending(testing.TB) scene {
 	return scene{opts: prochttp.HandlerOptions{Context: ctx}}
 }
 
+// failingFiles fail with an error.
+type failingFiles struct{ err error }
+
+func (f failingFiles) Read(context.Context, procfile.ReadRequest) (procfile.ReadResult, error) {
+	return procfile.ReadResult{}, f.err
+}
+
+func (f failingFiles) Write(context.Context, procfile.WriteRequest) (procfile.WriteResult, error) {
+	return procfile.WriteResult{}, f.err
+}
+
+func (f failingFiles) Edit(context.Context, procfile.EditRequest) (procfile.EditResult, error) {
+	return procfile.EditResult{}, f.err
+}
+
 var scenes = map[string]func(testing.TB) scene{
+	"changed": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv/main.go has changed since it was read; read it again: %w", procfile.ErrChanged)}}}
+	},
+	"nottext": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv is a directory; list it with a command, such as ls: %w", procfile.ErrNotText)}}}
+	},
+	"noplace": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv/main.go: search is not there, and no line is like one of its lines; read the file again: %w", procfile.ErrNoPlace)}}}
+	},
+	"ambiguous": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv/main.go: search is there 2 times, at the lines 3, 9: %w", procfile.ErrAmbiguous)}}}
+	},
+	"nofile": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("there is no file mian.go in /srv; the nearest names there are main.go: %w", fs.ErrNotExist)}}}
+	},
+	"nopermission": func(testing.TB) scene {
+		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("this user has no permission for /srv/main.go: %w", fs.ErrPermission)}}}
+	},
 	"start": func(t testing.TB) scene { return starts(t, made()) },
 	"background": func(t testing.TB) scene {
 		return scene{host: &actor{t: t, start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -195,6 +197,9 @@ func TestProtocolCodes(t *testing.T) {
 		"ErrInvalid": procmgr.ErrInvalid, "ErrConflict": procmgr.ErrConflict, "ErrLimit": procmgr.ErrLimit,
 		"ErrUnknown": procmgr.ErrUnknown, "ErrRefused": procmgr.ErrRefused, "ErrNotReady": procmgr.ErrNotReady,
 		"errors.ErrUnsupported": errors.ErrUnsupported,
+		"procfile.ErrChanged":   procfile.ErrChanged, "procfile.ErrNotText": procfile.ErrNotText,
+		"procfile.ErrNoPlace": procfile.ErrNoPlace, "procfile.ErrAmbiguous": procfile.ErrAmbiguous,
+		"fs.ErrNotExist": fs.ErrNotExist, "fs.ErrPermission": fs.ErrPermission,
 	} {
 		sentinels["`"+name+"`"] = err
 	}

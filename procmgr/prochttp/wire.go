@@ -65,6 +65,9 @@ const (
 	pathDescribe = "/describe"
 	pathEvents   = "/events"
 	pathHealth   = "/health"
+	pathRead     = "/read"
+	pathWrite    = "/write"
+	pathEdit     = "/edit"
 )
 
 // maxSlice is the longest wait of one request.
@@ -85,8 +88,13 @@ type startBody struct {
 	startFields
 	Wait string `json:"wait,omitempty"`
 
-	// These are only for a handler that accepts them, see package baseenv. They
-	// are no part of the request that an ID stands for.
+	baseFields
+}
+
+// baseFields say what a command starts from, or files. They are only for a handler that
+// accepts them, see package baseenv. They are no part of the request that an ID or a
+// key stands for.
+type baseFields struct {
 	BaseEnv      []string       `json:"base_env,omitempty"`
 	BaseWithheld []string       `json:"base_withheld,omitempty"`
 	BaseSecrets  []redact.Value `json:"base_secrets,omitempty"`
@@ -96,16 +104,17 @@ type startBody struct {
 
 // startFields are those of a StartRequest.
 type startFields struct {
-	ID         string            `json:"id,omitempty"`
-	Command    string            `json:"command"`
-	WorkDir    string            `json:"work_dir,omitempty"`
-	Env        map[string]string `json:"env,omitempty"`
-	Background bool              `json:"background,omitempty"`
-	Stdin      procmgr.Stdin     `json:"stdin,omitempty"`
-	Size       procmgr.Size      `json:"size,omitzero"`
-	Wait       time.Duration     `json:"-"` // that of the startBody counts
-	Limit      headtail.Limits   `json:"limit,omitzero"`
-	Notify     string            `json:"notify,omitempty"`
+	ID           string            `json:"id,omitempty"`
+	Command      string            `json:"command"`
+	WorkDir      string            `json:"work_dir,omitempty"`
+	Env          map[string]string `json:"env,omitempty"`
+	Background   bool              `json:"background,omitempty"`
+	Stdin        procmgr.Stdin     `json:"stdin,omitempty"`
+	Size         procmgr.Size      `json:"size,omitzero"`
+	Wait         time.Duration     `json:"-"` // that of the startBody counts
+	UntilWaiting bool              `json:"until_waiting,omitempty"`
+	Limit        headtail.Limits   `json:"limit,omitzero"`
+	Notify       string            `json:"notify,omitempty"`
 }
 
 // newStartBody returns the body of a start that does not wait yet.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"sync"
 
 	"golang.org/x/xerrors"
@@ -23,6 +24,10 @@ import (
 // program which has opened the same directory, still meets the server that it
 // knows, and what it asks again runs once. To a handler that
 // [prochttp.NewHandler] makes of a Keeper, the same client would be ErrUnknown.
+//
+// The clients have the files of this machine too, see prochttp.HandlerOptions.Files,
+// as this user may read and write them. A relative path begins in this program's current
+// directory, and the values of this program's secrets are masked.
 //
 // A command that a client starts gets the environment of this program, as far as
 // the keeper's policy lets it through, and runs in this program's current
@@ -74,7 +79,7 @@ type passing struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (p *passing) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method != http.MethodPost || req.URL.Path != pathStart || req.Body == nil || req.ContentLength > maxBody {
+	if req.Method != http.MethodPost || !slices.Contains(basePaths, req.URL.Path) || req.Body == nil || req.ContentLength > maxBody {
 		if _, err := p.ready(req.Context()); err != nil {
 			return nil, err
 		}

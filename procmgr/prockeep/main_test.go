@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/asktest"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
@@ -50,6 +51,7 @@ const heldStart = "held-start"
 
 // TestMain fails the run if it leaves a keeper behind.
 func TestMain(m *testing.M) {
+	asktest.Play()
 	role := os.Getenv(envRole)
 	if role == "forgot" {
 		exit(roleTellKeeper(os.Args[1:]))

@@ -49,6 +49,9 @@ var errEnded = xerrors.Errorf("the keeper has just ended: %w", errAbsent)
 // command and an environment of the largest size that Linux runs.
 const maxBody = 16 << 20
 
+// basePaths are the endpoints whose requests bring what their caller starts from.
+var basePaths = []string{pathStart, "/read", "/write", "/edit"}
+
 const (
 	pathStart = "/start"
 	// headerPassed marks a request that Keeper.Handler has passed on. It is not

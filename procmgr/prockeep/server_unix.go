@@ -20,6 +20,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/lineage"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep/internal/holder"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -65,9 +66,9 @@ type server struct {
 	options  passed
 	// sandboxes make that of the options.
 	sandboxes makers
-	idle     time.Duration
-	upgrades []string // their names, the latest last
-	tokens   []string // of the keepers that had the journal, this one's last
+	idle      time.Duration
+	upgrades  []string // their names, the latest last
+	tokens    []string // of the keepers that had the journal, this one's last
 
 	looking   sync.Mutex  // held while the directory is made anew
 	upgrading sync.Mutex  // held during an upgrade
@@ -149,8 +150,12 @@ func (s *server) handle(line *lineage.Line) error {
 }
 
 func (s *server) newHandler(ctx context.Context, line *lineage.Line) (http.Handler, error) {
+	files, err := procfile.NewLocal(&procfile.LocalOptions{NoRedact: s.local.options.NoRedact})
+	if err != nil {
+		return nil, err
+	}
 	return prochttp.NewKeeperHandler(s.local.Local, &prochttp.HandlerOptions{
-		Insecure: true, MaxBody: maxBody, Context: ctx, Logger: slog.New(warnings{s.log.Handler()}),
+		Files: files, Insecure: true, MaxBody: maxBody, Context: ctx, Logger: slog.New(warnings{s.log.Handler()}),
 	}, line)
 }
 

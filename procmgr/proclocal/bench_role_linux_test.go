@@ -61,6 +61,10 @@ func TestBenchmarkRole(t *testing.T) {
 		found = idlePlain(t, n)
 	case "idle-terminals":
 		found = idleTerminals(t, n)
+	case "waiting-terminals":
+		found = waitingTerminals(t, n, "printf '> '; read -r x", n)
+	case "silent-terminals":
+		found = waitingTerminals(t, n, "printf '> '; exec sleep 600", 0)
 	default: // go test runs it, and no benchmark
 		return
 	}

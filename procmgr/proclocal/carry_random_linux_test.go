@@ -169,6 +169,7 @@ func typeInto(t *testing.T, m procmgr.Manager, id, key, piece, mark string, from
 func seen(out procmgr.Output, err error) string {
 	p := &out.Process
 	p.PID, p.StartedAt, p.ExitedAt, p.Usage = 0, time.Time{}, time.Time{}, procmgr.Usage{}
+	p.Waiting, out.Waiting = nil, nil
 	text, failed := json.Marshal(out)
 	return fmt.Sprint(string(text), failed, err)
 }
@@ -176,7 +177,8 @@ func seen(out procmgr.Output, err error) string {
 // told returns the events and the list of a Local, without what differs by chance.
 // A line that matches is told just after it can be read, so that only the events of
 // one process have an order. What a Kill ends may have a moment between the exit of
-// the shell and that of the rest.
+// the shell and that of the rest. A process that has printed a moment ago does not wait
+// for input yet.
 func told(t *testing.T, l *proclocal.Local) (all []string) {
 	page, err := l.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.NoError(t, err)
@@ -186,7 +188,7 @@ func told(t *testing.T, l *proclocal.Local) (all []string) {
 	_, text, _ := strings.Cut(page.Next, ".")
 	number := atoi(t, text)
 	for _, e := range page.Events {
-		if e.Kind == procmgr.EventDetached {
+		if e.Kind == procmgr.EventDetached || e.Kind == procmgr.EventWaiting {
 			number--
 			continue
 		}

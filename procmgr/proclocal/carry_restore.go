@@ -151,6 +151,9 @@ func (l *Local) comeBack(s *savedRecord, files descriptors, fill func(*capture.S
 		r.in.Open(r.tree.Input())
 	}
 	r.show()
+	if live {
+		l.lookForQuestions(r, s.Asks)
+	}
 	c := &coming{record: r, live: live, revived: live && s.Ended, cut: live && a.Output < 0 && !s.Tree.OutputEnded, unswept: s.Unswept}
 	if s.Buried {
 		r.out.Drop()

@@ -49,6 +49,7 @@ func (l *Local) save(ctx context.Context) (*carry.State, error) {
 		}
 	}
 	l.wg.Wait()
+	l.asks.Close()
 	l.system.Settle()
 
 	s := new(savedLocal)
@@ -143,7 +144,7 @@ func (r *record) save(f osproc.Frozen, ended, buried bool) savedRecord {
 	m.Lacks, m.Withheld, m.PassedOver = r.lacks, r.withheld, r.passedOver
 	s := savedRecord{
 		Seq: r.seq, ID: r.id, Chat: r.chat, Memo: m, Tree: f, Ended: ended, Buried: buried,
-		Unswept: r.unswept, Looked: f.Detached || ended, Stream: stream,
+		Unswept: r.unswept, Looked: f.Detached || ended, Asks: r.asks.Told(), Stream: stream,
 	}
 	if r.in != nil {
 		s.Inlet, s.Memo.Inputs, s.Memo.NoInput = r.in.Save()

@@ -11,6 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
@@ -42,6 +43,8 @@ type savedRecord struct {
 
 	Unswept bool `json:"unswept,omitempty"`
 	Looked  bool `json:"looked,omitempty"` // for names in files
+
+	Asks *asking.Told `json:"asks,omitempty"` // nil if it does not wait for input, as far as was told
 
 	Stream capture.State `json:"stream"`
 	Window int           `json:"window"` // its length

@@ -80,6 +80,7 @@ func (l *Local) shutdown() error {
 	l.settled = true
 	l.mu.Unlock()
 	l.wg.Wait()
+	l.asks.Close()
 	l.mu.Lock()
 	l.events.Close()
 	l.mu.Unlock()

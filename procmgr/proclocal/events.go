@@ -13,10 +13,14 @@ func (l *Local) tell(ctx context.Context, v retention.Viewer, req procmgr.Events
 	if err := ctx.Err(); err != nil {
 		return procmgr.EventPage{}, err
 	}
+	if !req.Latest {
+		l.asks.Once(v.Chat, v.Host)
+	}
 	page, bell, err := l.look(v, req)
 	if bell == nil {
 		return page, err
 	}
+	defer l.asks.Follow(v.Chat, v.Host)()
 	began := time.Now()
 	over := time.NewTimer(req.Wait)
 	defer over.Stop()

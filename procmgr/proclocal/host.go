@@ -40,6 +40,8 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 		past:   retention.NewTombstones(keep),
 		events: retention.NewEvents(),
 		exits:  list.New(),
+
+		comparing: newComparisons(),
 	}
 	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
 	l.pauses.on, l.pauses.mu = keep != nil, &l.mu

@@ -29,7 +29,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 	if err != nil {
 		return procmgr.InputOutput{}, err
 	}
-	until := time.Now().Add(req.Wait)
+	over := time.Now().Add(req.Wait)
 	r, past := l.find(chat, id)
 	switch {
 	case past != nil && past.Unknown:
@@ -52,7 +52,7 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 		return procmgr.InputOutput{}, xerrors.Errorf("keys and secrets are for a terminal, and its stdin is a pipe; write Data: %w", procmgr.ErrInvalid)
 	}
 	state := r.state()
-	w, err := l.put(ctx, r, req, until)
+	w, err := l.put(ctx, r, req, over)
 	if w == nil {
 		return procmgr.InputOutput{}, err
 	}
@@ -65,11 +65,12 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 		}
 		if err != nil {
 			m = nil // it is not watched
-		} else if req.UntilQuiet > 0 {
-			quiet := func() (time.Time, <-chan struct{}) { return r.in.Quiet(w, req.UntilQuiet) }
-			err = r.wait(ctx, state, time.Now(), time.Until(until), m, nil, quiet)
-		} else if m != nil {
-			err = r.wait(ctx, state, time.Now(), time.Until(until), m, nil, nil)
+		} else if m != nil || req.UntilQuiet > 0 || req.UntilWaiting {
+			ends := until{matched: m, waiting: req.UntilWaiting}
+			if req.UntilQuiet > 0 {
+				ends.quiet = func() (time.Time, <-chan struct{}) { return r.in.Quiet(w, req.UntilQuiet) }
+			}
+			err = r.wait(ctx, state, time.Now(), time.Until(over), ends)
 		}
 	} else {
 		m = nil

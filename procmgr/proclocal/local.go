@@ -12,6 +12,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/tally"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/vault"
@@ -27,7 +28,9 @@ import (
 //
 // An inlet's mu is held under a pipe while the screen draws, and nothing comes
 // after it. A stream's mu comes after Local.mu, and only its Buffer's lock comes after
-// it. Every other lock is held alone. Under all locks but the first two, nobody
+// it. The lock of the Looks of package asking comes before that of one of its
+// processes, and that before the one with which an inlet guards the time of the last
+// output. Every other lock is held alone. Under all locks but the first two, nobody
 // forks, waits, writes to the disk or calls the host. Under those two, nobody
 // calls the host except for Metrics.Output.
 
@@ -57,6 +60,8 @@ type Local struct {
 	name         string                // of the shell, "" if it cannot be told
 	bash         bool                  // the shell is the default one, and bash
 	ports        ports.Looks
+	asks         asking.Looks
+	comparing    comparisons
 
 	wg sync.WaitGroup // the launch, watch and rewatch of every record
 

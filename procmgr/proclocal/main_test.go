@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/asktest"
 	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -22,6 +23,7 @@ import (
 // TestMain fails the run if the tests leave goroutines, children or descriptors
 // behind.
 func TestMain(m *testing.M) {
+	asktest.Play()
 	leave := testenv.CPUGroup()
 	code := leftover.Run(m, "toolproc/procmgr")
 	leave()

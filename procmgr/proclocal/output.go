@@ -48,7 +48,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 		}
 	}
 	heard := l.ports.Hear(ctx, r.tree, r.exited, req)
-	err = r.wait(ctx, state, time.Now(), req.Wait, m, heard.Heard(), nil)
+	err = r.wait(ctx, state, time.Now(), req.Wait, until{matched: m, heard: heard.Heard(), waiting: req.UntilWaiting})
 	out := r.output(from, req.Limit, req.Highlight, m)
 	if failed := l.ports.Tell(ctx, &out, r.tree, req, heard); err == nil {
 		err = failed
@@ -58,6 +58,9 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	}
 	if req.Screen && r.in != nil {
 		out.Screen = r.in.Screen()
+	}
+	if req.Against != "" && out.Process.State == procmgr.Exited {
+		out.Changes = l.changes(ctx, r, req.Against, req.Limit)
 	}
 	l.opts.Metrics.omitted(out)
 	return out, err
@@ -81,6 +84,7 @@ func (l *Local) find(chat, id string) (*record, *retention.Tombstone) {
 // there is.
 func (r *record) output(from int64, limit headtail.Limits, highlight int, m *capture.Matcher) procmgr.Output {
 	process, withheld := r.now(), r.names()
+	waiting := r.waiting(process.State)
 	page := r.out.Read(from, limit, m)
 	found, unscanned := r.out.Highlights(page, highlight)
 	var highlights []procmgr.Highlight
@@ -103,20 +107,35 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 		},
 		Highlights: highlights,
 		Unscanned:  unscanned,
+		Waiting:    waiting,
 	}
 }
 
-// wait returns when the process is no longer in the given state or has exited,
-// when m has matched, when heard is closed, or when d is over since the wait
-// began. If quiet is not nil, it tells when the output has been quiet for long enough,
-// unless its channel is closed before. An error is ctx's.
-func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d time.Duration, m *capture.Matcher, heard <-chan struct{}, quiet func() (time.Time, <-chan struct{})) error {
+// An until says what ends a wait, besides its time and a change of state.
+type until struct {
+	matched *capture.Matcher // nil for none
+	heard   <-chan struct{}  // closed if the process listens
+	waiting bool             // a member waits for input
+	// quiet tells when the output has been quiet for long enough, unless its channel
+	// is closed before. It may be nil.
+	quiet func() (time.Time, <-chan struct{})
+}
+
+// wait returns when the process is no longer in the given state or has exited, when
+// the condition holds, or when d is over since the wait began. An error is ctx's.
+func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d time.Duration, ends until) error {
 	if state := r.state(); d <= 0 || state != in || state == procmgr.Exited {
 		return nil
 	}
-	until := began.Add(d)
-	timer := time.NewTimer(time.Until(until))
+	over := began.Add(d)
+	timer := time.NewTimer(time.Until(over))
 	defer timer.Stop()
+	var waits <-chan struct{}
+	if ends.waiting {
+		var leave func()
+		waits, leave = r.asks.Until()
+		defer leave()
+	}
 	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
 	for {
 		state, changed := r.stateAndChange()
@@ -124,10 +143,10 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 			return nil
 		}
 		var news <-chan struct{}
-		if quiet != nil {
+		if ends.quiet != nil {
 			var still time.Time
-			still, news = quiet()
-			left := min(time.Until(still), time.Until(until))
+			still, news = ends.quiet()
+			left := min(time.Until(still), time.Until(over))
 			if left <= 0 {
 				return nil
 			}
@@ -136,12 +155,14 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 		select {
 		case <-changed:
 		case <-news:
-		case <-m.Matched():
+		case <-ends.matched.Matched():
 			return nil
-		case <-heard:
+		case <-ends.heard:
+			return nil
+		case <-waits:
 			return nil
 		case <-timer.C:
-			if quiet == nil {
+			if ends.quiet == nil {
 				return nil
 			}
 		case <-ctx.Done():

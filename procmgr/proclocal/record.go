@@ -13,6 +13,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
@@ -35,9 +36,10 @@ type record struct {
 	failed error // why nothing was started
 	hangs  bool  // failed was not waited for: the system may start the command after all
 	tree   *osproc.Tree
-	in     *input.Inlet // nil if its stdin is empty
-	masks  *redact.Set  // what is masked in the output; never changed
-	lacks  []string     // the variables that the policy kept from the command; never changed
+	in     *input.Inlet    // nil if its stdin is empty
+	asks   *asking.Process // nil if its stdin is empty, or if nobody can tell whether it waits for input
+	masks  *redact.Set     // what is masked in the output; never changed
+	lacks  []string        // the variables that the policy kept from the command; never changed
 	// passedOver is for Output.PassedOver.
 	passedOver string
 

@@ -62,7 +62,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	// A caller that waits for the end is not woken when the command begins.
 	// OnStart has its own time.
-	through := mine && req.Wait > 0 && l.opts.OnStart == nil
+	through := mine && req.Wait > 0 && l.opts.OnStart == nil && !req.UntilWaiting
 	var changed <-chan struct{}
 	if through {
 		_, changed = r.stateAndChange()
@@ -84,9 +84,9 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	switch {
 	case !through:
-		err = r.wait(ctx, procmgr.Running, time.Now(), req.Wait, nil, nil, nil)
+		err = r.wait(ctx, procmgr.Running, time.Now(), req.Wait, until{waiting: req.UntilWaiting})
 	case r.state() == procmgr.Running:
-		err = r.wait(ctx, procmgr.Running, r.begun, req.Wait, nil, nil, nil)
+		err = r.wait(ctx, procmgr.Running, r.begun, req.Wait, until{})
 	default:
 		l.opts.Metrics.waited(time.Since(r.begun))
 	}
@@ -119,6 +119,7 @@ func (l *Local) launch(r *record, req procmgr.StartRequest, base *baseenv.Base, 
 	r.mu.Lock()
 	r.show()
 	r.mu.Unlock()
+	l.lookForQuestions(r, nil)
 	began := r.snapshot()
 	r.begun = time.Now()
 	l.opts.Metrics.started()

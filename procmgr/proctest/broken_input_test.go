@@ -165,6 +165,31 @@ var brokenInputs = []brokenHost{
 		slow:  true,
 	},
 	{
+		name: "does not end a wait for a question",
+		fault: always(fault{
+			output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+				req.UntilWaiting = false
+				return m.Output(ctx, id, req)
+			},
+		}),
+		fails: []string{"input/waits"},
+		slow:  true,
+	},
+	{
+		name: "takes every silent process for one that waits",
+		fault: always(reports(func(out *procmgr.Output) {
+			if out.Process.State == procmgr.Running {
+				out.Waiting = &procmgr.Waiting{Since: time.Now(), PID: 1}
+			}
+		})),
+		fails: []string{"input/does not wait"},
+	},
+	{
+		name:  "lists no question",
+		fault: always(tells(func(p *procmgr.Process) { p.Waiting = nil })),
+		fails: []string{"input/waits"},
+	},
+	{
 		name: "writes to the processes of all chats",
 		fault: func(l *proclocal.Local) fault {
 			return inputs(func(ctx context.Context, _ procmgr.Manager, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {

@@ -144,6 +144,24 @@ var brokenOutputs = []brokenHost{
 		fails: []string{"output/highlights"},
 	},
 	{
+		name: "takes every output for the same",
+		fault: always(prints(func(out *procmgr.Output, _ procmgr.OutputRequest) {
+			if out.Changes != nil {
+				*out.Changes = procmgr.Changes{Same: true, Lines: out.Changes.Lines}
+			}
+		})),
+		fails: []string{"output/changes"},
+	},
+	{
+		name: "compares with the output of anybody",
+		fault: always(prints(func(out *procmgr.Output, req procmgr.OutputRequest) {
+			if out.Changes == nil && req.Against != "" {
+				out.Changes = &procmgr.Changes{Same: true}
+			}
+		})),
+		fails: []string{"output/changes of another"},
+	},
+	{
 		name: "forgets what has exited",
 		fault: always(fault{output: func(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 			out, err := m.Output(ctx, id, req)

@@ -21,6 +21,8 @@ var inputCases = []testCase{
 	{"until quiet", "a wait with UntilQuiet ends when the output has been quiet for so long, counted from the first output after the write", inputQuiet},
 	{"terminal", "StdinTerminal is a terminal of the size that the request names: Keys are pressed on it, and Output.Screen shows it; or Start fails with errors.ErrUnsupported", inputTerminal},
 	{"secret", "a Secret is written only once the program has turned the echo off; if it does not, Input fails with ErrNotReady and writes nothing", inputSecret},
+	{"waits", "if the host can tell that a member waits for input, UntilWaiting ends a wait then, Waiting says which in outputs and lists, and the event waiting comes once for each time", inputWaiting},
+	{"does not wait", "Waiting is nil for a process whose stdin is empty, and for one that does not read, whatever it has printed", inputNotWaiting},
 	{"another chat's", "Input to a process of another chat fails with ErrNotFound", inputIsolated},
 }
 

@@ -22,6 +22,8 @@ var outputCases = []testCase{
 	{"while it runs", "Output without a wait returns at once, with all output so far", outputNow},
 	{"nothing printed", "if a command prints nothing, its output is empty and nothing is missing", outputEmpty},
 	{"highlights", "Highlight asks for lines that tell of trouble in what Text leaves out, the first of each kind with the number of the others, the gravest first; Text is the same without. A host without a log has none", outputHighlights},
+	{"changes", "Against asks for the changes from the output of another process of the chat, once both have ended: Same, or the lines that were added and removed, counted and as hunks; or there are none, since the manager cannot tell", outputChanges},
+	{"changes of another", "there are no Changes if Against is the ID of nobody, of a process that runs, or of one of another chat, nor if nobody asked for them", outputChangesNone},
 	{"unknown process", "Output of an ID that was never used fails with ErrNotFound, however odd the ID is", outputUnknown},
 }
 

@@ -2,6 +2,7 @@ package capture
 
 import (
 	"errors"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -204,9 +205,11 @@ type logFile struct {
 	readers int         // of file: the last one closes it if the log has ended
 	info    fs.FileInfo // of the file, once the log has ended
 	size    int64
-	failed  string // why the log has no more bytes, or does not exist
-	retired bool   // removed, or about to be
-	lost    bool   // somebody else has removed the file, or has put another one in its place
+	sum     maphash.Hash // of the bytes that were written by this program
+	summed  int64        // how many they are
+	failed  string       // why the log has no more bytes, or does not exist
+	retired bool         // removed, or about to be
+	lost    bool         // somebody else has removed the file, or has put another one in its place
 }
 
 // write appends bytes. If the log cannot take all of them, it ends.
@@ -234,6 +237,8 @@ func (g *logFile) write(p []byte) {
 	}
 	g.logs.total.Add(int64(written) - n)
 	g.size += int64(written)
+	_, _ = g.sum.Write(p[:written]) // never fails
+	g.summed += int64(written)
 	switch {
 	case err != nil:
 		g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + cause(err)

@@ -132,12 +132,13 @@ func (s *stdio) newInput(p *pipe) *Input {
 }
 
 // An Input is this program's end of a tree's stdin. One goroutine at a time may
-// call its methods, except for close.
+// call its methods, except for Mode and close.
 type Input struct {
 	file     *os.File
 	conn     syscall.RawConn
 	terminal bool
 	gone     <-chan struct{} // of a terminal: closed when no member has it open
+	readers  readers         // for Tree.Waiting
 }
 
 // patience is how long a write waits in one go. A terminal does not always tell

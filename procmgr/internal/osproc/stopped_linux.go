@@ -1,8 +1,6 @@
 package osproc
 
 import (
-	"unsafe"
-
 	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
@@ -65,14 +63,14 @@ func (c *calm) add(pid int) {
 	*c = append(*c, struct {
 		pid int
 		ran int64
-	}{pid, ranFor(pid)})
+	}{pid, procstat.RanFor(pid)})
 }
 
 // lasts reports whether none has run since. A process that runs at this moment
 // may count as one that has not, until the kernel's next tick.
 func (c calm) lasts() bool {
 	for _, one := range c {
-		if one.ran < 0 || ranFor(one.pid) != one.ran {
+		if one.ran < 0 || procstat.RanFor(one.pid) != one.ran {
 			return false
 		}
 	}
@@ -89,21 +87,6 @@ func (c *calm) descendantStopped(pid int) bool {
 		}
 	}
 	return false
-}
-
-// ranFor returns for how many nanoseconds all threads of a process have run, or
-// -1 if the system does not tell.
-func ranFor(pid int) int64 {
-	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
-	clock := ^int32(pid)<<3 | sched
-	var ran unix.Timespec
-	// The call does not block, so the goroutine need not offer its processor to
-	// others, which it may not get back soon.
-	_, _, err := unix.RawSyscall(unix.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&ran)), 0)
-	if err != 0 {
-		return -1
-	}
-	return ran.Nano()
 }
 
 // isStopped reports whether a process is stopped by a signal.

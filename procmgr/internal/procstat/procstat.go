@@ -10,11 +10,14 @@ import "time"
 
 // A Process has the facts that the system tells about a process.
 type Process struct {
-	State   byte   // 'Z' and 'X' have ended, at least their first thread
-	Parent  int    // the number of its parent; 0 if that is not to be seen
-	Session int    // the number of its session's leader
-	Threads int    // how many it has, with a first one that has ended
-	Start   uint64 // when it began, in ticks since the machine did; never 0
+	State   byte // 'Z' and 'X' have ended, at least their first thread
+	Parent  int  // the number of its parent; 0 if that is not to be seen
+	Group   int  // the number of its process group's leader
+	Session int  // the number of its session's leader
+	// Terminal is the device number of its controlling terminal; 0 if it has none.
+	Terminal uint64
+	Threads  int    // how many it has, with a first one that has ended
+	Start    uint64 // when it began, in ticks since the machine did; never 0
 	// Environ has the addresses at which its environment begins and ends. They are
 	// zero until an exec has written that, when the process exits, and if this
 	// program may not read it. They are equal if the environment is empty.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // forkNoExec is PF_FORKNOEXEC of the kernel. A fork sets it, and an exec clears it
@@ -20,31 +21,57 @@ const exiting = 0x4
 // trusted reports whether the flags mean what they mean on Linux: this program has
 // reached its exec.
 var trusted = sync.OnceValue(func() bool {
-	_, flags, ok := read(os.Getpid())
+	_, flags, ok := read(dirOf(os.Getpid()))
 	return ok && flags != 0 && flags&forkNoExec == 0
 })
 
 // Look returns the facts that the system tells about a process. It reports false if
 // there is none, or if the system does not tell.
 func Look(pid int) (p Process, ok bool) {
-	p, flags, ok := read(pid)
+	p, flags, ok := read(dirOf(pid))
 	p.Unborn = ok && flags&forkNoExec != 0 && trusted()
 	p.Exiting = ok && flags&exiting != 0
 	return p, ok
 }
 
+// LookAtThread is Look for one thread, whose directory below /proc it takes.
+func LookAtThread(dir string) (p Process, ok bool) {
+	p, _, ok = read(dir)
+	return p, ok
+}
+
+func dirOf(pid int) string { return "/proc/" + strconv.Itoa(pid) }
+
+// RanFor returns for how many nanoseconds all threads of a process have run, or -1 if
+// the system does not tell. A thread that runs at this moment may count as one that
+// has not, until the kernel's next tick.
+func RanFor(pid int) int64 {
+	const sched = 2 // CPUCLOCK_SCHED, see clock_getcpuclockid(3)
+	clock := ^int32(pid)<<3 | sched
+	var ran syscall.Timespec
+	// The call does not block, so the goroutine need not offer its processor to
+	// others, which it may not get back soon.
+	_, _, err := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&ran)), 0)
+	if err != 0 {
+		return -1
+	}
+	return ran.Nano()
+}
+
 // These are fields of /proc/PID/stat, counted from the third on.
 const (
-	fieldState   = 0
-	fieldParent  = 1
-	fieldSession = 3
-	fieldFlags   = 6
-	fieldUser    = 11
-	fieldSystem  = 12
-	fieldThreads = 17
-	fieldStart   = 19
-	fieldRSS     = 21 // in pages
-	fieldEnviron = 47 // and the next one
+	fieldState    = 0
+	fieldParent   = 1
+	fieldGroup    = 2
+	fieldSession  = 3
+	fieldTerminal = 4
+	fieldFlags    = 6
+	fieldUser     = 11
+	fieldSystem   = 12
+	fieldThreads  = 17
+	fieldStart    = 19
+	fieldRSS      = 21 // in pages
+	fieldEnviron  = 47 // and the next one
 )
 
 // userTicks is how many ticks of a second the kernel counts for programs, on every
@@ -55,7 +82,7 @@ const userTicks = 100
 // there is none, or if the system does not tell.
 func LookUse(pid int) (u Use, ok bool) {
 	var buf [1024]byte
-	name, fields, ok := stat(pid, buf[:])
+	name, fields, ok := stat(dirOf(pid), buf[:])
 	if !ok {
 		return u, false
 	}
@@ -68,25 +95,29 @@ func LookUse(pid int) (u Use, ok bool) {
 	}, true
 }
 
-func read(pid int) (p Process, flags uint64, ok bool) {
+func read(dir string) (p Process, flags uint64, ok bool) {
 	var buf [1024]byte
-	_, fields, ok := stat(pid, buf[:])
+	_, fields, ok := stat(dir, buf[:])
 	if !ok {
 		return p, 0, false
 	}
+	terminal := number(fields[fieldTerminal])
 	return Process{
 		State:   fields[fieldState][0],
 		Parent:  int(number(fields[fieldParent])),
+		Group:   int(number(fields[fieldGroup])),
 		Session: int(number(fields[fieldSession])),
 		Threads: int(number(fields[fieldThreads])),
 		Start:   number(fields[fieldStart]),
 		Environ: [2]uint64{number(fields[fieldEnviron]), number(fields[fieldEnviron+1])},
+		// The kernel's new_encode_dev, and the form of stat(2).
+		Terminal: device(terminal>>8&0xfff, terminal&0xff|terminal>>12&0xfff00),
 	}, number(fields[fieldFlags]), number(fields[fieldStart]) > 0
 }
 
 // stat reads the name of a process and its other fields, from the third on, into buf.
-func stat(pid int, buf []byte) (name []byte, fields [][]byte, ok bool) {
-	fd, err := syscall.Open("/proc/"+strconv.Itoa(pid)+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+func stat(dir string, buf []byte) (name []byte, fields [][]byte, ok bool) {
+	fd, err := syscall.Open(dir+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -96,8 +127,11 @@ func stat(pid int, buf []byte) (name []byte, fields [][]byte, ok bool) {
 		return nil, nil, false
 	}
 	begin, end := bytes.IndexByte(buf[:n], '('), bytes.LastIndexByte(buf[:n], ')') // the name may contain anything
+	if begin < 0 || end < begin {
+		return nil, nil, false
+	}
 	fields = bytes.Fields(buf[end+1 : n])
-	if begin < 0 || end < begin || len(fields) <= fieldEnviron+1 || len(fields[fieldState]) != 1 {
+	if len(fields) <= fieldEnviron+1 || len(fields[fieldState]) != 1 {
 		return nil, nil, false
 	}
 	return buf[begin+1 : end], fields, true
@@ -106,4 +140,9 @@ func stat(pid int, buf []byte) (name []byte, fields [][]byte, ok bool) {
 func number(field []byte) uint64 {
 	n, _ := strconv.ParseUint(string(field), 10, 64) // the kernel writes a number
 	return n
+}
+
+// device returns a device number in the form of stat(2).
+func device(major, minor uint64) uint64 {
+	return major&0xfff<<8 | minor&0xff | minor&^0xff<<12 | major&^0xfff<<32
 }

@@ -291,3 +291,22 @@ func (s *Set) endsIn(text []byte) (rest Span, more bool) {
 	}
 	return rest, more
 }
+
+// Longest returns the most bytes that a value takes in a text. It is 0 for nil.
+func (s *Set) Longest() int {
+	if s == nil {
+		return 0
+	}
+	return s.raw
+}
+
+// Names returns the names of the values.
+func (s *Set) Names() []string {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.names)
+}
+
+// Name returns the name of the value that a Span of the Set is.
+func (s *Set) Name(span Span) string { return s.names[span.value] }

@@ -1,10 +1,13 @@
 package advice
 
 import (
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 	"mvdan.cc/sh/v3/syntax"
@@ -18,7 +21,141 @@ func (r Result) dump() string {
 	if r.Tools.ReadFile == "" || r.Reading || r.Background || r.Output.Process.State != procmgr.Exited || r.Failed || !dumpsFiles(r.Command) {
 		return ""
 	}
+	if call := r.readCall(); r.Tools.ReadFileCall && call != "" {
+		return "To read files use " + call + ": it shows more of a file and costs less."
+	}
 	return "To read files use the " + r.Tools.ReadFile + " tool: it shows more of a file and costs less."
+}
+
+// readCall returns the call that reads what a command has printed, or "" if the
+// command prints several files, or one whose name is not known.
+func (r Result) readCall() string {
+	var calls []*syntax.CallExpr // in the order in which they run
+	for _, stmt := range r.Command.Tree().Stmts {
+		var chain []*syntax.CallExpr
+		script.Conjuncts(stmt, func(s *syntax.Stmt) bool {
+			chain = append(chain, s.Cmd.(*syntax.CallExpr)) // dumpsFiles has seen it
+			return true
+		})
+		slices.Reverse(chain)
+		calls = append(calls, chain...)
+	}
+	dir := r.WorkDir
+	for _, cd := range calls[:len(calls)-1] {
+		if !script.IsCd(cd) || len(cd.Args) != 2 {
+			return ""
+		}
+		to, known := script.Literal(cd.Args[1])
+		if !known || to == "-" {
+			return ""
+		}
+		dir = joined(dir, to)
+	}
+	words := calls[len(calls)-1].Args
+	file, offset, ok := readOf(words)
+	if !ok {
+		return ""
+	}
+	call := struct {
+		Path   string `json:"path"`
+		Offset int64  `json:"offset,omitempty"`
+	}{joined(dir, file), offset}
+	return r.Tools.ReadFile + " " + wording.Encode(call)
+}
+
+// joined returns a path as it is from a directory.
+func joined(dir, to string) string {
+	if dir == "" || path.IsAbs(to) || strings.HasPrefix(to, "~") {
+		return to
+	}
+	return path.Join(dir, to)
+}
+
+// firstLine matches a sed script that prints one range of lines.
+var firstLine = regexp.MustCompile(`^\s*(\d+)\s*(,\s*(\d+|\$)\s*)?p\s*$`)
+
+// readOf returns the one file that a command prints, and the line from which on it
+// does: 0 is the beginning, and a negative line counts from the end.
+func readOf(args []*syntax.Word) (file string, offset int64, ok bool) {
+	if len(args) == 0 {
+		return "", 0, false
+	}
+	name := args[0].Lit()
+	number := ""
+	for i := 1; i < len(args); i++ {
+		word, known := script.Literal(args[i])
+		switch {
+		case !known:
+			return "", 0, false
+		case name == "tail" && tailLines.MatchString(word):
+			number = tailLines.FindStringSubmatch(word)[2]
+			if number == "" && i+1 < len(args) {
+				i++
+				number, _ = script.Literal(args[i])
+			}
+		case name == "head" && (word == "-n" || word == "--lines"):
+			i++ // it begins at the beginning all the same
+		case len(word) > 1 && word[0] == '-':
+			if strings.Contains(word, "c") && (name == "head" || name == "tail") || strings.Contains(word, "e") && name == "sed" {
+				return "", 0, false // bytes, or a script that is an option
+			}
+		case name == "sed" && number == "":
+			found := firstLine.FindStringSubmatch(word)
+			if found == nil {
+				return "", 0, false
+			}
+			number = found[1]
+		case file != "":
+			return "", 0, false
+		default:
+			file = word
+		}
+	}
+	if name == "tail" && number == "" {
+		number = "10"
+	}
+	if number != "" {
+		n, err := strconv.ParseInt(strings.TrimLeft(number, "+-"), 10, 32)
+		if err != nil {
+			return "", 0, false
+		}
+		if offset = n; name == "tail" && number[0] != '+' {
+			offset = -n
+		}
+	}
+	return file, offset, file != ""
+}
+
+// tailLines matches an option of tail for a number of lines.
+var tailLines = regexp.MustCompile(`^-(n|-lines=?)?([+-]?\d*)$`)
+
+// printers are the programs of which a command that only prints files consists.
+var printers = map[string]bool{
+	"cat": true, "tac": true, "nl": true, "head": true, "tail": true, "sed": true, "bat": true, "batcat": true, "less": true, "more": true, "zcat": true, "xxd": true, "od": true, "hexdump": true,
+	"cd": false, "echo": false, "printf": false, "true": false,
+}
+
+// PrintsFiles reports whether a command has nothing but programs that print files,
+// in a pipeline or not. Unlike for the note, it does not matter which files these are.
+func PrintsFiles(command *script.Source) bool {
+	if len(command.Text) > maxDump {
+		return false
+	}
+	tree := command.Tree()
+	if tree == nil {
+		return false
+	}
+	prints, only := false, true
+	for _, stmt := range tree.Stmts {
+		syntax.Walk(stmt, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				dumps, known := printers[call.Args[0].Lit()]
+				prints, only = prints || dumps, only && known
+			}
+			return only
+		})
+	}
+	return prints && only
 }
 
 // dumpsFiles reports whether a command has nothing but cd and commands that

@@ -64,3 +64,40 @@ func TestDumpNote(t *testing.T) {
 		require.Empty(t, advice.Notes(r), name)
 	}
 }
+
+// With the tool's arguments known, the note has the call that reads the same.
+func TestDumpCall(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ command, dir, want string }{
+		{command: "cat main.go", want: `{"path":"main.go"}`},
+		{command: "sed -n 120,160p main.go", want: `{"path":"main.go","offset":120}`},
+		{command: "sed -n '120,$p' 'a b.go'", want: `{"path":"a b.go","offset":120}`},
+		{command: "sed -n 5p f", want: `{"path":"f","offset":5}`},
+		{command: "head -n 50 f", want: `{"path":"f"}`},
+		{command: "head -50 f", want: `{"path":"f"}`},
+		{command: "tail -n 20 f", want: `{"path":"f","offset":-20}`},
+		{command: "tail -20 f", want: `{"path":"f","offset":-20}`},
+		{command: "tail f", want: `{"path":"f","offset":-10}`},
+		{command: "tail -n +120 f", want: `{"path":"f","offset":120}`},
+		{command: "tail --lines=+7 f", want: `{"path":"f","offset":7}`},
+		{command: "cd src && cat -n main.go", want: `{"path":"src/main.go"}`},
+		{command: "cat main.go", dir: "/srv", want: `{"path":"/srv/main.go"}`},
+		{command: "cd src && cat main.go", dir: "/srv", want: `{"path":"/srv/src/main.go"}`},
+		{command: "cat /etc/hosts", dir: "/srv", want: `{"path":"/etc/hosts"}`},
+		{command: "cat a b"},
+		{command: "cat a && cat b"},
+		{command: "cat a; cd x && cat b"},
+		{command: "head -c 50 f"},
+		{command: "sed -n -e 5p -e 9p f"},
+		{command: "cat $F"},
+	} {
+		r := exited(tt.command, 0, "x\n")
+		r.WorkDir, r.Tools.ReadFileCall = tt.dir, true
+		notes := advice.Notes(r)
+		want := "To read files use the view tool: "
+		if tt.want != "" {
+			want = "To read files use view " + tt.want + ": "
+		}
+		require.Equal(t, []string{want + "it shows more of a file and costs less."}, notes, tt.command)
+	}
+}

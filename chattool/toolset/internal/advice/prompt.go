@@ -46,8 +46,8 @@ var noPassword = regexp.MustCompile(`(?m)^(\w+ ){0,2}[Pp]assword: ?(su: |Passwor
 
 // prompt says that nobody can answer, if the command has asked a question.
 func (r Result) prompt() string {
-	if r.Alive && (r.Ran < promptPause || r.isStopped()) {
-		return ""
+	if r.Alive && (r.Ran < promptPause || r.isStopped()) || r.Output.Waiting != nil {
+		return "" // or the result says how to answer
 	}
 	if r.Output.Process.Stdin != "" {
 		return r.waitsForInput()

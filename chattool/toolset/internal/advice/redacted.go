@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -22,18 +22,8 @@ func Redacted(out procmgr.Output) string {
 	var shown []string
 	for _, name := range out.Redacted {
 		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "[withheld: "+name+"]") }) {
-			shown = append(shown, wording.Odd(name))
+			shown = append(shown, name)
 		}
 	}
-	switch len(shown) {
-	case 0:
-		return ""
-	case 1:
-		return "The value of " + shown[0] + " is masked in the output, not in files: commands see what is really there."
-	}
-	list := strings.Join(shown[:min(len(shown), maxNames)], ", ")
-	if len(shown) > maxNames {
-		list += " and others"
-	}
-	return "The values of " + list + " are masked in the output, not in files: commands see what is really there."
+	return wording.Masked(shown)
 }

@@ -24,6 +24,8 @@ type Result struct {
 	// for process_output: the result of execute has already had the notes
 	// that are true at once.
 	Background, Reading bool
+	// WorkDir is the directory that the call named, or "".
+	WorkDir string
 	// Sandbox has the rules under which the command has run, if it has failed; nil is
 	// none.
 	Sandbox *procmgr.SandboxRules
@@ -37,6 +39,8 @@ type Tools struct {
 	Input string
 	// ReadFile is the tool that reads files, or "" if there is none.
 	ReadFile string
+	// ReadFileCall is set if that tool takes a path, and an offset in lines.
+	ReadFileCall bool
 }
 
 // tree returns the command's syntax, or nil if it is not known.

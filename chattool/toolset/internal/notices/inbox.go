@@ -117,7 +117,7 @@ func (b *Inbox) Ack(told []procmgr.Process) (cursor string) {
 	if book := l.books[who]; book != nil {
 		for _, p := range told {
 			if j := book.jobs[p.ID]; j != nil {
-				l.tell(who, j, p.State == procmgr.Exited && j.ended)
+				l.tell(who, j, p.State == procmgr.Exited && j.ended, p.Waiting)
 			}
 		}
 		mark.note(who, book)

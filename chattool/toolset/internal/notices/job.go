@@ -3,7 +3,7 @@ package notices
 import (
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -23,6 +23,13 @@ type job struct {
 	// matchTold that the model knows.
 	matched, matchTold bool
 	matchedLine        string
+	// asks is how it waits for input, if that is to be told, and question what it
+	// asks, once that is read. knows is since when it waited at the last time that
+	// the model was told so, by a notice or by a result.
+	asks     *procmgr.Waiting
+	question string
+	asksRead bool
+	knows    time.Time
 	// last is the last line of the output. It is read when it is needed.
 	last     string
 	lastRead bool
@@ -31,10 +38,12 @@ type job struct {
 }
 
 // due reports whether there is something to tell.
-func (j *job) due() bool { return j.ended || j.matched && !j.matchTold }
+func (j *job) due() bool { return j.ended || j.matched && !j.matchTold || j.asks != nil }
 
 // ready reports whether all is known that is to be told now.
-func (j *job) ready() bool { return j.due() && (!j.ended || j.lastRead) }
+func (j *job) ready() bool {
+	return j.due() && (!j.ended || j.lastRead) && (j.asks == nil || j.asksRead)
+}
 
 // snapshot returns the process as it was seen last.
 func (j *job) snapshot() procmgr.Process {
@@ -42,7 +51,30 @@ func (j *job) snapshot() procmgr.Process {
 	if p.ExitCode != nil {
 		p.ExitCode = new(*p.ExitCode)
 	}
+	if p.Waiting = nil; j.asks != nil {
+		p.Waiting = new(*j.asks)
+	}
 	return p
+}
+
+// waits notes how a process waits for input, or that it does not if w is nil.
+func (j *job) waits(w *procmgr.Waiting, at time.Time) {
+	switch {
+	case w == nil:
+		j.asks = nil
+	case !j.ended && !w.Since.Equal(j.knows) && (j.asks == nil || !w.Since.Equal(j.asks.Since)):
+		j.asks, j.asksRead, j.question, j.at = w, false, "", at
+	}
+}
+
+// told notes that the model knows how a process waits for input.
+func (j *job) told(w *procmgr.Waiting) {
+	if w == nil {
+		return
+	}
+	if j.knows = w.Since; j.asks != nil && j.asks.Since.Equal(w.Since) {
+		j.asks = nil
+	}
 }
 
 // exit notes the end of a process. The caller holds mu.
@@ -52,7 +84,7 @@ func (b *book) exit(p procmgr.Process) {
 	}
 	if j := b.jobs[p.ID]; j != nil {
 		j.know(p)
-		j.ended, j.at = true, p.ExitedAt
+		j.ended, j.at, j.asks = true, p.ExitedAt, nil
 	}
 }
 
@@ -67,7 +99,7 @@ func (j *job) know(p procmgr.Process) {
 
 // lose notes that the manager knows a process no more.
 func (j *job) lose() {
-	j.ended, j.lost, j.lastRead = true, true, true
+	j.ended, j.lost, j.lastRead, j.asks = true, true, true, nil
 	j.at = time.Now()
 	j.process.State, j.process.EndedBy = procmgr.Exited, procmgr.CauseLost
 }
@@ -90,6 +122,8 @@ func (b *book) happened(e procmgr.Event) {
 		if !j.ended {
 			j.at = e.At
 		}
+	case procmgr.EventWaiting:
+		j.waits(e.Process.Waiting, e.At)
 	case procmgr.EventRevived:
 		j.ended, j.lastRead = false, false
 	}

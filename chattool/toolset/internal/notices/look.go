@@ -142,6 +142,7 @@ func (l *Ledger) compare(who Conversation, list []procmgr.Process, settled bool)
 			b.exit(p)
 		} else if j := b.jobs[p.ID]; j != nil && !j.ended {
 			j.know(p)
+			j.waits(p.Waiting, p.StartedAt)
 		}
 	}
 	for id, j := range b.jobs {
@@ -204,15 +205,16 @@ func (l *Ledger) found(who Conversation, m procmgr.Manager, id string, p procmgr
 	}
 }
 
-// readLastLines reads the last line of each process whose end is to be told
-// next. An end whose output cannot be read is told without one.
+// readLastLines reads the last line of each process whose end or question is to be
+// told next. An end whose output cannot be read is told without one. A question that
+// is no longer asked is not told.
 func (l *Ledger) readLastLines(ctx context.Context, m procmgr.Manager, who Conversation) {
 	for _, id := range l.unread(who) {
 		out, err := m.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: lastLineBytes}})
 		if err != nil && ctx.Err() != nil {
 			return
 		}
-		l.readLast(who, id, lastLine(out.Text))
+		l.readLast(who, id, out, err)
 	}
 }
 
@@ -225,18 +227,29 @@ func (l *Ledger) unread(who Conversation) (ids []string) {
 		return nil
 	}
 	for _, j := range dueIn(b, maxTold) {
-		if j.ended && !j.lastRead {
+		if j.ended && !j.lastRead || j.asks != nil && !j.asksRead {
 			ids = append(ids, j.id)
 		}
 	}
 	return ids
 }
 
-func (l *Ledger) readLast(who Conversation, id, line string) {
+func (l *Ledger) readLast(who Conversation, id string, out procmgr.Output, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b := l.books[who]; b != nil && b.jobs[id] != nil {
-		b.jobs[id].last, b.jobs[id].lastRead = line, true
+	b := l.books[who]
+	if b == nil || b.jobs[id] == nil {
+		return
+	}
+	j, line := b.jobs[id], lastLine(out.Text)
+	switch {
+	case j.ended:
+		j.last, j.lastRead = line, true
+	case j.asks == nil, err != nil: // the next look tries again
+	case out.Waiting == nil || !out.Waiting.Since.Equal(j.asks.Since):
+		j.asks = nil // another event tells of the next one
+	default:
+		j.question, j.asksRead = line, true
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -25,8 +25,17 @@ func (j *job) notice() string {
 	}
 	if j.matched && !j.matchTold {
 		text += " printed a line that matches notify_on: " + wording.Quote(j.matchedLine, maxToldLine)
-		if j.ended {
+		if j.ended || j.asks != nil {
 			text += ", and"
+		}
+	}
+	if j.asks != nil {
+		text += " waits for input"
+		if j.asks.Secret {
+			text += ", without an echo, as for a password"
+		}
+		if j.question != "" {
+			text += ": " + wording.Quote(j.question, maxToldLine)
 		}
 	}
 	switch {

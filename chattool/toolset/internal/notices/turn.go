@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -58,8 +58,12 @@ func (l *Ledger) Note(t *Turn, r View) {
 	if r.Listed != nil {
 		t.who, t.known = conversationIn(t.Manager, t.Listed)
 		for _, p := range r.Listed {
-			if p.State == procmgr.Exited && t.known && ConversationOf(t.Manager, p.ChatID) == t.who {
+			switch of := ConversationOf(t.Manager, p.ChatID); {
+			case !t.known || of != t.who:
+			case p.State == procmgr.Exited:
 				l.show(t.who, p)
+			default:
+				l.showQuestion(t.who, p.ID, p.Waiting)
 			}
 		}
 		return
@@ -81,6 +85,18 @@ func (l *Ledger) Note(t *Turn, r View) {
 			left.process.Command = t.Command
 		}
 		l.leave(t.who, t.Manager, left)
+	}
+	if r.Out != nil {
+		l.showQuestion(t.who, p.ID, r.Out.Waiting)
+	}
+}
+
+// showQuestion notes that a result shows how a process waits for input.
+func (l *Ledger) showQuestion(who Conversation, id string, w *procmgr.Waiting) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.books[who]; b != nil && b.jobs[id] != nil {
+		b.jobs[id].told(w)
 	}
 }
 
@@ -195,18 +211,19 @@ func (l *Ledger) claim(who Conversation, shown map[string]string) (notices []str
 	}
 	for _, j := range choose(b, wanted) {
 		notices = append(notices, j.notice())
-		l.tell(who, j, j.ended)
+		l.tell(who, j, j.ended, j.asks)
 	}
 	return notices
 }
 
-// tell notes that the model is told of a match, and of the end if ended is set.
-// The caller holds mu.
-func (l *Ledger) tell(who Conversation, j *job, ended bool) {
+// tell notes that the model is told of a match, of the end if ended is set, and how the
+// process waits for input if asks is not nil. The caller holds mu.
+func (l *Ledger) tell(who Conversation, j *job, ended bool, asks *procmgr.Waiting) {
 	if ended {
 		l.seen(who, j.id)
 		return
 	}
+	j.told(asks)
 	j.matchTold, j.offered = j.matched, false
 }
 

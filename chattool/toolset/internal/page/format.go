@@ -1,14 +1,13 @@
 package page
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -72,11 +71,13 @@ func (f Format) suffix(text string, room int) int {
 
 // A resultObject is a report in JSON. A field that says nothing is left out.
 type resultObject struct {
+	Again               string        `json:"again,omitempty"`
 	Success             bool          `json:"success"`
 	Output              *string       `json:"output,omitempty"`
 	ExitCode            *int          `json:"exit_code,omitempty"`
 	Signal              string        `json:"signal,omitempty"`
 	State               procmgr.State `json:"state,omitempty"`
+	Waiting             bool          `json:"waiting_for_input,omitempty"`
 	WorkDir             string        `json:"workdir,omitempty"`
 	Duration            string        `json:"duration,omitempty"`
 	Error               string        `json:"error,omitempty"`
@@ -112,19 +113,20 @@ type listing struct {
 type listed struct {
 	ID       string        `json:"process_id"`
 	State    procmgr.State `json:"state"`
+	Waiting  bool          `json:"waiting_for_input,omitempty"`
 	Command  string        `json:"command"`
 	Age      string        `json:"age,omitempty"` // since the start
 	ExitCode *int          `json:"exit_code,omitempty"`
 }
 
 func (r Report) json() string {
-	note := sentences(r.Notes)
+	note := wording.Sentences(r.Notes)
 	if r.Processes != nil {
 		l := listing{Processes: make([]listed, 0, len(r.Processes)), Omitted: r.Omitted, NextOffset: r.NextOffset, Note: note, Meanwhile: r.Meanwhile}
 		for _, p := range r.Processes {
-			l.Processes = append(l.Processes, listed{ID: p.ID, State: p.State, Command: p.Command, Age: age(p), ExitCode: p.ExitCode})
+			l.Processes = append(l.Processes, listed{ID: p.ID, State: p.State, Waiting: p.Waiting != nil, Command: p.Command, Age: age(p), ExitCode: p.ExitCode})
 		}
-		return encode(l)
+		return wording.Encode(l)
 	}
 	o := resultObject{
 		Success:             r.Success,
@@ -132,6 +134,7 @@ func (r Report) json() string {
 		ExitCode:            r.ExitCode,
 		Signal:              r.Signal,
 		State:               r.State,
+		Waiting:             r.Waiting != nil,
 		WorkDir:             r.WorkDir,
 		Error:               r.Error,
 		Denied:              r.Denied,
@@ -146,36 +149,18 @@ func (r Report) json() string {
 	if r.Duration > 0 {
 		o.Duration = wording.Brief(r.Duration)
 	}
+	if r.Earlier != nil {
+		o.Again = strings.Join(r.ranAgain(), " · ")
+		o.Duration = "" // it is in the line
+	}
+	if r.Quiet > 0 {
+		o.Note = wording.Sentences(append([]string{r.silence()}, r.Notes...))
+		o.Duration = ""
+	}
 	if t := r.Truncated; t != nil {
 		o.Truncated = &truncated{t.OriginalBytes, t.RetainedBytes, t.OmittedBytes, t.TruncatedLines, t.Unknown}
 	}
-	return encode(o)
-}
-
-// encode returns one JSON object on one line. It does not escape < and &,
-// because models read them better so, and the text is not for a web page.
-func encode(v any) string {
-	var b strings.Builder // whose String is no copy
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		// v has strings and numbers alone, so this cannot be reached.
-		return `{"success":false,"error":"the result could not be encoded"}`
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// sentences writes notes one after the other.
-func sentences(notes []string) string {
-	var b strings.Builder
-	for i, note := range notes {
-		if i == len(notes)-1 {
-			b.WriteString(note)
-		} else {
-			b.WriteString(wording.Sentence(note) + " ")
-		}
-	}
-	return b.String()
+	return wording.Encode(o)
 }
 
 // headerEnd stands between the header of a text and the output.
@@ -194,6 +179,10 @@ func (r Report) text() string {
 	line("workdir", r.WorkDir)
 	logged := r.LogPath == ""
 	for _, note := range r.Notes {
+		if r.Quiet > 0 {
+			b.WriteString(" · " + wording.OneLine(note)) // all of it is one line
+			continue
+		}
 		line("note", note)
 		logged = logged || strings.Contains(note, r.LogPath)
 	}
@@ -229,15 +218,20 @@ func (r Report) facts() []string {
 		add(r.Omitted > 0 && r.NextOffset != nil, "%d more from offset %d on", r.Omitted, deref(r.NextOffset))
 		return facts
 	}
-	ended := r.State == "" || r.State == procmgr.Exited
+	if r.Earlier != nil {
+		return r.ranAgain()
+	}
+	ended := r.State == "" || r.State == procmgr.Exited || r.Quiet > 0
+	add(r.Quiet > 0, "%s", r.silence())
 	add(!ended, "%s", wording.OneLine(string(r.State)))
+	add(r.Waiting != nil, "waiting_for_input true")
 	add(r.ExitCode != nil, "exit code %d", deref(r.ExitCode))
 	add(r.Signal != "", "%s", wording.OneLine(r.Signal))
 	add(r.State == procmgr.Exited && r.ExitCode == nil && r.Signal == "", "exited")
 	add(r.State == "" && r.ExitCode == nil && r.Success, "done")
 	add(r.State == "" && r.ExitCode == nil && !r.Success && !r.Denied, "failed")
 	add(r.Denied, "denied")
-	add(r.Duration > 0, "%s", wording.Brief(r.Duration))
+	add(r.Duration > 0 && r.Quiet == 0, "%s", wording.Brief(r.Duration))
 	add(r.ProcessID != "", "process %s", wording.OneLine(r.ProcessID))
 	add(r.NextOffset != nil, "next_offset %d", deref(r.NextOffset))
 	add(r.Folded > 0, "folded %s", wording.Counted(r.Folded, "run", "runs"))
@@ -259,6 +253,9 @@ func row(p procmgr.Process) string {
 	state := string(p.State)
 	if p.ExitCode != nil {
 		state += " " + strconv.Itoa(*p.ExitCode)
+	}
+	if p.Waiting != nil {
+		state += " waiting_for_input"
 	}
 	return fmt.Sprintf("%s  %s  %s  %s\n", wording.OneLine(p.ID), wording.OneLine(state), age(p), command)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/internal/ranking"
 	"github.com/toolproc/toolproc/procmgr"

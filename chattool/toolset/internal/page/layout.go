@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/wording"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -36,7 +36,7 @@ type layout struct {
 // output gets the other half all the same.
 func (l *layout) lay(size int) string {
 	r := l.draft
-	binary := isBinary(r.Out.Text)
+	binary := IsBinary(r.Out.Text)
 	if r.Out.Truncated == nil && !binary {
 		whole := cut{end: r.Out.Text}
 		if content := l.write(whole, l.notes); len(content) <= size {
@@ -176,8 +176,8 @@ func search(t *headtail.Truncation) string {
 	return "grep -n -a PATTERN"
 }
 
-// isBinary reports whether a text is mostly one that a terminal could not show.
-func isBinary(text string) bool {
+// IsBinary reports whether a text is mostly one that a terminal could not show.
+func IsBinary(text string) bool {
 	bad, invalid := 0, 0
 	for _, r := range text {
 		switch {

@@ -30,6 +30,7 @@ type Report struct {
 	Signal        string
 	Duration      time.Duration
 	WorkDir       string
+	Waiting       *procmgr.Waiting
 	ProcessID     string
 	NextOffset    *int64
 	LogPath       string
@@ -43,6 +44,10 @@ type Report struct {
 	Meanwhile     []string
 	Processes     []procmgr.Process
 	Omitted       int
+	Earlier       *procmgr.Process
+	Changes       *procmgr.Changes
+	Quiet         time.Duration
+	LastTook      time.Duration
 }
 
 // A Span is a part of the stream of a process. Package toolset exports it.
@@ -65,6 +70,9 @@ type Draft struct {
 	Unknown bool
 	// Find reads the highlights of the output. It is nil if there can be none.
 	Find Finder
+	// Again is how the output differs from one that the model has. If it is not
+	// nil, the result may have that in the place of the output.
+	Again *Again
 }
 
 // Add appends a note.
@@ -81,8 +89,14 @@ func (d *Draft) Add(format string, args ...any) {
 // report, and returns the text of the result.
 func (w Writer) Write(ctx context.Context, d *Draft) string {
 	if d.Reads {
+		plain := d.Report
 		l := layout{writer: w, ctx: ctx, draft: d, notes: d.Notes, log: d.LogPath}
 		w.attempt(d.Budget, l.lay)
+		if d.Again != nil {
+			if short, ok := w.again(d, plain); ok {
+				d.Report = short
+			}
+		}
 	}
 	return w.Format.Render(d.Report)
 }

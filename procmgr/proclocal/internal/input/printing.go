@@ -2,27 +2,56 @@ package input
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // A printing tells when a process prints.
 type printing struct {
-	mu    sync.Mutex // guards the fields below
-	count int64      // pieces of output
-	last  time.Time
-	news  chan struct{} // closed at the next piece; nil if nobody waits
+	stamp  atomic.Uint64 // changes with the fields below, but not with news
+	mu     sync.Mutex    // guards the fields below
+	count  int64         // pieces of output
+	last   time.Time
+	wrote  time.Time     // when the process was last written to
+	writes int64         // how often it was
+	news   chan struct{} // closed at the next piece; nil if nobody waits
 }
 
 func (p *printing) note() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
+	p.stamp.Add(1)
 	p.last = time.Now()
 	if p.news != nil {
 		close(p.news)
 		p.news = nil
 	}
 }
+
+// written notes that the process was written to.
+func (p *printing) written() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes++
+	p.stamp.Add(1)
+	p.wrote = time.Now()
+}
+
+// Active returns when the process has last printed or was written to, and how often it
+// was written to.
+func (in *Inlet) Active() (at time.Time, writes int64) {
+	p := &in.print
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at = p.last; p.wrote.After(at) {
+		at = p.wrote
+	}
+	return at, p.writes
+}
+
+// Stamp returns a number that changes whenever Active does.
+func (in *Inlet) Stamp() uint64 { return in.print.stamp.Load() }
 
 // look returns how many pieces there were, when the last one came, and a channel
 // that is closed at the next one.

@@ -57,6 +57,9 @@ func (in *Inlet) Write(ctx context.Context, w *Written, req procmgr.InputRequest
 			in.owed = owed(n, before, len(req.Data))
 		}
 	}
+	if n > 0 {
+		in.print.written()
+	}
 	w.N = min(max(n-before, 0), len(req.Data))
 	if err != nil && ctx.Err() == nil {
 		w.Err = err

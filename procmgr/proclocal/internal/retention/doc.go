@@ -26,5 +26,9 @@ func Clone(p procmgr.Process) procmgr.Process {
 		code := *p.ExitCode
 		p.ExitCode = &code
 	}
+	if p.Waiting != nil {
+		waiting := *p.Waiting
+		p.Waiting = &waiting
+	}
 	return p
 }

@@ -87,24 +87,14 @@ func (f *Flag) decode(raw json.RawMessage) error {
 type Offset int64
 
 func (o *Offset) decode(raw json.RawMessage) error {
-	value, ok := scalar(raw)
-	if ok && value == "" {
-		return nil
-	}
-	n, err := strconv.ParseInt(value, 10, 64)
-	if err != nil {
-		// In JSON 1e3 and 1024.0 are whole numbers too.
-		f, ferr := strconv.ParseFloat(value, 64)
-		if ferr != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
-			return xerrors.Errorf("got %s, want a whole number such as 0 or the next_offset of an earlier result", written(raw))
-		}
-		n = int64(f)
-	}
-	if n < 0 {
+	n, ok, err := whole(raw, "want a whole number such as 0 or the next_offset of an earlier result")
+	if ok && n < 0 {
 		return xerrors.Errorf("got %s, want 0 or more: an offset counts from the beginning", written(raw))
 	}
-	*o = Offset(n)
-	return nil
+	if ok {
+		*o = Offset(n)
+	}
+	return err
 }
 
 // ProcessID is the ID of a process. An ID of digits alone may come as a number,

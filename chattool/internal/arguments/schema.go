@@ -14,6 +14,14 @@ import (
 // description, which is the text of a tag. Schema leaves out the
 // keywords that some providers refuse: $schema, $id and $ref.
 func Schema(args any, fill func(string) string) json.RawMessage {
+	data, err := json.Marshal(schemaOf(reflect.TypeOf(args), fill))
+	if err != nil {
+		panic("chattool: the schema of " + reflect.TypeOf(args).Name() + ": " + err.Error()) // the structs above are all there are
+	}
+	return data
+}
+
+func schemaOf(t reflect.Type, fill func(string) string) *jsonschema.Schema {
 	reflector := jsonschema.Reflector{
 		Anonymous:      true,
 		DoNotReference: true,
@@ -31,10 +39,12 @@ func Schema(args any, fill func(string) string) json.RawMessage {
 			case reflect.TypeFor[KeyList]():
 				return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "string"}}
 			}
+			if list, ok := reflect.Zero(t).Interface().(interface{ item() reflect.Type }); ok {
+				return &jsonschema.Schema{Type: "array", Items: schemaOf(list.item(), fill)}
+			}
 			return nil
 		},
 	}
-	t := reflect.TypeOf(args)
 	schema := reflector.ReflectFromType(t)
 	schema.Version = ""
 	for _, field := range argumentsOf(t) {
@@ -47,11 +57,7 @@ func Schema(args any, fill func(string) string) json.RawMessage {
 			}
 		}
 	}
-	data, err := json.Marshal(schema)
-	if err != nil {
-		panic("toolset: the schema of " + t.Name() + ": " + err.Error()) // the structs above are all there are
-	}
-	return data
+	return schema
 }
 
 // argumentsOf returns the fields of a struct of arguments, with those of the

@@ -1,0 +1,25 @@
+package toolset
+
+import (
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// tellQuestion says how to answer a program that waits for input, if there is one.
+// Only the manager can know that; the question is what the output ends with.
+func (k *kit) tellQuestion(rep *report, m procmgr.Manager, out procmgr.Output) {
+	if out.Waiting == nil || !alive(out.Process) {
+		return
+	}
+	rep.Waiting = out.Waiting
+	if none, _ := k.noInput.from(m); none || !k.opts.Input {
+		return
+	}
+	switch id := out.Process.ID; {
+	case out.Waiting.Secret:
+		rep.Add(`It waits for a password. Answer with %s {"process_id":%q,"text":…,"keys":["enter"],"secret":true}; ask the user for a password that you do not have.`, k.names.input, id)
+	case out.Process.Stdin == procmgr.StdinTerminal:
+		rep.Add(`It waits for input. Answer with %s {"process_id":%q,"text":…,"keys":["enter"]}.`, k.names.input, id)
+	default:
+		rep.Add(`It waits for input. Answer with %s {"process_id":%q,"text":"…\n"}.`, k.names.input, id)
+	}
+}

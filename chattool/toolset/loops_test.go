@@ -1,0 +1,187 @@
+//go:build linux || darwin || freebsd
+
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+const loopTokens = "testdata/loops/tokens.txt"
+
+// mostOfLoops is how much of the tokens of today the repeats may take, in percent.
+const mostOfLoops = 25
+
+// A recordedRun is one run of a recorded loop.
+type recordedRun struct {
+	code   int
+	wanted []string
+	text   string
+}
+
+// recordedLoop reads a loop, in the form that record.sh writes.
+func recordedLoop(t *testing.T, path string) (runs []recordedRun) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(data)) {
+		if code, ok := strings.CutPrefix(line, "%run "); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(code))
+			require.NoError(t, err)
+			runs = append(runs, recordedRun{code: n})
+			continue
+		}
+		last := &runs[len(runs)-1]
+		if want, ok := strings.CutPrefix(line, "%want "); ok {
+			last.wanted = append(last.wanted, strings.TrimSuffix(want, "\n"))
+		} else {
+			last.text += line
+		}
+	}
+	require.Len(t, runs, 6)
+	return runs
+}
+
+// clockwork is a manager whose processes take always the same time, in the same place.
+type clockwork struct{ procmgr.Manager }
+
+func (s clockwork) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	out, err := s.Manager.Start(ctx, req)
+	return s.settle(out), err
+}
+
+func (s clockwork) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, err := s.Manager.Output(ctx, id, req)
+	return s.settle(out), err
+}
+
+func (clockwork) settle(out procmgr.Output) procmgr.Output {
+	p := &out.Process
+	p.WorkDir = "/srv/app"
+	if p.LogPath != "" {
+		p.LogPath = "/var/lib/agent/19-" + p.ID + ".log"
+	}
+	if p.State == procmgr.Exited {
+		p.StartedAt, p.ExitedAt = began, began.Add(12300*time.Millisecond)
+	}
+	return out
+}
+
+// replay runs a loop, and returns the results.
+func replay(t *testing.T, runs []recordedRun, opts toolset.Options) (results []toolset.Result) {
+	t.Helper()
+	l := newLoop(t, opts)
+	ids := 0
+	opts.ProcessID = func(context.Context, toolset.Call) string { ids++; return fmt.Sprintf("n%dfkq7zt2m", ids) }
+	set := toolset.New(toolset.Static(clockwork{l.chat}), &opts)
+	for _, run := range runs {
+		l.prints(run.text, run.code)
+		res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(arguments(t, "command", printOut, "timeout", "2m"))})
+		require.Equal(t, run.code, *res.Report.ExitCode)
+		results = append(results, res)
+	}
+	return results
+}
+
+// Recorded loops of an edit and a run, five times, cost a fourth of what they cost
+// with whole results, and no line is lost that a reader looks for.
+func TestLoops(t *testing.T) {
+	paths, err := filepath.Glob("testdata/loops/*.txt")
+	require.NoError(t, err)
+	type measured struct {
+		name        string
+		short, long []string // the results of the repeats
+	}
+	var all []measured
+	var texts []string
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".txt")
+		if name == "tokens" {
+			continue
+		}
+		runs := recordedLoop(t, path)
+		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+			m := measured{name: name}
+			short := replay(t, runs, toolset.Options{Format: format})
+			byID := map[string]toolset.Result{}
+			for i, res := range short {
+				byID[res.Output.Process.ID] = res
+				for _, want := range runs[i].wanted {
+					if reads(res, want) {
+						continue
+					}
+					require.NotNil(t, res.Report.Earlier, "%s, run %d: %q is lost:\n%s", name, i+1, want, res.Content)
+					earlier := byID[res.Report.Earlier.ID]
+					require.True(t, reads(earlier, want), "%s, run %d: %q is neither here nor in %s:\n%s", name, i+1, want, res.Report.Earlier.ID, res.Content)
+					require.NotContains(t, removed(res), want, "%s, run %d", name, i+1)
+				}
+				if i > 0 {
+					m.short = append(m.short, res.Content)
+				}
+			}
+			for _, res := range replay(t, runs, toolset.Options{Format: format, Whole: true})[1:] {
+				m.long = append(m.long, res.Content)
+			}
+			all = append(all, m)
+			texts = append(append(texts, m.short...), m.long...)
+		}
+	}
+	require.Len(t, all, 2*10)
+	tok := loadTokenizerAt(t, loopTokens)
+	tok.learn(t, texts)
+	short, long := 0, 0
+	for _, m := range all {
+		s, l := 0, 0
+		for i := range m.short {
+			s, l = s+tok.count(t, m.short[i]), l+tok.count(t, m.long[i])
+		}
+		t.Logf("%-10s %6d of %6d tokens, %2d %%", m.name, s, l, 100*s/l)
+		short, long = short+s, long+l
+	}
+	t.Logf("%-10s %6d of %6d tokens, %2d %%", "all", short, long, 100*short/long)
+	tok.save(t, func(string) bool { return false })
+	require.LessOrEqual(t, 100*short, mostOfLoops*long)
+}
+
+// reads reports whether a model can read a text in the output of a result, as one
+// that is there now.
+func reads(res toolset.Result, want string) bool {
+	if res.Report.Output == nil {
+		return false
+	}
+	hunks, last := "", *res.Report.Output
+	if res.Report.Changes != nil {
+		hunks, last, _ = strings.Cut(last, "\n... [the last ")
+	}
+	for line := range strings.Lines(hunks) {
+		if line[0] != '-' && strings.Contains(line[1:], want) {
+			return true
+		}
+	}
+	return strings.Contains(last, want)
+}
+
+// removed returns the lines that a result says have gone.
+func removed(res toolset.Result) string {
+	var b strings.Builder
+	if res.Report.Changes != nil {
+		for line := range strings.Lines(res.Report.Changes.Text) {
+			if line[0] == '-' {
+				b.WriteString(line)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,46 @@
+// Package waiting finds out whether a process waits for input on its terminal or
+// pipe. It asks the kernel, and concludes nothing from silence or from output.
+//
+// On Linux, /proc/PID/task/TID/syscall has the system call in which a thread sleeps,
+// with its arguments. A program waits for input if one of its threads sleeps in
+//
+//   - a read of the terminal or pipe;
+//   - a poll or a select that has it among the descriptors to read, and every other
+//     one of which is a pipe to the program itself, an eventfd, a signalfd, a timerfd,
+//     an inotify, or the same terminal;
+//   - an epoll wait on the same. A library may leave a descriptor in the set that it
+//     no longer reads, as libuv does, and then wait for a timer or for a child. So
+//     there must be no timeout and no child, or the terminal must be in the mode in
+//     which a program gets single keys. An edge-triggered entry is no evidence: a
+//     runtime such as Go's makes one for each open file.
+//
+// A descriptor is compared by its device and inode, whatever its number. Of a
+// terminal, the program has to be in the foreground group. All other threads of the
+// program have to sleep for want of work: in a futex, for a signal, or in a wait on
+// nothing but such descriptors. If one runs, sleeps for a time, or waits for a child
+// or for a socket, the program may go on by itself.
+//
+// If any of this cannot be told, the program does not count as one that waits. To read
+// the system call of a process takes the permission to trace it, see ptrace(2) and
+// proc(5). It is missing
+//
+//   - for a program of another user, and one with a set-user-ID bit, unless this
+//     program is root or has CAP_SYS_PTRACE;
+//   - for a program that has made itself undumpable, see prctl(2), in the same way;
+//   - under Yama, if kernel.yama.ptrace_scope is 1, for a process that is no descendant
+//     of this program, such as one whose parent has ended; without the capability if it
+//     is 2; and always if it is 3.
+//
+// gVisor, and kernels for architectures without the file, do not tell at all. The
+// numbers of the calls are known for amd64 and arm64. A program for 32 bits is not
+// looked at.
+package waiting
+
+// A Found is a program that waits for input.
+type Found struct {
+	PID int
+	// Program is the name by which the system knows it, in at most 64 bytes of
+	// printable text. A program can change it.
+	Program string
+	Secret  bool // as the Mode of the look says
+}

@@ -1,0 +1,266 @@
+package waiting
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+)
+
+// A Look is a look at some processes and all that they have started. As long as none
+// of them has run since, another one would find the same.
+type Look struct {
+	Found *Found // nil if none waits for input, or if that cannot be told
+	place Place
+	mode  Mode
+	seen  []process
+}
+
+// A process is one at which a look looks.
+type process struct {
+	pid    int
+	ran    int64    // nanoseconds, before it was looked at
+	tasks  []string // the directories of its threads
+	parent bool     // it has children
+}
+
+// A Mode is what the other end of a terminal tells of it. It is zero for a pipe.
+type Mode struct {
+	Group int  // the group of processes in the foreground
+	Keys  bool // programs get single keys, and no lines
+	// Secret is for the Found: the echo is off, and programs get lines.
+	Secret bool
+}
+
+// Lasts reports whether none of the processes has run since. Then nothing can have
+// changed, since only they themselves can change what the look was about.
+func (l *Look) Lasts() bool {
+	for _, p := range l.seen {
+		if p.ran < 0 || procstat.RanFor(p.pid) != p.ran {
+			return false
+		}
+	}
+	return len(l.seen) > 0
+}
+
+// maxProcesses is how many processes one look looks at.
+const maxProcesses = 256
+
+// At looks at some processes, and at all that they have started.
+func (p Place) At(pids []int, mode Mode) *Look {
+	l := &Look{place: p, mode: mode}
+	for _, pid := range pids {
+		l.add(pid)
+	}
+	if len(l.seen) > maxProcesses {
+		return l
+	}
+	for _, p := range l.seen {
+		if p.ran >= 0 && l.waits(p) && procstat.RanFor(p.pid) == p.ran {
+			l.Found = &Found{PID: p.pid, Program: nameOf(p.pid), Secret: mode.Secret}
+			break
+		}
+	}
+	for i := range l.seen {
+		l.seen[i].tasks = nil
+	}
+	return l
+}
+
+// add adds a process and its children.
+func (l *Look) add(pid int) {
+	if len(l.seen) > maxProcesses {
+		return
+	}
+	at := len(l.seen)
+	l.seen = append(l.seen, process{pid: pid, ran: procstat.RanFor(pid)})
+	tasks := tasksOf(pid)
+	children := childrenOf(tasks)
+	l.seen[at].tasks, l.seen[at].parent = tasks, len(children) > 0
+	for _, child := range children {
+		l.add(child)
+	}
+}
+
+// waits reports whether a process waits for input.
+func (l *Look) waits(p process) bool {
+	var asks []string
+	var sleeps []sleep
+	for _, task := range p.tasks {
+		s, ok := sleepOf(task)
+		switch {
+		case !ok || s.call == other:
+			return false
+		case s.call == idle:
+			continue
+		}
+		asking, fine := l.asks(p, task, s)
+		switch {
+		case asking:
+			asks, sleeps = append(asks, task), append(sleeps, s)
+		case !fine:
+			return false
+		}
+	}
+	// The thread may have run while its memory was read.
+	for i, task := range asks {
+		if s, ok := sleepOf(task); !ok || s.text != sleeps[i].text {
+			return false
+		}
+	}
+	return len(asks) > 0
+}
+
+// asks reports whether a thread waits for input. If it does not, fine reports that it
+// waits only for what the program itself can give.
+func (l *Look) asks(p process, task string, s sleep) (asking, fine bool) {
+	if s.call == read {
+		seen, ok := descriptor(p.pid, int(min(s.args[0], 1<<31-1)))
+		return ok && l.isPlace(seen, task), false
+	}
+	all, lasting, ok := watchedBy(p.pid, s)
+	if !ok {
+		return false, false
+	}
+	for _, w := range all {
+		seen, ok := descriptor(p.pid, w.fd)
+		switch {
+		case !ok || w.file != file{} && w.file != seen.file:
+			return false, false
+		case l.isPlace(seen, task):
+			asking = asking || w.reads
+		case !l.isOwn(p.pid, w.fd, seen):
+			return false, false
+		}
+	}
+	if stale := s.call == epoll || s.call == epoll2; stale && asking && !l.mode.Keys {
+		asking = lasting && !p.parent
+	}
+	return asking, len(all) > 0 // without a descriptor it only sleeps for a time
+}
+
+// isPlace reports whether a descriptor is open on the place, and whether the program
+// may read it.
+func (l *Look) isPlace(seen sight, task string) bool {
+	switch {
+	case !l.place.terminal && (seen.kind != unix.S_IFIFO || seen.file != l.place.file):
+		return false
+	case l.place.terminal && (seen.kind != unix.S_IFCHR || seen.file != l.place.file && seen.device != controlling):
+		return false
+	}
+	t, ok := procstat.LookAtThread(task)
+	return ok && t.State == 'S' && (!l.place.terminal || t.Terminal == l.place.device && t.Group == l.mode.Group)
+}
+
+// isOwn reports whether only the program or the kernel acts on a descriptor: a pipe to
+// itself, an eventfd, a signalfd, a timerfd or an inotify.
+func (l *Look) isOwn(pid, fd int, seen sight) bool {
+	if seen.kind == unix.S_IFIFO {
+		return l.isOwnPipe(pid, seen.file)
+	}
+	link, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/" + strconv.Itoa(fd))
+	switch link { // of a file with such a name, it begins with a slash
+	case "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]", "anon_inode:inotify":
+		return err == nil
+	}
+	return false
+}
+
+// isOwnPipe reports whether a process has the end of a pipe to which one writes, and
+// none of the others that are looked at has it too.
+func (l *Look) isOwnPipe(pid int, pipe file) bool {
+	if pipe == l.place.file || !writes(pid, pipe) {
+		return false
+	}
+	for _, p := range l.seen {
+		if p.pid != pid && writes(p.pid, pipe) {
+			return false
+		}
+	}
+	return true
+}
+
+// writes reports whether a process has the end of a pipe to which one writes.
+func writes(pid int, pipe file) bool {
+	dir := "/proc/" + strconv.Itoa(pid)
+	entries, _ := os.ReadDir(dir + "/fd")
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if seen, ok := descriptor(pid, fd); !ok || seen.kind != unix.S_IFIFO || seen.file != pipe {
+			continue
+		}
+		var buf [128]byte
+		text, _ := slurp(dir+"/fdinfo/"+e.Name(), buf[:])
+		_, text, _ = bytes.Cut(text, []byte("flags:"))
+		text, _, _ = bytes.Cut(text, []byte("\n"))
+		flags, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 8, 64)
+		if err == nil && flags&unix.O_ACCMODE != unix.O_RDONLY {
+			return true
+		}
+	}
+	return false
+}
+
+// tasksOf returns the directories of the threads of a process.
+func tasksOf(pid int) (tasks []string) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	for _, name := range names {
+		tasks = append(tasks, dir+"/"+name)
+	}
+	return tasks
+}
+
+// childrenOf returns the children of some threads.
+func childrenOf(tasks []string) (children []int) {
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task + "/children")
+		for field := range bytes.FieldsSeq(text) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				children = append(children, child)
+			}
+		}
+	}
+	return children
+}
+
+// maxName is the limit of Found.Program in bytes.
+const maxName = 64
+
+// nameOf returns the name of a program.
+func nameOf(pid int) string {
+	dir := "/proc/" + strconv.Itoa(pid)
+	var buf [128]byte
+	text, _ := slurp(dir+"/comm", buf[:])
+	name := strings.TrimSuffix(string(text), "\n")
+	if strings.Contains(name, "MainThread") { // so Node names its first thread
+		if link, err := os.Readlink(dir + "/exe"); err == nil {
+			name = link[strings.LastIndexByte(link, '/')+1:]
+		}
+	}
+	name = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, name)
+	for len(name) > maxName {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	return name
+}

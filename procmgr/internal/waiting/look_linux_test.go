@@ -1,0 +1,119 @@
+package waiting_test
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/waiting"
+)
+
+// long is a time that a test reaches only if something is wrong.
+const long = time.Minute
+
+// start starts a command on a pipe, of which it returns the other end.
+func start(t *testing.T, command string) (cmd *exec.Cmd, in *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	cmd = exec.Command("sh", "-c", command)
+	cmd.Stdin = r
+	run(t, cmd)
+	require.NoError(t, r.Close())
+	t.Cleanup(func() { _ = w.Close() })
+	return cmd, w
+}
+
+// run starts a command in a session of its own, and ends it with the test.
+func run(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+		_ = cmd.Wait()
+	})
+}
+
+// found looks until a process waits at a place.
+func found(t *testing.T, p waiting.Place, pid int, mode waiting.Mode) *waiting.Look {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < long; time.Sleep(time.Millisecond) {
+		if l := p.At([]int{pid}, mode); l.Found != nil {
+			return l
+		}
+	}
+	require.Fail(t, "it is never found")
+	return nil
+}
+
+// A process is found as long as it reads, a look lasts until it runs, and it does not
+// wait at another place.
+func TestPipe(t *testing.T) {
+	cmd, in := start(t, "read -r x; exec sleep 600")
+	_, other := start(t, "exec sleep 600")
+	here, err := waiting.PlaceOf(int(in.Fd()), false)
+	require.NoError(t, err)
+	there, err := waiting.PlaceOf(int(other.Fd()), false)
+	require.NoError(t, err)
+	require.NotEqual(t, here, there)
+	l := found(t, here, cmd.Process.Pid, waiting.Mode{})
+	require.Equal(t, cmd.Process.Pid, l.Found.PID)
+	require.Equal(t, "sh", l.Found.Program)
+	require.False(t, l.Found.Secret)
+	require.Nil(t, there.At([]int{cmd.Process.Pid}, waiting.Mode{}).Found)
+	require.True(t, l.Lasts())
+
+	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+	require.Eventually(t, func() bool { return !l.Lasts() }, long, time.Millisecond)
+	require.Nil(t, here.At([]int{cmd.Process.Pid}, waiting.Mode{}).Found, "it is stopped")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+	l = found(t, here, cmd.Process.Pid, waiting.Mode{})
+	_, err = in.WriteString("x\n")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return !l.Lasts() }, long, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return here.At([]int{cmd.Process.Pid}, waiting.Mode{}).Found == nil
+	}, long, time.Millisecond)
+	require.False(t, here.At([]int{1 << 30}, waiting.Mode{}).Lasts(), "nobody knows that process")
+}
+
+// Of a terminal, the group in the foreground counts, and its own name too.
+func TestTerminal(t *testing.T) {
+	master, slave, err := pty.Open()
+	require.NoError(t, err)
+	defer master.Close()
+	cmd := exec.Command("sh", "-c", "read -r x </dev/tty")
+	cmd.Stdin, cmd.SysProcAttr = slave, &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	run(t, cmd)
+	require.NoError(t, slave.Close())
+	p, err := waiting.PlaceOf(int(master.Fd()), true)
+	require.NoError(t, err)
+	pid := cmd.Process.Pid
+	l := found(t, p, pid, waiting.Mode{Group: pid, Secret: true})
+	require.True(t, l.Found.Secret)
+	require.Nil(t, p.At([]int{pid}, waiting.Mode{Group: pid + 1}).Found, "another group is in the foreground")
+	other, theirs, err := pty.Open()
+	require.NoError(t, err)
+	defer other.Close()
+	defer theirs.Close()
+	q, err := waiting.PlaceOf(int(other.Fd()), true)
+	require.NoError(t, err)
+	require.Nil(t, q.At([]int{pid}, waiting.Mode{Group: pid}).Found, "it is another terminal")
+}
+
+// A name that a program has forged stands on one line, without controls.
+func TestName(t *testing.T) {
+	cmd, in := start(t, `printf 'a\033[2J\nb' >/proc/$$/comm; read -r x; true`)
+	p, err := waiting.PlaceOf(int(in.Fd()), false)
+	require.NoError(t, err)
+	require.Equal(t, "a[2Jb", found(t, p, cmd.Process.Pid, waiting.Mode{}).Found.Program)
+}

@@ -1,0 +1,228 @@
+package waiting
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// A call is a system call in which a thread can sleep.
+type call int
+
+const (
+	other   call = iota // the thread may go on by itself
+	idle                // it waits until another thread, or the kernel, wakes it
+	read                // of the descriptor that is the first argument
+	poll                // for milliseconds, and
+	ppoll               // for the time to which the third argument points
+	selects             // and pselect
+	epoll               // for milliseconds, and
+	epoll2              // for the time to which the fourth argument points
+)
+
+// A sleep is the system call in which a thread sleeps.
+type sleep struct {
+	call call
+	args [6]uint64
+	text string // as the system has written it
+}
+
+// sleepOf returns the call in which a thread sleeps. It reports false if the thread
+// runs, or if the system does not tell.
+func sleepOf(task string) (s sleep, ok bool) {
+	var buf [256]byte
+	text, ok := slurp(task+"/syscall", buf[:])
+	if !ok {
+		return s, false
+	}
+	fields := bytes.Fields(text)
+	// The number, six arguments, and the two pointers to the stack and the code.
+	if len(fields) != 9 {
+		return s, false
+	}
+	n, err := strconv.Atoi(string(fields[0]))
+	if err != nil {
+		return s, false
+	}
+	for i := range s.args {
+		if s.args[i], ok = hex(fields[1+i]); !ok {
+			return s, false
+		}
+	}
+	// A program for 32 bits has its stack there, and other numbers.
+	if stack, ok := hex(fields[7]); !ok || stack <= math.MaxUint32 {
+		return s, false
+	}
+	s.call, s.text = calls[n], string(text)
+	return s, true
+}
+
+func hex(field []byte) (uint64, bool) {
+	n, err := strconv.ParseUint(string(bytes.TrimPrefix(field, []byte("0x"))), 16, 64)
+	return n, err == nil
+}
+
+// slurp reads the beginning of a file of /proc.
+func slurp(path string, buf []byte) ([]byte, bool) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, false
+	}
+	defer unix.Close(fd)
+	n := 0
+	for n < len(buf) {
+		got, err := unix.Read(fd, buf[n:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, false
+		}
+		if got == 0 {
+			break
+		}
+		n += got
+	}
+	return buf[:n], n > 0
+}
+
+// A watched is a descriptor for which a program waits in a poll, a select or an epoll.
+type watched struct {
+	fd    int
+	reads bool // until it can be read
+	file  file // that of an epoll's entry, which may be another one than the descriptor's by now
+}
+
+// readNormal is POLLRDNORM, which the system takes for POLLIN.
+const readNormal = 0x40
+
+// maxWatched is how many descriptors of one wait are looked at.
+const maxWatched = 256
+
+// watchedBy returns the descriptors of a wait. lasting reports that it has no timeout.
+func watchedBy(pid int, s sleep) (all []watched, lasting, ok bool) {
+	switch s.call {
+	case poll:
+		lasting = int32(s.args[2]) < 0
+		all, ok = polled(pid, s.args[0], s.args[1])
+	case ppoll:
+		lasting = s.args[2] == 0
+		all, ok = polled(pid, s.args[0], s.args[1])
+	case selects:
+		lasting = s.args[4] == 0
+		all, ok = selected(pid, s.args)
+	case epoll:
+		lasting = int32(s.args[3]) < 0
+		all, ok = entered(pid, s.args[0])
+	case epoll2:
+		lasting = s.args[3] == 0
+		all, ok = entered(pid, s.args[0])
+	}
+	return all, lasting, ok
+}
+
+// polled reads an array of struct pollfd.
+func polled(pid int, at, n uint64) (all []watched, ok bool) {
+	const size = 8
+	if n > maxWatched {
+		return nil, false
+	}
+	mem := make([]byte, n*size)
+	if !peek(pid, at, mem) {
+		return nil, false
+	}
+	for ; len(mem) > 0; mem = mem[size:] {
+		if fd := int32(binary.NativeEndian.Uint32(mem)); fd >= 0 {
+			events := binary.NativeEndian.Uint16(mem[4:])
+			all = append(all, watched{fd: int(fd), reads: events&(unix.POLLIN|readNormal) != 0})
+		}
+	}
+	return all, true
+}
+
+// selected reads the three sets of a select.
+func selected(pid int, args [6]uint64) (all []watched, ok bool) {
+	n := args[0]
+	if n > 4*maxWatched {
+		return nil, false
+	}
+	for i, at := range args[1:4] {
+		if at == 0 {
+			continue
+		}
+		mem := make([]byte, (n+63)/64*8)
+		if !peek(pid, at, mem) {
+			return nil, false
+		}
+		for fd := range int(n) {
+			if binary.NativeEndian.Uint64(mem[fd/64*8:])>>(fd%64)&1 != 0 {
+				all = append(all, watched{fd: fd, reads: i == 0})
+			}
+		}
+	}
+	return all, len(all) <= maxWatched
+}
+
+// entered reads the entries of an epoll, as in
+//
+//	tfd:       18 events:       19 data:               12  pos:0 ino:3 sdev:19
+func entered(pid int, fd uint64) (all []watched, ok bool) {
+	var buf [maxWatched * 96]byte
+	text, ok := slurp("/proc/"+strconv.Itoa(pid)+"/fdinfo/"+strconv.FormatUint(fd, 10), buf[:])
+	if !ok || len(text) == len(buf) {
+		return nil, false
+	}
+	for line := range bytes.Lines(text) {
+		if !bytes.HasPrefix(line, []byte("tfd:")) {
+			continue
+		}
+		var w watched
+		var events, device uint64
+		seen := 0
+		for i, fields := 0, bytes.Fields(line); i < len(fields); i++ {
+			name, value, _ := bytes.Cut(fields[i], []byte{':'})
+			if len(value) == 0 && i+1 < len(fields) {
+				i++
+				value = fields[i]
+			}
+			switch string(name) {
+			case "tfd":
+				n, err := strconv.Atoi(string(value))
+				w.fd, ok = n, err == nil
+			case "events":
+				events, ok = hex(value)
+			case "ino":
+				w.file.inode, ok = hex(value)
+			case "sdev": // of the kernel: 20 bits are the minor number
+				device, ok = hex(value)
+				w.file.device = unix.Mkdev(uint32(device>>20), uint32(device&(1<<20-1)))
+			default:
+				continue
+			}
+			if !ok {
+				return nil, false
+			}
+			seen++
+		}
+		if seen != 4 {
+			return nil, false
+		}
+		w.reads = events&(unix.EPOLLIN|readNormal) != 0 && events&unix.EPOLLET == 0
+		all = append(all, w)
+	}
+	return all, true
+}
+
+// peek reads the memory of a process.
+func peek(pid int, at uint64, mem []byte) bool {
+	if len(mem) == 0 {
+		return true
+	}
+	local := []unix.Iovec{{Base: &mem[0]}}
+	local[0].SetLen(len(mem))
+	n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: uintptr(at), Len: len(mem)}}, 0)
+	return err == nil && n == len(mem)
+}

@@ -1,0 +1,207 @@
+package procfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/envpolicy"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/redact"
+)
+
+// LocalOptions configures [NewLocal]. The zero value of every field is its default.
+type LocalOptions struct {
+	// Dir is the directory at which relative paths begin. "" is Root, and without a
+	// Root the current directory of this program at the time of each call.
+	Dir string
+	// Root is the directory below which all files are. Nothing outside of it can be
+	// read or written, by any path, link or race; see [os.Root] for the platforms on
+	// which that holds. "" is no limit.
+	Root string
+	// Write are the directories below which files may be written and edited. nil is
+	// no limit but Root. If it is empty and not nil, no file may be written.
+	// Directories that do not exist, or that are not below Root, are
+	// [procmgr.ErrInvalid].
+	Write []string
+	// Redact has values that are masked in results, besides those that are masked in
+	// the output of processes by default: of the variables of this program that look
+	// like secrets. A Value of fewer than 4 bytes is procmgr.ErrInvalid.
+	Redact []Secret
+	// NoRedact masks nothing, and Redact counts for nothing.
+	NoRedact bool
+}
+
+// A Secret is a value that is masked: [withheld: Name] stands in its place.
+type Secret struct{ Name, Value string }
+
+// Local is the [Files] of this machine. It is safe for concurrent use. Several
+// Locals, also of several programs, may write the same files: on Unix one waits for
+// the other.
+type Local struct {
+	dir    string // absolute, or "" for the current one
+	root   *tree  // nil: no limit
+	write  []*tree
+	limits bool // write counts
+	redact []redact.Value
+	mask   bool
+
+	*state
+	own   *redact.Set // the values of the program for which this Local works
+	based bool        // they count, and not those of this program
+}
+
+// A state is what the Locals of a From have in common.
+type state struct {
+	turn   chan struct{} // held by the call that writes
+	policy baseenv.PolicyApplier
+	masks  masks
+	once   once
+}
+
+var _ Files = (*Local)(nil)
+
+// A tree is a directory below which everything is that a path may lead to.
+type tree struct {
+	given, real string // its path as it was given and without links, both absolute
+	root        *os.Root
+}
+
+// NewLocal returns the files of this machine. opts may be nil, and is copied. Close
+// the Local when it is no longer needed, if it has a Root or Write.
+func NewLocal(opts *LocalOptions) (*Local, error) {
+	l, err := newLocal(opts)
+	if err != nil {
+		return nil, xerrors.Errorf("procfile: new local: %w", err)
+	}
+	return l, nil
+}
+
+func newLocal(opts *LocalOptions) (_ *Local, err error) {
+	var o LocalOptions
+	if opts != nil {
+		o = *opts
+	}
+	l := &Local{mask: !o.NoRedact, limits: o.Write != nil, state: &state{turn: make(chan struct{}, 1)}}
+	defer func() {
+		if err != nil {
+			_ = l.Close() // the error says more
+		}
+	}()
+	for _, s := range o.Redact {
+		v := redact.Value(s)
+		if err := redact.Check(v); err != nil {
+			return nil, xerrors.Errorf("LocalOptions.Redact: %v: %w", err, procmgr.ErrInvalid)
+		}
+		l.redact = append(l.redact, v)
+	}
+	if o.Root != "" {
+		if l.root, err = openTree("Root", o.Root); err != nil {
+			return nil, err
+		}
+		l.dir = l.root.real
+	}
+	if o.Dir != "" {
+		dir := o.Dir
+		if l.root != nil && !filepath.IsAbs(dir) {
+			dir = filepath.Join(l.root.real, dir)
+		}
+		if l.dir, err = filepath.Abs(dir); err != nil {
+			return nil, xerrors.Errorf("Dir: %v: %w", err, procmgr.ErrInvalid)
+		}
+		if l.root != nil {
+			if _, ok := l.root.rel(l.dir); !ok {
+				return nil, xerrors.Errorf("Dir %s is not below Root: %w", l.dir, procmgr.ErrInvalid)
+			}
+		}
+	}
+	for _, dir := range o.Write {
+		if l.root != nil && !filepath.IsAbs(dir) {
+			dir = filepath.Join(l.root.real, dir)
+		}
+		t, err := openTree("Write", dir)
+		if err != nil {
+			return nil, err
+		}
+		l.write = append(l.write, t)
+		if l.root != nil && !within(l.root.real, t.real) {
+			return nil, xerrors.Errorf("Write has %s, which is not below Root: %w", dir, procmgr.ErrInvalid)
+		}
+	}
+	// Of one below another, the first that has a path counts.
+	slices.SortStableFunc(l.write, func(a, b *tree) int { return len(a.real) - len(b.real) })
+	return l, nil
+}
+
+// openTree opens a directory; what says which option has it.
+func openTree(what, dir string) (*tree, error) {
+	given, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, xerrors.Errorf("%s: %v: %w", what, err, procmgr.ErrInvalid)
+	}
+	real, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return nil, xerrors.Errorf("%s: %v: %w", what, err, procmgr.ErrInvalid)
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, xerrors.Errorf("%s: %v: %w", what, err, procmgr.ErrInvalid)
+	}
+	return &tree{given: filepath.Clean(given), real: real, root: root}, nil
+}
+
+// rel returns a path, absolute and clean, as one below the tree; "." is the tree.
+func (t *tree) rel(path string) (string, bool) {
+	for _, base := range [...]string{t.real, t.given} {
+		if within(base, path) {
+			rel, err := filepath.Rel(base, path)
+			return rel, err == nil
+		}
+	}
+	return "", false
+}
+
+// within reports whether a clean path is a directory or below it.
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// Close releases the directories that the Local has opened. No call may follow.
+func (l *Local) Close() error {
+	var all []error
+	if l.root != nil {
+		all = append(all, l.root.root.Close())
+	}
+	for _, t := range l.write {
+		all = append(all, t.root.Close())
+	}
+	return errors.Join(all...)
+}
+
+// secrets returns the Set of the values to mask; nil masks nothing.
+func (l *Local) secrets() *redact.Set {
+	switch {
+	case !l.mask:
+		return nil
+	case l.based:
+		return l.own
+	}
+	return l.masks.of(l.policy.Apply(&envpolicy.Policy{}), l.redact)
+}
+
+// From returns the files for another program, as package prockeep has them: relative
+// paths begin in its directory, and its values are masked. What From returns has the
+// keys of the Local, and need not be closed.
+func (l *Local) From(b *baseenv.Base) Files {
+	from := *l
+	from.own, from.based = redact.Compile(b.Secrets), true
+	if b.Dir != "" && l.root == nil {
+		from.dir = b.Dir
+	}
+	return &from
+}

@@ -1,0 +1,207 @@
+package procfile_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/procfile"
+)
+
+var errInvalid = procmgr.ErrInvalid
+
+// 24 callers, of two Locals, count in one file: no edit is lost.
+func TestManyCallers(t *testing.T) {
+	t.Parallel()
+	a, dir := newLocal(t)
+	b, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	name := filepath.Join(dir, "f")
+	var lines strings.Builder
+	const callers, edits = 24, 5
+	for n := range callers {
+		fmt.Fprintf(&lines, "<%d> 0\n", n)
+	}
+	require.NoError(t, os.WriteFile(name, []byte(lines.String()), 0o600))
+	var all sync.WaitGroup
+	errs := make([]error, callers)
+	for n := range callers {
+		all.Go(func() {
+			for k := range edits {
+				l := []*procfile.Local{a, b}[n%2]
+				_, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{
+					Search: fmt.Sprintf("<%d> %d", n, k), Replace: fmt.Sprintf("<%d> %d", n, k+1),
+				}}}}})
+				if err != nil {
+					errs[n] = err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(lines.String(), " 0\n", " "+strconv.Itoa(edits)+"\n"), string(data))
+}
+
+// Several files: all are edited or none.
+func TestAllOrNone(t *testing.T) {
+	t.Parallel()
+	l, dir := newLocal(t)
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(name+"\n"), 0o600))
+	}
+	edit := func(path, search string) procfile.FileEdit {
+		return procfile.FileEdit{Path: path, Edits: []procfile.Edit{{Search: search, Replace: "x"}}}
+	}
+	_, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{edit("a", "a"), edit("b", "q")}})
+	require.ErrorIs(t, err, procfile.ErrNoPlace)
+	require.Contains(t, procfile.Reason(err), filepath.Join(dir, "b"))
+	data, err := os.ReadFile(filepath.Join(dir, "a"))
+	require.NoError(t, err)
+	require.Equal(t, "a\n", string(data))
+	res, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{edit("a", "a"), edit("b", "b")}})
+	require.NoError(t, err)
+	require.Len(t, res.Files, 2)
+	names, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, names, 2)
+}
+
+// A key is for one request, and does it once.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	l, dir := newLocal(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("a\n"), 0o600))
+	req := procfile.EditRequest{Key: "k", Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "a", Replace: "aa"}}}}}
+	first, err := l.Edit(t.Context(), req)
+	require.NoError(t, err)
+	again, err := l.Edit(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	req.Files[0].Edits[0].Replace = "b"
+	_, err = l.Edit(t.Context(), req)
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	data, err := os.ReadFile(filepath.Join(dir, "f"))
+	require.NoError(t, err)
+	require.Equal(t, "aa\n", string(data))
+}
+
+// Mode and link stay, and the file that the link leads to is written.
+func TestWriteKeeps(t *testing.T) {
+	t.Parallel()
+	l, dir := newLocal(t)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
+	file := filepath.Join(dir, "d", "f")
+	require.NoError(t, os.WriteFile(file, []byte("\xff\xfea\x00"), 0o600))
+	require.NoError(t, os.Chmod(file, 0o751))
+	if err := os.Symlink(filepath.Join("d", "f"), filepath.Join(dir, "link")); err != nil {
+		t.Log("no links here: ", err)
+		return
+	}
+	res, err := l.Write(t.Context(), procfile.WriteRequest{Path: "link", Content: "b\n"})
+	require.NoError(t, err)
+	require.Equal(t, "f", filepath.Base(res.Path))
+	info, err := os.Lstat(filepath.Join(dir, "link"))
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink)
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "\xff\xfeb\x00\n\x00", string(data), "the encoding stays")
+	info, err = os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o751).String(), info.Mode().String())
+}
+
+// Below Root, but not where files may be written: the words say where.
+func TestWriteDirectories(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "w"), 0o700))
+	l, err := procfile.NewLocal(&procfile.LocalOptions{Dir: dir, Write: []string{filepath.Join(dir, "w")}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	_, err = l.Write(t.Context(), procfile.WriteRequest{Path: "w/sub/f", Content: "x"})
+	require.NoError(t, err)
+	_, err = l.Write(t.Context(), procfile.WriteRequest{Path: "f", Content: "x"})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
+	require.Contains(t, err.Error(), "below "+filepath.Join(dir, "w")+" only")
+	require.NoFileExists(t, filepath.Join(dir, "f"))
+}
+
+// Lines from any of them on, and each kind of failure in its own words.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	l, dir := newLocal(t)
+	var b strings.Builder
+	for n := range 5000 {
+		fmt.Fprintf(&b, "line %d\n", n+1)
+	}
+	long := strings.Repeat("é", 1000)
+	for name, text := range map[string]string{"many": b.String(), "long": "a\n" + long + "\nb", "bin": "a\x00b", "empty": "", "config.yaml": "x\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	read := func(path string, offset int64, limit int) procfile.ReadResult {
+		res, err := l.Read(t.Context(), procfile.ReadRequest{Path: path, Offset: offset, Limit: limit})
+		require.NoError(t, err)
+		return res
+	}
+	res := read("many", 0, 0)
+	require.Len(t, res.Lines, 2000)
+	require.EqualValues(t, 5000, res.Total)
+	require.EqualValues(t, b.Len(), res.Size)
+	res = read("many", -2, 0)
+	require.EqualValues(t, 4999, res.From)
+	require.Equal(t, []procfile.Line{{Text: "line 4999"}, {Text: "line 5000"}}, res.Lines)
+	res = read("many", 4000, 1)
+	require.Equal(t, []procfile.Line{{Text: "line 4000"}}, res.Lines)
+	res = read("long", 0, 0)
+	require.Equal(t, strings.Repeat("é", 512), res.Lines[1].Text)
+	require.EqualValues(t, 976, res.Lines[1].Cut)
+	require.True(t, res.Unended)
+	require.Empty(t, read("empty", 0, 0).Lines)
+
+	for path, want := range map[string]string{
+		"bin": "is binary", ".": "is a directory", "confg.yml": "the nearest names there are config.yaml", "no/such": "no directory no",
+	} {
+		_, err := l.Read(t.Context(), procfile.ReadRequest{Path: path})
+		require.ErrorContains(t, err, want)
+	}
+	_, err := l.Read(t.Context(), procfile.ReadRequest{Path: "many", Offset: 6000})
+	require.ErrorContains(t, err, "has 5000 lines")
+}
+
+// The value of a secret is masked, and the words in its place are not written.
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const value = "k7Qv2mZp4a9XtR1bW8sE"
+	l, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir, Redact: []procfile.Secret{{Name: "TOKEN", Value: value}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("a="+value+"\nb=1\n"), 0o600))
+	res, err := l.Read(t.Context(), procfile.ReadRequest{Path: "f"})
+	require.NoError(t, err)
+	require.Equal(t, "a=[withheld: TOKEN]", res.Lines[0].Text)
+	require.Equal(t, []string{"TOKEN"}, res.Redacted)
+	_, err = l.Write(t.Context(), procfile.WriteRequest{Path: "f", Content: "a=[withheld: TOKEN]\nb=2\n"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	edited, err := l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "b=1", Replace: "b=2"}}}}})
+	require.NoError(t, err)
+	require.NotContains(t, fmt.Sprint(edited), value)
+	_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "a=" + value[:10] + "x", Replace: ""}}}}})
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), value)
+}

@@ -1,0 +1,55 @@
+package proclocal
+
+import (
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
+)
+
+// lookForQuestions lets the Local find out whether a process waits for input. The
+// caller has set all fields that do not change.
+func (l *Local) lookForQuestions(r *record, told *asking.Told) {
+	if r.in == nil {
+		return
+	}
+	r.asks = l.asks.Add(asking.Source{
+		Chat: r.chat,
+		Look: r.tree.Waiting,
+		Active: func() (time.Time, int64) {
+			at, writes := r.in.Active()
+			if began := r.shown.Load().StartedAt; began.After(at) {
+				at = began
+			}
+			return at, writes
+		},
+		Stamp: r.in.Stamp,
+		Began: func(w procmgr.Waiting) bool { return l.waits(r, w) },
+	}, told)
+}
+
+// waits notes that a process has begun to wait for input. It reports false if another
+// Local is about to note it.
+func (l *Local) waits(r *record, w procmgr.Waiting) bool {
+	done, err := l.pauses.change()
+	if err != nil {
+		return false
+	}
+	defer done()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !r.exited() {
+		p := r.snapshot()
+		p.Waiting = &w
+		l.happened(procmgr.EventWaiting, w.Since, p, "")
+	}
+	return true
+}
+
+// waiting returns the member that waits for input, or nil.
+func (r *record) waiting(state procmgr.State) *procmgr.Waiting {
+	if state == procmgr.Exited {
+		return nil
+	}
+	return r.asks.Now()
+}

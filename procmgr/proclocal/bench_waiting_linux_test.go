@@ -1,0 +1,99 @@
+package proclocal_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// The share of a processor that 1,000 terminals take whose programs wait for input, and
+// 1,000 whose programs are silent, while somebody follows the events.
+func BenchmarkWaitingTerminals(b *testing.B) {
+	for _, kind := range []string{"waiting", "silent"} {
+		b.Run(kind, func(b *testing.B) {
+			share := 0.0
+			for b.Loop() {
+				share = shareOf(b, kind+"-terminals", 1000)
+			}
+			b.ReportMetric(100*share, "%-of-a-processor")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// They take less than 1 % of a processor.
+func TestHeldWaitingTerminals(t *testing.T) {
+	testenv.Held(t)
+	for _, kind := range []string{"waiting", "silent"} {
+		share := shareOf(t, kind+"-terminals", 1000)
+		t.Logf("1,000 %s terminals: %.2f %% of a processor", kind, 100*share)
+		require.Less(t, share, 0.01, kind)
+	}
+}
+
+// shareOf lets a program of its own start n terminals.
+func shareOf(t testing.TB, kind string, n int) (share float64) {
+	report := filepath.Join(t.TempDir(), "report")
+	out, err := roleCmd(role(t, kind, n, report)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	text, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &share))
+	return share
+}
+
+// waitingTerminals starts n terminals, waits until so many of them wait for input, as
+// events tell, and until looks are rare. It returns the share of a processor that this
+// program then takes.
+func waitingTerminals(t *testing.T, n int, command string, waiting int) float64 {
+	l := newLocal(t, &proclocal.Options{MaxRunning: -1, StopGrace: time.Minute})
+	latest, err := l.Events(t.Context(), procmgr.EventsRequest{Latest: true})
+	require.NoError(t, err)
+	ids := make([]string, n)
+	for i := range ids {
+		out, err := l.Start(context.Background(), procmgr.StartRequest{Command: command, Stdin: procmgr.StdinTerminal})
+		require.NoError(t, err)
+		ids[i] = out.Process.ID
+	}
+	for _, id := range ids {
+		ready(t, l, id, "^> $")
+	}
+	at, seen := latest.Next, 0
+	follow := func(until time.Time) {
+		wait := time.Until(until)
+		page, err := l.Events(t.Context(), procmgr.EventsRequest{After: at, Wait: wait, Limit: -1})
+		require.NoError(t, err)
+		at = page.Next
+		for _, e := range page.Events {
+			if e.Kind == procmgr.EventWaiting {
+				seen++
+			}
+		}
+	}
+	for begun := time.Now(); seen < waiting; {
+		require.Less(t, time.Since(begun), long)
+		follow(time.Now().Add(time.Second))
+	}
+	for settled := time.Now().Add(12 * time.Second); time.Now().Before(settled); {
+		follow(settled)
+	}
+	least := 1.0 // of three times: the machine has other work
+	for range 3 {
+		before, began := processorTime(t), time.Now()
+		for end := began.Add(6 * time.Second); time.Now().Before(end); {
+			follow(end)
+		}
+		least = min(least, float64(processorTime(t)-before)/float64(time.Since(began)))
+	}
+	require.Equal(t, waiting, seen)
+	return least
+}

@@ -1,0 +1,121 @@
+package proclocal_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// counting prints n lines, and others in the place of some.
+func counting(n int, others string) string {
+	return fmt.Sprintf(`awk 'BEGIN { for (i = 1; i <= %d; i++) { s = "line " i; %s; print s } }'`, n, others)
+}
+
+func changesOf(t testing.TB, m procmgr.Manager, before, after string) *procmgr.Changes {
+	t.Helper()
+	out, err := m.Output(t.Context(), after, procmgr.OutputRequest{Against: before})
+	require.NoError(t, err)
+	return out.Changes
+}
+
+func TestChangesInTheLog(t *testing.T) {
+	t.Parallel()
+	m := newLocal(t, &proclocal.Options{LogDir: t.TempDir()}).Chat("a")
+	first := run(t, m, counting(20_000, "")).Process
+	second := run(t, m, counting(20_000, `if (i == 10000) s = "another"`)).Process
+	// The windows have the same.
+	require.Equal(t, &procmgr.Changes{Added: 1, Removed: 1, Lines: 20_000,
+		Text: "@@ -9998,5 +9998,5 @@\n line 9998\n line 9999\n-line 10000\n+another\n line 10001\n line 10002\n"}, changesOf(t, m, first.ID, second.ID))
+	require.Equal(t, &procmgr.Changes{Same: true, Lines: 20_000}, changesOf(t, m, first.ID, first.ID))
+
+	// A log that somebody has changed is no evidence, even if it has as many bytes.
+	log, err := os.ReadFile(first.LogPath)
+	require.NoError(t, err)
+	log = []byte(strings.Replace(string(log), "line 10000\n", "linf 10000\n", 1))
+	require.NoError(t, os.WriteFile(first.LogPath, log, 0o600))
+	require.Nil(t, changesOf(t, m, first.ID, second.ID))
+	require.Nil(t, changesOf(t, m, second.ID, first.ID))
+	require.NoError(t, os.Truncate(first.LogPath, 5))
+	require.Nil(t, changesOf(t, m, first.ID, second.ID))
+}
+
+func TestChangesOfWhatIsNotWhole(t *testing.T) {
+	t.Parallel()
+	windows := newLocal(t, &proclocal.Options{Head: 1000, Tail: 1000}).Chat("a")
+	little, much := run(t, windows, counting(100, "")).Process.ID, run(t, windows, counting(1000, "")).Process.ID
+	require.NotNil(t, changesOf(t, windows, little, little))
+	require.Nil(t, changesOf(t, windows, little, much))
+	require.Nil(t, changesOf(t, windows, much, little))
+	require.Nil(t, changesOf(t, windows, much, much))
+
+	ends := newLocal(t, &proclocal.Options{LogDir: t.TempDir(), MaxLog: 40_000}).Chat("a")
+	much = run(t, ends, counting(20_000, "")).Process.ID
+	require.Nil(t, changesOf(t, ends, much, much), "the log ends early")
+}
+
+func TestChangesOfWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	m := newLocal(t, &proclocal.Options{Retain: time.Nanosecond}).Chat("a")
+	first := run(t, m, "echo a").Process.ID
+	second, err := m.Start(t.Context(), procmgr.StartRequest{Command: "echo a; sleep 600"})
+	require.NoError(t, err)
+	require.Nil(t, changesOf(t, m, first, second.Process.ID))
+	require.Nil(t, changesOf(t, m, second.Process.ID, first), "the output that is read is forgotten")
+	require.NoError(t, m.Signal(t.Context(), second.Process.ID, procmgr.Kill))
+}
+
+// The host names the chat by the process that it reads.
+func TestChangesOfAChat(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, nil)
+	a, b := l.Chat("a"), l.Chat("b")
+	first, second, foreign := run(t, a, "echo a").Process.ID, run(t, a, "echo a").Process.ID, run(t, b, "echo a").Process.ID
+	require.NotNil(t, changesOf(t, l, first, second))
+	require.Nil(t, changesOf(t, l, foreign, second))
+	require.Nil(t, changesOf(t, a, foreign, second))
+	require.Equal(t, changesOf(t, a, procmgr.NewID(), second), changesOf(t, a, foreign, second))
+}
+
+// What is masked stays so, and what differs behind a mask is not told.
+func TestChangesAreMasked(t *testing.T) {
+	t.Parallel()
+	const token = "ghp_x7Kq2mN9pR4sT6vW8yZ1aB3cD5eF0gH2j"
+	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}, LogDir: t.TempDir(), Head: 100, Tail: 100})
+	first := run(t, l, counting(100, "")).Process.ID
+	second := run(t, l, counting(100, `if (i == 50) s = "it is `+token+`"`)).Process.ID
+	c := changesOf(t, l, first, second)
+	require.NotNil(t, c)
+	require.Contains(t, c.Text, "+it is [withheld: TOKEN]\n")
+	require.NotContains(t, c.Text, token)
+	require.NotContains(t, changesOf(t, l, second, first).Text, token)
+}
+
+func TestChangesLimit(t *testing.T) {
+	t.Parallel()
+	m := newLocal(t, nil)
+	first, second := run(t, m, counting(500, "")).Process.ID, run(t, m, counting(500, `if (i % 2) s = "x" i`)).Process.ID
+	req := procmgr.OutputRequest{Against: first}
+	req.Limit.Bytes = 1000
+	out, err := m.Output(t.Context(), second, req)
+	require.NoError(t, err)
+	require.Equal(t, 250, out.Changes.Added)
+	require.LessOrEqual(t, len(out.Changes.Text), 1000)
+	require.Contains(t, out.Changes.Text, "lines that differ are left out)\n")
+}
+
+// Over 64 MiB nobody compares, however equal the outputs are.
+func TestChangesOfTooMuch(t *testing.T) {
+	t.Parallel()
+	m := newLocal(t, &proclocal.Options{LogDir: t.TempDir()})
+	id := run(t, m, "head -c 34000000 /dev/zero | tr '\\0' '\\n'").Process.ID
+	began := time.Now()
+	require.Nil(t, changesOf(t, m, id, id))
+	require.Less(t, time.Since(began), long)
+}
