@@ -9,7 +9,7 @@ import (
 
 // lookForQuestions lets the Local find out whether a process waits for input. The
 // caller has set all fields that do not change.
-func (l *Local) lookForQuestions(r *record, told *asking.Told) {
+func (l *Local) lookForQuestions(r *record, begun *asking.Begun) {
 	if r.in == nil {
 		return
 	}
@@ -25,7 +25,7 @@ func (l *Local) lookForQuestions(r *record, told *asking.Told) {
 		},
 		Stamp: r.in.Stamp,
 		Began: func(w procmgr.Waiting) bool { return l.waits(r, w) },
-	}, told)
+	}, begun)
 }
 
 // waits notes that a process has begun to wait for input. It reports false if another

@@ -44,7 +44,7 @@ type savedRecord struct {
 	Unswept bool `json:"unswept,omitempty"`
 	Looked  bool `json:"looked,omitempty"` // for names in files
 
-	Asks *asking.Told `json:"asks,omitempty"` // nil if it does not wait for input, as far as was told
+	Asks *asking.Begun `json:"asks,omitempty"` // nil if it does not wait for input, as far as was seen
 
 	Stream capture.State `json:"stream"`
 	Window int           `json:"window"` // its length

@@ -46,14 +46,15 @@ type Process struct {
 	next    time.Time // of the next look
 	pause   time.Duration
 	waiting *procmgr.Waiting // nil if none waits, or if there was activity since
-	told    *Told            // the wait of which was told last; nil if it is over
+	begun   *Begun           // the wait that goes on, as far as was seen; nil if none does
 	bells   map[chan struct{}]bool
 }
 
-// A Told is a wait that was told.
-type Told struct {
+// A Begun is a wait that goes on.
+type Begun struct {
 	PID    int       `json:"pid"`
 	Since  time.Time `json:"since"`
+	Told   bool      `json:"told,omitempty"` // Source.Began was called
 	writes int64     // that were before it in this program
 }
 
@@ -74,8 +75,9 @@ type Source struct {
 }
 
 // look looks if it is time for that, and returns when it is next. If now is set, it
-// looks without a pause between two looks, and waits for one that is under way.
-func (p *Process) look(now bool) (next time.Time) {
+// looks without a pause between two looks, and waits for one that is under way. If tell
+// is set, or if a call waits, it tells of a wait that has begun.
+func (p *Process) look(now, tell bool) (next time.Time) {
 	p.mu.Lock()
 	p.refresh()
 	if under := p.looking; under != nil {
@@ -95,7 +97,7 @@ func (p *Process) look(now bool) (next time.Time) {
 		return next
 	}
 	p.looking = make(chan struct{})
-	before := p.told
+	before := p.begun
 	p.mu.Unlock()
 
 	found, ok := p.Look()
@@ -114,31 +116,34 @@ func (p *Process) look(now bool) (next time.Time) {
 		p.mu.Unlock()
 		return next // the look is of before
 	}
-	if !began.Before(p.next) {
+	if !now && !began.Before(p.next) {
 		p.pause = min(max(2*p.pause, firstPause), maxPause)
 		p.next = time.Now().Add(p.pause)
 	}
 	next = p.next
 	if !ok {
-		p.waiting, p.told = nil, nil
+		p.waiting, p.begun = nil, nil
 		p.mu.Unlock()
 		return next
 	}
-	fresh := p.told == nil || p.told.PID != found.PID || p.told.writes != writes
-	if fresh {
-		p.told = &Told{found.PID, time.Now(), writes}
+	if p.begun == nil || p.begun.PID != found.PID || p.begun.writes != writes {
+		p.begun = &Begun{PID: found.PID, Since: time.Now(), writes: writes}
 	}
-	waiting := procmgr.Waiting{Since: p.told.Since, PID: found.PID, Program: found.Program, Secret: found.Secret}
+	begun := p.begun
+	tell = (tell || len(p.bells) > 0) && !begun.Told
+	begun.Told = begun.Told || tell
+	waiting := procmgr.Waiting{Since: begun.Since, PID: found.PID, Program: found.Program, Secret: found.Secret}
 	p.waiting = &waiting
-	for bell := range p.bells {
-		close(bell)
-	}
+	bells := p.bells
 	p.bells = nil
 	p.mu.Unlock()
-	if fresh && !p.Began(waiting) {
+	if tell && !p.Began(waiting) {
 		p.mu.Lock()
-		p.told = nil
+		begun.Told = false
 		p.mu.Unlock()
+	}
+	for bell := range bells {
+		close(bell) // after the event, so that whoever has waited finds it
 	}
 	return next
 }
@@ -156,7 +161,7 @@ func (p *Process) Now() *procmgr.Waiting {
 	if p == nil {
 		return nil
 	}
-	p.look(true)
+	p.look(true, false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.refresh()
@@ -174,7 +179,7 @@ func (p *Process) Until() (waits <-chan struct{}, leave func()) {
 		return nil, func() {}
 	}
 	bell := make(chan struct{})
-	p.look(true)
+	p.look(true, true)
 	p.mu.Lock()
 	if p.refresh(); p.waiting != nil {
 		close(bell)
@@ -194,17 +199,17 @@ func (p *Process) Until() (waits <-chan struct{}, leave func()) {
 	}
 }
 
-// Told returns the wait of which was told last, for another program; nil if it is over.
-func (p *Process) Told() *Told {
+// Begun returns the wait that goes on, for another program; nil if none does.
+func (p *Process) Begun() *Begun {
 	if p == nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, writes := p.Active(); p.told == nil || p.told.writes != writes {
+	if _, writes := p.Active(); p.begun == nil || p.begun.writes != writes {
 		return nil
 	}
-	return &Told{PID: p.told.PID, Since: p.told.Since}
+	return &Begun{PID: p.begun.PID, Since: p.begun.Since, Told: p.begun.Told}
 }
 
 // wanted reports whether a call waits for the process.
@@ -227,13 +232,13 @@ type Looks struct {
 	wg        sync.WaitGroup // it
 }
 
-// Add adds a process. told is what Told has returned in another program; nil for a new
+// Add adds a process. begun is what Begun has returned in another program; nil for a new
 // process. Add returns nil if nobody can tell on this system.
-func (l *Looks) Add(s Source, told *Told) *Process {
+func (l *Looks) Add(s Source, begun *Begun) *Process {
 	if !osproc.TellsWaiting {
 		return nil
 	}
-	p := &Process{of: l, Source: s, told: told}
+	p := &Process{of: l, Source: s, begun: begun}
 	l.mu.Lock()
 	if l.all == nil {
 		l.all = make(map[*Process]bool)
@@ -288,7 +293,7 @@ func (l *Looks) Once(chat string, all bool) {
 	}
 	l.mu.Unlock()
 	for _, p := range due {
-		p.look(false)
+		p.look(false, true)
 	}
 }
 
@@ -341,7 +346,7 @@ func (l *Looks) run() {
 		next := now.Add(round)
 		for _, p := range wanted {
 			if stamp := p.Stamp(); stamp != p.stamp || !now.Before(p.due) {
-				p.stamp, p.due = stamp, p.look(false)
+				p.stamp, p.due = stamp, p.look(false, true)
 			}
 			if p.due.Before(next) {
 				next = p.due
