@@ -337,7 +337,7 @@ func TestChangesWithinALine(t *testing.T) {
 			require.Contains(t, res.Content, "by 1 line of 101:")
 		}
 	}
-	long := strings.Repeat("x", 1<<20)
+	long := strings.Repeat("x", 50<<10) // package linediff has longer ones, without a limit of time
 	l.set.Forget()
 	l.prints(tests(300, nil)+long+"old"+long+"\n", 0)
 	l.run()

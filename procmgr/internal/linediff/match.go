@@ -11,7 +11,7 @@ const (
 	maxEdits = 1024
 	// workPerLook is how many steps are done between two looks at the clock. A
 	// comparison with less work never looks.
-	workPerLook = 1 << 18
+	workPerLook = 1 << 20
 )
 
 // A matcher finds the lines that two sequences have in common, in order. A line is
