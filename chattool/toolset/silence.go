@@ -41,6 +41,7 @@ func (s *silence) wait(ctx context.Context, out procmgr.Output, err error) (proc
 	}
 	began := time.Now()
 	news := procmgr.OutputRequest{From: out.Next, Wait: more, State: p.State, Until: ".", UntilListening: s.req.UntilListening}
+	news.UntilWaiting = p.Stdin != procmgr.StdinEmpty
 	news.Limit.Bytes = 1
 	if _, err := s.m.Output(ctx, p.ID, news); err != nil && ctx.Err() == nil {
 		return out, nil // it is as good as without the wait
@@ -61,9 +62,10 @@ func (s *silence) wait(ctx context.Context, out procmgr.Output, err error) (proc
 	return last, nil
 }
 
-// happened reports whether what a read waited for has come.
+// happened reports whether what a read waited for has come, or whether the process
+// waits for the model.
 func (s *silence) happened(out procmgr.Output) bool {
-	if out.Matched {
+	if out.Matched || out.Waiting != nil { // the answer is the model's to give
 		return true
 	}
 	for _, l := range out.Listening {
