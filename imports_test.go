@@ -283,7 +283,7 @@ var arrows = []arrow{
 		dir:     "procmgr/prockeep",
 		module:  []string{"procmgr", "procmgr/procfile", "procmgr/proclocal", "procmgr/internal/baseenv", "procmgr/internal/carry", "procmgr/internal/lineage", "procmgr/internal/procstat", "procmgr/prochttp", "procmgr/prockeep/internal/holder", "procmgr/prockeep/internal/journal", "procmgr/internal/redact"},
 		outside: []string{sys, xerrors},
-		tests:   []string{"envpolicy", "headtail", "internal/beside", "procmgr/internal/asktest", "internal/testenv", "procmgr/proctest", "chattool/toolset"},
+		tests:   []string{"envpolicy", "headtail", "internal/beside", "procmgr/internal/asktest", "internal/testenv", "procmgr/proctest", "chattool/toolset", encodings + "/charmap"},
 		why:     "a keeper is a handler of a Local on a socket, and a client of it; what is its own is how it is found, started and ended, which takes system calls that package syscall lacks",
 	},
 	{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/encoding/charmap"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
@@ -31,6 +32,7 @@ func TestFunctionsAreRefused(t *testing.T) {
 		"OnExit":    {OnExit: func(procmgr.Process) {}},
 		"Metrics":   {Metrics: &proclocal.Metrics{}},
 		"Logger":    {Logger: slog.Default()},
+		"Encoding":  {Encoding: charmap.CodePage850},
 	}
 	for name, local := range all {
 		_, err := prockeep.Open(t.Context(), newDir(t), &prockeep.Options{Local: local})
