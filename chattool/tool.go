@@ -24,37 +24,38 @@ func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
 // Tools returns the tools of a Set, in the order of All. It is for a host
 // that needs the Set itself, for example for its [toolset.Inbox].
 func Tools(set *toolset.Set) []fantasy.AgentTool {
-	var tools []fantasy.AgentTool
-	run := func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
+	return adapt(set.Definitions(), func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
 		res := set.Call(ctx, call)
-		response := fantasy.NewTextResponse(res.Content)
-		response.IsError = res.IsError
+		response := respond(res.Content, res.IsError)
 		if res.Output != nil {
 			p := res.Output.Process
 			response = fantasy.WithResponseMetadata(response, metadata{ProcessID: p.ID, State: p.State, ExitCode: p.ExitCode})
 		}
 		return response
-	}
-	for _, def := range set.Definitions() {
-		tools = append(tools, &tool{run: run, def: def})
-	}
-	return tools
+	})
 }
 
 // Files returns the tools for files of a Set: read_file, write_file and edit_files,
 // in this order. The metadata of their responses is empty.
 func Files(set *filetool.Set) []fantasy.AgentTool {
-	var tools []fantasy.AgentTool
-	run := func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
+	return adapt(set.Definitions(), func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
 		res := set.Call(ctx, call)
-		response := fantasy.NewTextResponse(res.Content)
-		response.IsError = res.IsError
-		return response
-	}
-	for _, def := range set.Definitions() {
-		tools = append(tools, &tool{run: run, def: def})
+		return respond(res.Content, res.IsError)
+	})
+}
+
+func adapt(defs []toolset.Definition, run func(context.Context, toolset.Call) fantasy.ToolResponse) []fantasy.AgentTool {
+	tools := make([]fantasy.AgentTool, len(defs))
+	for i, def := range defs {
+		tools[i] = &tool{run: run, def: def}
 	}
 	return tools
+}
+
+func respond(content string, isError bool) fantasy.ToolResponse {
+	response := fantasy.NewTextResponse(content)
+	response.IsError = isError
+	return response
 }
 
 // A tool is one tool of a Set. It is safe for concurrent use.

@@ -3,11 +3,7 @@ package filetool
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-
-	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/internal/arguments"
 )
@@ -65,24 +61,8 @@ func (n names) all() []string { return []string{n.read, n.write, n.edit} }
 // rename returns the names after the host's changes. The error says which of the
 // changes is impossible.
 func (n names) rename(to map[string]string) (names, error) {
-	renamed := n
-	for _, own := range slices.Sorted(maps.Keys(to)) {
-		place := map[string]*string{n.read: &renamed.read, n.write: &renamed.write, n.edit: &renamed.edit}[own]
-		switch {
-		case place == nil:
-			return n, xerrors.Errorf("it has %.60q, but the tools are %s", own, strings.Join(n.all(), ", "))
-		case to[own] == "":
-			return n, xerrors.Errorf("it has no name for %s", own)
-		}
-		*place = to[own]
-	}
-	all := renamed.all()
-	for i, name := range all {
-		if slices.Contains(all[:i], name) {
-			return n, xerrors.Errorf("it calls two tools %.60q", name)
-		}
-	}
-	return renamed, nil
+	err := arguments.Rename(to, &n.read, &n.write, &n.edit)
+	return n, err
 }
 
 // fill puts the Set's own names into a description.

@@ -1,12 +1,6 @@
 package toolset
 
-import (
-	"maps"
-	"slices"
-	"strings"
-
-	"golang.org/x/xerrors"
-)
+import "github.com/toolproc/toolproc/chattool/internal/arguments"
 
 // names are the names by which a model knows the tools. input is "" if there is
 // no such tool.
@@ -30,24 +24,6 @@ func (n names) all() []string {
 // rename returns the names after the host's changes. The error says which of
 // the changes is impossible.
 func (n names) rename(to map[string]string) (names, error) {
-	renamed := n
-	for _, own := range slices.Sorted(maps.Keys(to)) {
-		place := map[string]*string{
-			n.execute: &renamed.execute, n.output: &renamed.output, n.list: &renamed.list, n.signal: &renamed.signal, n.input: &renamed.input,
-		}[own]
-		switch {
-		case place == nil || own == "":
-			return n, xerrors.Errorf("it has %.60q, but the tools are %s", own, strings.Join(n.all(), ", "))
-		case to[own] == "":
-			return n, xerrors.Errorf("it has no name for %s", own)
-		}
-		*place = to[own]
-	}
-	all := renamed.all()
-	for i, name := range all {
-		if slices.Contains(all[:i], name) {
-			return n, xerrors.Errorf("it calls two tools %.60q", name)
-		}
-	}
-	return renamed, nil
+	err := arguments.Rename(to, &n.execute, &n.output, &n.list, &n.signal, &n.input)
+	return n, err
 }
