@@ -30,12 +30,8 @@ func (l *leader) unmark() {
 // marks calls one of the functions that mark a process for the leader. A thread that is
 // restricted may not set the limits of another process.
 func (l *leader) marks(set func(pid int) bool) (done bool) {
-	if !l.away {
-		return set(l.pid)
-	}
-	marked := make(chan bool)
-	go func() { marked <- set(l.pid) }()
-	return <-marked
+	elsewhere(l.away, func() { done = set(l.pid) })
+	return done
 }
 
 func (l *leader) lineage(cookie string, g *cgroup) Lineage {

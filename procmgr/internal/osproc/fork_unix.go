@@ -102,17 +102,21 @@ func (n *news) lineage(l *leader) Lineage {
 }
 
 // tell calls f, and waits for it.
-func (n *news) tell(f func()) {
-	if !n.away {
+func (n *news) tell(f func()) { elsewhere(n.away, f) }
+
+// elsewhere calls f, and waits for it. If away says that this thread is restricted, f
+// runs on another one.
+func elsewhere(away bool, f func()) {
+	if !away {
 		f()
 		return
 	}
-	told := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(told)
+		defer close(done)
 		f()
 	}()
-	<-told
+	<-done
 }
 
 // stands is called when the leader is held before its first instruction.
