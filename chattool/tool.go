@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"charm.land/fantasy"
+
 	"github.com/toolproc/toolproc/chattool/filetool"
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"

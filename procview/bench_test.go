@@ -30,7 +30,7 @@ func BenchmarkCapture(b *testing.B) {
 		if watched {
 			ctx, cancel := context.WithCancel(b.Context())
 			defer cancel()
-			res := call{path: "stream?chat=a&id=" + id}.do(b, ctx, base)
+			res := call{path: "stream?chat=a&id=" + id}.do(ctx, b, base) //nolint:bodyclose // the goroutine below closes it
 			done = make(chan struct{})
 			go func() { // the end of the stream, which cancel brings, ends it
 				defer close(done)

@@ -72,7 +72,7 @@ type call struct {
 	host               string
 }
 
-func (c call) do(t testing.TB, ctx context.Context, base string) *http.Response {
+func (c call) do(ctx context.Context, t testing.TB, base string) *http.Response {
 	t.Helper()
 	if c.method == "" {
 		c.method = http.MethodGet
@@ -94,7 +94,7 @@ func (c call) do(t testing.TB, ctx context.Context, base string) *http.Response 
 
 func (c call) text(t testing.TB, base string) (int, string) {
 	t.Helper()
-	res := c.do(t, t.Context(), base)
+	res := c.do(t.Context(), t, base)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func TestOutput(t *testing.T) {
 	_, base := serve(t, l, &procview.Options{Token: token})
 	id := start(t, l, "a", `seq 1 100000; printf '\033[31mred\033[0m\377é'; exit 2`)
 	want := ended(t, l, id)
-	res := call{path: id + "/output"}.do(t, t.Context(), base)
+	res := call{path: id + "/output"}.do(t.Context(), t, base)
 	defer res.Body.Close()
 	got, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestEvents(t *testing.T) {
 	last, over := "", false
 	for n := 0; !over; n++ {
 		ctx, cancel := context.WithTimeout(t.Context(), long)
-		res := call{path: id + "/events?chat=a", header: map[string]string{"Last-Event-ID": last}}.do(t, ctx, base)
+		res := call{path: id + "/events?chat=a", header: map[string]string{"Last-Event-ID": last}}.do(ctx, t, base)
 		require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
 		chunks := 0
 		events(t, res.Body, func(e sent) bool {
@@ -201,7 +201,7 @@ func TestStream(t *testing.T) {
 	id := one.Output.Process.ID
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
-	res := call{path: "stream?chat=a&id=" + id}.do(t, ctx, base)
+	res := call{path: "stream?chat=a&id=" + id}.do(ctx, t, base)
 	defer res.Body.Close()
 	seen := make(map[string]string)
 	second := ""
@@ -257,7 +257,7 @@ func TestManagerDies(t *testing.T) {
 	id := start(t, l, "a", fmt.Sprintf(`n=0; while [ ! -e %s ]; do n=$((n+1)); echo "line $n"; sleep 0.01; done`, stop))
 	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
-	res := call{path: "stream?chat=a&id=" + id}.do(t, ctx, base)
+	res := call{path: "stream?chat=a&id=" + id}.do(ctx, t, base)
 	defer res.Body.Close()
 	var got strings.Builder
 	stage := 0

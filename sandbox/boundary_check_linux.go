@@ -30,12 +30,12 @@ func (e *boundary) check(p *Policy) error {
 	if err := os.WriteFile(outside, []byte("x"), 0o644); err != nil { //nolint:gosec // temp itself is 0700
 		return err
 	}
-	defer os.Remove(outside) //nolint:errcheck // it goes with temp at the latest
+	defer func() { _ = os.Remove(outside) }()
 	server, err := net.Listen("unix", filepath.Join(e.layout.temp, "s"))
 	if err != nil {
 		return err
 	}
-	defer server.Close() //nolint:errcheck // nobody talked to it
+	defer server.Close()
 	probes := e.probes(p, outside)
 	var script strings.Builder
 	script.WriteString("echo \"$$\"; read -r _; : > \"${TMPDIR:?}/.probe\" && rm \"$TMPDIR/.probe\" && echo temp\n")
@@ -114,8 +114,8 @@ func (e *boundary) try(p *Policy, argv []string) (string, error) {
 		return "", err
 	}
 	cmd.ExtraFiles = []*os.File{read} // descriptor 3, see wrap
-	defer read.Close()                //nolint:errcheck // nothing is read
-	defer input.Close()               //nolint:errcheck // nothing was written
+	defer read.Close()
+	defer input.Close()
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", err

@@ -103,7 +103,7 @@ func confine(tid int, network Network) error {
 	if errno != 0 {
 		return xerrors.Errorf("landlock_create_ruleset: %w", errno)
 	}
-	defer unix.Close(int(rules)) //nolint:errcheck // nothing was written
+	defer unix.Close(int(rules))
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, rules, 0, 0); errno != 0 {
 		return xerrors.Errorf("landlock_restrict_self: %w", errno)
 	}

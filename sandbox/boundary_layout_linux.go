@@ -199,7 +199,7 @@ func isDirectory(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	defer unix.Close(fd)
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return false, err

@@ -42,7 +42,7 @@ func fails(t testing.TB, m procmgr.Manager, command string) string {
 // visibleDir returns a directory that a box does not hide as it hides /tmp.
 func visibleDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "toolproc-test-")
+	dir, err := os.MkdirTemp("/var/tmp", "toolproc-test-") //nolint:usetesting // with Boundary, /tmp is another one
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	return dir
@@ -205,7 +205,7 @@ func TestBoundaryServer(t *testing.T) {
 	l := newBoundary(t, sandbox.Policy{Write: []string{dir}, Network: sandbox.NoNetwork})
 	outside, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer outside.Close() //nolint:errcheck // nobody talked to it
+	defer outside.Close()
 	const get = `python3 -c 'import sys, urllib.request; print(urllib.request.urlopen("http://127.0.0.1:" + sys.argv[1] + "/page").read().decode())' `
 	_, port, err := net.SplitHostPort(outside.Addr().String())
 	require.NoError(t, err)
@@ -367,7 +367,7 @@ __attribute__((constructor)) static void load(void) {
 	require.NoError(t, err, string(out))
 	host := "/tmp/toolproc-test-host"
 	require.NoError(t, os.WriteFile(host, nil, 0o600))
-	defer os.Remove(host) //nolint:errcheck // it is there
+	defer func() { _ = os.Remove(host) }()
 	l := newBoundary(t, sandbox.Policy{Write: []string{dir}})
 	o, err := l.Start(t.Context(), procmgr.StartRequest{Command: `echo "$LD_PRELOAD $A"`, Wait: long, Env: map[string]string{"LD_PRELOAD": library, "SPY": trace, "A": "b c"}})
 	require.NoError(t, err)
@@ -386,7 +386,7 @@ func TestBoundarySockets(t *testing.T) {
 	for _, path := range []string{filepath.Join(outside, "s"), filepath.Join(outside, "with space")} {
 		server, err := net.Listen("unix", path)
 		require.NoError(t, err)
-		defer server.Close() //nolint:errcheck // nobody talked to it
+		defer server.Close()
 		connect := `python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' '` + path + `'`
 		require.NoError(t, exec.CommandContext(t.Context(), "sh", "-c", connect).Run())
 		require.Eventually(t, func() bool { return *run(t, l, connect).Process.ExitCode != 0 }, long, time.Millisecond)
@@ -394,7 +394,7 @@ func TestBoundarySockets(t *testing.T) {
 	}
 	server, err := net.Listen("unix", filepath.Join(dir, "s"))
 	require.NoError(t, err)
-	defer server.Close() //nolint:errcheck // nobody talked to it
+	defer server.Close()
 	succeeds(t, l, `python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' '`+dir+`/s'`)
 }
 
@@ -458,7 +458,7 @@ func TestBoundaryEnds(t *testing.T) {
 	host.Env = append(os.Environ(), "TOOLPROC_TEST_BOX=1")
 	input, err := host.StdinPipe()
 	require.NoError(t, err)
-	defer input.Close() //nolint:errcheck // nothing was written
+	defer input.Close()
 	output, err := host.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, host.Start())

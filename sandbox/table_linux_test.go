@@ -35,7 +35,7 @@ var canary = []byte{1}
 // Each attack succeeds without a box, and with one as the table says.
 func TestAttacks(t *testing.T) {
 	// With Boundary, the box has a /tmp of its own.
-	base, err := os.MkdirTemp("/var/tmp", "toolproc-attacks-")
+	base, err := os.MkdirTemp("/var/tmp", "toolproc-attacks-") //nolint:usetesting // with Boundary, /tmp is another one
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(base)) })
 	in, out := filepath.Join(base, "in"), filepath.Join(base, "out")
@@ -67,7 +67,7 @@ func TestAttacks(t *testing.T) {
 	defer tcp.Close()
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer udp.Close()
+	defer func() { _ = udp.Close() }()
 	go func() { // ends with udp
 		for b := make([]byte, 1); ; {
 			n, from, err := udp.ReadFrom(b)
@@ -80,7 +80,7 @@ func TestAttacks(t *testing.T) {
 	path, abstract := filepath.Join(base, "s"), "toolproc-"+procmgr.NewID()
 	shared := filepath.Join("/dev/shm", abstract)
 	require.NoError(t, os.WriteFile(shared, nil, 0o600))
-	defer os.Remove(shared)
+	defer func() { _ = os.Remove(shared) }()
 	for _, address := range []string{path, "@" + abstract} {
 		l, err := net.Listen("unix", address)
 		require.NoError(t, err)

@@ -6,21 +6,30 @@ import "github.com/toolproc/toolproc/procmgr/procfile"
 // prochttp elsewhere. The contract is that of package procfile.
 type Files = procfile.Files
 
-// The requests and results of Files, and its errors; see package procfile.
+// The requests and results of Files.
 type (
-	ReadRequest  = procfile.ReadRequest
-	ReadResult   = procfile.ReadResult
+	// ReadRequest is [procfile.ReadRequest].
+	ReadRequest = procfile.ReadRequest
+	// ReadResult is [procfile.ReadResult].
+	ReadResult = procfile.ReadResult
+	// WriteRequest is [procfile.WriteRequest].
 	WriteRequest = procfile.WriteRequest
-	WriteResult  = procfile.WriteResult
-	EditRequest  = procfile.EditRequest
-	EditResult   = procfile.EditResult
-	FileEdit     = procfile.FileEdit
-	Edit         = procfile.Edit
+	// WriteResult is [procfile.WriteResult].
+	WriteResult = procfile.WriteResult
+	// EditRequest is [procfile.EditRequest].
+	EditRequest = procfile.EditRequest
+	// EditResult is [procfile.EditResult].
+	EditResult = procfile.EditResult
+	// FileEdit is [procfile.FileEdit].
+	FileEdit = procfile.FileEdit
+	// Edit is [procfile.Edit].
+	Edit = procfile.Edit
 )
 
-// Local are the files of this machine.
 type (
-	Local        = procfile.Local
+	// Local are the files of this machine.
+	Local = procfile.Local
+	// LocalOptions are the options of NewLocal.
 	LocalOptions = procfile.LocalOptions
 )
 

@@ -14,10 +14,11 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
-// The types of a call, which are those of package toolset.
 type (
+	// Definition describes a tool, as in package toolset.
 	Definition = toolset.Definition
-	Call       = toolset.Call
+	// Call is a call of a tool, as in package toolset.
+	Call = toolset.Call
 )
 
 // A Result is the outcome of a call.

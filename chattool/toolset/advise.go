@@ -2,8 +2,8 @@ package toolset
 
 import (
 	"context"
-	"github.com/toolproc/toolproc/chattool/internal/wording"
 
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/procmgr"
 )

@@ -40,26 +40,31 @@ func (s *silence) wait(ctx context.Context, out procmgr.Output, err error) (proc
 		return out, err
 	}
 	began := time.Now()
-	news := procmgr.OutputRequest{From: out.Next, Wait: more, State: p.State, Until: ".", UntilListening: s.req.UntilListening}
-	news.UntilWaiting = p.Stdin != procmgr.StdinEmpty
-	news.Limit.Bytes = 1
-	if _, err := s.m.Output(ctx, p.ID, news); err != nil && ctx.Err() == nil {
+	last, ok := s.readOn(ctx, out, more)
+	if !ok {
 		return out, nil // it is as good as without the wait
 	}
-	if ctx.Err() != nil {
-		return out, nil
+	s.waited = max(s.req.Wait, 0) + time.Since(began).Round(time.Millisecond)
+	return last, nil
+}
+
+// readOn waits until anything happens to a process, and reads again. It reports false
+// if it could not.
+func (s *silence) readOn(ctx context.Context, out procmgr.Output, most time.Duration) (last procmgr.Output, ok bool) {
+	p := out.Process
+	news := procmgr.OutputRequest{From: out.Next, Wait: most, State: p.State, Until: ".", UntilListening: s.req.UntilListening}
+	news.UntilWaiting = p.Stdin != procmgr.StdinEmpty
+	news.Limit.Bytes = 1
+	if _, err := s.m.Output(ctx, p.ID, news); err != nil || ctx.Err() != nil {
+		return last, false
 	}
 	again := s.req
 	again.Wait = 0
 	last, err := s.m.Output(ctx, p.ID, again)
-	if err != nil {
-		return out, nil
-	}
 	if last.Process.ID == "" {
 		last.Process.ID = p.ID
 	}
-	s.waited = max(s.req.Wait, 0) + time.Since(began).Round(time.Millisecond)
-	return last, nil
+	return last, err == nil
 }
 
 // happened reports whether what a read waited for has come, or whether the process

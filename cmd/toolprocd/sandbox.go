@@ -15,9 +15,9 @@ func showSandbox(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ATTEMPT\tACCIDENTS\tBOUNDARY")
+	_, _ = fmt.Fprintln(w, "ATTEMPT\tACCIDENTS\tBOUNDARY") // Flush has the error
 	for _, f := range sandbox.Probe() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Attempt, f.Accidents, f.Boundary)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Attempt, f.Accidents, f.Boundary)
 	}
 	return w.Flush()
 }

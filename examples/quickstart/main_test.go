@@ -43,7 +43,7 @@ func TestView(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { // done waits for it
 		done <- runBeside(ctx, writer, story.Greeter, "127.0.0.1:0")
-		writer.Close()
+		_ = writer.Close() // a pipe of io never fails
 	}()
 	url, status := "", 0
 	for lines := bufio.NewScanner(reader); lines.Scan(); {

@@ -124,7 +124,7 @@ func (w *window) lines() (lines []Line, redacted []string, invalid bool) {
 			}
 		}
 		var b strings.Builder
-		at, shown := r.start, r.start
+		at := r.start
 		for _, s := range spans {
 			if s.To <= r.start || s.From >= end {
 				continue
@@ -140,7 +140,7 @@ func (w *window) lines() (lines []Line, redacted []string, invalid bool) {
 		if at < end {
 			b.Write(w.raw[at:end])
 		}
-		shown = max(at, end)
+		shown := max(at, end)
 		text, bad := valid(b.String())
 		invalid = invalid || bad
 		lines = append(lines, Line{Text: text, Cut: r.len - int64(shown-r.start)})

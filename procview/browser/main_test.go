@@ -39,7 +39,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.UserDataDir(dir), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.NoFirstRun, chromedp.Env("HOME=" + dir), // Debian's chromium writes there
@@ -99,7 +99,7 @@ func (s *site) start() {
 	mux.Handle("/procs/", http.StripPrefix("/procs", s.view))
 	server := &http.Server{Handler: mux}
 	s.server = server
-	go server.Serve(l) // stop ends it
+	go func() { _ = server.Serve(l) }() // stop ends it
 }
 
 func (s *site) stop() { _ = s.server.Close() }

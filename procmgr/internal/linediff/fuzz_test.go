@@ -170,7 +170,7 @@ func patch(t testing.TB, before, text string) (after []string) {
 			if m[4] == "0" {
 				now++
 			}
-			require.Equal(t, now-1, len(after), line)
+			require.Len(t, after, now-1, line)
 		case ' ':
 			require.Equal(t, oracle(old[at]), oracle(line[1:]))
 			after, at = append(after, line[1:]), at+1

@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // maxDump is the longest command that dumpsFiles looks at, in bytes.

@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 )
 
 const (

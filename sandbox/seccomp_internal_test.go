@@ -1,3 +1,5 @@
+//go:build linux
+
 package sandbox
 
 import (
@@ -70,7 +72,7 @@ func TestFilter(t *testing.T) {
 			}
 			got, err := vm.Run(data)
 			require.NoError(t, err)
-			require.EqualValues(t, test.want, uint32(got))
+			require.Equal(t, test.want, uint32(got))
 		})
 	}
 }
