@@ -212,7 +212,12 @@ func (w *watch) list(ctx context.Context) error {
 
 // same reports whether two snapshots of a process look alike.
 func same(a, b procmgr.Process) bool {
-	return a.State == b.State && a.Stopped == b.Stopped && a.Command == b.Command && a.LogPath == b.LogPath && a.LogError == b.LogError && a.StartedAt.Equal(b.StartedAt)
+	return a.State == b.State && a.Stopped == b.Stopped && a.Command == b.Command && a.LogPath == b.LogPath && a.LogError == b.LogError && a.StartedAt.Equal(b.StartedAt) && asksLike(a.Waiting, b.Waiting)
+}
+
+// asksLike reports whether a and b look alike.
+func asksLike(a, b *procmgr.Waiting) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.PID == b.PID && a.Program == b.Program && a.Secret == b.Secret && a.Since.Equal(b.Since)
 }
 
 func (w *watch) apply(events []procmgr.Event) {
@@ -225,6 +230,9 @@ func (w *watch) apply(events []procmgr.Event) {
 		p := e.Process
 		if r := w.records[key{p.ChatID, p.ID}]; r != nil {
 			p.Command = r.Command // that of an event is cut
+			if e.Kind != procmgr.EventWaiting && p.State != procmgr.Exited {
+				p.Waiting = r.Waiting // an event of another kind does not tell
+			}
 		}
 		r := w.put(p)
 		switch e.Kind {
@@ -343,7 +351,8 @@ func (w *watch) lookAt(ctx context.Context, k key) {
 	}
 	changed := cpu != r.CPU || !slices.Equal(ports, r.Ports) || len(out.Members) != len(r.Members) || max(memory-r.Memory, r.Memory-memory) > memory/100
 	r.looked, r.spent = now, spent
-	if changed {
+	if changed || !asksLike(r.Waiting, out.Waiting) {
+		r.Waiting = out.Waiting
 		r.CPU, r.Memory, r.Ports, r.Members = cpu, memory, ports, out.Members
 		w.touch(r)
 		w.bell.ring()

@@ -129,7 +129,7 @@ func TestHeldLocalInputNotes(t *testing.T) {
 	d := l.open("open", `printf 'Continue? [y/N] '; read -r x; echo "$x"`)
 	d.until("Continue")
 	got = l.call(t.Context(), "process_output", "process_id", d.id, "wait_timeout", "1500ms")
-	require.Contains(t, got["note"], "process_input answers it")
+	require.Contains(t, got["note"], "Answer with process_input")
 	shell := l.open("terminal", "PS1='ready> ' bash --norc -i")
 	shell.until("ready>")
 	got = shell.input("text", "echo $((6*7))\n")

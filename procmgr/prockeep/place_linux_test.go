@@ -207,7 +207,7 @@ func TestHeldRemovedInALoop(t *testing.T) {
 			select {
 			case <-end:
 				return
-			case <-time.After(time.Duration(removed%20) * time.Millisecond):
+			case <-time.After(time.Duration(removed%20) * 4 * time.Millisecond):
 				_ = os.RemoveAll(dir) // a file may come while it is at it
 			}
 		}

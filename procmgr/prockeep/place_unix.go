@@ -25,6 +25,8 @@ const (
 	// maxMisses is how many looks in a row may fail before a keeper that nobody can
 	// find ends.
 	maxMisses = 5
+	// maxRemovals is how often a look tries to make what is removed while it makes it.
+	maxRemovals = 10
 )
 
 // endLost is why a keeper ends that nobody can find any more.
@@ -45,12 +47,11 @@ func (s *server) look() error {
 	if s.isFound() || s.breaking.Load() || s.context.Err() != nil { // or another keeper is about to have the directory
 		return nil
 	}
-	err := makeDir(s.dir)
-	if err == nil {
-		err = s.listenAnew() // before the journal: whoever has the socket has the directory
-	}
-	if err == nil {
-		err = s.keep.journal.Return()
+	var err error
+	for range maxRemovals {
+		if err = s.makeAnew(); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
 	if err != nil {
 		return xerrors.Errorf("the keeper's directory was changed, and cannot be made anew: %w", err)
@@ -58,6 +59,18 @@ func (s *server) look() error {
 	s.logFile.goOn()
 	s.log.Warn("the directory was changed, and was made anew")
 	return nil
+}
+
+// makeAnew makes the directory, and in it the socket and the journal.
+func (s *server) makeAnew() error {
+	err := makeDir(s.dir)
+	if err == nil {
+		err = s.listenAnew() // before the journal: whoever has the socket has the directory
+	}
+	if err == nil {
+		err = s.keep.journal.Return()
+	}
+	return err
 }
 
 func (s *server) isFound() bool { return s.listener.isFound() && s.keep.journal.There() }

@@ -58,6 +58,32 @@ func TestOutputAppears(t *testing.T) {
 	p.clean()
 }
 
+// TestWaits has a program ask, and answers it.
+func TestWaits(t *testing.T) {
+	l := newLocal(t)
+	s := newSite(t, l, &procview.Options{Loopback: true})
+	id := start(t, l.Chat("a"), procmgr.StartRequest{Command: `read -rp 'Overwrite? ' x; echo "got $x"; read -rsp 'Password: ' x; echo; exec sleep 1000`, Stdin: procmgr.StdinTerminal})
+	p := s.open(1200, 800)
+	p.pick("Overwrite")
+	state := func(want string) {
+		t.Helper()
+		p.until(`document.querySelector('li.chosen .state').textContent === %q`, want)
+	}
+	state("waits for input")
+	p.until(`document.querySelector('.bar.waits')`)
+	answer := func(text string) {
+		t.Helper()
+		_, err := l.Chat("a").Input(t.Context(), id, procmgr.InputRequest{Data: []byte(text)})
+		require.NoError(t, err)
+	}
+	answer("y\n")
+	state("waits for a secret")
+	p.until(`document.querySelector('#status').textContent.endsWith(': waits for a secret')`)
+	answer("swordfish\n")
+	state("running")
+	p.clean()
+}
+
 // TestHalves compares both halves of the page with the results of the tools.
 func TestHalves(t *testing.T) {
 	l := newLocal(t)

@@ -48,9 +48,10 @@ function stateOf(p) {
   if (state === 'exited') state = p.signal || (p.exit_code === undefined ? 'ended' : `exit ${p.exit_code}`);
   if (p.oom) state += ', out of memory';
   if (p.stopped) state += ', stopped';
+  if (p.waiting) state = p.waiting.secret ? 'waits for a secret' : 'waits for input';
   return state;
 }
-const kindOf = p => `${p.state}${p.state === 'exited' && failed(p) ? ' failed' : ''}`;
+const kindOf = p => `${p.state}${p.state === 'exited' && failed(p) ? ' failed' : p.waiting ? ' waits' : ''}`;
 
 // --- talking to the server
 async function ask(url, options = {}) {
@@ -123,9 +124,9 @@ function changed(p) {
   if (!before) totals.total++;
   totals.live += (p.state !== 'exited') - (before ? before.state !== 'exited' : 0);
   records.set(key, p);
-  if (key !== chosen || !before || before.state === p.state) return;
-  if (p.state === 'exited') say(`${visible(p.command).slice(0, 60)}: ${stateOf(p)}`);
-  else if (before.state === 'exited') connect(); // a search has found members that live
+  if (!before || before.state === p.state && before.waiting?.since === p.waiting?.since) return;
+  if (p.waiting || p.state === 'exited' && key === chosen) say(`${visible(p.command).slice(0, 60)}: ${stateOf(p)}`);
+  else if (key === chosen && before.state === 'exited') connect(); // a search has found members that live
 }
 function read(data) {
   if (fresh || !reading) reading = {...data, results: []};
