@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -229,6 +231,7 @@ func Check(t *testing.T, m procmgr.Manager, n int) {
 			})
 		}
 	})
+	t.Run("soon", func(t *testing.T) { checkSoon(t, m) })
 	t.Run("is silent", func(t *testing.T) {
 		for _, p := range first(Silent) {
 			t.Run(p.Name, func(t *testing.T) { checkSilent(t, m, p) })
@@ -273,6 +276,27 @@ func checkAsking(t *testing.T, m procmgr.Manager, p Program) {
 			require.Equal(t, out.Waiting.PID, one.Waiting.PID)
 		}
 	}
+}
+
+// checkSoon has programs that say when they ask: a call has to return within a second of
+// that, of the median of some.
+func checkSoon(t *testing.T, m procmgr.Manager) {
+	program := Program{Command: `bash -c 'printf "%s\n? " "$EPOCHREALTIME"; read -r x'`, Needs: []string{"bash"}}
+	var took []time.Duration
+	for range 5 {
+		id := begin(t, m, program).Process.ID
+		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, UntilWaiting: true})
+		now := time.Now()
+		require.NoError(t, err)
+		require.NotNil(t, out.Waiting)
+		printed, _, _ := strings.Cut(out.Text, "\n")
+		at, err := strconv.ParseFloat(strings.TrimSpace(printed), 64)
+		require.NoError(t, err, "%q", out.Text)
+		took = append(took, now.Sub(time.UnixMicro(int64(at*1e6))))
+	}
+	slices.Sort(took)
+	t.Logf("told after %v", took)
+	require.Less(t, took[len(took)/2], time.Second)
 }
 
 // silence is for how long a program that is silent is watched.
