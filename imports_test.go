@@ -415,10 +415,10 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "examples/guard",
-		module:  []string{"chattool/shellfacts", "chattool/toolset"},
+		module:  []string{"chattool/shellfacts", "chattool/toolset", "procmgr", "procmgr/procroute"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr"},
-		why:     "a policy knows the question that it is asked, and no way to run a command",
+		tests:   []string{"envpolicy", "procmgr/proclocal"},
+		why:     "a policy knows the question that it is asked, and of two managers which one runs a command",
 	},
 	{
 		dir: "examples/...",

@@ -1,16 +1,22 @@
 package sandbox_test
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/examples/guard"
 	"github.com/toolproc/toolproc/internal/beside"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 	"github.com/toolproc/toolproc/sandbox"
 )
@@ -80,4 +86,27 @@ func BenchmarkAccidents(b *testing.B) {
 	boxed := newLocal(b, newBox(b, sandbox.Policy{Write: []string{b.TempDir()}, Network: sandbox.NoNetwork}))
 	plain := newLocal(b, nil)
 	beside.Run(b, func() { run(b, boxed, "true") }, func() { run(b, plain, "true") })
+}
+
+// A command that a box has stopped runs outside of it if a person says so.
+func TestAskedAboutWhatWasStopped(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "file")
+	box := newLocal(t, newBox(t, sandbox.Policy{}))
+	free, err := proclocal.New(nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, free.Close()) })
+	var asked []string
+	policy := guard.NewBoxed(box.Chat("a"), free.Chat("a"), func(_ context.Context, question string, _ bool) (guard.Answer, error) {
+		asked = append(asked, question)
+		return guard.Once, nil
+	})
+	set := toolset.New(toolset.Static(policy), &toolset.Options{Approve: policy.Approve, OnResult: policy.OnResult})
+	arguments, err := json.Marshal(map[string]string{"command": "echo x >" + outside})
+	require.NoError(t, err)
+	require.True(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: arguments}).Report.Forbidden)
+	require.NoFileExists(t, outside)
+	require.Empty(t, asked)
+	require.True(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: arguments}).Report.Success)
+	require.FileExists(t, outside)
+	require.Len(t, asked, 1)
 }

@@ -24,6 +24,7 @@ func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advi
 	if none, _ := k.noInput.from(m); none {
 		a.Tools.Input = ""
 	}
+	rep.Forbidden = a.Forbidden()
 	for _, note := range advice.Notes(a) {
 		rep.Add(note)
 	}

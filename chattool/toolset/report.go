@@ -21,6 +21,10 @@ type Report struct {
 	// Denied is true if Options.Approve denied the call, so that nothing was
 	// done.
 	Denied bool
+	// Forbidden is true if the command has failed and a rule of the machine's sandbox
+	// may be why: one of Notes says which. It is concluded from the rules and from what
+	// the command printed, so it proves nothing.
+	Forbidden bool
 	// State is that of the process, and "" if no process is known.
 	State    procmgr.State
 	ExitCode *int   // nil while it is not known

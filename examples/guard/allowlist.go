@@ -1,8 +1,11 @@
-// Package guard has a policy for toolset.Options.Approve, to copy and to change:
-// an allow list that asks a person for everything else.
+// Package guard has two policies for toolset.Options.Approve, to copy and to change.
 //
-// It saves a person from questions and from mistakes. It keeps no command from
-// doing harm, since a program may do more than the text of a command tells.
+// An [AllowList] asks a person for everything that is not in the list. It saves a person
+// from questions and from mistakes. It keeps no command from doing harm, since a program
+// may do more than the text of a command tells.
+//
+// A [Boxed] lets every command run in a sandbox, and asks a person about one that the
+// sandbox has stopped.
 package guard
 
 import (

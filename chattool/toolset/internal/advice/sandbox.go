@@ -80,26 +80,32 @@ var (
 // sandboxed tells of the rules of a sandbox if one of them may be why a command has
 // failed.
 func (r Result) sandboxed() string {
-	if r.Sandbox == nil || !r.Failed {
-		return ""
-	}
-	var rule string
-	for line := range strings.Lines(r.Output.Text) {
-		if r.forbidden(line) {
-			rules := *r.Sandbox
-			rules.NoNetwork = false
-			rule = "commands " + Rules(&rules)
-			break
-		}
-		if r.Sandbox.NoNetwork && offline.MatchString(line) {
-			rule = "commands have no network"
-			break
-		}
-	}
+	rule := r.rule()
 	if rule == "" {
 		return ""
 	}
 	return "A rule of the sandbox may be the reason: " + rule + ". If it is, another way round will not help: tell the user."
+}
+
+// Forbidden reports whether a rule of a sandbox may be why the command has failed.
+func (r Result) Forbidden() bool { return r.rule() != "" }
+
+// rule returns the rule of a sandbox that may be why the command has failed, or "".
+func (r Result) rule() string {
+	if r.Sandbox == nil || !r.Failed {
+		return ""
+	}
+	for line := range strings.Lines(r.Output.Text) {
+		if r.forbidden(line) {
+			rules := *r.Sandbox
+			rules.NoNetwork = false
+			return "commands " + Rules(&rules)
+		}
+		if r.Sandbox.NoNetwork && offline.MatchString(line) {
+			return "commands have no network"
+		}
+	}
+	return ""
 }
 
 // forbidden reports whether a line names a path that a rule keeps from commands, beside

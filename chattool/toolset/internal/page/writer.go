@@ -25,6 +25,7 @@ type Report struct {
 	Success       bool
 	Error         string
 	Denied        bool
+	Forbidden     bool
 	State         procmgr.State
 	ExitCode      *int
 	Signal        string
