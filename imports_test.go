@@ -84,6 +84,10 @@ var arrows = []arrow{
 		why: "the manager that finds highlights and the result that shows them take their lines in one order, and share nothing else",
 	},
 	{
+		dir: "internal/linematch",
+		why: "two outputs, and two states of a file, are compared in one way; it knows no line but by what it is equal to",
+	},
+	{
 		dir: "procmgr/internal/sentinel",
 		why: "the packages below procmgr share its errors, and share nothing else with it",
 	},
@@ -129,7 +133,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:    "procmgr/internal/linediff",
-		module: []string{"headtail"},
+		module: []string{"headtail", "internal/linematch"},
 		tests:  []string{"internal/testenv"},
 		why:    "it compares two texts, and knows neither processes nor where their output is kept",
 	},
@@ -246,8 +250,14 @@ var arrows = []arrow{
 		why:     "it knows Hosts by their interface alone",
 	},
 	{
+		dir:     "procmgr/procfile/internal/edits",
+		module:  []string{"internal/linematch", "procmgr"},
+		outside: []string{xerrors},
+		why:     "it finds the place of an edit in a text, and knows no file",
+	},
+	{
 		dir:     "procmgr/procfile",
-		module:  []string{"envpolicy", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/redact"},
+		module:  []string{"envpolicy", "internal/linematch", "procmgr", "procmgr/internal/baseenv", "procmgr/internal/callerr", "procmgr/internal/redact", "procmgr/procfile/internal/edits"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/testenv", sys},
 		why:     "it is the contract for files and those of this machine, and runs no process: a program that serves them links no tools for a model",
@@ -352,7 +362,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "chattool/filetool",
-		module:  []string{"chattool/internal/wording", "chattool/internal/arguments", "chattool/internal/consent", "chattool/shellfacts", "chattool/toolset", "headtail", "procmgr", "procmgr/procfile"},
+		module:  []string{"chattool/internal/wording", "chattool/internal/arguments", "chattool/internal/consent", "chattool/shellfacts", "chattool/toolset", "headtail", "internal/linematch", "procmgr", "procmgr/procfile"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/testenv", "procmgr/prochttp", "procmgr/proclocal"},
 		why:     "the tools for files have the shape of those for commands, and any Files behind them",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"github.com/toolproc/toolproc/internal/linematch"
 	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
@@ -87,8 +88,8 @@ func difference(b *strings.Builder, before, now procfile.Hunk) (n int) {
 			write("+", now.From+int64(j), now.Lines[j])
 		}
 	}
-	for _, both := range common(before.Lines, now.Lines) {
-		upTo(both[0], both[1])
+	for _, both := range linematch.Pairs(before.Lines, now.Lines) {
+		upTo(int(both[0]), int(both[1]))
 		i, j = i+1, j+1
 	}
 	upTo(len(before.Lines), min(len(now.Lines), j+len(before.Lines)-i))
@@ -96,38 +97,4 @@ func difference(b *strings.Builder, before, now procfile.Hunk) (n int) {
 		fmt.Fprintf(b, "(%d lines more differ)\n", n-mostDiffering)
 	}
 	return n
-}
-
-// common returns the longest sequence of lines that is in both: for each line, where
-// it is in either.
-func common(a, b []procfile.Line) (both [][2]int) {
-	i := 0
-	for i < min(len(a), len(b)) && a[i] == b[i] {
-		both = append(both, [2]int{i, i})
-		i++
-	}
-	width := len(b) - i + 1
-	long := make([]int32, (len(a)-i+1)*width) // of the sequence from two lines on; a result has some thousand lines at most
-	at := func(x, y int) *int32 { return &long[(x-i)*width+y-i] }
-	for x := len(a) - 1; x >= i; x-- {
-		for y := len(b) - 1; y >= i; y-- {
-			if a[x] == b[y] {
-				*at(x, y) = *at(x+1, y+1) + 1
-			} else {
-				*at(x, y) = max(*at(x+1, y), *at(x, y+1))
-			}
-		}
-	}
-	for x, y := i, i; x < len(a) && y < len(b); {
-		switch {
-		case a[x] == b[y]:
-			both = append(both, [2]int{x, y})
-			x, y = x+1, y+1
-		case *at(x+1, y) >= *at(x, y+1):
-			x++
-		default:
-			y++
-		}
-	}
-	return both
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
+	"github.com/toolproc/toolproc/procmgr/procfile/internal/edits"
 )
 
 // Edit implements [Files]. If this program or the machine ends between the renames of
@@ -26,8 +27,8 @@ type edited struct {
 	version string
 	edits   []Edit
 	old     *content
-	before  text // its text, before and after
-	after   text
+	before  string // its text, before and after
+	after   string
 	places  int
 	loose   bool
 }
@@ -61,14 +62,14 @@ func (l *Local) doEdit(ctx context.Context, req EditRequest) (res EditResult, er
 	room := MaxText
 	for _, e := range all {
 		data := e.old.data
-		if e.after.s != e.before.s {
-			data = e.old.encoding.encode(e.after.s)
+		if e.after != e.before {
+			data = e.old.encoding.encode(e.after)
 			if err := c.stage(ctx, e.place, e.old, data); err != nil {
 				return res, err
 			}
 		}
 		f := EditedFile{FileInfo: describe(e.path, data), Hunks: []Hunk{}, Places: e.places, Loose: e.loose}
-		f.show(e.before.s, e.after.s, set, &room)
+		f.show(e.before, e.after, set, &room)
 		res.Files = append(res.Files, f)
 	}
 	return res, c.commit(ctx)
@@ -119,12 +120,13 @@ func (c *change) apply(ctx context.Context, e *edited, set *redact.Set) (err err
 	if !ok {
 		return xerrors.Errorf("%s is not quite UTF-16, and an edit would change more than its place; use a command: %w", e.path, ErrNotText)
 	}
-	e.before, e.after = newText(s), newText(s)
+	e.before, e.after = s, s
+	masked := func(line string) string { return mask(set, line) }
 	for i, edit := range e.edits {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		done, err := e.after.edit(edit, set)
+		done, err := edits.Make(e.after, edits.Edit(edit), masked)
 		if err != nil {
 			which := ""
 			if len(e.edits) > 1 {
@@ -132,9 +134,9 @@ func (c *change) apply(ctx context.Context, e *edited, set *redact.Set) (err err
 			}
 			return xerrors.Errorf("%s%s: %w", e.path, which, err)
 		}
-		e.places += done.places
-		e.loose = e.loose || done.loose
-		e.after = newText(done.text)
+		e.places += done.Places
+		e.loose = e.loose || done.Loose
+		e.after = done.Text
 	}
-	return checkMarkers(set, e.before.s, e.after.s)
+	return checkMarkers(set, e.before, e.after)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/procfile/internal/edits"
 )
 
 // The errors of [Files]. Match them with [errors.Is]. Besides these,
@@ -26,9 +27,9 @@ var (
 	// ErrNotText: it is no text file: a directory, a device, or binary.
 	ErrNotText = errors.New("not a text file")
 	// ErrNoPlace: the text of Edit.Search is not in the file.
-	ErrNoPlace = errors.New("text not found")
+	ErrNoPlace = edits.ErrNoPlace
 	// ErrAmbiguous: the text of Edit.Search is in the file several times.
-	ErrAmbiguous = errors.New("text found several times")
+	ErrAmbiguous = edits.ErrAmbiguous
 )
 
 // wrap adds to an error which call failed, and on which file.

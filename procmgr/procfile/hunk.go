@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolproc/toolproc/internal/linematch"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
@@ -13,7 +14,7 @@ const around = 2
 // show adds the hunks of a file that was edited. They take at most room bytes, and
 // room is what is left then.
 func (f *EditedFile) show(before, after string, set *redact.Set, room *int) {
-	for _, c := range changes(newText(before), newText(after)) {
+	for _, c := range changes(before, after) {
 		f.hunk(after, c, set, room)
 	}
 }
@@ -50,9 +51,8 @@ type span struct{ from, to int }
 
 // changes returns the lines of a text that differ from those before, and two around
 // them. Spans that touch are one. If lines have gone, those around their place count.
-func changes(before, after text) (all []span) {
+func changes(before, after string) (all []span) {
 	a, b := wholeLines(before), wholeLines(after)
-	is := common(a, b)
 	add := func(from, to int) {
 		from, to = max(from-around, 0), min(to+around, len(b))
 		if n := len(all); n > 0 && from <= all[n-1].to {
@@ -63,27 +63,23 @@ func changes(before, after text) (all []span) {
 			all = append(all, span{from, to})
 		}
 	}
-	next := 0 // the line of a that would follow
-	for j, k := range is {
-		switch {
-		case k < 0:
-			add(j, j+1)
-		case k > next: // some have gone before it
-			add(j, j)
+	nextA, nextB := 0, 0 // the lines that would follow
+	differ := func(a, b int) {
+		if a > nextA || b > nextB {
+			add(nextB, b)
 		}
-		if k >= 0 {
-			next = k + 1
-		}
+		nextA, nextB = a+1, b+1
 	}
-	if next < len(a) {
-		add(len(b), len(b))
+	for _, pair := range linematch.Pairs(a, b) {
+		differ(int(pair[0]), int(pair[1]))
 	}
+	differ(len(a), len(b))
 	return all
 }
 
 // wholeLines returns the lines of a text with their ends.
-func wholeLines(t text) []string {
-	lines := strings.SplitAfter(t.s, "\n")
+func wholeLines(s string) []string {
+	lines := strings.SplitAfter(s, "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}

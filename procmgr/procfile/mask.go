@@ -43,3 +43,12 @@ func checkMarkers(set *redact.Set, before, after string) error {
 	}
 	return nil
 }
+
+// mask masks the values in a line.
+func mask(set *redact.Set, line string) string {
+	spans := set.Find([]byte(line))
+	for _, s := range slices.Backward(spans) {
+		line = line[:s.From] + marker(set.Name(s)) + line[s.To:]
+	}
+	return line
+}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/linematch"
 )
 
 // Changes says how an output differs from an earlier one.
@@ -32,7 +33,7 @@ const maxLines = 1 << 20
 // Find compares an output with an earlier one. ok is false if the deadline has
 // passed before it was done, or if there are too many lines.
 func Find(before, after string, limit headtail.Limits, deadline time.Time) (c Changes, ok bool) {
-	f := finder{matcher: matcher{deadline: deadline}}
+	f := finder{Matcher: linematch.Matcher{Deadline: deadline}}
 	c.Lines = lines(after)
 	front, end, ok := f.trim(before, after)
 	if !ok {
@@ -52,7 +53,7 @@ func Find(before, after string, limit headtail.Limits, deadline time.Time) (c Ch
 	}
 	w := newWriter(limit)
 	all := front.lines + len(f.before) + end.lines + c.Lines // of both
-	c.Added, c.Removed = len(f.after)-len(f.pairs), len(f.before)-len(f.pairs)
+	c.Added, c.Removed = len(f.after)-len(f.Pairs), len(f.before)-len(f.Pairs)
 	if added, removed := f.apart(); 2*(c.Added+c.Removed) > all && added+removed < c.Added+c.Removed {
 		c.Added, c.Removed = added, removed
 		f.set(w)
@@ -98,7 +99,7 @@ func lastLine(text string) string {
 
 // A finder compares two outputs.
 type finder struct {
-	matcher
+	linematch.Matcher
 	before, after []string // the lines that are compared
 	first         int      // the number of the first one in both, from 1 on
 	idsA, idsB    []int32  // of these lines: the same for lines that are the same
@@ -129,13 +130,13 @@ func (f *finder) trim(a, b string) (front, end trimmed, ok bool) {
 				at -= size
 			}
 			front = trimmed{front.a + whole, front.b + whole, front.lines + n}
-			if f.spend(whole / 16) {
+			if f.Spend(whole / 16) {
 				return front, end, false
 			}
 			continue
 		}
 		lineA, lineB := firstLine(restA), firstLine(restB)
-		if f.spend(len(lineA)) {
+		if f.Spend(len(lineA)) {
 			return front, end, false
 		}
 		if !sameLine(lineA, lineB) {
@@ -156,7 +157,7 @@ func (f *finder) trim(a, b string) (front, end trimmed, ok bool) {
 	a, b = a[front.a:], b[front.b:]
 	for a != "" && b != "" {
 		lineA, lineB := lastLine(a), lastLine(b)
-		if f.spend(len(lineA) / 4) {
+		if f.Spend(len(lineA) / 4) {
 			return front, end, false
 		}
 		if !sameLine(lineA, lineB) {
@@ -202,7 +203,7 @@ func (f *finder) compare() bool {
 	number := func(of []string) []int32 {
 		all := make([]int32, len(of))
 		for i, line := range of {
-			if f.spend(64 + len(line)) {
+			if f.Spend(64 + len(line)) {
 				return nil
 			}
 			k := key(line, &mask)
@@ -217,7 +218,7 @@ func (f *finder) compare() bool {
 	}
 	f.idsA = number(f.before)
 	f.idsB = number(f.after)
-	if f.late {
+	if f.Late {
 		return false
 	}
 	f.inA, f.inB = make([]int32, len(ids)), make([]int32, len(ids))
@@ -238,8 +239,8 @@ func (f *finder) compare() bool {
 	}
 	a, atA := common(f.idsA, f.inB)
 	b, atB := common(f.idsB, f.inA)
-	f.match(a, b, atA, atB)
-	return !f.late
+	f.Match(a, b, atA, atB)
+	return !f.Late
 }
 
 // apart counts the lines that only one of the outputs has, whatever their order.

@@ -22,7 +22,7 @@ func (f *finder) blocks() (all []block) {
 			all = append(all, block{a, toA, b, toB})
 		}
 	}
-	for _, p := range f.pairs {
+	for _, p := range f.Pairs {
 		gap(int(p[0]), int(p[1]))
 		a, b = int(p[0])+1, int(p[1])+1
 	}

@@ -1,4 +1,4 @@
-package linediff
+package linematch
 
 import (
 	"slices"
@@ -9,35 +9,43 @@ const (
 	// maxEdits is how many lines Myers' algorithm adds and removes before the
 	// lines that both have once are taken as anchors.
 	maxEdits = 1024
-	// workPerLook is how many steps are done between two looks at the clock. A
-	// comparison with less work never looks.
-	workPerLook = 1 << 20
+	// stepsPerLook is how many steps are done between two looks at the clock. A
+	// comparison with fewer never looks.
+	stepsPerLook = 1 << 20
 )
 
-// A matcher finds the lines that two sequences have in common, in order. A line is
+// A Matcher finds the lines that two sequences have in common, in order. A line is
 // a number: the same for lines that are the same.
-type matcher struct {
-	deadline time.Time
-	work     int
-	late     bool
-	pairs    [][2]int32 // of the indexes of lines that belong together, in order
+type Matcher struct {
+	// Deadline is when it gives up, and Most after how many steps. The zero value is
+	// never.
+	Deadline time.Time
+	Most     int
+	// Late says that it has given up. Pairs has some of the lines then.
+	Late  bool
+	Pairs [][2]int32 // of the indexes of lines that belong together, in order
+
+	steps, unlooked int
 }
 
-// spend counts work, and reports whether the time is over.
-func (m *matcher) spend(n int) bool {
-	if m.work += n; m.work > workPerLook {
-		m.work = 0
-		m.late = m.late || time.Now().After(m.deadline)
+// Spend counts steps, of this package or of its caller, and reports whether there have
+// been too many.
+func (m *Matcher) Spend(n int) bool {
+	m.steps += n
+	m.Late = m.Late || m.Most > 0 && m.steps > m.Most
+	if m.unlooked += n; m.unlooked > stepsPerLook && !m.Deadline.IsZero() {
+		m.unlooked = 0
+		m.Late = m.Late || time.Now().After(m.Deadline)
 	}
-	return m.late
+	return m.Late
 }
 
-// match appends to pairs a longest sequence of lines that a and b have in common,
+// Match appends to Pairs a longest sequence of lines that a and b have in common,
 // or a shorter one if that takes far less time. ia and ib are the indexes of their
 // lines.
-func (m *matcher) match(a, b, ia, ib []int32) {
+func (m *Matcher) Match(a, b, ia, ib []int32) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		m.pairs = append(m.pairs, [2]int32{ia[0], ib[0]})
+		m.Pairs = append(m.Pairs, [2]int32{ia[0], ib[0]})
 		a, b, ia, ib = a[1:], b[1:], ia[1:], ib[1:]
 	}
 	n := 0
@@ -46,17 +54,17 @@ func (m *matcher) match(a, b, ia, ib []int32) {
 	}
 	endA, endB := ia[len(a)-n:], ib[len(b)-n:]
 	a, b, ia, ib = a[:len(a)-n], b[:len(b)-n], ia[:len(a)-n], ib[:len(b)-n]
-	if len(a) > 0 && len(b) > 0 && !m.spend(len(a)+len(b)) && !m.myers(a, b, ia, ib) {
+	if len(a) > 0 && len(b) > 0 && !m.Spend(len(a)+len(b)) && !m.myers(a, b, ia, ib) {
 		m.anchored(a, b, ia, ib)
 	}
 	for i := range endA {
-		m.pairs = append(m.pairs, [2]int32{endA[i], endB[i]})
+		m.Pairs = append(m.Pairs, [2]int32{endA[i], endB[i]})
 	}
 }
 
-// myers is match by the algorithm of Myers (1986). It reports false, and has
+// myers is Match by the algorithm of Myers (1986). It reports false, and has
 // appended nothing, if more than maxEdits lines differ.
-func (m *matcher) myers(a, b, ia, ib []int32) bool {
+func (m *Matcher) myers(a, b, ia, ib []int32) bool {
 	n, most := len(a), min(maxEdits, len(a)+len(b))
 	k0 := most + 1
 	far := make([]int32, 2*most+3) // the furthest index of a on each diagonal
@@ -77,7 +85,7 @@ func (m *matcher) myers(a, b, ia, ib []int32) bool {
 				x, y = x+1, y+1
 			}
 			far[k0+k] = int32(x)
-			if m.spend(1 + x - begun) {
+			if m.Spend(1 + x - begun) {
 				return false
 			}
 			if x >= n && y >= len(b) {
@@ -90,8 +98,8 @@ func (m *matcher) myers(a, b, ia, ib []int32) bool {
 }
 
 // back walks back from the ends, and appends the pairs of the way in order.
-func (m *matcher) back(steps [][]int32, k, x, y int, ia, ib []int32) {
-	begun := len(m.pairs)
+func (m *Matcher) back(steps [][]int32, k, x, y int, ia, ib []int32) {
+	begun := len(m.Pairs)
 	for d := len(steps) - 1; d >= 0; d-- {
 		far, k0 := steps[d], d
 		fromX, fromK := 0, 0
@@ -111,18 +119,18 @@ func (m *matcher) back(steps [][]int32, k, x, y int, ia, ib []int32) {
 		}
 		for x > startX {
 			x, y = x-1, y-1
-			m.pairs = append(m.pairs, [2]int32{ia[x], ib[y]})
+			m.Pairs = append(m.Pairs, [2]int32{ia[x], ib[y]})
 		}
 		x, y, k = fromX, fromY, fromK
 	}
-	slices.Reverse(m.pairs[begun:])
+	slices.Reverse(m.Pairs[begun:])
 }
 
-// anchored is match for sequences that differ much: the lines that both have
+// anchored is Match for sequences that differ much: the lines that both have
 // once, as far as they are in order, belong together, and between two of them it
 // goes on.
-func (m *matcher) anchored(a, b, ia, ib []int32) {
-	if m.late {
+func (m *Matcher) anchored(a, b, ia, ib []int32) {
+	if m.Late {
 		return
 	}
 	type place struct{ inA, inB, countA, countB int32 }
@@ -142,7 +150,7 @@ func (m *matcher) anchored(a, b, ia, ib []int32) {
 			p.countB++
 		}
 	}
-	if m.spend(8 * (len(a) + len(b))) {
+	if m.Spend(8 * (len(a) + len(b))) {
 		return
 	}
 	var once []*place // in the order of a
@@ -175,9 +183,9 @@ func (m *matcher) anchored(a, b, ia, ib []int32) {
 	}
 	x, y := int32(0), int32(0)
 	for _, p := range anchors {
-		m.match(a[x:p.inA], b[y:p.inB], ia[x:p.inA], ib[y:p.inB])
-		m.pairs = append(m.pairs, [2]int32{ia[p.inA], ib[p.inB]})
+		m.Match(a[x:p.inA], b[y:p.inB], ia[x:p.inA], ib[y:p.inB])
+		m.Pairs = append(m.Pairs, [2]int32{ia[p.inA], ib[p.inB]})
 		x, y = p.inA+1, p.inB+1
 	}
-	m.match(a[x:], b[y:], ia[x:], ib[y:])
+	m.Match(a[x:], b[y:], ia[x:], ib[y:])
 }

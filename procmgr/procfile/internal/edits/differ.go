@@ -1,4 +1,4 @@
-package procfile
+package edits
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 const (
@@ -27,7 +25,7 @@ var numbered = regexp.MustCompile(`^\s*\d+\t`)
 
 // differs says why a search is not in the text: which lines are nearest to it, and
 // what differs. Quotes show a tab as \t.
-func (t text) differs(search string, set *redact.Set) string {
+func (t text) differs(search string, mask func(line string) string) string {
 	lines := linesOf(search)
 	if !slices.ContainsFunc(lines, func(line string) bool { return !numbered.MatchString(line) }) {
 		return "search is not there; it has line numbers: leave them and the tab behind them out"
@@ -51,7 +49,7 @@ func (t text) differs(search string, set *redact.Set) string {
 			b.WriteString("; ")
 		}
 		shown++
-		fmt.Fprintf(&b, "line %d has %s where search has %s", i+1, quote(mask(set, t.text(i))), quote(line))
+		fmt.Fprintf(&b, "line %d has %s where search has %s", i+1, quote(mask(t.text(i))), quote(line))
 		if how := spaced(line, t.text(i)); how != "" {
 			b.WriteString(how)
 		}
@@ -79,15 +77,6 @@ func quote(line string) string {
 		line = strings.ToValidUTF8(line[:mostQuoted], "") + "…"
 	}
 	return strconv.Quote(line)
-}
-
-// mask masks the values in a line.
-func mask(set *redact.Set, line string) string {
-	spans := set.Find([]byte(line))
-	for _, s := range slices.Backward(spans) {
-		line = line[:s.From] + marker(set.Name(s)) + line[s.To:]
-	}
-	return line
 }
 
 // meant returns the line at which a search was most likely meant to be. It may be

@@ -1,24 +1,38 @@
-package procfile
+package edits
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/internal/linematch"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // mostPlaces is how many places one edit may replace.
 const mostPlaces = 1 << 20
 
-// An outcome is a text after an edit.
-type outcome struct {
-	text   string
-	places int
-	loose  bool // not as it is, but by its lines
+var (
+	// ErrNoPlace: the text of Edit.Search is not in the file.
+	ErrNoPlace = errors.New("text not found")
+	// ErrAmbiguous: the text of Edit.Search is in the file several times.
+	ErrAmbiguous = errors.New("text found several times")
+)
+
+// An Edit replaces text. Its fields are those of Edit in package procfile.
+type Edit struct {
+	Search, Replace string
+	All             bool
+}
+
+// An Outcome is a text after an edit.
+type Outcome struct {
+	Text   string
+	Places int
+	Loose  bool // not as it is, but by its lines
 }
 
 // check returns the error of an edit that can never be made.
@@ -34,15 +48,16 @@ func (e Edit) check() error {
 	return nil
 }
 
-// edit makes an edit. What an error quotes of the text is masked.
-func (t text) edit(e Edit, set *redact.Set) (outcome, error) {
+// Make makes an edit of a text. What an error quotes of the text is masked by mask.
+func Make(s string, e Edit, mask func(line string) string) (Outcome, error) {
+	t := newText(s)
 	if err := e.check(); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	search, replace := strings.ReplaceAll(e.Search, "\r\n", "\n"), strings.ReplaceAll(e.Replace, "\r\n", "\n")
 	pieces, err := t.exact(search, replace, e.All)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if len(pieces) > 0 {
 		return t.finish(e, pieces, false)
@@ -71,13 +86,13 @@ func (t text) edit(e Edit, set *redact.Set) (outcome, error) {
 			}
 		}
 	}
-	return outcome{}, xerrors.Errorf("%s: %w", t.differs(search, set), ErrNoPlace)
+	return Outcome{}, xerrors.Errorf("%s: %w", t.differs(search, mask), ErrNoPlace)
 }
 
 // finish replaces the places at which an edit was found.
-func (t text) finish(e Edit, pieces []piece, loose bool) (outcome, error) {
+func (t text) finish(e Edit, pieces []piece, loose bool) (Outcome, error) {
 	if len(pieces) > 1 && !e.All {
-		return outcome{}, xerrors.Errorf("search is there %s, at the lines %s; take in a line before or behind it that is there once, or set all: %w",
+		return Outcome{}, xerrors.Errorf("search is there %s, at the lines %s; take in a line before or behind it that is there once, or set all: %w",
 			times(len(pieces)), t.numbers(pieces), ErrAmbiguous)
 	}
 	apart := pieces[:0:0]
@@ -86,7 +101,7 @@ func (t text) finish(e Edit, pieces []piece, loose bool) (outcome, error) {
 			apart = append(apart, p)
 		}
 	}
-	return outcome{t.replace(apart), len(apart), loose}, nil
+	return Outcome{t.replace(apart), len(apart), loose}, nil
 }
 
 // mostNumbers is how many line numbers an error has.
@@ -160,8 +175,20 @@ type block struct {
 func newBlock(search, replace string) *block {
 	b := &block{search: linesOf(search), replace: linesOf(replace)}
 	b.nothing = replace == "" && strings.HasSuffix(search, "\n")
-	b.stays = common(b.search, b.replace)
+	b.stays = stays(b.search, b.replace)
 	return b
+}
+
+// stays returns for each line of replace the line of search that it is, or -1.
+func stays(search, replace []string) []int {
+	is := make([]int, len(replace))
+	for i := range is {
+		is[i] = -1
+	}
+	for _, pair := range linematch.Pairs(search, replace) {
+		is[pair[1]] = int(pair[0])
+	}
+	return is
 }
 
 func linesOf(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
@@ -187,7 +214,7 @@ func (b *block) without() *block {
 	if len(c.search) == 0 || len(c.search) == len(b.search) {
 		return nil
 	}
-	c.stays = common(c.search, c.replace)
+	c.stays = stays(c.search, c.replace)
 	return c
 }
 

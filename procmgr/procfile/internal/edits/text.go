@@ -1,4 +1,4 @@
-package procfile
+package edits
 
 import (
 	"sort"
