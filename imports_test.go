@@ -273,7 +273,7 @@ var arrows = []arrow{
 		dir:     "procmgr/proctest",
 		module:  []string{"procmgr", "headtail"},
 		outside: []string{xerrors},
-		tests:   []string{"procmgr/proclocal"},
+		tests:   []string{"internal/testenv", "procmgr/proclocal"},
 		why:     "the suite tests any Host by its interface alone, and its users get no assertion library with it",
 	},
 	{

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/sandbox"
@@ -35,6 +36,10 @@ func TestKeeper(t *testing.T) {
 	require.Equal(t, procmgr.SandboxRules{Write: []string{work}, NoNetwork: true}, *d.Sandbox)
 
 	inside := func(k *prockeep.Keeper) {
+		_, err := k.Write(t.Context(), procfile.WriteRequest{Path: filepath.Join(work, "f"), Content: "x"})
+		require.NoError(t, err)
+		_, err = k.Write(t.Context(), procfile.WriteRequest{Path: filepath.Join(filepath.Dir(dir), "x"), Content: "x"})
+		require.ErrorIs(t, err, procmgr.ErrRefused, "the files of a keeper have its rules")
 		temp := succeeds(t, k, `echo a >'`+work+`/a' && touch "$TMPDIR/b" && printf %s "$TMPDIR"`)
 		require.DirExists(t, temp)
 		require.NotZero(t, *run(t, k, `touch '`+filepath.Dir(dir)+`/x'`).Process.ExitCode)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -111,6 +112,15 @@ func (c *change) lock(ctx context.Context, places ...place) error {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
+		}
+	}
+	if !c.l.rules.any() {
+		return nil
+	}
+	for _, p := range places {
+		dir := where(c.dirs[p.dir()].file, p.dir())
+		if err := c.l.rules.protected(filepath.Join(dir, p.name())); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 //   - [io/fs.ErrNotExist] is a file or a directory that is missing,
 //   - [io/fs.ErrPermission] what this user may not do,
 //   - procmgr.ErrRefused what the host does not allow: a path outside of
-//     LocalOptions.Root, or a write outside of LocalOptions.Write,
+//     LocalOptions.Root, or what a rule of LocalOptions.Sandbox forbids,
 //   - procmgr.ErrInvalid a request that can never work,
 //   - procmgr.ErrLimit a file that is too large, or a disk that is full,
 //   - procmgr.ErrUnknown a write of which nobody can tell whether it was done.

@@ -23,11 +23,14 @@ type LocalOptions struct {
 	// read or written, by any path, link or race; see [os.Root] for the platforms on
 	// which that holds. "" is no limit.
 	Root string
-	// Write are the directories below which files may be written and edited. nil is
-	// no limit but Root. If it is empty and not nil, no file may be written.
-	// Directories that do not exist, or that are not below Root, are
-	// [procmgr.ErrInvalid].
-	Write []string
+	// Sandbox has the rules of the sandbox in which commands run, of the Rules of
+	// proclocal.Options.Sandbox: files are written and edited below its Write alone, and
+	// neither what is in its Protect; what is in its Hide is not read. nil is no limit but
+	// Root. Paths that do not exist, and a Write that is not below Root, are
+	// [procmgr.ErrInvalid]. A hard link to what is protected or hidden is another name of
+	// it, which no rule has. On Linux a link that is changed in the middle of a call leads
+	// to nothing that is protected or hidden; elsewhere it may.
+	Sandbox *procmgr.SandboxRules
 	// Redact has values that are masked in results, besides those that are masked in
 	// the output of processes by default: of the variables of this program that look
 	// like secrets. A Value of fewer than 4 bytes is procmgr.ErrInvalid.
@@ -47,6 +50,7 @@ type Local struct {
 	root   *tree  // nil: no limit
 	write  []*tree
 	limits bool // write counts
+	rules  rules
 	redact []redact.Value
 	mask   bool
 
@@ -72,7 +76,7 @@ type tree struct {
 }
 
 // NewLocal returns the files of this machine. opts may be nil, and is copied. Close
-// the Local when it is no longer needed, if it has a Root or Write.
+// the Local when it is no longer needed, if it has a Root or a Sandbox.
 func NewLocal(opts *LocalOptions) (*Local, error) {
 	l, err := newLocal(opts)
 	if err != nil {
@@ -86,7 +90,7 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 	if opts != nil {
 		o = *opts
 	}
-	l := &Local{mask: !o.NoRedact, limits: o.Write != nil, state: &state{turn: make(chan struct{}, 1)}}
+	l := &Local{mask: !o.NoRedact, limits: o.Sandbox != nil, state: &state{turn: make(chan struct{}, 1)}}
 	defer func() {
 		if err != nil {
 			_ = l.Close() // the error says more
@@ -119,18 +123,28 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 			}
 		}
 	}
-	for _, dir := range o.Write {
+	if o.Sandbox == nil {
+		return l, nil
+	}
+	for _, dir := range o.Sandbox.Write {
 		if l.root != nil && !filepath.IsAbs(dir) {
 			dir = filepath.Join(l.root.real, dir)
 		}
-		t, err := openTree("Write", dir)
+		t, err := openTree("Sandbox.Write", dir)
 		if err != nil {
 			return nil, err
 		}
 		l.write = append(l.write, t)
+		l.rules.write = append(l.rules.write, t.real)
 		if l.root != nil && !within(l.root.real, t.real) {
-			return nil, xerrors.Errorf("Write has %s, which is not below Root: %w", dir, procmgr.ErrInvalid)
+			return nil, xerrors.Errorf("Sandbox.Write has %s, which is not below Root: %w", dir, procmgr.ErrInvalid)
 		}
+	}
+	if l.rules.protect, err = resolve("Protect", o.Sandbox.Protect); err != nil {
+		return nil, err
+	}
+	if l.rules.hide, err = resolve("Hide", o.Sandbox.Hide); err != nil {
+		return nil, err
 	}
 	// Of one below another, the first that has a path counts.
 	slices.SortStableFunc(l.write, func(a, b *tree) int { return len(a.real) - len(b.real) })

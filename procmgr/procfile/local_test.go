@@ -1,6 +1,7 @@
 package procfile_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -130,7 +131,7 @@ func TestWriteDirectories(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "w"), 0o700))
-	l, err := procfile.NewLocal(&procfile.LocalOptions{Dir: dir, Write: []string{filepath.Join(dir, "w")}})
+	l, err := procfile.NewLocal(&procfile.LocalOptions{Dir: dir, Sandbox: &procmgr.SandboxRules{Write: []string{filepath.Join(dir, "w")}}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	_, err = l.Write(t.Context(), procfile.WriteRequest{Path: "w/sub/f", Content: "x"})
@@ -204,4 +205,49 @@ func TestRedact(t *testing.T) {
 	_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "f", Edits: []procfile.Edit{{Search: "a=" + value[:10] + "x", Replace: ""}}}}})
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), value)
+}
+
+// The rules of a sandbox hold for files as for commands.
+func TestSandboxRules(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"w/.git/hooks/pre", "w/.git/config", "w/.git/other", "w/f", "home/key", "home/work/f", "f"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path(name)), 0o700))
+		require.NoError(t, os.WriteFile(path(name), []byte("old\n"), 0o600))
+	}
+	require.NoError(t, os.Symlink("../home", path("w/link")))
+	require.NoError(t, os.Symlink(".git/hooks", path("w/hooks")))
+	l, err := procfile.NewLocal(&procfile.LocalOptions{Dir: dir, Sandbox: &procmgr.SandboxRules{
+		Write:   []string{path("w"), path("home/work")},
+		Protect: []string{path("w/.git/hooks"), path("w/.git/config")},
+		Hide:    []string{path("home")},
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	for name, may := range map[string]string{
+		"w/f": "rw", "w/.git/other": "rw", "home/work/f": "rw", "f": "r",
+		"w/.git/hooks/pre": "r", "w/hooks/pre": "r", "w/.git/config": "r",
+		"home/key": "", "w/link/key": "", "w/../home/key": "", "home/none": "", "home": "",
+		"w/link/work/f": "rw",
+	} {
+		_, err := l.Read(t.Context(), procfile.ReadRequest{Path: name})
+		require.Equal(t, may == "", errors.Is(err, procmgr.ErrRefused), "read %s: %v", name, err)
+		_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: name, Edits: []procfile.Edit{{Search: "old", Replace: "old!"}}}}})
+		require.Equal(t, may != "rw", errors.Is(err, procmgr.ErrRefused), "edit %s: %v", name, err)
+		_, err = l.Write(t.Context(), procfile.WriteRequest{Path: name + "/../new", Content: "x"})
+		if may == "rw" {
+			require.NoError(t, err, name)
+		}
+		_, err = l.Write(t.Context(), procfile.WriteRequest{Path: name, Content: "new\n"})
+		require.Equal(t, may != "rw", errors.Is(err, procmgr.ErrRefused), "write %s: %v", name, err)
+	}
+	// The second file of a directory is looked at like the first.
+	edit := []procfile.Edit{{Search: "new", Replace: "newer"}}
+	_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "w/.git/other", Edits: edit}, {Path: "w/.git/config", Edits: []procfile.Edit{{Search: "old", Replace: "x"}}}}})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
+	data, err := os.ReadFile(path("w/.git/config"))
+	require.NoError(t, err)
+	require.Equal(t, "old\n", string(data))
 }

@@ -59,6 +59,9 @@ func (l *Local) find(path string) (place, error) {
 			continue
 		}
 		next := filepath.Join(p.path, name)
+		if err := l.rules.passes(next); err != nil {
+			return place{}, err
+		}
 		info, err := l.lstat(next)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -100,7 +103,7 @@ func (l *Local) find(path string) (place, error) {
 		p.info = info
 	}
 	p.parents = max(p.parents-1, 0)
-	return p, nil
+	return p, l.rules.hidden(p.path)
 }
 
 // absolute returns a request's path as an absolute and clean one.
@@ -168,12 +171,20 @@ func (l *Local) readlink(path string) (string, error) {
 }
 
 // open opens a file to read it. It never waits for one that is no regular file.
-func (l *Local) open(p place) (*os.File, error) {
+func (l *Local) open(p place) (f *os.File, err error) {
 	if l.root == nil {
-		return os.OpenFile(p.path, os.O_RDONLY|noWait, 0)
+		f, err = os.OpenFile(p.path, os.O_RDONLY|noWait, 0)
+	} else {
+		rel, _ := l.root.rel(p.path)
+		f, err = l.root.root.OpenFile(rel, os.O_RDONLY|noWait, 0)
 	}
-	rel, _ := l.root.rel(p.path)
-	return l.root.root.OpenFile(rel, os.O_RDONLY|noWait, 0)
+	if err == nil && l.rules.any() {
+		if err := l.rules.hidden(where(f, p.path)); err != nil {
+			_ = f.Close() // it was not read
+			return nil, err
+		}
+	}
+	return f, err
 }
 
 // openDir opens the directory in which a file is to be written. If it does not exist,
@@ -213,6 +224,9 @@ func (l *Local) openDir(p place) (dir *os.Root, undo func(), err error) {
 // base returns the os.Root below which a place may be written, and the path of its
 // directory there. A nil Root is the whole machine.
 func (l *Local) base(p place) (base *os.Root, at string, err error) {
+	if err := l.rules.protected(p.path); err != nil {
+		return nil, "", err
+	}
 	if l.limits {
 		for _, t := range l.write {
 			if within(t.real, p.dir()) {
@@ -261,6 +275,8 @@ func removeDirs(remove func(string) error, path string, n int) func() {
 // explain turns an error of the system into one of this package.
 func (l *Local) explain(path string, err error) error {
 	switch {
+	case errors.Is(err, procmgr.ErrRefused):
+		return err
 	case errors.Is(err, fs.ErrPermission):
 		return xerrors.Errorf("this user has no permission for %s: %w", path, fs.ErrPermission)
 	case errors.Is(err, fs.ErrNotExist):

@@ -22,7 +22,8 @@ import (
 )
 
 // A keeper is a Host like any other.
-func TestHost(t *testing.T) {
+func TestHeldHost(t *testing.T) {
+	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return open(t, newDir(t), nil) })
 }
 

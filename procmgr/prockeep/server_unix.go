@@ -150,7 +150,12 @@ func (s *server) handle(line *lineage.Line) error {
 }
 
 func (s *server) newHandler(ctx context.Context, line *lineage.Line) (http.Handler, error) {
-	files, err := procfile.NewLocal(&procfile.LocalOptions{NoRedact: s.local.options.NoRedact})
+	opts := procfile.LocalOptions{NoRedact: s.local.options.NoRedact}
+	if box := s.local.options.Sandbox; box != nil {
+		rules := box.Rules()
+		opts.Sandbox = &rules
+	}
+	files, err := procfile.NewLocal(&opts)
 	if err != nil {
 		return nil, err
 	}

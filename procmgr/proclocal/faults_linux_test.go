@@ -198,7 +198,8 @@ func stateOf(pid string) string {
 }
 
 // A gibibyte in one line takes no more memory than any other output.
-func TestOneEndlessLine(t *testing.T) {
+func TestHeldOneEndlessLine(t *testing.T) {
+	testenv.Held(t)
 	l := newLocal(t, nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -25,7 +25,7 @@ import (
 
 // There are many starts, while others list, read and signal. Each has its own
 // output and its own exit code, and nothing is left of any.
-func TestManyStarts(t *testing.T) { manyStarts(t, 2_500) }
+func TestManyStarts(t *testing.T) { manyStarts(t, 500) }
 
 func TestHeldManyStarts(t *testing.T) {
 	testenv.Held(t)

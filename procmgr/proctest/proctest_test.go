@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
@@ -17,7 +18,8 @@ func TestLocal(t *testing.T) {
 }
 
 // One host may serve all cases, and have other users. This one keeps logs.
-func TestSharedHost(t *testing.T) {
+func TestHeldSharedHost(t *testing.T) {
+	testenv.Held(t)
 	l := newLocal(t, &proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
 	_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "another-user", Command: "exec sleep 1000"})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
@@ -113,7 +114,8 @@ func (g guard) Describe(ctx context.Context) (procmgr.Description, error) {
 }
 
 // A Host whose guards let everything through keeps every promise.
-func TestWrappedHost(t *testing.T) {
+func TestHeldWrappedHost(t *testing.T) {
+	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
 		return procmgr.WrapHost(newLocal(t, nil), func(m procmgr.Manager) procmgr.Manager { return guard{m: m} })
 	})

@@ -124,7 +124,7 @@ func TestRandomStreams(t *testing.T) { randomStreams(t, 0, 5_000) }
 
 func TestHeldRandomStreams(t *testing.T) {
 	testenv.Held(t)
-	randomStreams(t, 5_000, 100_000)
+	randomStreams(t, 5_000, testenv.Rounds(40_000, 100_000))
 }
 
 func randomStreams(t *testing.T, from, to int) {
