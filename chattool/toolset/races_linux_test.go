@@ -115,7 +115,7 @@ func TestHeldRacingIDs(t *testing.T) {
 // each has a result of its own, none is a panic, and nothing is left.
 func TestHeldRandomArguments(t *testing.T) {
 	testenv.Held(t)
-	calls, callers := testenv.Rounds(10_000, 100_000), 8
+	calls, callers := testenv.Rounds(4_000, 100_000), 8
 	dir := t.TempDir()
 	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
 	seed := rand.Uint64()

@@ -3,6 +3,8 @@ package osproc
 import (
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/toolproc/toolproc/procmgr/internal/waiting"
 )
 
@@ -18,10 +20,26 @@ func (t *Tree) Waiting() (w Waiting, ok bool) {
 		return w, false
 	}
 	found := in.readers.waits(in.conn, in.terminal, in.mode, t.session.known)
-	if found == nil {
+	if found == nil || t.pipe.unread() {
 		return w, false
 	}
 	return Waiting{PID: found.PID, Program: found.Program, Secret: found.Secret}, true
+}
+
+// unread reports whether there is output that has not reached the Sink. What a program
+// has printed before it began to wait belongs in front of the wait, and whoever reads it
+// may not have had a processor since.
+func (p *pipe) unread() (yes bool) {
+	if !p.mu.TryLock() {
+		return true // it is read right now
+	}
+	defer p.mu.Unlock()
+	_ = p.end.Control(func(fd uintptr) { // an end that is closed has nothing more
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 0)
+		yes = err == nil && n > 0 && fds[0].Revents&unix.POLLIN != 0
+	})
+	return yes
 }
 
 // mode returns what the terminal tells of itself; zero for a pipe. It reports false if
