@@ -37,6 +37,12 @@ func TestHeldSSHSaysWhy(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dialing(t, prochttp.Command(tt.command...), prochttp.ClientOptions{Retry: -1})
 			_, err := c.List(t.Context(), procmgr.ListRequest{})
+			for range 5 { // on a busy machine, ssh may take longer than a call has
+				if err == nil || !strings.Contains(err.Error(), "no answer in time") {
+					break
+				}
+				_, err = c.List(t.Context(), procmgr.ListRequest{})
+			}
 			for _, want := range tt.want {
 				require.ErrorContains(t, err, want)
 			}
