@@ -150,24 +150,27 @@ func (b *Boxed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Ou
 	return b.place(req).Start(ctx, req)
 }
 
-// Output, Signal and Input go to the Manager that has the process.
+// Output reads from the Manager that has the process.
 func (b *Boxed) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	return b.both.Output(ctx, id, req)
 }
 
+// Signal goes to the Manager that has the process.
 func (b *Boxed) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	return b.both.Signal(ctx, id, sig)
 }
 
+// Input goes to the Manager that has the process.
 func (b *Boxed) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	return b.both.Input(ctx, id, req)
 }
 
-// List and Events have the processes of both.
+// List has the processes of both.
 func (b *Boxed) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	return b.both.List(ctx, req)
 }
 
+// Events has those of both.
 func (b *Boxed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	return b.both.Events(ctx, req)
 }

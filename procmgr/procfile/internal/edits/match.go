@@ -16,9 +16,9 @@ import (
 const mostPlaces = 1 << 20
 
 var (
-	// ErrNoPlace: the text of Edit.Search is not in the file.
+	// ErrNoPlace says that the text of Edit.Search is not in the file.
 	ErrNoPlace = errors.New("text not found")
-	// ErrAmbiguous: the text of Edit.Search is in the file several times.
+	// ErrAmbiguous says that the text of Edit.Search is in the file several times.
 	ErrAmbiguous = errors.New("text found several times")
 )
 
