@@ -90,6 +90,7 @@ func (b *Boxed) Approve(ctx context.Context, q toolset.Question) (toolset.Verdic
 		b.granted[o]++
 	default:
 		b.refused[o] = true
+		delete(b.granted, o) // a yes for a call that has ended before its start
 		return toolset.Verdict{Deny: true, Reason: "the user said no: it runs in the sandbox, or not at all"}, nil
 	}
 	return toolset.Verdict{}, nil

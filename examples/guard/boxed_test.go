@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -107,4 +108,37 @@ func TestBoxedInput(t *testing.T) {
 	call("process_signal", map[string]any{"process_id": id, "signal": "kill"})
 	require.Equal(t, procmgr.Exited, call("process_output", map[string]any{"process_id": id}).Output.Process.State)
 	require.Equal(t, 3, strings.Count(asked.String(), "[n]o? "), asked)
+}
+
+// A call that ends between the yes and the start leaves nothing that a later no does not
+// take back.
+func TestBoxedWithdrawn(t *testing.T) {
+	t.Parallel()
+	box, free := &machine{}, &machine{}
+	answers := []guard.Answer{guard.Once, guard.No}
+	b := guard.NewBoxed(box, free, func(context.Context, string, bool) (guard.Answer, error) {
+		answer := answers[0]
+		answers = answers[1:]
+		return answer, nil
+	})
+	question := toolset.Question{Command: "make"}
+	start := func(id string) {
+		t.Helper()
+		out, err := b.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "make"})
+		require.NoError(t, err)
+		b.OnResult(t.Context(), toolset.Call{}, toolset.Result{Output: &out, Report: toolset.Report{Forbidden: true}})
+	}
+	ask := func() toolset.Verdict {
+		t.Helper()
+		verdict, err := b.Approve(t.Context(), question)
+		require.NoError(t, err)
+		return verdict
+	}
+	start("1")
+	require.False(t, ask().Deny, "and the call ends before its start")
+	require.True(t, ask().Deny)
+	require.False(t, ask().Deny, "in the box")
+	start("2")
+	require.Len(t, box.ran, 2)
+	require.Empty(t, free.ran)
 }
