@@ -24,10 +24,10 @@ type LocalOptions struct {
 	// which that holds. "" is no limit.
 	Root string
 	// Sandbox has the rules of the sandbox in which commands run, of the Rules of
-	// proclocal.Options.Sandbox: files are written and edited below its Write alone, and
-	// neither what is in its Protect; what is in its Hide is not read. nil is no limit but
-	// Root. Paths that do not exist, and a Write that is not below Root, are
-	// [procmgr.ErrInvalid]. A hard link to what is protected or hidden is another name of
+	// proclocal.Options.Sandbox: a file is written and edited below its Write alone, and
+	// not in its Protect; a file in its Hide is not read. nil is no limit but Root. A
+	// relative path begins at Root, and without a Root at the current directory. Paths that
+	// do not exist, and a Write that is not below Root, are [procmgr.ErrInvalid]. A hard link to what is protected or hidden is another name of
 	// it, which no rule has. On Linux a link that is changed in the middle of a call leads
 	// to nothing that is protected or hidden; elsewhere it may.
 	Sandbox *procmgr.SandboxRules
@@ -110,11 +110,7 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 		l.dir = l.root.real
 	}
 	if o.Dir != "" {
-		dir := o.Dir
-		if l.root != nil && !filepath.IsAbs(dir) {
-			dir = filepath.Join(l.root.real, dir)
-		}
-		if l.dir, err = filepath.Abs(dir); err != nil {
+		if l.dir, err = filepath.Abs(l.below(o.Dir)); err != nil {
 			return nil, xerrors.Errorf("Dir: %v: %w", err, procmgr.ErrInvalid)
 		}
 		if l.root != nil {
@@ -127,10 +123,7 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 		return l, nil
 	}
 	for _, dir := range o.Sandbox.Write {
-		if l.root != nil && !filepath.IsAbs(dir) {
-			dir = filepath.Join(l.root.real, dir)
-		}
-		t, err := openTree("Sandbox.Write", dir)
+		t, err := openTree("Sandbox.Write", l.below(dir))
 		if err != nil {
 			return nil, err
 		}
@@ -140,10 +133,10 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 			return nil, xerrors.Errorf("Sandbox.Write has %s, which is not below Root: %w", dir, procmgr.ErrInvalid)
 		}
 	}
-	if l.rules.protect, err = resolve("Protect", o.Sandbox.Protect); err != nil {
+	if l.rules.protect, err = l.resolve("Sandbox.Protect", o.Sandbox.Protect); err != nil {
 		return nil, err
 	}
-	if l.rules.hide, err = resolve("Hide", o.Sandbox.Hide); err != nil {
+	if l.rules.hide, err = l.resolve("Sandbox.Hide", o.Sandbox.Hide); err != nil {
 		return nil, err
 	}
 	// Of one below another, the first that has a path counts.
@@ -153,19 +146,34 @@ func newLocal(opts *LocalOptions) (_ *Local, err error) {
 
 // openTree opens a directory; what says which option has it.
 func openTree(what, dir string) (*tree, error) {
-	given, err := filepath.Abs(dir)
+	given, real, err := unlink(what, dir)
 	if err != nil {
-		return nil, xerrors.Errorf("%s: %v: %w", what, err, procmgr.ErrInvalid)
-	}
-	real, err := filepath.EvalSymlinks(given)
-	if err != nil {
-		return nil, xerrors.Errorf("%s: %v: %w", what, err, procmgr.ErrInvalid)
+		return nil, err
 	}
 	root, err := os.OpenRoot(real)
 	if err != nil {
 		return nil, xerrors.Errorf("%s: %v: %w", what, err, procmgr.ErrInvalid)
 	}
-	return &tree{given: filepath.Clean(given), real: real, root: root}, nil
+	return &tree{given: given, real: real, root: root}, nil
+}
+
+// unlink returns the path of an option as it was given, and without links, both absolute.
+func unlink(what, path string) (given, real string, err error) {
+	if given, err = filepath.Abs(path); err == nil {
+		real, err = filepath.EvalSymlinks(given)
+	}
+	if err != nil {
+		return "", "", xerrors.Errorf("%s: %v: %w", what, err, procmgr.ErrInvalid)
+	}
+	return given, real, nil
+}
+
+// below returns the path of an option. A relative one begins at Root, if there is one.
+func (l *Local) below(path string) string {
+	if l.root != nil && !filepath.IsAbs(path) {
+		return filepath.Join(l.root.real, path)
+	}
+	return path
 }
 
 // rel returns a path, absolute and clean, as one below the tree; "." is the tree.

@@ -243,6 +243,12 @@ func TestSandboxRules(t *testing.T) {
 		_, err = l.Write(t.Context(), procfile.WriteRequest{Path: name, Content: "new\n"})
 		require.Equal(t, may != "rw", errors.Is(err, procmgr.ErrRefused), "write %s: %v", name, err)
 	}
+	// A relative path begins at Root.
+	rooted, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir, Sandbox: &procmgr.SandboxRules{Write: []string{"w"}, Protect: []string{"w/.git/hooks"}}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, rooted.Close()) })
+	_, err = rooted.Write(t.Context(), procfile.WriteRequest{Path: "w/hooks/pre", Content: "x"})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
 	// The second file of a directory is looked at like the first.
 	edit := []procfile.Edit{{Search: "new", Replace: "newer"}}
 	_, err = l.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: "w/.git/other", Edits: edit}, {Path: "w/.git/config", Edits: []procfile.Edit{{Search: "old", Replace: "x"}}}}})

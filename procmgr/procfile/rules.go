@@ -14,19 +14,16 @@ import (
 // path counts.
 type rules struct{ write, protect, hide []string }
 
-// resolve returns paths without links.
-func resolve(what string, paths []string) (real []string, err error) {
+// resolve returns the paths of an option without links.
+func (l *Local) resolve(what string, paths []string) (all []string, err error) {
 	for _, path := range paths {
-		abs, err := filepath.Abs(path)
-		if err == nil {
-			abs, err = filepath.EvalSymlinks(abs)
-		}
+		_, real, err := unlink(what, l.below(path))
 		if err != nil {
-			return nil, xerrors.Errorf("Sandbox.%s: %v: %w", what, err, procmgr.ErrInvalid)
+			return nil, err
 		}
-		real = append(real, abs)
+		all = append(all, real)
 	}
-	return real, nil
+	return all, nil
 }
 
 // depth returns how long the longest of some paths is that a path is below, or 0.
