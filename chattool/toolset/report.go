@@ -22,8 +22,8 @@ type Report struct {
 	// done.
 	Denied bool
 	// Forbidden is true if the command has failed and a rule of the machine's sandbox
-	// may be why: one of Notes says which. It is concluded from the rules and from what
-	// the command printed, so it proves nothing.
+	// may be why. One of Notes says which, unless others are more important. It is
+	// concluded from the rules and from what the command printed, so it proves nothing.
 	Forbidden bool
 	// State is that of the process, and "" if no process is known.
 	State    procmgr.State
