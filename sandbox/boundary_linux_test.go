@@ -506,36 +506,3 @@ func processesIn(t testing.TB, spaces []string) (found []string) {
 	}
 	return found
 }
-
-// What a developer runs works below Write, with a cache.
-func TestHeldBoundaryTools(t *testing.T) {
-	testenv.Held(t)
-	testenv.Programs(t, "go", "git", "make", "cc", "python3", "npm")
-	dir := visibleDir(t)
-	for name, text := range map[string]string{
-		"go.mod":            "module example.org/a\n\ngo 1.26\n",
-		"a_test.go":         "package a\n\nimport (\n\t\"net\"\n\t\"testing\"\n)\n\nfunc TestA(t *testing.T) {\n\tl, err := net.Listen(\"tcp\", \"127.0.0.1:0\")\n\tif err != nil {\n\t\tt.Fatal(err)\n\t}\n\tl.Close()\n\tt.TempDir()\n}\n",
-		"Makefile":          "all: a b c d\na b c d:\n\techo 'int main(void) { return 0; }' >$@.c && cc -o $@ $@.c && ./$@\n",
-		"package.json":      `{"name":"a","version":"1.0.0","dependencies":{"b":"file:b"}}`,
-		"b/package.json":    `{"name":"b","version":"1.0.0"}`,
-		"package-lock.json": `{"name":"a","version":"1.0.0","lockfileVersion":3,"packages":{"":{"name":"a","version":"1.0.0","dependencies":{"b":"file:b"}},"b":{"version":"1.0.0"},"node_modules/b":{"resolved":"b","link":true}}}`,
-	} {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
-	require.NoError(t, err)
-	goCache := strings.TrimSpace(string(cache)) // compiling the standard library takes long
-	require.NoError(t, os.MkdirAll(goCache, 0o755))
-	l := newBoundary(t, sandbox.Policy{Write: []string{dir, goCache}, Network: sandbox.NoNetwork})
-	for _, command := range []string{
-		`GOWORK=off GOCACHE='` + goCache + `' go test .`,
-		`make -j4`,
-		`git init -q . && git add . && git -c user.name=a -c user.email=a@example.org commit -qm first && git log --oneline`,
-		`npm ci --offline --no-audit --no-fund --cache "$TMPDIR/npm"`,
-		`python3 -m venv --without-pip v && v/bin/python -c 'import multiprocessing as m; m.Lock()'`,
-	} {
-		succeeds(t, l, `cd '`+dir+`' && export HOME="$TMPDIR" && `+command)
-	}
-}

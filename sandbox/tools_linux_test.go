@@ -21,6 +21,12 @@ import (
 	"github.com/toolproc/toolproc/sandbox"
 )
 
+// newAccidents returns a Local whose commands are in a box of Accidents.
+func newAccidents(t testing.TB, p sandbox.Policy) *proclocal.Local {
+	t.Helper()
+	return newLocal(t, newBox(t, p))
+}
+
 // A Local with Accidents is a Host like another one.
 func TestHeldAccidentsHost(t *testing.T) {
 	testenv.Held(t)
@@ -46,38 +52,40 @@ var tools = []struct {
 		`HOME=$PWD npm ci --offline --no-audit --no-fund --cache "$PWD/cache" && test -f node_modules/dep/package.json && echo worked`},
 	{"git commit", []string{"git"}, "", `export HOME=$PWD GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 		git init -q . && echo a >a && git add a && git commit -qm a && git branch b && git gc -q && git fsck --no-progress && echo worked`},
-	{"make -j", []string{"make"}, "", `printf 'all: a b c d\n\techo worked\na b c d:\n\tsleep 0.01; echo $@ >$@\n' >Makefile && make -s -j4`},
+	{"make -j", []string{"make", "cc"}, "", `printf 'all: a b c d\n\techo worked\na b c d:\n\techo "int main(void) { return 0; }" >$@.c && cc -o $@ $@.c && ./$@\n' >Makefile && make -s -j4`},
 	{"venv", []string{"python3"}, "", `HOME=$PWD python3 -m venv --without-pip v && v/bin/python -c 'import multiprocessing; multiprocessing.Lock(); print("worked")'`},
 	{"script", []string{"script"}, "", `script -qec 'test -t 0 && echo worked' /dev/null`},
 	{"names of interfaces", []string{"node"}, "", `node -e 'require("os").networkInterfaces(); console.log("worked")'`},
 }
 
-// The usual tools work below Write, without a network.
+// The usual tools work below Write, without a network, in each level.
 func TestTools(t *testing.T) {
-	for _, tool := range tools {
-		t.Run(tool.name, func(t *testing.T) {
-			testenv.Programs(t, tool.needs...)
-			dir := t.TempDir()
-			if tool.prepare != "" {
-				cmd := exec.CommandContext(t.Context(), "sh", "-c", tool.prepare)
-				cmd.Dir = dir
-				out, err := cmd.CombinedOutput()
-				require.NoError(t, err, string(out))
-			}
-			write, env := []string{dir}, map[string]string(nil)
-			if tool.name == "go test" { // it would build the standard library
-				cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	for level, newBoxed := range map[string]func(testing.TB, sandbox.Policy) *proclocal.Local{"Accidents": newAccidents, "Boundary": newBoundary} {
+		for _, tool := range tools {
+			t.Run(level+"/"+tool.name, func(t *testing.T) {
+				testenv.Programs(t, tool.needs...)
+				dir := visibleDir(t)
+				if tool.prepare != "" {
+					cmd := exec.CommandContext(t.Context(), "sh", "-c", tool.prepare)
+					cmd.Dir = dir
+					out, err := cmd.CombinedOutput()
+					require.NoError(t, err, string(out))
+				}
+				write, env := []string{dir}, map[string]string(nil)
+				if tool.name == "go test" { // it would build the standard library
+					cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+					require.NoError(t, err)
+					env = map[string]string{"CACHE": strings.TrimSpace(string(cache))}
+					write = append(write, env["CACHE"])
+				}
+				l := newBoxed(t, sandbox.Policy{Write: write, Network: sandbox.NoNetwork})
+				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: tool.command, WorkDir: dir, Env: env, Wait: long})
 				require.NoError(t, err)
-				env = map[string]string{"CACHE": strings.TrimSpace(string(cache))}
-				write = append(write, env["CACHE"])
-			}
-			l := newLocal(t, newBox(t, sandbox.Policy{Write: write, Network: sandbox.NoNetwork}))
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: tool.command, WorkDir: dir, Env: env, Wait: long})
-			require.NoError(t, err)
-			require.Contains(t, out.Text, "worked")
-			require.NotNil(t, out.Process.ExitCode)
-			require.Zero(t, *out.Process.ExitCode, out.Text)
-		})
+				require.Contains(t, out.Text, "worked")
+				require.NotNil(t, out.Process.ExitCode)
+				require.Zero(t, *out.Process.ExitCode, out.Text)
+			})
+		}
 	}
 }
 
