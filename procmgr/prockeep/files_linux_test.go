@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
@@ -68,8 +69,44 @@ func TestFilesLostAnswer(t *testing.T) {
 		_, err := client.Edit(t.Context(), procfile.EditRequest{Files: []procfile.FileEdit{{Path: file, Edits: []procfile.Edit{{Search: "a\n", Replace: "aa\n"}}}}})
 		require.NoError(t, err)
 	}
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, "aaa\n", string(data))
+	requireFile(t, file, "aaa\n")
 	require.EqualValues(t, 4, asked.Load())
+}
+
+// Nobody can tell whether a keeper that was killed has written: an edit is not done
+// again by the next keeper, and is procmgr.ErrUnknown. What is asked for after that is
+// done.
+func TestFilesAfterAKill(t *testing.T) {
+	dir := newDir(t)
+	k, direct := open(t, dir, nil), open(t, dir, nil)
+	var asked atomic.Int32
+	client := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/edit" && asked.Add(1) == 1 {
+			k.Handler().ServeHTTP(httptest.NewRecorder(), r) // the answer is lost
+			kill(t, keeperPID(t, k))
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		k.Handler().ServeHTTP(w, r)
+	}))
+	file := t.TempDir() + "/f"
+	require.NoError(t, os.WriteFile(file, []byte("a\n"), 0o600))
+	edit := procfile.EditRequest{Files: []procfile.FileEdit{{Path: file, Edits: []procfile.Edit{{Search: "a\n", Replace: "aa\n"}}}}}
+	_, err := client.Edit(t.Context(), edit)
+	require.ErrorIs(t, err, procmgr.ErrUnknown)
+	requireFile(t, file, "aa\n")
+	_, err = client.Edit(t.Context(), edit)
+	require.NoError(t, err)
+	requireFile(t, file, "aaa\n")
+	kill(t, keeperPID(t, k))
+	_, err = direct.Edit(t.Context(), edit)
+	require.NoError(t, err)
+	requireFile(t, file, "aaaa\n")
+}
+
+func requireFile(t *testing.T, name, content string) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, content, string(data))
 }
