@@ -238,7 +238,7 @@ func traced(facts shellfacts.Facts, trace string) string {
 
 func TestRandomScripts(t *testing.T) {
 	t.Parallel()
-	const n = 300
+	const n = 60
 	require.Greater(t, compare(t, 0, n), n/8)
 }
 

@@ -209,7 +209,7 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 // script is run by the tools, and worked out by the test.
 func TestRandomScripts(t *testing.T) {
 	t.Parallel()
-	randomScripts(t, 60)
+	randomScripts(t, 20)
 }
 
 func TestHeldRandomScripts(t *testing.T) {

@@ -23,14 +23,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// Through stdio and a keeper, a client is a Host as well.
-func TestHeldHostOverStdio(t *testing.T) {
-	testenv.Held(t)
-	c := newMachine(t).client(t)
-	proctest.TestHost(t, func(*testing.T) procmgr.Host { return c })
-}
-
-// The same through a real ssh to a real sshd.
+// Through a real ssh to a real sshd, stdio and a keeper, a client is a Host as well.
 func TestHeldHostOverSSH(t *testing.T) {
 	testenv.Held(t)
 	c := clientVia(t, append(testenv.SSH(t), newMachine(t).words("stdio")...))

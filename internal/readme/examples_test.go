@@ -16,12 +16,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // Readers see an Example on pkg.go.dev and copy it from there, without any
 // other file of the package. So each Example is a program by itself, and it
 // ends the processes that it started. The tests of its package run it.
-func TestExamples(t *testing.T) {
+func TestHeldExamples(t *testing.T) {
+	testenv.Held(t)
 	module := newUserModule(t)
 	found := 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

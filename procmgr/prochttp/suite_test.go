@@ -10,27 +10,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// Over every kind of connection, a client is a Host like the one behind it.
+// A client is a Host like the one behind it.
 func TestHostOverTCP(t *testing.T) {
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overTCP(t, nil) })
 }
 
-func TestHeldHostOverTLS(t *testing.T) {
-	testenv.Held(t)
-	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overTLS(t, newLocal(t, nil)) })
-}
-
-func TestHeldHostOverUnix(t *testing.T) {
-	testenv.Held(t)
-	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return overUnix(t, newLocal(t, nil)) })
-}
-
-// A client of a handler of a client, and behind them a host with logs.
+// A client of a handler of a client, over TLS and a unix socket, and behind them a host
+// with logs.
 func TestHeldHostOverChain(t *testing.T) {
 	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
 		l := newLocal(t, &proclocal.Options{LogDir: filepath.Join(t.TempDir(), "logs")})
-		inner := newClient(t, serve(t, newHandler(t, l, nil)), nil)
-		return newClient(t, serve(t, newHandler(t, inner, nil)), nil)
+		return overTLS(t, overUnix(t, l))
 	})
 }

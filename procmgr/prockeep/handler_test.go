@@ -35,7 +35,8 @@ func clientOf(t *testing.T, handler http.Handler) *prochttp.Client {
 // Through Keeper.Handler, a client is a Host as well.
 func TestHeldHostThroughHandler(t *testing.T) {
 	testenv.Held(t)
-	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return clientOf(t, open(t, newDir(t), nil).Handler()) })
+	c := clientOf(t, open(t, newDir(t), nil).Handler())
+	proctest.TestHost(t, func(*testing.T) procmgr.Host { return c })
 }
 
 // A start is cut, and asked for again through the handler of another program:

@@ -25,11 +25,11 @@ import (
 
 // There are many starts, while others list, read and signal. Each has its own
 // output and its own exit code, and nothing is left of any.
-func TestManyStarts(t *testing.T) { manyStarts(t, 500) }
+func TestManyStarts(t *testing.T) { manyStarts(t, 200) }
 
 func TestHeldManyStarts(t *testing.T) {
 	testenv.Held(t)
-	manyStarts(t, 10_000)
+	manyStarts(t, testenv.Rounds(1000, 10_000))
 }
 
 func manyStarts(t *testing.T, starts int) {
@@ -252,7 +252,8 @@ func TestStartRacesClose(t *testing.T) {
 
 // Records turn into tombstones while they are read and signalled. An ID that
 // was once given is never unknown, and its exit code never changes.
-func TestReadsRaceRetention(t *testing.T) {
+func TestHeldReadsRaceRetention(t *testing.T) {
+	testenv.Held(t)
 	for _, opts := range []*proclocal.Options{
 		{Retain: time.Nanosecond},
 		{Retain: 2 * time.Millisecond},

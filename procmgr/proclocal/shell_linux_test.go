@@ -175,7 +175,8 @@ func TestShellMissing(t *testing.T) {
 	}
 }
 
-func TestShellLimits(t *testing.T) {
+func TestHeldShellLimits(t *testing.T) {
+	testenv.Held(t)
 	testenv.Programs(t, "prlimit")
 	t.Run("address space", func(t *testing.T) {
 		// tail keeps the text in memory that it will print.

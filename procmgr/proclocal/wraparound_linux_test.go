@@ -32,7 +32,8 @@ const lastPID = "/proc/sys/kernel/ns_last_pid"
 
 // The kernel gives every number out again and again. The manager still starts,
 // signals and kills the right process, and leaves strangers alone.
-func TestNumbersAreGivenAgain(t *testing.T) {
+func TestHeldNumbersAreGivenAgain(t *testing.T) {
+	testenv.Held(t)
 	if inProgram(t) && os.Getpid() == 1 {
 		beInit(t)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
@@ -31,7 +32,8 @@ var brokenHosts = slices.Concat(brokenStarts, brokenRefusals, brokenCommands, br
 
 // For every case there is a host that breaks its promise, and the failure of
 // the case states that promise.
-func TestBrokenHosts(t *testing.T) {
+func TestHeldBrokenHosts(t *testing.T) {
+	testenv.Held(t)
 	promises := proctest.Cases()
 	found := map[string]bool{}
 	for _, broken := range brokenHosts {

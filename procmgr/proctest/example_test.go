@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/procmgr/proctest"
@@ -31,7 +32,8 @@ func newPolite(local *proclocal.Local) procmgr.Host {
 }
 
 // A custom Host keeps every promise, or the suite says which one it breaks.
-func TestOwnHost(t *testing.T) {
+func TestHeldOwnHost(t *testing.T) {
+	testenv.Held(t)
 	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
 		local, err := proclocal.New(&proclocal.Options{Shell: []string{"nice", "-n", "5", "sh", "-c"}})
 		require.NoError(t, err)

@@ -38,7 +38,8 @@ func wayOf(t *testing.T, way string) *osproc.System {
 // What a command starts and leaves behind is found and ended by the ways that
 // the table in docs/processes.md names, whoever runs it, and is told as living
 // on until then.
-func TestFound(t *testing.T) {
+func TestHeldFound(t *testing.T) {
+	testenv.Held(t)
 	tests := []struct {
 		name   string
 		script string // DIR is a directory, CHILD a command that lives until it is killed
@@ -199,14 +200,9 @@ func named(program, text string) (pids []int) {
 
 // A command that starts many children at once has all of them marked, even if it
 // could not be marked before it ran.
-func TestLateMark(t *testing.T) { lateMark(t, 20) }
-
 func TestHeldLateMark(t *testing.T) {
 	testenv.Held(t)
-	lateMark(t, 200)
-}
-
-func lateMark(t *testing.T, times int) {
+	times := testenv.Rounds(40, 200)
 	testenv.Programs(t, "setsid")
 	s := open(t, osproc.Config{NoTrace: true})
 	missed := 0

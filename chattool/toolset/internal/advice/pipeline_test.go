@@ -222,7 +222,8 @@ func TestNoLineSelected(t *testing.T) {
 
 // Real shells have the last word: where it is said that the exit code does not
 // tell about probe, it is the same whether probe succeeds or fails.
-func TestPipelineAgainstShells(t *testing.T) {
+func TestHeldPipelineAgainstShells(t *testing.T) {
+	testenv.Held(t)
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the probe is a script")
