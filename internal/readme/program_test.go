@@ -31,8 +31,8 @@ const long = time.Minute
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "httptest": "net/http/httptest",
 	"json": "encoding/json", "log": "log", "os": "os", "x509": "crypto/x509", "tls": "crypto/tls", "filepath": "path/filepath", "sha256": "crypto/sha256", "signal": "os/signal",
-	"strings": "strings", "syscall": "syscall", "time": "time",
-	"procmgr": library + "/procmgr", "proclocal": library + "/procmgr/proclocal", "procroute": library + "/procmgr/procroute",
+	"slices": "slices", "strings": "strings", "syscall": "syscall", "time": "time",
+	"filetool": library + "/chattool/filetool", "procmgr": library + "/procmgr", "proclocal": library + "/procmgr/proclocal", "procroute": library + "/procmgr/procroute",
 	"prochttp": library + "/procmgr/prochttp", "prockeep": library + "/procmgr/prockeep",
 	"toolset": library + "/chattool/toolset", "procview": library + "/procview", "xerrors": "golang.org/x/xerrors",
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -29,6 +30,7 @@ const (
 	clientBlock = "https://build.example:8443"
 	keepBlock   = "prockeep.Open(ctx"
 	guardBlock  = "procmgr.WrapHost("
+	filesBlock  = "filetool.NewLocal("
 
 	loopAsItStands = "the loop as it stands"
 )
@@ -95,6 +97,27 @@ BLOCK
 	fmt.Println(set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(os.Getenv("ARGUMENTS"))}).Report.State)
 }`,
 	},
+	{
+		page: "README.md", language: "go", has: filesBlock, run: filesAreRead,
+		program: `func main() {
+	work, err := os.Getwd()
+	if err != nil {
+		log.Fatal(err)
+	}
+	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return work }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer manager.Close()
+BLOCK
+	for _, def := range defs {
+		fmt.Println(def.Name)
+	}
+	fmt.Println(set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: json.RawMessage(` + "`{\"command\":\"cat f.txt\"}`" + `)}).Content)
+	fmt.Println(fileSet.Call(context.Background(), filetool.Call{Name: "read_file", Arguments: json.RawMessage(` + "`{\"path\":\"f.txt\"}`" + `)}).Content)
+	fmt.Println(fileSet.Call(context.Background(), filetool.Call{Name: "read_file", Arguments: json.RawMessage(` + "`{\"path\":\"/etc/passwd\"}`" + `)}).Content)
+}`,
+	},
 	{page: "README.md", language: "go", has: `procnats.Transport(agent, "build")`, run: fleetExample, elsewhere: true},
 	{
 		page: "README.md", language: "go", has: guardBlock, run: guard,
@@ -151,6 +174,20 @@ func kept(t *testing.T, p *pages, _ block) {
 	require.NoError(t, err)
 	require.Equal(t, 2, page.Live, "both go on")
 	require.NoError(t, k.Stop(t.Context()))
+}
+
+// filesAreRead reads one file by a command and by a tool, and another that is outside of Root.
+func filesAreRead(t *testing.T, p *pages, _ block) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f.txt"), []byte("it runs\n"), 0o600))
+	program := start(t, dir, nil, p.programs[filesBlock])
+	require.Zero(t, program.end(t), &program.err)
+	said := strings.Split(program.out.String(), "\n")
+	require.Equal(t, []string{"execute", "process_output", "process_list", "process_signal", "read_file", "write_file", "edit_files"}, said[:7])
+	require.Contains(t, said[7], "read_file")
+	require.Contains(t, said[8], `"output":"1\tit runs\n"`)
+	require.Contains(t, said[9], `"success":false`)
+	require.NotContains(t, said[9], "root:")
 }
 
 // guard tries to get past the guard, by a command and by what is typed into one.
