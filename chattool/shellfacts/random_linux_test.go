@@ -244,6 +244,6 @@ func TestRandomScripts(t *testing.T) {
 
 func TestHeldRandomScripts(t *testing.T) {
 	testenv.Held(t)
-	n := testenv.Rounds(500, 10_000)
+	n := testenv.Rounds(200, 10_000)
 	require.Greater(t, compare(t, 1000, uint64(1000+n)), n/8)
 }

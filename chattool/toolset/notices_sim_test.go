@@ -422,7 +422,7 @@ func TestNoticesSimulation(t *testing.T) {
 
 func TestHeldNoticesSimulation(t *testing.T) {
 	testenv.Held(t)
-	simulateAll(t, 100_000)
+	simulateAll(t, testenv.Rounds(30_000, 100_000))
 }
 
 func simulateAll(t *testing.T, schedules int) {

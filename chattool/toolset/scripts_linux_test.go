@@ -214,7 +214,7 @@ func TestRandomScripts(t *testing.T) {
 
 func TestHeldRandomScripts(t *testing.T) {
 	testenv.Held(t)
-	randomScripts(t, testenv.Rounds(150, 3000))
+	randomScripts(t, testenv.Rounds(60, 3000))
 }
 
 func randomScripts(t *testing.T, n int) {

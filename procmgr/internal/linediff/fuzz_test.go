@@ -333,5 +333,5 @@ func TestRandom(t *testing.T) {
 
 func TestHeldRandom(t *testing.T) {
 	testenv.Held(t)
-	random(t, testenv.Rounds(30_000, 100_000))
+	random(t, testenv.Rounds(10_000, 100_000))
 }
