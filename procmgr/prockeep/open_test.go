@@ -24,7 +24,8 @@ import (
 // A keeper is a Host like any other.
 func TestHeldHost(t *testing.T) {
 	testenv.Held(t)
-	proctest.TestHost(t, func(t *testing.T) procmgr.Host { return open(t, newDir(t), nil) })
+	k := open(t, newDir(t), nil)
+	proctest.TestHost(t, func(*testing.T) procmgr.Host { return k })
 }
 
 // Others can neither enter the directory nor connect.

@@ -3,14 +3,9 @@ package proctest_test
 import (
 	"context"
 	"sync/atomic"
-	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
-	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // A counting counts the commands that a Manager was asked to run.
@@ -29,15 +24,4 @@ func (c counting) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 func newPolite(local *proclocal.Local) procmgr.Host {
 	started := new(atomic.Int64)
 	return procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return counting{m, started} })
-}
-
-// A custom Host keeps every promise, or the suite says which one it breaks.
-func TestHeldOwnHost(t *testing.T) {
-	testenv.Held(t)
-	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
-		local, err := proclocal.New(&proclocal.Options{Shell: []string{"nice", "-n", "5", "sh", "-c"}})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, local.Close()) })
-		return newPolite(local)
-	})
 }

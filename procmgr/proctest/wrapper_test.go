@@ -13,9 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // A guard stands before a Manager. It refuses a word, and hides the processes
@@ -111,14 +109,6 @@ func (g guard) Describe(ctx context.Context) (procmgr.Description, error) {
 		d.Shell = ""
 	}
 	return d, err
-}
-
-// A Host whose guards let everything through keeps every promise.
-func TestHeldWrappedHost(t *testing.T) {
-	testenv.Held(t)
-	proctest.TestHost(t, func(t *testing.T) procmgr.Host {
-		return procmgr.WrapHost(newLocal(t, nil), func(m procmgr.Manager) procmgr.Manager { return guard{m: m} })
-	})
 }
 
 // A scene is what a guard stands before: the view of a host or of a chat, with a
