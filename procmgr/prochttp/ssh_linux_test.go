@@ -54,6 +54,7 @@ func TestHeldSSHSaysWhy(t *testing.T) {
 // for success, and the far side ends because nobody answers its pings.
 func TestHeldLostExec(t *testing.T) {
 	testenv.Held(t)
+	t.Parallel()
 	exec := testenv.NewLostExec(t, toFarSide(t)...)
 	c := dialing(t, prochttp.Command(exec.Command...), prochttp.ClientOptions{})
 	mark := filepath.Join(t.TempDir(), "mark")
@@ -85,6 +86,7 @@ func TestHeldLostExec(t *testing.T) {
 // another one.
 func TestHeldSilentConnection(t *testing.T) {
 	testenv.Held(t)
+	t.Parallel()
 	command := prochttp.Command(toFarSide(t)...)
 	var pids []int
 	c := dialing(t, func(ctx context.Context) (net.Conn, error) {

@@ -23,6 +23,7 @@ func TestCommandEnds(t *testing.T) {
 // waits in any case.
 func TestHeldCommandIsEnded(t *testing.T) {
 	testenv.Held(t)
+	t.Parallel()
 	for _, tt := range []struct {
 		name, script, want string
 		after              time.Duration
@@ -95,6 +96,7 @@ func TestSilentClient(t *testing.T) {
 // The program that runs ServeStdio ends as well.
 func TestHeldSilentClient(t *testing.T) {
 	testenv.Held(t)
+	t.Parallel()
 	for name, said := range silences {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

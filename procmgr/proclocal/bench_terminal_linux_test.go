@@ -31,6 +31,7 @@ func BenchmarkIdleTerminals(b *testing.B) {
 // 1,000 terminals take no thread.
 func TestHeldIdleTerminals(t *testing.T) {
 	testenv.Held(t)
+	t.Parallel() // a program of its own
 	g := terminals(t, 1000)
 	require.Less(t, g.Threads, 20, "a poller, and the threads of Go itself")
 	t.Logf("%d threads, %d KiB for each terminal", g.Threads, g.Resident/1000/1024)

@@ -33,6 +33,7 @@ func BenchmarkWaitingTerminals(b *testing.B) {
 // They take less than 1 % of a processor.
 func TestHeldWaitingTerminals(t *testing.T) {
 	testenv.Held(t)
+	t.Parallel() // a program of its own
 	n := testenv.Rounds(300, 1000)
 	for _, kind := range []string{"waiting", "silent"} {
 		share := shareOf(t, kind+"-terminals", n)
