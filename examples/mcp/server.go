@@ -89,7 +89,7 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 		s.mcp.AddTool(&mcp.Tool{
 			Name:        def.Name,
 			Description: def.Description,
-			InputSchema: def.Schema,
+			InputSchema: def.Schema, OutputSchema: structuredSchema,
 			Annotations: annotations[def.Name],
 		}, s.call)
 	}
@@ -119,8 +119,9 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	res := s.tools.Call(ctx, c)
 	stop() // no notification may come after the result
 	return &mcp.CallToolResult{
-		Content: []mcp.Content{&mcp.TextContent{Text: res.Content}},
-		IsError: res.IsError,
+		Content:           []mcp.Content{&mcp.TextContent{Text: res.Content}},
+		StructuredContent: structuredOf(res.Report),
+		IsError:           res.IsError,
 	}, nil
 }
 
