@@ -10,7 +10,7 @@ const maxNotes = 2
 // first.
 func Notes(r Result) []string {
 	var notes []string
-	for _, note := range []func() string{r.stopped, r.bashism, r.withheld, r.sandboxed, r.selfKill, r.prompt, r.editor, r.unedited, r.pipeline, r.exitCode, r.waiting, r.dump} {
+	for _, note := range []func() string{r.stopped, r.bashism, r.dialect, r.withheld, r.sandboxed, r.selfKill, r.prompt, r.editor, r.unedited, r.pipeline, r.exitCode, r.waiting, r.dump} {
 		if words := note(); words != "" {
 			notes = append(notes, words)
 		}

@@ -29,7 +29,7 @@ var signals = map[int]string{
 // "usually".
 func (r Result) exitCode() string {
 	code, ok := r.code()
-	if !ok || r.Output.Process.OOM {
+	if !ok || r.Output.Process.OOM || onWindows(r.Command.Shell) {
 		return ""
 	}
 	switch code {
