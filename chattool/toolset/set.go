@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/toolproc/toolproc/chattool/internal/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
@@ -88,6 +89,24 @@ func (s *Set) Definitions() []Definition {
 		defs[i].Schema = slices.Clone(t.def.Schema)
 	}
 	return defs
+}
+
+// CallAll carries out the calls of one answer of a model, and returns their results in
+// the same order. A call begins once the one before it has ended, which it may depend
+// on. Only those of a tool with Definition.Parallel run beside what follows them.
+func (s *Set) CallAll(ctx context.Context, calls []Call) []Result {
+	results := make([]Result, len(calls))
+	var beside sync.WaitGroup // the goroutines of this call; Wait below waits for all
+	for i, c := range calls {
+		work := func() { results[i] = s.Call(ctx, c) }
+		if slices.ContainsFunc(s.tools, func(t tool) bool { return t.def.Name == c.Name && t.def.Parallel }) {
+			beside.Go(work)
+		} else {
+			work()
+		}
+	}
+	beside.Wait()
+	return results
 }
 
 // Call carries out one call. It never panics, and always returns a result for

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -37,8 +36,7 @@ type loop struct {
 	maxTurns        int
 
 	tools     *toolset.Set
-	functions []function      // the tools in the form of the endpoint
-	parallel  map[string]bool // for each tool: whether its calls may run beside other calls
+	functions []function // the tools in the form of the endpoint
 	stop      *interrupt.Handler
 	show      *dialogue.Transcript
 
@@ -82,7 +80,7 @@ type (
 // IDs; the other options of the tools are the caller's. The caller fills in
 // the endpoint.
 func newLoop(manager procmgr.Manager, opts *toolset.Options, stop *interrupt.Handler, show *dialogue.Transcript) *loop {
-	l := &loop{firstPause: time.Second, maxTurns: 50, parallel: make(map[string]bool), stop: stop, show: show}
+	l := &loop{firstPause: time.Second, maxTurns: 50, stop: stop, show: show}
 	// The ID of a process is the ID of its call; see carryOut.
 	opts.ProcessID = func(_ context.Context, c toolset.Call) string { return c.ID }
 	l.tools = toolset.New(toolset.Static(manager), opts)
@@ -90,7 +88,6 @@ func newLoop(manager procmgr.Manager, opts *toolset.Options, stop *interrupt.Han
 		f := function{Type: "function"}
 		f.Function.Name, f.Function.Description, f.Function.Parameters = def.Name, def.Description, def.Schema
 		l.functions = append(l.functions, f)
-		l.parallel[def.Name] = def.Parallel
 	}
 	return l
 }
@@ -121,8 +118,7 @@ func (l *loop) run(ctx context.Context, prompt string) error {
 }
 
 // carryOut carries out the calls of an answer and returns their results in the
-// same order. Calls that only read run beside the others. The others run one
-// after the other, because a call may depend on the call before it.
+// same order.
 //
 // The ID of a call, and so of its process, is made from the answer's place in
 // the conversation. If a loop has lost the results and carries out the same
@@ -133,31 +129,19 @@ func (l *loop) carryOut(ctx context.Context, place int, a answer) []message {
 	l.stop.Step()
 	ctx, done := l.stop.Command(ctx)
 	defer done()
-	results := make([]message, len(a.calls))
-	var beside sync.WaitGroup // the goroutines of this call; Wait below waits for all
+	results, calls := make([]message, len(a.calls)), make([]toolset.Call, len(a.calls))
 	for i, c := range a.calls {
-		c.Function.Arguments = unquoted(c.Function.Arguments)
-		_ = l.show.Call("call", c.Function.Name, c.Function.Arguments)
+		calls[i] = toolset.Call{ID: fmt.Sprintf("m%d-c%d", place, i), Name: c.Function.Name, Arguments: unquoted(c.Function.Arguments)}
+		_ = l.show.Call("call", calls[i].Name, calls[i].Arguments)
 		results[i] = message{Role: "tool", ToolCallID: c.ID}
-		if a.finish == "length" || a.finish == "content_filter" {
-			// Half of a command is another command.
-			results[i].Content = `{"success":false,"error":"not carried out, since your answer was cut off before its end; call again, with less at once"}`
-			continue
-		}
-		work := func() {
-			results[i].Content = l.tools.Call(ctx, toolset.Call{
-				ID:        fmt.Sprintf("m%d-c%d", place, i),
-				Name:      c.Function.Name,
-				Arguments: c.Function.Arguments,
-			}).Content
-		}
-		if l.parallel[c.Function.Name] {
-			beside.Go(work)
-		} else {
-			work()
-		}
+		results[i].Content = `{"success":false,"error":"not carried out, since your answer was cut off before its end; call again, with less at once"}`
 	}
-	beside.Wait()
+	if a.finish == "length" || a.finish == "content_filter" {
+		calls = nil // half of a command is another command
+	}
+	for i, res := range l.tools.CallAll(ctx, calls) {
+		results[i].Content = res.Content
+	}
 	for _, result := range results {
 		_ = l.show.Result("result", result.Content)
 	}
