@@ -59,6 +59,8 @@ func TestInstall(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 			cmd = exec.CommandContext(t.Context(), filepath.Join(bin, path.Base(name)), try.args...)
 			cmd.Dir = t.TempDir()
+			const nobody = "http://127.0.0.1:1/v1"
+			cmd.Env = append(os.Environ(), "OPENAI_BASE_URL="+nobody, "OPENAI_API_KEY=key", "ANTHROPIC_BASE_URL="+nobody, "ANTHROPIC_API_KEY=key")
 			in, err := cmd.StdinPipe()
 			require.NoError(t, err)
 			said := &listener{want: try.says, heard: func() { in.Close() }}
@@ -86,7 +88,7 @@ func TestInstall(t *testing.T) {
 		require.NotContains(t, graph, "nats-server", "no user of procnats gets a server")
 	})
 	var programs []string
-	for _, pattern := range []string{"examples/*/main.go", "cmd/*/main.go"} {
+	for _, pattern := range []string{"examples/*/main.go", "examples/with/*/main.go", "cmd/*/main.go"} {
 		found, err := filepath.Glob(filepath.FromSlash(pattern))
 		require.NoError(t, err)
 		for _, name := range found {
@@ -127,6 +129,9 @@ var installed = map[string]struct {
 	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
 	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
 	"examples/agent":      {args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
+	// Nobody listens there: see TestInstall.
+	"examples/with/openai":    {code: 1, says: "connection refused"},
+	"examples/with/anthropic": {code: 1, says: "connection refused"},
 	"examples/mcp": {
 		in:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n",
 		says: `"name":"toolproc"`,

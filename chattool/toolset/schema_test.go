@@ -7,14 +7,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/chattool/filetool"
 	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
 // A strict schema requires every property of every object in it. What a model may leave
 // out may be null.
 func TestStrictSchema(t *testing.T) {
-	defs := append(toolset.New(nil, &toolset.Options{Input: true}).Definitions(), filetool.New(nil, nil).Definitions()...)
+	defs := append(toolset.New(nil, &toolset.Options{Input: true}).Definitions(), toolset.Definition{Schema: []byte(`{
+		"type": "object",
+		"properties": {"files": {"type": "array", "items": {
+			"type": "object", "properties": {"path": {"type": "string"}, "mode": {"type": "string", "enum": ["a", "b"]}}, "required": ["path"]
+		}}},
+		"required": ["files"]
+	}`)})
 	var requireStrict func(plain, strict map[string]any)
 	requireStrict = func(plain, strict map[string]any) {
 		if items, ok := strict["items"].(map[string]any); ok {
