@@ -5,7 +5,7 @@
 //
 //	cd examples/agent
 //	go run . -provider anthropic -model claude-sonnet-4-5 'Do the tests pass?'
-//	go run . -provider openai -model gpt-5
+//	go run . -provider openai -model gpt-5.2
 //	go run . -provider openaicompat -base-url http://127.0.0.1:8080/v1 -model qwen3
 //
 // Without a prompt as its argument it reads prompts from stdin, one in each

@@ -92,8 +92,7 @@ func forPerson(call toolset.Call, res toolset.Result) string {
 		fmt.Fprintf(&b, " exit_code=%d", *r.ExitCode)
 	}
 	if res.Output != nil {
-		fmt.Fprintf(&b, " process=%s state=%s duration=%v\n", res.Output.Process.ID, r.State, r.Duration.Round(time.Millisecond))
-		b.WriteString(strings.TrimSuffix(res.Output.Text, "\n"))
+		fmt.Fprintf(&b, " process=%s state=%s duration=%v\n%s", res.Output.Process.ID, r.State, r.Duration.Round(time.Millisecond), res.Output.Text)
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
