@@ -53,7 +53,12 @@ func TestHeldBrokenHosts(t *testing.T) {
 	slots := make(chan struct{}, 6)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	for _, broken := range brokenHosts {
+	// CI has a third of them each day.
+	stride, today := testenv.Rounds(3, 1), time.Now().YearDay()
+	for i, broken := range brokenHosts {
+		if (i+today)%stride != 0 {
+			continue
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
