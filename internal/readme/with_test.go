@@ -1,0 +1,35 @@
+//go:build unix
+
+package readme_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// withRules has the pages of the programs that use another library. The tests of their
+// modules compile and run them.
+var withRules = []rule{
+	{page: "examples/with/anthropic/README.md", language: "go", has: "// Command anthropic gives", run: withProgram, elsewhere: true},
+	{page: "examples/with/anthropic/README.md", language: "console", has: "ANTHROPIC_API_KEY=...", run: withCommands},
+	{page: "examples/with/openai/README.md", language: "go", has: "// Command openai gives", run: withProgram, elsewhere: true},
+	{page: "examples/with/openai/README.md", language: "console", has: "OPENAI_API_KEY=...", run: withCommands},
+}
+
+// withProgram is the program as it stands beside the page.
+func withProgram(t *testing.T, _ *pages, b block) {
+	require.Equal(t, read(t, path.Join(path.Dir(b.page), "main.go")), b.text)
+}
+
+// withCommands sets a variable that the test of the program sets too, and runs the program.
+func withCommands(t *testing.T, _ *pages, b block) {
+	typed := commands(t, b)
+	require.Len(t, typed, 2)
+	variable, _, ok := strings.Cut(strings.TrimPrefix(typed[0], "export "), "=")
+	require.True(t, ok, typed[0])
+	require.Contains(t, read(t, path.Join(path.Dir(b.page), "main_test.go")), `t.Setenv("`+variable+`"`)
+	require.True(t, strings.HasPrefix(typed[1], "go run . "), typed[1])
+}
