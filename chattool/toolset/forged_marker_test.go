@@ -201,7 +201,11 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 					}
 					if format == toolset.FormatText {
 						header, _, _ := strings.Cut(res.Content, "\n")
-						require.Contains(t, header, strings.ReplaceAll(tt.header, "N", strconv.Itoa(report.Shown)))
+						want := strings.ReplaceAll(tt.header, "N", strconv.Itoa(report.Shown))
+						if report.Shown == 1 { // a busy machine had no time to search for more
+							want = strings.ReplaceAll(want, "highlights", "highlight")
+						}
+						require.Contains(t, header, want)
 						for _, fact := range []string{"folded", "shown ", "cut", "bytes printed"} {
 							require.Equal(t, strings.Contains(tt.header, fact) || tt.cut && fact == "bytes printed", strings.Contains(header, fact), header)
 						}
