@@ -232,7 +232,7 @@ func (c *change) put(s *staged) error {
 	if (now == nil) != (s.info == nil) || now != nil && (!os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime())) {
 		return xerrors.Errorf("%s was changed by somebody else just now; read it again: %w", s.path, ErrChanged)
 	}
-	if err := s.in.root.Rename(s.temp, s.name()); err != nil {
+	if err := rename(s.in.root, s.temp, s.name()); err != nil {
 		return c.l.explain(s.path, err)
 	}
 	s.temp, s.placed = "", true
@@ -248,7 +248,7 @@ func (c *change) takeBack(err error) error {
 		}
 		var back error
 		if s.backup != "" {
-			if back = s.in.root.Rename(s.backup, s.name()); back == nil {
+			if back = rename(s.in.root, s.backup, s.name()); back == nil {
 				s.backup = ""
 			}
 		} else {

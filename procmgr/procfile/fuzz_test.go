@@ -36,6 +36,7 @@ func FuzzEdit(f *testing.F) {
 	dir := f.TempDir()
 	l, err := procfile.NewLocal(&procfile.LocalOptions{Root: dir, NoRedact: true})
 	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, l.Close()) })
 	f.Fuzz(func(t *testing.T, file, search, replace string, all bool) {
 		file = strings.ReplaceAll(strings.ToValidUTF8(file, "?"), "\x00", "?")
 		if strings.Contains(file, "\r") || strings.HasPrefix(file, "\ufeff") || len(file) > 4096 || len(search) > 1024 {

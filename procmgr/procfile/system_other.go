@@ -14,3 +14,5 @@ func isFull(error) bool     { return false }
 
 // keepOwner does nothing: the new file has the owner of new files.
 func keepOwner(*os.File, os.FileInfo) error { return nil }
+
+func rename(root *os.Root, from, to string) error { return root.Rename(from, to) }

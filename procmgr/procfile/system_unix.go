@@ -35,3 +35,5 @@ func keepOwner(f *os.File, info os.FileInfo) error {
 	}
 	return f.Chown(int(old.Uid), int(old.Gid))
 }
+
+func rename(root *os.Root, from, to string) error { return root.Rename(from, to) }
