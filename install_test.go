@@ -21,8 +21,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // TestInstall installs every program of cmd and examples as a user does: with "go install
@@ -63,7 +61,7 @@ func TestInstall(t *testing.T) {
 	}
 	for name, try := range installed {
 		t.Run(name, func(t *testing.T) {
-			if try.heavy && os.Getenv(testenv.HeldVariable) != testenv.HeldAll {
+			if try.heavy && os.Getenv("TOOLPROC_HELD") != "all" {
 				dir := t.TempDir() // whether all of its packages are found is told without compiling them
 				in(dir, "mod", "init", "user.example")
 				in(dir, "get", module+"/"+name+"@latest")
