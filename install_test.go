@@ -140,8 +140,9 @@ var installed = map[string]struct {
 	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
 	"examples/agent":      {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
 	// Nobody listens there: see TestInstall.
-	"examples/with/openai":    {heavy: true, code: 1, says: "connection refused"},
-	"examples/with/anthropic": {heavy: true, code: 1, says: "connection refused"},
+	"examples/with/openai":      {heavy: true, code: 1, says: "connection refused"},
+	"examples/with/langchaingo": {heavy: true, code: 1, says: "connection refused"},
+	"examples/with/anthropic":   {heavy: true, code: 1, says: "connection refused"},
 	"examples/mcp": {
 		in:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n",
 		says: `"name":"toolproc"`,

@@ -15,6 +15,8 @@ import (
 var withRules = []rule{
 	{page: "examples/with/anthropic/README.md", language: "go", has: "// Command anthropic gives", run: withProgram, elsewhere: true},
 	{page: "examples/with/anthropic/README.md", language: "console", has: "ANTHROPIC_API_KEY=...", run: withCommands},
+	{page: "examples/with/langchaingo/README.md", language: "go", has: "// Command langchaingo gives", run: withProgram, elsewhere: true},
+	{page: "examples/with/langchaingo/README.md", language: "console", has: "export OPENAI_API_KEY=...", run: withCommands},
 	{page: "examples/with/openai/README.md", language: "go", has: "// Command openai gives", run: withProgram, elsewhere: true},
 	{page: "examples/with/openai/README.md", language: "console", has: "OPENAI_API_KEY=...", run: withCommands},
 }
