@@ -23,7 +23,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// Through a real ssh to a real sshd, stdio and a keeper, a client is a Host as well.
+// Through a real ssh to a real sshd, ServeStdio, Keeper.Handler and a keeper, a client is a
+// Host as well.
 func TestHeldHostOverSSH(t *testing.T) {
 	testenv.Held(t)
 	c := clientVia(t, append(testenv.SSH(t), newMachine(t).words("stdio")...))

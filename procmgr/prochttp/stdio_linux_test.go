@@ -20,10 +20,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
-	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // toFarSide returns the command of a far side. before are the words in front of
@@ -40,19 +38,6 @@ func dialing(t testing.TB, dial func(context.Context) (net.Conn, error), opts pr
 	t.Helper()
 	opts.Dial = dial
 	return newClient(t, "http://localhost", &opts)
-}
-
-// Over stdin and stdout, a client is a Host as well.
-func TestHeldHostOverStdio(t *testing.T) {
-	testenv.Held(t)
-	var dials atomic.Int32
-	command := prochttp.Command(toFarSide(t)...)
-	c := dialing(t, func(ctx context.Context) (net.Conn, error) {
-		dials.Add(1)
-		return command(ctx)
-	}, prochttp.ClientOptions{})
-	proctest.TestHost(t, func(*testing.T) procmgr.Host { return c })
-	require.EqualValues(t, 1, dials.Load(), "one connection carries all calls")
 }
 
 // The first calls come at once, and share one connection.

@@ -14,11 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
-	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // clientOf serves a handler on loopback, and returns a client of it.
@@ -30,13 +28,6 @@ func clientOf(t *testing.T, handler http.Handler) *prochttp.Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
-}
-
-// Through Keeper.Handler, a client is a Host as well.
-func TestHeldHostThroughHandler(t *testing.T) {
-	testenv.Held(t)
-	c := clientOf(t, open(t, newDir(t), nil).Handler())
-	proctest.TestHost(t, func(*testing.T) procmgr.Host { return c })
 }
 
 // A start is cut, and asked for again through the handler of another program:
