@@ -1,6 +1,7 @@
 package prochttp_test
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -12,8 +13,12 @@ import (
 // One call sends a command, and returns its output and exit code.
 func TestRoundTrip(t *testing.T) {
 	c := overTCP(t, nil)
-	out := run(t, c.Chat("a"), `printf 'a\0b <&> \342\200\250 \377\n'; exit 3`)
-	require.Equal(t, "a\x00b <&> \u2028 \uFFFD\n", out.Text)
+	invalid, text := `\377`, "\uFFFD"
+	if runtime.GOOS == "windows" {
+		invalid, text = "", "" // it would be of a code page, and the line with it
+	}
+	out := run(t, c.Chat("a"), `printf 'a\0b <&> \342\200\250 `+invalid+`\n'; exit 3`)
+	require.Equal(t, "a\x00b <&> \u2028 "+text+"\n", out.Text)
 	require.Equal(t, 3, *out.Process.ExitCode)
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)

@@ -72,7 +72,7 @@ func TestFiles(t *testing.T) {
 	for want, do := range map[error]func() error{
 		fs.ErrNotExist:      func() error { _, err := client.Read(ctx, procfile.ReadRequest{Path: "d/b.txt"}); return err },
 		procfile.ErrNotText: func() error { _, err := client.Read(ctx, procfile.ReadRequest{Path: "d"}); return err },
-		procmgr.ErrRefused:  func() error { _, err := client.Read(ctx, procfile.ReadRequest{Path: "/etc/passwd"}); return err },
+		procmgr.ErrRefused:  func() error { _, err := client.Read(ctx, procfile.ReadRequest{Path: "../f"}); return err },
 		procmgr.ErrInvalid:  func() error { _, err := client.Read(ctx, procfile.ReadRequest{}); return err },
 		procfile.ErrChanged: func() error { _, err := client.Edit(ctx, edit); return err },
 		procfile.ErrNoPlace: func() error {

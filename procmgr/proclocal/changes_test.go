@@ -27,6 +27,7 @@ func changesOf(t testing.TB, m procmgr.Manager, before, after string) *procmgr.C
 
 func TestChangesInTheLog(t *testing.T) {
 	t.Parallel()
+	needs(t, "awk")
 	m := newLocal(t, &proclocal.Options{LogDir: t.TempDir()}).Chat("a")
 	first := run(t, m, counting(20_000, "")).Process
 	second := run(t, m, counting(20_000, `if (i == 10000) s = "another"`)).Process
@@ -48,6 +49,7 @@ func TestChangesInTheLog(t *testing.T) {
 
 func TestChangesOfWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
+	needs(t, "awk")
 	windows := newLocal(t, &proclocal.Options{Head: 1000, Tail: 1000}).Chat("a")
 	little, much := run(t, windows, counting(100, "")).Process.ID, run(t, windows, counting(1000, "")).Process.ID
 	require.NotNil(t, changesOf(t, windows, little, little))
@@ -86,6 +88,7 @@ func TestChangesOfAChat(t *testing.T) {
 // What is masked stays so, and what differs behind a mask is not told.
 func TestChangesAreMasked(t *testing.T) {
 	t.Parallel()
+	needs(t, "awk")
 	const token = "ghp_x7Kq2mN9pR4sT6vW8yZ1aB3cD5eF0gH2j"
 	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}, LogDir: t.TempDir(), Head: 100, Tail: 100})
 	first := run(t, l, counting(100, "")).Process.ID
@@ -99,6 +102,7 @@ func TestChangesAreMasked(t *testing.T) {
 
 func TestChangesLimit(t *testing.T) {
 	t.Parallel()
+	needs(t, "awk")
 	m := newLocal(t, nil)
 	first, second := run(t, m, counting(500, "")).Process.ID, run(t, m, counting(500, `if (i % 2) s = "x" i`)).Process.ID
 	req := procmgr.OutputRequest{Against: first}
@@ -113,6 +117,7 @@ func TestChangesLimit(t *testing.T) {
 // Over 64 MiB nobody compares, however equal the outputs are.
 func TestChangesOfTooMuch(t *testing.T) {
 	t.Parallel()
+	needs(t, "awk")
 	m := newLocal(t, &proclocal.Options{LogDir: t.TempDir()})
 	id := run(t, m, "head -c 34000000 /dev/zero | tr '\\0' '\\n'").Process.ID
 	began := time.Now()

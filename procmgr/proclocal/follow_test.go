@@ -79,6 +79,9 @@ func TestFollow(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if strings.Contains(tc.want, "\uFFFD") {
+				needs(t, "no code page")
+			}
 			id := run(t, l, tc.command).Process.ID
 			tc.opts.Every = quick
 			require.Equal(t, tc.want, textOf(follow(t, l, id, tc.opts)))

@@ -42,6 +42,9 @@ func TestStartEnds(t *testing.T) {
 			if strings.Contains(tt.command, "kill ") || strings.Contains(tt.command, "tty") {
 				needs(t, "signals, and no terminals")
 			}
+			if strings.Contains(tt.text, "\uFFFD") {
+				needs(t, "no code page")
+			}
 			req := procmgr.StartRequest{Command: tt.command, Wait: long}
 			leading := strings.HasPrefix(tt.name, "leading")
 			if leading {
