@@ -117,7 +117,7 @@ func TestChangesLimit(t *testing.T) {
 // Over 64 MiB nobody compares, however equal the outputs are.
 func TestChangesOfTooMuch(t *testing.T) {
 	t.Parallel()
-	needs(t, "awk")
+	needs(t, "a head that prints 34 MB")
 	m := newLocal(t, &proclocal.Options{LogDir: t.TempDir()})
 	id := run(t, m, "head -c 34000000 /dev/zero | tr '\\0' '\\n'").Process.ID
 	began := time.Now()
