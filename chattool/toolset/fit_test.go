@@ -213,7 +213,7 @@ func FuzzEncodedLimit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, keep, limit uint16, times uint8) {
 		data = bytes.Repeat(data, int(times%16)+1)
-		size := max(int(limit), 8) // an escape takes six
+		size := max(int(limit), 16) // two escapes take twelve
 		fits(t, data, printed(t, data, int(keep), headtail.Limits{Bytes: size}), size)
 		fits(t, data, printed(t, data, 1<<20, headtail.Limits{Bytes: size, Line: 64}), size)
 	})
