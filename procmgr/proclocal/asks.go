@@ -13,7 +13,7 @@ func (l *Local) lookForQuestions(r *record, begun *asking.Begun) {
 	if r.in == nil {
 		return
 	}
-	r.asks = l.asks.Add(asking.Source{
+	r.asks.Store(l.asks.Add(asking.Source{
 		Chat: r.chat,
 		Look: r.tree.Waiting,
 		Active: func() (time.Time, int64) {
@@ -25,7 +25,7 @@ func (l *Local) lookForQuestions(r *record, begun *asking.Begun) {
 		},
 		Stamp: r.in.Stamp,
 		Began: func(w procmgr.Waiting) bool { return l.waits(r, w) },
-	}, begun)
+	}, begun))
 }
 
 // waits notes that a process has begun to wait for input. It reports false if another
@@ -51,5 +51,5 @@ func (r *record) waiting(state procmgr.State) *procmgr.Waiting {
 	if state == procmgr.Exited {
 		return nil
 	}
-	return r.asks.Now()
+	return r.asks.Load().Now()
 }

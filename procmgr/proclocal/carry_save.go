@@ -144,7 +144,7 @@ func (r *record) save(f osproc.Frozen, ended, buried bool) savedRecord {
 	m.Lacks, m.Withheld, m.PassedOver = r.lacks, r.withheld, r.passedOver
 	s := savedRecord{
 		Seq: r.seq, ID: r.id, Chat: r.chat, Memo: m, Tree: f, Ended: ended, Buried: buried,
-		Unswept: r.unswept, Looked: f.Detached || ended, Asks: r.asks.Begun(), Stream: stream,
+		Unswept: r.unswept, Looked: f.Detached || ended, Asks: r.asks.Load().Begun(), Stream: stream,
 	}
 	if r.in != nil {
 		s.Inlet, s.Memo.Inputs, s.Memo.NoInput = r.in.Save()

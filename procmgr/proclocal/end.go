@@ -29,7 +29,7 @@ func (l *Local) over(r *record, at time.Time, note func()) procmgr.Process {
 	exited := r.snapshot()
 	r.mu.Unlock()
 	l.happened(procmgr.EventExited, at, exited, "")
-	l.asks.Remove(r.asks)
+	l.asks.Remove(r.asks.Load())
 	r.inExits = l.exits.PushBack(r)
 	return exited
 }

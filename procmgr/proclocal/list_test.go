@@ -3,6 +3,7 @@ package proclocal_test
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -20,6 +21,10 @@ import (
 // another call has told.
 func TestListDuringStartsAndEnds(t *testing.T) {
 	const workers, each = 4, 25
+	stdin := procmgr.StdinPipe // a list tells whether it waits for input
+	if runtime.GOOS == "windows" {
+		stdin = procmgr.StdinEmpty
+	}
 	l := newLocal(t, &proclocal.Options{Retain: 1})
 	over := make(chan struct{})
 	var running, lister sync.WaitGroup
@@ -59,7 +64,7 @@ func TestListDuringStartsAndEnds(t *testing.T) {
 		running.Go(func() {
 			m := l.Chat(fmt.Sprint("chat ", w))
 			for range each {
-				out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 60"})
+				out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "exec sleep 60", Stdin: stdin})
 				if !assert.NoError(t, err) {
 					return
 				}

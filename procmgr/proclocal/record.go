@@ -36,10 +36,9 @@ type record struct {
 	failed error // why nothing was started
 	hangs  bool  // failed was not waited for: the system may start the command after all
 	tree   *osproc.Tree
-	in     *input.Inlet    // nil if its stdin is empty
-	asks   *asking.Process // nil if its stdin is empty, or if nobody can tell whether it waits for input
-	masks  *redact.Set     // what is masked in the output; never changed
-	lacks  []string        // the variables that the policy kept from the command; never changed
+	in     *input.Inlet // nil if its stdin is empty
+	masks  *redact.Set  // what is masked in the output; never changed
+	lacks  []string     // the variables that the policy kept from the command; never changed
 	// passedOver is for Output.PassedOver.
 	passedOver string
 
@@ -47,6 +46,10 @@ type record struct {
 	begun time.Time     // when the command had begun
 
 	kept *kept // nil without a Keep
+
+	// asks is nil if stdin is empty, or if nobody can tell whether the process waits for
+	// input. It is set once the process is shown, so a list may be earlier.
+	asks atomic.Pointer[asking.Process]
 
 	look sync.Once // for lookForWithheld
 
