@@ -53,7 +53,9 @@ type Chunk struct {
 	Live string
 	// From and Next are the offsets at which Text begins and ends. Gap is how
 	// many bytes before From are lost, since neither the window nor the log
-	// has them any more. The Next of the chunk before plus Gap is From.
+	// has them any more; or, among invalid bytes and U+FFFD that were printed, since
+	// the window has moved faster than anybody could tell them apart. The Next of the
+	// chunk before plus Gap is From.
 	From, Next, Gap int64
 	// Process is the process as it was when Text was read.
 	Process Process
@@ -187,7 +189,8 @@ func (f *follower) read(ctx context.Context, from int64, room int, wait time.Dur
 }
 
 // chunk makes a chunk of an answer. all reports that nothing is left to be read.
-// If last is not set, the error may be errMoved: the caller then reads again.
+// If last is not set, the error may be errMoved: the caller then reads again. If it is
+// set, what cannot be told is counted in the gap.
 func (f *follower) chunk(ctx context.Context, out Output, last bool) (chunk Chunk, all bool, err error) {
 	from := min(f.at, out.Next) // an offset beyond the end is the end
 	s, live := firstStretch(out, from)
@@ -199,10 +202,17 @@ func (f *follower) chunk(ctx context.Context, out Output, last bool) (chunk Chun
 		}
 		s, live = firstStretch(out, from)
 	}
-	chunk = Chunk{From: s.from, Gap: s.from - from, Process: out.Process}
-	if chunk.Text, chunk.Next, err = f.take(ctx, s, last); err != nil {
+	chunk = Chunk{From: s.from, Process: out.Process}
+	switch chunk.Text, chunk.Next, err = f.take(ctx, s); {
+	case errors.Is(err, errMoved) && last:
+		s = s.behindUnknown()
+		var rest stretch
+		chunk.Text, rest = s.take(f.opts.Limit)
+		chunk.From, chunk.Next = s.from, rest.from
+	case err != nil:
 		return Chunk{}, false, err
 	}
+	chunk.Gap = chunk.From - from
 	all = chunk.Next == out.Next
 	if all {
 		chunk.Live = f.fit(live, chunk.Text)
@@ -212,8 +222,9 @@ func (f *follower) chunk(ctx context.Context, out Output, last bool) (chunk Chun
 }
 
 // take returns the beginning of a stretch, as much as fits into a chunk, and the
-// offset at which it ends.
-func (f *follower) take(ctx context.Context, s stretch, last bool) (text string, next int64, err error) {
+// offset at which it ends. The error is errMoved if it cannot tell the width of the
+// U+FFFD with which the stretch begins.
+func (f *follower) take(ctx context.Context, s stretch) (text string, next int64, err error) {
 	text, rest := s.take(f.opts.Limit)
 	for probes := 0; rest.beginsUnknown() && len(text)+len(holeText) <= f.opts.Limit; probes++ {
 		width, err := f.probe(ctx, rest)
@@ -222,10 +233,10 @@ func (f *follower) take(ctx context.Context, s stretch, last bool) (text string,
 			return "", 0, err
 		case text != "" && (width == unknown || probes == maxProbes):
 			return text, rest.from, nil // the next chunk begins with it
-		case width == unknown && !last:
+		case width == unknown:
 			return "", 0, errMoved
 		}
-		more, behind := rest.behindHole(max(width, 1)).take(f.opts.Limit - len(text) - len(holeText))
+		more, behind := rest.behindHole(width).take(f.opts.Limit - len(text) - len(holeText))
 		text, rest = text+holeText+more, behind
 	}
 	return text, rest.from, nil
@@ -251,7 +262,7 @@ func (f *follower) probe(ctx context.Context, s stretch) (width int64, err error
 		return 3, nil
 	case !isThree:
 		return 1, nil
-	case s.to >= 0 && got.to != s.to:
+	case got.to != s.to:
 		return unknown, nil
 	case len(got.text) == len(three):
 		return 3, nil // both texts end in the same place

@@ -1,7 +1,6 @@
 package procmgr
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -16,8 +15,8 @@ const (
 	// maxProbes is how many times a follower asks for the width of a U+FFFD
 	// before it yields the text so far.
 	maxProbes = 64
-	// maxTries is how many times it asks for the same one. Then it takes it
-	// for an invalid byte.
+	// maxTries is how many times it asks for the same one. Then it leaves it
+	// out.
 	maxTries = 8
 )
 
@@ -26,7 +25,7 @@ const (
 type stretch struct {
 	text string
 	from int64 // the offset at which it begins
-	to   int64 // the offset at which it ends; negative if it is not known
+	to   int64 // the offset at which it ends
 	hole int64 // how many bytes of the stream each U+FFFD of text is: 1, 3 or unknown
 }
 
@@ -42,28 +41,24 @@ func firstStretch(out Output, from int64) (s stretch, live string) {
 	case out.Truncated == nil || out.Truncated.OmittedBytes == 0:
 		return newStretch(text, from, out.Next), live
 	}
-	marker := fmt.Sprintf("\n\n... [omitted %d bytes] ...\n\n", out.Truncated.OmittedBytes)
-	front, back, found := strings.Cut(text, marker)
-	begin := from + min(out.Truncated.OmittedBytes, out.Next-from) // of text, if it leaves out the bytes at from
-	switch {
-	case !found && strings.Contains(live, marker):
-		return newStretch(text, from, out.Next), live // only the live line was cut
-	case !found:
-		return newStretch(text, begin, out.Next), live
-	case front == "":
-		return newStretch(back, begin, out.Next), live
+	// The manager says where the markers are: a program can print text that looks like
+	// one.
+	at := 0 // in text
+	for _, cut := range out.Truncated.Cuts {
+		switch {
+		case cut.At < at || cut.Len < 0: // not as this package writes it
+		case cut.At+cut.Len > end:
+			return newStretch(text[at:], from, out.Next), live // what follows is cut in the live line alone
+		case cut.At > at:
+			return newStretch(text[at:cut.At], from, cut.From), live
+		default:
+			at, from = cut.At+cut.Len, cut.To
+		}
 	}
-	s = stretch{text: front, from: from, to: -1, hole: widthOf(front+back, out.Next-begin)}
-	switch {
-	case !strings.Contains(front, holeText):
-		s.hole = 3
-	case back == "" && live != "":
-		s.hole = unknown // some of the bytes that were left out may be those of the live line
+	if at == 0 && len(out.Truncated.Cuts) == 0 {
+		from += min(out.Truncated.OmittedBytes, out.Next-from) // nobody says where they are missing
 	}
-	if s.hole != unknown {
-		s.to = s.end(front)
-	}
-	return s, live
+	return newStretch(text[at:], from, out.Next), live
 }
 
 // newStretch returns a stretch whose ends are known.
@@ -106,17 +101,14 @@ func (s stretch) take(n int) (text string, rest stretch) {
 	if s.hole == unknown {
 		text, _, _ = strings.Cut(text, holeText)
 	}
-	next := s.end(text)
-	if s.to >= 0 {
-		next = min(next, s.to) // if the text is not as this package writes it
-	}
-	return text, s.behind(len(text), next)
+	// An end beyond that of the stretch is of a text that is not as this package writes it.
+	return text, s.behind(len(text), min(s.end(text), s.to))
 }
 
 // behind returns the stretch behind the first n bytes of the text, which end at
 // an offset.
 func (s stretch) behind(n int, from int64) stretch {
-	if s.hole != unknown || s.to < 0 {
+	if s.hole != unknown {
 		return stretch{text: s.text[n:], from: from, to: s.to, hole: s.hole}
 	}
 	return newStretch(s.text[n:], from, s.to)
@@ -124,6 +116,13 @@ func (s stretch) behind(n int, from int64) stretch {
 
 // behindHole returns the stretch behind the U+FFFD with which it begins.
 func (s stretch) behindHole(width int64) stretch { return s.behind(len(holeText), s.from+width) }
+
+// behindUnknown returns the stretch behind its last U+FFFD. Where that begins is known
+// from its end.
+func (s stretch) behindUnknown() stretch {
+	text := s.text[strings.LastIndex(s.text, holeText)+len(holeText):]
+	return stretch{text: text, from: max(s.from, s.to-int64(len(text))), to: s.to, hole: 3}
+}
 
 // beginsUnknown reports whether a stretch begins with a U+FFFD whose width is
 // unknown.
