@@ -193,7 +193,7 @@ func TestRunning(t *testing.T) {
 // Stop returns, all has ended that was there before.
 func TestHeldKilledAnywhere(t *testing.T) {
 	testenv.Held(t)
-	rounds := testenv.Rounds(15, 100)
+	rounds := testenv.Rounds(8, 100)
 	said := make(map[string]int)
 	for round := range rounds {
 		dir, mark := newDir(t), "anywhere-"+procmgr.NewID()

@@ -51,7 +51,7 @@ func numbered(lines int) string {
 // no command gets a descriptor of the keeper's.
 func TestHeldUpgrades(t *testing.T) {
 	testenv.Held(t)
-	upgrades, exits := testenv.Rounds(20, 100), testenv.Rounds(200, 1000)
+	upgrades, exits := testenv.Rounds(10, 100), testenv.Rounds(100, 1000)
 	dir := newDir(t)
 	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{MaxRunning: -1}})
 	ctx := t.Context()

@@ -98,7 +98,7 @@ func work(m procmgr.Manager, req procmgr.StartRequest, signal bool) error {
 // once.
 func TestHeldKilledAtRandom(t *testing.T) {
 	testenv.Held(t)
-	groups, kills := testenv.Rounds(10, 40), 5
+	groups, kills := testenv.Rounds(5, 40), 5
 	dir := newDir(t)
 	effects := filepath.Join(t.TempDir(), "effects")
 	k := open(t, dir, nil)

@@ -126,7 +126,7 @@ func TestIdle(t *testing.T) {
 func TestHeldStartsWhileKeepersEnd(t *testing.T) {
 	testenv.Held(t)
 	const dirs = 25
-	rounds := testenv.Rounds(4, 40)
+	rounds := testenv.Rounds(2, 40)
 	effects := filepath.Join(t.TempDir(), "effects")
 	opts := &prockeep.Options{Idle: time.Millisecond}
 	var wg sync.WaitGroup

@@ -34,7 +34,7 @@ func TestRandomSchedules(t *testing.T) {
 func TestHeldRandomSchedules(t *testing.T) {
 	testenv.Held(t)
 	seed := uint64(time.Now().UnixNano())
-	for n := range uint64(testenv.Rounds(8, 60)) {
+	for n := range uint64(testenv.Rounds(5, 60)) {
 		testSchedule(t, seed+n, 80)
 	}
 }

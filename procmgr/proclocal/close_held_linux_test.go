@@ -19,7 +19,7 @@ import (
 // of them ignore SIGTERM, StopGrace comes on top.
 func TestHeldCloseOfMany(t *testing.T) {
 	testenv.Held(t)
-	many := testenv.Rounds(200, 1000)
+	many := testenv.Rounds(100, 1000)
 	for range 2 * many {
 		cmd := exec.Command("sleep", "1000")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -316,8 +316,9 @@ func TestFollowBinary(t *testing.T) {
 // slows the process.
 func TestHeldFollowSleepingReader(t *testing.T) {
 	testenv.Held(t)
+	size := testenv.Rounds(1<<28, 1<<30)
 	l := newLocal(t, nil)
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "yes 0123456789abcde | head -c 1073741824; echo the end"})
+	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: fmt.Sprintf("yes 0123456789abcde | head -c %d; echo the end", size)})
 	require.NoError(t, err)
 	id := out.Process.ID
 	var at, gaps int64
@@ -336,7 +337,7 @@ func TestHeldFollowSleepingReader(t *testing.T) {
 			ended(t, l, id) // the reader takes nothing, and the process ends all the same
 		}
 	}
-	require.Equal(t, int64(1<<30+8), at)
+	require.Equal(t, int64(size+8), at)
 	require.Positive(t, gaps)
 	t.Logf("%d chunks, %d MiB in gaps", chunks, gaps>>20)
 }

@@ -29,7 +29,7 @@ func TestManyStarts(t *testing.T) { manyStarts(t, 200) }
 
 func TestHeldManyStarts(t *testing.T) {
 	testenv.Held(t)
-	manyStarts(t, testenv.Rounds(1000, 10_000))
+	manyStarts(t, testenv.Rounds(500, 10_000))
 }
 
 func manyStarts(t *testing.T, starts int) {
