@@ -51,6 +51,12 @@ func (r *readers) waits(conn syscall.RawConn, terminal bool, mode func() (waitin
 	go func() {
 		defer r.mu.Unlock()
 		r.last = r.place.At(all, now)
+		if after, ok := mode(); !ok || after != now {
+			// A program has set it meanwhile, such as the echo, and waits since.
+			r.last = nil
+			done <- nil
+			return
+		}
 		done <- r.last.Found
 	}()
 	over := time.NewTimer(lookPatience)
