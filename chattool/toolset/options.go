@@ -138,6 +138,12 @@ type Options struct {
 	// ctx is that of the call, and Approve has to return when ctx ends. Several
 	// goroutines may call Approve at once.
 	Approve func(ctx context.Context, q Question) (Verdict, error)
+	// Intercept is called for each call, and calls next, which carries it out: with
+	// another context, for a trace, or not at all. What it returns is the result. To
+	// call next once more does nothing and returns the same result. If Intercept
+	// panics, the result is that of next, or a refusal if next was not called. It must
+	// be safe for concurrent use. If it is nil, calls are carried out as they are.
+	Intercept func(ctx context.Context, c Call, next func(context.Context) Result) Result
 }
 
 // FileTools are the tools for files of a model, as a Set knows them. A *filetool.Set

@@ -113,7 +113,44 @@ func (s *Set) CallAll(ctx context.Context, calls []Call) []Result {
 // the model. It takes at most the time that the call names, and no longer than
 // Options.MaxTimeout and ctx allow; see the package's comment on canceled
 // calls. The time in which Options.Approve decides is not part of that.
-func (s *Set) Call(ctx context.Context, c Call) (res Result) {
+func (s *Set) Call(ctx context.Context, c Call) Result {
+	if s.opts.Intercept != nil {
+		return s.intercepted(ctx, c)
+	}
+	return s.carryOut(ctx, c)
+}
+
+// intercepted lets Options.Intercept carry out a call.
+func (s *Set) intercepted(ctx context.Context, c Call) (res Result) {
+	var (
+		once sync.Once
+		ours *Result
+	)
+	defer func() {
+		if p := recover(); p != nil {
+			once.Do(func() {}) // waits for it, or keeps it from being called
+			if ours != nil {
+				res = *ours
+				return
+			}
+			var t notices.Turn
+			res = s.finish(ctx, &t, s.panicked(p, ""))
+		}
+	}()
+	return s.opts.Intercept(ctx, c, func(ctx context.Context) Result {
+		once.Do(func() {
+			r := s.carryOut(ctx, c)
+			ours = &r
+		})
+		if ours == nil { // a panic came first
+			return Result{}
+		}
+		return *ours
+	})
+}
+
+// carryOut carries out one call.
+func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 	var t notices.Turn
 	defer func() {
 		if p := recover(); p != nil {

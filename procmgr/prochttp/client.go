@@ -37,6 +37,10 @@ type ClientOptions struct {
 	// Header is added to every request, for a handler whose Authorize wants
 	// something other than a token.
 	Header http.Header
+	// Inject is called with the context of a call and the header of each of its
+	// requests, for what a call has of its own, such as a trace context. It must be
+	// safe for concurrent use.
+	Inject func(ctx context.Context, header http.Header)
 	// TLS configures the connections of an https URL, for example with your
 	// own certificate authority or a client certificate.
 	TLS *tls.Config
@@ -80,8 +84,9 @@ type ClientOptions struct {
 // A wait that takes longer than 25 s takes several requests. It is still one
 // wait: it does not miss output that is printed between two of them.
 type Client struct {
-	base      string      // URL without a slash at its end
-	header    http.Header // of every request
+	base      string                             // URL without a slash at its end
+	header    http.Header                        // of every request
+	inject    func(context.Context, http.Header) // adds to it what a call has of its own
 	transport http.RoundTripper
 	own       *http.Transport // the same as transport; nil if ClientOptions gave it, or Dial
 	dialed    *dialed         // the same as transport; nil without Dial
@@ -123,6 +128,7 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 	}
 	c := &Client{
 		header:    make(http.Header, len(o.Header)+2),
+		inject:    o.Inject,
 		transport: o.Transport,
 		retry:     o.Retry,
 		slice:     slice,

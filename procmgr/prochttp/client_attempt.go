@@ -174,5 +174,8 @@ func (c *Client) request(ctx context.Context, call *call) (*http.Request, error)
 	if call.key != "" {
 		req.Header[headerKey] = []string{call.key}
 	}
+	if c.inject != nil {
+		c.inject(ctx, req.Header)
+	}
 	return req, nil
 }

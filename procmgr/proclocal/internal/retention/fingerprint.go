@@ -14,7 +14,8 @@ import (
 // A Fingerprint tells whether two requests are for the same command.
 type Fingerprint [sha256.Size]byte
 
-// FingerprintOf returns that of a request.
+// FingerprintOf returns that of a request. The variables of the W3C trace context are
+// no part of it: they tell who asks, which is another span for each time.
 func FingerprintOf(req procmgr.StartRequest) Fingerprint {
 	h := sha256.New()
 	add := func(s string) {
@@ -26,6 +27,9 @@ func FingerprintOf(req procmgr.StartRequest) Fingerprint {
 	add(req.Command)
 	add(req.WorkDir)
 	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
+		if name == "TRACEPARENT" || name == "TRACESTATE" {
+			continue
+		}
 		add(name)
 		add(req.Env[name])
 	}
