@@ -95,6 +95,12 @@ func TestInstall(t *testing.T) {
 		require.Contains(t, graph, "github.com/nats-io/nats.go ")
 		require.NotContains(t, graph, "nats-server", "no user of procnats gets a server")
 	})
+	t.Run("procotel", func(t *testing.T) {
+		dir := t.TempDir()
+		in(dir, "mod", "init", "user.example")
+		in(dir, "get", module+"/procotel@latest")
+		in(dir, "list", "-deps", module+"/procotel")
+	})
 	var programs []string
 	for _, pattern := range []string{"examples/*/main.go", "examples/with/*/main.go", "cmd/*/main.go"} {
 		found, err := filepath.Glob(filepath.FromSlash(pattern))
@@ -135,7 +141,7 @@ var installed = map[string]struct {
 	"examples/quickstart": {says: "each once; none of them is running."},
 	"examples/customloop": {says: "the server greets, the report is good"},
 	"examples/remote":     {says: "The migration has run once"},
-	"examples/metrics":    {heavy: true, says: "procmgr: start"},
+	"examples/metrics":    {heavy: true, says: "toolproc.process.starts"},
 	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
 	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
 	"examples/agent":      {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},

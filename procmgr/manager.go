@@ -140,7 +140,8 @@ type Host interface {
 // returns that process, with Output.Attached set. This holds also for several
 // callers at the same instant. If any of them differs, the error is [ErrConflict]. The
 // requests are compared as they are: a WorkDir of "" differs from the default
-// directory by its name.
+// directory by its name. But TRACEPARENT and TRACESTATE of Env may differ: by W3C
+// Trace Context they say who asks, and the process has those of the first Start.
 type StartRequest struct {
 	// ID has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses
 	// it. If it is "", the manager makes one. A caller that has chosen the ID

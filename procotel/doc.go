@@ -39,6 +39,25 @@
 // OpenTelemetry goes on with the trace. These two variables are not compared when an ID is
 // used again.
 //
+// # Attributes
+//
+// Both kinds of spans have toolproc.process.id, toolproc.process.state (running, detached
+// or exited), gen_ai.conversation.id, which is the chat's, process.pid, process.exit.code,
+// toolproc.process.signal, toolproc.process.ended_by (a [procmgr.Cause]),
+// toolproc.process.oom and toolproc.process.background, each if it is known. That of a process
+// also has toolproc.output.bytes, all that it printed, and toolproc.output.omitted_bytes, what
+// the manager kept no more at its end. toolproc.unfinished says that Close came before the
+// end. error.type is tool_error, or the kind of a refusal: limit, invalid, conflict, closed,
+// refused, not_ready, unknown, unsupported, canceled, timeout or other.
+//
+// # Metrics
+//
+// By [Telemetry.LocalMetrics]: toolproc.process.starts, toolproc.process.refusals by reason,
+// toolproc.process.duration in seconds by ended_by, toolproc.wait.duration in
+// seconds, toolproc.output and toolproc.output.omitted in bytes. By [Telemetry.Host]:
+// toolproc.process.living by state, and toolproc.kill.survived, the kills after which
+// something was alive.
+//
 // # What is never told
 //
 // No span and no metric has a command, its output, its directory or the value of a variable,

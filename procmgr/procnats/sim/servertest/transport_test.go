@@ -1,6 +1,9 @@
 package servertest_test
 
 import (
+	"context"
+	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -31,4 +34,25 @@ func TestConnectionThatKeepsCalls(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.ErrorContains(t, err, "make it with the option nats.ReconnectBufSize(-1)")
 	require.Empty(t, out.Process.ID)
+}
+
+// A header that the client adds to a request, such as a trace context, comes with it.
+func TestHeader(t *testing.T) {
+	s := newServer(t, nil)
+	nc := connect(t, s.ClientURL())
+	var got atomic.Value
+	handler := newHandler(t, newLocal(t))
+	serve(t, nc, "build", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.Store(r.Header.Get("Traceparent"))
+		handler.ServeHTTP(w, r)
+	}), nil)
+	client, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Transport: procnats.Transport(nc, "build"),
+		Inject:    func(_ context.Context, h http.Header) { h.Set("Traceparent", "00-a") },
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	_, err = client.List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	require.Equal(t, "00-a", got.Load())
 }
