@@ -13,8 +13,14 @@ import (
 // withRules has the pages of the programs that use another library. The tests of their
 // modules compile and run them.
 var withRules = []rule{
+	{page: "examples/with/adk/README.md", language: "go", has: "// Command adk gives", run: withProgram, elsewhere: true},
+	{page: "examples/with/adk/README.md", language: "console", has: "GEMINI_API_KEY=...", run: withCommands},
 	{page: "examples/with/anthropic/README.md", language: "go", has: "// Command anthropic gives", run: withProgram, elsewhere: true},
 	{page: "examples/with/anthropic/README.md", language: "console", has: "ANTHROPIC_API_KEY=...", run: withCommands},
+	{page: "examples/with/eino/README.md", language: "go", has: "// Command eino gives", run: withProgram, elsewhere: true},
+	{page: "examples/with/eino/README.md", language: "console", has: "export OPENAI_API_KEY=...", run: withCommands},
+	{page: "examples/with/genkit/README.md", language: "go", has: "// Command genkit gives", run: withProgram, elsewhere: true},
+	{page: "examples/with/genkit/README.md", language: "console", has: "export OPENAI_API_KEY=...", run: withCommands},
 	{page: "examples/with/langchaingo/README.md", language: "go", has: "// Command langchaingo gives", run: withProgram, elsewhere: true},
 	{page: "examples/with/langchaingo/README.md", language: "console", has: "export OPENAI_API_KEY=...", run: withCommands},
 	{page: "examples/with/openai/README.md", language: "go", has: "// Command openai gives", run: withProgram, elsewhere: true},
