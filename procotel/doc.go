@@ -53,10 +53,10 @@
 // # Metrics
 //
 // By [Telemetry.LocalMetrics]: toolproc.process.starts, toolproc.process.refusals by reason,
-// toolproc.process.duration in seconds by ended_by, toolproc.wait.duration in
-// seconds, toolproc.output and toolproc.output.omitted in bytes. By [Telemetry.Host]:
-// toolproc.process.living by state, and toolproc.kill.survived, the kills after which
-// something was alive.
+// toolproc.process.duration in seconds by ended_by, and toolproc.output in bytes. By
+// [Telemetry.Host]: toolproc.process.living by state, toolproc.wait.duration in
+// seconds of each call that may wait, toolproc.output.omitted, the bytes that answers have left out,
+// and toolproc.kill.survived, the kills after which something was alive.
 //
 // # What is never told
 //

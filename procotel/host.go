@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"strings"
 	"time"
 
@@ -52,13 +53,15 @@ func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 			req.Env[strings.ToUpper(name)] = value
 		}
 	}
-	if !span.IsRecording() {
-		return m.m.Start(ctx, req)
-	}
 	if req.ID == "" {
 		req.ID = procmgr.NewID()
 	}
+	began := time.Now()
 	out, err := m.m.Start(ctx, req)
+	m.told(ctx, began, req.Wait, &out)
+	if !span.IsRecording() {
+		return out, err
+	}
 	switch {
 	case out.Attached:
 		// The process has the span of the Start that began it. This one is never ended,
@@ -81,7 +84,20 @@ const maxCommand = 4 << 10
 
 // Output forwards a read.
 func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return m.m.Output(ctx, id, req)
+	began := time.Now()
+	out, err := m.m.Output(ctx, id, req)
+	m.told(ctx, began, req.Wait, &out)
+	return out, err
+}
+
+// told measures an answer: for how long its caller has waited, and what it leaves out.
+func (m *manager) told(ctx context.Context, began time.Time, wait time.Duration, out *procmgr.Output) {
+	if wait > 0 {
+		m.t.instruments.waited.Record(ctx, time.Since(began).Seconds())
+	}
+	if out.Truncated != nil {
+		m.t.instruments.omitted.Add(ctx, out.Truncated.OmittedBytes)
+	}
 }
 
 // Signal forwards a signal, and counts the kills that leave something alive.
@@ -95,7 +111,10 @@ func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 
 // Input forwards a write.
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return m.m.Input(ctx, id, req)
+	began := time.Now()
+	out, err := m.m.Input(ctx, id, req)
+	m.told(ctx, began, req.Wait, &out.Output)
+	return out, err
 }
 
 // List forwards a list.
@@ -125,11 +144,10 @@ type watcher struct {
 func (w *watcher) run() {
 	known := procmgr.Running
 	for {
-		// One byte: nobody reads this.
-		out, err := w.m.Output(w.t.ctx, w.id, procmgr.OutputRequest{Wait: time.Hour, State: known, Limit: headtail.Limits{Bytes: 1}})
+		out, err := w.m.Output(w.t.ctx, w.id, procmgr.OutputRequest{From: math.MaxInt64, Wait: time.Hour, State: known})
 		switch {
 		case err != nil && w.t.ctx.Err() != nil:
-			now, _ := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1}})
+			now, _ := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{From: math.MaxInt64})
 			w.finish(&now, "closed")
 			return
 		case err != nil:

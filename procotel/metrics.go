@@ -49,7 +49,8 @@ func newInstruments(meter metric.Meter) (instruments, error) {
 	return all, errors.Join(failed, err)
 }
 
-// LocalMetrics returns the functions for the field Metrics of proclocal.Options.
+// LocalMetrics returns functions for the field Metrics of proclocal.Options. What callers
+// wait for and read is measured by Host, which itself waits for each end.
 func (t *Telemetry) LocalMetrics() *proclocal.Metrics {
 	ctx := context.Background() // no measurement belongs to a span
 	i := &t.instruments
@@ -61,9 +62,7 @@ func (t *Telemetry) LocalMetrics() *proclocal.Metrics {
 		Exited: func(cause procmgr.Cause, d time.Duration) {
 			i.ran.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("ended_by", string(cause))))
 		},
-		Output:  func(bytes int) { i.output.Add(ctx, int64(bytes)) },
-		Omitted: func(bytes int64) { i.omitted.Add(ctx, bytes) },
-		Waited:  func(d time.Duration) { i.waited.Record(ctx, d.Seconds()) },
+		Output: func(bytes int) { i.output.Add(ctx, int64(bytes)) },
 	}
 }
 

@@ -147,18 +147,19 @@ func TestOneTraceOverTwoMachines(t *testing.T) {
 	set := toolset.New(toolset.Static(client.Chat("chat 1")), &toolset.Options{Intercept: here.Call})
 
 	ctx, turn := agent.Tracer("test").Start(t.Context(), "turn")
-	call := func(command string) toolset.Result {
-		args, err := json.Marshal(map[string]string{"command": command})
+	call := func(command string, background bool) toolset.Result {
+		args, err := json.Marshal(map[string]any{"command": command, "run_in_background": background})
 		require.NoError(t, err)
 		return set.Call(ctx, toolset.Call{ID: "call_1", Name: "execute", Arguments: args})
 	}
 	// Its shell exits at once, and something is left for a moment.
-	res := call("echo $TRACEPARENT; echo " + secret + "; (sleep 0.3; echo late) & exit 3")
+	res := call("echo $TRACEPARENT; echo "+secret+"; (sleep 0.3; echo late) & exit 3", false)
 	require.False(t, res.IsError, res.Content)
 	first := *res.Output
-	res = call("exec sleep 1000 # " + secret)
-	_ = res
+	res = call("exec sleep 1000 # "+secret, true)
+	require.False(t, res.IsError, res.Content)
 	turn.End()
+	require.Eventually(t, func() bool { return len(r.called("machine", "process")) == 1 }, 30*time.Second, time.Millisecond, "the first one ends by itself")
 	require.NoError(t, local.Close()) // which ends the second one
 	there.Close()
 

@@ -40,7 +40,9 @@ func TestIntercept(t *testing.T) {
 		require.Equal(t, "a span", value)
 	})
 	t.Run("it carries out nothing", func(t *testing.T) {
-		res, runs, _ := try(t, func(context.Context, toolset.Call, next) toolset.Result { return toolset.Result{Content: "from a cache"} })
+		res, runs, _ := try(t, func(context.Context, toolset.Call, next) toolset.Result {
+			return toolset.Result{Content: "from a cache"}
+		})
 		require.Equal(t, toolset.Result{Content: "from a cache"}, res)
 		require.Zero(t, runs)
 	})
