@@ -54,6 +54,10 @@ type chat struct {
 	policy  *guard.AllowList // for -ask
 	ending  context.Context  // ends shortly before the session does
 	end     context.CancelFunc
+	calls   sync.WaitGroup // those that may outlive their answer
+
+	mu    sync.Mutex // guards tasks
+	tasks []*task    // the oldest first
 }
 
 // chatKey is the key of the chat in the context of a call.
@@ -74,10 +78,12 @@ func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts
 		Logger:       log,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the tools never change
 	}
+	serverOpts.Capabilities.AddExtension(tasksExtension, nil)
 	if opts.Approve != nil {
 		serverOpts.SupportedProtocolVersions = versionsThatAsk()
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "toolproc", Version: "0.1.0"}, serverOpts)
+	s.addTasks()
 	// For the description, which is asked for before there is a session. If it
 	// cannot be told, the description says so.
 	machine, _ := host.Describe(context.Background())
@@ -102,6 +108,9 @@ func resolve(ctx context.Context) (procmgr.Manager, error) {
 	if !ok {
 		return nil, errors.New("the call belongs to no session")
 	}
+	if t, ok := ctx.Value(taskKey{}).(*task); ok {
+		return patient{chat.manager, t}, nil
+	}
 	return chat.manager, nil
 }
 
@@ -116,13 +125,17 @@ func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 
 	c := toolset.Call{ID: procmgr.NewID(), Name: req.Params.Name, Arguments: req.Params.Arguments}
 	stop := reportProgress(ctx, req, chat.manager, c)
-	res := s.tools.Call(ctx, c)
+	res := s.answer(ctx, chat, c)
 	stop() // no notification may come after the result
+	return res, nil
+}
+
+func resultOf(res toolset.Result) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		Content:           []mcp.Content{&mcp.TextContent{Text: res.Content}},
 		StructuredContent: structuredOf(res.Report),
 		IsError:           res.IsError,
-	}, nil
+	}
 }
 
 // stdioChat returns the ID of the only chat over stdio, where sessions have no
@@ -165,6 +178,7 @@ func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
 	if err := endAll(c.manager, stopGrace); err != nil {
 		s.log.Warn("a session has left processes behind", slog.String("error", err.Error()))
 	}
+	c.calls.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.chats, session)
