@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -26,19 +26,16 @@ import (
 // waited without a timeout. A call is answered as ever if its own timeout is no longer
 // than taskWait, or if it leaves a process in the background.
 //
-// Where the extension can be read in several ways, this was taken: A task begins as
-// "working". An answer to tasks/update and tasks/cancel has a resultType alone. A request
-// for a task need not announce the extension once more. A task that is cancelled has a
-// statusMessage in the place of a result. No task is "failed", since a call that goes
-// wrong has a result that says so.
+// Where the extension can be read in several ways: A task begins as "working". An answer
+// to tasks/update and tasks/cancel has a resultType alone. A request for a task need not
+// announce the extension again. A task that is cancelled has a statusMessage and no
+// result. No task is "failed", since a call that goes wrong has a result that says so.
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
 const (
 	taskWait = time.Second
 	taskPoll = time.Second // how often a client should ask for a task
-	// maxTasks is how many tasks a session keeps. Beyond that it forgets those that
-	// have ended, the oldest first.
-	maxTasks = 64
+	maxTasks = 64          // of a session, which then forgets the oldest that has ended
 )
 
 // A taskResult is the answer to a call that has become a task, and to tasks/get.
@@ -73,16 +70,14 @@ type task struct {
 	elicits bool          // the client can ask its user
 	begun   chan struct{} // closed when the command has run for taskWait
 	ended   chan struct{} // closed when the call has its result
-	process procmgr.Process
-	kept    bool // it is the answer
+	id      string        // of the process as well
+	kept    bool          // it is the answer
 
-	mu       sync.Mutex // guards the fields below
-	status   string     // working, completed or cancelled
-	message  string
-	updated  time.Time
-	result   *mcp.CallToolResult
-	canceled bool // the client has asked for it
-	declined bool // the user has not answered a question
+	canceled atomic.Bool // the client has asked for it
+	declined atomic.Bool // the user has not answered a question
+
+	mu    sync.Mutex // guards state
+	state taskResult // but for its ResultType, and for a question
 }
 
 // taskKey is the key of the task in the context of a call that may become one.
@@ -108,27 +103,28 @@ func offerTasks(next mcp.MethodHandler) mcp.MethodHandler {
 		if !ok || r.ClientCapabilities() == nil || r.ClientCapabilities().Extensions[tasksExtension] == nil {
 			return next(ctx, method, req)
 		}
-		t := &task{begun: make(chan struct{}), ended: make(chan struct{}), status: "working"}
+		t := &task{begun: make(chan struct{}), ended: make(chan struct{})}
 		if can := r.ClientCapabilities().Elicitation; can != nil {
 			t.elicits = can.Form != nil || can.URL == nil
 		}
 		res, err := next(context.WithValue(ctx, taskKey{}, t), method, req)
 		if err == nil && t.kept {
-			return t.describe("task"), nil
+			made := t.told("task")
+			made.Status, made.Result = "working", nil // though it may have ended by now
+			return made, nil
 		}
 		return res, err
 	}
 }
 
-// answer carries out a call. If it becomes a task, it goes on, and the result that is
-// returned does not matter. The goroutine ends with the process or with the session, and
-// cleanUp waits for it.
+// answer carries out a call. If it becomes a task, it goes on, and the result does not
+// matter. The goroutine ends with the process or the session, and cleanUp waits for it.
 func (s *server) answer(ctx context.Context, chat *chat, c toolset.Call) *mcp.CallToolResult {
 	t, ok := ctx.Value(taskKey{}).(*task)
 	if !ok || c.Name != "execute" {
 		return resultOf(s.tools.Call(ctx, c))
 	}
-	t.manager = chat.manager
+	t.manager, t.id = chat.manager, c.ID
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	detach := context.AfterFunc(ctx, cancel)
 	chat.calls.Go(func() {
@@ -145,22 +141,19 @@ func (s *server) answer(ctx context.Context, chat *chat, c toolset.Call) *mcp.Ca
 		}
 		<-t.ended // soon: the client has canceled the call, which stops the command
 	}
-	return t.result
+	return t.state.Result
 }
 
 // keep adds a task to those of the session.
 func (c *chat) keep(t *task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tasks = append(c.tasks, t)
-	extra := len(c.tasks) - maxTasks
-	c.tasks = slices.DeleteFunc(c.tasks, func(t *task) bool {
-		if extra <= 0 || t.describe("").Status == "working" {
-			return false
+	if len(c.tasks) >= maxTasks {
+		if i := slices.IndexFunc(c.tasks, func(t *task) bool { return t.told("").Status != "working" }); i >= 0 {
+			c.tasks = slices.Delete(c.tasks, i, i+1)
 		}
-		extra--
-		return true
-	})
+	}
+	c.tasks = append(c.tasks, t)
 }
 
 // A patient manager waits for the end of a process, and not for a time.
@@ -178,7 +171,8 @@ func (p patient) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.O
 	if err != nil || !p.task.goesOn(out) {
 		return out, err
 	}
-	p.task.process, p.task.updated = out.Process, out.Process.StartedAt
+	began := out.Process.StartedAt.UTC()
+	p.task.state = taskResult{TaskID: p.task.id, Status: "working", CreatedAt: began, LastUpdatedAt: began, PollInterval: taskPoll.Milliseconds()}
 	close(p.task.begun)
 	for p.task.goesOn(out) {
 		next := procmgr.OutputRequest{Wait: taskPoll, State: procmgr.Running, Limit: req.Limit}
@@ -203,33 +197,29 @@ func (t *task) goesOn(out procmgr.Output) bool {
 // user has declined, the call ends as ever and the model answers; and so it does if the
 // process wants a password, for which the protocol allows no form.
 func (t *task) asks(w *procmgr.Waiting) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.elicits && !t.declined && !w.Secret
+	return t.elicits && !t.declined.Load() && !w.Secret
 }
 
-// end notes the result of the call.
 func (t *task) end(res toolset.Result) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.status, t.result, t.updated = "completed", resultOf(res), time.Now()
-	if t.canceled && res.Output != nil && res.Output.Process.EndedBy == procmgr.CauseRequest {
-		t.status, t.result = "cancelled", nil
-		t.message = fmt.Sprintf(`process_output {"process_id":%q} has the output`, t.process.ID)
+	t.state.Status, t.state.Result, t.state.LastUpdatedAt = "completed", resultOf(res), time.Now().UTC()
+	if t.canceled.Load() && res.Output != nil && res.Output.Process.EndedBy == procmgr.CauseRequest {
+		t.state.Status, t.state.Result = "cancelled", nil
 		if code := res.Output.Process.ExitCode; code != nil {
-			t.message = fmt.Sprintf("exit code %d; ", *code) + t.message
+			t.state.StatusMessage = fmt.Sprintf("exit code %d; ", *code)
 		}
+		t.state.StatusMessage += fmt.Sprintf(`process_output {"process_id":%q} has the output`, t.id)
 	}
 	close(t.ended)
 }
 
-func (t *task) describe(resultType string) *taskResult {
+func (t *task) told(resultType string) *taskResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return &taskResult{
-		ResultType: resultType, TaskID: t.process.ID, Status: t.status, StatusMessage: t.message, Result: t.result,
-		CreatedAt: t.process.StartedAt.UTC(), LastUpdatedAt: t.updated.UTC(), PollInterval: taskPoll.Milliseconds(),
-	}
+	res := t.state
+	res.ResultType = resultType
+	return &res
 }
 
 // onTask returns the handler of a method for a task of the session. A task of another
@@ -238,39 +228,36 @@ func onTask[R mcp.Result](s *server, do func(context.Context, *task, *taskParams
 	return func(ctx context.Context, session *mcp.ServerSession, params *taskParams) (none R, err error) {
 		c := s.chatOf(session)
 		c.mu.Lock()
-		i := slices.IndexFunc(c.tasks, func(t *task) bool { return params != nil && t.process.ID == params.TaskID })
+		tasks := slices.Clone(c.tasks)
+		c.mu.Unlock()
+		i := slices.IndexFunc(tasks, func(t *task) bool { return params != nil && t.id == params.TaskID })
 		if i < 0 {
-			c.mu.Unlock()
 			return none, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "this session has no such task, or has had many since"}
 		}
-		t := c.tasks[i]
-		c.mu.Unlock()
-		return do(ctx, t, params)
+		return do(ctx, tasks[i], params)
 	}
 }
 
 // look returns the newest output of the process, and the key of its question to the user
 // or "". A process that waits again asks another question.
 func (t *task) look(ctx context.Context) (out procmgr.Output, question string) {
-	req := procmgr.OutputRequest{}
-	req.Limit.Bytes = 4 << 10
-	out, _ = t.manager.Output(ctx, t.process.ID, req) // the result of the call will tell an error
+	out, _ = t.manager.Output(ctx, t.id, procmgr.OutputRequest{}) // the result of the call will tell an error
 	if w := out.Waiting; w != nil && t.asks(w) {
-		question = "input-" + strconv.FormatInt(w.Since.UnixNano(), 36)
+		question = fmt.Sprintf("input-%d", w.Since.UnixNano())
 	}
 	return out, question
 }
 
 func getTask(ctx context.Context, t *task, _ *taskParams) (*taskResult, error) {
-	res := t.describe("complete")
+	res := t.told("complete")
 	if res.Status != "working" {
 		return res, nil
 	}
 	out, question := t.look(ctx)
 	text := strings.TrimSpace(out.Text)
-	res.StatusMessage = shown(text[strings.LastIndexByte(text, '\n')+1:])
+	res.StatusMessage, res.LastUpdatedAt = shown(text[strings.LastIndexByte(text, '\n')+1:]), time.Now().UTC()
 	if question != "" {
-		res.Status, res.LastUpdatedAt = "input_required", out.Waiting.Since.UTC()
+		res.Status = "input_required"
 		res.InputRequests = mcp.InputRequestMap{question: &mcp.ElicitParams{
 			Message:         cmp.Or(res.StatusMessage, "The command waits for input."),
 			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"]}`),
@@ -279,39 +266,34 @@ func getTask(ctx context.Context, t *task, _ *taskParams) (*taskResult, error) {
 	return res, nil
 }
 
+func acknowledged() (*taskAck, error) { return &taskAck{ResultType: "complete"}, nil }
+
 // updateTask writes an answer to the process that waits for it, once.
 func updateTask(ctx context.Context, t *task, params *taskParams) (*taskAck, error) {
-	ack := &taskAck{ResultType: "complete"}
 	out, question := t.look(ctx)
 	answer, ok := params.InputResponses[question].(*mcp.ElicitResult)
 	if question == "" || !ok {
-		return ack, nil
+		return acknowledged()
 	}
 	text, ok := answer.Content["input"].(string)
-	ok = ok && answer.Action == "accept"
-	t.mu.Lock()
-	t.updated, t.declined = time.Now(), !ok
-	t.mu.Unlock()
-	if !ok {
-		return ack, nil
-	}
-	input := procmgr.InputRequest{Key: question, Data: []byte(text), Wait: 5 * time.Second}
+	input := procmgr.InputRequest{Key: question, Data: []byte(text + "\n"), Wait: 5 * time.Second}
 	if out.Process.Stdin == procmgr.StdinTerminal {
-		input.Keys = []procmgr.Key{"enter"}
-	} else {
-		input.Data = append(input.Data, '\n')
+		input.Data, input.Keys = []byte(text), []procmgr.Key{"enter"}
 	}
-	if _, err := t.manager.Input(ctx, t.process.ID, input); errors.Is(err, procmgr.ErrInvalid) {
+	if !ok || answer.Action != "accept" {
+		t.declined.Store(true)
+	} else if _, err := t.manager.Input(ctx, t.id, input); errors.Is(err, procmgr.ErrInvalid) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: procmgr.Reason(err)}
 	}
-	return ack, nil
+	return acknowledged()
 }
 
-// cancelTask asks the process to end. How it ends, tasks/get tells.
+// cancelTask asks the process to end. How it ends, tasks/get tells. A process that lives
+// on after its task is the model's.
 func cancelTask(ctx context.Context, t *task, _ *taskParams) (*taskAck, error) {
-	t.mu.Lock()
-	t.canceled = true
-	t.mu.Unlock()
-	_ = t.manager.Signal(ctx, t.process.ID, procmgr.Terminate) // it may have ended
-	return &taskAck{ResultType: "complete"}, nil
+	if t.told("").Status == "working" {
+		t.canceled.Store(true)
+		_ = t.manager.Signal(ctx, t.id, procmgr.Terminate) // it may have ended
+	}
+	return acknowledged()
 }

@@ -111,6 +111,7 @@ func TestModelAnswers(t *testing.T) {
 			ended := c.until(t, task.TaskID, "completed")
 			require.Equal(t, true, ended.Result.StructuredContent.(map[string]any)["waiting_for_input"])
 			require.Equal(t, "running", ended.Result.StructuredContent.(map[string]any)["state"])
+			c.cancel(t, task.TaskID) // the process is the model's by now
 			res, isError := c.call(t, "process_input", args{"process_id": task.TaskID, "text": "it\n", "end": true})
 			require.False(t, isError)
 			require.Contains(t, res.Output, "got it\n")

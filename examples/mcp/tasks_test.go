@@ -81,7 +81,13 @@ func dialHTTP(t *testing.T, url string) mcp.Transport {
 // extension, whether it announces that or not.
 func connectTasks(t *testing.T, transport mcp.Transport, caps *mcp.ClientCapabilities) *taskClient {
 	t.Helper()
-	m := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Logger: quiet, Capabilities: caps})
+	return connectTasksWith(t, transport, &mcp.ClientOptions{Capabilities: caps})
+}
+
+func connectTasksWith(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *taskClient {
+	t.Helper()
+	opts.Logger = quiet
+	m := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
 	require.NoError(t, errors.Join(
 		mcp.AddSendingCustomMethod[*taskParams, *taskResult](m, "tasks/get"),
 		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/update"),
@@ -379,6 +385,31 @@ func (f forgetful) Output(ctx context.Context, id string, req procmgr.OutputRequ
 	}
 }
 
+// With -ask the user is asked before the command runs, for as long as that takes, and the
+// call is a task after that.
+func TestTaskApproved(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			s := newServerWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+			c := connectTasksWith(t, way.dial(t, s), &mcp.ClientOptions{
+				Capabilities: announced(),
+				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					<-time.After(taskWait + 200*time.Millisecond)
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"allow": "once"}}, nil
+				},
+			})
+			id := c.start(t, untilGo("touch made")).TaskID
+			letGo(t, dir)
+			res, _ := read(t, c.until(t, id, "completed").Result)
+			require.True(t, res.Success)
+			require.FileExists(t, filepath.Join(dir, "made"))
+		})
+	}
+}
+
 // A session knows its own tasks and no others.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
@@ -441,7 +472,7 @@ func TestManyTasks(t *testing.T) {
 	t.Parallel()
 	c := &chat{}
 	for i := range 2 * maxTasks {
-		task := &task{status: "working", process: procmgr.Process{ID: fmt.Sprint(i)}, ended: make(chan struct{})}
+		task := &task{id: fmt.Sprint(i), state: taskResult{Status: "working"}, ended: make(chan struct{})}
 		c.keep(task)
 		if i%2 == 0 {
 			task.end(toolset.Result{})
@@ -449,7 +480,7 @@ func TestManyTasks(t *testing.T) {
 	}
 	require.Len(t, c.tasks, maxTasks)
 	for i, task := range c.tasks {
-		require.Equal(t, fmt.Sprint(2*i+1), task.process.ID)
+		require.Equal(t, fmt.Sprint(2*i+1), task.id)
 	}
 }
 
@@ -483,7 +514,10 @@ func (w *wire) exchanges(t *testing.T, from int, dir string) string {
 			continue
 		}
 		meta, _ := request.Params["_meta"].(map[string]any)
-		request.Params["_meta"] = map[string]any{mcp.MetaKeyClientCapabilities: meta[mcp.MetaKeyClientCapabilities]}
+		delete(request.Params, "_meta")
+		if request.Method == "tools/call" {
+			request.Params["_meta"] = map[string]any{mcp.MetaKeyClientCapabilities: meta[mcp.MetaKeyClientCapabilities]}
+		}
 		answer := answers[id]
 		delete(answer.Result, "_meta")
 		var body any = answer.Result
