@@ -16,6 +16,7 @@ var valuesOf = map[string]string{
 	"procmgr/prockeep/server_unix.go": "net/http gives a connection to its requests in no other way",
 	"examples/agent/watcher.go":       "a tool of fantasy gets an argument from its caller in no other way",
 	"examples/mcp/server.go":          "a toolset finds the manager of a call in no other way",
+	"examples/mcp/tasks.go":           "a handler of the MCP SDK gets an argument from its middleware in no other way",
 }
 
 // A call shows all that it depends on: nothing fills a global before main runs, and no

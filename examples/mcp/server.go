@@ -43,6 +43,8 @@ type server struct {
 	chatID func(sessionID string) string
 	tools  *toolset.Set
 	log    *slog.Logger
+	// taskWait is how long a call waits for its command before it becomes a task.
+	taskWait time.Duration
 
 	mu    sync.Mutex // guards chats
 	chats map[*mcp.ServerSession]*chat
@@ -72,7 +74,7 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 
 // newServerWith is newServer with more options of the tools.
 func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) *server {
-	s := &server{host: host, chatID: chatID, log: log, chats: make(map[*mcp.ServerSession]*chat)}
+	s := &server{host: host, chatID: chatID, log: log, taskWait: taskWait, chats: make(map[*mcp.ServerSession]*chat)}
 	serverOpts := &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       log,

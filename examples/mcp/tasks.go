@@ -66,12 +66,12 @@ type taskParams struct {
 
 // A task is a call that may outlive its answer.
 type task struct {
-	manager procmgr.Manager
-	elicits bool          // the client can ask its user
-	begun   chan struct{} // closed when the command has run for taskWait
-	ended   chan struct{} // closed when the call has its result
-	id      string        // of the process as well
-	kept    bool          // it is the answer
+	manager      procmgr.Manager
+	elicits      bool   // the client can ask its user
+	id           string // of the process as well
+	wait         time.Duration
+	kept         bool          // it is the answer
+	begun, ended chan struct{} // closed when the command has run for wait, and when the call has its result
 
 	canceled atomic.Bool // the client has asked for it
 	declined atomic.Bool // the user has not answered a question
@@ -124,7 +124,7 @@ func (s *server) answer(ctx context.Context, chat *chat, c toolset.Call) *mcp.Ca
 	if !ok || c.Name != "execute" {
 		return resultOf(s.tools.Call(ctx, c))
 	}
-	t.manager, t.id = chat.manager, c.ID
+	t.manager, t.id, t.wait = chat.manager, c.ID, s.taskWait
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	detach := context.AfterFunc(ctx, cancel)
 	chat.calls.Go(func() {
@@ -163,10 +163,10 @@ type patient struct {
 }
 
 func (p patient) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	if req.Background || req.Wait <= taskWait {
+	if req.Background || req.Wait <= p.task.wait {
 		return p.Manager.Start(ctx, req)
 	}
-	req.Wait = taskWait
+	req.Wait = p.task.wait
 	out, err := p.Manager.Start(ctx, req)
 	if err != nil || !p.task.goesOn(out) {
 		return out, err

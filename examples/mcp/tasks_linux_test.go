@@ -163,10 +163,15 @@ func TestTaskTranscript(t *testing.T) {
 	require.Error(t, err)
 	note("an unknown task")
 
+	local, dir := newLocal(t)
+	s := newServer(local, stdioChat, maxWait, quiet)
+	s.taskWait = long
+	c = connectTasks(t, ways[0].dial(t, s), announced())
+	from = len(c.wire.String())
 	_, _ = c.execute(t, args{"command": "exit 3"})
-	note("a command that ends at once")
+	note("a command that ends in time")
 
-	c, dir = inputServer(t, &mcp.ClientCapabilities{})
+	c = connectTasks(t, ways[0].dial(t, s), &mcp.ClientCapabilities{})
 	from = len(c.wire.String())
 	_, _ = c.execute(t, args{"command": "exec sleep 1000", "timeout": "1500ms"})
 	note("a client that does not announce the extension")

@@ -232,7 +232,9 @@ func TestNoTask(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			local, _ := newLocal(t)
-			c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+			s := newServer(local, stdioChat, maxWait, quiet)
+			s.taskWait = long
+			c := connectTasks(t, ways[0].dial(t, s), announced())
 			task, raw := c.execute(t, test.arguments)
 			require.Nil(t, task)
 			require.Contains(t, raw, test.want)
@@ -321,14 +323,14 @@ func TestCanceledBeforeItIsATask(t *testing.T) {
 	local, dir := newLocal(t)
 	c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
 	ctx, cancel := context.WithCancel(t.Context())
-	canceled := make(chan error, 1)
+	answered := make(chan struct{})
 	go func() { // the receive below waits for it
-		_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "touch one; exec sleep 1000"}})
-		canceled <- err
+		defer close(answered)
+		_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "touch one; exec sleep 1000"}})
 	}()
 	exampletest.WaitFor(t, filepath.Join(dir, "one"))
 	cancel()
-	<-canceled // it may be a task by now, on a busy machine
+	<-answered // it may be a task by now, on a busy machine
 	for _, p := range waitForEndOf(t, local, c) {
 		require.Equal(t, procmgr.CauseRequest, p.EndedBy)
 	}
