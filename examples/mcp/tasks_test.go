@@ -158,6 +158,16 @@ func (c *taskClient) until(t *testing.T, id, status string) (res *taskResult) {
 	}
 }
 
+// saying asks for a task until it has a message.
+func (c *taskClient) saying(t *testing.T, id, message string) (res *taskResult) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		res = c.get(t, id)
+		return res.StatusMessage == message
+	}, long, 10*time.Millisecond)
+	return res
+}
+
 func (c *taskClient) cancel(t *testing.T, id string) {
 	t.Helper()
 	_, err := mcp.CallCustomMethod[*taskParams, *taskAck](t.Context(), c.ClientSession, "tasks/cancel", &taskParams{TaskID: id})
@@ -190,9 +200,8 @@ func TestTask(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, page.Processes[0].ID, task.TaskID)
 
-			working := c.get(t, task.TaskID)
+			working := c.saying(t, task.TaskID, "begun")
 			require.Equal(t, "working", working.Status)
-			require.Equal(t, "begun", working.StatusMessage)
 			require.Nil(t, working.Result)
 			letGo(t, dir)
 			ended := c.until(t, task.TaskID, "completed")
@@ -321,30 +330,19 @@ func TestTaskCanceled(t *testing.T) {
 func TestCanceledBeforeItIsATask(t *testing.T) {
 	t.Parallel()
 	local, dir := newLocal(t)
-	c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+	s := newServer(local, stdioChat, maxWait, quiet)
+	s.taskWait = long
+	c := connectTasks(t, ways[0].dial(t, s), announced())
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan struct{})
 	go func() { // the receive below waits for it
 		defer close(answered)
-		_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "touch one; exec sleep 1000"}})
+		_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"}})
 	}()
 	exampletest.WaitFor(t, filepath.Join(dir, "one"))
 	cancel()
-	<-answered // it may be a task by now, on a busy machine
-	for _, p := range waitForEndOf(t, local, c) {
-		require.Equal(t, procmgr.CauseRequest, p.EndedBy)
-	}
-}
-
-// waitForEndOf waits for the end of all processes, which it asks for if they are tasks.
-func waitForEndOf(t *testing.T, m procmgr.Manager, c *taskClient) []procmgr.Process {
-	t.Helper()
-	page, err := m.List(t.Context(), procmgr.ListRequest{})
-	require.NoError(t, err)
-	for _, p := range page.Processes {
-		_, _ = mcp.CallCustomMethod[*taskParams, *taskAck](t.Context(), c.ClientSession, "tasks/cancel", &taskParams{TaskID: p.ID})
-	}
-	return waitForEnd(t, m)
+	<-answered
+	require.Equal(t, procmgr.CauseRequest, waitForEnd(t, local)[0].EndedBy)
 }
 
 // A call that goes wrong after it has become a task is completed, with a result that is an
