@@ -342,7 +342,10 @@ func TestCanceledBeforeItIsATask(t *testing.T) {
 	exampletest.WaitFor(t, filepath.Join(dir, "one"))
 	cancel()
 	<-answered
-	require.Equal(t, procmgr.CauseRequest, waitForEnd(t, local)[0].EndedBy)
+	require.Eventually(t, func() bool { // a process is listed a moment after it has begun
+		all := waitForEnd(t, local)
+		return len(all) == 1 && all[0].EndedBy == procmgr.CauseRequest
+	}, long, 5*time.Millisecond)
 }
 
 // A call that goes wrong after it has become a task is completed, with a result that is an
