@@ -1,0 +1,519 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/examples/internal/exampletest"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// TestMain runs the tests, or plays the program.
+func TestMain(m *testing.M) {
+	if os.Getenv("ACP_TEST_PROGRAM") != "" {
+		main()
+		return
+	}
+	exampletest.Main(m)
+}
+
+// model serves a model that makes the calls in a prompt, one on each line, such as
+// "execute {…}". Then it says what the result of the last one was.
+func model(t *testing.T) endpoint {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			Messages []message
+			Tools    []tool
+		}
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || len(req.Tools) != 4 || r.URL.Path != "/v1/chat/completions" {
+			http.Error(w, fmt.Sprintf("%s: %v, %d tools", r.URL.Path, err, len(req.Tools)), http.StatusBadRequest)
+			return
+		}
+		last := req.Messages[len(req.Messages)-1]
+		said, finish := map[string]any{"role": "assistant", "content": last.Content}, "stop"
+		if last.Role == "user" {
+			var calls []any
+			for i, line := range strings.Split(last.Content, "\n") {
+				if cut, ok := strings.CutPrefix(line, "finish "); ok {
+					finish = cut
+					continue
+				}
+				name, arguments, _ := strings.Cut(line, " ")
+				calls = append(calls, map[string]any{"id": fmt.Sprint("call_", i), "type": "function", "function": map[string]any{"name": name, "arguments": arguments}})
+			}
+			said["content"], said["tool_calls"] = "I begin.", calls
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": said, "finish_reason": finish}}})
+	}))
+	t.Cleanup(server.Close)
+	return endpoint{url: server.URL + "/v1", key: "key", name: "m"}
+}
+
+// execute is a prompt for the model.
+func execute(command string) string {
+	arguments, err := json.Marshal(map[string]any{"command": command, "timeout": "60s"})
+	if err != nil {
+		panic(err) // of texts
+	}
+	return "execute " + string(arguments)
+}
+
+// An editor is the client of the protocol.
+type editor struct {
+	acp.Client // nil: the agent calls none of its other methods
+	t          *testing.T
+	conn       *acp.ClientSideConnection
+	agent      *agent // nil if it is another program
+	// permit answers a question.
+	permit func(ctx context.Context, p acp.RequestPermissionRequest) acp.RequestPermissionOutcome
+
+	mu      sync.Mutex // guards updates
+	updates map[acp.SessionId][]acp.SessionUpdate
+	bytes   int // of all updates
+}
+
+func (e *editor) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	data, err := json.Marshal(n)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.bytes += len(data)
+	e.updates[n.SessionId] = append(e.updates[n.SessionId], n.Update)
+	return err
+}
+
+func (e *editor) RequestPermission(ctx context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	if e.permit == nil {
+		e.t.Errorf("it asks for %+v", p)
+		return acp.RequestPermissionResponse{}, errors.New("nobody is asked here")
+	}
+	return acp.RequestPermissionResponse{Outcome: e.permit(ctx, p)}, nil
+}
+
+// connect returns an editor and the agent in this program that serves it. At the end of
+// the test nothing runs.
+func connect(t *testing.T, meta map[string]any) *editor {
+	t.Helper()
+	tmp := exampletest.Scratch(t)
+	toAgent, fromEditor := io.Pipe()
+	toEditor, fromAgent := io.Pipe()
+	e := newEditor(t, fromEditor, toEditor)
+	e.agent = newAgent(model(t), slog.New(slog.DiscardHandler))
+	served := make(chan error, 1)
+	go func() { served <- serve(context.Background(), e.agent, toAgent, fromAgent) }() // received below
+	t.Cleanup(func() {
+		require.NoError(t, fromEditor.Close())
+		require.NoError(t, <-served)
+		require.NoError(t, fromAgent.Close())
+		exampletest.RequireNothingRuns(t, tmp)
+	})
+	e.initialize(meta)
+	return e
+}
+
+func newEditor(t *testing.T, in io.Writer, out io.Reader) *editor {
+	t.Helper()
+	e := &editor{t: t, updates: make(map[acp.SessionId][]acp.SessionUpdate)}
+	e.conn = acp.NewClientSideConnection(e, in, out)
+	e.conn.SetLogger(slog.New(slog.DiscardHandler))
+	return e
+}
+
+func (e *editor) initialize(meta map[string]any) {
+	e.t.Helper()
+	res, err := e.conn.Initialize(e.t.Context(), acp.InitializeRequest{
+		ProtocolVersion:    acp.ProtocolVersionNumber,
+		ClientCapabilities: acp.ClientCapabilities{Meta: meta, Terminal: true},
+	})
+	require.NoError(e.t, err)
+	require.Equal(e.t, "toolproc", res.AgentInfo.Name)
+	require.EqualValues(e.t, acp.ProtocolVersionNumber, res.ProtocolVersion)
+	require.NotNil(e.t, res.AgentCapabilities.SessionCapabilities.Close)
+}
+
+// open begins a session in a directory of its own.
+func (e *editor) open() (id acp.SessionId, dir string) {
+	e.t.Helper()
+	dir = e.t.TempDir()
+	res, err := e.conn.NewSession(e.t.Context(), acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
+	require.NoError(e.t, err)
+	return res.SessionId, dir
+}
+
+// prompt sends a prompt and waits for the end of its turn.
+func (e *editor) prompt(id acp.SessionId, lines ...string) acp.StopReason {
+	e.t.Helper()
+	turn := <-e.begin(id, lines...)
+	require.NoError(e.t, turn.err)
+	return turn.reason
+}
+
+type turn struct {
+	reason acp.StopReason
+	err    error
+}
+
+// begin sends a prompt. The channel gets the end of its turn.
+func (e *editor) begin(id acp.SessionId, lines ...string) <-chan turn {
+	ends := make(chan turn, 1)
+	ctx, cancel := context.WithTimeout(e.t.Context(), exampletest.Long)
+	go func() { // the caller receives what it sends
+		defer cancel()
+		res, err := e.conn.Prompt(ctx, acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock(strings.Join(lines, "\n"))}})
+		ends <- turn{res.StopReason, err}
+	}()
+	return ends
+}
+
+// seen returns what a session has shown: the beginnings of calls, the updates of calls
+// and the words.
+func (e *editor) seen(id acp.SessionId) (calls []acp.SessionUpdateToolCall, updates []acp.SessionToolCallUpdate, words string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, u := range e.updates[id] {
+		switch {
+		case u.ToolCall != nil:
+			calls = append(calls, *u.ToolCall)
+		case u.ToolCallUpdate != nil:
+			updates = append(updates, *u.ToolCallUpdate)
+		case u.AgentMessageChunk != nil:
+			words += u.AgentMessageChunk.Content.Text.Text
+		}
+	}
+	return calls, updates, words
+}
+
+// last returns the last update of a call, and its facts.
+func (e *editor) last(id acp.SessionId) (acp.SessionToolCallUpdate, map[string]any) {
+	e.t.Helper()
+	_, updates, _ := e.seen(id)
+	require.NotEmpty(e.t, updates)
+	last := updates[len(updates)-1]
+	facts, ok := last.RawOutput.(map[string]any)
+	require.True(e.t, ok, "%v", last.RawOutput)
+	return last, facts
+}
+
+// processes returns those of a session that have not ended.
+func (e *editor) processes(id acp.SessionId) (live []procmgr.Process) {
+	e.t.Helper()
+	s, err := e.agent.session(id)
+	require.NoError(e.t, err)
+	page, err := s.manager.List(e.t.Context(), procmgr.ListRequest{})
+	require.NoError(e.t, err)
+	for _, p := range page.Processes {
+		if p.State != procmgr.Exited {
+			live = append(live, p)
+		}
+	}
+	return live
+}
+
+func always(option acp.PermissionOptionId) func(context.Context, acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+	return func(context.Context, acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+		return acp.NewRequestPermissionOutcomeSelected(option)
+	}
+}
+
+// shown is the text of an update.
+func shown(t *testing.T, u acp.SessionToolCallUpdate) string {
+	t.Helper()
+	text := ""
+	for _, c := range u.Content {
+		if c.Content != nil {
+			text += c.Content.Content.Text.Text
+		}
+	}
+	return text
+}
+
+// growing prints a line each time that a file of its name is there.
+const growing = `for i in 1 2 3; do echo "line $i"; until [ -e "$i" ]; do sleep 0.02; done; done; exit 3`
+
+// The output of a command is shown while the command runs: it goes on only once each
+// line has been seen.
+func TestLiveOutput(t *testing.T) {
+	e := connect(t, nil)
+	e.permit = always("once")
+	id, dir := e.open()
+	ends := e.begin(id, execute(growing))
+	for i := 1; i <= 3; i++ {
+		require.Eventually(t, func() bool {
+			_, updates, _ := e.seen(id)
+			return len(updates) > 0 && strings.Contains(shown(t, updates[len(updates)-1]), fmt.Sprint("line ", i))
+		}, exampletest.Long, 5*time.Millisecond)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
+	}
+	end := <-ends
+	require.NoError(t, end.err)
+	require.Equal(t, acp.StopReasonEndTurn, end.reason)
+
+	calls, updates, words := e.seen(id)
+	require.Len(t, calls, 1)
+	require.Equal(t, growing, calls[0].Title)
+	require.Equal(t, acp.ToolKindExecute, calls[0].Kind)
+	require.Equal(t, acp.ToolCallStatusInProgress, calls[0].Status)
+	require.Equal(t, growing, calls[0].RawInput.(map[string]any)["command"])
+	require.Empty(t, calls[0].Meta, "the editor has not told that it knows the convention")
+	before, running := "", 0
+	for _, u := range updates[:len(updates)-1] {
+		require.Equal(t, calls[0].ToolCallId, u.ToolCallId)
+		text := strings.TrimSuffix(shown(t, u), "\n```")
+		require.True(t, strings.HasPrefix(text, before), "%q, and then %q", before, text)
+		if text != "" {
+			before = text
+			running++
+		}
+	}
+	require.GreaterOrEqual(t, running, 2)
+	last, facts := e.last(id)
+	require.Equal(t, "```console\nline 1\nline 2\nline 3\n```", shown(t, last))
+	require.Equal(t, acp.ToolCallStatusFailed, *last.Status)
+	require.EqualValues(t, 3, facts["exit_code"])
+	require.Equal(t, "exited", facts["state"])
+	require.True(t, strings.HasPrefix(words, "I begin."), words)
+	require.Contains(t, words, `"exit_code":3`, "what the model has read")
+}
+
+// An editor that knows the convention for terminals gets the output in parts.
+func TestTerminalOutput(t *testing.T) {
+	e := connect(t, map[string]any{"terminal_output": true})
+	e.permit = always("once")
+	id, dir := e.open()
+	ends := e.begin(id, execute(growing))
+	printed := func() (all string) {
+		_, updates, _ := e.seen(id)
+		for _, u := range updates {
+			if out, ok := u.Meta["terminal_output"].(map[string]any); ok {
+				require.EqualValues(t, u.ToolCallId, out["terminal_id"])
+				all += out["data"].(string)
+			}
+		}
+		return all
+	}
+	for i := 1; i <= 3; i++ {
+		require.Eventually(t, func() bool { return strings.HasSuffix(printed(), fmt.Sprintf("line %d\n", i)) }, exampletest.Long, 5*time.Millisecond)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
+	}
+	require.NoError(t, (<-ends).err)
+	require.Equal(t, "line 1\nline 2\nline 3\n", printed())
+	calls, _, _ := e.seen(id)
+	require.EqualValues(t, calls[0].ToolCallId, calls[0].Meta["terminal_info"].(map[string]any)["terminal_id"])
+	require.EqualValues(t, calls[0].ToolCallId, calls[0].Content[0].Terminal.TerminalId)
+	last, _ := e.last(id)
+	require.EqualValues(t, calls[0].ToolCallId, last.Content[0].Terminal.TerminalId)
+	require.EqualValues(t, 3, last.Meta["terminal_exit"].(map[string]any)["exit_code"])
+}
+
+func TestPermission(t *testing.T) {
+	e := connect(t, nil)
+	id, dir := e.open()
+	made := filepath.Join(dir, "made")
+	var asked []acp.RequestPermissionRequest // one at a time
+	answer := func(option acp.PermissionOptionId) func(context.Context, acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+		return func(ctx context.Context, p acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+			asked = append(asked, p)
+			return always(option)(ctx, p)
+		}
+	}
+
+	e.permit = answer("no")
+	require.Equal(t, acp.StopReasonEndTurn, e.prompt(id, execute("touch made")))
+	require.Len(t, asked, 1)
+	calls, _, words := e.seen(id)
+	require.Equal(t, calls[0].ToolCallId, asked[0].ToolCall.ToolCallId)
+	require.Equal(t, acp.ToolCallStatusPending, *asked[0].ToolCall.Status)
+	require.Contains(t, asked[0].ToolCall.Content[0].Content.Content.Text.Text, `Run "touch" "made"`)
+	var kinds []acp.PermissionOptionKind
+	for _, o := range asked[0].Options {
+		kinds = append(kinds, o.Kind)
+	}
+	require.Equal(t, []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways, acp.PermissionOptionKindRejectOnce}, kinds)
+	require.NoFileExists(t, made)
+	require.Contains(t, words, "the user said no", "the model reads it")
+	last, facts := e.last(id)
+	require.Equal(t, acp.ToolCallStatusFailed, *last.Status)
+	require.Equal(t, true, facts["denied"])
+
+	e.permit = answer("an option that there is not")
+	e.prompt(id, execute("touch made"))
+	require.NoFileExists(t, made)
+
+	e.permit = answer("once")
+	e.prompt(id, execute("touch made"))
+	require.FileExists(t, made)
+	last, _ = e.last(id)
+	require.Equal(t, acp.ToolCallStatusCompleted, *last.Status)
+
+	e.permit = answer("always")
+	e.prompt(id, execute("touch made"))
+	require.Len(t, asked, 6, "about the program and about the file")
+	e.permit = nil // from now on nobody is asked
+	require.NoError(t, os.Remove(made))
+	e.prompt(id, execute("touch made"), execute("ls"))
+	require.FileExists(t, made)
+}
+
+func TestCancel(t *testing.T) {
+	t.Run("while a command runs", func(t *testing.T) {
+		e := connect(t, nil)
+		e.permit = always("once")
+		id, dir := e.open()
+		ends := e.begin(id, execute("touch one; sleep 1000"))
+		exampletest.WaitFor(t, filepath.Join(dir, "one"))
+		require.NotEmpty(t, e.processes(id))
+		began := time.Now()
+		require.NoError(t, e.conn.Cancel(t.Context(), acp.CancelNotification{SessionId: id}))
+		end := <-ends
+		require.NoError(t, end.err)
+		require.Equal(t, acp.StopReasonCancelled, end.reason)
+		require.Less(t, time.Since(began), 20*time.Second)
+		require.Empty(t, e.processes(id))
+		last, _ := e.last(id)
+		require.Equal(t, acp.ToolCallStatusFailed, *last.Status)
+		require.Equal(t, acp.StopReasonEndTurn, e.prompt(id, execute("ls")), "the conversation goes on")
+		last, _ = e.last(id)
+		require.Contains(t, shown(t, last), "one")
+	})
+	for _, first := range []string{"session/cancel", "the answer"} {
+		t.Run("while a question is open, and "+first+" comes first", func(t *testing.T) {
+			e := connect(t, nil)
+			id, dir := e.open()
+			cancel := func() {
+				require.NoError(t, e.conn.Cancel(t.Context(), acp.CancelNotification{SessionId: id}))
+			}
+			e.permit = func(ctx context.Context, _ acp.RequestPermissionRequest) acp.RequestPermissionOutcome {
+				if first == "session/cancel" {
+					cancel()
+					<-ctx.Done() // the agent withdraws its question
+				}
+				return acp.NewRequestPermissionOutcomeCancelled()
+			}
+			require.Equal(t, acp.StopReasonCancelled, e.prompt(id, execute("touch one"), execute("touch two")))
+			found, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		})
+	}
+}
+
+func TestSessions(t *testing.T) {
+	e := connect(t, nil)
+	e.permit = always("once")
+	one, dir := e.open()
+	two, _ := e.open()
+	e.prompt(one, `execute {"command":"touch here; exec sleep 1000","run_in_background":true}`)
+	exampletest.WaitFor(t, filepath.Join(dir, "here"))
+	live := e.processes(one)
+	require.Len(t, live, 1)
+	require.Empty(t, e.processes(two))
+
+	e.prompt(two, "process_list {}", fmt.Sprintf(`process_output {"process_id":%q}`, live[0].ID))
+	_, _, words := e.seen(two)
+	require.NotContains(t, words, "sleep 1000")
+	require.Contains(t, words, `"success":false`)
+	e.prompt(one, "process_list {}")
+	_, _, words = e.seen(one)
+	require.Contains(t, words, "sleep 1000")
+
+	s, err := e.agent.session(one)
+	require.NoError(t, err)
+	waits := e.begin(one, execute("touch waits; sleep 1000"))
+	exampletest.WaitFor(t, filepath.Join(dir, "waits"))
+	_, err = e.conn.CloseSession(t.Context(), acp.CloseSessionRequest{SessionId: one})
+	require.NoError(t, err)
+	end := <-waits
+	require.NoError(t, end.err)
+	require.Equal(t, acp.StopReasonCancelled, end.reason)
+	page, err := s.manager.List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	require.Zero(t, page.Live, "its processes have ended with it")
+	require.Error(t, (<-e.begin(one, execute("ls"))).err, "it is gone")
+	require.Equal(t, acp.StopReasonEndTurn, e.prompt(two, execute("ls")))
+
+	_, err = e.conn.NewSession(t.Context(), acp.NewSessionRequest{Cwd: filepath.Join(dir, "missing"), McpServers: []acp.McpServer{}})
+	require.Error(t, err)
+}
+
+// A command that prints much does not flood the editor.
+func TestMuchOutput(t *testing.T) {
+	for name, meta := range map[string]map[string]any{"content": nil, "terminal": {"terminal_output": true}} {
+		t.Run(name, func(t *testing.T) {
+			e := connect(t, meta)
+			e.permit = always("once")
+			id, _ := e.open()
+			began := time.Now()
+			e.prompt(id, execute(`yes "a line of a long output" | head -c 50000000; echo; echo "the end"`))
+			took := time.Since(began)
+			last, facts := e.last(id)
+			require.EqualValues(t, 0, facts["exit_code"])
+			if meta == nil {
+				require.Contains(t, shown(t, last), "\nthe end\n```")
+			} else {
+				require.Contains(t, last.Meta["terminal_output"].(map[string]any)["data"], "\nthe end\n")
+			}
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			updates := int(took/every) + 2
+			require.Less(t, e.bytes, updates*(most+2000)+20_000)
+		})
+	}
+}
+
+// An answer that was cut off runs nothing.
+func TestCutAnswer(t *testing.T) {
+	for finish, want := range map[string]acp.StopReason{"length": acp.StopReasonMaxTokens, "content_filter": acp.StopReasonRefusal} {
+		e := connect(t, nil)
+		id, dir := e.open()
+		require.Equal(t, want, e.prompt(id, "finish "+finish, execute("touch one")))
+		require.NoFileExists(t, filepath.Join(dir, "one"))
+		require.Equal(t, acp.StopReasonEndTurn, e.prompt(id, execute("ls")), "the conversation goes on")
+	}
+}
+
+// The program serves over stdio, and leaves nothing running when the editor has gone.
+func TestProgram(t *testing.T) {
+	tmp := exampletest.Scratch(t)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	m := model(t)
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), "ACP_TEST_PROGRAM=1", "OPENAI_BASE_URL="+m.url, "OPENAI_API_KEY=key", "MODEL=m")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	e := newEditor(t, in, out)
+	e.permit = always("once")
+	e.initialize(nil)
+	id, dir := e.open()
+	require.Equal(t, acp.StopReasonEndTurn, e.prompt(id, execute(`pwd; echo "key=$OPENAI_API_KEY"`)))
+	last, _ := e.last(id)
+	require.Equal(t, fmt.Sprintf("```console\n%s\nkey=\n```", dir), shown(t, last), "commands do not get the key")
+
+	ends := e.begin(id, execute("touch one; sleep 1000"))
+	exampletest.WaitFor(t, filepath.Join(dir, "one"))
+	require.NoError(t, in.Close())
+	<-ends
+	require.NoError(t, cmd.Wait())
+	exampletest.RequireNothingRuns(t, tmp)
+}
