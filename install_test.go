@@ -159,6 +159,11 @@ var installed = map[string]struct {
 	"examples/with/adk":         {heavy: true, code: 1, says: "connection refused"},
 	"examples/with/eino":        {heavy: true, code: 1, says: "connection refused"},
 	"examples/with/genkit":      {heavy: true, code: 1, says: "connection refused", exclude: "github.com/invopop/jsonschema@v0.14.0"},
+	"examples/acp": {
+		heavy: true,
+		in:    `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n",
+		says:  `"name":"toolproc"`,
+	},
 	"examples/mcp": {
 		in:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n",
 		says: `"name":"toolproc"`,

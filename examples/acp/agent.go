@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/coder/acp-go-sdk"
@@ -51,17 +53,12 @@ func (a *agent) close() error {
 	a.sessions = nil
 	a.mu.Unlock()
 	var all sync.WaitGroup // each may take a moment
-	errs := make(chan error, len(sessions))
-	for _, s := range sessions {
-		all.Go(func() { errs <- s.close() })
+	errs := make([]error, len(sessions))
+	for i, s := range slices.Collect(maps.Values(sessions)) {
+		all.Go(func() { errs[i] = s.close() })
 	}
 	all.Wait()
-	close(errs)
-	var err error
-	for one := range errs {
-		err = errors.Join(err, one)
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // Initialize implements acp.Agent.

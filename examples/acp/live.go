@@ -80,10 +80,8 @@ func (c *card) data(text string) map[string]any {
 func (c *card) follow(ctx context.Context, process string) {
 	ctx, c.stop = context.WithCancel(ctx)
 	c.process, c.stopped = process, make(chan struct{})
-	update := acp.SessionToolCallUpdate{ToolCallId: c.id, Status: acp.Ptr(acp.ToolCallStatusInProgress)}
-	if c.terminal { // a question stood in its place
-		update.Content = []acp.ToolCallContent{acp.ToolTerminalRef(string(c.id))}
-	}
+	// A question may stand in the place of the content.
+	update := acp.SessionToolCallUpdate{ToolCallId: c.id, Status: acp.Ptr(acp.ToolCallStatusInProgress), Content: c.content("")}
 	c.s.update(ctx, acp.SessionUpdate{ToolCallUpdate: &update})
 	go func() {
 		defer close(c.stopped)
@@ -124,16 +122,20 @@ func (c *card) watch(ctx context.Context) (again bool) {
 	return false
 }
 
-// content is what is shown, with words behind it.
+// content is what is shown, with words behind it. It is never empty: that would leave
+// what the editor shows as it is.
 func (c *card) content(words string) (all []acp.ToolCallContent) {
-	switch shown := tail(c.text + c.live); {
-	case c.terminal:
-		all = append(all, acp.ToolTerminalRef(string(c.id)))
-	case shown != "":
-		all = append(all, acp.ToolContent(acp.TextBlock(fenced(shown))))
+	shown := tail(c.text + c.live)
+	if c.terminal {
+		all, shown = []acp.ToolCallContent{acp.ToolTerminalRef(string(c.id))}, ""
 	}
-	if words != "" {
-		all = append(all, acp.ToolContent(acp.TextBlock(fenced(words))))
+	for _, text := range []string{shown, words} {
+		if text != "" {
+			all = append(all, acp.ToolContent(acp.TextBlock(fenced(text))))
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, acp.ToolContent(acp.TextBlock("(no output)")))
 	}
 	return all
 }
@@ -189,9 +191,10 @@ func tail(text string) string {
 
 // fenced returns a text that an editor shows as it is, in a block whose fence is not in it.
 func fenced(text string) string {
+	text = newest.Plain(text) // first, since it may bring backticks together
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	return fence + "console\n" + strings.TrimSuffix(newest.Plain(text), "\n") + "\n" + fence
+	return fence + "console\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }

@@ -200,6 +200,18 @@ func (e *editor) seen(id acp.SessionId) (calls []acp.SessionUpdateToolCall, upda
 	return calls, updates, words
 }
 
+// printed returns what a session has shown in terminals.
+func (e *editor) printed(id acp.SessionId) (all string) {
+	_, updates, _ := e.seen(id)
+	for _, u := range updates {
+		if out, ok := u.Meta["terminal_output"].(map[string]any); ok {
+			require.EqualValues(e.t, u.ToolCallId, out["terminal_id"])
+			all += out["data"].(string)
+		}
+	}
+	return all
+}
+
 // last returns the last update of a call, and its facts.
 func (e *editor) last(id acp.SessionId) (acp.SessionToolCallUpdate, map[string]any) {
 	e.t.Helper()
@@ -276,11 +288,12 @@ func TestLiveOutput(t *testing.T) {
 	for _, u := range updates[:len(updates)-1] {
 		require.Equal(t, calls[0].ToolCallId, u.ToolCallId)
 		text := strings.TrimSuffix(shown(t, u), "\n```")
-		require.True(t, strings.HasPrefix(text, before), "%q, and then %q", before, text)
-		if text != "" {
-			before = text
-			running++
+		if running == 0 && text == "(no output)" {
+			continue
 		}
+		require.True(t, strings.HasPrefix(text, before), "%q, and then %q", before, text)
+		before = text
+		running++
 	}
 	require.GreaterOrEqual(t, running, 2)
 	last, facts := e.last(id)
@@ -298,22 +311,12 @@ func TestTerminalOutput(t *testing.T) {
 	e.permit = always("once")
 	id, dir := e.open()
 	ends := e.begin(id, execute(growing))
-	printed := func() (all string) {
-		_, updates, _ := e.seen(id)
-		for _, u := range updates {
-			if out, ok := u.Meta["terminal_output"].(map[string]any); ok {
-				require.EqualValues(t, u.ToolCallId, out["terminal_id"])
-				all += out["data"].(string)
-			}
-		}
-		return all
-	}
 	for i := 1; i <= 3; i++ {
-		require.Eventually(t, func() bool { return strings.HasSuffix(printed(), fmt.Sprintf("line %d\n", i)) }, exampletest.Long, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.HasSuffix(e.printed(id), fmt.Sprintf("line %d\n", i)) }, exampletest.Long, 5*time.Millisecond)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
 	}
 	require.NoError(t, (<-ends).err)
-	require.Equal(t, "line 1\nline 2\nline 3\n", printed())
+	require.Equal(t, "line 1\nline 2\nline 3\n", e.printed(id))
 	calls, _, _ := e.seen(id)
 	require.EqualValues(t, calls[0].ToolCallId, calls[0].Meta["terminal_info"].(map[string]any)["terminal_id"])
 	require.EqualValues(t, calls[0].ToolCallId, calls[0].Content[0].Terminal.TerminalId)
@@ -361,6 +364,7 @@ func TestPermission(t *testing.T) {
 	require.FileExists(t, made)
 	last, _ = e.last(id)
 	require.Equal(t, acp.ToolCallStatusCompleted, *last.Status)
+	require.Equal(t, "(no output)", shown(t, last), "the question is gone")
 
 	e.permit = answer("always")
 	e.prompt(id, execute("touch made"))
@@ -467,7 +471,7 @@ func TestMuchOutput(t *testing.T) {
 			if meta == nil {
 				require.Contains(t, shown(t, last), "\nthe end\n```")
 			} else {
-				require.Contains(t, last.Meta["terminal_output"].(map[string]any)["data"], "\nthe end\n")
+				require.True(t, strings.HasSuffix(e.printed(id), "\nthe end\n"))
 			}
 			e.mu.Lock()
 			defer e.mu.Unlock()
@@ -485,6 +489,17 @@ func TestCutAnswer(t *testing.T) {
 		require.Equal(t, want, e.prompt(id, "finish "+finish, execute("touch one")))
 		require.NoFileExists(t, filepath.Join(dir, "one"))
 		require.Equal(t, acp.StopReasonEndTurn, e.prompt(id, execute("ls")), "the conversation goes on")
+	}
+}
+
+// What a command prints cannot end the block in which it is shown.
+func TestFence(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n":              "```console\na\n```",
+		"```\n# a":         "````console\n```\n# a\n````",
+		"``\x01`` \x1b[1m": "`````console\n```` [1m\n`````",
+	} {
+		require.Equal(t, want, fenced(text))
 	}
 }
 

@@ -1,0 +1,90 @@
+//go:build unix
+
+package readme_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	acpPage  = "examples/acp/README.md"
+	acpBlock = "go build -o toolproc-acp"
+)
+
+// The tests run no editor. They send the requests that one sends first.
+var acpRules = []rule{
+	{page: acpPage, language: "console", has: acpBlock, run: func(t *testing.T, p *pages, _ block) { require.FileExists(t, acpAgent(t, p)) }},
+	{page: acpPage, language: "json", has: `"agent_servers"`, run: agentServers},
+}
+
+// acpAgent builds the agent by the page's commands, once. It only changes the place of
+// the file that they write.
+func acpAgent(t *testing.T, p *pages) string {
+	t.Helper()
+	if p.programs[acpBlock] == "" {
+		name := filepath.Join(filepath.Dir(p.programs[agentBlock]), "toolproc-acp")
+		script := strings.Join(commands(t, p.blocks[acpBlock]), " && ")
+		shell(t, root, strings.Replace(script, "-o toolproc-acp", "-o '"+name+"'", 1))
+		p.programs[acpBlock] = name
+	}
+	return p.programs[acpBlock]
+}
+
+// agentServers starts the agent as the settings say, and begins a session. The variables
+// are those that the program reads, with its defaults.
+func agentServers(t *testing.T, p *pages, b block) {
+	var settings struct {
+		Servers map[string]struct {
+			Type, Command string
+			Args          []string
+			Env           map[string]string
+		} `json:"agent_servers"`
+	}
+	strict(t, b.text, &settings)
+	server := settings.Servers["toolproc"]
+	require.Equal(t, "custom", server.Type)
+	require.Equal(t, "/path/to/toolproc-acp", server.Command)
+	require.Equal(t, []string{"MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}, slices.Sorted(maps.Keys(server.Env)))
+	program := read(t, "examples/acp/main.go")
+	for name, value := range server.Env {
+		require.Contains(t, program, `os.Getenv("`+name+`")`)
+		if name != "OPENAI_API_KEY" {
+			require.Contains(t, program, `"`+value+`"`, "the default of %s", name)
+		}
+	}
+
+	cmd := exec.CommandContext(t.Context(), acpAgent(t, p), server.Args...)
+	cmd.Env = os.Environ()
+	for name, value := range server.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	for _, exchange := range []struct{ request, want string }{
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`, `"protocolVersion":1`},
+		{fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":%q,"mcpServers":[]}}`, t.TempDir()), `"sessionId":"`},
+	} {
+		_, err := io.WriteString(in, exchange.request+"\n")
+		require.NoError(t, err)
+		require.True(t, lines.Scan(), "%v", lines.Err())
+		require.Contains(t, lines.Text(), exchange.want)
+	}
+	require.NoError(t, in.Close())
+	require.False(t, lines.Scan(), lines.Text())
+	require.NoError(t, cmd.Wait())
+}
