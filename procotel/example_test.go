@@ -42,7 +42,7 @@ func ExampleNew() {
 	fmt.Println(process.Parent.SpanID() == tool.SpanContext.SpanID())
 	for _, a := range process.Attributes {
 		if a.Key == "process.exit.code" {
-			fmt.Println(a.Key, a.Value.Emit())
+			fmt.Println(a.Key, a.Value.String())
 		}
 	}
 	// Output:

@@ -81,7 +81,7 @@ func told(spans tracetest.SpanStubs) string {
 		for _, a := range s.Attributes {
 			switch a.Key {
 			case "gen_ai.tool.call.id", "process.exit.code", "toolproc.process.ended_by", "toolproc.output.bytes", "error.type":
-				facts = append(facts, fmt.Sprintf("%s=%s", a.Key, a.Value.Emit()))
+				facts = append(facts, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
 			}
 		}
 		fmt.Fprintf(&text, "%s %-20s %s\n", s.SpanContext.TraceID().String()[:6], s.Name, strings.Join(facts, " "))
