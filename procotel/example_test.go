@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"os/signal"
 
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -14,6 +16,9 @@ import (
 )
 
 func ExampleNew() {
+	// By default Ctrl-C ends a program without Close, and leaves its commands running.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	spans := tracetest.NewInMemoryExporter() // in a program, the exporter of a collector
 	provider := trace.NewTracerProvider(trace.WithSyncer(spans))
 
@@ -25,10 +30,11 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer manager.Close() // also if something fails before the Close below
 	host := telemetry.Host(manager)
 	set := toolset.New(toolset.Static(host.Chat("chat-1")), &toolset.Options{Intercept: telemetry.Call})
 
-	set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 3"}`)})
+	set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 3"}`)})
 
 	if err := manager.Close(); err != nil {
 		log.Print(err)

@@ -49,7 +49,7 @@ func TestHeldExamples(t *testing.T) {
 				t.Errorf("%s: %s", where, problem)
 			}
 			inModule := func(dir string) bool { return strings.HasPrefix(filepath.ToSlash(name), root+"/"+dir+"/") }
-			if inModule("procmgr/procnats") || inModule("sandbox") {
+			if inModule("procmgr/procnats") || inModule("procotel") || inModule("sandbox") {
 				continue // its module has what it needs, and compiles it
 			}
 			var source bytes.Buffer
