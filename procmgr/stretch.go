@@ -55,7 +55,7 @@ func firstStretch(out Output, from int64) (s stretch, live string) {
 			at, from = cut.At+cut.Len, cut.To
 		}
 	}
-	if at == 0 && len(out.Truncated.Cuts) == 0 {
+	if len(out.Truncated.Cuts) == 0 {
 		from += min(out.Truncated.OmittedBytes, out.Next-from) // nobody says where they are missing
 	}
 	return newStretch(text[at:], from, out.Next), live

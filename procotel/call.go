@@ -23,9 +23,9 @@ func (t *Telemetry) Call(ctx context.Context, c toolset.Call, next func(context.
 	if c.ID != "" {
 		attributes = append(attributes, attribute.String("gen_ai.tool.call.id", clip(c.ID, maxName)))
 	}
-	if c.Name != "" {
-		attributes = append(attributes, attribute.String("gen_ai.tool.name", clip(c.Name, maxName)))
-		name += " " + clip(c.Name, maxName)
+	if tool := clip(c.Name, maxName); tool != "" {
+		attributes = append(attributes, attribute.String("gen_ai.tool.name", tool))
+		name += " " + tool
 	}
 	ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(attributes...))
 	defer span.End()

@@ -46,7 +46,7 @@
 // toolproc.process.signal, toolproc.process.ended_by (a [procmgr.Cause]),
 // toolproc.process.oom and toolproc.process.background, each if it is known. That of a process
 // also has toolproc.output.bytes, all that it printed, and toolproc.output.omitted_bytes, what
-// the manager kept no more at its end. toolproc.unfinished says that Close came before the
+// an answer of the default length leaves out of that. toolproc.unfinished says that Close came before the
 // end. error.type is tool_error, or the kind of a refusal: limit, invalid, conflict, closed,
 // refused, not_ready, unknown, unsupported, canceled, timeout or other.
 //

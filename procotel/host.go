@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -140,6 +139,9 @@ type watcher struct {
 	id   string
 }
 
+// again is how long a watcher waits before it asks again after a wait without a change.
+const again = 50 * time.Millisecond
+
 // run waits for each change of the state of the process, and ends the span with it.
 func (w *watcher) run() {
 	known := procmgr.Running
@@ -161,6 +163,11 @@ func (w *watcher) run() {
 		case out.Process.State != known:
 			known = out.Process.State
 			w.span.AddEvent(string(known))
+		default: // a server that is about to end cuts its waits short
+			select {
+			case <-w.t.ctx.Done():
+			case <-time.After(again):
+			}
 		}
 	}
 }
@@ -176,12 +183,12 @@ func (w *watcher) finish(out *procmgr.Output, unfinished string) {
 		w.span.End()
 		return
 	}
-	// All that is kept: what is missing of it is lost to everybody who reads.
-	all, err := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1}})
+	// The default limit bounds what is read: a log may have all of it.
+	whole, err := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{})
 	if err == nil {
 		omitted := int64(0)
-		if all.Truncated != nil {
-			omitted = all.Truncated.OmittedBytes
+		if whole.Truncated != nil {
+			omitted = whole.Truncated.OmittedBytes
 		}
 		w.span.SetAttributes(attribute.Int64("toolproc.output.omitted_bytes", omitted))
 	}

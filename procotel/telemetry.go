@@ -32,7 +32,6 @@ type Options struct {
 type Telemetry struct {
 	opts        Options
 	tracer      trace.Tracer
-	meter       metric.Meter
 	instruments instruments
 
 	ctx   context.Context // ends with Close
@@ -59,12 +58,12 @@ func New(opts *Options) (*Telemetry, error) {
 		t.opts.MeterProvider = otel.GetMeterProvider()
 	}
 	t.tracer = t.opts.TracerProvider.Tracer(scope)
-	t.meter = t.opts.MeterProvider.Meter(scope)
+	meter := t.opts.MeterProvider.Meter(scope)
 	var err error
-	if t.instruments, err = newInstruments(t.meter); err != nil {
+	if t.instruments, err = newInstruments(meter); err != nil {
 		return nil, xerrors.Errorf("procotel: new: %w", err)
 	}
-	if t.counting, err = t.meter.RegisterCallback(t.count, t.instruments.living); err != nil {
+	if t.counting, err = meter.RegisterCallback(t.count, t.instruments.living); err != nil {
 		return nil, xerrors.Errorf("procotel: new: %w", err)
 	}
 	t.ctx, t.end = context.WithCancel(context.Background())
@@ -73,7 +72,8 @@ func New(opts *Options) (*Telemetry, error) {
 
 // Close ends the spans of the processes that still live, as they are now: such a
 // span has no exit code. Call it after the Close of the managers, and before the
-// Shutdown of the providers. Later starts make no span of a process.
+// Shutdown of the providers. The span of a process that is started
+// later ends with its Start.
 func (t *Telemetry) Close() {
 	t.mu.Lock()
 	t.done = true

@@ -259,14 +259,21 @@ func TestCloseWhileItRuns(t *testing.T) {
 	}
 }
 
-// The bytes that the window has dropped are counted.
+// The bytes that an answer leaves out are counted, also if a log has them: it is not read
+// for a span.
 func TestOmitted(t *testing.T) {
 	t.Parallel()
+	for _, opts := range []proclocal.Options{{Head: 100, Tail: 100}, {LogDir: t.TempDir()}} {
+		omitted(t, opts)
+	}
+}
+
+func omitted(t *testing.T, opts proclocal.Options) {
 	r := newReceiver(t)
 	telemetry, _ := program(t, r, "p", procotel.Options{})
-	local, err := proclocal.New(&proclocal.Options{Head: 100, Tail: 100})
+	local, err := proclocal.New(&opts)
 	require.NoError(t, err)
-	out, err := telemetry.Host(local).Start(t.Context(), procmgr.StartRequest{Command: "seq 1000", Wait: time.Minute})
+	out, err := telemetry.Host(local).Start(t.Context(), procmgr.StartRequest{Command: "seq 100000", Wait: time.Minute})
 	require.NoError(t, err)
 	require.NoError(t, local.Close())
 	telemetry.Close()
