@@ -1,19 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,165 +19,6 @@ import (
 	"github.com/toolproc/toolproc/examples/internal/exampletest"
 	"github.com/toolproc/toolproc/procmgr"
 )
-
-// A taskClient is a client that knows tasks, and sees its wire.
-type taskClient struct {
-	*client
-	wire *wire
-}
-
-// A wire has the messages of a connection, one a line.
-type wire struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (w *wire) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *wire) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
-
-// ways are the ways to connect a client: over the first the protocol is that of
-// 2026-07-28, and over the second the one before.
-var ways = []struct {
-	name   string
-	chatID func(string) string
-	dial   func(*testing.T, *server) mcp.Transport
-}{
-	{"in memory", stdioChat, func(t *testing.T, s *server) mcp.Transport {
-		t.Helper()
-		there, here := net.Pipe()
-		_, err := s.mcp.Connect(t.Context(), &mcp.IOTransport{Reader: there, Writer: there}, nil)
-		require.NoError(t, err)
-		return &mcp.IOTransport{Reader: here, Writer: here}
-	}},
-	{"HTTP", httpChat, func(t *testing.T, s *server) mcp.Transport {
-		t.Helper()
-		return dialHTTP(t, listen(t, s))
-	}},
-}
-
-func dialHTTP(t *testing.T, url string) mcp.Transport {
-	t.Helper()
-	own := &http.Transport{}
-	t.Cleanup(own.CloseIdleConnections)
-	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer{testToken, own}}}
-}
-
-// connectTasks connects a client with some capabilities. It can send the methods of the
-// extension, whether it announces that or not.
-func connectTasks(t *testing.T, transport mcp.Transport, caps *mcp.ClientCapabilities) *taskClient {
-	t.Helper()
-	return connectTasksWith(t, transport, &mcp.ClientOptions{Capabilities: caps})
-}
-
-func connectTasksWith(t *testing.T, transport mcp.Transport, opts *mcp.ClientOptions) *taskClient {
-	t.Helper()
-	opts.Logger = quiet
-	m := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
-	require.NoError(t, errors.Join(
-		mcp.AddSendingCustomMethod[*taskParams, *taskResult](m, "tasks/get"),
-		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/update"),
-		mcp.AddSendingCustomMethod[*taskParams, *taskAck](m, "tasks/cancel"),
-	))
-	c := &taskClient{client: &client{}, wire: &wire{}}
-	var err error
-	c.ClientSession, err = m.Connect(t.Context(), &mcp.LoggingTransport{Transport: transport, Writer: c.wire}, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// announced returns the capabilities of a client that knows tasks, and can ask its user.
-func announced() *mcp.ClientCapabilities {
-	caps := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}}
-	caps.AddExtension(tasksExtension, nil)
-	return caps
-}
-
-// execute returns the result of a call as it came over the wire, and its task if it has
-// become one.
-func (c *taskClient) execute(t *testing.T, arguments args) (task *taskResult, raw string) {
-	t.Helper()
-	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: arguments})
-	require.NoError(t, err)
-	read := strings.Split(c.wire.String(), "\nread: ")
-	var message struct {
-		Result json.RawMessage `json:"result"`
-	}
-	require.NoError(t, json.NewDecoder(strings.NewReader(read[len(read)-1])).Decode(&message))
-	task = &taskResult{}
-	require.NoError(t, json.Unmarshal(message.Result, task))
-	if task.ResultType != "task" {
-		task = nil
-	}
-	return task, string(message.Result)
-}
-
-// start starts a command that becomes a task.
-func (c *taskClient) start(t *testing.T, arguments args) *taskResult {
-	t.Helper()
-	task, raw := c.execute(t, arguments)
-	require.NotNil(t, task, raw)
-	require.Equal(t, "working", task.Status)
-	require.Nil(t, task.TTL)
-	require.WithinDuration(t, time.Now(), task.CreatedAt, long)
-	return task
-}
-
-func (c *taskClient) get(t *testing.T, id string) *taskResult {
-	t.Helper()
-	res, err := mcp.CallCustomMethod[*taskParams, *taskResult](t.Context(), c.ClientSession, "tasks/get", &taskParams{TaskID: id})
-	require.NoError(t, err)
-	require.Equal(t, "complete", res.ResultType)
-	require.Equal(t, id, res.TaskID)
-	return res
-}
-
-// until asks for a task until it has a status.
-func (c *taskClient) until(t *testing.T, id, status string) (res *taskResult) {
-	t.Helper()
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if res = c.get(t, id); res.Status == status {
-			return res
-		}
-		require.Less(t, time.Since(began), long, res.Status)
-	}
-}
-
-// saying asks for a task until it has a message.
-func (c *taskClient) saying(t *testing.T, id, message string) (res *taskResult) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		res = c.get(t, id)
-		return res.StatusMessage == message
-	}, long, 10*time.Millisecond)
-	return res
-}
-
-func (c *taskClient) cancel(t *testing.T, id string) {
-	t.Helper()
-	_, err := mcp.CallCustomMethod[*taskParams, *taskAck](t.Context(), c.ClientSession, "tasks/cancel", &taskParams{TaskID: id})
-	require.NoError(t, err)
-}
-
-// untilGo is a command that waits for a file, so that it is a task for as long as the
-// test wants.
-func untilGo(then string) args {
-	return args{"command": "echo begun; while [ ! -e go ]; do sleep 0.01; done; " + then}
-}
-
-func letGo(t *testing.T, dir string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
-}
 
 // A command that runs on is a task: the process. Its result is that of the call, the same
 // at each time.
@@ -485,64 +320,4 @@ func TestManyTasks(t *testing.T) {
 	for i, task := range c.tasks {
 		require.Equal(t, fmt.Sprint(2*i+1), task.id)
 	}
-}
-
-// exchanges returns the requests of a wire from a place on, each with its answer: without
-// what differs from run to run, and of several tasks/get in a row the last one alone.
-func (w *wire) exchanges(t *testing.T, from int, dir string) string {
-	t.Helper()
-	type message struct {
-		ID     int            `json:"id"`
-		Method string         `json:"method"`
-		Params map[string]any `json:"params"`
-		Result map[string]any `json:"result"`
-		Error  any            `json:"error"`
-	}
-	requests, answers, last := map[int]message{}, map[int]message{}, 0
-	for line := range strings.Lines(w.String()[from:]) { // an answer may be noted before its request
-		way, text, _ := strings.Cut(line, ": ")
-		var m message
-		require.NoError(t, json.Unmarshal([]byte(text), &m))
-		if way == "read" {
-			answers[m.ID] = m
-		} else {
-			requests[m.ID] = m
-		}
-		last = max(last, m.ID)
-	}
-	var all strings.Builder
-	for id := range last + 1 {
-		request, ok := requests[id]
-		if !ok || request.Method == "tasks/get" && requests[id+1].Method == "tasks/get" {
-			continue
-		}
-		meta, _ := request.Params["_meta"].(map[string]any)
-		delete(request.Params, "_meta")
-		if request.Method == "tools/call" {
-			request.Params["_meta"] = map[string]any{mcp.MetaKeyClientCapabilities: meta[mcp.MetaKeyClientCapabilities]}
-		}
-		answer := answers[id]
-		delete(answer.Result, "_meta")
-		var body any = answer.Result
-		if answer.Error != nil {
-			body = answer.Error
-		}
-		for _, part := range []any{request.Params, body} {
-			data, err := json.Marshal(part)
-			require.NoError(t, err)
-			fmt.Fprintf(&all, "%s %s\n", request.Method, data)
-			request.Method = "  →"
-		}
-	}
-	text := strings.ReplaceAll(all.String(), dir, "<dir>")
-	for _, varies := range []struct{ what, by string }{
-		{`20\d\d-\d\d-\d\dT[\d:.]+Z`, "<time>"},
-		{`input-\w+`, "<question>"},
-		{`"seconds":[\d.e-]+,`, ""},
-		{`,\\"duration\\":\\"[^"\\]+\\"`, ""},
-		{`((?:taskId|process_id)\\*":\\*")[a-z2-7]{10}`, "$1<task>"},
-	} {
-		text = regexp.MustCompile(varies.what).ReplaceAllString(text, varies.by)
-	}
-	return text
 }
