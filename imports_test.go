@@ -406,6 +406,12 @@ var arrows = []arrow{
 		why:     "what the tests of the examples do alike; only tests import it",
 	},
 	{
+		dir:     "examples/internal/scripted",
+		module:  []string{"examples/internal/exampletest"},
+		outside: []string{testify},
+		why:     "what the tests of the programs with another library do alike; only tests import it",
+	},
+	{
 		dir:     "procview",
 		module:  []string{"chattool/toolset", "headtail", "internal/bearer", "procmgr"},
 		outside: []string{xerrors},

@@ -1,18 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,65 +14,30 @@ import (
 func TestMain(m *testing.M) { exampletest.Main(m) }
 
 func TestConversation(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	t.Setenv("OPENAI_BASE_URL", scripted.Play(t, scripted.OpenAI)+"/v1")
-	t.Setenv("OPENAI_API_KEY", "key")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var out bytes.Buffer
-	require.NoError(t, run(ctx, "Build it.", &out))
-	require.Contains(t, out.String(), scripted.Words)
-	exampletest.RequireNothingRuns(t, tmp)
+	provider(t, scripted.Play(t, scripted.OpenAI))
+	scripted.RequireConversation(t, run)
 }
 
-// The page shows the program as it is.
-func TestReadme(t *testing.T) {
-	page, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	program, err := os.ReadFile("main.go")
-	require.NoError(t, err)
-	blocks := strings.Split(string(page), "```go\n")
-	require.Len(t, blocks, 2)
-	block, _, closed := strings.Cut(blocks[1], "```")
-	require.True(t, closed)
-	require.Equal(t, string(program), block)
-	require.Less(t, strings.Count(block, "\n"), 120)
-}
+func TestReadme(t *testing.T) { scripted.RequirePage(t) }
 
-// If ctx ends while a command runs, run returns, and the command does not go on.
 func TestCancel(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	answer(t, "tool_calls", call("execute", `{"command":"touch \"$TMPDIR/one\"; exec sleep 1000","timeout":"10m"}`))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "Wait.", io.Discard) }() // received below
-	exampletest.WaitFor(t, filepath.Join(tmp, "one"))
-	cancel()
-	select {
-	case err := <-done:
-		require.ErrorIs(t, err, context.Canceled)
-	case <-time.After(exampletest.Long):
-		require.Fail(t, "run has not returned")
-	}
-	exampletest.RequireNothingRuns(t, tmp)
+	answer(t, "tool_calls", scripted.Endless)
+	scripted.RequireStop(t, run)
 }
 
-// A call in an answer that was cut off may be half of one, so it does not run.
 func TestCutAnswer(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	answer(t, "length", call("execute", `{"command":"touch \"$TMPDIR/one\""}`))
-	require.ErrorContains(t, run(t.Context(), "Go on.", io.Discard), "cut off: length")
-	require.NoFileExists(t, filepath.Join(tmp, "one"))
+	answer(t, "length", scripted.Touch)
+	scripted.RequireNothingDone(t, run, "cut off: length")
 }
 
 // The words and the calls of an answer go back to the model, with a result for each
 // call. The second call depends on the first one.
 func TestAnswerOfTwoCalls(t *testing.T) {
 	exampletest.Scratch(t)
-	bodies := answer(t, "tool_calls",
-		call("execute", `{"command":"sleep 0.2; touch \"$TMPDIR/one\""}`),
-		call("execute", `{"command":"ls \"$TMPDIR\""}`))
+	url, bodies := scripted.Completions(t, "tool_calls",
+		scripted.Call{Name: "execute", Arguments: `{"command":"sleep 0.2; touch \"$TMPDIR/one\""}`},
+		scripted.Call{Name: "execute", Arguments: `{"command":"ls \"$TMPDIR\""}`})
+	provider(t, url)
 	require.NoError(t, run(t.Context(), "Go on.", io.Discard))
 	require.Len(t, *bodies, 2)
 	var second struct {
@@ -100,31 +56,16 @@ func TestAnswerOfTwoCalls(t *testing.T) {
 	require.Contains(t, second.Messages[3].Content, `"output":"one\n"`)
 }
 
-func call(name, arguments string) map[string]any {
-	return map[string]any{"name": name, "arguments": arguments}
+// answer lets a model answer with one call of execute.
+func answer(t *testing.T, finish, arguments string) {
+	t.Helper()
+	url, _ := scripted.Completions(t, finish, scripted.Call{Name: "execute", Arguments: arguments})
+	provider(t, url)
 }
 
-// answer serves a model that answers with these calls, and says that it is done once it
-// has their results. It returns the bodies of the requests so far.
-func answer(t *testing.T, finish string, calls ...map[string]any) (bodies *[][]byte) {
+// provider lets the program ask the model at a URL.
+func provider(t *testing.T, url string) {
 	t.Helper()
-	var all []any
-	for i, function := range calls {
-		all = append(all, map[string]any{"id": fmt.Sprintf("call_%d", i), "type": "function", "function": function})
-	}
-	bodies = new([][]byte)
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		*bodies = append(*bodies, body)
-		message := map[string]any{"role": "assistant", "content": "I run it.", "tool_calls": all}
-		if bytes.Contains(body, []byte(`"role":"tool"`)) {
-			finish, message = "stop", map[string]any{"role": "assistant", "content": "It is done."}
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"finish_reason": finish, "message": message}}})
-	}))
-	t.Cleanup(model.Close)
-	t.Setenv("OPENAI_BASE_URL", model.URL+"/v1")
+	t.Setenv("OPENAI_BASE_URL", url+"/v1")
 	t.Setenv("OPENAI_API_KEY", "key")
-	return bodies
 }

@@ -1,18 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,71 +16,20 @@ import (
 func TestMain(m *testing.M) { exampletest.Main(m) }
 
 func TestConversation(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	t.Setenv("OPENAI_BASE_URL", scripted.Play(t, scripted.OpenAI)+"/v1")
-	t.Setenv("OPENAI_API_KEY", "key")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var out bytes.Buffer
-	require.NoError(t, run(ctx, "Build it.", &out))
-	require.Contains(t, out.String(), scripted.Words)
-	exampletest.RequireNothingRuns(t, tmp)
+	provider(t, scripted.Play(t, scripted.OpenAI))
+	scripted.RequireConversation(t, run)
 }
 
-// The page shows the program as it is.
-func TestReadme(t *testing.T) {
-	page, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	program, err := os.ReadFile("main.go")
-	require.NoError(t, err)
-	blocks := strings.Split(string(page), "```go\n")
-	require.Len(t, blocks, 2)
-	block, _, closed := strings.Cut(blocks[1], "```")
-	require.True(t, closed)
-	require.Equal(t, string(program), block)
-	require.Less(t, strings.Count(block, "\n"), 120)
-}
+func TestReadme(t *testing.T) { scripted.RequirePage(t) }
 
-// If ctx ends while a command runs, run returns, and the command does not go on.
 func TestCancel(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	answer(t, "tool_calls", `{"command":"touch \"$TMPDIR/one\"; exec sleep 1000","timeout":"10m"}`)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- run(ctx, "Wait.", io.Discard) }() // received below
-	exampletest.WaitFor(t, filepath.Join(tmp, "one"))
-	cancel()
-	select {
-	case err := <-done:
-		require.ErrorIs(t, err, context.Canceled)
-	case <-time.After(exampletest.Long):
-		require.Fail(t, "run has not returned")
-	}
-	exampletest.RequireNothingRuns(t, tmp)
+	answer(t, "tool_calls", scripted.Endless)
+	scripted.RequireStop(t, run)
 }
 
-// A call in an answer that was cut off may be half of one, so it does not run.
 func TestCutAnswer(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	answer(t, "length", `{"command":"touch \"$TMPDIR/one\""}`)
-	require.ErrorContains(t, run(t.Context(), "Go on.", io.Discard), "cut off: length")
-	require.NoFileExists(t, filepath.Join(tmp, "one"))
-}
-
-// answer serves a model that always answers with one call of execute.
-func answer(t *testing.T, finish, arguments string) {
-	t.Helper()
-	quoted, err := json.Marshal(arguments)
-	require.NoError(t, err)
-	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"choices":[{"finish_reason":%q,"message":{"role":"assistant","tool_calls":[
-			{"id":"call_0","type":"function","function":{"name":"execute","arguments":%s}}]}}]}`, finish, quoted)
-	}))
-	t.Cleanup(model.Close)
-	t.Setenv("OPENAI_BASE_URL", model.URL+"/v1")
-	t.Setenv("OPENAI_API_KEY", "key")
+	answer(t, "length", scripted.Touch)
+	scripted.RequireNothingDone(t, run, "cut off: length")
 }
 
 // The person reads what was printed. The model also reads what to do next.
@@ -108,4 +48,18 @@ func TestTwoAudiences(t *testing.T) {
 	require.NotContains(t, person, "process_output", "advice for the model")
 	require.Contains(t, res.Content, "process_output")
 	require.NotContains(t, res.Content, `y\ny\ny`)
+}
+
+// answer lets a model answer with one call of execute.
+func answer(t *testing.T, finish, arguments string) {
+	t.Helper()
+	url, _ := scripted.Completions(t, finish, scripted.Call{Name: "execute", Arguments: arguments})
+	provider(t, url)
+}
+
+// provider lets the program ask the model at a URL.
+func provider(t *testing.T, url string) {
+	t.Helper()
+	t.Setenv("OPENAI_BASE_URL", url+"/v1")
+	t.Setenv("OPENAI_API_KEY", "key")
 }
