@@ -155,7 +155,7 @@ func BenchmarkListLiving(b *testing.B) {
 // The 20 processes of a page, of few that have ended and of many, beside a look
 // at as many processes in a slice under a mutex, and a copy of 20 of them.
 func BenchmarkListPage(b *testing.B) {
-	for _, n := range []int{50, 8000} {
+	for _, n := range []int{50, 8 * thousand()} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			l := newLocal(b, &proclocal.Options{MaxRunning: -1})
 			var all []procmgr.Process

@@ -5,7 +5,6 @@ go 1.26.5
 
 require (
 	github.com/google/jsonschema-go v0.3.0
-	github.com/stretchr/testify v1.12.1
 	github.com/toolproc/toolproc v0.1.0
 	google.golang.org/adk v0.5.0
 	google.golang.org/genai v1.40.0
@@ -32,6 +31,7 @@ require (
 	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02 // indirect
 	github.com/invopop/jsonschema v0.14.0 // indirect
 	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.63.0 // indirect
 	go.opentelemetry.io/otel v1.40.0 // indirect
