@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -137,7 +138,10 @@ func (m *machine) client(t testing.TB) *prochttp.Client {
 
 func clientVia(t testing.TB, words []string) *prochttp.Client {
 	t.Helper()
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Dial: prochttp.Command(words...)})
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Dial:   prochttp.Command(words...),
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c

@@ -61,9 +61,9 @@ type ClientOptions struct {
 	// no call waits for the connection any more. It has no effect on a
 	// connection that was made. Set Dial or Transport, not both.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Retry is how long a call repeats its request while it gets no answer:
-	// 10 s by default; a negative number is no retry. The end of the call's
-	// context ends the retries too.
+	// Retry is how long a call repeats its request while it gets no answer,
+	// counted from the failure of its first attempt: 10 s by default; a negative
+	// number is no retry. The end of the call's context ends the retries too.
 	Retry time.Duration
 	// Logger gets a line for each failed attempt; nil logs nothing.
 	Logger *slog.Logger

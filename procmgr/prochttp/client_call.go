@@ -118,7 +118,7 @@ func Unsent(err error) error { return &unsentError{err} }
 // error, call returns the answer too; an error without an answer comes from the
 // connection or from ctx.
 func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
-	giveUp := time.Now().Add(c.retry)
+	var giveUp time.Time
 	pause := firstPause
 	for tries := 1; ; tries++ {
 		if err := ctx.Err(); err != nil {
@@ -155,6 +155,9 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		}
 
 		took := time.Since(began)
+		if tries == 1 {
+			giveUp = time.Now().Add(c.retry) // a connection may be found dead only after as long as that
+		}
 		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
 			slog.String("path", call.path), slog.Int("attempt", tries), slog.Duration("duration", took),
 			slog.String("chat_id", call.manager.chat), slog.String("process_id", call.id), slog.String("error", err.Error()))
@@ -168,8 +171,8 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 			return nil, endedBy(ctx, err)
 		}
 		jittered := pause/2 + rand.N(pause/2+1) + wait
-		again := time.Now().Add(jittered).Before(giveUp) || tries == 1 && lost != nil && lost.timeout
-		if c.retry < 0 || !again || permanent(err) || !call.mayHaveArrived && nobodyListens(err) && call.manager.alone {
+		late := time.Now().Add(jittered).After(giveUp)
+		if c.retry < 0 || late || permanent(err) || !call.mayHaveArrived && nobodyListens(err) && call.manager.alone {
 			if answer != nil {
 				return answer, err
 			}

@@ -2,6 +2,7 @@ package prochttp_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -217,6 +218,49 @@ func TestRetriesEnd(t *testing.T) {
 	found, err := c.Output(t.Context(), "x", procmgr.OutputRequest{})
 	require.NoError(t, err, "its result is there all the same")
 	require.Equal(t, 7, *found.Process.ExitCode)
+}
+
+// The time of the retries begins when the first attempt fails: pings find a dead connection
+// only after longer than that.
+func TestRetriesBeginAtTheFailure(t *testing.T) {
+	const retry = 300 * time.Millisecond
+	transport := &slowToFail{after: retry + 100*time.Millisecond, RoundTripper: http.DefaultTransport.(*http.Transport).Clone()}
+	defer transport.RoundTripper.(*http.Transport).CloseIdleConnections()
+	c := newClient(t, serve(t, newHandler(t, newLocal(t, nil), nil)), &prochttp.ClientOptions{Token: token, Retry: retry, Transport: transport})
+	command, ran := effects(t)
+	for _, path := range []string{"/health", "/start"} {
+		transport.path = path
+		out, err := c.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, 7, *out.Process.ExitCode)
+	}
+	require.Equal(t, 2, ran())
+	transport.path = "/list"
+	page, err := c.List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	require.Len(t, page.Processes, 2)
+	require.Equal(t, 3, transport.failures)
+}
+
+// A slowToFail fails the next request of a path after a while.
+type slowToFail struct {
+	http.RoundTripper
+	path     string
+	after    time.Duration
+	failures int
+}
+
+func (s *slowToFail) RoundTrip(req *http.Request) (*http.Response, error) {
+	if s.path != req.URL.Path {
+		return s.RoundTripper.RoundTrip(req)
+	}
+	s.path = ""
+	s.failures++
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+	time.Sleep(s.after)
+	return nil, errors.New("the connection was found dead")
 }
 
 // An error that a repeat cannot mend is returned at once.
