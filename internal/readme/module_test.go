@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,4 +63,21 @@ func read(t *testing.T, name string) string {
 	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 	require.NoError(t, err)
 	return string(content)
+}
+
+// The comparison says how many modules a program with the tools has beside its own.
+func TestComparedModules(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", library+"/procmgr/proclocal", library+"/chattool/toolset")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	modules := make(map[string]bool)
+	for path := range strings.FieldsSeq(string(out)) {
+		modules[path] = true
+	}
+	delete(modules, library)
+	said := regexp.MustCompile(`\| (\d+) modules; a program of|\| (\d+); \d+\.\d MB \|\n`).FindAllStringSubmatch(read(t, "docs/compare.md"), -1)
+	require.Len(t, said, 2)
+	for _, match := range said {
+		require.Equal(t, strconv.Itoa(len(modules)), match[1]+match[2])
+	}
 }
