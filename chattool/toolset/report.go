@@ -24,6 +24,7 @@ type Report struct {
 	// Forbidden is true if the command has failed and a rule of the machine's sandbox
 	// may be why. One of Notes says which, unless others are more important. It is
 	// concluded from the rules and from what the command printed, so it proves nothing.
+	// A signal that a sandbox has refused is not recognized.
 	Forbidden bool
 	// State is that of the process, and "" if no process is known.
 	State    procmgr.State

@@ -68,7 +68,9 @@ var (
 	absences = regexp.MustCompile(`(?i)no such file|not found|cannot open|\bENOENT\b`)
 	// offline are what programs say that reach no network.
 	offline = regexp.MustCompile(`(?i)network is unreachable|network unreachable|could ?n[o']t resolve|failure in name resolution|name or service not known|no such host|` +
-		`nodename nor servname|no address associated|\b(EAI_AGAIN|ENETUNREACH|ENOTFOUND)\b|getaddrinfo|gaierror|(socket|dial (tcp|udp)).*operation not permitted|can't create socket`)
+		`nodename nor servname|no address associated|(failed to|could ?n[o']t) connect to|\b(EAI_AGAIN|ENETUNREACH|ENOTFOUND)\b|getaddrinfo|gaierror|(socket|dial (tcp|udp)).*operation not permitted|can't create socket`)
+	// own are the machine's own addresses, at which a server may just not be there.
+	own = regexp.MustCompile(`(?i)\blocalhost\b|\b127\.\d+\.\d+\.\d+\b|::1\b`)
 	// keys are denials of another machine.
 	keys = regexp.MustCompile(`(?i)permission denied,? (\(|please try again)`)
 	// relative is the denial of a file that is named from the current directory.
@@ -101,7 +103,7 @@ func (r Result) rule() string {
 			rules.NoNetwork = false
 			return "commands " + Rules(&rules)
 		}
-		if r.Sandbox.NoNetwork && offline.MatchString(line) {
+		if r.Sandbox.NoNetwork && offline.MatchString(line) && !own.MatchString(line) {
 			return "commands have no network"
 		}
 	}
@@ -115,18 +117,24 @@ func (r Result) forbidden(line string) bool {
 	if !denied && (len(r.Sandbox.Hide) == 0 || !absences.MatchString(line)) {
 		return false
 	}
+	dir := r.Output.Process.WorkDir
+	within := strings.HasPrefix(dir, "/") // otherwise it is not known
 	rest := denials.ReplaceAllString(line, " ")
 	for _, word := range named.FindAllString(rest, -1) {
-		if !strings.HasPrefix(word, "/") {
-			continue
+		isPath := strings.HasPrefix(word, "/")
+		if !isPath {
+			if !within {
+				continue
+			}
+			isPath = strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+			word = path.Join(dir, word)
 		}
 		p := path.Clean(word)
-		if covered(p, r.Sandbox.Hide) || denied && (covered(p, r.Sandbox.Protect) || !covered(p, r.Sandbox.Write)) {
+		if covered(p, r.Sandbox.Hide) || denied && (covered(p, r.Sandbox.Protect) || isPath && !covered(p, r.Sandbox.Write)) {
 			return true
 		}
 	}
-	dir := r.Output.Process.WorkDir
-	return denied && strings.HasPrefix(dir, "/") && !covered(dir, r.Sandbox.Write) && relative.MatchString(line)
+	return denied && within && !covered(dir, r.Sandbox.Write) && relative.MatchString(line)
 }
 
 // covered reports whether a path is one of others, or below one.

@@ -26,7 +26,7 @@ func TestRules(t *testing.T) {
 
 // A failed command gets the note only if a rule can be the reason.
 func TestSandboxNote(t *testing.T) {
-	rules := procmgr.SandboxRules{Write: []string{"/work"}, Protect: []string{"/work/.git/hooks"}, Hide: []string{"/root/.ssh"}, NoNetwork: true}
+	rules := procmgr.SandboxRules{Write: []string{"/work"}, Protect: []string{"/work/.git/hooks"}, Hide: []string{"/root/.ssh", "/work/secret.txt"}, NoNetwork: true}
 	for _, test := range []struct {
 		text, workDir string
 		want          string // a part of the note, "" for none
@@ -44,6 +44,13 @@ func TestSandboxNote(t *testing.T) {
 		{"cat: /root/.ssh/id: No such file or directory", "/work", "cannot read /root/.ssh"},
 		{"cat: /work/none: No such file or directory", "/work", ""},
 		{"cat: /etc/none: No such file or directory", "/work", ""},
+		{"cat: secret.txt: Permission denied", "/work", "cannot read /root/.ssh or /work/secret.txt"},
+		{"cat: ../secret.txt: No such file or directory", "/work/sub", "cannot read"},
+		{"cat: secret.txt: No such file or directory", "/work/sub", ""},
+		{"cat: secret.txt: Permission denied", "", ""},
+		{"touch: cannot touch '../x': Permission denied", "/work", "may write below /work"},
+		{"touch: cannot touch '../x': Permission denied", "/work/sub", ""},
+		{"sh: 1: cannot create .git/hooks/x: Read-only file system", "/work", "/work/.git/hooks"},
 		{"git@github.com: Permission denied (publickey).", "/srv", ""},
 		{"Permission denied, please try again.", "/srv", ""},
 		{"kill: (1) - Operation not permitted", "/work", ""},
@@ -51,6 +58,8 @@ func TestSandboxNote(t *testing.T) {
 		{"npm error code EAI_AGAIN", "/work", "have no network"},
 		{"dial tcp: lookup proxy.golang.org: socket: operation not permitted", "/work", "have no network"},
 		{"socket.gaierror: [Errno -3] Temporary failure in name resolution", "/work", "have no network"},
+		{"curl: (7) Failed to connect to 10.1.2.3 port 80 after 0 ms: Couldn't connect to server", "/work", "have no network"},
+		{"curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Couldn't connect to server", "/work", ""},
 		{"--- FAIL: TestX", "/work", ""},
 	} {
 		t.Run(test.text, func(t *testing.T) {
