@@ -78,7 +78,7 @@ func usage() string {
 	for _, c := range commands {
 		fmt.Fprintf(&b, "  toolprocd %-27s %s\n", strings.TrimSpace(c.name+" "+c.args), c.about)
 	}
-	b.WriteString("\nAll but serve and sandbox use the keeper of -dir, which goes on when they end. Each has -h.\n")
+	b.WriteString("\nAll but serve and sandbox use the keeper of -dir, which goes on when they end. Flags, and\n-h of each, stand after its name: toolprocd ps -dir DIRECTORY.\n")
 	return b.String()
 }
 

@@ -19,7 +19,9 @@
 // command runs, or at the second Ctrl-C, it ends the program and everything
 // that the program has started.
 //
-// The loop to copy is in loop.go, with examples/internal/interrupt for Ctrl-C.
+// The loop is in loop.go. To copy it, take README's loop and add carryOut, ask and post
+// from there. What prints and handles Ctrl-C is in examples/internal, which another
+// module cannot import.
 package main
 
 import (

@@ -45,7 +45,11 @@ type begun struct {
 }
 
 // NewBoxed returns a Boxed of two Managers on the same machine: one whose commands are
-// in a sandbox, and one whose commands are not.
+// in a sandbox, and one whose commands are not. Both want the same WorkDir. The model
+// wants [Instructions] in its system prompt:
+//
+//	b := guard.NewBoxed(box.Chat(id), free.Chat(id), guard.NewTerminal(os.Stdin, os.Stdout).Ask)
+//	set := toolset.New(toolset.Static(b), &toolset.Options{Approve: b.Approve, OnResult: b.OnResult})
 func NewBoxed(box, free procmgr.Manager, ask Asker) *Boxed {
 	return &Boxed{
 		box: box, free: free, ask: ask,

@@ -33,6 +33,7 @@ import (
 const (
 	serverBlock    = "server.ListenAndServe()"
 	authorizeBlock = "func authorize("
+	approveBlock   = "func approve("
 	cgroupBlock    = "/proc/self/cgroup"
 	choomBlock     = `"choom"`
 	sandboxBlock   = `"bwrap"`
@@ -94,6 +95,32 @@ BLOCK
 }`,
 	},
 	{page: "docs/serving.md", language: "nginx", has: "upstream toolproc", run: nginx},
+	{page: "docs/security.md", language: "go", has: "sandbox.New(", run: boxExample, elsewhere: true},
+	{
+		page: "docs/security.md", language: "go", has: approveBlock, run: approved,
+		program: `BLOCK
+func ask(_ context.Context, question string) bool {
+	fmt.Println("asked:", question)
+	return strings.Contains(question, "mkdir")
+}
+
+func main() {
+	local, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	set := approved(local.Chat("chat-1"))
+	for _, command := range []string{"ls | wc -l", "mkdir allowed", "touch denied"} {
+		arguments, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			log.Fatal(err)
+		}
+		res := set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: arguments})
+		fmt.Println("denied:", res.Report.Denied)
+	}
+}`,
+	},
 	{
 		page: "docs/security.md", language: "go", has: authorizeBlock, run: authorize,
 		program: `BLOCK
@@ -416,6 +443,26 @@ func nginx(t *testing.T, p *pages, b block) {
 	endServer(t, upstream, client, syscall.SIGTERM)
 	require.NoError(t, proxy.Process.Signal(syscall.SIGTERM))
 	require.Zero(t, proxy.end(t), &proxy.err)
+}
+
+// boxExample looks for the block in the example of sandbox, which CI runs.
+func boxExample(t *testing.T, _ *pages, b block) {
+	require.Contains(t, unindented(read(t, "sandbox/example_linux_test.go")), unindented(b.text))
+}
+
+// approved asks about what changes something, and only about that.
+func approved(t *testing.T, p *pages, _ block) {
+	dir := t.TempDir()
+	program := start(t, dir, nil, p.programs[approveBlock])
+	require.Zero(t, program.end(t), &program.err)
+	require.Equal(t, `denied: false
+asked: execute "{\"command\":\"mkdir allowed\"}"
+denied: false
+asked: execute "{\"command\":\"touch denied\"}"
+denied: true
+`, program.out.String())
+	require.DirExists(t, dir+"/allowed")
+	require.NoFileExists(t, dir+"/denied")
 }
 
 // authorize lets callers try to act for chats.

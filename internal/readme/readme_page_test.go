@@ -54,14 +54,6 @@ BLOCK
 	{page: "README.md", language: "go", has: agentBlock, run: agent},
 	{
 		page: "README.md", language: "go", has: loopBlock, run: loop,
-		program: `BLOCK
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	if err := run(ctx, "Do the tests pass?"); err != nil {
-		log.Fatal(err)
-	}
-}`,
 		files: map[string]string{"script.go": scriptedAsk},
 		instead: map[string]string{
 			`return Message{}, errors.New("ask your provider here")`: `return script(ctx, messages, tools, errors.New("the script is over"))`,
@@ -74,16 +66,6 @@ func main() {
 		page: "README.md", language: "go", has: clientBlock, run: client,
 		program: `func main() {
 	ctx := context.Background()
-	token, err := os.ReadFile("keys/token")
-	if err != nil {
-		log.Fatal(err)
-	}
-	cert, err := os.ReadFile("keys/cert.pem")
-	if err != nil {
-		log.Fatal(err)
-	}
-	trusted := x509.NewCertPool()
-	trusted.AppendCertsFromPEM(cert)
 BLOCK
 	fmt.Println(set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(` + "`{\"command\":\"hostname\"}`" + `)}).Content)
 }`,
@@ -345,6 +327,8 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
 func script(ctx context.Context, messages []Message, tools []Tool, over error) (Message, error) {
@@ -356,7 +340,7 @@ func script(ctx context.Context, messages []Message, tools []Tool, over error) (
 		return Message{Role: "assistant", Content: "The tool says: " + last.Content}, nil
 	case last.Role == "user" && len(tools) == 4 && json.Valid(tools[0].Schema):
 		arguments, err := json.Marshal(map[string]string{"command": os.Getenv("COMMAND"), "timeout": "10m"})
-		return Message{Role: "assistant", Calls: []Call{{ID: "call_0", Name: tools[0].Name, Arguments: arguments}}}, err
+		return Message{Role: "assistant", Calls: []toolset.Call{{ID: "call_0", Name: tools[0].Name, Arguments: arguments}}}, err
 	}
 	return Message{}, over
 }
