@@ -52,7 +52,10 @@ func BenchmarkCapture(b *testing.B) {
 
 // 128 MiB, beside CombinedOutput, which keeps all of it.
 func BenchmarkCaptureCombined(b *testing.B) {
-	const blocks = 128 << 20 / block
+	blocks := 128 << 20 / block
+	if testing.Short() {
+		blocks /= 8
+	}
 	l := newLocal(b, nil)
 	child := role(b, "write", blocks, "")
 	var ours, combined []float64

@@ -130,7 +130,7 @@ func BenchmarkListUnderLoad(b *testing.B) {
 func BenchmarkListLiving(b *testing.B) {
 	l := newLocal(b, &proclocal.Options{MaxRunning: 2000})
 	copied := make(map[string]procmgr.Process)
-	for range 1000 {
+	for range thousand() {
 		out, err := l.Start(context.Background(), procmgr.StartRequest{Command: "exec sleep 1000"})
 		require.NoError(b, err)
 		copied[out.Process.ID] = out.Process

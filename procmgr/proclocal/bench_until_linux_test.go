@@ -49,9 +49,9 @@ var waitedFor = []string{
 // them. x-least is the slowest pattern, x-ten has ten callers with a pattern
 // each, and x-near a log of which each line almost matches.
 func BenchmarkCaptureUntil(b *testing.B) {
-	blocks := 128 << 20 / block
+	blocks, turnsEach := 128<<20/block, 9
 	if testing.Short() {
-		blocks /= 8
+		blocks, turnsEach = blocks/8, 1
 	}
 	l := newLocal(b, nil)
 	build, near := role(b, "build", blocks, ""), role(b, "near", blocks, "")
@@ -63,7 +63,7 @@ func BenchmarkCaptureUntil(b *testing.B) {
 		untilTurn{child: near, patterns: []string{`(?i)\b(error|failed)\b`}})
 	var speeds []float64
 	for b.Loop() {
-		for range 9 {
+		for range turnsEach {
 			for i := range turns {
 				turn := &turns[i]
 				before := captureUntil(b, l, turn.child, blocks, nil)

@@ -22,7 +22,7 @@ func BenchmarkWaitingTerminals(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			share := 0.0
 			for b.Loop() {
-				share = shareOf(b, kind+"-terminals", 1000)
+				share = shareOf(b, kind+"-terminals", thousand())
 			}
 			b.ReportMetric(100*share, "%-of-a-processor")
 			b.ReportMetric(0, "ns/op")
