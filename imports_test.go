@@ -407,7 +407,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "examples/internal/scripted",
-		module:  []string{"examples/internal/exampletest"},
+		module:  []string{"examples/internal/exampletest", "internal/testenv"},
 		outside: []string{testify},
 		why:     "what the tests of the programs with another library do alike; only tests import it",
 	},

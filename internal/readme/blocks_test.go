@@ -60,7 +60,7 @@ type pages struct {
 }
 
 // rules has every block of the documentation.
-var rules = slices.Concat(readmeRules, docsRules, reachRules, fleetRules, mcpRules, acpRules, viewRules, withRules, []rule{
+var rules = slices.Concat(readmeRules, docsRules, reachRules, fleetRules, mcpRules, acpRules, viewRules, withRules, procotelRules, []rule{
 	{page: "CONTRIBUTING.md", has: "headtail/  ", run: tree},
 })
 

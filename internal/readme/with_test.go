@@ -27,6 +27,16 @@ var withRules = []rule{
 	{page: "examples/with/openai/README.md", language: "console", has: "OPENAI_API_KEY=...", run: withCommands},
 }
 
+// procotelRules has those of procotel, whose test runs its program.
+var procotelRules = []rule{
+	{page: "procotel/README.md", language: "console", has: "toolproc/procotel", run: func(t *testing.T, _ *pages, b block) {
+		require.Equal(t, []string{"go get " + library + "/procotel"}, commands(t, b))
+	}},
+	{page: "procotel/README.md", language: "go", has: "procotel.New(", run: func(t *testing.T, _ *pages, _ block) {
+		require.Contains(t, read(t, "procotel/readme_test.go"), "testenv.Copied(t)")
+	}, elsewhere: true},
+}
+
 // withProgram is the program as it stands beside the page.
 func withProgram(t *testing.T, _ *pages, b block) {
 	require.Equal(t, read(t, path.Join(path.Dir(b.page), "main.go")), b.text)

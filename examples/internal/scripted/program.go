@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/examples/internal/exampletest"
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 // A Run is the function of a program that lets a model work on a prompt. The model's
@@ -35,19 +37,20 @@ func RequireConversation(t *testing.T, run Run) {
 	exampletest.RequireNothingRuns(t, tmp)
 }
 
-// RequirePage compares the program in README.md with main.go: the page shows it as it is.
+// RequirePage compares the program in README.md with main.go, and runs it to the end of the
+// conversation that Play has begun, as somebody does who has copied it.
 func RequirePage(t *testing.T) {
 	t.Helper()
-	page, err := os.ReadFile("README.md")
-	require.NoError(t, err)
+	block, copied := testenv.Copied(t)
 	program, err := os.ReadFile("main.go")
 	require.NoError(t, err)
-	blocks := strings.Split(string(page), "```go\n")
-	require.Len(t, blocks, 2)
-	block, _, closed := strings.Cut(blocks[1], "```")
-	require.True(t, closed)
 	require.Equal(t, string(program), block)
 	require.Less(t, strings.Count(block, "\n"), 120)
+	tmp := exampletest.Scratch(t)
+	out, err := exec.CommandContext(t.Context(), copied, "Build it.").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), Words)
+	exampletest.RequireNothingRuns(t, tmp)
 }
 
 // Endless has the arguments of a command for RequireStop.

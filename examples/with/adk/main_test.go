@@ -17,7 +17,10 @@ func TestConversation(t *testing.T) {
 	scripted.RequireConversation(t, run)
 }
 
-func TestReadme(t *testing.T) { scripted.RequirePage(t) }
+func TestReadme(t *testing.T) {
+	provider(t, scripted.Play(t, scripted.Gemini))
+	scripted.RequirePage(t)
+}
 
 func TestCancel(t *testing.T) {
 	answer(t, "STOP", scripted.Endless)

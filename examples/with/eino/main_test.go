@@ -19,7 +19,10 @@ func TestConversation(t *testing.T) {
 	scripted.RequireConversation(t, run)
 }
 
-func TestReadme(t *testing.T) { scripted.RequirePage(t) }
+func TestReadme(t *testing.T) {
+	provider(t, scripted.Play(t, scripted.OpenAI))
+	scripted.RequirePage(t)
+}
 
 func TestCancel(t *testing.T) {
 	answer(t, "tool_calls", scripted.Endless)
