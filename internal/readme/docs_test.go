@@ -111,7 +111,7 @@ func main() {
 	}
 	defer local.Close()
 	set := approved(local.Chat("chat-1"))
-	for _, command := range []string{"ls | wc -l", "mkdir allowed", "touch denied"} {
+	for _, command := range []string{"ls | wc -l", "mkdir allowed", "touch denied", "sudo cat denied"} {
 		arguments, err := json.Marshal(map[string]string{"command": command})
 		if err != nil {
 			log.Fatal(err)
@@ -459,6 +459,8 @@ func approved(t *testing.T, p *pages, _ block) {
 asked: execute "{\"command\":\"mkdir allowed\"}"
 denied: false
 asked: execute "{\"command\":\"touch denied\"}"
+denied: true
+asked: execute "{\"command\":\"sudo cat denied\"}"
 denied: true
 `, program.out.String())
 	require.DirExists(t, dir+"/allowed")
