@@ -287,6 +287,25 @@ func TestKeyboard(t *testing.T) {
 	p.clean()
 }
 
+// The page goes from one process to another while the first one prints: what it printed
+// is not taken for the output of the other.
+func TestSwitch(t *testing.T) {
+	l := newLocal(t)
+	s := newSite(t, l, &procview.Options{Loopback: true})
+	start(t, l.Chat("a"), procmgr.StartRequest{Command: "echo quiet; exec sleep 1000"})
+	start(t, l.Chat("a"), procmgr.StartRequest{Command: "while :; do echo noise; sleep 0.02; done"})
+	p := s.open(1200, 800)
+	p.until(`document.querySelectorAll('.row').length === 2`)
+	for range 20 {
+		eval[bool](p, `document.querySelectorAll('.row')[0].click(), true`)
+		p.until(printed + `.startsWith('noise\n')`)
+		eval[bool](p, `document.querySelectorAll('.row')[1].click(), true`)
+		p.until(printed + ` !== ''`)
+		require.Equal(t, "quiet\n", eval[string](p, printed))
+	}
+	p.clean()
+}
+
 // TestAxe has axe-core look for what keeps people from using the page.
 func TestAxe(t *testing.T) {
 	testenv.Programs(t, "npm")

@@ -468,6 +468,8 @@ function choose(key, open) {
   if (key !== chosen) {
     chosen = key; clear();
     [screen, reading, marks, at, stuck] = [null, null, [], -1, true];
+    if (stream) stream.abort();
+    stream = null; // what it still brings is of the process before
     clearTimeout(choose.soon);
     choose.soon = setTimeout(connect, 80); // whoever holds j down opens no stream for each
   }
