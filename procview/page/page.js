@@ -466,10 +466,8 @@ function draw() {
 function choose(key, open) {
   if (open) document.body.classList.add('opened');
   if (key !== chosen) {
-    chosen = key; clear();
-    [screen, reading, marks, at, stuck] = [null, null, [], -1, true];
-    if (stream) stream.abort();
-    stream = null; // what it still brings is of the process before
+    chosen = key; clear(); stream?.abort(); // what it still brings is of the process before
+    [stream, screen, reading, marks, at, stuck] = [null, null, null, [], -1, true];
     clearTimeout(choose.soon);
     choose.soon = setTimeout(connect, 80); // whoever holds j down opens no stream for each
   }
