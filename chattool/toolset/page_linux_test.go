@@ -30,7 +30,7 @@ print(average([-40, 50, 80]))
 func TestInputPage(t *testing.T) {
 	testenv.Programs(t, "python3")
 	l := newLocal(t, &toolset.Options{
-		Input: true, Format: toolset.FormatText,
+		Input: true, Format: toolset.FormatText, DefaultTimeout: patience,
 		ProcessID: func(context.Context, toolset.Call) string { return "k7qv2mzp4a" },
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "average.py"), []byte(bug), 0o600))
@@ -58,7 +58,7 @@ func TestNoticesPage(t *testing.T) {
 func noticesPage(t *testing.T) {
 	ids := []string{"npc5orns6a", "h2kq7vd3xe"}
 	l := newLocal(t, &toolset.Options{
-		Format: toolset.FormatText,
+		Format: toolset.FormatText, DefaultTimeout: patience,
 		ProcessID: func(context.Context, toolset.Call) string {
 			id := ids[0]
 			ids = ids[1:]
@@ -106,7 +106,7 @@ func TestAgainPage(t *testing.T) {
 	t.Parallel()
 	ids := []string{"npc5orns6a", "h2kq7vd3xe", "k7qv2mzp4a"}
 	l := newLocal(t, &toolset.Options{
-		Format: toolset.FormatText,
+		Format: toolset.FormatText, DefaultTimeout: patience,
 		ProcessID: func(context.Context, toolset.Call) string {
 			id := ids[0]
 			ids = ids[1:]
