@@ -54,13 +54,13 @@ func TestHeldExamples(t *testing.T) {
 			}
 			var source bytes.Buffer
 			require.NoError(t, format.Node(&source, fset, example.Play))
-			module.write(t, fmt.Sprintf("%s_%d/main.go", file.Name.Name, found), source.String())
+			module.Write(t, fmt.Sprintf("%s_%d/main.go", file.Name.Name, found), source.String())
 		}
 		return nil
 	})
 	require.NoError(t, err)
 	require.NotZero(t, found)
-	module.run(t, "go", "vet", "./...")
+	module.Run(t, "go", "vet", "./...")
 }
 
 // leavesProcesses says how a program that uses a Local may end without calling

@@ -29,15 +29,21 @@ var fleetRules = []rule{
 	{page: fleetPage, language: "conf", has: "accounts {", run: fleetConfiguration},
 }
 
-// fleetExample looks for a block in the examples of procnats.
-func fleetExample(t *testing.T, _ *pages, b block) {
-	require.Contains(t, unindented(read(t, serverTests+"example_test.go")), unindented(b.text))
-}
+// The examples of procnats, and those of its Placer.
+var (
+	fleetExample  = inExamples(serverTests + "example_test.go")
+	placerExample = inExamples(serverTests+"example_placer_test.go", "procmgr/procnats/example_test.go")
+)
 
-// placerExample does the same with those of Placer.
-func placerExample(t *testing.T, _ *pages, b block) {
-	examples := read(t, serverTests+"example_placer_test.go") + read(t, "procmgr/procnats/example_test.go")
-	require.Contains(t, unindented(examples), unindented(b.text))
+// inExamples looks for a block in files of examples, which the tests of their module run.
+func inExamples(files ...string) func(*testing.T, *pages, block) {
+	return func(t *testing.T, _ *pages, b block) {
+		var all strings.Builder
+		for _, name := range files {
+			all.WriteString(unindented(read(t, name)))
+		}
+		require.Contains(t, all.String(), unindented(b.text))
+	}
 }
 
 // simulation has flags that the program knows. CI runs it.

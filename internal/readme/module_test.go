@@ -3,7 +3,6 @@
 package readme_test
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 const (
@@ -20,41 +21,11 @@ const (
 	library = "github.com/toolproc/toolproc"
 )
 
-// A userModule is a module outside of the repository that uses the library, as
-// a user's module does. Its go.mod is that of examples/agent, which also
-// requires fantasy's providers.
-type userModule struct{ dir string }
-
-func newUserModule(t *testing.T) userModule {
+// newUserModule returns a module with the go.mod of examples/agent, which also requires
+// fantasy's providers.
+func newUserModule(t *testing.T) testenv.UserModule {
 	t.Helper()
-	m := userModule{dir: t.TempDir()}
-	tree, err := filepath.Abs(root)
-	require.NoError(t, err)
-	for _, name := range []string{"go.mod", "go.sum"} {
-		content := read(t, "examples/agent/"+name)
-		m.write(t, name, content)
-	}
-	m.run(t, "go", "mod", "edit", "-module=user.example", "-replace="+library+"="+tree)
-	return m
-}
-
-// write writes a file, and the directories that it is in.
-func (m userModule) write(t *testing.T, name, content string) {
-	t.Helper()
-	name = filepath.Join(m.dir, filepath.FromSlash(name))
-	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-}
-
-// run runs a command in the module.
-func (m userModule) run(t *testing.T, name string, args ...string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = m.dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(t, cmd.Run(), "%s %s\n%s", name, strings.Join(args, " "), &out)
+	return testenv.NewUserModule(t, root+"/examples/agent")
 }
 
 // read returns a file of the repository.

@@ -65,14 +65,14 @@ func (p *pages) compile(t *testing.T, all []block, of map[block]rule) {
 			maps.Copy(files, r.files)
 			for file, content := range files {
 				content = strings.Replace(content, "package main\n", "package "+name+"\n", 1)
-				module.write(t, name+"/"+file, strings.Replace(content, "\nfunc main() {\n", "\nfunc Main() {\n", 1))
+				module.Write(t, name+"/"+file, strings.Replace(content, "\nfunc main() {\n", "\nfunc Main() {\n", 1))
 			}
 			fmt.Fprintf(&imported, "import %q\n", "user.example/"+name)
 			fmt.Fprintf(&cases, "case %q: %s.Main()\n", name, name)
-			p.programs[variant] = filepath.Join(module.dir, "bin", name)
+			p.programs[variant] = filepath.Join(module.Dir, "bin", name)
 		}
 	}
-	module.write(t, "main.go", "package main\nimport \"os\"\nimport \"path/filepath\"\n"+imported.String()+`
+	module.Write(t, "main.go", "package main\nimport \"os\"\nimport \"path/filepath\"\n"+imported.String()+`
 func main() {
 	name, err := os.Executable()
 	if err != nil {
@@ -83,10 +83,10 @@ func main() {
 	}
 }
 `)
-	require.NoError(t, os.Mkdir(filepath.Join(module.dir, "bin"), 0o755))
-	module.run(t, "go", "build", "-ldflags=-s -w", "-o", "bin/all", ".")
+	require.NoError(t, os.Mkdir(filepath.Join(module.Dir, "bin"), 0o755))
+	module.Run(t, "go", "build", "-ldflags=-s -w", "-o", "bin/all", ".")
 	for _, name := range p.programs {
-		require.NoError(t, os.Link(filepath.Join(module.dir, "bin", "all"), name))
+		require.NoError(t, os.Link(filepath.Join(module.Dir, "bin", "all"), name))
 	}
 }
 

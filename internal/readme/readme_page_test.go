@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -125,10 +126,12 @@ func main() {
 	{page: "README.md", language: "console", has: keysBlock, run: serving},
 }
 
-// goGet names the module of this repository.
+// goGet names the module of the page's directory.
 func goGet(t *testing.T, _ *pages, b block) {
-	require.Equal(t, []string{"go get " + library}, commands(t, b))
-	require.Contains(t, read(t, "go.mod"), "module "+library+"\n")
+	dir := path.Dir(b.page)
+	module := path.Join(library, dir)
+	require.Equal(t, []string{"go get " + module}, commands(t, b))
+	require.Contains(t, read(t, path.Join(dir, "go.mod")), "module "+module+"\n")
 }
 
 // firstCall runs the block at the top of the page.

@@ -29,9 +29,7 @@ var withRules = []rule{
 
 // procotelRules has those of procotel, whose test runs its program.
 var procotelRules = []rule{
-	{page: "procotel/README.md", language: "console", has: "toolproc/procotel", run: func(t *testing.T, _ *pages, b block) {
-		require.Equal(t, []string{"go get " + library + "/procotel"}, commands(t, b))
-	}},
+	{page: "procotel/README.md", language: "console", has: "toolproc/procotel", run: goGet},
 	{page: "procotel/README.md", language: "go", has: "procotel.New(", run: func(t *testing.T, _ *pages, _ block) {
 		require.Contains(t, read(t, "procotel/readme_test.go"), "testenv.Copied(t)")
 	}, elsewhere: true},

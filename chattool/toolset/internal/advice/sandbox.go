@@ -118,23 +118,23 @@ func (r Result) forbidden(line string) bool {
 		return false
 	}
 	dir := r.Output.Process.WorkDir
-	within := strings.HasPrefix(dir, "/") // otherwise it is not known
+	known := path.IsAbs(dir)
 	rest := denials.ReplaceAllString(line, " ")
 	for _, word := range named.FindAllString(rest, -1) {
-		isPath := strings.HasPrefix(word, "/")
-		if !isPath {
-			if !within {
+		p := path.Clean(word)
+		if !path.IsAbs(p) {
+			if !known {
 				continue
 			}
-			isPath = strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
-			word = path.Join(dir, word)
+			p = path.Join(dir, word)
 		}
-		p := path.Clean(word)
-		if covered(p, r.Sandbox.Hide) || denied && (covered(p, r.Sandbox.Protect) || isPath && !covered(p, r.Sandbox.Write)) {
+		// A word that does not begin as a path does may be no file, but is one if a rule names it.
+		surely := path.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
+		if covered(p, r.Sandbox.Hide) || denied && (covered(p, r.Sandbox.Protect) || surely && !covered(p, r.Sandbox.Write)) {
 			return true
 		}
 	}
-	return denied && within && !covered(dir, r.Sandbox.Write) && relative.MatchString(line)
+	return denied && known && !covered(dir, r.Sandbox.Write) && relative.MatchString(line)
 }
 
 // covered reports whether a path is one of others, or below one.
