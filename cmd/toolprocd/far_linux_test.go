@@ -31,16 +31,17 @@ func TestHeldHostOverSSH(t *testing.T) {
 	proctest.TestHost(t, func(*testing.T) procmgr.Host { return c })
 }
 
-// A key that is limited to toolprocd stdio runs that, whatever the client asks for.
+// A key that is limited to toolprocd stdio runs that, in the sandbox that is named there,
+// whatever the client asks for.
 func TestHeldSSHWithCommand(t *testing.T) {
 	testenv.Held(t)
-	ssh := testenv.SSH(t)
+	ssh, work, outside := testenv.SSH(t), t.TempDir(), t.TempDir()
 	public := ssh[slices.Index(ssh, "-i")+1] + ".pub"
 	key, err := os.ReadFile(public)
 	require.NoError(t, err)
-	limit := fmt.Sprintf("restrict,command=%q ", strings.Join(newMachine(t).words("stdio"), " "))
+	limit := fmt.Sprintf("restrict,command=%q ", strings.Join(newMachine(t).words("stdio", "-write", work, "-no-network"), " "))
 	require.NoError(t, os.WriteFile(public, append([]byte(limit), key...), 0o600))
-	hello(t, clientVia(t, append(ssh, "no-such-program")))
+	boxed(t, clientVia(t, append(ssh, program(), "stdio")), work, outside)
 }
 
 // The way is killed in the midst of a start. The call of that client goes on by

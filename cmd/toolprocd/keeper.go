@@ -53,20 +53,23 @@ func (p place) path() (string, error) {
 }
 
 // open opens the keeper. Each process has a log, so that logs has all of a long
-// output, and a model can search it. A nil log logs nothing.
-func (p place) open(ctx context.Context, log *slog.Logger) (*prockeep.Keeper, error) {
+// output, and a model can search it. A nil log logs nothing. If a keeper runs already,
+// it must have a sandbox like box; a nil box is whatever it has.
+func (p place) open(ctx context.Context, log *slog.Logger, box proclocal.Sandbox) (*prockeep.Keeper, error) {
 	dir, err := p.path()
 	if err != nil {
 		return nil, err
 	}
 	k, err := prockeep.Open(ctx, dir, &prockeep.Options{
-		Local:  proclocal.Options{LogDir: filepath.Join(dir, "logs")},
+		Local:  proclocal.Options{LogDir: filepath.Join(dir, "logs"), Sandbox: box},
 		Idle:   *p.idle,
 		Logger: log,
 	})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil, xerrors.Errorf("there is no keeper on this system: %w", err)
+	case errors.Is(err, procmgr.ErrConflict): // nothing but the sandbox has to agree
+		return nil, xerrors.Errorf("the keeper of %s runs with another sandbox or none: end it with toolprocd stop, name another with -dir, or leave out the flags of the sandbox", dir)
 	case err != nil && *p.dir == "":
 		return nil, xerrors.Errorf("the keeper of %s cannot be used (-dir names another directory): %w", dir, err)
 	}
@@ -81,7 +84,7 @@ func (p place) use(call func(ctx context.Context, k *prockeep.Keeper) error, non
 	if dir, err := p.path(); err == nil && !prockeep.Running(ctx, dir) {
 		return none()
 	}
-	k, err := p.open(ctx, nil)
+	k, err := p.open(ctx, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@
 //	toolprocd serve -listen :8443 -tls-cert cert.pem -tls-key key.pem -token-file token
 //	toolprocd serve -unix /run/user/1000/toolproc.sock
 //
+// With -write DIRECTORY, -no-network or -boundary, stdio, serve and run hold commands to
+// the rules of a sandbox: see package sandbox.
+//
 // With -view, serve prints the URL of a page too, on which a person of that machine
 // sees the processes: see package procview.
 //

@@ -31,13 +31,19 @@ const (
 // second Ctrl-C terminates it, and the third one kills it. If run itself is
 // killed, or its terminal is closed, the command goes on.
 func run(flags *flag.FlagSet, args []string) error {
-	at, detach := placeFlags(flags), flags.Bool("d", false, "print the ID of the process and leave it running")
+	at, rules := placeFlags(flags), ruleFlags(flags)
+	detach := flags.Bool("d", false, "print the ID of the process and leave it running")
 	if err := flags.Parse(args); err != nil {
 		return err // the flags behind the first word are those of the command
 	}
 	if flags.NArg() == 0 {
 		return errors.New("the command is missing, as in: toolprocd run make test")
 	}
+	box, unbox, err := rules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unbox() }() // the keeper has its own
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
 	outlivePipe()
@@ -46,8 +52,7 @@ func run(flags *flag.FlagSet, args []string) error {
 	r := &runner{id: procmgr.NewID(), started: make(chan struct{})}
 	go r.passOn(ctx, cancel, asked) // it ends with ctx
 
-	var err error
-	if r.k, err = at.open(ctx, nil); err != nil {
+	if r.k, err = at.open(ctx, nil, box); err != nil {
 		return err
 	}
 	defer leave(r.k)

@@ -1,13 +1,61 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"text/tabwriter"
 
+	"github.com/toolproc/toolproc/procmgr/proclocal"
 	"github.com/toolproc/toolproc/sandbox"
 )
+
+// rules are the flags of a sandbox.
+type rules struct {
+	policy              sandbox.Policy
+	noNetwork, boundary *bool
+}
+
+// ruleFlags adds the flags of a sandbox.
+func ruleFlags(flags *flag.FlagSet) *rules {
+	var r rules
+	paths := func(name, usage string, to *[]string) {
+		flags.Func(name, usage, func(path string) error {
+			if path == "" {
+				return errors.New("the path is empty")
+			}
+			*to = append(*to, path)
+			return nil
+		})
+	}
+	paths("write", "let commands write below this `directory` and in $TMPDIR alone; it may be given again, as -protect and -hide may", &r.policy.Write)
+	paths("protect", "with -boundary: a `path` below one of -write that they may not write all the same", &r.policy.Protect)
+	paths("hide", "with -boundary: a `path` that they can neither read nor list", &r.policy.Hide)
+	r.noNetwork = flags.Bool("no-network", false, "let commands reach no network, and write as -write says")
+	r.boundary = flags.Bool("boundary", false, "stop a command that wants to get out, too; it takes bubblewrap")
+	return &r
+}
+
+// open makes the sandbox that the flags ask for; it is nil if they ask for none. unbox
+// ends it.
+func (r *rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
+	p := r.policy
+	if len(p.Write)+len(p.Protect)+len(p.Hide) == 0 && !*r.noNetwork && !*r.boundary {
+		return nil, func() error { return nil }, nil
+	}
+	if *r.noNetwork {
+		p.Network = sandbox.NoNetwork
+	}
+	if *r.boundary {
+		p.Level = sandbox.Boundary
+	}
+	made, err := sandbox.New(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	return made, made.Close, nil
+}
 
 // showSandbox prints what becomes of what commands may try in a sandbox.
 func showSandbox(flags *flag.FlagSet, args []string) error {

@@ -16,7 +16,7 @@ import (
 
 // serve serves on a port with TLS and a token, or on a socket that only its user
 // can open.
-func serve(flags *flag.FlagSet, args []string) error {
+func serve(flags *flag.FlagSet, args []string) (err error) {
 	var (
 		listen    = flags.String("listen", "", "`address` to serve on, with TLS, such as :8443")
 		cert      = flags.String("tls-cert", "", "`file` with the certificate")
@@ -26,13 +26,13 @@ func serve(flags *flag.FlagSet, args []string) error {
 	)
 	var view service.ViewFlag
 	flags.Var(&view, "view", "serve a page for a person on this machine, too: its URL is printed; -view=`ADDRESS` of the loopback is where")
+	rules := ruleFlags(flags)
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
 	log := warnings()
 	opts := prochttp.HandlerOptions{Logger: log}
 	var listener net.Listener
-	var err error
 	switch {
 	case (*unix == "") == (*listen == ""):
 		return errors.New("set one of -listen and -unix")
@@ -53,9 +53,14 @@ func serve(flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	defer listener.Close()
+	box, unbox, err := rules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unbox()) }()
 	ctx, stop := untilAsked()
 	defer stop()
-	return service.RunBeside(ctx, "", opts, func(ctx context.Context, handler http.Handler) error {
+	return service.RunBeside(ctx, "", box, opts, func(ctx context.Context, handler http.Handler) error {
 		fmt.Fprintln(os.Stderr, "listening on", listener.Addr())
 		return service.On(listener, log)(ctx, handler)
 	}, func(ctx context.Context, host procmgr.Host) (func() error, error) {

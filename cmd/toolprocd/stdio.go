@@ -21,18 +21,23 @@ import (
 // which are those of a command that is run by ssh or docker exec. They are no
 // part of what an ID stands for, so they may differ when the client comes back.
 func stdio(flags *flag.FlagSet, args []string) (err error) {
-	at := placeFlags(flags)
+	at, rules := placeFlags(flags), ruleFlags(flags)
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
 	if isTerminal(os.Stdin) || isTerminal(os.Stdout) {
 		return errors.New("this is for a client, as in prochttp.Command(\"ssh\", \"-T\", \"build\", \"toolprocd\", \"stdio\"), and here is a terminal: leave out -t of ssh, docker or kubectl")
 	}
+	box, unbox, err := rules.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unbox()) }() // the keeper has its own
 	ctx, stop := untilAsked()
 	defer stop()
-	k, err := at.open(ctx, warnings())
+	k, err := at.open(ctx, warnings(), box)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported):
+	case errors.Is(err, errors.ErrUnsupported) && box == nil:
 		return service.Run(ctx, "", prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, prochttp.ServeStdio)
 	case err != nil:
 		return err

@@ -1,0 +1,108 @@
+package main_test
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/procfile"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// boxed shows that commands and files of a client are held to the rules of a sandbox,
+// and that the client is told of them.
+func boxed(t *testing.T, c *prochttp.Client, work, outside string) {
+	t.Helper()
+	d, err := c.Describe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, &procmgr.SandboxRules{Write: []string{work}, NoNetwork: true}, d.Sandbox)
+	for command, code := range map[string]int{
+		`echo x >'` + work + `/f' && echo x >"$TMPDIR/f"`: 0,
+		`echo x >'` + outside + `/f' || exit 3`:           3,
+	} {
+		out, err := c.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, code, *out.Process.ExitCode, out.Text)
+	}
+	_, err = c.Write(t.Context(), procfile.WriteRequest{Path: work + "/g", Content: "x"})
+	require.NoError(t, err)
+	_, err = c.Write(t.Context(), procfile.WriteRequest{Path: outside + "/g", Content: "x"})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
+	left, err := filepath.Glob(outside + "/*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestServeInASandbox(t *testing.T) {
+	work, outside := t.TempDir(), t.TempDir()
+	cmd := exec.CommandContext(t.Context(), program(), "serve", "-unix", t.TempDir()+"/s", "-write", work, "-no-network")
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+t.TempDir())
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	c, err := prochttp.NewClient("unix://"+strings.TrimPrefix(strings.TrimSpace(line), "listening on "), nil)
+	require.NoError(t, err)
+	boxed(t, c, work, outside)
+	require.NoError(t, c.Close())
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, cmd.Wait())
+	left, err := filepath.Glob(cmd.Env[len(cmd.Env)-1][len("TMPDIR="):] + "/*")
+	require.NoError(t, err)
+	require.Empty(t, left, "the temporary directory of the sandbox goes with it")
+}
+
+// The keeper that the first stdio starts has the sandbox. Who asks for none gets that
+// one, and who asks for another one is refused.
+func TestKeeperInASandbox(t *testing.T) {
+	m, work, outside := newMachine(t), t.TempDir(), t.TempDir()
+	rules := []string{"-write", work, "-no-network"}
+	boxed(t, clientVia(t, m.words("stdio", rules...)), work, outside)
+	boxed(t, clientVia(t, m.words("stdio", rules...)), work, outside)
+	boxed(t, m.client(t), work, outside)
+
+	_, _, code := m.toolprocd(t, "run", append(rules, "echo x >'"+outside+"/f' || exit 3")...)
+	require.Equal(t, 3, code)
+	_, stderr, code := m.toolprocd(t, "run", "-write", outside, "echo x >'"+outside+"/f'")
+	require.Equal(t, 125, code)
+	require.Contains(t, stderr, "runs with another sandbox or none: end it with toolprocd stop")
+	_, err := clientVia(t, m.words("stdio", "-no-network")).Describe(t.Context())
+	require.ErrorContains(t, err, "runs with another sandbox or none")
+	left, err := filepath.Glob(outside + "/*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// What the sandbox cannot be is an error, and nothing runs without it.
+func TestSandboxThatCannotBe(t *testing.T) {
+	m, work := newMachine(t), t.TempDir()
+	for want, args := range map[string][]string{
+		"Write has ":         {"-write", work + "/none"},
+		"the path is empty":  {"-write", ""},
+		"Protect":            {"-write", work, "-protect", work},
+		"Hide":               {"-hide", work},
+		"invalid boolean va": {"-no-network=never"},
+	} {
+		for _, command := range []string{"serve", "stdio", "run"} {
+			args := append(args, map[string][]string{"serve": {"-unix", work + "/s"}, "run": {"touch '" + work + "/ran'"}}[command]...)
+			words := append([]string{command, "-dir", m.dir}, args...)
+			if command == "serve" {
+				words = append([]string{command}, args...)
+			}
+			out, err := exec.CommandContext(t.Context(), program(), words...).CombinedOutput()
+			require.Error(t, err, "%s %v", command, args)
+			require.Contains(t, string(out), want, "%s %v", command, args)
+		}
+	}
+	require.NoDirExists(t, m.dir, "no keeper was started")
+	left, err := filepath.Glob(work + "/*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
