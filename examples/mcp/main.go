@@ -5,7 +5,8 @@
 //	mcp -http :8080             # a server for several clients on this machine
 //
 // Each MCP session is a chat of its own. It sees only the processes that it has
-// started, and they end with it. README.md says how to add the server to a
+// started, and they end with it. With -keep DIRECTORY, those of a session over stdio go
+// on, and the next one has the same chat. README.md says how to add the server to a
 // client.
 package main
 
@@ -28,6 +29,7 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -41,7 +43,10 @@ const maxWait = 50 * time.Second
 // After that, this program cannot clean up.
 const stopGrace = time.Second
 
-func main() { os.Exit(start(os.Args[1:])) }
+func main() {
+	prockeep.Main() // this program is also the keeper of -keep
+	os.Exit(start(os.Args[1:]))
+}
 
 // start returns the exit code.
 func start(args []string) int {
@@ -66,6 +71,7 @@ func run(args []string) (err error) {
 		workDir   = flags.String("workdir", ".", "`directory` to run commands in")
 		logDir    = flags.String("log-dir", "", "`directory` for the whole output of each command")
 		wait      = flags.Duration("max-wait", maxWait, "the longest wait of a call; longer than the client's patience, and it cancels the call, which stops the command")
+		keep      = flags.String("keep", "", "`directory` of a keeper, in which commands outlive the session over stdio, and the next one finds them")
 		answers   = flags.Bool("input", false, "let the model answer questions of commands, and use programs at a terminal")
 		ask       = flags.Bool("ask", false, "ask the user, through the client, before a command that does more than read; if the client cannot ask, such a command is denied")
 		format    = flags.String("format", "json", "`form` of a result: json, or text, which takes fewer tokens")
@@ -88,6 +94,9 @@ func run(args []string) (err error) {
 	default:
 		return xerrors.Errorf("there is no format %q; there are json and text", *format)
 	}
+	if *keep != "" && *listen != "" {
+		return errors.New("-keep is for stdio: over HTTP, nothing tells which client has come back")
+	}
 	dir, err := directory(*workDir)
 	if err != nil {
 		return err
@@ -105,20 +114,23 @@ func run(args []string) (err error) {
 	defer stop()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 
-	local, err := proclocal.New(&proclocal.Options{
-		WorkDir:   func() string { return dir },
+	options := proclocal.Options{
 		Env:       envpolicy.Policy{Allow: strings.Split(*allowEnv, ",")}, // "" matches no name
 		LogDir:    *logDir,
 		StopGrace: stopGrace,
-		Logger:    log,
-	})
+	}
+	if *keep != "" {
+		return serveKept(ctx, *keep, dir, options, opts, log)
+	}
+	options.WorkDir, options.Logger = func() string { return dir }, log
+	local, err := proclocal.New(&options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, local.Close()) }() // ends the processes that still run
 
 	if *listen == "" {
-		return serveStdio(ctx, newServerWith(local, stdioChat, opts, log))
+		return serveStdio(ctx, newServerWith(local, stdioChat, opts, log), func() {})
 	}
 	token, err := tokenFrom(*tokenFile)
 	if err != nil {
@@ -146,11 +158,12 @@ func directory(name string) (string, error) {
 }
 
 // serveStdio serves the one client that has started this program, until that
-// client closes stdin.
-func serveStdio(ctx context.Context, s *server) error {
-	ctx, gone := context.WithCancel(ctx)
-	defer gone()
-	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: input{os.Stdin, gone}, Writer: os.Stdout}, nil)
+// client closes stdin. It calls gone before anything else then.
+func serveStdio(ctx context.Context, s *server, gone func()) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(ctx, gone)()
+	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: input{os.Stdin, func() { gone(); end() }}, Writer: os.Stdout}, nil)
 	if err != nil {
 		return err
 	}

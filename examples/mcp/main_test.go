@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -36,6 +37,7 @@ const (
 // TestMain lets the test binary play the program, if a test starts it as such.
 // It fails the run if a process is left behind.
 func TestMain(m *testing.M) {
+	prockeep.Main() // for -keep
 	if filepath.Base(os.Args[0]) == programName {
 		main()
 	}

@@ -24,7 +24,7 @@ const instructions = `These tools run shell commands and keep track of every pro
 	`never run it again, follow it with process_output and end it with process_signal. ` +
 	`Start servers, watchers and long jobs with run_in_background. ` +
 	`process_list shows what this session has started, in case an id is lost. ` +
-	`All processes end with the session.`
+	`All processes `
 
 // annotations are hints for the client. It may ask its user before a
 // destructive tool, and run a read-only tool without asking.
@@ -40,6 +40,7 @@ var annotations = map[string]*mcp.ToolAnnotations{
 type server struct {
 	mcp    *mcp.Server
 	host   procmgr.Host
+	kept   bool // processes outlive their session
 	chatID func(sessionID string) string
 	tools  *toolset.Set
 	log    *slog.Logger
@@ -74,9 +75,14 @@ func newServer(host procmgr.Host, chatID func(sessionID string) string, maxWait 
 
 // newServerWith is newServer with more options of the tools.
 func newServerWith(host procmgr.Host, chatID func(sessionID string) string, opts toolset.Options, log *slog.Logger) *server {
-	s := &server{host: host, chatID: chatID, log: log, taskWait: taskWait, chats: make(map[*mcp.ServerSession]*chat)}
+	_, outlives := host.(kept)
+	s := &server{host: host, kept: outlives, chatID: chatID, log: log, taskWait: taskWait, chats: make(map[*mcp.ServerSession]*chat)}
+	lifetime := "end with the session."
+	if s.kept {
+		lifetime = "outlive the session, and process_list shows those of the sessions before."
+	}
 	serverOpts := &mcp.ServerOptions{
-		Instructions: instructions,
+		Instructions: instructions + lifetime,
 		Logger:       log,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the tools never change
 	}
@@ -177,6 +183,9 @@ func (s *server) chatOf(session *mcp.ServerSession) *chat {
 func (s *server) cleanUp(session *mcp.ServerSession, c *chat) {
 	_ = session.Wait() // until the last call has returned; how the session ended does not matter
 	c.end()
+	if s.kept {
+		return // and the program ends
+	}
 	if err := endAll(c.manager, stopGrace); err != nil {
 		s.log.Warn("a session has left processes behind", slog.String("error", err.Error()))
 	}

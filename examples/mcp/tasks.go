@@ -20,7 +20,7 @@ import (
 )
 
 // tasksExtension is the extension "tasks" of the protocol, which the SDK does not have;
-// all of it is in this file. A call of execute whose command runs for longer than
+// all of it is in this file and in keep.go. A call of execute whose command runs for longer than
 // taskWait is answered with a task, so that the client keeps no call open. The task is
 // the process and has its ID. Its result is that of the call, as if the client had
 // waited without a timeout. A call is answered as ever if its own timeout is no longer
@@ -38,6 +38,9 @@ const (
 	maxTasks = 64          // of a session, which then forgets the oldest that has ended
 )
 
+// asksKey is the key in the context of a request of whether its client can ask its user.
+type asksKey struct{}
+
 // A taskResult is the answer to a call that has become a task, and to tasks/get.
 type taskResult struct {
 	mcp.ResultBase
@@ -47,7 +50,7 @@ type taskResult struct {
 	StatusMessage string              `json:"statusMessage,omitempty"`
 	CreatedAt     time.Time           `json:"createdAt"`
 	LastUpdatedAt time.Time           `json:"lastUpdatedAt"`
-	TTL           *int64              `json:"ttlMs"` // null: as long as the session, but see maxTasks
+	TTL           *int64              `json:"ttlMs"` // null: as long as the session or the keeper, but see maxTasks
 	PollInterval  int64               `json:"pollIntervalMs"`
 	Result        *mcp.CallToolResult `json:"result,omitempty"`
 	InputRequests mcp.InputRequestMap `json:"inputRequests,omitempty"`
@@ -99,14 +102,18 @@ func (s *server) addTasks() {
 // offerTasks lets the calls of a client become tasks if it has announced the extension.
 func offerTasks(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		r, ok := req.(*mcp.CallToolRequest)
-		if !ok || r.ClientCapabilities() == nil || r.ClientCapabilities().Extensions[tasksExtension] == nil {
+		r, ok := req.(interface {
+			ClientCapabilities() *mcp.ClientCapabilities
+		})
+		if !ok || r.ClientCapabilities() == nil {
 			return next(ctx, method, req)
 		}
-		t := &task{begun: make(chan struct{}), ended: make(chan struct{})}
-		if can := r.ClientCapabilities().Elicitation; can != nil {
-			t.elicits = can.Form != nil || can.URL == nil
+		can := r.ClientCapabilities().Elicitation
+		asks := can != nil && (can.Form != nil || can.URL == nil)
+		if r.ClientCapabilities().Extensions[tasksExtension] == nil || method != "tools/call" {
+			return next(context.WithValue(ctx, asksKey{}, asks), method, req)
 		}
+		t := &task{elicits: asks, begun: make(chan struct{}), ended: make(chan struct{})}
 		res, err := next(context.WithValue(ctx, taskKey{}, t), method, req)
 		if err == nil && t.kept {
 			made := t.told("task")
@@ -148,12 +155,25 @@ func (s *server) answer(ctx context.Context, chat *chat, c toolset.Call) *mcp.Ca
 func (c *chat) keep(t *task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.add(t)
+}
+
+// add is keep for a caller that holds mu.
+func (c *chat) add(t *task) {
 	if len(c.tasks) >= maxTasks {
 		if i := slices.IndexFunc(c.tasks, func(t *task) bool { return t.told("").Status != "working" }); i >= 0 {
 			c.tasks = slices.Delete(c.tasks, i, i+1)
 		}
 	}
 	c.tasks = append(c.tasks, t)
+}
+
+// task returns a task, or nil. The caller holds mu.
+func (c *chat) task(id string) *task {
+	if i := slices.IndexFunc(c.tasks, func(t *task) bool { return t.id == id }); i >= 0 {
+		return c.tasks[i]
+	}
+	return nil
 }
 
 // A patient manager waits for the end of a process, and not for a time.
@@ -171,15 +191,26 @@ func (p patient) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.O
 	if err != nil || !p.task.goesOn(out) {
 		return out, err
 	}
-	began := out.Process.StartedAt.UTC()
-	p.task.state = taskResult{TaskID: p.task.id, Status: "working", CreatedAt: began, LastUpdatedAt: began, PollInterval: taskPoll.Milliseconds()}
+	p.task.begin(out)
 	close(p.task.begun)
-	for p.task.goesOn(out) {
-		next := procmgr.OutputRequest{Wait: taskPoll, State: procmgr.Running, Limit: req.Limit}
+	return p.task.await(ctx, out, procmgr.OutputRequest{Limit: req.Limit})
+}
+
+// begin makes the first state of a task.
+func (t *task) begin(out procmgr.Output) {
+	began := out.Process.StartedAt.UTC()
+	t.state = taskResult{TaskID: t.id, Status: "working", CreatedAt: began, LastUpdatedAt: began, PollInterval: taskPoll.Milliseconds()}
+}
+
+// await waits until the process does not go on without the model.
+func (t *task) await(ctx context.Context, out procmgr.Output, req procmgr.OutputRequest) (procmgr.Output, error) {
+	req.State = procmgr.Running
+	for t.goesOn(out) {
+		req.Wait, req.UntilWaiting = taskPoll, false
 		if out.Waiting == nil {
-			next.Wait, next.UntilWaiting = time.Minute, req.Stdin != procmgr.StdinEmpty
+			req.Wait, req.UntilWaiting = time.Minute, out.Process.Stdin != procmgr.StdinEmpty
 		}
-		newer, err := p.Output(ctx, req.ID, next)
+		newer, err := t.manager.Output(ctx, t.id, req)
 		if err != nil {
 			return out, err
 		}
@@ -227,14 +258,19 @@ func (t *task) told(resultType string) *taskResult {
 func onTask[R mcp.Result](s *server, do func(context.Context, *task, *taskParams) (R, error)) func(context.Context, *mcp.ServerSession, *taskParams) (R, error) {
 	return func(ctx context.Context, session *mcp.ServerSession, params *taskParams) (none R, err error) {
 		c := s.chatOf(session)
-		c.mu.Lock()
-		tasks := slices.Clone(c.tasks)
-		c.mu.Unlock()
-		i := slices.IndexFunc(tasks, func(t *task) bool { return params != nil && t.id == params.TaskID })
-		if i < 0 {
+		var t *task
+		if params != nil {
+			c.mu.Lock()
+			t = c.task(params.TaskID)
+			c.mu.Unlock()
+			if t == nil {
+				t = s.found(ctx, c, params.TaskID)
+			}
+		}
+		if t == nil {
 			return none, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "this session has no such task, or has had many since"}
 		}
-		return do(ctx, tasks[i], params)
+		return do(ctx, t, params)
 	}
 }
 

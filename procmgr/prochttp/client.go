@@ -65,7 +65,8 @@ type ClientOptions struct {
 	// counted from the failure of its first attempt: 10 s by default; a negative
 	// number is no retry. The end of the call's context ends the retries too.
 	Retry time.Duration
-	// Logger gets a line for each failed attempt; nil logs nothing.
+	// Logger gets a line for each failed attempt, which is a warning unless the caller
+	// has canceled the call; nil logs nothing.
 	Logger *slog.Logger
 }
 

@@ -158,7 +158,11 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		if tries == 1 {
 			giveUp = time.Now().Add(c.retry) // a connection may be found dead only after as long as that
 		}
-		c.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "no answer",
+		level := slog.LevelWarn
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			level = slog.LevelDebug // the caller has gone, and nothing is wrong
+		}
+		c.log.LogAttrs(context.WithoutCancel(ctx), level, "no answer",
 			slog.String("path", call.path), slog.Int("attempt", tries), slog.Duration("duration", took),
 			slog.String("chat_id", call.manager.chat), slog.String("process_id", call.id), slog.String("error", err.Error()))
 		if ctx.Err() == nil && c.retry >= 0 && call.waited(lost, took) && (took >= progress || c.answers(ctx)) {

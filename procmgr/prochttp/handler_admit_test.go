@@ -2,6 +2,7 @@ package prochttp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -389,6 +390,28 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	first, _, _ := strings.Cut(text[strings.Index(text, `{"time":`):], "\n")
 	require.NoError(t, json.Unmarshal([]byte(first), &line))
 	require.Equal(t, "request", line.Msg)
+}
+
+// A call that its caller cancels is no failure of anything.
+func TestCanceledCallIsNoWarning(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	var mu sync.Mutex
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	c := newClient(t, server.URL, &prochttp.ClientOptions{
+		Logger: slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	_, err := c.List(ctx, procmgr.ListRequest{})
+	require.ErrorIs(t, err, context.Canceled)
+	mu.Lock()
+	defer mu.Unlock()
+	require.Contains(t, logged.String(), `"level":"DEBUG","msg":"no answer"`)
+	require.NotContains(t, logged.String(), "WARN")
 }
 
 type lockedWriter struct {
