@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"sync/atomic"
@@ -20,12 +21,12 @@ const idle = 24 * time.Hour
 
 // serveKept serves the session over stdio whose commands run in the keeper of a directory,
 // where they outlive it. The next such session has the same chat.
-func serveKept(ctx context.Context, keeper, workDir string, local proclocal.Options, opts toolset.Options, log *slog.Logger) error {
+func serveKept(ctx context.Context, keeper, workDir string, local proclocal.Options, opts toolset.Options, log *slog.Logger) (err error) {
 	k, err := prockeep.Open(ctx, keeper, &prockeep.Options{Local: local, Idle: idle, Logger: log})
 	if err != nil {
 		return err
 	}
-	defer k.Close() // only the connections to the keeper
+	defer func() { err = errors.Join(err, k.Close()) }() // only the connections to the keeper
 	// A command begins there.
 	if err := os.Chdir(workDir); err != nil {
 		return err
