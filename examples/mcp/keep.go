@@ -58,8 +58,9 @@ func (k keptChat) Signal(ctx context.Context, id string, sig procmgr.Signal) err
 
 // found returns the task of a session before, or nil: every process of the chat is one.
 // Its result is that of process_output, since nothing else is left of its call. Whether
-// that session has cancelled it is not known.
-func (s *server) found(ctx context.Context, c *chat, id string) *task {
+// that session has cancelled it is not known. The goroutine that it starts ends with the
+// process or the program. asks says whether the client can ask its user.
+func (s *server) found(ctx context.Context, c *chat, id string, asks bool) *task {
 	if !s.kept {
 		return nil
 	}
@@ -72,15 +73,13 @@ func (s *server) found(ctx context.Context, c *chat, id string) *task {
 		c.mu.Unlock()
 		return t
 	}
-	asks, _ := ctx.Value(asksKey{}).(bool)
 	t := &task{manager: c.manager, elicits: asks, id: id, ended: make(chan struct{})}
 	t.begin(out)
 	c.add(t)
 	c.mu.Unlock()
 	c.calls.Go(func() {
-		ctx, cancel := context.WithCancel(context.WithValue(context.Background(), chatKey{}, c))
+		ctx, cancel := c.during(context.Background())
 		defer cancel()
-		defer context.AfterFunc(c.ending, cancel)()
 		_, _ = t.await(ctx, out, procmgr.OutputRequest{}) // process_output tells an error
 		arguments, _ := json.Marshal(map[string]any{"process_id": id, "wait_timeout": "0s"})
 		t.end(s.tools.Call(ctx, toolset.Call{ID: procmgr.NewID(), Name: "process_output", Arguments: arguments}))

@@ -127,15 +127,21 @@ func resolve(ctx context.Context) (procmgr.Manager, error) {
 // the toolset stops a foreground command.
 func (s *server) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	chat := s.chatOf(req.Session)
-	ctx, cancel := context.WithCancel(context.WithValue(ctx, chatKey{}, chat))
+	ctx, cancel := chat.during(ctx)
 	defer cancel()
-	defer context.AfterFunc(chat.ending, cancel)()
 
 	c := toolset.Call{ID: procmgr.NewID(), Name: req.Params.Name, Arguments: req.Params.Arguments}
 	stop := reportProgress(ctx, req, chat.manager, c)
 	res := s.answer(ctx, chat, c)
 	stop() // no notification may come after the result
 	return res, nil
+}
+
+// during returns the context of a call of a tool, which ends with the session.
+func (c *chat) during(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, chatKey{}, c))
+	stop := context.AfterFunc(c.ending, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 func resultOf(res toolset.Result) *mcp.CallToolResult {

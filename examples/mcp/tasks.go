@@ -264,7 +264,8 @@ func onTask[R mcp.Result](s *server, do func(context.Context, *task, *taskParams
 			t = c.task(params.TaskID)
 			c.mu.Unlock()
 			if t == nil {
-				t = s.found(ctx, c, params.TaskID)
+				asks, _ := ctx.Value(asksKey{}).(bool)
+				t = s.found(ctx, c, params.TaskID, asks)
 			}
 		}
 		if t == nil {
