@@ -377,6 +377,24 @@ func TestManyProcesses(t *testing.T) {
 	p.clean()
 }
 
+// The newest process is the first one, also of several that a fast machine has started
+// within a millisecond.
+func TestOrder(t *testing.T) {
+	const n = 20
+	var c crowd
+	var want []string
+	began := time.Now().Truncate(time.Second)
+	for i := range n {
+		at := began.Add(time.Duration(i) * 10 * time.Microsecond)
+		c.all = append(c.all, procmgr.Process{ID: procmgr.NewID(), ChatID: "a", Command: fmt.Sprintf("job %d", i), State: procmgr.Running, StartedAt: at})
+		want = append([]string{fmt.Sprintf("job %d", i)}, want...)
+	}
+	p := newSite(t, c, &procview.Options{Loopback: true}).open(1200, 800)
+	p.until(fmt.Sprintf(`document.querySelectorAll('.row').length === %d`, n))
+	require.Equal(t, want, eval[[]string](p, `[...document.querySelectorAll('#list .cmd')].map(n => n.textContent)`))
+	p.clean()
+}
+
 func TestTerminal(t *testing.T) {
 	l := newLocal(t)
 	s := newSite(t, l, &procview.Options{Loopback: true})
