@@ -59,13 +59,18 @@ func TestInstall(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
+	// Whether all packages of a program or a library are found is told without compiling them.
+	resolves := func(t *testing.T, name string) {
+		t.Helper()
+		dir := t.TempDir()
+		in(t, dir, "mod", "init", "user.example")
+		in(t, dir, "get", module+"/"+name+"@latest")
+		in(t, dir, "list", "-deps", module+"/"+name)
+	}
 	for name, try := range installed {
 		t.Run(name, func(t *testing.T) {
 			if try.heavy && os.Getenv("TOOLPROC_HELD") != "all" {
-				dir := t.TempDir() // whether all of its packages are found is told without compiling them
-				in(t, dir, "mod", "init", "user.example")
-				in(t, dir, "get", module+"/"+name+"@latest")
-				in(t, dir, "list", "-deps", module+"/"+name)
+				resolves(t, name)
 				return
 			}
 			dir, program := t.TempDir(), module+"/"+name+"@latest"
@@ -92,21 +97,13 @@ func TestInstall(t *testing.T) {
 		})
 	}
 	t.Run("procnats", func(t *testing.T) {
-		dir := t.TempDir()
-		in(t, dir, "mod", "init", "user.example")
-		in(t, dir, "get", module+"/procmgr/procnats@latest")
-		in(t, dir, "list", "-deps", module+"/procmgr/procnats")
+		resolves(t, "procmgr/procnats")
 		// What is in its graph of modules is in go.sum: see bash .ci/run tidy.
 		required := readFile(t, "procmgr/procnats/go.mod") + readFile(t, "procmgr/procnats/go.sum")
 		require.Contains(t, required, "github.com/nats-io/nats.go ")
 		require.NotContains(t, required, "nats-server", "no user of procnats gets a server")
 	})
-	t.Run("procotel", func(t *testing.T) {
-		dir := t.TempDir()
-		in(t, dir, "mod", "init", "user.example")
-		in(t, dir, "get", module+"/procotel@latest")
-		in(t, dir, "list", "-deps", module+"/procotel")
-	})
+	t.Run("procotel", func(t *testing.T) { resolves(t, "procotel") })
 	var programs []string
 	for _, pattern := range []string{"examples/*/main.go", "examples/with/*/main.go", "cmd/*/main.go"} {
 		found, err := filepath.Glob(filepath.FromSlash(pattern))

@@ -53,13 +53,18 @@ func (p place) path() (string, error) {
 }
 
 // open opens the keeper. Each process has a log, so that logs has all of a long
-// output, and a model can search it. A nil log logs nothing. If a keeper runs already,
-// it must have a sandbox like box; a nil box is whatever it has.
-func (p place) open(ctx context.Context, log *slog.Logger, box proclocal.Sandbox) (*prockeep.Keeper, error) {
+// output, and a model can search it. A nil log logs nothing. If rules ask for a sandbox, a
+// keeper that runs already must have the same.
+func (p place) open(ctx context.Context, log *slog.Logger, rules rules) (*prockeep.Keeper, error) {
 	dir, err := p.path()
 	if err != nil {
 		return nil, err
 	}
+	box, unbox, err := rules.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unbox() }() // the keeper has one of its own
 	k, err := prockeep.Open(ctx, dir, &prockeep.Options{
 		Local:  proclocal.Options{LogDir: filepath.Join(dir, "logs"), Sandbox: box},
 		Idle:   *p.idle,
@@ -84,7 +89,7 @@ func (p place) use(call func(ctx context.Context, k *prockeep.Keeper) error, non
 	if dir, err := p.path(); err == nil && !prockeep.Running(ctx, dir) {
 		return none()
 	}
-	k, err := p.open(ctx, nil, nil)
+	k, err := p.open(ctx, nil, rules{})
 	if err != nil {
 		return err
 	}

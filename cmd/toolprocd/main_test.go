@@ -165,6 +165,20 @@ func hello(t *testing.T, c *prochttp.Client) {
 	require.Equal(t, "hello\n", out.Text)
 }
 
+// says starts a command, and returns what follows a text on the first line of its stderr,
+// and the rest of that.
+func says(t *testing.T, cmd *exec.Cmd, text string) (what string, rest io.Reader) {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	what, ok := strings.CutPrefix(strings.TrimSpace(line), text)
+	require.True(t, ok, line)
+	return what, stderr
+}
+
 // With serve, the processes end with toolprocd.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
@@ -183,13 +197,7 @@ func TestServe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), program(), append([]string{"serve"}, tt.args...)...)
-			stderr, err := cmd.StderrPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			line, err := bufio.NewReader(stderr).ReadString('\n')
-			require.NoError(t, err)
-			address, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-			require.True(t, ok, line)
+			address, _ := says(t, cmd, "listening on ")
 			c, err := prochttp.NewClient(tt.scheme+address, &tt.opts)
 			require.NoError(t, err)
 			hello(t, c)
@@ -206,13 +214,7 @@ func TestServe(t *testing.T) {
 // With -view, serve prints the URL of a page too.
 func TestServeView(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), program(), "serve", "-unix", t.TempDir()+"/s", "-view")
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	require.NoError(t, err)
-	url, ok := strings.CutPrefix(strings.TrimSpace(line), "the page is ")
-	require.True(t, ok, line)
+	url, stderr := says(t, cmd, "the page is ")
 	base, token, _ := strings.Cut(url, "#token=")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"list", nil)
 	require.NoError(t, err)

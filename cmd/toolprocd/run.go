@@ -39,11 +39,6 @@ func run(flags *flag.FlagSet, args []string) error {
 	if flags.NArg() == 0 {
 		return errors.New("the command is missing, as in: toolprocd run make test")
 	}
-	box, unbox, err := rules.open()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = unbox() }() // the keeper has its own
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
 	outlivePipe()
@@ -52,7 +47,8 @@ func run(flags *flag.FlagSet, args []string) error {
 	r := &runner{id: procmgr.NewID(), started: make(chan struct{})}
 	go r.passOn(ctx, cancel, asked) // it ends with ctx
 
-	if r.k, err = at.open(ctx, nil, box); err != nil {
+	var err error
+	if r.k, err = at.open(ctx, nil, *rules); err != nil {
 		return err
 	}
 	defer leave(r.k)

@@ -11,10 +11,10 @@ import (
 	"github.com/toolproc/toolproc/sandbox"
 )
 
-// rules are the flags of a sandbox.
+// rules are the flags of a sandbox. The zero value asks for none.
 type rules struct {
 	policy              sandbox.Policy
-	noNetwork, boundary *bool
+	noNetwork, boundary bool
 }
 
 // ruleFlags adds the flags of a sandbox.
@@ -32,22 +32,27 @@ func ruleFlags(flags *flag.FlagSet) *rules {
 	paths("write", "let commands write below this `directory` and in $TMPDIR alone; it may be given again, as -protect and -hide may", &r.policy.Write)
 	paths("protect", "with -boundary: a `path` below one of -write that they may not write all the same", &r.policy.Protect)
 	paths("hide", "with -boundary: a `path` that they can neither read nor list", &r.policy.Hide)
-	r.noNetwork = flags.Bool("no-network", false, "let commands reach no network, and write as -write says")
-	r.boundary = flags.Bool("boundary", false, "stop a command that wants to get out, too; it takes bubblewrap")
+	flags.BoolVar(&r.noNetwork, "no-network", false, "let commands reach no network, and write as -write says")
+	flags.BoolVar(&r.boundary, "boundary", false, "stop a command that wants to get out, too; it takes bubblewrap")
 	return &r
+}
+
+// asked reports whether the flags ask for a sandbox.
+func (r rules) asked() bool {
+	return len(r.policy.Write)+len(r.policy.Protect)+len(r.policy.Hide) > 0 || r.noNetwork || r.boundary
 }
 
 // open makes the sandbox that the flags ask for; it is nil if they ask for none. unbox
 // ends it.
-func (r *rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
-	p := r.policy
-	if len(p.Write)+len(p.Protect)+len(p.Hide) == 0 && !*r.noNetwork && !*r.boundary {
+func (r rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
+	if !r.asked() {
 		return nil, func() error { return nil }, nil
 	}
-	if *r.noNetwork {
+	p := r.policy
+	if r.noNetwork {
 		p.Network = sandbox.NoNetwork
 	}
-	if *r.boundary {
+	if r.boundary {
 		p.Level = sandbox.Boundary
 	}
 	made, err := sandbox.New(p)

@@ -1,10 +1,8 @@
 package main_test
 
 import (
-	"bufio"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -34,7 +32,12 @@ func boxed(t *testing.T, c *prochttp.Client, work, outside string) {
 	require.NoError(t, err)
 	_, err = c.Write(t.Context(), procfile.WriteRequest{Path: outside + "/g", Content: "x"})
 	require.ErrorIs(t, err, procmgr.ErrRefused)
-	left, err := filepath.Glob(outside + "/*")
+	nothingIn(t, outside)
+}
+
+func nothingIn(t *testing.T, dir string) {
+	t.Helper()
+	left, err := filepath.Glob(dir + "/*")
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -42,21 +45,16 @@ func boxed(t *testing.T, c *prochttp.Client, work, outside string) {
 func TestServeInASandbox(t *testing.T) {
 	work, outside := t.TempDir(), t.TempDir()
 	cmd := exec.CommandContext(t.Context(), program(), "serve", "-unix", t.TempDir()+"/s", "-write", work, "-no-network")
-	cmd.Env = append(cmd.Environ(), "TMPDIR="+t.TempDir())
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(stderr).ReadString('\n')
-	require.NoError(t, err)
-	c, err := prochttp.NewClient("unix://"+strings.TrimPrefix(strings.TrimSpace(line), "listening on "), nil)
+	temp := t.TempDir()
+	cmd.Env = append(cmd.Environ(), "TMPDIR="+temp)
+	address, _ := says(t, cmd, "listening on ")
+	c, err := prochttp.NewClient("unix://"+address, nil)
 	require.NoError(t, err)
 	boxed(t, c, work, outside)
 	require.NoError(t, c.Close())
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, cmd.Wait())
-	left, err := filepath.Glob(cmd.Env[len(cmd.Env)-1][len("TMPDIR="):] + "/*")
-	require.NoError(t, err)
-	require.Empty(t, left, "the temporary directory of the sandbox goes with it")
+	nothingIn(t, temp) // that of the sandbox goes with it
 }
 
 // The keeper that the first stdio starts has the sandbox. Who asks for none gets that
@@ -75,9 +73,7 @@ func TestKeeperInASandbox(t *testing.T) {
 	require.Contains(t, stderr, "runs with another sandbox or none: end it with toolprocd stop")
 	_, err := clientVia(t, m.words("stdio", "-no-network")).Describe(t.Context())
 	require.ErrorContains(t, err, "runs with another sandbox or none")
-	left, err := filepath.Glob(outside + "/*")
-	require.NoError(t, err)
-	require.Empty(t, left)
+	nothingIn(t, outside)
 }
 
 // What the sandbox cannot be is an error, and nothing runs without it.
@@ -102,7 +98,5 @@ func TestSandboxThatCannotBe(t *testing.T) {
 		}
 	}
 	require.NoDirExists(t, m.dir, "no keeper was started")
-	left, err := filepath.Glob(work + "/*")
-	require.NoError(t, err)
-	require.Empty(t, left)
+	nothingIn(t, work)
 }

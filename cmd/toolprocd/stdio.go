@@ -28,16 +28,11 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	if isTerminal(os.Stdin) || isTerminal(os.Stdout) {
 		return errors.New("this is for a client, as in prochttp.Command(\"ssh\", \"-T\", \"build\", \"toolprocd\", \"stdio\"), and here is a terminal: leave out -t of ssh, docker or kubectl")
 	}
-	box, unbox, err := rules.open()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unbox()) }() // the keeper has its own
 	ctx, stop := untilAsked()
 	defer stop()
-	k, err := at.open(ctx, warnings(), box)
+	k, err := at.open(ctx, warnings(), *rules)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported) && box == nil:
+	case errors.Is(err, errors.ErrUnsupported) && !rules.asked():
 		return service.Run(ctx, "", prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, prochttp.ServeStdio)
 	case err != nil:
 		return err

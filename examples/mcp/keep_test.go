@@ -3,12 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,27 +17,27 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 )
 
-// keptSession starts the program with -keep. gone ends the session by the end of stdin;
-// killed does it by SIGKILL.
-func keptSession(t *testing.T, dir, keeper string) (c *taskClient, gone, killed func()) {
+// keptSession starts the program with -keep. end ends the session by the end of stdin or by
+// a signal.
+func keptSession(t *testing.T, dir, keeper, by string) (c *taskClient, end func()) {
 	t.Helper()
 	cmd := program(t, dir, "-keep", keeper, "-input")
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Start())
+	stdin, stdout, stderr := piped(t, cmd)
 	c = connectTasks(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}}, announced())
 	return c, func() {
-			require.NoError(t, stdin.Close())
-			require.NoError(t, cmd.Wait(), &stderr)
-			require.Empty(t, stderr.String())
-		}, func() {
+		switch by {
+		case "SIGKILL":
 			require.NoError(t, cmd.Process.Kill())
 			require.Error(t, cmd.Wait())
+			return
+		case "SIGTERM":
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		default:
+			require.NoError(t, stdin.Close())
 		}
+		require.NoError(t, cmd.Wait(), stderr)
+		require.Empty(t, stderr.String())
+	}
 }
 
 // newKeeper returns the directory of a keeper, which ends with the test.
@@ -64,19 +63,11 @@ func newKeeper(t *testing.T) string {
 // A task outlives its session, however that ends, and the next session has it.
 func TestTaskOutlivesTheServer(t *testing.T) {
 	t.Parallel()
-	for _, end := range []string{"stdin", "SIGKILL"} {
-		t.Run(end, func(t *testing.T) {
+	for _, by := range []string{"stdin", "SIGTERM", "SIGKILL"} {
+		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			dir, keeper := t.TempDir(), newKeeper(t)
-			next := func(c *taskClient, gone, killed func()) (*taskClient, func(), func()) {
-				if end == "stdin" {
-					gone()
-				} else {
-					killed()
-				}
-				return keptSession(t, dir, keeper)
-			}
-			c, gone, killed := keptSession(t, dir, keeper)
+			c, end := keptSession(t, dir, keeper, by)
 			require.Contains(t, c.InitializeResult().Instructions, "All processes outlive the session")
 			runs := c.start(t, untilGo("pwd; echo out; exit 3"))
 			ends := c.start(t, args{"command": "until [ -e second ]; do sleep 0.01; done; echo second"})
@@ -88,9 +79,10 @@ func TestTaskOutlivesTheServer(t *testing.T) {
 			}()
 			called := pid(t, filepath.Join(dir, "called"))
 
-			c, gone, killed = next(c, gone, killed)
+			end()
+			c, end = keptSession(t, dir, keeper, by)
 			require.True(t, alive(called))
-			require.NoError(t, exec.CommandContext(t.Context(), "kill", "-9", string(bytes.TrimSpace(contents(t, filepath.Join(dir, "called"))))).Run())
+			require.NoError(t, syscall.Kill(called, syscall.SIGKILL))
 			working := c.saying(t, runs.TaskID, "begun")
 			require.Equal(t, "working", working.Status)
 			require.WithinDuration(t, runs.CreatedAt, working.CreatedAt, time.Millisecond)
@@ -104,10 +96,16 @@ func TestTaskOutlivesTheServer(t *testing.T) {
 			c.cancel(t, canceled.TaskID)
 			require.Nil(t, c.until(t, canceled.TaskID, "cancelled").Result)
 			question, _ := c.asked(t, asks.TaskID)
+			// Not a task of this session, which never asks for it as one.
+			res, _ = c.call(t, "process_output", args{"process_id": ends.TaskID, "wait_timeout": "30s"})
+			require.Equal(t, 0, *res.ExitCode)
 
-			c, gone, killed = next(c, gone, killed)
-			res, _ = read(t, c.get(t, ends.TaskID).Result)
-			require.Equal(t, "second\n", res.Output, "it had ended before the session began")
+			end()
+			c, end = keptSession(t, dir, keeper, by)
+			before := c.get(t, ends.TaskID)
+			require.Equal(t, "completed", before.Status, "it had ended before the session began: %+v", before)
+			res, _ = read(t, before.Result)
+			require.Equal(t, "second\n", res.Output)
 			again, _ := c.asked(t, asks.TaskID)
 			require.Equal(t, question, again)
 			require.NoError(t, c.update(t, asks.TaskID, again, given("it")))
@@ -115,17 +113,9 @@ func TestTaskOutlivesTheServer(t *testing.T) {
 			require.Equal(t, "got it\n", res.Output)
 			_, err := mcp.CallCustomMethod[*taskParams, *taskResult](t.Context(), c.ClientSession, "tasks/get", &taskParams{TaskID: "none"})
 			require.ErrorContains(t, err, "no such task")
-			gone()
-			_ = killed
+			end()
 		})
 	}
-}
-
-func contents(t *testing.T, name string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(name)
-	require.NoError(t, err)
-	return content
 }
 
 // Over HTTP no session is another one's.

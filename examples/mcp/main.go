@@ -158,11 +158,10 @@ func directory(name string) (string, error) {
 }
 
 // serveStdio serves the one client that has started this program, until that
-// client closes stdin. It calls gone before anything else then.
+// client closes stdin. Then it calls gone before anything else.
 func serveStdio(ctx context.Context, s *server, gone func()) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	defer context.AfterFunc(ctx, gone)()
 	session, err := s.mcp.Connect(ctx, &mcp.IOTransport{Reader: input{os.Stdin, func() { gone(); end() }}, Writer: os.Stdout}, nil)
 	if err != nil {
 		return err

@@ -62,6 +62,20 @@ func alive(pid int) bool {
 	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }
 
+// piped starts a program with pipes for its stdin and stdout. What it writes to stderr can
+// be read when it has ended.
+func piped(t *testing.T, cmd *exec.Cmd) (stdin io.WriteCloser, stdout io.ReadCloser, stderr *bytes.Buffer) {
+	t.Helper()
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err = cmd.StdoutPipe()
+	require.NoError(t, err)
+	stderr = &bytes.Buffer{}
+	cmd.Stderr = stderr
+	require.NoError(t, cmd.Start())
+	return stdin, stdout, stderr
+}
+
 // commands leave processes that are hard to end: one ignores SIGTERM, the shell
 // of one is gone, and a call waits for one.
 var commands = map[string]args{
@@ -103,13 +117,7 @@ func TestStdioClosed(t *testing.T) {
 	logs := filepath.Join(t.TempDir(), "logs")
 	cmd := program(t, dir, "-log-dir", logs, "-allow-env", "X_TOKEN,ALLOWED_*")
 	cmd.Env = append(os.Environ(), "ALLOWED_TOKEN=seen", "OTHER_TOKEN=unseen")
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Start())
+	stdin, stdout, stderr := piped(t, cmd)
 	c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: stdin})
 
 	res, isError := c.call(t, "execute", args{"command": "pwd; echo $ALLOWED_TOKEN $OTHER_TOKEN; cat; sleep 1000 &"})
@@ -119,7 +127,7 @@ func TestStdioClosed(t *testing.T) {
 	pids, _ := startCommands(t, c, dir)
 	began := time.Now()
 	require.NoError(t, stdin.Close())
-	require.NoError(t, cmd.Wait(), &stderr)
+	require.NoError(t, cmd.Wait(), stderr)
 	require.Less(t, time.Since(began), 2*patience)
 	require.Empty(t, stderr.String())
 	for _, pid := range pids {
@@ -135,13 +143,7 @@ func TestStdioSignaled(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			cmd := program(t, dir)
-			stdin, err := cmd.StdinPipe()
-			require.NoError(t, err)
-			stdout, err := cmd.StdoutPipe()
-			require.NoError(t, err)
-			var stderr bytes.Buffer
-			cmd.Stderr = &stderr
-			require.NoError(t, cmd.Start())
+			stdin, stdout, stderr := piped(t, cmd)
 			c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}})
 			pids, _ := startCommands(t, c, dir)
 			began := time.Now()
@@ -152,7 +154,7 @@ func TestStdioSignaled(t *testing.T) {
 			} else {
 				require.NoError(t, cmd.Process.Signal(sig))
 			}
-			require.NoError(t, cmd.Wait(), &stderr)
+			require.NoError(t, cmd.Wait(), stderr)
 			require.Less(t, time.Since(began), 2*patience)
 			for _, pid := range pids {
 				require.False(t, alive(pid))

@@ -40,7 +40,7 @@ function span(ms) {
   return `${Math.floor(s / 86400)}d ${two(Math.floor(s % 86400 / 3600))}h`;
 }
 const clock = at => new Date(at).toLocaleTimeString('en-GB');
-const began = p => Date.parse(p.started_at || 0) + Number('0.' + (/\.\d{3}(\d+)/.exec(p.started_at) || [0, 0])[1]); // Date has whole milliseconds
+const began = p => p.began ??= Date.parse(p.started_at || 0) + Number('0.' + (/\.\d{3}(\d+)/.exec(p.started_at) || [0, 0])[1]); // Date has whole milliseconds; lists are sorted by it
 const lasted = p => span((p.state === 'exited' ? Date.parse(p.exited_at) : Date.now()) - began(p));
 const failed = p => p.exit_code !== undefined && p.exit_code !== 0 || !!p.signal;
 function stateOf(p) {
