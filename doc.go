@@ -21,8 +21,6 @@
 //   - [github.com/toolproc/toolproc/procmgr/prockeep]: processes that outlive
 //     the program.
 //   - [github.com/toolproc/toolproc/procmgr/procroute]: many machines as one.
-//   - [github.com/toolproc/toolproc/chattool/shellfacts]: which programs a
-//     command runs, and which files it writes, as far as its text tells.
 //   - [github.com/toolproc/toolproc/procmgr/proctest]: the test suite for a
 //     manager of your own.
 //   - [github.com/toolproc/toolproc/headtail]: the beginning and the end of a
@@ -30,6 +28,11 @@
 //     that only a terminal understands.
 //   - [github.com/toolproc/toolproc/envpolicy]: the environment that a child
 //     gets.
+//
+// The folder contrib of the repository has more, each part a module of its own:
+// facts about shell commands and policies over them, a sandbox, a page for a
+// person, OpenTelemetry, machines that dial out to NATS, an MCP server, an agent
+// for editors, and programs on other libraries.
 //
 // toolproc is no sandbox. A command has the rights of the user that it runs as.
 package toolproc

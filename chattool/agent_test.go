@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"charm.land/fantasy"
@@ -85,7 +86,7 @@ func TestAgent(t *testing.T) {
 				manager := *tt.manager
 				resolver := func(context.Context) (procmgr.Manager, error) { return &manager, tt.err }
 				model := &scripted{calls: calls}
-				agent := fantasy.NewAgent(model, fantasy.WithTools(chattool.All(resolver, nil)...))
+				agent := chattool.NewAgent(model, chattool.All(resolver, nil))
 				var result *fantasy.AgentResult
 				var err error
 				if streams {
@@ -136,18 +137,30 @@ func said(t *testing.T, res fantasy.ToolResultContent) (content string, isError 
 	return content, isError
 }
 
-// A call whose arguments were cut runs nothing. Without NoRepair, fantasy would
-// run the part of the command that is there.
-func TestNoRepair(t *testing.T) {
+// The arguments of this call were cut off.
+var cutOff = []fantasy.ToolCallContent{{ToolCallID: "cut", ToolName: "execute", Input: `{"command":"rm -rf /tmp`}}
+
+// A call whose arguments were cut off runs nothing, however the agent is used and
+// whatever the host says about repairs.
+func TestNewAgentRunsNoHalfCommand(t *testing.T) {
 	t.Parallel()
-	cut := []fantasy.ToolCallContent{{ToolCallID: "cut", ToolName: "execute", Input: `{"command":"rm -rf /tmp`}}
+	repair := func(_ context.Context, opts fantasy.ToolCallRepairOptions) (*fantasy.ToolCallContent, error) {
+		call := opts.OriginalToolCall
+		call.Input += `"}`
+		return &call, nil
+	}
+	unguarded := func(model fantasy.LanguageModel, tools []fantasy.AgentTool, opts ...fantasy.AgentOption) fantasy.Agent {
+		return fantasy.NewAgent(model, append(opts, fantasy.WithTools(tools...))...)
+	}
 	for _, tt := range []struct {
-		name   string
-		repair fantasy.RepairToolCallFunction
-		runs   []string
+		name     string
+		newAgent func(fantasy.LanguageModel, []fantasy.AgentTool, ...fantasy.AgentOption) fantasy.Agent
+		repair   fantasy.RepairToolCallFunction
+		runs     []string
 	}{
-		{"with", chattool.NoRepair, nil},
-		{"without", nil, []string{"rm -rf /tmp"}}, // if this fails, fantasy has changed and NoRepair can go
+		{"chattool", chattool.NewAgent, nil, nil},
+		{"chattool, with a repair of the host", chattool.NewAgent, repair, nil},
+		{"fantasy", unguarded, nil, []string{"rm -rf /tmp"}}, // if this fails, fantasy has changed and NewAgent can go
 	} {
 		for _, streams := range []bool{false, true} {
 			name := tt.name
@@ -156,16 +169,18 @@ func TestNoRepair(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				manager, model := &fake{}, &scripted{calls: cut}
-				agent := fantasy.NewAgent(model,
-					fantasy.WithTools(chattool.All(toolset.Static(manager), nil)...),
-					fantasy.WithRepairToolCall(tt.repair))
+				manager, model := &fake{}, &scripted{calls: cutOff}
+				var opts []fantasy.AgentOption
+				if tt.repair != nil {
+					opts = append(opts, fantasy.WithRepairToolCall(tt.repair))
+				}
+				agent := tt.newAgent(model, chattool.All(toolset.Static(manager), nil), opts...)
 				var result *fantasy.AgentResult
 				var err error
 				if streams {
 					result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go", RepairToolCall: tt.repair})
 				} else {
-					result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go"})
+					result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go", RepairToolCall: tt.repair})
 				}
 				require.NoError(t, err)
 				require.Equal(t, tt.runs, manager.commands)
@@ -175,6 +190,52 @@ func TestNoRepair(t *testing.T) {
 				if tt.runs == nil {
 					require.IsType(t, fantasy.ToolResultOutputContentError{}, results[0].Result)
 				}
+			})
+		}
+	}
+}
+
+// A call that has the ID of a broken one of its answer may be that one, repaired.
+// The tool refuses it. A later answer may use the ID again.
+func TestToolRefusesRepairedCall(t *testing.T) {
+	t.Parallel()
+	repaired := fantasy.ToolCallContent{ToolCallID: "cut", ToolName: "execute", Input: `{"command": "rm -rf /tmp"}`}
+	for _, streams := range []bool{false, true} {
+		for _, provided := range []bool{false, true} {
+			name := map[bool]string{true: "streamed", false: "generated"}[streams]
+			if provided {
+				name += ", with a ModelProvider"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				manager, model := &fake{}, &scripted{calls: append(slices.Clone(cutOff), repaired)}
+				var models func() fantasy.LanguageModel
+				if provided {
+					models = func() fantasy.LanguageModel { return model }
+				}
+				agent := chattool.NewAgent(model, chattool.All(toolset.Static(manager), nil))
+				run := func() fantasy.ToolResultContent {
+					model.sent = nil
+					var result *fantasy.AgentResult
+					var err error
+					if streams {
+						result, err = agent.Stream(t.Context(), fantasy.AgentStreamCall{Prompt: "go", ModelProvider: models})
+					} else {
+						result, err = agent.Generate(t.Context(), fantasy.AgentCall{Prompt: "go", ModelProvider: models})
+					}
+					require.NoError(t, err)
+					results := result.Steps[0].Content.ToolResults()
+					return results[len(results)-1]
+				}
+				content, isError := said(t, run())
+				require.True(t, isError, content)
+				require.Contains(t, content, "arguments")
+				require.Empty(t, manager.commands)
+
+				model.calls = []fantasy.ToolCallContent{repaired}
+				content, isError = said(t, run())
+				require.False(t, isError, content)
+				require.Equal(t, []string{"rm -rf /tmp"}, manager.commands)
 			})
 		}
 	}

@@ -2,8 +2,8 @@
 // charm.land/fantasy: execute, process_output, process_list, process_signal
 // and, with [toolset.Options].Input, process_input.
 //
-// [Files] does the same for the tools of package filetool: read_file, write_file and
-// edit_files.
+// [ToolsOf] does the same for the tools of another set in the shape of toolset's, such as
+// read_file, write_file and edit_files of contrib/filetool.
 //
 // The documentation of package toolset describes the tools, their arguments and
 // their results. This package adds what fantasy requires of a tool:
@@ -16,16 +16,13 @@
 //   - The metadata of a response names the process, for a user interface:
 //     {"process_id":"…","state":"running","exit_code":0}. exit_code is absent
 //     while it is not known. If no process is known, the metadata is empty.
-//   - process_output, process_list and read_file are Parallel. execute, process_signal and
+//   - process_output and process_list are Parallel. execute, process_signal and
 //     process_input are not, because two of them in one step may depend on their order.
 //
 // # What a host has to do
 //
-// If the arguments of a call are not valid JSON, fantasy repairs them by
-// default. A model's answer that was cut may end within a command. Half of a
-// command is another command, and it would run. To prevent that, pass
-// [NoRepair] to [fantasy.WithRepairToolCall]. For Stream, pass it in
-// [fantasy.AgentStreamCall], because Stream ignores the agent's own setting.
+// Make the agent with [NewAgent] rather than [fantasy.NewAgent]. fantasy completes
+// the arguments of a call that was cut off, and would run half of a command.
 //
 // If a provider fails for good, the turn returns an error and none of its
 // steps. A host that then starts again from the prompt runs the commands of

@@ -44,7 +44,7 @@ func (scriptedModel) Generate(_ context.Context, call fantasy.Call) (*fantasy.Re
 }
 
 // This agent ends the processes that it started, at Ctrl-C as well.
-func Example() {
+func ExampleNewAgent() {
 	// Ctrl-C ends ctx but not the program, so that Close is called.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -54,8 +54,8 @@ func Example() {
 	}
 	defer manager.Close() // ends what still runs
 
-	tools := chattool.All(toolset.Static(manager.Chat("chat-1")), nil)
-	agent := fantasy.NewAgent(scriptedModel{}, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(chattool.NoRepair))
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), nil)
+	agent := chattool.NewAgent(scriptedModel{}, chattool.Tools(set))
 	result, err := agent.Generate(ctx, fantasy.AgentCall{Prompt: "Say hello."})
 	if err != nil {
 		log.Print(err) // log.Fatal would skip Close

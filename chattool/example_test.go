@@ -29,7 +29,7 @@ func ExampleAll() {
 	for _, tool := range tools {
 		fmt.Println(tool.Info().Name)
 	}
-	// An agent gets them by fantasy.WithTools(tools...), and runs one like this.
+	// An agent of NewAgent runs one like this:
 	response, err := tools[0].Run(ctx, fantasy.ToolCall{ID: "1", Name: "execute", Input: `{"command":"exit 3"}`})
 	if err != nil {
 		log.Print(err) // log.Fatal would skip Close
@@ -64,11 +64,8 @@ func ExampleTools() {
 	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Notices: toolset.NoticesInInbox})
 	inbox := set.Inbox(ctx, "")
 	tools := chattool.Tools(set)
-	// fantasy.NewAgent takes both:
-	_ = []fantasy.AgentOption{
-		fantasy.WithTools(tools...),
-		fantasy.WithPrepareStep(chattool.PrepareStep(inbox, nil)),
-	}
+	// An agent gets both:
+	_ = chattool.NewAgent(nil, tools, fantasy.WithPrepareStep(chattool.PrepareStep(inbox, nil)))
 	fmt.Println(len(tools))
 	// Output: 4
 }

@@ -36,7 +36,7 @@ const maxTold = 256
 //
 // What the last step of a turn has told is acknowledged when the next turn
 // begins. A host that calls inbox.Wait between two turns calls inbox.Ack before
-// that, if inbox.Pending still returns what was sent.
+// that. inbox.Pending returns in next what the step tells.
 //
 // To wake an idle model, make the Text of inbox.Pending the prompt of a turn.
 // Messages that have it already get it no second time.
@@ -47,12 +47,11 @@ const maxTold = 256
 // the inbox cannot be read, the step goes on without it, and the next one tries
 // again.
 //
-// What was told, and where, is kept with the inbox. So a host may make the
-// function once, or for each turn. It is for one conversation, whose steps follow
-// each other. Another program does not know what this one has told: a history
-// that outlives the program has to have the messages in it.
+// What was told, and where, is kept in the function. So a host makes it once for a
+// conversation, whose steps follow each other. Another program does not know what this
+// one has told: a history that outlives the program has to have the messages in it.
 func PrepareStep(inbox *toolset.Inbox, next fantasy.PrepareStepFunction) fantasy.PrepareStepFunction {
-	t := inbox.Value(tellingKey{}, func() any { return &telling{inbox: inbox} }).(*telling)
+	t := &telling{inbox: inbox}
 	return func(ctx context.Context, opts fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
 		given := len(opts.Messages)
 		var text string
@@ -85,9 +84,7 @@ func where(messages []fantasy.Message, text string) int {
 	})
 }
 
-type tellingKey struct{}
-
-// A telling is what the functions of PrepareStep have told of one Inbox.
+// A telling is what a function of PrepareStep has told of its Inbox.
 type telling struct {
 	inbox *toolset.Inbox
 

@@ -85,7 +85,7 @@ func TestPrepareStep(t *testing.T) {
 		says,
 		says,
 	}}
-	agent := fantasy.NewAgent(model, fantasy.WithTools(chattool.Tools(set)...), fantasy.WithPrepareStep(chattool.PrepareStep(inbox, next)), fantasy.WithMaxRetries(0))
+	agent := chattool.NewAgent(model, chattool.Tools(set), fantasy.WithPrepareStep(chattool.PrepareStep(inbox, next)), fantasy.WithMaxRetries(0))
 	ask := func(messages ...fantasy.Message) (*fantasy.AgentResult, error) {
 		return agent.Generate(t.Context(), fantasy.AgentCall{Messages: messages})
 	}
@@ -142,13 +142,14 @@ func TestPrepareStepAcks(t *testing.T) {
 			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
 			manager.exit = 0
 			inbox := set.Inbox(t.Context(), "")
-			_, prepared, err := chattool.PrepareStep(inbox, nil)(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{user}})
+			prepare := chattool.PrepareStep(inbox, nil)
+			_, prepared, err := prepare(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: []fantasy.Message{user}})
 			require.NoError(t, err)
 			require.Len(t, prepared.Messages, 2)
 			require.Equal(t, fantasy.MessageRoleUser, prepared.Messages[1].Role)
 			told := prepared.Messages[1]
 			// A host may make the function for each turn.
-			_, prepared, err = chattool.PrepareStep(inbox, nil)(t.Context(), fantasy.PrepareStepFunctionOptions{StepNumber: tt.step, Messages: tt.messages})
+			_, prepared, err = prepare(t.Context(), fantasy.PrepareStepFunctionOptions{StepNumber: tt.step, Messages: tt.messages})
 			require.NoError(t, err)
 			n, err := inbox.Pending(t.Context())
 			require.NoError(t, err)
@@ -165,6 +166,7 @@ type teller struct {
 	manager *fake
 	set     *toolset.Set
 	inbox   *toolset.Inbox
+	prepare fantasy.PrepareStepFunction
 	ids     int
 }
 
@@ -175,6 +177,7 @@ func newTeller(t *testing.T) *teller {
 		ProcessID: func(context.Context, toolset.Call) string { tell.ids++; return fmt.Sprint("p", tell.ids) },
 	})
 	tell.inbox = tell.set.Inbox(t.Context(), "")
+	tell.prepare = chattool.PrepareStep(tell.inbox, nil)
 	return tell
 }
 
@@ -187,11 +190,10 @@ func (t *teller) end() fantasy.Message {
 	return fantasy.NewUserMessage(n.Text)
 }
 
-// step returns the messages of a step that is given some. The function is made
-// anew each time.
+// step returns the messages of a step that is given some.
 func (t *teller) step(given ...fantasy.Message) []fantasy.Message {
 	t.Helper()
-	_, prepared, err := chattool.PrepareStep(t.inbox, nil)(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: given})
+	_, prepared, err := t.prepare(t.Context(), fantasy.PrepareStepFunctionOptions{Messages: given})
 	require.NoError(t, err)
 	if prepared.Messages == nil {
 		return given
@@ -231,8 +233,8 @@ func TestPrepareStepStays(t *testing.T) {
 		var history []fantasy.Message
 		turn := func(prompt string) {
 			// A host that makes the agent anew for each turn, and keeps what fantasy returns.
-			agent := fantasy.NewAgent(model, fantasy.WithSystemPrompt("s"), fantasy.WithTools(chattool.Tools(tell.set)...),
-				fantasy.WithPrepareStep(chattool.PrepareStep(tell.inbox, nil)))
+			agent := chattool.NewAgent(model, chattool.Tools(tell.set), fantasy.WithSystemPrompt("s"),
+				fantasy.WithPrepareStep(tell.prepare))
 			history = append(history, fantasy.NewUserMessage(prompt))
 			result, err := agent.Generate(t.Context(), fantasy.AgentCall{Messages: history})
 			require.NoError(t, err)

@@ -7,7 +7,6 @@ import (
 
 	"charm.land/fantasy"
 
-	"github.com/toolproc/toolproc/chattool/filetool"
 	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -23,7 +22,8 @@ func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
 }
 
 // Tools returns the tools of a Set, in the order of All. It is for a host
-// that needs the Set itself, for example for its [toolset.Inbox].
+// that needs the Set itself: for [toolset.Set.Forget], when it has compacted a
+// conversation, or for an [toolset.Inbox].
 func Tools(set *toolset.Set) []fantasy.AgentTool {
 	return adapt(set.Definitions(), func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
 		res := set.Call(ctx, call)
@@ -36,12 +36,20 @@ func Tools(set *toolset.Set) []fantasy.AgentTool {
 	})
 }
 
-// Files returns the tools for files of a Set: read_file, write_file and edit_files,
-// in this order. The metadata of their responses is empty.
-func Files(set *filetool.Set) []fantasy.AgentTool {
-	return adapt(set.Definitions(), func(ctx context.Context, call toolset.Call) fantasy.ToolResponse {
-		res := set.Call(ctx, call)
-		return respond(res.Content, res.IsError)
+// ToolsOf returns the tools of another set that has the shape of [toolset.Set], such as that
+// of contrib/filetool:
+//
+//	tools := chattool.ToolsOf(files.Definitions(), func(ctx context.Context, c toolset.Call) (string, bool) {
+//		res := files.Call(ctx, c)
+//		return res.Content, res.IsError
+//	})
+//
+// call carries out a call, and returns its result as the model reads it;
+// isError reports that the tool could not do its work. The metadata of the responses is empty.
+// A Schema has to be JSON.
+func ToolsOf(defs []toolset.Definition, call func(ctx context.Context, c toolset.Call) (content string, isError bool)) []fantasy.AgentTool {
+	return adapt(defs, func(ctx context.Context, c toolset.Call) fantasy.ToolResponse {
+		return respond(call(ctx, c))
 	})
 }
 
@@ -76,7 +84,7 @@ func (t *tool) Info() fantasy.ToolInfo {
 		Required   []string       `json:"required"`
 	}
 	if err := json.Unmarshal(t.def.Schema, &schema); err != nil {
-		panic("chattool: the schema of " + t.def.Name + ": " + err.Error()) // toolset itself wrote it
+		panic("chattool: the schema of " + t.def.Name + ": " + err.Error()) // who defined it wrote it
 	}
 	// Providers want an empty object and an empty list, not null.
 	if schema.Properties == nil {

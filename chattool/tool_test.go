@@ -64,7 +64,7 @@ func TestRun(t *testing.T) {
 	}{
 		{"success", toolset.Static(&fake{text: "<hi>"}), `{"command":"x"}`, false, `"output":"<hi>"`, `{"process_id":"p1","state":"exited","exit_code":0}`},
 		{"failure", toolset.Static(&fake{exit: 2}), `{"command":"x"}`, false, `{"success":false,`, `{"process_id":"p1","state":"exited","exit_code":2}`},
-		{"timeout", toolset.Static(&fake{exit: -1}), `{"command":"x"}`, false, `"background_process_id":"p1"`, `{"process_id":"p1","state":"running"}`},
+		{"timeout", toolset.Static(&fake{exit: -1}), `{"command":"x"}`, false, `"process_id":"p1"`, `{"process_id":"p1","state":"running"}`},
 		{"mistake", toolset.Static(&fake{}), `{"cmd":"x"}`, true, `it is called \"command\"`, ``},
 		{"nothing", toolset.Static(&fake{}), ``, true, `missing and required`, ``},
 		{"no manager", broken, `{"command":"x"}`, true, `the workspace is stopped`, ``},
@@ -191,6 +191,11 @@ func (f *fake) Output(_ context.Context, id string, _ procmgr.OutputRequest) (pr
 
 func (f *fake) List(context.Context, procmgr.ListRequest) (procmgr.ListPage, error) {
 	return procmgr.ListPage{}, nil
+}
+
+// Events are always lost, so that the Set asks for each process.
+func (f *fake) Events(context.Context, procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return procmgr.EventPage{Next: "1", Gap: true}, nil
 }
 
 func (f *fake) Signal(context.Context, string, procmgr.Signal) error { return nil }

@@ -1,161 +1,178 @@
 package envpolicy
 
 import (
-	"fmt"
+	"maps"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // A Policy says which environment a child process gets. The zero value inherits
 // every variable but secrets, and keeps programs from waiting for a person.
 //
-// The steps come in this order, and each works on the result of the steps
-// before it: Inherit, secrets, Exclude, IncludeOnly, the variables of
-// [NonInteractive] (unless Interactive), Set, Unset, and last the variables of
-// the request. So a variable that the host sets is never withheld, and a
-// request can set any variable.
-//
-// Apply only reads a Policy. Several goroutines may call it at once, as long as
-// nobody changes the slices and maps of the Policy.
+// The fields are in the order in which they apply. Apply only reads a Policy, so
+// several goroutines may call it at once.
 type Policy struct {
-	// Inherit is how much of the host's environment to begin with. The zero
-	// value is [InheritAll].
-	Inherit Inherit
-
-	// KeepSecrets keeps inherited variables that look like secrets, by their
-	// names or by their values. By default they are withheld.
-	KeepSecrets bool
-
-	// Allow has patterns of names to keep, even if they look like secrets, by
-	// name or by value, or match Exclude. It does not bring back a variable
-	// that Inherit or IncludeOnly has dropped.
-	Allow []string
-
-	// Exclude has patterns of inherited names to drop.
-	Exclude []string
-
-	// IncludeOnly has patterns of inherited names. If it is not empty, names
-	// that match none of its patterns are dropped.
+	// IncludeOnly has patterns of the names to inherit; other variables are
+	// dropped. nil inherits all, and an empty slice none. [CoreNames] is a list
+	// to begin with.
 	IncludeOnly []string
 
-	// Set has variables that the host sets. They win over inherited variables
-	// and over those of NonInteractive.
-	Set map[string]string
+	// Exclude has patterns of inherited names to withhold.
+	Exclude []string
 
-	// Unset has names, not patterns, of variables to remove: such a variable is
-	// then absent, not empty. A request may set it again.
-	Unset []string
+	// Allow has patterns of names to inherit although they look like secrets, by
+	// name or by value. "*" allows all.
+	Allow []string
 
 	// Interactive leaves prompts, pagers and editors alone: the variables of
-	// NonInteractive are not set.
+	// [NonInteractive] are not set.
 	Interactive bool
+
+	// Set has variables that the host sets. They win over inherited variables
+	// and over those of NonInteractive, and may be secrets. Variables that the
+	// system cannot represent are ignored: an empty name, a name with a =, and a
+	// name or a value with a NUL byte.
+	Set map[string]string
 }
 
-// Inherit is how much of the host's environment a [Policy] begins with. A value
-// other than [InheritAll] and [InheritCore] inherits nothing.
-type Inherit int
-
-const (
-	InheritAll  Inherit = iota // the whole environment
-	InheritCore                // the variables of CoreNames
-	InheritNone                // nothing
-)
-
-// String returns "all", "core" or "none".
-func (i Inherit) String() string {
-	switch i {
-	case InheritAll:
-		return "all"
-	case InheritCore:
-		return "core"
-	case InheritNone:
-		return "none"
-	}
-	return fmt.Sprintf("Inherit(%d)", int(i))
-}
-
-// A Report lists the changes of [Policy.Apply] to inherited variables. It has names
-// and never values, so you may log it and show it to a model. Each list is
-// sorted and has each name once, spelled as in the host's environment. An empty
-// list is nil.
-type Report struct {
-	// Withheld are the names that were dropped as secrets or by Exclude, and
-	// that nothing has set since. A failing command may have needed them. It
-	// does not have the names that only Inherit, IncludeOnly or Unset removed.
-	// It does have the name of a git setting that was withheld, although
-	// another setting has taken its place.
-	Withheld []string
-
-	// Overridden are the inherited names that have another value now: by
-	// NonInteractive, by Set, by the request, or because they are half of a git
-	// setting whose other half was withheld.
-	Overridden []string
-}
-
-// Apply returns the environment of a child, in the form of [os/exec.Cmd].Env,
-// and a report of the changes. base is the host's environment, usually
-// [os.Environ]. request has the variables for this one command, and may be nil.
+// Apply returns the environment of a child, in the form of [os/exec.Cmd].Env, and
+// the sorted names of the variables that it has withheld: those in base that look
+// like secrets or match Exclude, and that neither NonInteractive nor Set has set.
+// base is the host's environment, usually [os.Environ].
 //
-// Each entry is NAME=value, and each name comes once. Variables keep the order
-// of base. Variables that are not in base follow, sorted by name. If base has a
-// name several times, the last entry counts, as in os/exec.
+// Inherited variables keep the order of base, and the others follow, sorted by
+// name. Each name comes once. If base has a name several times, the last entry
+// counts, as in os/exec. Malformed entries are left out. env is never nil, because
+// os/exec takes nil for "inherit everything".
 //
-// Entries that cannot be environment variables are left out: in base, entries
-// without a = or a name, and entries with a NUL byte; in Set and the request,
-// names that are empty or contain a = or a NUL byte, and values with a NUL
-// byte. The report does not have them. If you want to fail instead, check them
-// before the call.
+// Some variables are true of the host's own process alone and are never
+// inherited: descriptors and sockets that systemd, Node.js and make have handed to
+// it, and the state of the shell that started it, such as OLDPWD.
 //
-// The result is never nil, because os/exec takes nil for "inherit everything".
-// The caller may change the result: Apply neither writes to base nor keeps it.
-func (p Policy) Apply(base []string, request map[string]string) (env []string, report Report) {
-	return p.apply(runtime.GOOS, base, request)
+// Git fails if one of GIT_CONFIG_COUNT, GIT_CONFIG_KEY_0, GIT_CONFIG_VALUE_0 and so
+// on is missing. If one of them is withheld, so is GIT_CONFIG_COUNT, and git reads
+// none of these settings.
+func (p Policy) Apply(base []string) (env, withheld []string) {
+	return p.apply(runtime.GOOS, base)
 }
 
 // apply is Apply on the given platform, a value of [runtime.GOOS].
-func (p *Policy) apply(goos string, base []string, request map[string]string) ([]string, Report) {
-	e := newEnviron(goos, base, len(nonInteractive)+len(p.Set)+len(request))
-	core := coreNames(goos)
-	broken := false // half of a git setting may be missing
-	for i := range e.vars {
-		v := &e.vars[i]
-		v.fate = p.judge(core, v.name, v.value())
-		v.present = v.fate == inherited
-		broken = broken || v.fate == withheld && isGitConfig(v.name)
+func (p *Policy) apply(goos string, base []string) (env, withheld []string) {
+	only, exclude, allow := compile(p.IncludeOnly), compile(p.Exclude), compile(p.Allow)
+	added := p.added(goos)
+	last := make(map[string]int, len(base)) // where the last entry of a variable is
+	for i, entry := range base {
+		name, _ := split(goos, entry)
+		last[fold(goos, name)] = i
 	}
-	if broken {
-		e.fillGitConfig()
-	}
-	if !p.Interactive {
-		for _, entry := range nonInteractive {
-			e.putEntry(entry)
+	env = make([]string, 0, len(base)+len(added))
+	for i, entry := range base {
+		name, value := split(goos, entry)
+		if _, ok := added[fold(goos, name)]; ok || name == "" || last[fold(goos, name)] != i {
+			continue
+		}
+		switch {
+		case p.IncludeOnly != nil && !only.MatchString(name), isHostState(name, value):
+		case exclude.MatchString(name), IsSecret(name, value) && !allow.MatchString(name):
+			withheld = append(withheld, name)
+		default:
+			env = append(env, entry)
 		}
 	}
-	e.putAll(p.Set)
-	for _, name := range p.Unset {
-		e.remove(name)
+	if slices.ContainsFunc(withheld, isGitSetting) {
+		env = slices.DeleteFunc(env, func(entry string) bool {
+			name, _ := split(goos, entry)
+			count := strings.EqualFold(name, "GIT_CONFIG_COUNT")
+			if count {
+				withheld = append(withheld, name)
+			}
+			return count
+		})
 	}
-	e.putAll(request)
-	return e.result()
+	slices.Sort(withheld)
+	for _, key := range slices.Sorted(maps.Keys(added)) {
+		env = append(env, added[key])
+	}
+	return env, withheld
 }
 
-// judge decides the fate of an inherited variable.
-func (p *Policy) judge(core []string, name, value string) fate {
-	switch p.Inherit {
-	case InheritAll:
-	case InheritCore:
-		if !matchAny(core, name) {
-			return dropped
+// added returns the entries that do not come from the host's environment, by their
+// folded names.
+func (p *Policy) added(goos string) map[string]string {
+	added := make(map[string]string, len(nonInteractive)+len(p.Set))
+	if !p.Interactive {
+		for name, value := range nonInteractive {
+			added[fold(goos, name)] = name + "=" + value
 		}
-	default:
-		return dropped
 	}
-	// Allow comes last, because it matters for few variables.
-	unwanted := !p.KeepSecrets && secret(name, value) || matchAny(p.Exclude, name)
-	if unwanted && !matchAny(p.Allow, name) {
-		return withheld
+	for _, name := range slices.Sorted(maps.Keys(p.Set)) { // so that of PATH and Path the same one wins each time
+		entry := name + "=" + p.Set[name]
+		if name != "" && !strings.Contains(name, "=") && !strings.Contains(entry, "\x00") {
+			added[fold(goos, name)] = entry
+		}
 	}
-	if len(p.IncludeOnly) > 0 && !matchAny(p.IncludeOnly, name) {
-		return dropped
+	return added
+}
+
+// split returns the name and the value of an entry. The name of a malformed entry
+// is empty.
+func split(goos, entry string) (name, value string) {
+	n := strings.IndexByte(entry, '=')
+	if n == 0 && goos == "windows" {
+		n = strings.IndexByte(entry[1:], '=') + 1 // "=C:=C:\src": the first = is part of the name
 	}
-	return inherited
+	if n <= 0 || entry[:n] == "=" || strings.Contains(entry, "\x00") {
+		return "", ""
+	}
+	return entry[:n], entry[n+1:]
+}
+
+// fold returns the same string for all names of one variable.
+func fold(goos, name string) string {
+	if goos == "windows" {
+		return strings.ToLower(name)
+	}
+	return name
+}
+
+// wildcards turns the quoted wildcards of a pattern into a regular expression.
+var wildcards = strings.NewReplacer(`\*`, `.*`, `\?`, `.`)
+
+// compile returns an expression that matches the names that one of the patterns
+// matches. Without patterns, it matches no name, because no name is empty.
+func compile(patterns []string) *regexp.Regexp {
+	quoted := make([]string, len(patterns))
+	for i, p := range patterns {
+		quoted[i] = wildcards.Replace(regexp.QuoteMeta(strings.ToValidUTF8(p, "\ufffd")))
+	}
+	return regexp.MustCompile(`(?is)^(?:` + strings.Join(quoted, "|") + `)$`)
+}
+
+func isGitSetting(name string) bool {
+	name = strings.ToUpper(name)
+	return strings.HasPrefix(name, "GIT_CONFIG_KEY_") || strings.HasPrefix(name, "GIT_CONFIG_VALUE_")
+}
+
+// isHostState reports whether a variable describes the host's own process. A
+// command has none of the descriptors that the host has inherited.
+func isHostState(name, value string) bool {
+	switch name {
+	case "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID", // sockets of systemd
+		"NOTIFY_SOCKET", // a command would tell systemd that the host is ready, or ends
+		"NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE", "NODE_UNIQUE_ID",
+		"WAYLAND_SOCKET":
+		return true
+	case "OLDPWD", "CDPATH", "SHELLOPTS", "BASHOPTS":
+		// With them "cd -" leaves the command's directory for one that it has never
+		// been in, "X=$(cd w && pwd)" has two lines, and bash has options that the
+		// command does not set.
+		return true
+	case "MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS":
+		// Without the jobserver's descriptors, each make in a command would warn, and
+		// run one job at a time.
+		return strings.Contains(value, "--jobserver")
+	}
+	return false
 }

@@ -1,7 +1,6 @@
 package envpolicy_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,9 +23,7 @@ var realVariables = []struct {
 }{
 	// Shells, terminals and desktops
 	{"PWD=/home/u/src", stays, "the current directory"},
-	{"OLDPWD=/home/u", stays, "the one before"},
 	{"ORIGINAL_PWD=/home/u", stays, "a directory by its name"},
-	{"OLD_PWD=relative", stays, "a directory by its name, whatever it is"},
 	{"PROJECT_PWD=/home/u/src", stays, "a directory by its value"},
 	{`CALLER_PWD=C:\src`, stays, "a directory by its value, on Windows"},
 	{"INIT_CWD=/home/u/src", stays, "npm's"},
@@ -397,9 +394,6 @@ var realVariables = []struct {
 	{"GENESIS=0x" + strings.Repeat("a1", 32), stays, "a block"},
 	{"SUI_ADDRESS=0x" + strings.Repeat("a1", 32), stays, "an address"},
 	{"OWNER=0x" + strings.Repeat("a1", 20), stays, "an address"},
-	{"REWARD_TOKEN=0x" + strings.Repeat("a1", 20), stays, "a contract"},
-	{"REWARD_TOKEN=0x" + strings.Repeat("a1", 21), goes, "no address"},
-	{"SECRET_TOKEN=0x" + strings.Repeat("a1", 20), goes, "no contract"},
 	{"TOKEN_ADDRESS=0x" + strings.Repeat("a1", 20), stays, "an address"},
 	{"TOKEN_SYMBOL=ABC", stays, "a name"},
 	{"MNEMONIC=abc", goes, "a wallet's words"},
@@ -413,24 +407,13 @@ func TestRealVariables(t *testing.T) {
 	policy := envpolicy.Policy{Interactive: true}
 	for _, tt := range realVariables {
 		name, _, _ := strings.Cut(tt.entry, "=")
-		env, report := policy.ApplyOn("linux", []string{tt.entry}, nil)
+		env, withheld := policy.ApplyOn("linux", []string{tt.entry})
 		if tt.goes {
 			require.Empty(t, env, "%s must go: %s", name, tt.why)
-			require.Equal(t, []string{name}, report.Withheld)
+			require.Equal(t, []string{name}, withheld)
 			continue
 		}
 		require.Equal(t, []string{tt.entry}, env, "%s must stay: %s", name, tt.why)
-		require.Empty(t, report)
+		require.Empty(t, withheld)
 	}
-}
-
-// Each variable and value has one row. A second row would test nothing.
-func TestRealVariablesOnce(t *testing.T) {
-	var entries []string
-	for _, tt := range realVariables {
-		require.NotEmpty(t, tt.why, tt.entry)
-		entries = append(entries, tt.entry)
-	}
-	slices.Sort(entries)
-	require.Len(t, slices.Compact(slices.Clone(entries)), len(entries))
 }

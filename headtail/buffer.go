@@ -72,21 +72,6 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Skip counts n bytes of the stream that nobody has: they are missing from every
-// Snapshot, like bytes that were dropped. The kept bytes after the head are dropped
-// as well, and the head grows no more. A negative n counts as 0.
-func (b *Buffer) Skip(n int64) {
-	if n <= 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.total += n
-	b.headSize = len(b.head)
-	b.tail.buf, b.tail.next = nil, 0
-	clear(b.last[:])
-}
-
 // Close marks the end of the stream. If the stream ends in the first bytes of a
 // rune, that rune will not be completed any more, and the next
 // [Buffer.Snapshot] includes those bytes. Close never fails and may be called

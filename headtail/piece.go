@@ -55,31 +55,18 @@ func cutLines(ps []piece, b []byte, limit int, escaped bool) []piece {
 	return append(ps, piece{text: b[kept:]})
 }
 
-// A part is the beginning or the end of a list of pieces: the piece at the
-// edge, which may be cut off, and the whole pieces on the far side of it.
-type part struct {
-	before []piece // whole pieces, if the part is a beginning
-	edge   piece
-	after  []piece // whole pieces, if the part is an end
-}
-
-func (p part) size() int { return sizeOf(p.before) + p.edge.size() + sizeOf(p.after) }
-
-// covers returns how many bytes of the stream the part stands for. The bytes
-// that its line markers count are included.
-func (p part) covers(escaped bool) int64 {
-	n := streamLen(p.edge.text, escaped) + p.edge.cut
-	for _, ps := range [...][]piece{p.before, p.after} {
-		for _, q := range ps {
-			n += streamLen(q.text, escaped) + q.cut
-		}
+// covers returns how many bytes of the stream the pieces stand for. The bytes that
+// their line markers count are included.
+func covers(ps []piece, escaped bool) (n int64) {
+	for _, p := range ps {
+		n += streamLen(p.text, escaped) + p.cut
 	}
 	return n
 }
 
-// takeFront returns as much of the beginning of ps as fits into room bytes. The
-// part does not end with a marker.
-func takeFront(ps []piece, room int) part {
+// takeFront returns as much of the beginning of ps as fits into room bytes: whole
+// pieces, and the beginning of the next one, which has no marker.
+func takeFront(ps []piece, room int) (whole []piece, edge piece) {
 	slack := room / 4
 	for i, p := range ps {
 		if p.size() <= room {
@@ -93,14 +80,14 @@ func takeFront(ps []piece, room int) part {
 		if n == 0 && i > 0 {
 			i, n = i-1, len(ps[i-1].text)
 		}
-		return part{before: ps[:i], edge: piece{text: ps[i].text[:n]}}
+		return ps[:i], piece{text: ps[i].text[:n]}
 	}
-	return part{before: ps}
+	return ps, piece{}
 }
 
-// takeBack returns as much of the end of ps as fits into room bytes. The part
-// does not start with a marker.
-func takeBack(ps []piece, room int) part {
+// takeBack returns as much of the end of ps as fits into room bytes: the end of a
+// piece, which does not start with a marker, and the whole pieces after it.
+func takeBack(ps []piece, room int) (edge piece, whole []piece) {
 	slack := room / 4
 	for i := len(ps) - 1; i >= 0; i-- {
 		p := ps[i]
@@ -109,17 +96,14 @@ func takeBack(ps []piece, room int) part {
 			continue
 		}
 		// Reading from the end, the piece's marker comes before its text.
-		room -= p.size() - len(p.text)
-		if room <= 0 {
-			return part{after: ps[i+1:]}
-		}
+		room = max(room-p.size()+len(p.text), 0)
 		n := lineStartAfter(p.text, ceil(p.text, len(p.text)-room), slack)
 		if n == len(p.text) {
-			return part{after: ps[i+1:]}
+			return piece{}, ps[i+1:]
 		}
-		return part{edge: piece{p.text[n:], p.cut}, after: ps[i+1:]}
+		return piece{p.text[n:], p.cut}, ps[i+1:]
 	}
-	return part{after: ps}
+	return piece{}, ps
 }
 
 // lineEndBefore returns n, or the start of the line that b[:n] ends in, if that

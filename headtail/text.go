@@ -152,12 +152,14 @@ func (s Snapshot) Text(l Limits) (string, *Truncation) {
 	if gap > 0 {
 		half = max(half, room-sizeOf(backPieces))
 	}
-	begin := takeFront(frontPieces, half)
-	end := takeBack(backPieces, room-begin.size())
+	begin, last := takeFront(frontPieces, half)
+	first, end := takeBack(backPieces, room-sizeOf(begin)-last.size())
 	w.Grow(limit)
-	w.part(begin)
-	w.marker(gapMarker, original-begin.covers(escaped)-end.covers(escaped))
-	w.part(end)
+	w.pieces(begin)
+	w.text(last.text)
+	w.marker(gapMarker, original-covers(begin, escaped)-covers([]piece{last, first}, escaped)-covers(end, escaped))
+	w.pieces([]piece{first})
+	w.pieces(end)
 	return w.truncated(original)
 }
 

@@ -121,22 +121,12 @@ func (w *writer) skip(c Cut, n int64) {
 
 func (w *writer) pieces(ps []piece) {
 	for _, p := range ps {
-		w.piece(p)
+		w.text(p.text)
+		if p.cut > 0 {
+			w.marker(lineMarker, p.cut)
+			w.lines++
+		}
 	}
-}
-
-func (w *writer) piece(p piece) {
-	w.text(p.text)
-	if p.cut > 0 {
-		w.marker(lineMarker, p.cut)
-		w.lines++
-	}
-}
-
-func (w *writer) part(p part) {
-	w.pieces(p.before)
-	w.piece(p.edge)
-	w.pieces(p.after)
 }
 
 // truncated returns the text, and the Truncation for a stream of original

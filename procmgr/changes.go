@@ -4,15 +4,17 @@ package procmgr
 // line by line, as it was kept: both are masked, and plain text unless the manager
 // keeps them as they were printed.
 //
-// Three things are taken as equal, and nothing else: a date or a time of day with
-// which a line begins, the duration with which a line of a test runner ends, and a
-// hex address of a stack trace. A proclocal.Local takes them as equal in the forms
-// of docs/output.md. Any other number, such as a count, a size, a port or a pid, may
-// be the answer, so it differs.
+// Two kinds of times are taken as equal, and nothing else: a date with a time of day, or
+// a time of day, with which a line begins, if it moved by as much as the starts of the
+// two processes are apart; and the duration with which a line of a test runner ends, if
+// it hardly moved. A proclocal.Local takes them as equal in the forms of docs/output.md.
+// Any other number, such as a count, a size, a port or a pid, may be the answer, so it
+// differs.
 type Changes struct {
-	// Same reports that every line is the same, in the same order, but for what is
-	// taken as equal.
-	Same bool `json:"same,omitempty"`
+	// Same reports that every line is the same, in the same order, but for times, and
+	// Times counts the lines that are the same but for a time.
+	Same  bool `json:"same,omitempty"`
+	Times int  `json:"times,omitempty"`
 	// Added and Removed count the lines that only this output and only the earlier
 	// one has, and Lines all those of this one. A line that has changed counts as
 	// one of each.

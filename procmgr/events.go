@@ -10,9 +10,6 @@ type EventsRequest struct {
 	// this manager, such as one from before its restart, counts as "", and
 	// the page has Gap.
 	After string
-	// Latest wants no events, but the Next from which on all later events
-	// are told. The other fields are then not looked at.
-	Latest bool
 	// Wait is the longest time to wait until there is an event; 0 returns at
 	// once. A page with Gap does not wait.
 	Wait time.Duration

@@ -37,6 +37,10 @@ type FollowOptions struct {
 	// 16 KiB by default. A negative number is no limit, and less than 4 bytes,
 	// in which not every rune fits, is 4.
 	Limit int
+	// Await waits for a process that has not started yet, until ctx ends: for the ID
+	// that OnStart of package toolset was given. A start that is refused ends no wait.
+	// Without Await, the error is [ErrNotFound].
+	Await bool
 }
 
 // A Chunk is the next part of the output of a process.
@@ -127,7 +131,12 @@ func (f *follower) next(ctx context.Context) (chunk Chunk, over bool, err error)
 	}
 	for {
 		began := time.Now()
-		out, err := f.read(ctx, f.at, f.room(), wait)
+		var out Output
+		if wait == 0 {
+			out, err = f.first(ctx)
+		} else {
+			out, err = f.read(ctx, f.at, f.room(), wait)
+		}
 		if err != nil {
 			return Chunk{}, false, err
 		}
@@ -150,6 +159,19 @@ func (f *follower) next(ctx context.Context) (chunk Chunk, over bool, err error)
 			return Chunk{}, false, err
 		}
 		wait = min(2*max(wait, defaultEvery), longestIdle)
+	}
+}
+
+// first makes the first read, which waits for nothing new.
+func (f *follower) first(ctx context.Context) (Output, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, defaultEvery) {
+		out, err := f.read(ctx, f.at, f.room(), 0)
+		if !f.opts.Await || !errors.Is(err, ErrNotFound) {
+			return out, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return Output{}, err
+		}
 	}
 }
 

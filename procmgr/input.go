@@ -12,7 +12,7 @@ const MaxInput = 64 << 10
 // An InputRequest has the input to write, and the time to wait for output. With
 // nothing to write, it only waits.
 type InputRequest struct {
-	// Key has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses
+	// IdempotencyKey has 1 to 64 characters of A-Z a-z 0-9 _ -, and the caller chooses
 	// it; "" is a new one. A key writes once: a request with a key that the
 	// process has seen writes nothing, and its answer has the output from the
 	// offset of the first one. The process
@@ -20,7 +20,7 @@ type InputRequest struct {
 	// error is [ErrConflict]. A request that was refused and has written
 	// nothing leaves its key unused. If the first request is still being
 	// written, another one with its key waits for that, with any Wait.
-	Key string
+	IdempotencyKey string
 	// Data is written as it is, at most [MaxInput] bytes. On a terminal whose
 	// program has asked for bracketed paste, Data with a line end in it is
 	// marked as pasted text; if it has ESC [201~ in it, the error is

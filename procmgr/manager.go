@@ -94,6 +94,9 @@ type Description struct {
 	// Sandbox has the rules that hold for all commands; nil if there are none, or
 	// none are known.
 	Sandbox *SandboxRules `json:"sandbox,omitempty"`
+	// Warning says what the host lacks to keep the promises of a [Manager], and what to
+	// change; "" for nothing.
+	Warning string `json:"warning,omitempty"`
 }
 
 // The limits of [SandboxRules].
@@ -116,6 +119,9 @@ type SandboxRules struct {
 	Hide []string `json:"hide,omitempty"`
 	// NoNetwork reports that they reach no network.
 	NoNetwork bool `json:"no_network,omitempty"`
+	// NoUnixSockets reports that they can make no Unix socket, by which they would reach
+	// servers outside.
+	NoUnixSockets bool `json:"no_unix_sockets,omitempty"`
 }
 
 // A Host is a Manager that sees every process. It gives each chat a Manager
@@ -235,9 +241,8 @@ type OutputRequest struct {
 }
 
 // A Highlight is a line of the output that tells of trouble, such as an error.
-// It stands for all lines of its kind: those that differ from it in numbers,
-// quoted words and paths alone, or behind its first 80 bytes. If it ends with a
-// colon, the next line counts too.
+// It stands for all lines of its form: those that differ from it only in quoted
+// text and in words with a digit or a slash, or behind its first 80 bytes.
 type Highlight struct {
 	// Line is the number of the line in the stream, from 1 on. It is 0 if the
 	// manager has not counted so far.
@@ -245,12 +250,11 @@ type Highlight struct {
 	// Offset is the offset in the stream at which the line begins, or the part
 	// of it that the output's text leaves out.
 	Offset int64 `json:"offset"`
-	// Text is the line as valid UTF-8, and up to two lines that follow it and
-	// have a word of trouble only in a name, if at all. The last line end is
-	// left out. Each line has at most 300 bytes: of a longer one the part around
+	// Text is the line as valid UTF-8, and up to two lines that follow it, are
+	// not empty and no highlights themselves. The last line end is left out. Each line has at most 300 bytes: of a longer one the part around
 	// the trouble, with … for the rest.
 	Text string `json:"text"`
-	// Count is how many more lines of this kind Text leaves out.
+	// Count is how many more lines of this form Text leaves out.
 	Count int `json:"count,omitempty"`
 }
 
@@ -275,16 +279,18 @@ type Output struct {
 	// the process so far: [withheld: NAME] stands in their place. Offsets are those of
 	// the masked output.
 	Redacted []string `json:"redacted,omitempty"`
-	// LiveBytes is how many of Text's last bytes are that line. A caller that
-	// joins texts leaves them out, or gets the line twice. The length of Text
-	// without them need not be Next minus From, because each invalid byte of
-	// the stream is U+FFFD in Text.
-	LiveBytes int `json:"live_bytes,omitempty"`
+	// Live is that line, with which Text ends. A caller that joins texts takes it
+	// off with [strings.TrimSuffix], or gets the line twice. The length of Text
+	// without it need not be Next minus From, because each invalid byte of the
+	// stream is U+FFFD in Text.
+	Live string `json:"live,omitempty"`
 	SearchResult
-	// Highlights are the first lines of each kind of trouble in the part that
+	// Highlights are the first lines of each form of trouble in the part that
 	// Text leaves out, if OutputRequest.Highlight asks for them. A line tells of
-	// trouble if it has a word such as "error", from any program. They are in
-	// the order of rank: the gravest comes first. If there is
+	// trouble if a word such as "error", from any program, starts its message, or
+	// stands before a colon or in capitals, or anywhere if the exit code isn't 0.
+	// They are in the order of rank: the gravest comes first. Of a process whose exit
+	// code is 0 or not known there are at most 15 lines. If there is
 	// no room for all, the last ones of this order are missing, so that more
 	// room never shows less. They come from the log, so there are none without
 	// one.
@@ -294,14 +300,15 @@ type Output struct {
 	// ends of the part left out. It is 0 if nothing was searched.
 	Unscanned int64 `json:"unscanned,omitempty"`
 	// Changes says how the output differs from that of OutputRequest.Against. It is
-	// nil if that was not asked for, or if nobody can tell: one of the two
+	// nil if that was not asked for, or if it cannot be told: one of the two
 	// processes has not ended or is no longer kept, the window and the log have not
-	// all of its output, both together have over 64 MiB, or the comparison takes
-	// over 200 ms.
+	// all of its output, or too much would have to be compared (a proclocal.Local
+	// compares outputs of up to 8 MiB, of which up to 1 MiB and 20,000 lines lie
+	// between the first and the last difference).
 	Changes *Changes `json:"changes,omitempty"`
 	// Listening has the sockets on which members of the process listen, in the
 	// order of their ports, if Ports or UntilListening asked for them.
-	Listening []Listen `json:"listening,omitempty"`
+	Listening []Socket `json:"listening,omitempty"`
 	// Members has the members of the process that live, in the order of their pids,
 	// if the request asked for them. A member that ends or begins during the call may
 	// be missing.
@@ -322,14 +329,11 @@ type StartResult struct {
 	Attached bool `json:"attached,omitempty"`
 	// Withheld has the names of the variables that the command mentions and
 	// that the environment policy kept from it. It never has values. If the
-	// command has failed, the names in its output count too. If there is none,
-	// Withheld has all names that were kept from the command and were in no
-	// Withheld of the chat before: at most 16.
+	// command has failed, the names in its output count too.
 	Withheld []string `json:"withheld,omitempty"`
-	// PassedOver has the default directory that was passed over, and the reason:
-	// "no such directory: /srv/app". The process runs in Process.WorkDir instead.
-	// PassedOver is "" if no directory was passed over, as for a request that
-	// names its directory in full.
+	// PassedOver says why the process does not run in the default directory, but in
+	// Process.WorkDir: "the program's own directory has gone". It is "" if no
+	// directory was passed over, as for a request that names its directory in full.
 	PassedOver string `json:"passed_over,omitempty"`
 }
 

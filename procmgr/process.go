@@ -80,13 +80,21 @@ type Process struct {
 	Signal  string `json:"signal,omitempty"`
 	EndedBy Cause  `json:"ended_by,omitempty"` // "" while the leader runs
 	// OOM reports that most likely the kernel's out-of-memory killer ended the
-	// process. It is set if SIGKILL ended the leader, or a child for which the
-	// leader waited, if no caller had asked for that, and if the kernel's
-	// counters show the killer at work at that time. Linux only.
+	// process, or a part of it, before the leader exited and before a caller had
+	// asked for an end. If the process has a cgroup of its own with a memory
+	// controller, its counter tells, whatever the exit code: in a pipeline, that
+	// is of the last command alone. Otherwise OOM is set if SIGKILL ended the leader,
+	// or a child for which the leader waited, and if the machine's counter shows the
+	// killer at work at that time. Linux only.
 	OOM       bool      `json:"oom,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	ExitedAt  time.Time `json:"exited_at,omitzero"` // when State became Exited; zero before
-	Usage     Usage     `json:"usage,omitzero"`     // zero until the leader has exited, and if the system does not tell
+	// Elapsed is how long the process has run: until State became Exited, or until the
+	// manager made this answer. Only the machine that runs the process can tell,
+	// because the clock of another one may differ: do not subtract StartedAt from a
+	// time of your own. In JSON it is in nanoseconds.
+	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
+	Usage   Usage         `json:"usage,omitzero"` // zero until the leader has exited, and if the system does not tell
 	// LogPath is the file with the whole output, "" if there is none.
 	LogPath string `json:"log_path,omitempty"`
 	// LogError says why the file has only the beginning of the output, for

@@ -33,7 +33,7 @@ type stretch struct {
 // far as the first bytes that it leaves out, or the rest if it leaves out those
 // at the offset itself. live is the line that is being redrawn.
 func firstStretch(out Output, from int64) (s stretch, live string) {
-	end := len(out.Text) - min(max(out.LiveBytes, 0), len(out.Text))
+	end := len(strings.TrimSuffix(out.Text, out.Live))
 	text, live := out.Text[:end], out.Text[end:]
 	switch {
 	case text == "":

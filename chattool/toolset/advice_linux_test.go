@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,27 +56,9 @@ func TestLocalQuestions(t *testing.T) {
 		require.Equal(t, false, got["success"], got)
 		require.Contains(t, got["note"], "asked for a password", got)
 	})
-	t.Run("vim", func(t *testing.T) {
-		t.Parallel()
-		vim := ""
-		for _, name := range []string{"vim.tiny", "vim"} {
-			if _, err := exec.LookPath(name); err == nil {
-				vim = name
-			}
-		}
-		if vim == "" {
-			testenv.Lacks(t, "vim", "there is neither vim.tiny nor vim")
-		}
-		l := newLocal(t, nil)
-		got := l.call(t.Context(), "execute", "command", vim+" f", "timeout", "1500ms")
-		require.Contains(t, got["note"], "waits for a person at a terminal", got)
-		if id, ok := got["background_process_id"]; ok {
-			require.Equal(t, "exited", l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")["state"])
-		}
-	})
 	t.Run("files that no tool for files reads", func(t *testing.T) {
 		t.Parallel()
-		l := newLocal(t, &toolset.Options{ReadFileTool: "read_file"})
+		l := newLocal(t, &toolset.Options{Files: toolset.FileTools{Read: "read_file"}})
 		require.NoError(t, os.WriteFile(filepath.Join(l.dir, "f"), []byte("a\tb\n"), 0o600))
 		for command, want := range map[string]bool{"cat f": true, "cat -A f": false, "cat /proc/version": false, "cd /sys/kernel && cat ostype 2>/dev/null || cat /proc/self/stat": false} {
 			got := l.call(t.Context(), "execute", "command", command)
@@ -87,70 +68,62 @@ func TestLocalQuestions(t *testing.T) {
 	})
 }
 
-// A command that is stopped looks like one that waits for an answer. The note
-// says what it is, and not that it waits.
-func TestLocalStopped(t *testing.T) {
+// An exit code of bash with more than one meaning has no note that tells the wrong one.
+func TestLocalExitCodes(t *testing.T) {
 	t.Parallel()
-	manager := newHost(t, nil)
+	testenv.Programs(t, "bash")
+	manager := newHost(t, &proclocal.Options{Shell: []string{"bash", "-c"}})
 	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
-	got := l.call(t.Context(), "execute", "command", "printf 'Overwrite? '; kill -STOP $$; echo on", "timeout", "1500ms")
-	require.Contains(t, got["note"], "is stopped by a signal (SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU)")
-	require.NotContains(t, got["note"], "answer")
-	id, ok := got["background_process_id"].(string)
-	require.True(t, ok)
-	out, err := manager.Chat("chat").Output(t.Context(), id, procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.True(t, out.Process.Stopped)
-
-	// What the note says continues it.
-	l.call(t.Context(), "execute", "command", "kill -s CONT -- -"+strconv.Itoa(out.Process.PID))
-	got = l.call(t.Context(), "process_output", "process_id", id, "wait_for", "on$")
-	require.NotContains(t, got["note"], "stopped")
-	require.Contains(t, got["output"], "on\n")
+	for _, tt := range []struct {
+		command string
+		code    int
+		want    string
+	}{
+		{"set -u; echo $NOPE", 127, ""},
+		{": ${NOPE:?}", 127, ""},
+		{": ${NOPE:?name the host to deploy to}", 127, ""},
+		{"/tmp", 126, ""},
+		{"no-such-program 2>/dev/null", 127, "exit_code 127 usually means that a command was not found:"},
+		{"set -u; no-such-program$NOPE 2>/dev/null", 127, ""},
+	} {
+		got := l.call(t.Context(), "execute", "command", tt.command)
+		require.EqualValues(t, tt.code, got["exit_code"], tt.command)
+		note, _ := got["note"].(string)
+		require.True(t, strings.HasPrefix(note, tt.want) && (note == "") == (tt.want == ""), "%s: %s", tt.command, note)
+	}
 }
 
-// A note names a command that ended its own shell, for real shells, pkill and
-// pgrep. The pattern that it suggests does not end the shell.
-func TestLocalSelfKill(t *testing.T) {
+// On a full disk a log may have no byte. Nothing names it, since a search of it finds
+// nothing whatever the command has printed.
+func TestLocalLogWithoutBytes(t *testing.T) {
 	t.Parallel()
-	testenv.Programs(t, "pkill")
-	for _, shell := range []string{"bash", "dash"} {
-		if _, err := exec.LookPath(shell); err != nil {
-			continue
-		}
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			manager := newHost(t, &proclocal.Options{Shell: []string{shell, "-c"}})
-			l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
-			for _, tt := range []struct{ command, signal, search string }{
-				{"pkill -f NAME; echo on", "SIGTERM", "pkill"},
-				{"pkill -9 -f 'NAME' || true; echo on", "SIGKILL", "pkill"},
-				{"kill $(pgrep -f NAME); echo on", "SIGTERM", "pgrep"},
-				{"pgrep -f NAME | xargs kill -9; echo on", "SIGKILL", "pgrep"},
-				{"pid=$(pgrep -f NAME); kill -9 $pid; echo on", "SIGKILL", "pgrep"},
-				{"if pgrep -f NAME; then echo runs; fi", "", "pgrep"},
-				{"pgrep -fa NAME; true", "", "pgrep"},
-			} {
-				// Nothing else on the machine has this in its command line.
-				name := "toolproc" + strings.ToLower(procmgr.NewID())
-				got := l.call(t.Context(), "execute", "command", strings.ReplaceAll(tt.command, "NAME", name))
-				require.NotContains(t, got["output"], "on\n", tt.command)
-				if tt.signal != "" {
-					require.Equal(t, tt.signal, got["signal"], tt.command)
-					require.Equal(t, "ended by "+tt.signal, got["error"], tt.command)
-				}
-				require.Contains(t, got["note"], "`"+tt.search+" -f "+name+"`", tt.command)
-				other := "[t]" + name[1:]
-				require.Contains(t, got["note"], tt.search+" -f '"+other+"'", tt.command)
+	dir := filepath.Join(t.TempDir(), "small")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	testenv.Mount(t, "tmpfs", dir, "tmpfs", 0, "size=64k")
+	manager := newHost(t, &proclocal.Options{LogDir: dir})
+	l := &local{t: t, set: toolset.New(toolset.Static(manager.Chat("chat")), nil)}
+	got := l.call(t.Context(), "execute", "command", "seq 100000")
+	require.Contains(t, got["note"], "only the beginning of it is in log_path")
+	got = l.call(t.Context(), "execute", "command", "seq 100000 | sed 's/$/ x/'")
+	require.NotContains(t, got, "log_path")
+	require.NotContains(t, got["note"], "grep")
+	require.Contains(t, got["note"], "without a log (nothing could be written: no space left on device), the middle of a long output is not kept")
+}
 
-				got = l.call(t.Context(), "execute", "command", strings.ReplaceAll(strings.ReplaceAll(tt.command, "'NAME'", "NAME"), "NAME", "'"+other+"'"))
-				require.NotContains(t, got, "signal", tt.command)
-				require.NotContains(t, got, "note", tt.command)
-				require.NotContains(t, got["output"], "runs", tt.command)
-			}
-			got := l.call(t.Context(), "execute", "command", "kill -9 $$")
-			require.Equal(t, "ended by SIGKILL", got["error"], "a tool of ours is not the only one")
-		})
+// A search for a command line finds the shell that runs it, unless the pattern is written
+// as the description of execute says.
+func TestSearchForACommandLine(t *testing.T) {
+	t.Parallel()
+	testenv.Programs(t, "pgrep")
+	l := newLocal(t, nil)
+	i := slices.IndexFunc(l.set.Definitions(), func(d toolset.Definition) bool { return d.Name == "execute" })
+	require.Contains(t, l.set.Definitions()[i].Description, "pgrep -f '[x]yz'")
+	// Nothing else on the machine has this in its command line.
+	name := "toolproc" + strings.ToLower(procmgr.NewID())
+	for pattern, want := range map[string]string{name: "runs\n", "'[t]" + name[1:] + "'": "ended\n"} {
+		got := l.call(t.Context(), "execute", "command", "if pgrep -f "+pattern+" >/dev/null; then echo runs; else echo ended; fi")
+		require.Equal(t, want, got["output"], pattern)
+		require.NotContains(t, got, "note")
 	}
 }
 
@@ -164,7 +137,7 @@ func TestRealPort(t *testing.T) {
 	port := free.Addr().(*net.TCPAddr).Port
 	require.NoError(t, free.Close())
 	command := fmt.Sprintf("python3 -m http.server --bind 127.0.0.1 %d", port)
-	server := l.call(t.Context(), "execute", "command", command, "run_in_background", true)["background_process_id"].(string)
+	server := l.call(t.Context(), "execute", "command", command, "run_in_background", true)["process_id"].(string)
 	got := l.call(t.Context(), "process_output", "process_id", server, "wait_for_port", port, "wait_timeout", "60s")
 	require.Contains(t, got["note"], fmt.Sprintf("It listens on port %d (127.0.0.1:%d, pid ", port, port))
 

@@ -2,6 +2,7 @@ package toolset_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -97,7 +98,7 @@ func TestLogNote(t *testing.T) {
 func TestAdviceIsShort(t *testing.T) {
 	t.Parallel()
 	out := running("p1", "Continue? [y/N] ")
-	out.Process.StartedAt = time.Now().Add(-time.Minute)
+	out.Process.Elapsed = time.Minute
 	out.Withheld = []string{"GH_TOKEN"}
 	out.Process.LogPath = "/log"
 	out.Truncated = &headtail.Truncation{OriginalBytes: 9, RetainedBytes: 2, OmittedBytes: 7, Strategy: "head_tail"}
@@ -130,7 +131,7 @@ func TestNoAdvice(t *testing.T) {
 
 func TestReadFileTool(t *testing.T) {
 	t.Parallel()
-	opts := &toolset.Options{ReadFileTool: "view"}
+	opts := &toolset.Options{Files: toolset.FileTools{Read: "view"}}
 	_, got := call(t, &fake{}, opts, "execute", `{"command":"sed -n 1,20p go.mod"}`)
 	require.Equal(t, "To read files use the view tool: it shows more of a file and costs less.", got["note"])
 	for _, arguments := range []string{
@@ -151,19 +152,30 @@ func TestReadFileTool(t *testing.T) {
 // command.
 func TestFilesHint(t *testing.T) {
 	t.Parallel()
-	opts := &toolset.Options{Files: fileTools("view")}
+	opts := &toolset.Options{Files: toolset.FileTools{Read: "view", ReadCall: func(path string, offset int64) string {
+		return fmt.Sprintf("view(%s, %d)", path, offset)
+	}}}
 	_, got := call(t, &fake{}, opts, "execute", `{"command":"sed -n 120,160p main.go"}`)
-	require.Equal(t, `To read files use view {"path":"main.go","offset":120}: it shows more of a file and costs less.`, got["note"])
+	require.Equal(t, `To read files use view(main.go, 120): it shows more of a file and costs less.`, got["note"])
 	_, got = call(t, &fake{}, opts, "execute", `{"command":"cat main.go","workdir":"/srv"}`)
-	require.Equal(t, `To read files use view {"path":"/srv/main.go"}: it shows more of a file and costs less.`, got["note"])
-	opts.ReadFileTool = "open"
-	_, got = call(t, &fake{}, opts, "execute", `{"command":"cat main.go"}`)
-	require.Equal(t, "To read files use the open tool: it shows more of a file and costs less.", got["note"])
+	require.Equal(t, `To read files use view(/srv/main.go, 0): it shows more of a file and costs less.`, got["note"])
+	_, got = call(t, &fake{}, opts, "execute", `{"command":"cat a b"}`)
+	require.Equal(t, "To read files use the view tool: it shows more of a file and costs less.", got["note"])
 }
 
-type fileTools string
-
-func (f fileTools) ReadFileTool() string { return string(f) }
+// A part of a command that was killed for its memory shows in no exit code.
+func TestOOMInPipeline(t *testing.T) {
+	t.Parallel()
+	out := exited("p1", 0, "0\n")
+	out.Process.OOM = true
+	_, got := call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"head -c 300M /dev/zero | tail | wc -c"}`)
+	require.Equal(t, true, got["success"])
+	require.Contains(t, got["note"], "The kernel's out-of-memory killer ended a part of the command, so its result is not whole: use less memory.")
+	out = exited("p1", 1, "")
+	out.Process.OOM = true
+	_, got = call(t, &fake{start: answerStart(out)}, nil, "execute", `{"command":"make"}`)
+	require.Equal(t, "a part of it was killed by the kernel's out-of-memory killer: use less memory", got["error"])
+}
 
 // If the result's error says how the process ended, the note does not repeat
 // it.
@@ -187,4 +199,23 @@ func TestExitCodeIsSaidOnce(t *testing.T) {
 			require.NotContains(t, got, "note")
 		})
 	}
+}
+
+// A host's notes stand behind the Set's, and one that panics costs no result.
+func TestAdvise(t *testing.T) {
+	t.Parallel()
+	out := exited("p1", 1, "denied\n")
+	opts := &toolset.Options{Advise: func(r toolset.Report) []string {
+		require.Equal(t, out.Text, *r.Output)
+		return []string{"Of 100% of " + r.Process.ID, "and more"}
+	}}
+	m := &fake{start: answerStart(out), output: answerOutput(out)}
+	_, got := call(t, m, opts, "execute", `{"command":"x"}`)
+	require.Equal(t, "Of 100% of p1. and more", got["note"])
+	_, got = call(t, m, opts, "process_output", `{"process_id":"p1"}`)
+	require.Contains(t, got["note"], "Of 100% of p1")
+	opts.Advise = func(toolset.Report) []string { panic("host") }
+	_, got = call(t, m, opts, "execute", `{"command":"x"}`)
+	require.Equal(t, "denied\n", got["output"])
+	require.NotContains(t, got, "note")
 }

@@ -86,10 +86,10 @@ func TestRanAgain(t *testing.T) {
 
 	l.prints(strings.ReplaceAll(tests(100, nil), "(0.00s)", "(0.01s)"), 0)
 	same := l.run()
-	require.Equal(t, "ran again · exit code 0 (0 before) · TIME · the same output as "+id+"\nnote: all of it: process_output {\"process_id\":\""+same.Output.Process.ID+"\"}",
+	require.Equal(t, "ran again · exit code 0 (0 before) · TIME · the same but for times as "+id+"\nnote: all of it: process_output {\"process_id\":\""+same.Output.Process.ID+"\"}",
 		seconds.ReplaceAllString(same.Content, "TIME"))
 	require.Nil(t, same.Report.Output)
-	require.Equal(t, &procmgr.Changes{Same: true, Lines: 100}, same.Report.Changes)
+	require.Equal(t, &procmgr.Changes{Same: true, Times: 100, Lines: 100}, same.Report.Changes)
 	require.Equal(t, id, same.Report.Earlier.ID)
 	require.Contains(t, same.Output.Text, "TestNumber77 (0.01s)", "a program has all of it")
 
@@ -348,6 +348,38 @@ func TestChangesWithinALine(t *testing.T) {
 	require.Contains(t, res.Content, "xnewx")
 }
 
+// A result with what differs has no highlights, so the log is not searched for them.
+func TestNoSearchBehindChanges(t *testing.T) {
+	t.Parallel()
+	l := newLoop(t, toolset.Options{})
+	asked := 0
+	l.set = toolset.New(toolset.Static(asking{l.chat, &asked}), nil)
+	much := strings.Repeat(tests(1000, nil), 3)
+	l.prints(much, 0)
+	require.True(t, isWhole(l.run()))
+	require.NotZero(t, asked, "the first result has highlights")
+	asked = 0
+	l.prints(much+"x\n", 0)
+	require.False(t, isWhole(l.run()))
+	require.Zero(t, asked)
+	l.prints(strings.ReplaceAll(much, "PASS", "FAIL"), 1)
+	require.True(t, isWhole(l.run()))
+	require.NotZero(t, asked, "too much differs, so the result is whole")
+}
+
+// asking counts the searches for highlights.
+type asking struct {
+	procmgr.Manager
+	asked *int
+}
+
+func (a asking) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if req.Highlight > 0 {
+		*a.asked++
+	}
+	return a.Manager.Output(ctx, id, req)
+}
+
 // Chats do not see each other's, although they have one Set.
 func TestComparedInAChat(t *testing.T) {
 	t.Parallel()
@@ -381,7 +413,7 @@ func TestTookLastTime(t *testing.T) {
 	out = running("", "a\n")
 	require.NotContains(t, execute(`{"command":"make"}`).Content, "last time")
 	out = exited("", 0, "a\n")
-	out.Process.ExitedAt = out.Process.StartedAt.Add(took)
+	out.Process.Elapsed = took
 	execute(`{"command":"make"}`)
 	out = running("", "a\n")
 	res := execute(`{"command":"make"}`)
@@ -393,7 +425,7 @@ func TestTookLastTime(t *testing.T) {
 	require.Contains(t, execute(`{"command":"make"}`).Content, "; took 41s last time", "it is still true")
 	// One that was ended took no time of its own.
 	out = exited("", 143, "a\n")
-	out.Process.ExitedAt, out.Process.EndedBy = out.Process.StartedAt.Add(time.Second), procmgr.CauseRequest
+	out.Process.Elapsed, out.Process.EndedBy = time.Second, procmgr.CauseRequest
 	execute(`{"command":"make"}`)
 	out = running("", "a\n")
 	require.Contains(t, execute(`{"command":"make"}`).Content, "; took 41s last time")

@@ -5,10 +5,46 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/toolproc/toolproc/chattool/internal/consent"
-	"github.com/toolproc/toolproc/chattool/shellfacts"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
+
+// A Question is what Options.Approve is asked before a call changes something.
+// Call.Name says which tool it is, by the host's name for it. All of it is the
+// callee's to keep.
+type Question struct {
+	// Call is the call as the model made it. Of a secret input, Arguments are
+	// without the text.
+	Call Call
+	// Command is the command as it will run: if execute takes a trailing & off,
+	// without the &. For process_input it is the text that will be typed, or ""
+	// if the text is secret. For process_signal it is "".
+	Command string
+	// Shell is the base name of the shell that reads Command, such as "bash", or ""
+	// if it isn't known. A policy that wants to know what Command runs parses it in
+	// that shell's language.
+	Shell string
+	// WorkDir is the directory that the call names, or "" for the default.
+	WorkDir string
+	// ProcessID is the process that gets the input or the signal. It is "" for
+	// execute.
+	ProcessID string
+	// Keys are those that process_input will press after the text.
+	Keys []procmgr.Key
+	// Secret says that process_input types a secret.
+	Secret bool
+	// Description is that of the manager, as far as it is known.
+	Description procmgr.Description
+}
+
+// A Verdict is an answer to a Question. The zero value allows.
+type Verdict struct {
+	Deny bool
+	// Reason says to the model why it was denied. It may be "".
+	Reason string
+}
 
 // ask asks Options.Approve about a call. If ok is false, the call must do
 // nothing, and the report says so. undone says what was not done, as in
@@ -19,13 +55,30 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 	}
 	q.Call.Arguments = bytes.Clone(q.Call.Arguments)
 	q.Description = k.shells.description(ctx, m)
-	if q.Facts.Why == nil { // else it is no command
-		q.Facts = shellfacts.Parse(q.Command, cmp.Or(k.shells.named, q.Description.Shell))
+	q.Shell = cmp.Or(k.shells.named, q.Description.Shell)
+	v, err := k.approve(ctx, q)
+	switch {
+	case ctx.Err() != nil:
+		v.Reason = endOf(ctx) + " before it was allowed"
+	case err != nil:
+		v.Reason = "it could not be decided: " + err.Error()
+	case !v.Deny:
+		return rep, true
 	}
-	rep.Error = consent.Ask(ctx, func(ctx context.Context) (bool, string, error) {
-		v, err := k.opts.Approve(ctx, q)
-		return v.Deny, v.Reason, err
-	}, endOf, undone)
-	rep.Denied = rep.Error != ""
-	return rep, !rep.Denied
+	rep.Denied, rep.Error = true, "denied: "
+	if v.Reason != "" {
+		rep.Error += wording.Sentence(wording.Clip(v.Reason, wording.MaxWords)) + " "
+	}
+	rep.Error += undone + ": do not look for a way around it; tell the user if the task needs it"
+	return rep, false
+}
+
+// approve calls Options.Approve, which may panic.
+func (k *kit) approve(ctx context.Context, q Question) (v Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = xerrors.Errorf("the policy failed: %v", p)
+		}
+	}()
+	return k.opts.Approve(ctx, q)
 }

@@ -119,9 +119,7 @@ func TestApproveQuestion(t *testing.T) {
 		{"a command", "execute", `{"command":"cd sub && ls > x","workdir":"/src"}`, func(t *testing.T, q toolset.Question) {
 			require.Equal(t, "cd sub && ls > x", q.Command)
 			require.Equal(t, "/src", q.WorkDir)
-			require.True(t, q.Facts.Complete)
-			require.Len(t, q.Facts.Programs, 2)
-			require.Equal(t, "sub/x", q.Facts.Writes[0].Path)
+			require.Equal(t, "bash", q.Shell)
 			require.Equal(t, procmgr.Description{Shell: "bash", OS: "linux"}, q.Description)
 			require.JSONEq(t, `{"command":"cd sub && ls > x","workdir":"/src"}`, string(q.Call.Arguments))
 			require.Empty(t, q.ProcessID)
@@ -134,14 +132,11 @@ func TestApproveQuestion(t *testing.T) {
 			require.Equal(t, "rm x\n", q.Command)
 			require.Equal(t, "p1", q.ProcessID)
 			require.Equal(t, []procmgr.Key{"tab"}, q.Keys)
-			require.False(t, q.Facts.Complete)
-			require.NotEmpty(t, q.Facts.Why)
 			require.False(t, q.Secret)
 		}},
 		{"a secret", "process_input", `"{\"process_id\":\"p1\",\"text\":\"hunter2\",\"secret\":\"true\",\"keys\":\"enter\"}"`, func(t *testing.T, q toolset.Question) {
 			require.Empty(t, q.Command)
 			require.True(t, q.Secret)
-			require.False(t, q.Facts.Complete)
 			require.Equal(t, []procmgr.Key{"enter"}, q.Keys)
 			all, err := json.Marshal(q)
 			require.NoError(t, err)
@@ -152,8 +147,6 @@ func TestApproveQuestion(t *testing.T) {
 		{"a signal", "process_signal", `{"process_id":"p1","signal":"kill"}`, func(t *testing.T, q toolset.Question) {
 			require.Empty(t, q.Command)
 			require.Equal(t, "p1", q.ProcessID)
-			require.False(t, q.Facts.Complete)
-			require.NotEmpty(t, q.Facts.Why)
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -202,12 +195,12 @@ func TestApproveIsNotAsked(t *testing.T) {
 	}
 }
 
-// An unknown shell is no reason to take a command for a plain one.
+// The host's word on the shell counts, and an unknown shell is none.
 func TestApproveUnknownShell(t *testing.T) {
 	t.Parallel()
-	for shell, complete := range map[string]bool{"": false, "fish": false, "sh": true} {
+	for _, shell := range []string{"", "fish", "sh"} {
 		call(t, &fake{}, &toolset.Options{Shell: shell, Approve: func(_ context.Context, q toolset.Question) (toolset.Verdict, error) {
-			require.Equal(t, complete, q.Facts.Complete, shell)
+			require.Equal(t, shell, q.Shell)
 			require.Equal(t, procmgr.Description{}, q.Description)
 			return toolset.Verdict{}, nil
 		}}, "execute", `{"command":"ls"}`)

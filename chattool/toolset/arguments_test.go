@@ -12,6 +12,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
+// cutOff is said of arguments that end in the middle.
+const cutOff = "the arguments end in the middle: your answer was cut off, most likely at its limit of tokens. Nothing was done; make the call again"
+
 func TestBadArguments(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, tool, arguments, want string }{
@@ -23,11 +26,20 @@ func TestBadArguments(t *testing.T) {
 		{"array", "execute", `["ls"]`, `must be a JSON object, not an array`},
 		{"number", "execute", `1`, `must be a JSON object, not a number`},
 		{"bare string", "execute", `"ls"`, `must be a JSON object`},
-		{"bare word", "execute", `ls`, `must be a JSON object`},
-		{"cut off", "execute", `{"command":"ls`, `not valid JSON`},
-		{"cut off after a member", "execute", `{"command":"ls"`, `not valid JSON`},
+		{"bare word", "execute", `ls`, `the arguments must be a JSON object, and begin with "ls"`},
+		{"bare word in a string", "execute", `"ls -l"`, `the arguments must be a JSON object, and begin with "ls -l"`},
+		{"a word like a value", "execute", `nothing`, `must be a JSON object, and begin with "nothing"`},
+		{"cut off", "execute", `{"command":"ls`, cutOff},
+		{"cut off after a member", "execute", `{"command":"ls"`, cutOff},
+		{"cut off after a name", "execute", `{"command"`, cutOff},
+		{"cut off in a name", "execute", `{"comm`, cutOff},
+		{"cut off after a comma", "execute", `{"command":"ls",`, cutOff},
+		{"cut off in an escape", "execute", `{"command":"ls \`, cutOff},
+		{"cut off at once", "execute", `{`, cutOff},
+		{"cut off in a string", "execute", `"{\"command\":\"ls`, cutOff},
 		{"trailing comma", "execute", `{"command":"ls",}`, `not valid JSON`},
 		{"trailing garbage", "execute", `{"command":"ls"} x`, `something follows`},
+		{"trailing garbage behind a string", "execute", `"{\"command\":\"ls\"}" x`, `something follows`},
 		{"two objects", "execute", `{"command":"ls"}{"command":"rm"}`, `something follows`},
 		{"twice", "execute", `{"command":"ls","command":"rm"}`, `the argument "command" is there twice`},
 		{"twice by escape", "execute", `{"command":"ls","\u0063ommand":"rm"}`, `is there twice`},
@@ -71,7 +83,7 @@ func TestBadArguments(t *testing.T) {
 		{"duration as a boolean", "execute", `{"command":"ls","timeout":true}`, `got a boolean, want a duration`},
 		{"duration as an object", "execute", `{"command":"ls","timeout":{}}`, `got an object, want a duration`},
 		{"no id", "process_output", `{}`, `the argument "process_id" is missing`},
-		{"empty id", "process_output", `{"process_id":" "}`, `it is empty; take the background_process_id`},
+		{"empty id", "process_output", `{"process_id":" "}`, `it is empty; take the process_id`},
 		{"id as a list", "process_output", `{"process_id":["a"]}`, `got an array, want a process id`},
 		{"endless id", "process_output", `{"process_id":"` + strings.Repeat("a", 65) + `"}`, `at most 64`},
 		{"a sentence as the id", "process_output", `{"process_id":"the server"}`, `got "the server", but a process id has only letters, digits, - and _`},
@@ -79,7 +91,7 @@ func TestBadArguments(t *testing.T) {
 		{"offset in between", "process_output", `{"process_id":"a","since":1.5}`, `want a whole number`},
 		{"offset in words", "process_output", `{"process_id":"a","since":"end"}`, `want a whole number`},
 		{"offset too large", "process_output", `{"process_id":"a","since":99999999999999999999}`, `want a whole number`},
-		{"no signal", "process_signal", `{"process_id":"a"}`, `the argument "signal" is missing`},
+		{"no signal", "process_signal", `{"process_id":"a"}`, `the argument "signal" is missing and required: one of terminate, kill, interrupt`},
 		{"empty signal", "process_signal", `{"process_id":"a","signal":""}`, `want terminate, kill or interrupt`},
 		{"other signal", "process_signal", `{"process_id":"a","signal":"SIGSTOP"}`, `got "SIGSTOP", want terminate, kill or interrupt`},
 		{"unknown tool", "Execute", `{}`, `there is no tool "Execute"; the tools are execute, process_output, process_list, process_signal`},
@@ -156,6 +168,7 @@ func TestTolerance(t *testing.T) {
 		{"offset empty", "process_output", `{"process_id":"p1","since":""}`},
 		{"wait_for null", "process_output", `{"process_id":"p1","wait_for":null}`},
 		{"flag empty", "execute", `{"command":"x","run_in_background":""}`},
+		{"flag as a word", "execute", `{"command":"x","run_in_background":"No"}`},
 		{"flag in a string", "execute", `{"command":"x","run_in_background":"false"}`},
 		{"escaped replacement rune", "execute", `{"command":"x \uFFFD"}`},
 		{"a description of execute", "execute", `{"command":"x","description":"List the files"}`},
@@ -187,6 +200,10 @@ func TestTolerance(t *testing.T) {
 		})
 	}
 	m := &fake{}
+	for _, yes := range []string{"yes", "Yes", "on", "TRUE"} {
+		call(t, m, nil, "execute", `{"command":"x","run_in_background":"`+yes+`"}`)
+		require.True(t, m.starts[len(m.starts)-1].Background, yes)
+	}
 	call(t, m, nil, "process_signal", `{"process_id":234567,"signal":"INT"}`)
 	call(t, m, nil, "process_signal", `{"process_id":"a","signal":"9"}`)
 	require.Equal(t, []procmgr.Signal{procmgr.Interrupt, procmgr.Kill}, m.signals)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -25,7 +26,7 @@ func TestLocalQuestion(t *testing.T) {
 	require.Equal(t, true, got["success"], "nothing has failed")
 	require.NotContains(t, got, "error")
 	require.Equal(t, "Overwrite? [y/N] ", got["output"])
-	id := got["background_process_id"].(string)
+	id := got["process_id"].(string)
 	require.Contains(t, got["note"], `Answer with process_input {"process_id":"`+id+`","text":…,"keys":["enter"]}`)
 	require.NotContains(t, got["note"], "looks like")
 
@@ -48,6 +49,24 @@ func TestLocalQuestion(t *testing.T) {
 	require.Equal(t, 3, d.ends())
 }
 
+// A pager takes no line: the note says which key ends it, and that key does.
+func TestLocalPager(t *testing.T) {
+	t.Parallel()
+	testenv.Programs(t, "less")
+	l := newLocal(t, withInput)
+	for _, command := range []string{"seq 300 > f; less f", "seq 300 | less"} {
+		got := l.call(t.Context(), "execute", "timeout", "1m", "stdin", "terminal", "command", "LESS= "+command)
+		require.Equal(t, true, got["waiting_for_input"], "%v", got)
+		id := got["process_id"].(string)
+		require.Contains(t, got["note"], `The pager less waits for a key. process_input {"process_id":"`+id+`","text":"q"} ends it`, command)
+		require.NotContains(t, got["note"], "enter")
+		d := &dialog{l, id}
+		d.input("text", " ")
+		d.input("text", "q")
+		require.Equal(t, 0, d.ends(), command)
+	}
+}
+
 // A wait for a line ends if the program asks something else.
 func TestLocalOtherQuestion(t *testing.T) {
 	t.Parallel()
@@ -55,7 +74,7 @@ func TestLocalOtherQuestion(t *testing.T) {
 	got := l.call(t.Context(), "execute", "timeout", "5m", "stdin", "open", "command", `read -r x; echo "sure?"; read -r y; echo done`)
 	require.Equal(t, true, got["waiting_for_input"], "%v", got)
 	require.Contains(t, got["note"], `"text":"…\n"`)
-	d := &dialog{l, got["background_process_id"].(string)}
+	d := &dialog{l, got["process_id"].(string)}
 	got = d.input("text", "a\n", "wait_for", "^done$", "wait_timeout", "5m")
 	require.Equal(t, true, got["waiting_for_input"], "%v", got)
 	require.Equal(t, "sure?\n", got["output"])

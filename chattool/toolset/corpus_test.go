@@ -237,7 +237,7 @@ func (s *steady) Output(ctx context.Context, id string, req procmgr.OutputReques
 func (s *steady) fix(out procmgr.Output) procmgr.Output {
 	p := &out.Process
 	s.log, p.LogPath, p.WorkDir = p.LogPath, steadyLog, ""
-	p.StartedAt, p.ExitedAt = began, began.Add(12300*time.Millisecond)
+	p.StartedAt, p.ExitedAt, p.Elapsed = began, began.Add(12300*time.Millisecond), 12300*time.Millisecond
 	return out
 }
 
@@ -254,7 +254,7 @@ func newPlayer(t testing.TB) player {
 		"LC_ALL":         "C.UTF-8",           // grep uses it to tell text from binary
 		"GORACE":         "atexit_sleep_ms=0", // or each child takes a second to exit
 	}
-	opts.Env.KeepSecrets = true // no note on what the tests' own environment has
+	opts.Env.Allow = []string{"*"} // no note on what the tests' own environment has
 	manager := newHost(t, opts)
 	s := &steady{Manager: manager.Chat("chat")}
 	id := new(string)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -35,8 +35,9 @@ const (
 const executeBegins = `Run a shell command (` + shellMark + `) and return its output and exit code. ` +
 	`Each call is a new shell: cd and variables do not carry over, use workdir. ` + rulesMark
 
-const executeEnds = `A command that outlasts its timeout runs on: use its background_process_id with {process_output} and {process_signal}, do not run it again. ` +
-	`For servers, watchers and long jobs set run_in_background; wait with wait_for of {process_output}, not with sleep.`
+const executeEnds = `A command that outlasts its timeout runs on: use its process_id with {process_output} and {process_signal}, do not run it again. ` +
+	`For servers, watchers and long jobs set run_in_background; wait with wait_for of {process_output}, not with sleep. ` +
+	`pgrep -f xyz also finds its own shell: use pgrep -f '[x]yz'.`
 
 const outputDescription = `Read what a process has printed and whether it has ended. ` +
 	`Waits until it ends, wait_for matches, it listens on wait_for_port, or wait_timeout is over; the process runs on. ` +
@@ -56,6 +57,9 @@ const inputDescription = `Write to the stdin of a process that {execute} started
 	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
 	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`
 
+// A Set that tells nothing has no argument notify_on.
+const notifyOnDescription = `In the background: be told of the first line that matches (RE2), not only of the end.`
+
 // The arguments of the tools, as package arguments reads them. [kit.fill]
 // completes a description.
 
@@ -64,8 +68,8 @@ type executeArgs struct {
 	Timeout         arguments.Duration `json:"timeout,omitempty" description:"How long to wait in the foreground: \"30s\", \"5m\"; default {default}{max}." alias:"timeout_ms,timeout_seconds,wait,wait_timeout"`
 	WorkDir         arguments.Text     `json:"workdir,omitempty" description:"Default: the session's." alias:"cwd,dir,directory,path,working_dir,working_directory"`
 	MaxOutput       arguments.Tokens   `json:"max_output,omitempty" description:"Most tokens to return; default {tokens}. The rest can be read later." alias:"max_tokens,limit,max_output_tokens,head_limit"`
-	RunInBackground arguments.Flag     `json:"run_in_background,omitempty" description:"Return at once with a background_process_id. Needs no &." alias:"background,is_background,detach,async"`
-	NotifyOn        arguments.Text     `json:"notify_on,omitempty" description:"In the background: be told of the first line that matches (RE2), not only of the end." alias:"notify,notify_when,notify_pattern"`
+	RunInBackground arguments.Flag     `json:"run_in_background,omitempty" description:"Return at once with a process_id. Needs no &." alias:"background,is_background,detach,async"`
+	NotifyOn        arguments.Text     `json:"notify_on,omitempty" description:"{notify_on}" alias:"notify,notify_when,notify_pattern"`
 }
 
 // processArgs are those of every tool for one process.
@@ -128,8 +132,9 @@ func (k *kit) fill(description string) string {
 		"{process_list}", k.names.list,
 		"{process_signal}", k.names.signal,
 		"{process_input}", k.names.input,
+		"{notify_on}", notifyOnDescription,
 		"{keys}", strings.Join(procmgr.KeyNames(), ", "),
-		"{tokens}", k.page.ByDefault(),
+		"{tokens}", k.page.byDefault(),
 		"{default}", wording.Duration(k.opts.DefaultTimeout),
 		"{max}", k.longest(),
 	).Replace(description)

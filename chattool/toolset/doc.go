@@ -45,7 +45,7 @@
 //	folded                 how many runs of identical lines output has folded
 //	shown                  how many highlights output has
 //	note                   what to know and what to do next; see below
-//	background_process_id  the ID, while the process lives or may live
+//	process_id             the ID, while the process lives or may live
 //	next_offset            the since that reads on from here
 //	log_path               a file with all of the output, if the manager keeps one
 //	meanwhile              what has become of other processes; see below
@@ -116,7 +116,7 @@
 // A command that fails is a result. [Result].IsError is set only if the tool
 // itself could not do its work: an argument is wrong, there is no manager, or
 // the manager refuses. Content is then {"success":false,"error":"…"}, with
-// background_process_id if a process may live all the same. If Start returns an
+// process_id if a process may live all the same. If Start returns an
 // error without an ID that is not [procmgr.ErrUnknown], the result says that the
 // command has not run. If the error is [procmgr.ErrRefused] or
 // [errors.ErrUnsupported], the result gives the reason and advises the model not to
@@ -137,9 +137,9 @@
 // told of another one. One message has 8 lines and 2 KiB at most, and the next
 // result has the others. What a line quotes of output has its line ends and
 // controls escaped. If nothing was left running, the manager gets no further
-// request. Otherwise it is asked for its events if it has any, and at most once
-// for its list, after the work of the call, so that an end during the call is
-// told too.
+// request. Otherwise it is asked for its events after the work of the call, so that
+// an end during the call is told too, and once for each process that was left running
+// or that is told.
 //
 // In a result each end is told at most once: what the loop drops is lost. A host
 // that may lose nothing, or wants to wake an idle model, sets Options.Notices to
@@ -166,16 +166,18 @@
 // how the process stands. It also says at most two things about the command. If
 // more are true, it says those that come first in this list:
 //
-//	the shell is not bash, and the command was written for bash
+//	a character of the command is not what it looks like: a no-break or zero-width space,
+//	a carriage return, an HTML entity, a typographic dash or quote
 //	the environment policy withheld a variable that the command mentions
-//	the command ended its own shell, or found it, by a pattern of pkill -f or pgrep -f
+//	a server in the background made the pipe non-blocking, which cut the output
 //	the command asked a question, or for a password, and stdin is empty
-//	an editor waits for a person; or nobody has edited the list of git rebase -i
-//	a filter at the end of a pipeline set the exit code, or the one that && or
-//	$? in the script used; or the exit code is grep's 1
-//	the exit code is one that a shell gives: 124 of timeout, 126, 127, 128+n
-//	the command waited with sleep, but wait_for would have returned at once
+//	nobody has edited the list of git rebase -i
+//	a filter at the end of a pipeline set the exit code
+//	the exit code is one that a shell gives: 126, 127, 128+n
+//	a cd or an export on its own has no effect on later calls
 //	the command only printed files
+//
+// Options.Advise adds others.
 //
 // The note of process_output gives the result of wait_for: the line that matched
 // and its offset, or how many bytes of the output were not searched. A pattern
@@ -218,7 +220,8 @@
 //
 // which is the first of a text and the field again in JSON, all hunks, the last 5
 // lines, and the ID by which all can be read. If nothing differs, the line ends with
-// "the same output as n4f", and there is no output. An output of up to 1 KiB, one of
+// "the same output as n4f", and there is no output. If it is the same but for times, the
+// line says so. An output of up to 1 KiB, one of
 // a command that only prints files, and one that a call has asked for with max_output
 // or has read before is always shown. See also [Set.Forget] and Options.Whole.
 //

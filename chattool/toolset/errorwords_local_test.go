@@ -59,7 +59,8 @@ func TestRealErrorsAreForAModel(t *testing.T) {
 				{"a NUL in the command", "new", m, "execute", arguments(t, "command", "a\x00b"), "the command has a NUL byte"},
 				{"a long command", "new", m, "execute", arguments(t, "command", strings.Repeat("a", 200<<10)), "write it"},
 				{"no shell", "new", noShell, "execute", `{"command":"true"}`, "is not there"},
-				{"too many", "new", small, "execute", `{"command":"true"}`, "1 processes run in this chat"},
+				{"too many", "new", small, "execute", `{"command":"true"}`, "nothing was started: 1 processes run in this chat, which is the limit; end one of this chat's first (the oldest are sleeper)." +
+					" process_list lists the processes of this chat, and process_signal ends one"},
 				{"closed", "new", closed, "execute", `{"command":"true"}`, "the process manager is closed"},
 				{"another command", "used", m, "execute", `{"command":"false"}`, "belongs to another command"},
 				{"stopped before", "spent", m, "execute", `{"command":"true"}`, "stopped before it began"},

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
@@ -28,7 +28,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	if ctx.Err() != nil {
 		return k.canceled(ctx, "nothing was started", nil, "")
 	}
-	budget, cut := k.page.Allow(int(args.MaxOutput))
+	budget, cut := k.page.allow(int(args.MaxOutput))
 	m, res, ok := k.manager(ctx)
 	if !ok {
 		return res
@@ -59,7 +59,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 		run.clamped = ""
 	}
 	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
-		if t.Since, res, ok = k.watchable(ctx, m, run.req.Notify); !ok {
+		if res, ok = k.watch(ctx, t, run.req.Notify); !ok {
 			return res
 		}
 	}
@@ -177,7 +177,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	case r.req.Background:
 		r.kit.lastTook(&rep, r.m, p)
 		rep.Add(`Runs in the background as process %s%s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, rep.tookLast(), r.kit.promise(r.m, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
+			p.ID, rep.tookLast(), r.kit.promise(ctx, r.turn, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
 		r.promote(&rep, out)
 	}

@@ -59,9 +59,9 @@ func TestExecuteResult(t *testing.T) {
 		{"attached", `{"command":"x"}`, attached,
 			`{"success":true,"output":"","exit_code":0,"state":"exited","duration":"1.5s","note":"nothing was run again"}`},
 		{"timeout", `{"command":"x","timeout":"3s"}`, future,
-			`{"success":false,"output":"","state":"running","error":"still running after 3s","background_process_id":"p1","next_offset":0,"note":"process_output {\"process_id\":\"p1\""}`},
+			`{"success":false,"output":"","state":"running","error":"still running after 3s","process_id":"p1","next_offset":0,"note":"process_output {\"process_id\":\"p1\""}`},
 		{"background", `{"command":"x","run_in_background":true}`, future,
-			`{"success":true,"output":"","state":"running","background_process_id":"p1","next_offset":0,"note":"in the background as process p1"}`},
+			`{"success":true,"output":"","state":"running","process_id":"p1","next_offset":0,"note":"in the background as process p1"}`},
 		{"background that failed at once", `{"command":"x","run_in_background":true}`, exited("p1", 127, "not found"),
 			`{"success":false,"output":"not found","exit_code":127,"state":"exited","duration":"1.5s","note":"already ended"}`},
 		{"file dump", `{"command":"cat go.mod"}`, exited("p1", 0, "m"),
@@ -101,7 +101,7 @@ func TestExecuteDetached(t *testing.T) {
 		require.Equal(t, code == 0, got["success"])
 		require.Equal(t, "detached", got["state"])
 		require.EqualValues(t, code, got["exit_code"])
-		require.Equal(t, "p1", got["background_process_id"])
+		require.Equal(t, "p1", got["process_id"])
 		require.EqualValues(t, 1, got["next_offset"])
 		require.Contains(t, got["note"], "live on as process p1")
 	}
@@ -205,12 +205,12 @@ func TestExecuteStartFails(t *testing.T) {
 		err     error
 		output  func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error)
 		isError bool
-		id      string // background_process_id
+		id      string // process_id
 		want    string
 		not     string
 	}{
 		{name: "invalid", err: wrap(procmgr.ErrInvalid), isError: true, want: `"nothing was started: why"`},
-		{name: "limit", err: wrap(procmgr.ErrLimit), isError: true, want: "End a process that is no longer needed"},
+		{name: "limit", err: wrap(procmgr.ErrLimit), isError: true, want: "process_list lists the processes of this chat, and process_signal ends one"},
 		{name: "conflict", err: wrap(procmgr.ErrConflict), isError: true, want: "nothing was started by this call: its process id p1 belongs to another"},
 		{name: "closed", err: wrap(procmgr.ErrClosed), isError: true, want: "No command can be run any more"},
 		{name: "unknown and gone", err: wrap(procmgr.ErrUnknown), output: notFound, isError: true, id: "p1", want: "Do not simply run it again", not: "nothing was started"},
@@ -232,7 +232,7 @@ func TestExecuteStartFails(t *testing.T) {
 			if tt.not != "" {
 				require.NotContains(t, res.Content, tt.not)
 			}
-			id, _ := got["background_process_id"].(string)
+			id, _ := got["process_id"].(string)
 			require.Equal(t, tt.id, id)
 			require.Equal(t, tt.name == "begun and over", got["success"])
 			require.Len(t, m.starts, 1, "a command is never started twice")
@@ -252,5 +252,5 @@ func TestBackgroundStartFails(t *testing.T) {
 	}
 	_, got := call(t, m, fixed(), "execute", `{"command":"x","run_in_background":true}`)
 	require.Equal(t, true, got["success"], "it runs, and that is what was asked for")
-	require.Equal(t, "p1", got["background_process_id"])
+	require.Equal(t, "p1", got["process_id"])
 }

@@ -74,11 +74,11 @@ func (f *fake) Signal(ctx context.Context, id string, sig procmgr.Signal) error 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func exited(id string, code int, text string) procmgr.Output {
-	ended := began.Add(1500 * time.Millisecond)
+	const took = 1500 * time.Millisecond
 	return procmgr.Output{
 		Process: procmgr.Process{
 			ID: id, State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
-			StartedAt: began, ExitedAt: ended,
+			StartedAt: began, ExitedAt: began.Add(took), Elapsed: took,
 		},
 		Text: text,
 		Next: int64(len(text)),

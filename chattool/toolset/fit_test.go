@@ -60,7 +60,7 @@ func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
 
 		last, _ := utf8.DecodeLastRune(data)
 		if len(data) > 0 && (keep || last != '\n') { // a folded run of lines ends with its count
-			require.True(t, strings.HasSuffix(got.Output, string(last)), "the last bytes are gone: %q", got.Output[max(0, len(got.Output)-20):])
+			require.True(t, strings.HasSuffix(got.Output, asShown(string(last))), "the last bytes are gone: %q", got.Output[max(0, len(got.Output)-20):])
 		}
 		tr := got.Truncated
 		if tr == nil {
@@ -94,11 +94,22 @@ func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
 			} else {
 				_, end, _ = strings.Cut(end, "] ...\n\n")
 			}
-			whole := strings.Map(func(r rune) rune { return r }, string(data)) // each invalid byte becomes U+FFFD
+			whole := asShown(string(data))
 			require.True(t, strings.HasPrefix(whole, begin))
 			require.True(t, strings.HasSuffix(whole, end))
 		}
 	}
+}
+
+// asShown returns printed bytes as a result shows them: each invalid byte is U+FFFD, and
+// each NUL U+2400.
+func asShown(data string) string {
+	return strings.Map(func(r rune) rune {
+		if r == 0 {
+			return '␀'
+		}
+		return r
+	}, data)
 }
 
 func TestEncodedLimit(t *testing.T) {
@@ -182,7 +193,7 @@ func TestOneCut(t *testing.T) {
 	_, got := call(t, &fake{start: answerStart(printed(t, []byte(data), 1<<20, headtail.Limits{}))}, nil, "execute", `{"command":"x"}`)
 	text := got["output"].(string)
 	require.Equal(t, 1, strings.Count(text, "[omitted "))
-	require.Regexp(t, `^begin \x00\x01\x02\n`, text)
+	require.Regexp(t, `^begin ␀\x01\x02\n`, text)
 	require.True(t, strings.HasSuffix(text, "\nend of it\n"))
 	told := got["truncated"].(map[string]any)
 	require.EqualValues(t, len(data), told["original_bytes"])

@@ -188,9 +188,13 @@ func TestPrintedMarkersDoNotCount(t *testing.T) {
 				t.Run(fmt.Sprint(tt.name, name, format), func(t *testing.T) {
 					t.Parallel()
 					set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
-					res := say(t, set, "execute", arguments(t, "command", "cat "+path))
+					command := "cat " + path
+					if tt.highlights { // a command that prints files, or that succeeds, has none of these
+						command += "; exit 1"
+					}
+					res := say(t, set, "execute", arguments(t, "command", command))
 					report := res.Report
-					require.True(t, report.Success, res.Content)
+					require.Equal(t, !tt.highlights, report.Success, res.Content)
 					require.Contains(t, *report.Output, "[of these, by line]")
 					require.Equal(t, tt.folded, report.Folded)
 					require.Len(t, report.Highlights, report.Shown)

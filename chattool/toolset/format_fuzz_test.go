@@ -81,7 +81,7 @@ func FuzzFormats(f *testing.F) {
 			Signal   string
 			State    procmgr.State
 			Next     int64  `json:"next_offset"`
-			ID       string `json:"background_process_id"`
+			ID       string `json:"process_id"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(res.Content), &object))
 		r = res.Report

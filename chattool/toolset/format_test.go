@@ -2,6 +2,7 @@ package toolset_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func ask(t testing.TB, m procmgr.Manager, opts *toolset.Options, tool, arguments
 func TestTextResult(t *testing.T) {
 	t.Parallel()
 	cut := exited("p1", 1, "first\n\n\n... [omitted 106499 bytes] ...\n\nlast\n")
-	cut.Process.ExitedAt = cut.Process.StartedAt.Add(12345 * time.Millisecond)
+	cut.Process.Elapsed = 12345 * time.Millisecond
 	cut.Process.LogPath = "/var/lib/agent/19-5aymafeemy.log"
 	cut.Truncated = &headtail.Truncation{OriginalBytes: 131075, RetainedBytes: 24576, OmittedBytes: 106499, Strategy: "head_tail",
 		Cuts: []headtail.Cut{{From: 6, To: 106505, At: 6, Len: len("\n\n... [omitted 106499 bytes] ...\n\n")}}}
@@ -76,9 +77,9 @@ func TestTextResult(t *testing.T) {
 func TestTextWithoutOutput(t *testing.T) {
 	t.Parallel()
 	p := running("p1", "").Process
-	p.StartedAt, p.Command = time.Now().Add(-5*time.Minute), "sleep 60\nexit 1"
+	p.Elapsed, p.Command = 5*time.Minute, "sleep 60\nexit 1"
 	q := exited("p2", 3, "").Process
-	q.StartedAt, q.Command = time.Now().Add(-49*time.Hour), "make"
+	q.Elapsed, q.Command = 49*time.Hour, "make"
 	m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{p, q}, nil }}
 	require.Equal(t, "2 processes\n---\np1  running  5m  sleep 60\\nexit 1\np2  exited 3  2d  make\n", ask(t, m, nil, "process_list", "{}").Content)
 	require.Equal(t, "0 processes\n---\n", ask(t, &fake{}, nil, "process_list", "{}").Content)
@@ -222,4 +223,16 @@ func numbered(n int) string {
 		b.WriteString("line " + strconv.Itoa(i) + " of a log, as long as most\n")
 	}
 	return b.String()[:n]
+}
+
+// A Report in JSON is what a model reads.
+func TestReportJSON(t *testing.T) {
+	t.Parallel()
+	m := &fake{start: answerStart(exited("p1", 3, "a <b> & c\n")), output: answerOutput(running("p1", "x"))}
+	for tool, arguments := range map[string]string{"execute": `{"command":"x"}`, "process_output": `{"process_id":"p1"}`, "process_list": `{}`, "none": `{}`} {
+		res := toolset.New(toolset.Static(m), nil).Call(t.Context(), toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)})
+		encoded, err := json.Marshal(res.Report)
+		require.NoError(t, err)
+		require.JSONEq(t, res.Content, string(encoded))
+	}
 }

@@ -90,7 +90,7 @@ func TestLocalHighlightsKeepTheGravest(t *testing.T) {
 // places of an output that is full of characters which JSON escapes.
 func growing() (command string, wanted []string) {
 	var b strings.Builder
-	b.WriteString("cat <<'END'\n")
+	b.WriteString("awk 1 <<'END'; exit 1\n")
 	for i := range 3000 {
 		name := string([]byte{'a' + byte(i/676), 'a' + byte(i/26%26), 'a' + byte(i%26)})
 		switch {
@@ -148,7 +148,7 @@ func TestLocalHighlightsReachTheCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReader(t, fill+`; i=0; while [ $i -lt 1200 ]; do printf '%d %s\n' $i "$a"; `+
-				`case $i in 50|150|250|350|450|550|650|750|850|950|1050|1150) echo "fatal: it is $(echo $i | tr 0-9 a-j)";; 600) a=$b;; esac; i=$((i+1)); done`)
+				`case $i in 50|150|250|350|450|550|650|750|850|950|1050|1150) echo "fatal: it is $(echo $i | tr 0-9 a-j)"; echo;; 600) a=$b;; esac; i=$((i+1)); done; exit 1`)
 			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 				for tokens := 1500; tokens <= 16000; tokens += tokens / 9 {
 					output := *r.read(t, format, tokens).Report.Output

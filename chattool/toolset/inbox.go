@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"context"
-	"sync"
 
 	"golang.org/x/xerrors"
 
@@ -30,7 +29,6 @@ import (
 // has only what no result has told.
 type Inbox struct {
 	inbox *notices.Inbox
-	kept  sync.Map // what Value has returned, by key
 }
 
 // Notices are what [Inbox.Pending] returns.
@@ -57,14 +55,16 @@ type Notices struct {
 // command was started before it ended. Processes without a chat, which the host
 // itself has started, are told only if the cursor has them.
 //
-// If the cursor cannot be read, or is of another chat, everything counts as new. If the manager has
-// dropped events since, its List decides.
+// If the cursor cannot be read, or is of another chat, everything counts as new. If the
+// manager has dropped events since, its List decides. If the manager cannot be asked now,
+// what a result shows until it can may be told again. The manager must have Events.
 func (s *Set) Inbox(ctx context.Context, cursor string) *Inbox {
 	return &Inbox{inbox: s.ledger.Inbox(ctx, cursor)}
 }
 
-// Pending returns what no result has shown, and the same again until Ack. If
-// there is nothing, Notices is empty. An error is that of the resolver or of the
+// Pending returns what no result has shown, and the same again until Ack, unless a
+// result shows it or it is no longer so. What becomes of a process meanwhile is told
+// after Ack. If there is nothing, Notices is empty. An error is that of the resolver or of the
 // manager, and loses nothing.
 func (b *Inbox) Pending(ctx context.Context) (Notices, error) {
 	text, processes, err := b.inbox.Pending(ctx)
@@ -77,26 +77,13 @@ func (b *Inbox) Pending(ctx context.Context) (Notices, error) {
 // Ack notes that the model has been told of n, which Pending returned: call it
 // once the provider has taken the request. It returns the cursor for the next
 // Inbox of the conversation. To have a cursor without telling anything, call it
-// with the zero Notices. If a result has shown an end since the last cursor, it
-// asks the manager, for 2 s at most.
+// with the zero Notices. It asks the manager, for 2 s at most.
 func (b *Inbox) Ack(n Notices) (cursor string) { return b.inbox.Ack(n.Processes) }
 
-// Value returns what begin has returned at the first call with this key. There
-// the adapter of an agent loop keeps what it knows of the conversation, so that
-// it lives as long as the Inbox. As with [context.WithValue], a key should have a
-// type of its own.
-func (b *Inbox) Value(key any, begin func() any) any {
-	if value, ok := b.kept.Load(key); ok {
-		return value
-	}
-	value, _ := b.kept.LoadOrStore(key, begin())
-	return value
-}
-
 // Wait returns when Pending would return something. Until then no tokens are
-// used: it waits for an event of the manager, or lists the processes each second
-// if that has no events. It returns an error if ctx has ended, or if the manager
-// or the resolver fails.
+// used: it waits for an event of the manager. It returns an error if ctx has ended, or
+// if the manager or the resolver fails. The error is [errors.ErrUnsupported] if the
+// manager has no events.
 func (b *Inbox) Wait(ctx context.Context) error {
 	if err := b.inbox.Wait(ctx); err != nil {
 		return xerrors.Errorf("toolset: wait for notices: %w", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -22,24 +21,20 @@ func inboxOptions() *toolset.Options {
 // nothing.
 func TestInboxGarbledCursor(t *testing.T) {
 	t.Parallel()
-	for _, events := range []bool{true, false} {
-		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
-			w := newWorld(events)
-			chat := w.begin("chat", procmgr.StartRequest{Background: true})
-			w.exit(chat, 0)
-			w.exit(w.begin("chat", procmgr.StartRequest{}), 0)
-			w.exit(w.begin("", procmgr.StartRequest{Background: true}), 0)
-			other := toolset.New(toolset.Static(&view{w, "other chat"}), inboxOptions())
-			inbox := other.Inbox(t.Context(), "")
-			background(t, w, other, "cat secret")
-			for _, cursor := range []string{"what is this", inbox.Ack(toolset.Notices{})} {
-				set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
-				n, err := set.Inbox(t.Context(), cursor).Pending(t.Context())
-				require.NoError(t, err)
-				require.Len(t, n.Processes, 1)
-				require.Equal(t, chat.ID, n.Processes[0].ID)
-			}
-		})
+	w := newWorld()
+	chat := w.begin("chat", procmgr.StartRequest{Background: true})
+	w.exit(chat, 0)
+	w.exit(w.begin("chat", procmgr.StartRequest{}), 0)
+	w.exit(w.begin("", procmgr.StartRequest{Background: true}), 0)
+	other := toolset.New(toolset.Static(&view{w, "other chat"}), inboxOptions())
+	inbox := other.Inbox(t.Context(), "")
+	background(t, w, other, "cat secret")
+	for _, cursor := range []string{"what is this", inbox.Ack(toolset.Notices{})} {
+		set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+		n, err := set.Inbox(t.Context(), cursor).Pending(t.Context())
+		require.NoError(t, err)
+		require.Len(t, n.Processes, 1)
+		require.Equal(t, chat.ID, n.Processes[0].ID)
 	}
 }
 
@@ -76,21 +71,19 @@ func TestInboxAfterARestart(t *testing.T) {
 			say(t, set, "process_output", `{"process_id":"`+l.ID+`"}`)
 		}},
 	} {
-		for _, events := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, events %v", tt.name, events), func(t *testing.T) {
-				w := newWorld(events)
-				set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
-				inbox := set.Inbox(t.Context(), "")
-				tt.reads(w, set)
-				for range 3 {
-					cursor := inbox.Ack(toolset.Notices{})
-					inbox = toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions()).Inbox(t.Context(), cursor)
-					n, err := inbox.Pending(t.Context())
-					require.NoError(t, err)
-					require.Empty(t, n.Text)
-				}
-			})
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+			inbox := set.Inbox(t.Context(), "")
+			tt.reads(w, set)
+			for range 3 {
+				cursor := inbox.Ack(toolset.Notices{})
+				inbox = toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions()).Inbox(t.Context(), cursor)
+				n, err := inbox.Pending(t.Context())
+				require.NoError(t, err)
+				require.Empty(t, n.Text)
+			}
+		})
 	}
 }
 
@@ -98,7 +91,7 @@ func TestInboxAfterARestart(t *testing.T) {
 // The next one is up to date.
 func TestInboxAckWithoutAManager(t *testing.T) {
 	t.Parallel()
-	w := newWorld(true)
+	w := newWorld()
 	m := &view{w, "chat"}
 	var broken error
 	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return m, broken }, inboxOptions())
@@ -117,10 +110,43 @@ func TestInboxAckWithoutAManager(t *testing.T) {
 	require.Equal(t, 0, pending(inbox.Ack(toolset.Notices{})))
 }
 
+// What Pending has returned stays as it was sent until Ack, whatever becomes of the
+// process. Then the rest is told, and nothing twice.
+func TestInboxTellsEachThingOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
+	inbox := set.Inbox(t.Context(), "")
+	say(t, set, "execute", arguments(t, "command", "x", "run_in_background", true, "notify_on", "match"))
+	pending := func() toolset.Notices {
+		n, err := inbox.Pending(t.Context())
+		require.NoError(t, err)
+		return n
+	}
+	l := w.all[0]
+	w.match(l)
+	matched := pending()
+	require.Contains(t, matched.Text, "matches notify_on")
+	require.NotContains(t, matched.Text, "exited")
+
+	w.exit(l, 1)
+	require.Equal(t, matched, pending(), "the end is told later")
+	require.NoError(t, inbox.Wait(t.Context()))
+	inbox.Ack(matched)
+	require.NoError(t, inbox.Wait(t.Context()))
+	ended := pending()
+	require.Contains(t, ended.Text, "exited with code 1")
+	require.NotContains(t, ended.Text, "matches notify_on")
+	inbox.Ack(matched) // a host that is not sure
+	require.Equal(t, ended, pending())
+	inbox.Ack(ended)
+	require.Empty(t, pending())
+}
+
 // An error of the resolver or of the manager loses nothing.
 func TestInboxErrors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(true)
+	w := newWorld()
 	m := &view{w, "chat"}
 	ouch := errors.New("the workspace is stopped")
 	var broken error
@@ -143,7 +169,7 @@ func TestInboxErrors(t *testing.T) {
 // A manager that does not wait for events is not asked without a pause.
 func TestInboxWaitPauses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(true)
+	w := newWorld()
 	set := toolset.New(toolset.Static(&view{w, "chat"}), inboxOptions())
 	inbox := set.Inbox(t.Context(), "")
 	background(t, w, set, "x")
@@ -157,7 +183,7 @@ func TestInboxWaitPauses(t *testing.T) {
 // The Inbox has the values of the context that it was made with.
 func TestInboxContext(t *testing.T) {
 	t.Parallel()
-	worlds := map[string]*world{"a": newWorld(true), "b": newWorld(true)}
+	worlds := map[string]*world{"a": newWorld(), "b": newWorld()}
 	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
 		chat, _ := ctx.Value(chatKey{}).(string)
 		return &view{worlds[chat], chat}, nil

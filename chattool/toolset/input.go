@@ -9,9 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
-	"github.com/toolproc/toolproc/chattool/shellfacts"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
@@ -33,7 +32,7 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 	if ctx.Err() != nil {
 		return k.canceled(ctx, "nothing was written", nil, "")
 	}
-	budget, _ := k.page.Allow(0)
+	budget, _ := k.page.allow(0)
 	m, res, ok := k.manager(ctx)
 	if !ok {
 		return res
@@ -41,13 +40,13 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 	turn.Manager = m
 	t := typing{kit: k, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{
-		Key:    procmgr.NewID(), // for awaitEnd, and for a manager that asks again
-		Data:   []byte(args.Text),
-		Keys:   args.Keys,
-		Close:  bool(args.End),
-		Secret: bool(args.Secret),
-		Until:  string(args.WaitFor),
-		Limit:  k.opts.Limit,
+		IdempotencyKey: procmgr.NewID(), // for awaitEnd, and for a manager that asks again
+		Data:           []byte(args.Text),
+		Keys:           args.Keys,
+		Close:          bool(args.End),
+		Secret:         bool(args.Secret),
+		Until:          string(args.WaitFor),
+		Limit:          k.opts.Limit,
 	}
 	var clamped string
 	t.req.Wait, clamped = k.opts.clamp("wait_timeout", args.WaitTimeout)
@@ -77,7 +76,6 @@ type typing struct {
 func (t *typing) question(c Call) Question {
 	q := Question{
 		Call: c, Command: string(t.args.Text), ProcessID: t.id, Keys: slices.Clone([]procmgr.Key(t.args.Keys)), Secret: t.req.Secret,
-		Facts: shellfacts.Facts{Why: []string{fmt.Sprintf("process %s reads the text, and may do anything", t.id)}},
 	}
 	if q.Secret {
 		q.Command, q.Call.Arguments = "", t.args.withoutText()
@@ -157,7 +155,7 @@ func (t *typing) awaitEnd(ctx context.Context, out procmgr.InputOutput, left tim
 // program shows the alternate one.
 func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 	k := t.kit
-	from := out.Next - int64(len(out.Text)-out.LiveBytes)
+	from := out.Next - int64(len(out.Text)-len(out.Live))
 	if out.Truncated != nil {
 		from = out.Next - out.Truncated.OriginalBytes
 	}

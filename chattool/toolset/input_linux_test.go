@@ -27,8 +27,8 @@ type dialog struct {
 func (l *local) open(stdin, command string) *dialog {
 	l.t.Helper()
 	got := l.call(l.t.Context(), "execute", "command", command, "stdin", stdin, "run_in_background", true)
-	require.NotEmpty(l.t, got["background_process_id"], "%v", got)
-	return &dialog{l, got["background_process_id"].(string)}
+	require.NotEmpty(l.t, got["process_id"], "%v", got)
+	return &dialog{l, got["process_id"].(string)}
 }
 
 // input calls process_input.
@@ -90,7 +90,7 @@ func TestLocalInput(t *testing.T) {
 func TestLocalInputIsRefused(t *testing.T) {
 	t.Parallel()
 	l := newLocal(t, withInput)
-	empty := l.call(t.Context(), "execute", "command", "sleep 600", "run_in_background", true)["background_process_id"]
+	empty := l.call(t.Context(), "execute", "command", "sleep 600", "run_in_background", true)["process_id"]
 	pipe, terminal := l.open("open", "exec cat"), l.open("terminal", "echo ready; exec cat")
 	terminal.until("ready")
 	for name, tt := range map[string]struct {
@@ -107,7 +107,15 @@ func TestLocalInputIsRefused(t *testing.T) {
 		got := l.call(t.Context(), "process_input", tt.pairs...)
 		require.Contains(t, got["error"], tt.want, name)
 	}
-	got := l.call(t.Context(), "execute", "command", "true", "stdin", "yes")
+	ended := l.call(t.Context(), "execute", "command", "true", "run_in_background", true)
+	require.Equal(t, "exited", ended["state"])
+	processes := l.call(t.Context(), "process_list")["processes"].([]any)
+	last := processes[len(processes)-1].(map[string]any)
+	require.Equal(t, "true", last["command"])
+	got := l.call(t.Context(), "process_input", "process_id", last["process_id"], "text", "x")
+	require.Equal(t, "the process has ended; nothing was written", got["error"], "there is nothing to end")
+	require.Equal(t, "exited", got["state"])
+	got = l.call(t.Context(), "execute", "command", "true", "stdin", "yes")
 	require.Contains(t, got["error"], "open or terminal")
 	plain := newLocal(t, nil)
 	got = plain.call(t.Context(), "execute", "command", "true", "stdin", "open")
@@ -164,13 +172,13 @@ func TestLocalExecuteScreen(t *testing.T) {
 	const draws = `printf '\033[?1049h\033[2J\033[3;5Hhere'; sleep 600`
 	got := l.call(t.Context(), "execute", "command", draws, "stdin", "terminal", "timeout", "1s")
 	if got["output"] != "\n\n    here" { // a busy machine has not begun by then
-		id := got["background_process_id"]
+		id := got["process_id"]
 		l.call(t.Context(), "process_output", "process_id", id, "wait_for", "here", "wait_timeout", "1m")
 		got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s", "screen", true)
 	}
 	require.Equal(t, "\n\n    here", got["output"], "%v", got)
 	require.Contains(t, got["note"], "This is the screen")
-	id := got["background_process_id"]
+	id := got["process_id"]
 	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
 	require.NotContains(t, fmt.Sprint(got["note"]), "This is the screen", "it was not asked for")
 	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s", "screen", true)

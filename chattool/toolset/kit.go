@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/recall"
 )
 
@@ -11,7 +10,7 @@ type kit struct {
 	managers Resolver
 	opts     Options
 	names    names
-	page     page.Writer
+	page     writer
 	places   places
 	shells   shells
 	ledger   notices.Ledger

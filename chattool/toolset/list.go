@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
@@ -49,7 +49,6 @@ func (k *kit) list(ctx context.Context, c Call, t *notices.Turn) report {
 	case err != nil:
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
-	t.Listed = append([]procmgr.Process{}, found.Processes...)
 	return k.showList(found, args.Offset)
 }
 
@@ -79,7 +78,7 @@ func (k *kit) showList(found procmgr.ListPage, from arguments.Offset) report {
 	if from > 0 && len(rest) == 0 {
 		r.Add("There are only %d processes.", found.Total)
 	}
-	limit := k.page.ListBytes()
+	limit := k.page.listBytes()
 	for most := maxListedCommand; ; most = max(most/2, minListedCommand) {
 		r.Processes = slices.Clone(rest)
 		if r.Processes == nil {
@@ -88,7 +87,7 @@ func (k *kit) showList(found procmgr.ListPage, from arguments.Offset) report {
 		for i, p := range r.Processes {
 			r.Processes[i].Command = wording.Clip(p.Command, most)
 		}
-		if most == minListedCommand || len(k.page.Format.Render(r.Report)) <= limit {
+		if most == minListedCommand || len(k.page.Format.render(r.Report)) <= limit {
 			return r
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ const mostOfLoops = 25
 // A recordedRun is one run of a recorded loop.
 type recordedRun struct {
 	code   int
+	start  time.Time // zero if no line begins with a time
 	wanted []string
 	text   string
 }
@@ -38,9 +40,14 @@ func recordedLoop(t *testing.T, path string) (runs []recordedRun) {
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {
 		if code, ok := strings.CutPrefix(line, "%run "); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(code))
+			code, start, ok := strings.Cut(strings.TrimSpace(code), " ")
+			n, err := strconv.Atoi(code)
 			require.NoError(t, err)
 			runs = append(runs, recordedRun{code: n})
+			if ok {
+				runs[len(runs)-1].start, err = time.Parse(time.RFC3339, start)
+				require.NoError(t, err)
+			}
 			continue
 		}
 		last := &runs[len(runs)-1]
@@ -74,22 +81,50 @@ func (clockwork) settle(out procmgr.Output) procmgr.Output {
 		p.LogPath = "/var/lib/agent/19-" + p.ID + ".log"
 	}
 	if p.State == procmgr.Exited {
-		p.StartedAt, p.ExitedAt = began, began.Add(12300*time.Millisecond)
+		p.StartedAt, p.ExitedAt, p.Elapsed = began, began.Add(12300*time.Millisecond), 12300*time.Millisecond
 	}
 	return out
 }
 
-// replay runs a loop, and returns the results.
+const recordedTime = "2006-01-02T15:04:05.000Z"
+
+var recordedTimes = regexp.MustCompile(`(?m)^[ +-]?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)`)
+
+// now returns the text of a run that was recorded as if it had started now, and notes
+// the recorded time of each one in it.
+func (run recordedRun) now(t *testing.T, was map[string]string) string {
+	t.Helper()
+	if run.start.IsZero() {
+		return run.text
+	}
+	moved := time.Since(run.start)
+	return recordedTimes.ReplaceAllStringFunc(run.text, func(text string) string {
+		at, err := time.Parse(recordedTime, text)
+		require.NoError(t, err)
+		now := at.Add(moved).UTC().Format(recordedTime)
+		was[now] = text
+		return now
+	})
+}
+
+// replay runs a loop, and returns the results with the times that were recorded.
 func replay(t *testing.T, runs []recordedRun, opts toolset.Options) (results []toolset.Result) {
 	t.Helper()
 	l := newLoop(t, opts)
 	ids := 0
+	was := map[string]string{}
+	var times []string
 	opts.ProcessID = func(context.Context, toolset.Call) string { ids++; return fmt.Sprintf("n%dfkq7zt2m", ids) }
 	set := toolset.New(toolset.Static(clockwork{l.chat}), &opts)
 	for _, run := range runs {
-		l.prints(run.text, run.code)
+		l.prints(run.now(t, was), run.code)
 		res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(arguments(t, "command", printOut, "timeout", "2m"))})
 		require.Equal(t, run.code, *res.Report.ExitCode)
+		times = times[:0]
+		for now, then := range was {
+			times = append(times, now, then)
+		}
+		res.Content = strings.NewReplacer(times...).Replace(res.Content)
 		results = append(results, res)
 	}
 	return results

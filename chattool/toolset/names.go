@@ -1,6 +1,6 @@
 package toolset
 
-import "github.com/toolproc/toolproc/chattool/internal/arguments"
+import "github.com/toolproc/toolproc/chattool/arguments"
 
 // names are the names by which a model knows the tools. input is "" if there is
 // no such tool.

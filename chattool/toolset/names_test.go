@@ -87,7 +87,7 @@ func TestNamesThatCannotBe(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &fake{}
 			set := toolset.New(toolset.Static(m), &toolset.Options{Names: tt.names})
-			require.Equal(t, toolset.New(nil, nil).Definitions(), set.Definitions(), "the tools keep their own names")
+			require.Equal(t, toolset.New(toolset.Static(m), nil).Definitions(), set.Definitions(), "the tools keep their own names")
 			for _, name := range []string{"execute", "process_output", "process_list", "process_signal", "bash", "run"} {
 				res := set.Call(t.Context(), toolset.Call{Name: name, Arguments: []byte(`{"command":"x"}`)})
 				require.True(t, res.IsError)
@@ -133,8 +133,7 @@ func TestNamesInResults(t *testing.T) {
 	elsewhere := running("p1", "")
 	elsewhere.Process.WorkDir, elsewhere.PassedOver = "/home", "no such directory: /srv"
 	ran := withCommand(exited("p1", 0, ""), "sleep 60")
-	later := ran.Process.StartedAt.Add(1e11)
-	ran.Process.ExitedAt = later
+	ran.Process.Elapsed = 1e11
 	for _, tt := range []struct {
 		out     procmgr.Output
 		command string

@@ -53,7 +53,7 @@ func TestNoticesSimulationFails(t *testing.T) {
 				}
 				return r
 			}
-		}, "shown it"},
+		}, "is told"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -37,7 +37,7 @@ func managers(t *testing.T) map[string]procmgr.Manager {
 	client, err := prochttp.NewClient(server.URL, &prochttp.ClientOptions{Token: "t"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return map[string]procmgr.Manager{"local": l.Chat("a"), "http": client.Chat("b"), "a list alone": onlyList{l.Chat("c")}}
+	return map[string]procmgr.Manager{"local": l.Chat("a"), "http": client.Chat("b")}
 }
 
 // onlyList is a manager without events.
@@ -141,9 +141,7 @@ func TestInboxAfterACrash(t *testing.T) {
 // A process that matches without end is told once, and then its end.
 func TestNotifyOnFlood(t *testing.T) {
 	t.Parallel()
-	ms := managers(t)
-	delete(ms, "a list alone")
-	for name, m := range ms {
+	for name, m := range managers(t) {
 		for _, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoticesInInbox} {
 			t.Run(fmt.Sprintf("%s, mode %d", name, mode), func(t *testing.T) {
 				t.Parallel()

@@ -155,7 +155,7 @@ func (s *simulation) result(h *host, r toolset.Report, about string) {
 }
 
 func (s *simulation) start(h *host) {
-	background, ends, notify := s.IntN(2) == 0, s.IntN(3) == 0, s.world.events && !s.gaps && s.IntN(4) == 0
+	background, ends, notify := s.IntN(2) == 0, s.IntN(3) == 0, !s.gaps && s.IntN(4) == 0
 	s.world.next = fate{ends: ends}
 	before := len(s.world.all)
 	arguments := `{"command":"job"}`
@@ -387,7 +387,7 @@ func simulate(most int, mode toolset.NoticeMode, broken func(teller) teller, see
 		s := &simulation{
 			Rand:  rng,
 			chat:  "chat-" + strconv.Itoa(n),
-			world: newWorld(rng.IntN(2) == 0),
+			world: newWorld(),
 			sets:  make([]*host, 1+rng.IntN(2)),
 			fates: make(map[string]*destiny),
 			gaps:  rng.IntN(4) == 0,
@@ -403,11 +403,11 @@ func simulate(most int, mode toolset.NoticeMode, broken func(teller) teller, see
 				return broken(pool[used-1])
 			},
 		}
-		s.drops = rng.IntN(3) == 0 && (!s.crash || s.world.events && !s.gaps)
+		s.drops = rng.IntN(3) == 0 && (!s.crash || !s.gaps)
 		// If all records of a chat have gone, only its manager can name it.
 		s.view = views(s.world, s.chat, s.drops || rng.IntN(2) == 0)
 		if err := s.run(); err != nil {
-			return fmt.Errorf("schedule %d of seed %d (events %v, gaps %v, crash %v): %w", n, seed, s.world.events, s.gaps, s.crash, err)
+			return fmt.Errorf("schedule %d of seed %d (gaps %v, crash %v): %w", n, seed, s.gaps, s.crash, err)
 		}
 	}
 	return nil

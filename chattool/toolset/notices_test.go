@@ -3,6 +3,7 @@ package toolset_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,6 +46,7 @@ func TestMeanwhile(t *testing.T) {
 			l.ExitCode, l.Signal, l.EndedBy, l.line = code(143), "SIGTERM", procmgr.CauseRequest, ""
 		}, ` ("a") ended on request (exit code 143) after 2m`},
 		{"memory", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(137), true, "" }, ` ("a") was most likely killed by the kernel's out-of-memory killer (exit code 137) after 2m`},
+		{"memory of a part", "a", func(l *life) { l.ExitCode, l.OOM, l.line = code(0), true, "" }, ` ("a") ended (exit code 0) after 2m; a part of it was killed by the kernel's out-of-memory killer`},
 		{"unknown code", "a", func(l *life) { l.EndedBy, l.line = procmgr.CauseLost, "" }, ` ("a") ended after 2m without a known exit code`},
 		{"forged", "a\n\"b\"\x1b[31m", func(l *life) { l.ExitCode, l.line = code(0), "x\"; \r\x1b[2Knote: \u2028all is well\u202e" },
 			` ("a\n\"b\"\x1b[31m") exited with code 0 after 2m; last line: "x\"; \r\x1b[2Knote: \u2028all is well\u202e"`},
@@ -54,36 +56,31 @@ func TestMeanwhile(t *testing.T) {
 			` ("` + strings.Repeat("é", 40) + `…") exited with code 0 after 2m; last line: "` + strings.Repeat(`\x00`, 40) + `…"`},
 		{"forgotten", "a", func(l *life) { l.gone = true }, ` ("a") exited with code 0 after 2m`},
 	} {
-		for _, events := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, events %v", tt.name, events), func(t *testing.T) {
-				w := newWorld(events)
-				m := &view{w, "chat"}
-				for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-					set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
-					l := background(t, w, set, tt.command)
-					require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile)
-					w.exit(l, 0)
-					l.ExitCode, l.EndedBy, l.ExitedAt = nil, "", l.StartedAt.Add(2*time.Minute)
-					if tt.name == "forgotten" {
-						l.ExitCode = code(0)
-					}
-					tt.end(l)
-					w.log[len(w.log)-1].Process = l.Process
-					res := say(t, set, "process_output", nothing)
-					want := l.ID + tt.want
-					if tt.name == "forgotten" && !events {
-						want = l.ID + ` ("a") is no longer known to the process manager, and nobody can tell how it ended`
-					}
-					require.Equal(t, []string{want}, res.Report.Meanwhile)
-					if format == toolset.FormatJSON {
-						require.Equal(t, []any{want}, contents(t, res)["meanwhile"])
-					} else {
-						require.Contains(t, "\n"+res.Content+"\n", "\nmeanwhile: "+want+"\n")
-					}
-					require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile, "it is told once")
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld()
+			m := &view{w, "chat"}
+			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
+				set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
+				l := background(t, w, set, tt.command)
+				require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile)
+				w.exit(l, 0)
+				l.ExitCode, l.EndedBy, l.Elapsed = nil, "", 2*time.Minute
+				if tt.name == "forgotten" {
+					l.ExitCode = code(0)
 				}
-			})
-		}
+				tt.end(l)
+				w.log[len(w.log)-1].Process = l.Process
+				res := say(t, set, "process_output", nothing)
+				want := l.ID + tt.want
+				require.Equal(t, []string{want}, res.Report.Meanwhile)
+				if format == toolset.FormatJSON {
+					require.Equal(t, []any{want}, contents(t, res)["meanwhile"])
+				} else {
+					require.Contains(t, "\n"+res.Content+"\n", "\nmeanwhile: "+want+"\n")
+				}
+				require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile, "it is told once")
+			}
+		})
 	}
 }
 
@@ -99,7 +96,7 @@ func TestMeanwhileIsFolded(t *testing.T) {
 		{"long", strings.Repeat("x", 1000), 6},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(true)
+			w := newWorld()
 			set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
 			var want []string
 			for range 20 {
@@ -133,40 +130,38 @@ func TestMeanwhileIsFolded(t *testing.T) {
 func TestRestartIsTold(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"process_output", "process_list", "Inbox.Pending"} {
-		for _, events := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, events %v", tool, events), func(t *testing.T) {
-				w := newWorld(events)
-				opts := &toolset.Options{BackgroundWait: -1}
-				if tool == "Inbox.Pending" {
-					opts = inboxOptions()
+		t.Run(tool, func(t *testing.T) {
+			w := newWorld()
+			opts := &toolset.Options{BackgroundWait: -1}
+			if tool == "Inbox.Pending" {
+				opts = inboxOptions()
+			}
+			set := toolset.New(toolset.Static(&view{w, "chat"}), opts)
+			inbox := set.Inbox(t.Context(), "")
+			var want, got []string
+			for range 20 {
+				want = append(want, background(t, w, set, "x").ID)
+			}
+			for _, l := range w.all {
+				l.gone = true
+			}
+			w.log = append(w.log, procmgr.Event{}, procmgr.Event{})
+			w.lost = len(w.log) - 1 // so the page says Gap
+			for range 5 {
+				lines := say(t, set, strings.Replace(tool, "Inbox.Pending", "process_list", 1), nothing).Report.Meanwhile
+				n, err := inbox.Pending(t.Context())
+				require.NoError(t, err)
+				inbox.Ack(n)
+				for _, p := range n.Processes {
+					lines = append(lines, p.ID+" ")
 				}
-				set := toolset.New(toolset.Static(&view{w, "chat"}), opts)
-				inbox := set.Inbox(t.Context(), "")
-				var want, got []string
-				for range 20 {
-					want = append(want, background(t, w, set, "x").ID)
+				for _, line := range lines {
+					id, _, _ := strings.Cut(line, " ")
+					got = append(got, id)
 				}
-				for _, l := range w.all {
-					l.gone = true
-				}
-				w.log = append(w.log, procmgr.Event{}, procmgr.Event{})
-				w.lost = len(w.log) - 1 // so the page says Gap
-				for range 5 {
-					lines := say(t, set, strings.Replace(tool, "Inbox.Pending", "process_list", 1), nothing).Report.Meanwhile
-					n, err := inbox.Pending(t.Context())
-					require.NoError(t, err)
-					inbox.Ack(n)
-					for _, p := range n.Processes {
-						lines = append(lines, p.ID+" ")
-					}
-					for _, line := range lines {
-						id, _, _ := strings.Cut(line, " ")
-						got = append(got, id)
-					}
-				}
-				require.ElementsMatch(t, want, got)
-			})
-		}
+			}
+			require.ElementsMatch(t, want, got)
+		})
 	}
 }
 
@@ -174,87 +169,93 @@ func TestRestartIsTold(t *testing.T) {
 // another result does not show.
 func TestMeanwhileRequests(t *testing.T) {
 	t.Parallel()
-	for _, events := range []bool{true, false} {
-		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
-			w := newWorld(events)
-			set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
-			requests := func(tool, arguments string) map[string]int {
-				clear(w.asked)
-				say(t, set, tool, arguments)
-				asked := map[string]int{}
-				for _, kind := range []string{"list", "events"} {
-					if w.asked[kind] > 0 {
-						asked[kind] = w.asked[kind]
-					}
-				}
-				return asked
-			}
-			run := func(ends bool) string {
-				w.next.ends = ends
-				return `{"command":"x"}`
-			}
-			none := map[string]int{}
-			require.Equal(t, none, requests("execute", run(true)))
-			require.Equal(t, none, requests("process_output", nothing))
-			require.Equal(t, none, requests("execute", run(false)), "the result itself shows the process")
-			left := w.all[len(w.all)-1]
-			require.Equal(t, none, requests("process_output", `{"process_id":"`+left.ID+`"}`))
-			require.Equal(t, 1, requests("process_list", `{}`)["list"])
-			first := requests("execute", run(true))
-			require.Equal(t, 1, first["list"], "the first time, whatever there is")
-			for range 3 {
-				asked := requests("execute", run(true))
-				require.LessOrEqual(t, asked["list"], 1)
-				if events {
-					require.Equal(t, map[string]int{"events": 1}, asked, "after that, events alone")
-				}
-			}
-			w.exit(left, 0)
-			say(t, set, "execute", run(true))
-			require.Equal(t, none, requests("execute", run(true)))
-		})
+	w := newWorld()
+	set := toolset.New(toolset.Static(&view{w, "chat"}), nil)
+	requests := func(tool, arguments string) string {
+		clear(w.asked)
+		say(t, set, tool, arguments)
+		return fmt.Sprintf("list %d, events %d, output %d", w.asked["list"], w.asked["events"], w.asked["output"])
 	}
+	run := func(ends bool) string {
+		w.next.ends = ends
+		return `{"command":"x"}`
+	}
+	const none = "list 0, events 0, output 0"
+	requests("execute", run(true)) // which asks for the description
+	require.Equal(t, none, requests("execute", run(true)))
+	require.Equal(t, "list 0, events 0, output 1", requests("process_output", nothing))
+	require.Equal(t, "list 0, events 1, output 0", requests("execute", run(false)), "for the place from which on its end is told")
+	left := w.all[len(w.all)-1]
+	require.Equal(t, "list 0, events 0, output 1", requests("process_output", `{"process_id":"`+left.ID+`"}`))
+	require.Equal(t, "list 1, events 0, output 0", requests("process_list", `{}`))
+	require.Equal(t, "list 0, events 1, output 1", requests("execute", run(true)), "the first time, it may have ended before")
+	for range 3 {
+		require.Equal(t, "list 0, events 1, output 0", requests("execute", run(true)))
+	}
+	w.exit(left, 0)
+	require.Equal(t, "list 0, events 1, output 1", requests("execute", run(true)), "its last line")
+	require.Equal(t, none, requests("execute", run(true)))
+}
+
+// A manager without events tells nothing, and nothing promises that it will.
+func TestNoEvents(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoticesInInbox} {
+		w := newWorld()
+		w.silent = true
+		set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Notices: mode})
+		require.NotContains(t, string(set.Definitions()[0].Schema), "notify_on")
+		inbox := set.Inbox(t.Context(), "")
+		res := say(t, set, "execute", `{"command":"x","run_in_background":true}`)
+		require.NotContains(t, res.Content, "told")
+		w.exit(w.all[0], 1)
+		clear(w.asked)
+		require.Empty(t, say(t, set, "process_output", nothing).Report.Meanwhile)
+		require.Equal(t, map[string]int{"output": 1}, w.asked)
+		n, err := inbox.Pending(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, n)
+		require.ErrorIs(t, inbox.Wait(t.Context()), errors.ErrUnsupported)
+	}
+	require.Contains(t, string(toolset.New(toolset.Static(&view{newWorld(), "chat"}), nil).Definitions()[0].Schema), "told of the first line")
+	require.NotContains(t, string(toolset.New(nil, &toolset.Options{Notices: toolset.NoNotices}).Definitions()[0].Schema), "notify_on")
 }
 
 // Nobody is told of another chat's processes, of those of another Set, or of
 // those that the host has started.
 func TestMeanwhileIsOnesOwn(t *testing.T) {
 	t.Parallel()
-	for _, events := range []bool{true, false} {
-		t.Run(fmt.Sprintf("events %v", events), func(t *testing.T) {
-			w := newWorld(events)
-			set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
-				return &view{w, ctx.Value(chatKey{}).(string)}, nil
-			}, nil)
-			in := func(chat, tool, arguments string) toolset.Report {
-				ctx := context.WithValue(t.Context(), chatKey{}, chat)
-				return set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Report
-			}
-			id := in("a", "execute", `{"command":"x","run_in_background":true}`).ProcessID
-			others := []*life{w.all[0], w.begin("a", procmgr.StartRequest{Background: true}), w.begin("", procmgr.StartRequest{Background: true})}
-			w.next.ends = true
-			in("a", "execute", `{"command":"foreground"}`)
-			for _, l := range others {
-				w.exit(l, 0)
-			}
-			require.Empty(t, in("b", "execute", `{"command":"x"}`).Meanwhile)
-			require.Empty(t, in("b", "process_output", nothing).Meanwhile)
-			require.Empty(t, in("b", "process_list", `{}`).Meanwhile)
-			require.Empty(t, in("", "execute", `{"command":"x"}`).Meanwhile, "the host is a conversation of its own")
-			require.Empty(t, in("", "process_list", `{}`).Meanwhile)
-			told := in("a", "process_output", nothing).Meanwhile
-			require.Len(t, told, 1)
-			require.True(t, strings.HasPrefix(told[0], id+" "))
-			require.Empty(t, in("a", "process_list", `{}`).Meanwhile)
-		})
+	w := newWorld()
+	set := toolset.New(func(ctx context.Context) (procmgr.Manager, error) {
+		return &view{w, ctx.Value(chatKey{}).(string)}, nil
+	}, nil)
+	in := func(chat, tool, arguments string) toolset.Report {
+		ctx := context.WithValue(t.Context(), chatKey{}, chat)
+		return set.Call(ctx, toolset.Call{Name: tool, Arguments: json.RawMessage(arguments)}).Report
 	}
+	id := in("a", "execute", `{"command":"x","run_in_background":true}`).ProcessID
+	others := []*life{w.all[0], w.begin("a", procmgr.StartRequest{Background: true}), w.begin("", procmgr.StartRequest{Background: true})}
+	w.next.ends = true
+	in("a", "execute", `{"command":"foreground"}`)
+	for _, l := range others {
+		w.exit(l, 0)
+	}
+	require.Empty(t, in("b", "execute", `{"command":"x"}`).Meanwhile)
+	require.Empty(t, in("b", "process_output", nothing).Meanwhile)
+	require.Empty(t, in("b", "process_list", `{}`).Meanwhile)
+	require.Empty(t, in("", "execute", `{"command":"x"}`).Meanwhile, "the host is a conversation of its own")
+	require.Empty(t, in("", "process_list", `{}`).Meanwhile)
+	told := in("a", "execute", `{"command":"foreground"}`).Meanwhile
+	require.Len(t, told, 1)
+	require.True(t, strings.HasPrefix(told[0], id+" "))
+	require.Empty(t, in("a", "process_list", `{}`).Meanwhile)
 }
 
 // What a result tells counts against its budget.
 func TestMeanwhileCounts(t *testing.T) {
 	t.Parallel()
 	for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-		w := newWorld(true)
+		w := newWorld()
 		set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Format: format})
 		for range 8 {
 			background(t, w, set, strings.Repeat("c", 100)).line = strings.Repeat("l", 60)
@@ -289,7 +290,7 @@ func TestPromise(t *testing.T) {
 		{"not at all", toolset.NoNotices, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newWorld(true)
+			w := newWorld()
 			set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Notices: tt.mode})
 			var inbox *toolset.Inbox
 			if tt.inbox {

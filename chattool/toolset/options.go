@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -66,14 +66,9 @@ type Options struct {
 	// that shows nothing new says so in one line. A host that takes results out of a
 	// conversation calls [Set.Forget], or sets Whole.
 	Whole bool
-	// ReadFileTool is the name of the host's tool for reading files. If a
-	// command only prints files, a note names the tool. By default it is that
-	// of Files, and without Files there is no such tool and no such note.
-	ReadFileTool string
-	// Files are the tools for files that the model has beside these, such as a Set
-	// of package filetool. The note then has the whole call, as in
-	// read_file {"path":"main.go","offset":120}. The Set does not carry out such
-	// calls. If it is nil, or if ReadFileTool is set, no call is named.
+	// Files are the host's tools for files, such as those of contrib/filetool. If a
+	// command only prints files, a note names the tool that reads them. The zero value
+	// is none, and then there is no such note. The Set does not carry out their calls.
 	Files FileTools
 	// Names maps this package's names of the tools to the host's, such as
 	// {"execute": "bash"}. A tool that is not in it keeps its name.
@@ -91,12 +86,14 @@ type Options struct {
 	// change which shell runs the commands.
 	Shell string
 	// Notices says how the model is told of processes that were left running
-	// and have ended since: NoticesInResults by default.
+	// and have ended since: NoticesInResults by default. The manager must have
+	// Events. Of a manager without them nothing is told, and execute has no argument
+	// notify_on.
 	Notices NoticeMode
 	// OnStart is called before execute starts a process, with the ID that it
 	// is going to have, so that a user interface can follow it before there is
-	// a result. ctx is that of the call. The start may fail, or find the
-	// process of an earlier call. OnStart must be safe for concurrent use. If
+	// a result, with Await of [procmgr.FollowOptions] and until OnResult. ctx is that of the call. The
+	// start may find the process of an earlier call. OnStart must be safe for concurrent use. If
 	// it is slow, so is the call.
 	OnStart func(ctx context.Context, c Call, processID string)
 	// OnResult is called with each result before Call returns it, for a user
@@ -119,6 +116,10 @@ type Options struct {
 	// new ID. A call that is made twice then runs twice, whatever its
 	// Call.ID is.
 	//
+	// An ID runs once for as long as the manager lives and keeps a record of it. A
+	// manager that was restarted between the two calls does not know the first one, and
+	// runs the command again; a keeper knows it, see package prockeep.
+	//
 	// The ID must be new for every other call of the chat, or that call
 	// gets an error and does not run. A provider's Call.ID is often not
 	// new, since some providers count from 0 in each answer. The position
@@ -138,6 +139,12 @@ type Options struct {
 	// ctx is that of the call, and Approve has to return when ctx ends. Several
 	// goroutines may call Approve at once.
 	Approve func(ctx context.Context, q Question) (Verdict, error)
+	// Advise returns notes of the host's own on a result that has the output of a
+	// process, such as those of Advise in contrib/sandbox. They stand behind the
+	// Set's. Output of the Report is the text as the manager gave it, which the
+	// result may shorten. Advise must be safe for concurrent use, and must not change
+	// what the Report points to.
+	Advise func(Report) []string
 	// Intercept is called for each call, and calls next, which carries it out: with
 	// another context, for a trace, or not at all. What it returns is the result. To
 	// call next once more does nothing and returns the same result. If Intercept
@@ -146,12 +153,14 @@ type Options struct {
 	Intercept func(ctx context.Context, c Call, next func(context.Context) Result) Result
 }
 
-// FileTools are the tools for files of a model, as a Set knows them. A *filetool.Set
-// is one.
-type FileTools interface {
-	// ReadFileTool returns the name of the tool that reads files. Its arguments are
-	// those of read_file in package filetool: path, and offset in lines.
-	ReadFileTool() string
+// FileTools are a host's tools for files, by the names the model knows.
+type FileTools struct {
+	// Read is the name of the tool that reads files.
+	Read string
+	// ReadCall renders a call of it that reads a file from a line on, such as
+	// `read_file {"path":"main.go","offset":120}`. 0 is the beginning, and -20 the last
+	// 20 lines. If it is nil, or returns "", notes name the tool alone.
+	ReadCall func(path string, offset int64) string
 }
 
 // withDefaults returns a copy of o with every default filled in.

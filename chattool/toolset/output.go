@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
@@ -24,7 +24,7 @@ func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", k.names.output, words(err))
 	}
-	budget, cut := k.page.Allow(int(args.MaxOutput))
+	budget, cut := k.page.allow(int(args.MaxOutput))
 	rep := k.readOutput(ctx, args, t)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)

@@ -45,7 +45,7 @@ func (r *report) heard(out procmgr.Output, port int, wait time.Duration) bool {
 }
 
 // portOf returns the port of a socket, or 0.
-func portOf(l procmgr.Listen) int {
+func portOf(l procmgr.Socket) int {
 	port, err := strconv.Atoi(l.Addr[strings.LastIndexByte(l.Addr, ':')+1:])
 	if err != nil {
 		return 0
@@ -89,7 +89,6 @@ func (k *kit) tellHolder(ctx context.Context, rep *report, t *notices.Turn, out 
 	if err != nil {
 		return
 	}
-	t.Listed = all
 	asked := 0
 	for _, p := range slices.Backward(all) {
 		if !alive(p) || p.ID == out.Process.ID {

@@ -61,7 +61,7 @@ func TestProcessOutput(t *testing.T) {
 			require.Equal(t, tt.out.Text, got["output"])
 			require.EqualValues(t, tt.out.Process.State, got["state"])
 			require.EqualValues(t, tt.out.Next, got["next_offset"])
-			require.Equal(t, tt.lives, got["background_process_id"] == "p1")
+			require.Equal(t, tt.lives, got["process_id"] == "p1")
 			note, _ := got["note"].(string)
 			require.Contains(t, note, tt.note)
 			require.Equal(t, tt.note == "", note == "", note)
@@ -86,7 +86,7 @@ func TestProcessOutputFails(t *testing.T) {
 		{name: "bad pattern", first: xerrors.Errorf("procmgr: output \"p1\": the pattern is too long: %w", procmgr.ErrInvalid), isError: true, want: `"process_output: the pattern is too long"`},
 		{name: "lives", first: errors.New("reset"), second: running("p1", "so far"), want: `"error":"waiting failed: reset"`},
 		{name: "over", first: errors.New("reset"), second: exited("p1", 0, "all"), success: true, want: "all"},
-		{name: "unreadable", first: errors.New("reset"), again: errors.New("no"), isError: true, want: `"background_process_id":"p1"`},
+		{name: "unreadable", first: errors.New("reset"), again: errors.New("no"), isError: true, want: `"process_id":"p1"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &fake{}
@@ -239,7 +239,7 @@ func TestProcessSignal(t *testing.T) {
 			require.Equal(t, []procmgr.Signal{procmgr.Signal(tt.signal)}, m.signals)
 			require.Equal(t, tt.isError, res.IsError)
 			require.Equal(t, tt.success, got["success"])
-			require.Equal(t, tt.lives, got["background_process_id"] == "p1")
+			require.Equal(t, tt.lives, got["process_id"] == "p1")
 			require.NotContains(t, got, "output")
 			require.Contains(t, res.Content, tt.want)
 			if tt.name == "ended" {

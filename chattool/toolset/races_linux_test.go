@@ -62,7 +62,7 @@ func oneStream(t *testing.T, m procmgr.Manager, r *rand.Rand, which string) {
 			t.Errorf("%s: %d bytes from %d on are missing", which, page.Truncated.OmittedBytes, next)
 			return
 		}
-		got.WriteString(page.Text[:len(page.Text)-page.LiveBytes])
+		got.WriteString(strings.TrimSuffix(page.Text, page.Live))
 		next = page.Next
 		if page.Process.State == procmgr.Exited && page.Text == "" {
 			break

@@ -23,8 +23,7 @@ func (r *run) refusal(err error) report {
 		return refuse("nothing was started by this call: its process id %s belongs to another command, or to one that was stopped before it began (%s). Look at %s; call %s again if the command is still wanted",
 			r.req.ID, why, r.kit.names.list, r.kit.names.execute)
 	case errors.Is(err, procmgr.ErrLimit):
-		return refuse("nothing was started: %s. End a process that is no longer needed (%s, %s) or wait for one to end, then try again",
-			why, r.kit.names.list, r.kit.names.signal)
+		return refuse("nothing was started: %s %s lists the processes of this chat, and %s ends one", wording.Sentence(why), r.kit.names.list, r.kit.names.signal)
 	case errors.Is(err, procmgr.ErrClosed):
 		return refuse("nothing was started: %s. No command can be run any more; tell the user", why)
 	case never(err):

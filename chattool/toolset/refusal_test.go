@@ -50,7 +50,7 @@ func TestDenied(t *testing.T) {
 				require.Contains(t, got["error"], "this chat may only read")
 				require.Contains(t, got["error"], "do not retry it")
 				require.NotContains(t, strings.ToLower(res.Content), "once more")
-				require.NotContains(t, got, "background_process_id")
+				require.NotContains(t, got, "process_id")
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestUnsupported(t *testing.T) {
 				require.Regexp(t, "nothing was (started|read|listed|sent|written|done)", got["error"])
 				require.Regexp(t, "[Tt]his host does not offer it", got["error"])
 				require.NotRegexp(t, "(?i)try again|once more|may live", res.Content)
-				require.NotContains(t, got, "background_process_id")
+				require.NotContains(t, got, "process_id")
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func TestNoInputIsAdvised(t *testing.T) {
 	var m procmgr.Manager
 	set := toolset.New(func(context.Context) (procmgr.Manager, error) { return m, nil }, &toolset.Options{Input: true})
 	asks := running("p1", "Proceed? [y/N] ")
-	asks.Process.Stdin = procmgr.StdinPipe
+	asks.Process.Stdin, asks.Process.Elapsed = procmgr.StdinPipe, time.Minute
 	advised := func() bool {
 		t.Helper()
 		start := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","stdin":"open"}`)})
@@ -223,7 +223,7 @@ func TestRemoteStartThatRanNothing(t *testing.T) {
 			require.Contains(t, got["error"], tt.want)
 			require.NotContains(t, res.Content, "unknown whether")
 			require.NotContains(t, res.Content, "run it again")
-			require.NotContains(t, got, "background_process_id")
+			require.NotContains(t, got, "process_id")
 			require.NotContains(t, res.Content, "t0ken")
 		})
 	}
@@ -255,7 +255,7 @@ func TestStopBeforeAnythingWasSent(t *testing.T) {
 			defer cancel()
 			got := contents(t, set.Call(ctx, toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)}))
 			require.Regexp(t, tt.want, got["error"])
-			require.NotContains(t, got, "background_process_id")
+			require.NotContains(t, got, "process_id")
 		})
 	}
 }

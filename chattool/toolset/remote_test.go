@@ -93,7 +93,7 @@ func TestDeadlineBeforeTheStartArrives(t *testing.T) {
 	}
 	require.Equal(t, false, got["success"])
 	require.Contains(t, got["error"], "before it was known whether the command has started")
-	id := got["background_process_id"].(string)
+	id := got["process_id"].(string)
 	close(late.release)
 	<-late.arrived
 
@@ -115,7 +115,7 @@ func TestDeadlineOfARemoteCommand(t *testing.T) {
 	}
 	require.Equal(t, "still running when the call ran out of time; nothing was killed", got["error"])
 	require.Equal(t, "running", got["state"])
-	id := got["background_process_id"].(string)
+	id := got["process_id"].(string)
 	got = l.call(t.Context(), "process_output", "process_id", id, "wait_timeout", "0s")
 	require.Equal(t, "running", got["state"])
 	got = l.call(t.Context(), "process_signal", "process_id", id, "signal", "kill")
@@ -174,7 +174,7 @@ func TestStopAfterARestart(t *testing.T) {
 	l := &local{t: t, set: toolset.New(toolset.Static(chatOf(t, server.URL, nil)), fixed())}
 	got := l.call(ctx, "execute", "command", "true", "timeout", "1h")
 	require.Equal(t, "the call was canceled; it is unknown whether the command ran; check what it would have changed before running it again", got["error"])
-	require.Equal(t, "p1", got["background_process_id"])
+	require.Equal(t, "p1", got["process_id"])
 
 	for tool, argument := range map[string]string{"process_output": "0s", "process_signal": "kill"} {
 		name := map[string]string{"process_output": "wait_timeout", "process_signal": "signal"}[tool]

@@ -2,9 +2,11 @@ package toolset
 
 import (
 	"context"
+	"fmt"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -21,11 +23,8 @@ type Report struct {
 	// Denied is true if Options.Approve denied the call, so that nothing was
 	// done.
 	Denied bool
-	// Forbidden is true if the command has failed and a rule of the machine's sandbox
-	// may be why. One of Notes says which, unless others are more important. It is
-	// concluded from the rules and from what the command printed, so it proves nothing.
-	// A signal that a sandbox has refused is not recognized.
-	Forbidden bool
+	// Process is the process, and nil if none is known.
+	Process *procmgr.Process
 	// State is that of the process, and "" if no process is known.
 	State    procmgr.State
 	ExitCode *int   // nil while it is not known
@@ -91,21 +90,54 @@ type Report struct {
 	LastTook time.Duration
 }
 
-// A Span is a part of the stream of a process, from one offset in bytes to another.
-type Span = page.Span
+// A Span is a part of the stream of a process.
+type Span struct {
+	From, To int64 // offsets in bytes
+}
 
-// A report is a result that a tool is making.
+// A report is a result that a tool is making: the facts, and the output that still has
+// to be laid out.
 type report struct {
-	page.Draft
+	Report
 	isError bool
+	// Out is the process and what was read of it, or nil if no process is
+	// known. If Reads is set, its text belongs in the result; it begins at the
+	// offset From.
+	Out    *procmgr.Output
+	Reads  bool
+	From   int64
+	Budget budget
+	// Unknown says that output was lost, and that nobody knows how much.
+	Unknown bool
+	// Find reads the highlights of the output. It is nil if there can be none.
+	Find finder
+	// Again is how the output differs from one that the model has. If it is not
+	// nil, the result may have that in the place of the output.
+	Again *again
+	// unprintable has the notes on bytes that the result shows as something else.
+	unprintable []string
 	// compare lets the result have what differs from an earlier one alone, and read
 	// says that the memory knows of the read. whole says that the model has asked
 	// for a number of tokens.
 	compare, read, whole bool
 }
 
-// findIn lets the report find highlights in the log of its process.
+// Add appends a note.
+func (r *report) Add(format string, args ...any) {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	if format != "" {
+		r.Notes = append(r.Notes, format)
+	}
+}
+
+// findIn lets the report find highlights in the log of its process. The lines of files
+// that a command only prints tell of no trouble of the command.
 func (r *report) findIn(m procmgr.Manager) {
+	if advice.PrintsFiles(&script.Source{Text: r.Out.Process.Command}) {
+		return
+	}
 	id := r.Out.Process.ID
 	r.Find = func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
 		return m.Output(ctx, id, req)

@@ -29,6 +29,9 @@ func (k *kit) cause(p procmgr.Process) string {
 	if !failed(p) {
 		return ""
 	}
+	if p.OOM && !wording.Killed(p.Signal, p.ExitCode) {
+		return "a part of it was killed by the kernel's out-of-memory killer: use less memory"
+	}
 	if p.OOM {
 		return "most likely killed by the kernel's out-of-memory killer, which was at work: use less memory"
 	}
@@ -64,11 +67,15 @@ func (k *kit) describeFrom(out procmgr.Output, from int64) report {
 	var r report
 	r.Reads, r.From, r.Out = true, from, &out
 	r.Success, r.Error = !failed(p), k.cause(p)
-	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, wording.Span(p.StartedAt, p.ExitedAt)
+	r.Process = &out.Process
+	r.State, r.ExitCode, r.Signal, r.Duration = p.State, p.ExitCode, p.Signal, p.Elapsed
 	if alive(p) {
 		r.ProcessID = p.ID
 		r.NextOffset = &out.Next
 		r.LogPath = p.LogPath
+	}
+	if p.OOM && r.Success {
+		r.Add("The kernel's out-of-memory killer ended a part of the command, so its result is not whole: use less memory.")
 	}
 	if t := out.Truncated; t != nil && t.Unknown {
 		r.Unknown = true

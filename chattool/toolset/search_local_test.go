@@ -21,7 +21,7 @@ func TestWaitForOfRealOutput(t *testing.T) {
 			t.Parallel()
 			l := &local{t: t, set: toolset.New(toolset.Static(m), nil)}
 			got := l.call(t.Context(), "execute", "command", "seq 100000; echo 'server: ready'; exec sleep 1000", "run_in_background", true)
-			id := got["background_process_id"].(string)
+			id := got["process_id"].(string)
 			got = l.call(t.Context(), "process_output", "process_id", id, "wait_for", "Ready|ready", "wait_timeout", "30s")
 			const printed = 588895 // by seq
 			require.Contains(t, got["note"], fmt.Sprintf(`wait_for matched at offset %d: "server: ready".`, printed))

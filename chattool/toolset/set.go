@@ -2,13 +2,13 @@ package toolset
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/page"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -22,7 +22,9 @@ type Set struct {
 // A tool is one tool of a Set.
 type tool struct {
 	def Definition
-	run func(ctx context.Context, c Call, t *notices.Turn) report
+	// quiet is the schema without notify_on.
+	quiet json.RawMessage
+	run   func(ctx context.Context, c Call, t *notices.Turn) report
 }
 
 // New returns the tools, which run on the managers that the resolver returns.
@@ -37,15 +39,16 @@ func New(managers Resolver, opts *Options) *Set {
 	s.opts.Names = nil
 	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
 	s.shells.named = s.opts.Shell
-	s.page = page.Writer{
-		Format:      page.Format(s.opts.Format),
+	s.page = writer{
+		Format:      s.opts.Format,
 		KeepRepeats: s.opts.KeepRepeats,
 		Limit:       s.opts.Limit,
 		CountTokens: s.opts.CountTokens,
 		OutputTool:  s.names.output,
 	}
 	define := func(name, description string, args any, parallel bool, run func(context.Context, Call, *notices.Turn) report) {
-		s.tools = append(s.tools, tool{run: run, def: Definition{
+		quiet := func(description string) string { return strings.TrimPrefix(s.fill(description), notifyOnDescription) }
+		s.tools = append(s.tools, tool{run: run, quiet: arguments.Schema(args, quiet), def: Definition{
 			Name:        name,
 			Description: s.fill(description),
 			Schema:      arguments.Schema(args, s.fill),
@@ -75,18 +78,22 @@ func New(managers Resolver, opts *Options) *Set {
 // Definitions returns the tools for a model's provider: execute,
 // process_output, process_list, process_signal and, with Options.Input,
 // process_input, in this order and by their names in Options.Names. They are the
-// same at every call, with one exception: the description of execute names the
-// shell, and the rules of a sandbox if there is one, only once a manager has told them.
+// same at every call, with one exception: execute names the shell, and the rules of a
+// sandbox if there is one, and lacks notify_on if there are no events, only once a
+// manager has told so.
 // The first call of Definitions asks a manager, for 2 s at most, and so does
 // each call of execute.
 func (s *Set) Definitions() []Definition {
-	machine := s.shells.describe(s.managers)
+	machine, quiet := s.shells.describe(s.managers)
 	told := strings.NewReplacer(shellMark, spellShell(machine.Shell), rulesMark, spellRules(machine.Sandbox))
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
 		defs[i] = t.def
 		defs[i].Description = told.Replace(t.def.Description)
 		defs[i].Schema = slices.Clone(t.def.Schema)
+		if quiet || s.opts.Notices == NoNotices {
+			defs[i].Schema = slices.Clone(t.quiet)
+		}
 	}
 	return defs
 }
@@ -179,9 +186,9 @@ func (s *Set) Forget() { s.memory.Forget() }
 func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 	s.tellNotices(ctx, t, &r)
 	s.compareAgain(ctx, t, &r)
-	content := s.page.Write(ctx, &r.Draft)
+	content := s.page.write(ctx, &r)
 	s.remember(t, &r)
-	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: Report(r.Report)}
+	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: r.Report}
 }
 
 // tellHost calls Options.OnResult. A panic of it is none of the model's business.

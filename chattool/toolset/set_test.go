@@ -76,10 +76,10 @@ func TestPanics(t *testing.T) {
 			require.NotContains(t, res.Content, ".go:", "no stack")
 			require.Less(t, len(res.Content), 4096)
 			if tt.id {
-				require.Equal(t, "p1", got["background_process_id"])
+				require.Equal(t, "p1", got["process_id"])
 				require.Contains(t, got["note"], "may have started as process p1")
 			} else {
-				require.NotContains(t, got, "background_process_id")
+				require.NotContains(t, got, "process_id")
 			}
 		})
 	}

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -30,6 +32,7 @@ type shells struct {
 	// is known. After that it does not change: if a description changes,
 	// the provider's cache is lost.
 	described procmgr.Description
+	quiet     bool      // it has no events, so nobody would be told of any
 	asked     sync.Once // for the call that Definitions makes
 }
 
@@ -56,11 +59,23 @@ func (s *shells) description(ctx context.Context, m procmgr.Manager) procmgr.Des
 	}
 	s.known.keep(m, d)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.described.Shell == "" && s.described.Sandbox == nil {
-		s.described = d
+	first := s.described.Shell == "" && s.described.Sandbox == nil
+	s.mu.Unlock()
+	if !first {
+		return d
 	}
+	quiet := hasNoEvents(ctx, m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.described, s.quiet = d, quiet
 	return d
+}
+
+// hasNoEvents asks a manager that may panic whether it has events.
+func hasNoEvents(ctx context.Context, m procmgr.Manager) (none bool) {
+	defer func() { none = recover() != nil || none }()
+	_, err := m.Events(ctx, procmgr.EventsRequest{Limit: 1})
+	return errors.Is(err, errors.ErrUnsupported)
 }
 
 // describe asks a manager that may panic for its description.
@@ -74,13 +89,13 @@ func describe(ctx context.Context, m procmgr.Manager) (d procmgr.Description, er
 }
 
 // describe returns the machine that the description of execute tells of, or nothing
-// if none is known yet. The first call asks the resolver, as a call of a tool
+// if none is known yet, and whether it has no events. The first call asks the resolver, as a call of a tool
 // would, and waits for up to shellLimit. If the resolver does not return by
 // then, describe does not wait for it. The goroutine ends when the
 // resolver returns.
-func (s *shells) describe(manager Resolver) procmgr.Description {
+func (s *shells) describe(manager Resolver) (d procmgr.Description, quiet bool) {
 	if manager == nil {
-		return procmgr.Description{Shell: s.named}
+		return procmgr.Description{Shell: s.named}, false
 	}
 	s.asked.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), shellLimit)
@@ -100,9 +115,9 @@ func (s *shells) describe(manager Resolver) procmgr.Description {
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.described
+	d = s.described
 	d.Shell = cmp.Or(s.named, d.Shell)
-	return d
+	return d, s.quiet
 }
 
 // spellRules returns the sentence by which a description tells the rules of a sandbox.
@@ -110,7 +125,52 @@ func spellRules(rules *procmgr.SandboxRules) string {
 	if rules == nil {
 		return ""
 	}
-	return "Commands " + advice.Rules(rules) + ". "
+	said := "Commands may write in $TMPDIR only"
+	switch n := len(rules.Write); {
+	case n == 1:
+		said = "Commands may write below " + wording.Odd(rules.Write[0]) + " and in $TMPDIR only"
+	case n > 1:
+		said = "Commands may write below " + listed(rules.Write, " and ") + ", and in $TMPDIR only"
+	}
+	if len(rules.Protect) > 0 {
+		said += ", but not to " + listed(rules.Protect, " or ")
+	}
+	var besides []string
+	if len(rules.Hide) > 0 {
+		besides = append(besides, "cannot read "+listed(rules.Hide, " or "))
+	}
+	if rules.NoUnixSockets {
+		besides = append(besides, "have no Unix sockets")
+	}
+	if rules.NoNetwork {
+		besides = append(besides, "have no network")
+	}
+	for i, words := range besides {
+		if said += ", "; i == len(besides)-1 {
+			said += "and "
+		}
+		said += words
+	}
+	return said + ". "
+}
+
+// maxRulePaths is how many paths of a rule the description of execute names.
+const maxRulePaths = 8
+
+// listed names some paths of a list. last stands before the last one.
+func listed(paths []string, last string) string {
+	var named []string
+	for _, p := range paths[:min(len(paths), maxRulePaths)] {
+		named = append(named, wording.Odd(p))
+	}
+	if more := len(paths) - len(named); more > 0 {
+		return strings.Join(named, ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	n := len(named) - 1
+	if n == 0 {
+		return named[0]
+	}
+	return strings.Join(named[:n], ", ") + last + named[n]
 }
 
 // spellShell returns the words by which a description names a shell.

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/toolproc/toolproc/chattool/internal/arguments"
-	"github.com/toolproc/toolproc/chattool/shellfacts"
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -25,8 +24,7 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 		return res
 	}
 	t.Manager = m
-	why := shellfacts.Facts{Why: []string{"the signal is sent to all that process " + id + " has started"}}
-	if res, ok := k.ask(ctx, m, Question{Call: c, ProcessID: id, Facts: why}, "No signal was sent"); !ok {
+	if res, ok := k.ask(ctx, m, Question{Call: c, ProcessID: id}, "No signal was sent"); !ok {
 		return res
 	}
 	err := m.Signal(ctx, id, sig)

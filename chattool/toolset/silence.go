@@ -101,17 +101,17 @@ func (s *silence) tell(r *report, out procmgr.Output) {
 	}
 	r.Quiet, r.Reads, r.LogPath = max(row.Lasts, time.Millisecond), false, ""
 	s.kit.lastTook(r, s.m, p)
-	r.Notes = append([]string{s.hint()}, r.Notes...)
+	r.Notes = append([]string{s.hint(out)}, r.Notes...)
 }
 
 // hint names what is better than to ask again and again.
-func (s *silence) hint() string {
+func (s *silence) hint(out procmgr.Output) string {
 	longest := ""
 	if s.kit.opts.MaxTimeout != noLimit {
 		longest = " up to " + wording.Duration(s.kit.opts.MaxTimeout)
 	}
 	hint := fmt.Sprintf("to wait in one call, set wait_for or a wait_timeout%s", longest)
-	if s.kit.opts.Notices != NoNotices {
+	if s.kit.ledger.Watches(s.conversation(out), out.Process.ID) {
 		hint += fmt.Sprintf("; with notify_on of %s you are told without asking", s.kit.names.execute)
 	}
 	return hint

@@ -24,14 +24,14 @@ type quiet struct {
 
 func (q *quiet) now() procmgr.Output {
 	out := running("p1", "")
-	out.Process.StartedAt, out.Process.Command = q.began, "make"
+	out.Process.StartedAt, out.Process.Elapsed, out.Process.Command = q.began, time.Since(q.began), "make"
 	since := time.Since(q.began)
 	for at := time.Duration(0); at <= since; at += time.Second {
 		out.Text += q.prints[at]
 	}
 	out.Next = int64(len(out.Text))
 	out.Text += q.live
-	out.LiveBytes = len(q.live)
+	out.Live = q.live
 	if q.ends > 0 && since >= q.ends {
 		out.Process.State, out.Process.EndedBy, out.Process.ExitedAt, out.Process.ExitCode = procmgr.Exited, procmgr.CauseExit, q.began.Add(q.ends), new(int)
 	}
@@ -97,7 +97,7 @@ func TestNothingNew(t *testing.T) {
 			res, took := r.read("since", 10, "wait_timeout", "10s")
 			require.Equal(t, 10*time.Second, took)
 			require.Equal(t, "still running, nothing new for "+lasts+" · process p1 · next_offset 10"+
-				" · to wait in one call, set wait_for or a wait_timeout up to 4h; with notify_on of execute you are told without asking", res.Content)
+				" · to wait in one call, set wait_for or a wait_timeout up to 4h", res.Content)
 			require.Nil(t, res.Report.Output)
 			require.True(t, res.Report.Success)
 			require.Equal(t, lasts, res.Report.Quiet.String())

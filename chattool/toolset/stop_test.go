@@ -126,7 +126,7 @@ func TestExecuteCanceled(t *testing.T) {
 			require.Equal(t, tt.success, got["success"])
 			require.Contains(t, res.Content, tt.want)
 			require.Equal(t, tt.signals, m.signals)
-			id, _ := got["background_process_id"].(string)
+			id, _ := got["process_id"].(string)
 			require.Equal(t, tt.id, id)
 		})
 	}
@@ -220,7 +220,7 @@ func TestExecuteDeadline(t *testing.T) {
 			require.False(t, res.IsError)
 			require.Equal(t, tt.success, got["success"])
 			require.Contains(t, res.Content, tt.want)
-			id, _ := got["background_process_id"].(string)
+			id, _ := got["process_id"].(string)
 			require.Equal(t, tt.id, id)
 		}))
 	}
@@ -311,7 +311,7 @@ func TestProcessOutputDeadline(t *testing.T) {
 			require.False(t, res.IsError)
 			require.Equal(t, "the call ran out of time; process p1 was left alone", got["error"])
 			require.Equal(t, "so far", got["output"])
-			require.Equal(t, "p1", got["background_process_id"])
+			require.Equal(t, "p1", got["process_id"])
 			require.Equal(t, `Use process_output {"process_id":"p1","since":6} to wait on.`, got["note"])
 			require.Empty(t, m.signals)
 		}))

@@ -15,7 +15,7 @@ import (
 // happens, and when. It is not safe for concurrent use.
 type world struct {
 	procmgr.Unsupported      // of what a view cannot do
-	events              bool // or it has none
+	silent              bool // it has no events
 	now                 time.Time
 	all                 []*life
 	log                 []procmgr.Event
@@ -40,8 +40,8 @@ type life struct {
 	gone    bool // so has the tombstone
 }
 
-func newWorld(events bool) *world {
-	return &world{events: events, now: began, asked: make(map[string]int)}
+func newWorld() *world {
+	return &world{now: began, asked: make(map[string]int)}
 }
 
 // tick makes each thing happen at a time of its own.
@@ -128,14 +128,11 @@ func (v view) Signal(context.Context, string, procmgr.Signal) error { return nil
 
 func (v view) Events(_ context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
 	v.asked["events"]++
-	if !v.events {
+	if v.silent {
 		return procmgr.EventPage{}, errors.ErrUnsupported
 	}
 	page := procmgr.EventPage{Next: strconv.Itoa(len(v.log))}
 	after, err := strconv.Atoi(req.After)
-	if req.Latest {
-		return page, nil
-	}
 	page.Gap = err != nil && req.After != "" || after < v.lost
 	for _, e := range v.log[min(max(after, v.lost), len(v.log)):] {
 		if v.chat == "" || e.Process.ChatID == v.chat {

@@ -18,9 +18,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
-// The keeper is killed, and then it is upgraded to another program. A run, a
-// logs -f and a client's wait that are under way go on across both. A client's
-// start is unknown at the death, and Attached when it is asked for again.
+// A keeper of another program takes over. A run, a logs -f and a client's wait that are
+// under way go on. When that one is killed, they tell that nobody knows the end.
 func TestKeeperIsReplaced(t *testing.T) {
 	m := newMachine(t)
 	keeperIsReplaced(t, m, m.client(t))
@@ -34,44 +33,24 @@ func TestHeldKeeperIsReplacedBehindSSH(t *testing.T) {
 
 func keeperIsReplaced(t *testing.T, m *machine, c *prochttp.Client) {
 	dir := t.TempDir()
-	command := "echo ran >> " + dir + "/ran; echo one; " + untilThere(dir+"/killed") + "echo two; " + untilThere(dir+"/upgraded") + "echo three; exit 7"
-	run := m.start(t, "run", command)
+	run := m.start(t, "run", "echo one; "+untilThere(dir+"/upgraded")+"echo two; exit 7")
 	run.says(t, "one")
 	page, err := c.List(t.Context(), procmgr.ListRequest{})
-	list := page.Processes
 	require.NoError(t, err)
-	require.Len(t, list, 1)
-	logs := m.start(t, "logs", "-f", list[0].ID)
+	require.Len(t, page.Processes, 1)
+	id := page.Processes[0].ID
+	logs := m.start(t, "logs", "-f", id)
 	logs.says(t, "one")
 	type answer struct {
 		out procmgr.Output
 		err error
 	}
-	read, started := make(chan answer, 1), make(chan answer, 1)
+	read := make(chan answer, 1)
 	go func() { // waited for below
-		out, err := c.Output(t.Context(), list[0].ID, procmgr.OutputRequest{Wait: 2 * long, Until: "^three$"})
+		out, err := c.Output(t.Context(), id, procmgr.OutputRequest{Wait: 2 * long, Until: "^two$"})
 		read <- answer{out, err}
 	}()
-	req := procmgr.StartRequest{
-		ID: "once", Wait: 2 * long,
-		Command: "echo once >> " + dir + "/ran; echo begun > " + dir + "/begun; " + untilThere(dir+"/upgraded") + "exit 8",
-	}
-	start := func() { // as well
-		out, err := c.Start(t.Context(), req)
-		started <- answer{out, err}
-	}
-	go start()
-	require.Eventually(t, func() bool { _, err := os.Stat(dir + "/begun"); return err == nil }, long, time.Millisecond)
-
-	killed := m.keeper(t)
-	require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
-	require.NoError(t, os.WriteFile(dir+"/killed", nil, 0o600))
-	run.says(t, "two")
-	logs.says(t, "two")
-	require.ErrorIs(t, (<-started).err, procmgr.ErrUnknown)
-	go start()
-	second := m.keeper(t)
-	require.NotEqual(t, killed, second)
+	first := m.keeper(t)
 
 	// A newer program is another file, in place of the one that runs.
 	newer := filepath.Join(dir, "toolprocd")
@@ -82,28 +61,35 @@ func keeperIsReplaced(t *testing.T, m *machine, c *prochttp.Client) {
 	text, err := exec.Command(newer, words[1:]...).CombinedOutput()
 	require.NoError(t, err, string(text))
 	require.Empty(t, text)
-	third := m.keeper(t)
-	require.NotEqual(t, second, third)
-	exe, err := os.Readlink("/proc/" + strconv.Itoa(third) + "/exe")
+	second := m.keeper(t)
+	require.NotEqual(t, first, second)
+	exe, err := os.Readlink("/proc/" + strconv.Itoa(second) + "/exe")
 	require.NoError(t, err)
 	require.NotEqual(t, program(), exe)
 	require.NoError(t, os.WriteFile(dir+"/upgraded", nil, 0o600))
-	run.says(t, "three")
+	run.says(t, "two")
 	require.Equal(t, 7, run.ends(t))
-	logs.says(t, "three")
+	logs.says(t, "two")
 	require.Zero(t, logs.ends(t))
+	got := <-read
+	require.NoError(t, got.err)
+	require.True(t, got.out.Matched)
+	require.Equal(t, "one\ntwo\n", got.out.Text)
 
-	first := <-read
-	require.NoError(t, first.err)
-	require.True(t, first.out.Matched)
-	require.Equal(t, "one\ntwo\nthree\n", first.out.Text)
-	first = <-started
-	require.NoError(t, first.err)
-	require.True(t, first.out.Attached)
-	require.Equal(t, 8, *first.out.Process.ExitCode)
+	run = m.start(t, "run", "echo run >> "+dir+"/ran; echo three; exec sleep 1000")
+	run.says(t, "three")
+	req := procmgr.StartRequest{ID: "once", Command: "echo once >> " + dir + "/ran; exec sleep 1000"}
+	_, err = c.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(second, syscall.SIGKILL))
+	require.NotZero(t, run.ends(t))
+	out, err := c.Start(t.Context(), req)
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
 	ran, err := os.ReadFile(dir + "/ran")
 	require.NoError(t, err)
-	require.Equal(t, "ran\nonce\n", string(ran))
+	require.Equal(t, "run\nonce\n", string(ran))
 }
 
 // untilThere is a part of a script that waits for a file.
@@ -111,7 +97,7 @@ func untilThere(file string) string {
 	return "while [ ! -e " + file + " ]; do sleep 0.01; done; "
 }
 
-var serves = regexp.MustCompile(`msg="keeper serves".* pid=([0-9]+)`)
+var serves = regexp.MustCompile(`msg="keeper serves" keeper=([0-9]+)`)
 
 // keeper returns the pid of the keeper, which is the last one that says so in its
 // log and lives.

@@ -41,7 +41,8 @@ func TestHeldSSHWithCommand(t *testing.T) {
 	require.NoError(t, err)
 	limit := fmt.Sprintf("restrict,command=%q ", strings.Join(newMachine(t).words("stdio", "-write", work, "-no-network"), " "))
 	require.NoError(t, os.WriteFile(public, append([]byte(limit), key...), 0o600))
-	boxed(t, clientVia(t, append(ssh, program(), "stdio")), work, outside)
+	words := append(ssh, program(), "stdio")
+	boxed(t, clientVia(t, words), filesVia(t, words), work, outside)
 }
 
 // The way is killed in the midst of a start. The call of that client goes on by
@@ -66,7 +67,7 @@ func TestHeldSSHIsKilled(t *testing.T) {
 func wayIsKilled(t *testing.T, way func(pid string) []string) {
 	dir := t.TempDir()
 	c := clientVia(t, way(dir+"/way"))
-	latest, err := c.Chat("a").Events(t.Context(), procmgr.EventsRequest{Latest: true})
+	latest, err := c.Chat("a").Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.NoError(t, err)
 	req := procmgr.StartRequest{
 		ID: "build", Wait: long,

@@ -52,10 +52,11 @@ func (p place) path() (string, error) {
 	return filepath.Join(home, ".local", "state", "toolproc"), nil
 }
 
-// open opens the keeper. Each process has a log, so that logs has all of a long
-// output, and a model can search it. A nil log logs nothing. If rules ask for a sandbox, a
-// keeper that runs already must have the same.
-func (p place) open(ctx context.Context, log *slog.Logger, rules rules) (*prockeep.Keeper, error) {
+// open opens the keeper, and lets this program take over from it if replace is set. Each
+// process has a log, so that logs has all of a long output, and a model can search it. A
+// nil log logs nothing. A keeper that runs already must have the sandbox of the rules, or
+// none if they ask for none.
+func (p place) open(ctx context.Context, log *slog.Logger, rules rules, replace bool) (*prockeep.Host, error) {
 	dir, err := p.path()
 	if err != nil {
 		return nil, err
@@ -66,31 +67,38 @@ func (p place) open(ctx context.Context, log *slog.Logger, rules rules) (*procke
 	}
 	defer func() { _ = unbox() }() // the keeper has one of its own
 	k, err := prockeep.Open(ctx, dir, &prockeep.Options{
-		Local:  proclocal.Options{LogDir: filepath.Join(dir, "logs"), Sandbox: box},
-		Idle:   *p.idle,
-		Logger: log,
+		Local:   proclocal.Options{LogDir: filepath.Join(dir, "logs"), Sandbox: box},
+		Replace: replace,
+		Idle:    *p.idle,
+		Logger:  log,
 	})
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return nil, xerrors.Errorf("there is no keeper on this system: %w", err)
 	case errors.Is(err, procmgr.ErrConflict): // nothing but the sandbox has to agree
-		return nil, xerrors.Errorf("the keeper of %s runs with another sandbox or none: end it with toolprocd stop, name another with -dir, or leave out the flags of the sandbox", dir)
+		return nil, xerrors.Errorf("the keeper of %s runs with another sandbox or none: use the same flags, let another one take over with toolprocd upgrade and these flags, or name another directory with -dir", dir)
 	case err != nil && *p.dir == "":
 		return nil, xerrors.Errorf("the keeper of %s cannot be used (-dir names another directory): %w", dir, err)
 	}
 	return k, err
 }
 
-// use opens the keeper for a call. If none runs, it starts none, and calls none
-// instead. The call's context ends when a signal asks this program to end.
-func (p place) use(call func(ctx context.Context, k *prockeep.Keeper) error, none func() error) error {
+// use finds the keepers for a call. If none runs, it calls none instead. The call's
+// context ends when a signal asks this program to end.
+func (p place) use(call func(ctx context.Context, k *prockeep.Host) error, none func() error) error {
 	ctx, stop := untilAsked()
 	defer stop()
-	if dir, err := p.path(); err == nil && !prockeep.Running(ctx, dir) {
-		return none()
-	}
-	k, err := p.open(ctx, nil, rules{})
+	dir, err := p.path()
 	if err != nil {
+		return err
+	}
+	k, err := prockeep.Find(ctx, dir)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return xerrors.Errorf("there is no keeper on this system: %w", err)
+	case errors.Is(err, procmgr.ErrNotFound):
+		return none()
+	case err != nil:
 		return err
 	}
 	defer leave(k)
@@ -98,11 +106,11 @@ func (p place) use(call func(ctx context.Context, k *prockeep.Keeper) error, non
 }
 
 // leave closes the connections to a keeper, which goes on.
-func leave(k *prockeep.Keeper) { _ = k.Close() } // this program is about to end
+func leave(k *prockeep.Host) { _ = k.Close() } // this program is about to end
 
 // find returns the manager that has a process, and the process. A chat that is
 // named finds only its own.
-func find(ctx context.Context, k *prockeep.Keeper, chat, id string) (procmgr.Manager, procmgr.Output, error) {
+func find(ctx context.Context, k *prockeep.Host, chat, id string) (procmgr.Manager, procmgr.Output, error) {
 	var m procmgr.Manager = k
 	if chat != "" {
 		m = k.Chat(chat)
@@ -130,7 +138,7 @@ func inChat(chat string) string {
 }
 
 // chatsOf says which chats have a process with an ID.
-func chatsOf(ctx context.Context, k *prockeep.Keeper, id string) string {
+func chatsOf(ctx context.Context, k *prockeep.Host, id string) string {
 	page, err := k.List(ctx, procmgr.ListRequest{})
 	if err != nil {
 		return ""

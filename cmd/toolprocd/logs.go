@@ -36,7 +36,7 @@ func logs(flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
+	return at.use(func(ctx context.Context, k *prockeep.Host) error {
 		m, now, err := find(ctx, k, *chat, words[0])
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func logs(flags *flag.FlagSet, args []string) error {
 }
 
 // follow is procmgr.Follow, but the first error does not end it: if the keeper has
-// died, the next call finds what is left of the process.
+// died, the next call tells what has become of the process.
 func follow(ctx context.Context, m procmgr.Manager, id string) iter.Seq2[procmgr.Chunk, error] {
 	return func(yield func(procmgr.Chunk, error) bool) {
 		opts := procmgr.FollowOptions{Limit: chunk, Every: pause}
@@ -134,7 +134,7 @@ func (p *printer) end() {
 
 // printUntil prints what there is of an output now.
 func (p *printer) printUntil(ctx context.Context, m procmgr.Manager, now procmgr.Output) error {
-	if now.Next == 0 && now.LiveBytes == 0 {
+	if now.Next == 0 && now.Live == "" {
 		return nil
 	}
 	for c, err := range procmgr.Follow(ctx, m, now.Process.ID, &procmgr.FollowOptions{Limit: chunk, Every: -1}) {

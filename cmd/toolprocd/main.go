@@ -19,7 +19,7 @@
 //	toolprocd logs -f npc5orns6a    # Ctrl-C ends the look, and not the process
 //	toolprocd kill npc5orns6a
 //	toolprocd run make test         # and exit with its code
-//	toolprocd upgrade               # the keeper to this program; nothing that runs is touched
+//	toolprocd upgrade               # a keeper of this program takes over; what runs goes on
 //	toolprocd stop                  # the keeper
 //	toolprocd sandbox               # what package sandbox stops on this machine
 //
@@ -53,8 +53,8 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/contrib/sandbox"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
-	"github.com/toolproc/toolproc/sandbox"
 )
 
 // A command is a subcommand.
@@ -70,7 +70,7 @@ var commands = []command{
 	{"logs", "[-f] ID", "print the output of a process; -f: follow it", logs},
 	{"kill", "[-s SIGNAL] ID...", "end processes: TERM (the default), INT or KILL", kill},
 	{"run", "[-d] COMMAND...", "run a command and exit with its code; -d: leave it running", run},
-	{"upgrade", "", "let the keeper go on as this program, when a newer one is installed", upgrade},
+	{"upgrade", "", "let a keeper of this program take over, when a newer one is installed", upgrade},
 	{"stop", "[-f]", "end the keeper; -f: and all that lives", stop},
 	{"sandbox", "", "show what a sandbox stops on this machine", showSandbox},
 }

@@ -28,7 +28,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
@@ -54,10 +53,6 @@ var program = sync.OnceValue(func() string {
 // TestMain fails the run if it leaves a keeper behind. What the tests start does
 // not ignore SIGHUP, also if nohup has started the tests.
 func TestMain(m *testing.M) {
-	_, secrets := envpolicy.Policy{}.Apply(os.Environ(), nil)
-	for _, name := range secrets.Withheld {
-		_ = os.Unsetenv(name) // or the first command that fails would be told of it
-	}
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
@@ -271,7 +266,7 @@ func TestWhatCannotBe(t *testing.T) {
 		{"no ID", "the ID of a process is missing", 1, []string{"logs", "-f"}},
 		{"two IDs", `unexpected argument "b"`, 1, []string{"logs", "a", "b"}},
 		{"no command", "the command is missing", 125, []string{"run"}},
-		{"no directory", "the directory cannot be made", 1, []string{"ps", "-dir", program()}},
+		{"no directory", "is no directory", 1, []string{"ps", "-dir", program()}},
 		{"a long path", "no socket can be in it", 125, []string{"run", "-dir", "/tmp/" + strings.Repeat("x", 100), "true"}},
 		{"no process", "there is no process nope; toolprocd ps -a shows all", 1, m.words("logs", "nope")[1:]},
 		{"no process in a chat", "there is no process nope in the chat a", 1, m.words("kill", "-chat", "a", "nope")[1:]},
@@ -510,8 +505,8 @@ func TestPerson(t *testing.T) {
 	require.Empty(t, stderr)
 	lines := strings.Split(stdout, "\n")
 	require.Len(t, lines, 5, stdout)
-	require.Equal(t, []string{"ID", "CHAT", "STATE", "PID", "AGE", "COMMAND"}, strings.Fields(lines[0]))
-	require.Regexp(t, `^web  a     running  \d+ +\d+s   echo ready; exec sleep 1000 # .\[31mred two$`, lines[1])
+	require.Equal(t, []string{"ID", "CHAT", "STATE", "PID", "ELAPSED", "COMMAND"}, strings.Fields(lines[0]))
+	require.Regexp(t, `^web  a     running  \d+ +\d+s +echo ready; exec sleep 1000 # .\[31mred two$`, lines[1])
 	require.NotContains(t, stdout, "\x1b")
 	require.NotContains(t, stdout, "old")
 	stdout, _, _ = m.toolprocd(t, "ps", "-a")
@@ -598,7 +593,7 @@ func TestLooksStartNoKeeper(t *testing.T) {
 		require.Equal(t, want.code, code, "%s: %s", command, stderr)
 		require.Contains(t, stderr, want.says, command)
 		if command == "ps" {
-			require.Equal(t, "ID  CHAT  STATE  PID  AGE  COMMAND\n", stdout)
+			require.Equal(t, "ID  CHAT  STATE  PID  ELAPSED  COMMAND\n", stdout)
 		}
 		require.NoDirExists(t, m.dir, command)
 	}

@@ -43,7 +43,7 @@ func ps(flags *flag.FlagSet, args []string) error {
 		fmt.Fprintf(os.Stderr, "nothing runs in the keeper of %s\n", dir)
 		return nil
 	}
-	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
+	return at.use(func(ctx context.Context, k *prockeep.Host) error {
 		page, err := k.List(ctx, procmgr.ListRequest{})
 		if err != nil {
 			return err
@@ -55,13 +55,13 @@ func ps(flags *flag.FlagSet, args []string) error {
 // printTable prints processes, the oldest first.
 func printTable(to io.Writer, list []procmgr.Process) error {
 	slices.SortFunc(list, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
-	rows := []byte("ID\tCHAT\tSTATE\tPID\tAGE\tCOMMAND\n")
+	rows := []byte("ID\tCHAT\tSTATE\tPID\tELAPSED\tCOMMAND\n")
 	for _, p := range list {
 		chat := "-"
 		if p.ChatID != "" {
 			chat = oneLine(p.ChatID, 24)
 		}
-		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, chat, state(p), p.PID, age(time.Since(p.StartedAt)), oneLine(p.Command, 100))
+		rows = fmt.Appendf(rows, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, chat, state(p), p.PID, age(p.Elapsed), oneLine(p.Command, 100))
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	if _, err := table.Write(rows); err != nil {
@@ -151,7 +151,7 @@ func kill(flags *flag.FlagSet, args []string) error {
 	if !ok {
 		return xerrors.Errorf("there is no signal %q; there are TERM, INT and KILL", *name)
 	}
-	return at.use(func(ctx context.Context, k *prockeep.Keeper) (failed error) {
+	return at.use(func(ctx context.Context, k *prockeep.Host) (failed error) {
 		for _, id := range ids {
 			// A signal to an ID that nobody has used would spend it.
 			m, out, err := find(ctx, k, *chat, id)
@@ -172,14 +172,20 @@ func kill(flags *flag.FlagSet, args []string) error {
 	})
 }
 
-// upgrade lets the keeper go on as this program.
+// upgrade lets a keeper of this program take over. The earlier one ends when what it runs
+// has ended.
 func upgrade(flags *flag.FlagSet, args []string) error {
-	at := placeFlags(flags)
+	at, rules := placeFlags(flags), ruleFlags(flags)
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	return at.use(func(ctx context.Context, k *prockeep.Keeper) error { return k.Upgrade(ctx) },
-		func() error { return errors.New("no keeper runs; the next one is this program") })
+	return at.use(func(ctx context.Context, _ *prockeep.Host) error {
+		k, err := at.open(ctx, nil, *rules, true)
+		if err == nil {
+			leave(k)
+		}
+		return err
+	}, func() error { return errors.New("no keeper runs; the next one is this program") })
 }
 
 // stop ends the keeper. It does not end processes without being told to.
@@ -188,7 +194,7 @@ func stop(flags *flag.FlagSet, args []string) error {
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
 	}
-	return at.use(func(ctx context.Context, k *prockeep.Keeper) error {
+	return at.use(func(ctx context.Context, k *prockeep.Host) error {
 		switch n, err := living(ctx, k); {
 		case err != nil:
 			return err

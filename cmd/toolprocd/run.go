@@ -48,7 +48,7 @@ func run(flags *flag.FlagSet, args []string) error {
 	go r.passOn(ctx, cancel, asked) // it ends with ctx
 
 	var err error
-	if r.k, err = at.open(ctx, nil, *rules); err != nil {
+	if r.k, err = at.open(ctx, nil, *rules, false); err != nil {
 		return err
 	}
 	defer leave(r.k)
@@ -81,7 +81,7 @@ func commandLine(words []string) string {
 
 // A runner is one command that run has started.
 type runner struct {
-	k       *prockeep.Keeper
+	k       *prockeep.Host
 	id      string
 	started chan struct{} // closed when the command runs
 }

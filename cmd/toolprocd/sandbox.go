@@ -7,14 +7,14 @@ import (
 	"os"
 	"text/tabwriter"
 
+	"github.com/toolproc/toolproc/contrib/sandbox"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
-	"github.com/toolproc/toolproc/sandbox"
 )
 
 // rules are the flags of a sandbox. The zero value asks for none.
 type rules struct {
-	policy              sandbox.Policy
-	noNetwork, boundary bool
+	policy                           sandbox.Policy
+	noNetwork, boundary, unixSockets bool
 }
 
 // ruleFlags adds the flags of a sandbox.
@@ -29,17 +29,19 @@ func ruleFlags(flags *flag.FlagSet) *rules {
 			return nil
 		})
 	}
-	paths("write", "let commands write below this `directory` and in $TMPDIR alone; it may be given again, as -protect and -hide may", &r.policy.Write)
-	paths("protect", "with -boundary: a `path` below one of -write that they may not write all the same", &r.policy.Protect)
-	paths("hide", "with -boundary: a `path` that they can neither read nor list", &r.policy.Hide)
+	paths("write", "let commands write below this `directory` and in $TMPDIR alone; it may be given again, as -read, -protect and -hide may", &r.policy.Write)
+	paths("read", "with -unix-sockets: a `path` that they read besides the system's directories", &r.policy.Read)
+	paths("protect", "with -boundary: a `directory` below one of -write that they may not write all the same", &r.policy.Protect)
+	paths("hide", "with -boundary: a `directory` that they can neither read nor list, or a link to a file in one", &r.policy.Hide)
 	flags.BoolVar(&r.noNetwork, "no-network", false, "let commands reach no network, and write as -write says")
+	flags.BoolVar(&r.unixSockets, "unix-sockets", false, "with -boundary: let commands use Unix sockets, and see the system's directories, -read and -write alone")
 	flags.BoolVar(&r.boundary, "boundary", false, "stop a command that wants to get out, too; it takes bubblewrap")
 	return &r
 }
 
 // asked reports whether the flags ask for a sandbox.
 func (r rules) asked() bool {
-	return len(r.policy.Write)+len(r.policy.Protect)+len(r.policy.Hide) > 0 || r.noNetwork || r.boundary
+	return len(r.policy.Write)+len(r.policy.Read)+len(r.policy.Protect)+len(r.policy.Hide) > 0 || r.noNetwork || r.boundary || r.unixSockets
 }
 
 // open makes the sandbox that the flags ask for; it is nil if they ask for none. unbox
@@ -49,6 +51,7 @@ func (r rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
 		return nil, func() error { return nil }, nil
 	}
 	p := r.policy
+	p.UnixSockets = r.unixSockets
 	if r.noNetwork {
 		p.Network = sandbox.NoNetwork
 	}
@@ -62,15 +65,33 @@ func (r rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
 	return made, made.Close, nil
 }
 
-// showSandbox prints what becomes of what commands may try in a sandbox.
+// showSandbox prints what becomes of what commands may try in a sandbox. With the flags of
+// one that has Unix sockets, those that commands reach are in it too.
 func showSandbox(flags *flag.FlagSet, args []string) error {
+	r := ruleFlags(flags)
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
+	}
+	var reached []string
+	if r.boundary && r.unixSockets {
+		made, unbox, err := r.open()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unbox() }() // nothing runs in it
+		if box, ok := made.(*sandbox.Box); ok {
+			if reached, err = box.Sockets(); err != nil {
+				return err
+			}
+		}
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "ATTEMPT\tACCIDENTS\tBOUNDARY") // Flush has the error
 	for _, f := range sandbox.Probe() {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Attempt, f.Accidents, f.Boundary)
+	}
+	for _, path := range reached {
+		_, _ = fmt.Fprintf(w, "the Unix socket %s, with these flags\t%s\t%s\n", path, sandbox.NotStopped, sandbox.NotStopped)
 	}
 	return w.Flush()
 }

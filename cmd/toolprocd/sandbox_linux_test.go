@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"net"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -8,14 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/contrib/filetool/procfile"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 // boxed shows that commands and files of a client are held to the rules of a sandbox,
 // and that the client is told of them.
-func boxed(t *testing.T, c *prochttp.Client, work, outside string) {
+func boxed(t *testing.T, c *prochttp.Client, files procfile.Files, work, outside string) {
 	t.Helper()
 	d, err := c.Describe(t.Context())
 	require.NoError(t, err)
@@ -28,9 +30,9 @@ func boxed(t *testing.T, c *prochttp.Client, work, outside string) {
 		require.NoError(t, err)
 		require.Equal(t, code, *out.Process.ExitCode, out.Text)
 	}
-	_, err = c.Write(t.Context(), procfile.WriteRequest{Path: work + "/g", Content: "x"})
+	_, err = files.Write(t.Context(), procfile.WriteRequest{Path: work + "/g", Content: "x"})
 	require.NoError(t, err)
-	_, err = c.Write(t.Context(), procfile.WriteRequest{Path: outside + "/g", Content: "x"})
+	_, err = files.Write(t.Context(), procfile.WriteRequest{Path: outside + "/g", Content: "x"})
 	require.ErrorIs(t, err, procmgr.ErrRefused)
 	nothingIn(t, outside)
 }
@@ -50,29 +52,35 @@ func TestServeInASandbox(t *testing.T) {
 	address, _ := says(t, cmd, "listening on ")
 	c, err := prochttp.NewClient("unix://"+address, nil)
 	require.NoError(t, err)
-	boxed(t, c, work, outside)
+	boxed(t, c, filesOf(t, "unix://"+address, nil), work, outside)
 	require.NoError(t, c.Close())
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, cmd.Wait())
-	nothingIn(t, temp) // that of the sandbox goes with it
+	// The directories of boxes go with them. The one they are in stays, empty.
+	boxes, err := filepath.Glob(temp + "/toolproc-boxes-*")
+	require.NoError(t, err)
+	require.Len(t, boxes, 1)
+	nothingIn(t, boxes[0])
 }
 
-// The keeper that the first stdio starts has the sandbox. Who asks for none gets that
-// one, and who asks for another one is refused.
+// The keeper that the first stdio starts has the sandbox. Who asks for none or for
+// another one is refused.
 func TestKeeperInASandbox(t *testing.T) {
 	m, work, outside := newMachine(t), t.TempDir(), t.TempDir()
 	rules := []string{"-write", work, "-no-network"}
-	boxed(t, clientVia(t, m.words("stdio", rules...)), work, outside)
-	boxed(t, clientVia(t, m.words("stdio", rules...)), work, outside)
-	boxed(t, m.client(t), work, outside)
+	for _, words := range [][]string{m.words("stdio", rules...), m.words("stdio", rules...)} {
+		boxed(t, clientVia(t, words), filesVia(t, words), work, outside)
+	}
 
 	_, _, code := m.toolprocd(t, "run", append(rules, "echo x >'"+outside+"/f' || exit 3")...)
 	require.Equal(t, 3, code)
 	_, stderr, code := m.toolprocd(t, "run", "-write", outside, "echo x >'"+outside+"/f'")
 	require.Equal(t, 125, code)
-	require.Contains(t, stderr, "runs with another sandbox or none: end it with toolprocd stop")
-	_, err := clientVia(t, m.words("stdio", "-no-network")).Describe(t.Context())
-	require.ErrorContains(t, err, "runs with another sandbox or none")
+	require.Contains(t, stderr, "runs with another sandbox or none: use the same flags")
+	for _, words := range [][]string{m.words("stdio", "-no-network"), m.words("stdio")} {
+		_, err := clientVia(t, words).Describe(t.Context())
+		require.ErrorContains(t, err, "runs with another sandbox or none")
+	}
 	nothingIn(t, outside)
 }
 
@@ -99,4 +107,19 @@ func TestSandboxThatCannotBe(t *testing.T) {
 	}
 	require.NoDirExists(t, m.dir, "no keeper was started")
 	nothingIn(t, work)
+}
+
+// sandbox lists the sockets that the commands of its flags reach.
+func TestSandboxListsSockets(t *testing.T) {
+	testenv.Programs(t, "bwrap", "nsenter")
+	work, outside := t.TempDir(), t.TempDir()
+	for _, dir := range []string{work, outside} {
+		server, err := net.Listen("unix", filepath.Join(dir, "s"))
+		require.NoError(t, err)
+		defer server.Close()
+	}
+	out, err := exec.CommandContext(t.Context(), program(), "sandbox", "-boundary", "-unix-sockets", "-write", work).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "the Unix socket "+work+"/s, with these flags")
+	require.NotContains(t, string(out), outside)
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
+	"github.com/toolproc/toolproc/contrib/procview"
 	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
@@ -24,8 +26,14 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 		tokenFile = flags.String("token-file", "", "`file` with the token that clients need")
 		unix      = flags.String("unix", "", "`path` of a unix socket to serve on instead; it needs no token")
 	)
-	var view service.ViewFlag
-	flags.Var(&view, "view", "serve a page for a person on this machine, too: its URL is printed; -view=`ADDRESS` of the loopback is where")
+	view := ""
+	flags.BoolFunc("view", "serve a page for a person on this machine, too: its URL is printed; -view=`ADDRESS` of the loopback is where", func(address string) error {
+		if address == "true" { // the flag alone
+			address = "127.0.0.1:0"
+		}
+		view = address
+		return nil
+	})
 	rules := ruleFlags(flags)
 	if _, err := parse(flags, args, 0, 0); err != nil {
 		return err
@@ -60,14 +68,24 @@ func serve(flags *flag.FlagSet, args []string) (err error) {
 	defer func() { err = errors.Join(err, unbox()) }()
 	ctx, stop := untilAsked()
 	defer stop()
-	return service.RunBeside(ctx, "", box, opts, func(ctx context.Context, handler http.Handler) error {
+	var held *procmgr.SandboxRules
+	if box != nil {
+		all := box.Rules()
+		held = &all
+	}
+	files := filehttp.HandlerOptions{Token: opts.Token, Insecure: opts.Insecure, Hosts: opts.Hosts}
+	return service.RunBeside(ctx, "", box, opts, withFiles(held, files, func(ctx context.Context, handler http.Handler) error {
 		fmt.Fprintln(os.Stderr, "listening on", listener.Addr())
 		return service.On(listener, log)(ctx, handler)
-	}, func(ctx context.Context, host procmgr.Host) (func() error, error) {
-		_, url, stop, err := view.Open(ctx, host)
-		if url != "" {
-			fmt.Fprintln(os.Stderr, "the page is", url)
+	}), func(ctx context.Context, host procmgr.Host) (func() error, error) {
+		if view == "" {
+			return func() error { return nil }, nil
 		}
-		return stop, err
+		page, err := procview.Serve(ctx, host, view)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(os.Stderr, "the page is", page.URL)
+		return page.Close, nil
 	})
 }

@@ -9,13 +9,15 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/toolproc/toolproc/contrib/filetool/filehttp"
 	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
 // stdio serves the one client at the other end of stdin and stdout. Whoever could
 // start it may run commands. It passes all requests on to the keeper: the next
-// stdio, after the connection was cut, is the same server to the client.
+// stdio, after the connection was cut, is the same server to the client. Files it reads and
+// writes itself: whether a write was done whose answer the cut has lost is unknown.
 //
 // A command starts from the environment and in the directory of this program,
 // which are those of a command that is run by ssh or docker exec. They are no
@@ -30,15 +32,20 @@ func stdio(flags *flag.FlagSet, args []string) (err error) {
 	}
 	ctx, stop := untilAsked()
 	defer stop()
-	k, err := at.open(ctx, warnings(), *rules)
+	open := filehttp.HandlerOptions{Insecure: true}
+	k, err := at.open(ctx, warnings(), *rules, false)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported) && !rules.asked():
-		return service.Run(ctx, "", prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, prochttp.ServeStdio)
+		return service.Run(ctx, "", prochttp.HandlerOptions{Insecure: true, Logger: warnings()}, withFiles(nil, open, prochttp.ServeStdio))
 	case err != nil:
 		return err
 	}
 	defer func() { err = errors.Join(err, k.Close()) }()
-	return service.Unasked(ctx, prochttp.ServeStdio(ctx, k.Handler()))
+	machine, err := k.Describe(ctx) // the keeper may have a sandbox for which this stdio hasn't asked
+	if err != nil {
+		return err
+	}
+	return service.Unasked(ctx, withFiles(machine.Sandbox, open, prochttp.ServeStdio)(ctx, k.Handler()))
 }
 
 // warnings logs to stderr, because stdout may be the connection. A client quotes

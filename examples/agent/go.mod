@@ -6,6 +6,7 @@ require (
 	charm.land/fantasy v0.40.0
 	github.com/stretchr/testify v1.12.1
 	github.com/toolproc/toolproc v0.1.0
+	github.com/toolproc/toolproc/contrib/procview v0.1.0
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da
 )
 

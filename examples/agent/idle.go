@@ -8,23 +8,29 @@ import (
 	"strings"
 
 	"charm.land/fantasy"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
 )
 
 // note keeps the message of the inbox in the history, if the step has one.
 func (s *session) note(ctx context.Context, step fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
 	last := step.Messages[len(step.Messages)-1]
-	if last.Role == fantasy.MessageRoleUser && !reflect.DeepEqual(last, s.history[len(s.history)-1]) {
-		s.tell(last)
+	if last.Role != fantasy.MessageRoleUser || reflect.DeepEqual(last, s.history[len(s.history)-1]) {
+		return ctx, fantasy.PrepareStepResult{}, nil
 	}
+	n, err := s.inbox.Pending(ctx)
+	if err != nil || !reflect.DeepEqual(last, fantasy.NewUserMessage(n.Text)) {
+		n = toolset.Notices{} // it has changed in this moment, and PrepareStep acknowledges it
+	}
+	s.tell(last, n)
 	return ctx, fantasy.PrepareStepResult{}, nil
 }
 
 // tell adds a message of the inbox to the history.
-func (s *session) tell(message fantasy.Message) {
-	s.history = append(s.history, message)
+func (s *session) tell(message fantasy.Message, n toolset.Notices) {
+	s.history, s.told = append(s.history, message), n
 	for _, part := range message.Content {
 		if text, ok := fantasy.AsMessagePart[fantasy.TextPart](part); ok {
-			s.told = text.Text
 			s.show.note("%s", text.Text)
 		}
 	}
@@ -82,6 +88,6 @@ func (s *session) wake(ctx context.Context, _ string) error {
 	if err != nil || n.Text == "" {
 		return err
 	}
-	s.tell(fantasy.NewUserMessage(n.Text))
+	s.tell(fantasy.NewUserMessage(n.Text), n)
 	return s.work(ctx)
 }

@@ -109,11 +109,11 @@ func kept(t *testing.T, dir string, s *server) *exec.Cmd {
 
 // keeper opens the keeper of the agents of a test. The context of a test has
 // ended when the test cleans up.
-func keeper(t *testing.T) *prockeep.Keeper {
+func keeper(t *testing.T) *prockeep.Host {
 	t.Helper()
 	dir, err := keepDir()
 	require.NoError(t, err)
-	k, err := prockeep.Open(context.Background(), dir, nil)
+	k, err := prockeep.Find(context.Background(), dir)
 	require.NoError(t, err)
 	return k
 }

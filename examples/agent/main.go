@@ -44,8 +44,8 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/contrib/procview"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
-	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -70,8 +70,14 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 	keep := flags.Bool("keep", false, "keep processes when the agent ends, for its next run")
 	chat := flags.String("chat", "agent", "`name` of the conversation that processes belong to")
 	input := flags.Bool("input", false, "let the model answer questions of commands, and use programs at a terminal")
-	var view service.ViewFlag
-	flags.Var(&view, "view", "serve a page that shows the processes, and print its URL; -view=`ADDRESS` of the loopback is where")
+	view := ""
+	flags.BoolFunc("view", "serve a page that shows the processes, and print its URL; -view=`ADDRESS` of the loopback is where", func(address string) error {
+		if address == "true" { // the flag alone
+			address = "127.0.0.1:0"
+		}
+		view = address
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -102,14 +108,14 @@ func run(args []string, in io.Reader, show *screen) (err error) {
 		return err
 	}
 	opts := &toolset.Options{Input: *input}
-	shown, url, unserve, err := view.Open(ctx, host)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unserve()) }()
-	if shown != nil {
-		opts.OnResult = shown.Result
-		show.note("the page is %s", url)
+	if view != "" {
+		var page *procview.Server
+		if page, err = procview.Serve(ctx, host, view); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, page.Close()) }()
+		opts.OnResult = page.View.Result
+		show.note("the page is %s", page.URL)
 	}
 	s := newSession(model, manager, from, stop, show, opts, *maxTokens, *maxSteps)
 	if *keep {

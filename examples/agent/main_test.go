@@ -84,7 +84,7 @@ func TestLiveOutput(t *testing.T) {
 				"command": "echo early; until [ -e go ]; do [ -e waiting ] && echo late; sleep 0.05; done", "run_in_background": true,
 			}}
 		case 1:
-			_, id, _ := strings.Cut(results[0], `"background_process_id":"`)
+			_, id, _ := strings.Cut(results[0], `"process_id":"`)
 			return reply{words: "I wait.", tool: "process_output", arguments: map[string]any{"process_id": id[:10], "wait_timeout": long.String()}}
 		}
 		return reply{words: "Done."}
@@ -262,7 +262,7 @@ func TestInput(t *testing.T) {
 				"command": "stty -echo; printf 'Password: '; read -r x; stty echo; echo; echo it has ${#x}", "stdin": "terminal", "run_in_background": true,
 			}}
 		case 1:
-			_, id, _ := strings.Cut(results[0], `"background_process_id":"`)
+			_, id, _ := strings.Cut(results[0], `"process_id":"`)
 			return reply{words: "I answer.", tool: "process_input", arguments: map[string]any{
 				"process_id": id[:10], "text": "hunter2", "keys": []string{"enter"}, "secret": true, "wait_for": "it has", "wait_timeout": long.String(),
 			}}

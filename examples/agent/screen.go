@@ -122,7 +122,7 @@ func (s *screen) result(call fantasy.ToolCall, response fantasy.ToolResponse) {
 		State    string `json:"state"`
 		Duration string `json:"duration"`
 		Error    string `json:"error"`
-		ID       string `json:"background_process_id"`
+		ID       string `json:"process_id"`
 		List     []struct {
 			ID      string `json:"process_id"`
 			State   string `json:"state"`

@@ -26,10 +26,10 @@ type session struct {
 	// inbox has the ends of background processes that no result has shown.
 	inbox   *toolset.Inbox
 	history []fantasy.Message
-	already string // what an earlier run has left running; "" once it is in the history
-	told    string // the last message of the inbox in the history
-	failed  bool   // the last turn
-	cursor  cursor // of the inbox
+	already string          // what an earlier run has left running; "" once it is in the history
+	told    toolset.Notices // the last ones in the history
+	failed  bool            // the last turn
+	cursor  cursor          // of the inbox
 	// maxRetries is how often fantasy asks again. nil means fantasy's default.
 	maxRetries *int
 }
@@ -52,11 +52,10 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from curso
 		cursor: from,
 	}
 	s.cursor.write(s.inbox) // what a run leaves that is killed at once is told of, too
-	s.agent = fantasy.NewAgent(model,
+	s.agent = chattool.NewAgent(model, tools,
 		fantasy.WithSystemPrompt(system),
 		fantasy.WithMaxOutputTokens(maxTokens),
 		fantasy.WithStopConditions(fantasy.StepCountIs(maxSteps)),
-		fantasy.WithTools(tools...),
 		fantasy.WithPrepareStep(chattool.PrepareStep(s.inbox, s.note)),
 	)
 	return s
@@ -109,11 +108,6 @@ func (s *session) work(ctx context.Context) error {
 			}
 			s.show.note("%v; asking once more in %v", err, delay)
 		},
-		// If an answer was cut, it may end within a command. fantasy would
-		// close the quotes and run that command, but half of a command is
-		// another command. Without the repair, the model reads that its call
-		// was no JSON.
-		RepairToolCall: chattool.NoRepair,
 	})
 	if ctx.Err() != nil {
 		return xerrors.Errorf("stopped before the end: %w", ctx.Err())
@@ -123,8 +117,9 @@ func (s *session) work(ctx context.Context) error {
 	}
 	// What the last step of a turn has told is acknowledged here, or the inbox
 	// would wake the model with it.
-	if n, perr := s.inbox.Pending(ctx); perr == nil && n.Text == s.told {
-		s.inbox.Ack(n)
+	if s.told.Text != "" {
+		s.inbox.Ack(s.told)
+		s.told = toolset.Notices{}
 		s.cursor.write(s.inbox)
 	}
 	switch result.Steps[len(result.Steps)-1].FinishReason {

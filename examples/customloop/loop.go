@@ -79,11 +79,12 @@ type (
 // newLoop returns a loop whose commands run on a manager. It chooses the process
 // IDs; the other options of the tools are the caller's. The caller fills in
 // the endpoint.
-func newLoop(manager procmgr.Manager, opts *toolset.Options, stop *interrupt.Handler, show *dialogue.Transcript) *loop {
+func newLoop(manager procmgr.Manager, stop *interrupt.Handler, show *dialogue.Transcript) *loop {
 	l := &loop{firstPause: time.Second, maxTurns: 50, stop: stop, show: show}
-	// The ID of a process is the ID of its call; see carryOut.
-	opts.ProcessID = func(_ context.Context, c toolset.Call) string { return c.ID }
-	l.tools = toolset.New(toolset.Static(manager), opts)
+	l.tools = toolset.New(toolset.Static(manager), &toolset.Options{
+		// The ID of a process is the ID of its call; see carryOut.
+		ProcessID: func(_ context.Context, c toolset.Call) string { return c.ID },
+	})
 	for _, def := range l.tools.Definitions() {
 		f := function{Type: "function"}
 		f.Function.Name, f.Function.Description, f.Function.Parameters = def.Name, def.Description, def.Schema

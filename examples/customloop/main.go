@@ -4,16 +4,12 @@
 //
 //	go run ./examples/customloop
 //	go run ./examples/customloop -base-url http://127.0.0.1:8080/v1 -model qwen3 'Do the tests pass?'
-//	go run ./examples/customloop -ask
 //
 // Without -base-url it starts an endpoint of its own, where a script plays the
 // model. That endpoint is overloaded once, so that the loop has to ask again.
 // The key for a real endpoint comes from OPENAI_API_KEY. Commands do not get
 // the key: by default, a manager withholds variables that look like secrets
 // from them.
-//
-// With -ask it asks you on the terminal before a command that does more than
-// read; see examples/guard.
 //
 // Ctrl-C stops the commands that run, and the model reads about it. If no
 // command runs, or at the second Ctrl-C, it ends the program and everything
@@ -36,8 +32,6 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/examples/guard"
 	"github.com/toolproc/toolproc/examples/internal/dialogue"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/examples/internal/story"
@@ -61,13 +55,8 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	url := flags.String("base-url", "", "`URL` of the endpoint, up to /chat/completions; none: a script plays the model")
 	model := flags.String("model", "", "`name` of the model")
 	maxTurns := flags.Int("max-turns", 50, "`number` of the model's answers after which to give up")
-	ask := flags.Bool("ask", false, "ask on the terminal before a command that does more than read")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	opts := &toolset.Options{}
-	if *ask {
-		opts.Approve = guard.NewAllowList(guard.ReadOnly(), guard.NewTerminal(in, out).Ask).Approve
 	}
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
@@ -79,10 +68,10 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 		if flags.NArg() > 0 {
 			return errors.New("the script knows one task only; a prompt needs -base-url and -model")
 		}
-		return play(ctx, opts, stop, show)
+		return play(ctx, stop, show)
 	}
 	prompt := strings.Join(flags.Args(), " ")
-	if prompt == "" && !*ask { // else stdin has the answers
+	if prompt == "" {
 		piped, err := io.ReadAll(in)
 		if err != nil {
 			return err
@@ -96,7 +85,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return work(ctx, dir, opts, stop, show, func(l *loop) error {
+	return work(ctx, dir, stop, show, func(l *loop) error {
 		l.url, l.key, l.model = strings.TrimSuffix(*url, "/"), os.Getenv("OPENAI_API_KEY"), *model
 		l.maxTurns = *maxTurns
 		l.messages = append(l.messages, message{Role: "system", Content: system})
@@ -106,7 +95,7 @@ func customloop(args []string, in io.Reader, out io.Writer) error {
 }
 
 // play lets the script work on its task. No file is left, even if it fails.
-func play(ctx context.Context, opts *toolset.Options, stop *interrupt.Handler, show *dialogue.Transcript) (err error) {
+func play(ctx context.Context, stop *interrupt.Handler, show *dialogue.Transcript) (err error) {
 	dir, err := os.MkdirTemp("", "customloop-")
 	if err != nil {
 		return err
@@ -117,7 +106,7 @@ func play(ctx context.Context, opts *toolset.Options, stop *interrupt.Handler, s
 	}
 	server := httptest.NewServer(&endpoint{script: story.Greeter, busyAt: 4})
 	defer server.Close()
-	return work(ctx, dir, opts, stop, show, func(l *loop) error {
+	return work(ctx, dir, stop, show, func(l *loop) error {
 		l.url, l.model = server.URL+"/v1", "script"
 		_ = show.Say("user", story.Task)
 		return l.run(ctx, story.Task)
@@ -126,13 +115,13 @@ func play(ctx context.Context, opts *toolset.Options, stop *interrupt.Handler, s
 
 // work runs a loop whose commands run in a directory. When it returns, nothing
 // runs.
-func work(ctx context.Context, dir string, opts *toolset.Options, stop *interrupt.Handler, show *dialogue.Transcript, run func(*loop) error) (err error) {
+func work(ctx context.Context, dir string, stop *interrupt.Handler, show *dialogue.Transcript, run func(*loop) error) (err error) {
 	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }()
-	err = run(newLoop(manager.Chat("customloop"), opts, stop, show))
+	err = run(newLoop(manager.Chat("customloop"), stop, show))
 	if ctx.Err() != nil {
 		return xerrors.Errorf("stopped before the end: %w", ctx.Err())
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/examples/internal/dialogue"
 	"github.com/toolproc/toolproc/examples/internal/exampletest"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
@@ -179,7 +178,7 @@ func TestParallel(t *testing.T) {
 	started := s.loop.carryOut(t.Context(), 1, answer{calls: []call{newCall(t, "execute", map[string]any{
 		"command": "until [ -e one ]; do sleep 0.05; done; echo seen", "run_in_background": true,
 	})}})
-	require.Contains(t, started[0].Content, `"background_process_id":"m1-c0"`)
+	require.Contains(t, started[0].Content, `"process_id":"m1-c0"`)
 	results := s.loop.carryOut(t.Context(), 3, answer{calls: []call{
 		newCall(t, "process_output", map[string]any{"process_id": "m1-c0", "wait_for": "seen", "wait_timeout": exampletest.Long.String()}),
 		newCall(t, "execute", map[string]any{"command": "touch one"}),
@@ -318,30 +317,6 @@ func TestKey(t *testing.T) {
 	require.Contains(t, out.String(), "user    Print the key.\n")
 }
 
-// With -ask a person decides, and one who has gone denies.
-func TestAsk(t *testing.T) {
-	for answers, want := range map[string]string{"y\n": `"exit_code":0`, "n\n": "the user said no", "": "nobody answers"} {
-		t.Chdir(exampletest.Scratch(t))
-		url := serve(t, story.Script{
-			{Says: "I look, and make a file.", Calls: []story.Call{
-				story.Execute("ls", `"exit_code":0`),
-				story.Execute("touch made", want),
-			}},
-			{Says: "That is all."},
-		})
-		var out bytes.Buffer
-		in := strings.NewReader(strings.Repeat(answers, 3))
-		require.NoError(t, customloop([]string{"-ask", "-base-url", url + "/v1", "-model", "any", "Make it."}, in, &out), &out)
-		require.Contains(t, out.String(), "That is all.")
-		if answers == "y\n" {
-			require.FileExists(t, "made")
-		} else {
-			require.NoFileExists(t, "made")
-		}
-	}
-	require.ErrorContains(t, customloop([]string{"-ask", "-base-url", "http://127.0.0.1:1"}, strings.NewReader("a prompt"), io.Discard), "no prompt")
-}
-
 func TestUsage(t *testing.T) {
 	require.ErrorContains(t, customloop([]string{"a", "prompt"}, nil, io.Discard), "needs -base-url")
 	require.ErrorContains(t, customloop([]string{"-base-url", "http://127.0.0.1:1"}, strings.NewReader(" \n"), io.Discard), "no prompt")
@@ -363,7 +338,7 @@ func newStage(t *testing.T, endpoint http.HandlerFunc) stage {
 	server := httptest.NewServer(endpoint)
 	t.Cleanup(server.Close)
 	s := stage{dir: dir, out: new(bytes.Buffer)}
-	s.loop = newLoop(manager.Chat("test"), &toolset.Options{}, &interrupt.Handler{End: func() {}}, &dialogue.Transcript{Out: s.out, Column: 8})
+	s.loop = newLoop(manager.Chat("test"), &interrupt.Handler{End: func() {}}, &dialogue.Transcript{Out: s.out, Column: 8})
 	s.loop.url, s.loop.model, s.loop.client, s.loop.firstPause = server.URL+"/v1", "script", server.Client(), time.Millisecond
 	return s
 }

@@ -5,16 +5,12 @@
 // a result is not the expected one.
 //
 //	go run ./examples/quickstart
-//
-// With -view it prints the URL of a page on which you see the processes, and what of
-// their output the model has read. The page stays until Ctrl-C.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +23,6 @@ import (
 	"github.com/toolproc/toolproc/examples/internal/dialogue"
 	"github.com/toolproc/toolproc/examples/internal/interrupt"
 	"github.com/toolproc/toolproc/examples/internal/story"
-	"github.com/toolproc/toolproc/internal/service"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -38,10 +33,7 @@ func main() { os.Exit(quickstart()) }
 func quickstart() int {
 	ctx, stop := interrupt.Context() // Ctrl-C ends ctx and not the program, so that what runs is ended
 	defer stop()
-	var view service.ViewFlag
-	flag.Var(&view, "view", "serve a page that shows the processes; -view=`ADDRESS` of the loopback is where")
-	flag.Parse()
-	if err := runBeside(ctx, os.Stdout, story.Greeter, view); err != nil {
+	if err := run(ctx, os.Stdout, story.Greeter); err != nil {
 		fmt.Fprintln(os.Stderr, "\nquickstart:", err)
 		return 1
 	}
@@ -50,12 +42,7 @@ func quickstart() int {
 
 // run plays the whole conversation. When it returns, nothing runs and no file
 // is left, even if it fails.
-func run(ctx context.Context, out io.Writer, script story.Script) error {
-	return runBeside(ctx, out, script, "")
-}
-
-// runBeside is run with a page beside it, which stays until ctx ends.
-func runBeside(ctx context.Context, out io.Writer, script story.Script, flag service.ViewFlag) (err error) {
+func run(ctx context.Context, out io.Writer, script story.Script) (err error) {
 	dir, err := os.MkdirTemp("", "quickstart-")
 	if err != nil {
 		return err
@@ -70,21 +57,8 @@ func runBeside(ctx context.Context, out io.Writer, script story.Script, flag ser
 	}
 	defer func() { err = errors.Join(err, manager.Close()) }() // before dir is removed
 
-	opts := new(toolset.Options)
-	view, url, stop, err := flag.Open(ctx, manager)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	asked := ctx
-	if view != nil {
-		opts.OnResult = view.Result
-		if _, err := fmt.Fprintf(out, "the page is %s\n\n", url); err != nil {
-			return err
-		}
-	}
-	tools := chattool.All(toolset.Static(manager.Chat("quickstart")), opts)
-	agent := fantasy.NewAgent(&model{script: script}, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(chattool.NoRepair))
+	tools := chattool.All(toolset.Static(manager.Chat("quickstart")), nil)
+	agent := chattool.NewAgent(&model{script: script}, tools)
 
 	ctx, gone := context.WithCancel(ctx) // ends if nobody reads the transcript
 	defer gone()
@@ -126,10 +100,5 @@ func runBeside(ctx context.Context, out io.Writer, script story.Script, flag ser
 		return xerrors.Errorf("%d commands were asked for, and there are %d processes", runs, page.Total)
 	}
 	_, err = fmt.Fprintf(out, "\n%d commands were run, each once; none of them is running.\n", runs)
-	if err != nil || view == nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "The page stays until Ctrl-C: %s\n", url)
-	<-asked.Done()
 	return err
 }

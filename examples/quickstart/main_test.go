@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -32,45 +31,6 @@ func TestTranscript(t *testing.T) {
 	require.NoError(t, run(t.Context(), &out, story.Greeter), "so far: %s", &out)
 	exampletest.RequireNothingLeft(t, tmp)
 	exampletest.RequireTranscript(t, out.String())
-}
-
-// With a page beside it the conversation is the same, and the page stays until the end.
-func TestView(t *testing.T) {
-	tmp := exampletest.Scratch(t)
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	reader, writer := io.Pipe()
-	done := make(chan error, 1)
-	go func() { // done waits for it
-		done <- runBeside(ctx, writer, story.Greeter, "127.0.0.1:0")
-		_ = writer.Close() // a pipe of io never fails
-	}()
-	url, status := "", 0
-	for lines := bufio.NewScanner(reader); lines.Scan(); {
-		text := lines.Text()
-		if rest, ok := strings.CutPrefix(text, "the page is "); ok {
-			url = rest
-		}
-		if text == "The page stays until Ctrl-C: "+url {
-			base, token, _ := strings.Cut(url, "#token=")
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"list?q=report.sh", nil)
-			require.NoError(t, err)
-			req.Header.Set("Authorization", "Bearer "+token)
-			res, err := http.DefaultClient.Do(req)
-			require.NoError(t, err)
-			body, err := io.ReadAll(res.Body)
-			require.NoError(t, err)
-			res.Body.Close()
-			status = res.StatusCode
-			require.Contains(t, string(body), `"command":"sh report.sh"`)
-			require.Contains(t, string(body), `"told":[`)
-			end()
-		}
-	}
-	require.NoError(t, <-done)
-	require.Equal(t, http.StatusOK, status)
-	http.DefaultClient.CloseIdleConnections()
-	exampletest.RequireNothingLeft(t, tmp)
 }
 
 // However the program is stopped while the server runs, it leaves nothing behind. A

@@ -12,7 +12,7 @@ import (
 
 func seeds(f *testing.F, add func(stream string)) {
 	f.Helper()
-	for _, tests := range [][]test{sequenceTests, lineTests, textTests} {
+	for _, tests := range [][]test{sequenceTests, lineTests, moveTests, textTests} {
 		for _, tt := range tests {
 			add(tt.in)
 		}
@@ -56,6 +56,7 @@ func randomStream(r *rand.Rand) string {
 	parts := []string{
 		"\r", "\n", "a", " ", "10%", "\x1b", "\x1b[", "\x1b]", "0", ";", "m", "\x1b[G", "\x1b[1G", "\x1b[31m",
 		"\r\n", "\x1b]0;t\a", "\x1bP", "\x1b\\", "\a", "\x18", "\x1b(B", "é", "\x9b", "\x00", "\b", "\x7f", "G",
+		"\b\b", "\x1b[3D", "\x1b[3C", "\x1b[90C", "\x1b[H",
 	}
 	r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 	parts = parts[:1+r.IntN(len(parts))]
@@ -76,7 +77,7 @@ func checkText(t *testing.T, stream string) {
 	text := clean(t, stream)
 	require.Equal(t, oracle(stream), text)
 	require.NotContains(t, text, "\r")
-	require.LessOrEqual(t, len(text), len(stream))
+	require.LessOrEqual(t, len(text), 2*(len(stream)+80*strings.Count(stream, "C")))
 	require.Equal(t, text, clean(t, text), "plain text has nothing that could be cleaned")
 }
 

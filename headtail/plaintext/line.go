@@ -2,32 +2,93 @@ package plaintext
 
 import (
 	"bytes"
+	"io"
 	"slices"
+	"unicode/utf8"
 )
 
 // A line is the unfinished line: the part of it that has been written, and the
 // part that is held back. A state of a line is the text between two carriage
-// returns.
+// returns, or what a program has made of it behind a backspace.
 type line struct {
 	first  []byte // the state that has been written; empty if that state is long
 	long   bool   // the written state is longer than limit
 	shown  bool   // the written state is long, or not blank
-	held   bool   // a carriage return came after the written state
+	held   bool   // a carriage return or a cursor's move came after the written state
 	cur    []byte // the state that is being drawn, while held
 	newest []byte // the last state before cur that was not blank
+	back   int    // how many bytes the cursor stands before the end of the state
+	away   bool   // the cursor is on another row, and does not move back over this text
 }
 
 // reset begins a new line. It keeps the buffers for that line.
 func (l *line) reset() {
 	l.first, l.cur, l.newest = l.first[:0], l.cur[:0], l.newest[:0]
-	l.long, l.shown, l.held = false, false, false
+	l.long, l.shown, l.held, l.back, l.away = false, false, false, 0, false
+}
+
+// state returns the state that is being drawn; it is not known if it is long.
+func (l *line) state() []byte {
+	if l.held {
+		return l.cur
+	}
+	return l.first
+}
+
+// left moves the cursor n columns back, to the beginning of the state at most. It moves
+// nothing and returns false if the state is long or has an ESC, because the text behind an
+// ESC keeps that from being a sequence.
+func (l *line) left(n int) bool {
+	s := l.state()
+	if l.long && !l.held || bytes.IndexByte(s, esc) >= 0 {
+		return false
+	}
+	for ; n > 0 && l.back < len(s) && !l.away; n-- {
+		_, size := utf8.DecodeLastRune(s[:len(s)-l.back])
+		l.back += size
+	}
+	return true
+}
+
+// leave notes that the cursor goes to another row.
+func (l *line) leave() { l.back, l.away = 0, true }
+
+// right moves the cursor n columns forward within the state. It returns how many of them
+// lie beyond its end.
+func (l *line) right(n int) int {
+	s := l.state()
+	for ; n > 0 && l.back > 0; n-- {
+		_, size := utf8.DecodeRune(s[len(s)-l.back:])
+		l.back -= size
+	}
+	return n
+}
+
+// over moves the cursor over the beginning of b as far as that stands there already, as
+// text that is struck twice does, and returns the length of that. Anything else begins a
+// new state with what stands before the cursor. b has no newline.
+func (l *line) over(b []byte) (n int) {
+	s := l.state()
+	for l.back > 0 && n < len(b) && b[n] == s[len(s)-l.back] {
+		l.back--
+		n++
+	}
+	if l.back == 0 || n == len(b) {
+		return n
+	}
+	rest := s[:len(s)-l.back]
+	if l.held && blank(rest) && !blank(l.cur) {
+		l.newest = append(l.newest[:0], l.cur...)
+	}
+	l.cur, l.held, l.back = append(l.cur[:0], rest...), true, 0
+	return n
 }
 
 // write writes text of a line that is not held back. The text may contain
 // newlines.
-func (l *line) write(out *output, b []byte) {
+func (l *line) write(out io.Writer, b []byte) {
 	l.track(b)
-	out.write(b)
+	_, _ = out.Write(b)
 }
 
 // track remembers text that is written. If a carriage return comes, the next
@@ -52,24 +113,24 @@ func (l *line) carriageReturn() {
 		l.cur, l.newest = l.newest, l.cur
 	}
 	l.cur = l.cur[:0]
-	l.held = true
+	l.held, l.back, l.away = true, 0, false
 }
 
 // draw takes a part of the state that is being drawn. The part has no newline.
-func (l *line) draw(out *output, b []byte) {
+func (l *line) draw(out io.Writer, b []byte) {
 	switch {
 	case len(l.cur)+len(b) > limit:
 		if l.shown {
-			out.write(newline)
+			_, _ = out.Write(newline)
 		}
-		out.write(l.cur)
-		out.write(b)
+		_, _ = out.Write(l.cur)
+		_, _ = out.Write(b)
 		l.reset()
 		l.long, l.shown = true, true
 	case !l.shown && !blank(b):
 		// No state has been shown before, so there is nothing to hold back for.
-		out.write(l.cur)
-		out.write(b)
+		_, _ = out.Write(l.cur)
+		_, _ = out.Write(b)
 		l.first, l.cur = append(l.cur, b...), l.first[:0]
 		l.shown, l.held = true, false
 	default:
@@ -78,16 +139,16 @@ func (l *line) draw(out *output, b []byte) {
 }
 
 // newline ends a line that is held back.
-func (l *line) newline(out *output) {
+func (l *line) newline(out io.Writer) {
 	last := l.cur
 	if blank(last) {
 		last = l.newest
 	}
 	if l.adds(last) {
-		out.write(newline)
-		out.write(last)
+		_, _ = out.Write(newline)
+		_, _ = out.Write(last)
 	}
-	out.write(newline)
+	_, _ = out.Write(newline)
 	l.reset()
 }
 
@@ -99,10 +160,14 @@ func (l *line) adds(last []byte) bool {
 // rest returns the text that newline would write, without the newline itself,
 // if seq came before that newline as text.
 func (l *line) rest(seq []byte) []byte {
-	if !l.held {
+	if !l.held && (l.back == 0 || len(seq) == 0) {
 		return slices.Concat(seq) // nil if seq is empty
 	}
-	last := slices.Concat(l.cur, seq)
+	s := l.state()
+	if len(seq) > 0 {
+		s = s[:len(s)-l.back]
+	}
+	last := slices.Concat(s, seq)
 	if blank(last) {
 		last = l.newest
 	}

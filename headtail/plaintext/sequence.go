@@ -29,18 +29,18 @@ const (
 type verdict uint8
 
 const (
-	unended  verdict = iota // the rest of it may come with the next write
-	isText                  // it is no sequence
-	isGone                  // it has ended, and leaves nothing
-	isReturn                // it has ended, and stands for a \r
+	unended verdict = iota // the rest of it may come with the next write
+	isText                 // it is no sequence
+	isGone                 // it has ended, and leaves nothing
+	isCSI                  // it is a CSI that has ended, and may move the cursor
 )
 
 // A sequence is the escape sequence that is open, if there is one.
 type sequence struct {
 	state  state
 	buf    []byte // the part of it that came with earlier writes
-	params int    // parameter and intermediate bytes of a CSI
-	last   byte   // the last of these bytes
+	number int    // the parameter of a CSI
+	other  bool   // the CSI has something else than one number
 }
 
 func (s *sequence) reset() { *s = sequence{buf: s.buf[:0]} }
@@ -61,13 +61,15 @@ func (s *sequence) scan(p []byte) (int, verdict) {
 	}
 	for ; n < most; n++ {
 		c := p[n]
-		switch c {
-		case esc:
-			return n, isGone
-		case can, sub:
-			return n + 1, isGone
-		case '\r', '\n':
-			return n, isText
+		if c < ' ' {
+			switch c {
+			case esc:
+				return n, isGone
+			case can, sub:
+				return n + 1, isGone
+			case '\r', '\n':
+				return n, isText
+			}
 		}
 		switch s.state {
 		case escape:
@@ -95,14 +97,12 @@ func (s *sequence) scan(p []byte) (int, verdict) {
 			}
 		case csi:
 			switch {
+			case '0' <= c && c <= '9':
+				s.number = min(s.number*10+int(c-'0'), limit)
 			case ' ' <= c && c <= '?':
-				s.params++
-				s.last = c
+				s.other = true
 			case '@' <= c && c <= '~':
-				if s.toFirstColumn(c) {
-					return n + 1, isReturn
-				}
-				return n + 1, isGone
+				return n + 1, isCSI
 			default:
 				return n, isText
 			}
@@ -121,8 +121,8 @@ func (s *sequence) scan(p []byte) (int, verdict) {
 func isIntermediate(c byte) bool { return ' ' <= c && c <= '/' }
 func isFinal(c byte) bool        { return '0' <= c && c <= '~' }
 
-// toFirstColumn reports whether a CSI that ends with c moves the cursor to the
-// first column of its line. Programs that run on Node redraw lines that way.
-func (s *sequence) toFirstColumn(c byte) bool {
-	return c == 'G' && (s.params == 0 || s.params == 1 && (s.last == '0' || s.last == '1'))
+// columns returns how far a CSI moves the cursor, or to which column. It is false if the
+// CSI has another meaning, as one with a private mark has.
+func (s *sequence) columns() (n int, ok bool) {
+	return max(s.number, 1), !s.other // a terminal takes 0 for 1
 }

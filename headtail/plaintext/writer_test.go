@@ -90,7 +90,7 @@ var lineTests = []test{
 	{"each line by itself", "a\rb\rc\nd\re\rf\ng\n", "a\nc\nd\nf\ng\n"},
 	{"colours in states", "\x1b[32m 0%\x1b[0m\r\x1b[32m50%\x1b[0m\r\x1b[32m100%\x1b[0m\n", " 0%\n100%\n"},
 	{"to the first column by CSI G", "\x1b[1G|\x1b[0K\x1b[1G/\x1b[0G-\x1b[Gdone\n", "|\ndone\n"},
-	{"to other columns", "a\x1b[2Gb\x1b[10Gc\x1b[00Gd\x1b[0;1Ge\x1b[ Gf\n", "abcdef\n"},
+	{"to other columns", "a\x1b[2Gb\x1b[10Gc\x1b[0;1Ge\x1b[ Gf\n", "abcef\n"},
 	{"text for a sequence", "a\r\x1b[3\rb\x1b\r\n", "a\nb\x1b\n"},
 	{"text for a sequence joins nothing", "\x1b\r[31mred\r\x1b[\r1mx\n", "\x1b\n1mx\n"},
 	{"longest state", "a\r" + repeat("x", limit) + "\rb\n", "a\nb\n"},
@@ -105,11 +105,43 @@ var lineTests = []test{
 	{"sequence that makes a state too long", "a\r" + repeat("x", limit) + "\x1b[3\n", "a\n" + repeat("x", limit) + "\x1b[3\n"},
 }
 
+var moveTests = []test{
+	{"a backspace", "8\b9\n", "8\n9\n"},
+	{"a counter", "1%\b\b12%\b\b\b100%\n", "1%\n100%\n"},
+	{"a spinner", "working |\b/\b-\b\\\bdone\n", "working |\nworking done\n"},
+	{"a spinner that ends as it began", "|\b/\b-\b|\n", "|\n"},
+	{"a letter erased", "lss\b \b -l\n", "lss\nls -l\n"},
+	{"back over a blank that stands there", "a b\b\b c\n", "a b\na c\n"},
+	{"back, and no more", "abc\b\b\n", "abc\n"},
+	{"back beyond the beginning", "ab\b\b\b\b\bx\n", "ab\nx\n"},
+	{"at the beginning", "\b\bab\n\bcd\n", "ab\ncd\n"},
+	{"struck twice", "N\bNA\bAM\bME\bE\n", "NAME\n"},
+	{"underlined", "_\bx\n", "_\nx\n"},
+	{"runes", "日é\b\b本ê\n", "日é\n本ê\n"},
+	{"runes that begin alike", "é\bê\n", "é\nê\n"},
+	{"in a later state", "a\rbc\bd\n", "a\nbd\n"},
+	{"erased in a later state", "10%\r100%\b\b\b\b    \n", "10%\n100%\n"},
+	{"erased", "100%\b\b\b\b    \n", "100%\n"},
+	{"behind a sequence that is text", "\x1b[3é\b1m\x1b\b[31m", "\x1b[3é\b1m\x1b\b[31m"},
+	{"in a title that is text", "\x1b]0;a\bb\n", "\x1b]0;a\bb\n"},
+	{"colours between", "\x1b[1m8\x1b[0m\b\x1b[32m9\n", "8\n9\n"},
+	{"longest, and back", repeat("x", limit) + "\b\n", repeat("x", limit) + "\n"},
+	{"too long, and back", repeat("x", limit+1) + "\by\n", repeat("x", limit+1) + "\by\n"},
+	{"a move to the right", "ab\x1b[5Ccd\x1b[Ce\x1b[0Cf\n", "ab     cd e f\n"},
+	{"far to the right", "a\x1b[999Cb\n", "a" + repeat(" ", 80) + "b\n"},
+	{"further than numbers go", "a\x1b[99999999999999999999Cb\n", "a" + repeat(" ", 80) + "b\n"},
+	{"an indent", "\x1b[4Creturn\n", "    return\n"},
+	{"a move to the left", "abc\x1b[2Dx\n", "abc\nax\n"},
+	{"to the left, and back", "name: \x1b[999D\x1b[6Cx\n", "name: x\n"},
+	{"to the left, and further", "ab\x1b[D\x1b[3Cc\n", "ab  c\n"},
+	{"back on another row", "1\x1b[2d\b2\x1b[B\b3\x1b[3;1H\x1b[2D4\r5\b6\n", "1234\n6\n"},
+	{"other moves", "a\x1b[?5Cb\x1b[1;5Cc\x1b[5 Cd\x1b[>5De\n", "abcde\n"},
+}
+
 var textTests = []test{
 	{"nothing", "", ""},
 	{"prompt", "Password: ", "Password: "},
-	{"other controls", "a\b\a\t\v\f\x00\x7fb", "a\b\a\t\v\f\x00\x7fb"},
-	{"overstruck", "N\bNA\bA_\bx\n", "N\bNA\bA_\bx\n"},
+	{"other controls", "a\a\t\v\f\x00\x7fb", "a\a\t\v\f\x00\x7fb"},
 	{"UTF-8", "é€😀\n", "é€😀\n"},
 	{"Latin-1", "caf\xe9 \x9b \xff\n", "caf\xe9 \x9b \xff\n"},
 	{"UTF-16LE", "h\x00i\x00\r\x00\n\x00\r\x00\n\x00!\x00", "h\x00i\x00\n\x00\n\x00!\x00"},
@@ -123,7 +155,7 @@ func TestWriter(t *testing.T) {
 	for _, group := range []struct {
 		name  string
 		tests []test
-	}{{"sequence", sequenceTests}, {"line", lineTests}, {"text", textTests}} {
+	}{{"sequence", sequenceTests}, {"line", lineTests}, {"move", moveTests}, {"text", textTests}} {
 		for _, tt := range group.tests {
 			t.Run(group.name+"/"+tt.name, func(t *testing.T) {
 				require.Equal(t, tt.want, clean(t, tt.in))

@@ -1,42 +1,29 @@
+// Package linematch finds the lines that two texts have in common, in order, for
+// packages that say what differs.
 package linematch
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
-const (
-	// maxEdits is how many lines Myers' algorithm adds and removes before the
-	// lines that both have once are taken as anchors.
-	maxEdits = 1024
-	// stepsPerLook is how many steps are done between two looks at the clock. A
-	// comparison with fewer never looks.
-	stepsPerLook = 1 << 20
-)
+// maxEdits is how many lines Myers' algorithm adds and removes before the lines that
+// both have once are taken as anchors.
+const maxEdits = 1024
 
 // A Matcher finds the lines that two sequences have in common, in order. A line is
 // a number: the same for lines that are the same.
 type Matcher struct {
-	// Deadline is when it gives up, and Most after how many steps. The zero value is
-	// never.
-	Deadline time.Time
-	Most     int
+	// Most is how many steps it takes before it gives up. The zero value is any number.
+	Most int
 	// Late says that it has given up. Pairs has some of the lines then.
 	Late  bool
 	Pairs [][2]int32 // of the indexes of lines that belong together, in order
 
-	steps, unlooked int
+	steps int
 }
 
-// Spend counts steps, of this package or of its caller, and reports whether there have
-// been too many.
-func (m *Matcher) Spend(n int) bool {
+// spend counts steps, and reports whether there have been too many.
+func (m *Matcher) spend(n int) bool {
 	m.steps += n
 	m.Late = m.Late || m.Most > 0 && m.steps > m.Most
-	if m.unlooked += n; m.unlooked > stepsPerLook && !m.Deadline.IsZero() {
-		m.unlooked = 0
-		m.Late = m.Late || time.Now().After(m.Deadline)
-	}
 	return m.Late
 }
 
@@ -54,7 +41,7 @@ func (m *Matcher) Match(a, b, ia, ib []int32) {
 	}
 	endA, endB := ia[len(a)-n:], ib[len(b)-n:]
 	a, b, ia, ib = a[:len(a)-n], b[:len(b)-n], ia[:len(a)-n], ib[:len(b)-n]
-	if len(a) > 0 && len(b) > 0 && !m.Spend(len(a)+len(b)) && !m.myers(a, b, ia, ib) {
+	if len(a) > 0 && len(b) > 0 && !m.spend(len(a)+len(b)) && !m.myers(a, b, ia, ib) {
 		m.anchored(a, b, ia, ib)
 	}
 	for i := range endA {
@@ -85,7 +72,7 @@ func (m *Matcher) myers(a, b, ia, ib []int32) bool {
 				x, y = x+1, y+1
 			}
 			far[k0+k] = int32(x)
-			if m.Spend(1 + x - begun) {
+			if m.spend(1 + x - begun) {
 				return false
 			}
 			if x >= n && y >= len(b) {
@@ -150,7 +137,7 @@ func (m *Matcher) anchored(a, b, ia, ib []int32) {
 			p.countB++
 		}
 	}
-	if m.Spend(8 * (len(a) + len(b))) {
+	if m.spend(8 * (len(a) + len(b))) {
 		return
 	}
 	var once []*place // in the order of a

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	acpPage  = "examples/acp/README.md"
+	acpPage  = "contrib/acp/README.md"
 	acpBlock = "go build -o toolproc-acp"
 )
 
@@ -56,7 +56,7 @@ func agentServers(t *testing.T, p *pages, b block) {
 	require.Equal(t, "custom", server.Type)
 	require.Equal(t, "/path/to/toolproc-acp", server.Command)
 	require.Equal(t, []string{"MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL"}, slices.Sorted(maps.Keys(server.Env)))
-	program := read(t, "examples/acp/main.go")
+	program := read(t, "contrib/acp/main.go")
 	for name, value := range server.Env {
 		require.Contains(t, program, `os.Getenv("`+name+`")`)
 		if name != "OPENAI_API_KEY" {

@@ -33,7 +33,6 @@ import (
 const (
 	serverBlock    = "server.ListenAndServe()"
 	authorizeBlock = "func authorize("
-	approveBlock   = "func approve("
 	cgroupBlock    = "/proc/self/cgroup"
 	choomBlock     = `"choom"`
 	sandboxBlock   = `"bwrap"`
@@ -95,32 +94,10 @@ BLOCK
 }`,
 	},
 	{page: "docs/serving.md", language: "nginx", has: "upstream toolproc", run: nginx},
-	{page: "docs/security.md", language: "go", has: "sandbox.New(", run: inExamples("sandbox/example_linux_test.go"), elsewhere: true},
-	{
-		page: "docs/security.md", language: "go", has: approveBlock, run: approved,
-		program: `BLOCK
-func ask(_ context.Context, question string) bool {
-	fmt.Println("asked:", question)
-	return strings.Contains(question, "mkdir")
-}
-
-func main() {
-	local, err := proclocal.New(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer local.Close()
-	set := approved(local.Chat("chat-1"))
-	for _, command := range []string{"ls | wc -l", "mkdir allowed", "touch denied", "sudo cat denied"} {
-		arguments, err := json.Marshal(map[string]string{"command": command})
-		if err != nil {
-			log.Fatal(err)
-		}
-		res := set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: arguments})
-		fmt.Println("denied:", res.Report.Denied)
-	}
-}`,
-	},
+	{page: "docs/security.md", language: "go", has: "sandbox.New(", run: inExamples("contrib/sandbox/example_linux_test.go"), elsewhere: true},
+	{page: "contrib/sandbox/README.md", language: "console", has: "contrib/sandbox", run: goGet},
+	{page: "contrib/sandbox/README.md", language: "go", has: "box, err := sandbox.New(", run: inExamples("contrib/sandbox/example_linux_test.go"), elsewhere: true},
+	{page: "docs/security.md", language: "go", has: "func approve(", run: inExamples("contrib/shellfacts/example_approve_test.go"), elsewhere: true},
 	{
 		page: "docs/security.md", language: "go", has: authorizeBlock, run: authorize,
 		program: `BLOCK
@@ -181,19 +158,6 @@ func drawing(t *testing.T, _ *pages, b block) {
 
 // transcript is a block that the test of another package makes.
 func transcript(t *testing.T, _ *pages, b block) { require.Contains(t, b.text, "→ ") }
-
-// tree compares the packages that a page lists with the directories.
-func tree(t *testing.T, _ *pages, b block) {
-	var above []string // of the line, by depth
-	for line := range strings.Lines(b.text) {
-		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
-		above = append(above[:depth], name)
-		info, err := os.Stat(filepath.Join(root, filepath.Join(above...)))
-		require.NoError(t, err)
-		require.True(t, info.IsDir())
-	}
-}
 
 // benchmarks looks for the benchmarks and packages that commands name. They
 // take too long to run here; step bench of .ci/run runs all of them.
@@ -351,7 +315,7 @@ func keeper(t *testing.T, p *pages, _ block) {
 	}
 	says("started before: false, now it is running\n")
 	says("started before: true, now it is running\n")
-	k, err := prockeep.Open(t.Context(), dir, nil) // it runs, so this program need not call Main
+	k, err := prockeep.Find(t.Context(), dir)
 	require.NoError(t, err)
 	// The page says how to stop the server.
 	require.NoError(t, k.Chat("chat-42").Signal(t.Context(), "web-1", procmgr.Terminate))
@@ -443,23 +407,6 @@ func nginx(t *testing.T, p *pages, b block) {
 	endServer(t, upstream, client, syscall.SIGTERM)
 	require.NoError(t, proxy.Process.Signal(syscall.SIGTERM))
 	require.Zero(t, proxy.end(t), &proxy.err)
-}
-
-// approved asks about what changes something, and only about that.
-func approved(t *testing.T, p *pages, _ block) {
-	dir := t.TempDir()
-	program := start(t, dir, nil, p.programs[approveBlock])
-	require.Zero(t, program.end(t), &program.err)
-	require.Equal(t, `denied: false
-asked: execute "{\"command\":\"mkdir allowed\"}"
-denied: false
-asked: execute "{\"command\":\"touch denied\"}"
-denied: true
-asked: execute "{\"command\":\"sudo cat denied\"}"
-denied: true
-`, program.out.String())
-	require.DirExists(t, dir+"/allowed")
-	require.NoFileExists(t, dir+"/denied")
 }
 
 // authorize lets callers try to act for chats.

@@ -11,7 +11,7 @@ import (
 
 const (
 	fleetPage   = "docs/fleet.md"
-	serverTests = "procmgr/procnats/sim/servertest/"
+	serverTests = "contrib/procnats/servertest/"
 )
 
 // The page is about a module of its own, whose tests compile and run what it
@@ -25,14 +25,13 @@ var fleetRules = []rule{
 	{page: fleetPage, language: "go", has: "procnats.ParseEnd(", run: fleetExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "procnats.NewPlacer(", run: placerExample, elsewhere: true},
 	{page: fleetPage, language: "go", has: "makeMachine(ctx)", run: placerExample, elsewhere: true},
-	{page: fleetPage, language: "console", has: "go run ./sim", run: simulation},
 	{page: fleetPage, language: "conf", has: "accounts {", run: fleetConfiguration},
 }
 
 // The examples of procnats, and those of its Placer.
 var (
 	fleetExample  = inExamples(serverTests + "example_test.go")
-	placerExample = inExamples(serverTests+"example_placer_test.go", "procmgr/procnats/example_test.go")
+	placerExample = inExamples(serverTests+"example_placer_test.go", "contrib/procnats/example_test.go")
 )
 
 // inExamples looks for a block in files of examples, which the tests of their module run.
@@ -43,18 +42,6 @@ func inExamples(files ...string) func(*testing.T, *pages, block) {
 			all.WriteString(unindented(read(t, name)))
 		}
 		require.Contains(t, all.String(), unindented(b.text))
-	}
-}
-
-// simulation has flags that the program knows. CI runs it.
-func simulation(t *testing.T, _ *pages, b block) {
-	program, ci := read(t, "procmgr/procnats/sim/options.go"), read(t, ".ci/run")
-	require.Contains(t, ci, "go build -o \"$scratch/sim\" ./sim")
-	for _, word := range strings.Fields(b.text) {
-		if name, ok := strings.CutPrefix(word, "-"); ok {
-			require.Contains(t, program, `, "`+name+`", `)
-			require.Contains(t, ci, " -"+name+" ")
-		}
 	}
 }
 

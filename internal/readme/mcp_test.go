@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -21,7 +20,7 @@ import (
 )
 
 const (
-	mcpPage = "examples/mcp/README.md"
+	mcpPage = "contrib/mcp/README.md"
 
 	buildBlock      = "go build -o toolproc-mcp"
 	httpServerBlock = "./toolproc-mcp -http"
@@ -34,13 +33,9 @@ var mcpRules = []rule{
 	{page: mcpPage, language: "console", has: buildBlock, run: buildServer},
 	{page: mcpPage, language: "console", has: "claude mcp add toolproc -- ", run: addStdio},
 	{page: mcpPage, language: "json", has: `"deny": ["Bash"]`, run: settings},
-	{page: mcpPage, language: "console", has: "opencode mcp add toolproc -- ", run: addStdio},
-	{page: mcpPage, language: "json", has: "opencode.ai/config.json", run: opencodeConfig},
 	{page: mcpPage, language: "json", has: `"command": "/path/to/toolproc-mcp"`, run: stdioConfig},
 	{page: mcpPage, language: "console", has: httpServerBlock, run: httpServer},
 	{page: mcpPage, language: "json", has: `"type": "http"`, run: httpConfig},
-	{page: mcpPage, language: "console", has: "--transport http", run: addHTTP},
-	{page: mcpPage, language: "json", has: "-allow-env", run: environment},
 }
 
 // mcpServer builds the server by the page's commands, once. It only changes the
@@ -73,10 +68,10 @@ func addStdio(t *testing.T, p *pages, b block) {
 	for _, command := range commands(t, b) {
 		_, server, found := strings.Cut(command, " -- ")
 		if !found {
-			require.Regexp(t, `^(claude|opencode) mcp list$`, command)
+			require.Regexp(t, `^claude mcp list$`, command)
 			continue
 		}
-		requireServes(t, p, words(t, server), nil)
+		requireServes(t, p, words(t, server))
 	}
 }
 
@@ -87,21 +82,6 @@ func settings(t *testing.T, _ *pages, b block) {
 	}
 	strict(t, b.text, &file)
 	require.Equal(t, []string{"Bash"}, file.Permissions.Deny)
-}
-
-func opencodeConfig(t *testing.T, p *pages, b block) {
-	var file struct {
-		Schema string `json:"$schema"`
-		MCP    map[string]struct {
-			Type    string
-			Command []string
-		}
-		Permission struct{ Bash string }
-	}
-	strict(t, b.text, &file)
-	require.Equal(t, "local", file.MCP["toolproc"].Type)
-	require.Equal(t, "deny", file.Permission.Bash)
-	requireServes(t, p, file.MCP["toolproc"].Command, nil)
 }
 
 // A configuration has the form that many clients take.
@@ -120,16 +100,7 @@ func stdioConfig(t *testing.T, p *pages, b block) {
 	var c configuration
 	strict(t, b.text, &c)
 	server := c.Servers["toolproc"]
-	requireServes(t, p, append([]string{server.Command}, server.Args...), nil)
-}
-
-// environment tries a part of a configuration, with a variable in it.
-func environment(t *testing.T, p *pages, b block) {
-	var c configuration
-	strict(t, `{"mcpServers":{"toolproc":{`+b.text+`}}}`, &c)
-	server := c.Servers["toolproc"]
-	require.Equal(t, map[string]string{"GITHUB_TOKEN": "..."}, server.Env)
-	requireServes(t, p, append([]string{"/path/to/toolproc-mcp"}, server.Args...), server.Env)
+	requireServes(t, p, append([]string{server.Command}, server.Args...))
 }
 
 // strict decodes JSON that must have no other members.
@@ -143,12 +114,12 @@ func strict(t *testing.T, text string, v any) {
 const (
 	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"reader","version":"1"}}}`
 	initiated  = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	pwd        = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"pwd; echo token=$GITHUB_TOKEN"}}}`
+	pwd        = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","arguments":{"command":"pwd"}}}`
 )
 
 // requireServes starts a server over stdio, as a client does, and runs a
 // command on it. It replaces the paths of the page.
-func requireServes(t *testing.T, p *pages, command []string, env map[string]string) {
+func requireServes(t *testing.T, p *pages, command []string) {
 	t.Helper()
 	require.Equal(t, "/path/to/toolproc-mcp", command[0])
 	dir, project := t.TempDir(), t.TempDir()
@@ -161,12 +132,7 @@ func requireServes(t *testing.T, p *pages, command []string, env map[string]stri
 		args = append(args, arg)
 	}
 	cmd := exec.CommandContext(t.Context(), mcpServer(t, p), args...)
-	cmd.Dir, cmd.Env = dir, os.Environ()
-	want := "token="
-	for name, value := range env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-		want += value
-	}
+	cmd.Dir = dir
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -183,7 +149,7 @@ func requireServes(t *testing.T, p *pages, command []string, env map[string]stri
 	}
 	require.NoError(t, in.Close())
 	require.NoError(t, cmd.Wait())
-	require.Contains(t, said, fmt.Sprintf(`\"output\":\"%s\\n%s\\n\"`, where, want))
+	require.Contains(t, said, fmt.Sprintf(`\"output\":\"%s\\n\"`, where))
 }
 
 // A served is the server over HTTP. Its addresses and its token differ from the
@@ -269,22 +235,4 @@ func httpConfig(t *testing.T, p *pages, b block) {
 	s := serveHTTP(t, p)
 	s.requireConnects(t, p, server.URL, "Authorization: "+server.Headers["Authorization"])
 	s.stop(t)
-}
-
-func addHTTP(t *testing.T, p *pages, b block) {
-	for _, command := range commands(t, b) {
-		words := words(t, command)
-		url, header := "", words[len(words)-1]
-		for _, word := range words {
-			if strings.HasPrefix(word, "http://") {
-				url = word
-			}
-		}
-		if words[0] == "opencode" {
-			header = strings.Replace(header, "=", ": ", 1)
-		}
-		s := serveHTTP(t, p)
-		s.requireConnects(t, p, url, header)
-		s.stop(t)
-	}
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolproc/toolproc/internal/testenv"
 )
 
 const (
@@ -21,11 +19,40 @@ const (
 	library = "github.com/toolproc/toolproc"
 )
 
+// A userModule is the directory of a module outside of the repository that uses the
+// library, as a user's module does.
+type userModule string
+
 // newUserModule returns a module with the go.mod of examples/agent, which also requires
 // fantasy's providers.
-func newUserModule(t *testing.T) testenv.UserModule {
+func newUserModule(t *testing.T) userModule {
 	t.Helper()
-	return testenv.NewUserModule(t, root+"/examples/agent")
+	m := userModule(t.TempDir())
+	for _, name := range []string{"go.mod", "go.sum"} {
+		m.write(t, name, read(t, "examples/agent/"+name))
+	}
+	modules, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "-replace={{.Path}}={{.Dir}}").Output()
+	require.NoError(t, err)
+	m.run(t, "go", append([]string{"mod", "edit", "-module=user.example"}, strings.Fields(string(modules))...)...)
+	return m
+}
+
+// write writes a file, and the directories that it is in.
+func (m userModule) write(t *testing.T, name, content string) {
+	t.Helper()
+	name = filepath.Join(string(m), filepath.FromSlash(name))
+	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+}
+
+// run runs a command in the module.
+func (m userModule) run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = string(m)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s", cmd, out)
 }
 
 // read returns a file of the repository.

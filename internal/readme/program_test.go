@@ -31,10 +31,10 @@ const long = time.Minute
 var imports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "httptest": "net/http/httptest",
 	"json": "encoding/json", "log": "log", "os": "os", "x509": "crypto/x509", "tls": "crypto/tls", "filepath": "path/filepath", "sha256": "crypto/sha256", "signal": "os/signal",
-	"slices": "slices", "strings": "strings", "syscall": "syscall", "time": "time",
+	"slices": "slices", "strings": "strings", "synctest": "testing/synctest", "syscall": "syscall", "testing": "testing", "time": "time",
 	"filetool": library + "/chattool/filetool", "procmgr": library + "/procmgr", "proclocal": library + "/procmgr/proclocal", "procroute": library + "/procmgr/procroute",
-	"prochttp": library + "/procmgr/prochttp", "prockeep": library + "/procmgr/prockeep",
-	"toolset": library + "/chattool/toolset", "procview": library + "/procview", "xerrors": "golang.org/x/xerrors",
+	"prochttp": library + "/procmgr/prochttp", "proctest": library + "/procmgr/proctest", "prockeep": library + "/procmgr/prockeep",
+	"toolset": library + "/chattool/toolset", "procview": library + "/contrib/procview", "xerrors": "golang.org/x/xerrors",
 }
 
 // compile makes packages of all Go blocks, and one program of them: to link a
@@ -65,14 +65,14 @@ func (p *pages) compile(t *testing.T, all []block, of map[block]rule) {
 			maps.Copy(files, r.files)
 			for file, content := range files {
 				content = strings.Replace(content, "package main\n", "package "+name+"\n", 1)
-				module.Write(t, name+"/"+file, strings.Replace(content, "\nfunc main() {\n", "\nfunc Main() {\n", 1))
+				module.write(t, name+"/"+file, strings.Replace(content, "\nfunc main() {\n", "\nfunc Main() {\n", 1))
 			}
 			fmt.Fprintf(&imported, "import %q\n", "user.example/"+name)
 			fmt.Fprintf(&cases, "case %q: %s.Main()\n", name, name)
-			p.programs[variant] = filepath.Join(module.Dir, "bin", name)
+			p.programs[variant] = filepath.Join(string(module), "bin", name)
 		}
 	}
-	module.Write(t, "main.go", "package main\nimport \"os\"\nimport \"path/filepath\"\n"+imported.String()+`
+	module.write(t, "main.go", "package main\nimport \"os\"\nimport \"path/filepath\"\n"+imported.String()+`
 func main() {
 	name, err := os.Executable()
 	if err != nil {
@@ -83,10 +83,10 @@ func main() {
 	}
 }
 `)
-	require.NoError(t, os.Mkdir(filepath.Join(module.Dir, "bin"), 0o755))
-	module.Run(t, "go", "build", "-ldflags=-s -w", "-o", "bin/all", ".")
+	require.NoError(t, os.Mkdir(filepath.Join(string(module), "bin"), 0o755))
+	module.run(t, "go", "build", "-ldflags=-s -w", "-o", "bin/all", ".")
 	for _, name := range p.programs {
-		require.NoError(t, os.Link(filepath.Join(module.Dir, "bin", "all"), name))
+		require.NoError(t, os.Link(filepath.Join(string(module), "bin", "all"), name))
 	}
 }
 

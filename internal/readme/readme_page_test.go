@@ -24,14 +24,15 @@ import (
 )
 
 const (
-	agentBlock  = "fantasy.NewAgent"
+	agentBlock  = "chattool.NewAgent("
 	loopBlock   = "func ask("
 	firstBlock  = "tools := set.Definitions() //"
 	keysBlock   = "examples/remote keys"
 	clientBlock = "https://build.example:8443"
 	keepBlock   = "prockeep.Open(ctx"
 	guardBlock  = "procmgr.WrapHost("
-	filesBlock  = "filetool.NewLocal("
+	scriptBlock = "proctest.NewScript("
+	filesBlock  = "procfile.NewLocal("
 
 	loopAsItStands = "the loop as it stands"
 )
@@ -80,27 +81,7 @@ BLOCK
 	fmt.Println(set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(os.Getenv("ARGUMENTS"))}).Report.State)
 }`,
 	},
-	{
-		page: "README.md", language: "go", has: filesBlock, run: filesAreRead,
-		program: `func main() {
-	work, err := os.Getwd()
-	if err != nil {
-		log.Fatal(err)
-	}
-	manager, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return work }})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close()
-BLOCK
-	for _, def := range defs {
-		fmt.Println(def.Name)
-	}
-	fmt.Println(set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: json.RawMessage(` + "`{\"command\":\"cat f.txt\"}`" + `)}).Content)
-	fmt.Println(fileSet.Call(context.Background(), filetool.Call{Name: "read_file", Arguments: json.RawMessage(` + "`{\"path\":\"f.txt\"}`" + `)}).Content)
-	fmt.Println(fileSet.Call(context.Background(), filetool.Call{Name: "read_file", Arguments: json.RawMessage(` + "`{\"path\":\"/etc/passwd\"}`" + `)}).Content)
-}`,
-	},
+	{page: "README.md", language: "go", has: filesBlock, run: inExamples("contrib/filetool/example_test.go"), elsewhere: true},
 	{page: "README.md", language: "go", has: `procnats.Transport(agent, "build")`, run: fleetExample, elsewhere: true},
 	{
 		page: "README.md", language: "go", has: guardBlock, run: guard,
@@ -123,7 +104,31 @@ func main() {
 	}
 }`,
 	},
+	{
+		page: "README.md", language: "go", has: scriptBlock, run: agentTest,
+		program: `BLOCK
+func agent(ctx context.Context, set *toolset.Set) {
+	for range 3 {
+		res := set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(` + "`{\"command\":\"make test\",\"timeout\":\"2h\"}`" + `)})
+		if res.Report.ExitCode != nil && *res.Report.ExitCode == 0 {
+			return
+		}
+	}
+}
+
+func main() {
+	tests := []testing.InternalTest{{Name: "TestAgent", F: TestAgent}}
+	testing.Main(func(string, string) (bool, error) { return true, nil }, tests, nil, nil)
+}`,
+	},
 	{page: "README.md", language: "console", has: keysBlock, run: serving},
+}
+
+// agentTest runs the test of an agent.
+func agentTest(t *testing.T, p *pages, _ block) {
+	program := start(t, t.TempDir(), nil, p.programs[scriptBlock])
+	require.Zero(t, program.end(t), "%s %s", &program.out, &program.err)
+	require.Equal(t, "PASS\n", program.out.String())
 }
 
 // goGet names the module of the page's directory.
@@ -153,26 +158,12 @@ func kept(t *testing.T, p *pages, _ block) {
 		require.NoError(t, err, "%s", out)
 		require.Equal(t, "running\n", string(out))
 	}
-	k, err := prockeep.Open(t.Context(), dir, nil) // it runs, so this program need not call Main
+	k, err := prockeep.Find(t.Context(), dir)
 	require.NoError(t, err)
 	page, err := k.Chat("chat-1").List(t.Context(), procmgr.ListRequest{})
 	require.NoError(t, err)
 	require.Equal(t, 2, page.Live, "both go on")
 	require.NoError(t, k.Stop(t.Context()))
-}
-
-// filesAreRead reads one file by a command and by a tool, and another that is outside of Root.
-func filesAreRead(t *testing.T, p *pages, _ block) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "f.txt"), []byte("it runs\n"), 0o600))
-	program := start(t, dir, nil, p.programs[filesBlock])
-	require.Zero(t, program.end(t), &program.err)
-	said := strings.Split(program.out.String(), "\n")
-	require.Equal(t, []string{"execute", "process_output", "process_list", "process_signal", "read_file", "write_file", "edit_files"}, said[:7])
-	require.Contains(t, said[7], "read_file")
-	require.Contains(t, said[8], `"output":"1\tit runs\n"`)
-	require.Contains(t, said[9], `"success":false`)
-	require.NotContains(t, said[9], "root:")
 }
 
 // guard tries to get past the guard, by a command and by what is typed into one.
@@ -194,11 +185,11 @@ process_list {}
 	require.NotContains(t, said[4], "git push")
 }
 
-// stepsOfCI compares commands that take long with the steps of .ci/run.
+// stepsOfCI looks for commands that take long in .ci/run.
 func stepsOfCI(t *testing.T, _ *pages, b block) {
 	for _, command := range commands(t, b) {
 		command, _, _ = strings.Cut(command, " #")
-		require.Contains(t, read(t, ".ci/run"), `]="`+strings.TrimSpace(command)+`"`+"\n", "no step of .ci/run runs it")
+		require.Contains(t, read(t, ".ci/run"), strings.TrimSpace(command), "no step of .ci/run runs it")
 	}
 }
 
@@ -247,14 +238,24 @@ func quickstartTranscript(t *testing.T, _ *pages, b block) {
 
 // agent runs the agent with a scripted endpoint as its model.
 func agent(t *testing.T, p *pages, _ block) {
-	run := func(t *testing.T, dir, command string) *program {
-		url := endpoint(t, command)
+	serve := func(t *testing.T, dir, arguments string) *program {
+		url := endpoint(t, arguments)
 		return start(t, dir, []string{"OPENAI_API_KEY=the-key", "OPENAI_BASE_URL=" + url}, p.programs[agentBlock])
+	}
+	run := func(t *testing.T, dir, command string) *program {
+		return serve(t, dir, encode(map[string]any{"command": command, "timeout": "10m"}))
 	}
 	t.Run("answers", func(t *testing.T) {
 		program := run(t, t.TempDir(), "echo it runs")
 		require.Zero(t, program.end(t), &program.err)
-		require.Regexp(t, `^The tool says: .*"output":"it runs\\n".*\n$`, program.out.String())
+		require.Regexp(t, `^I run it.\nThe tool says: .*"output":"it runs\\n".*\n$`, program.out.String())
+	})
+	t.Run("runs no half of a command", func(t *testing.T) {
+		dir := t.TempDir()
+		program := serve(t, dir, `{"command":"echo half > half`)
+		require.Zero(t, program.end(t), &program.err)
+		require.Contains(t, program.out.String(), "The tool says: ")
+		require.NoFileExists(t, filepath.Join(dir, "half"))
 	})
 	interrupted(t, run)
 }
@@ -277,12 +278,13 @@ func interrupted(t *testing.T, run func(t *testing.T, dir, command string) *prog
 	}
 }
 
-// endpoint serves chat completions as OpenAI has them. Its model has execute run
-// a command, and then repeats what the tool says.
-func endpoint(t *testing.T, command string) (url string) {
+// endpoint streams chat completions as OpenAI does. Its model calls execute, and
+// then repeats what the tool says.
+func endpoint(t *testing.T, arguments string) (url string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct {
+			Stream   bool
 			Messages []struct {
 				Role    string
 				Content any
@@ -290,25 +292,31 @@ func endpoint(t *testing.T, command string) (url string) {
 			Tools []struct{ Function struct{ Name string } }
 		}
 		body, _ := io.ReadAll(r.Body)
-		if err := json.Unmarshal(body, &req); err != nil || r.URL.Path != "/chat/completions" ||
+		if err := json.Unmarshal(body, &req); err != nil || r.URL.Path != "/chat/completions" || !req.Stream ||
 			r.Header.Get("Authorization") != "Bearer the-key" || len(req.Messages) == 0 || len(req.Tools) != 4 {
 			http.Error(w, fmt.Sprintf("unexpected request %s: %v\n%s", r.URL, err, body), http.StatusBadRequest)
 			return
 		}
-		message := map[string]any{"role": "assistant", "content": "I run it.", "tool_calls": []any{map[string]any{
-			"id": "call_0", "type": "function",
-			"function": map[string]any{"name": req.Tools[0].Function.Name, "arguments": encode(map[string]any{"command": command, "timeout": "10m"})},
-		}}}
-		finish := "tool_calls"
-		if last := req.Messages[len(req.Messages)-1]; last.Role == "tool" {
-			message, finish = map[string]any{"role": "assistant", "content": fmt.Sprint("The tool says: ", last.Content)}, "stop"
+		w.Header().Set("Content-Type", "text/event-stream")
+		event := func(delta map[string]any, finish any) {
+			_, _ = fmt.Fprintf(w, "data: %s\n\n", encode(map[string]any{
+				"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "script",
+				"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}},
+			}))
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, encode(map[string]any{
-			"id": "1", "object": "chat.completion", "created": 1, "model": "script",
-			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
-			"usage":   map[string]any{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-		}))
+		finish := "stop"
+		if last := req.Messages[len(req.Messages)-1]; last.Role == "tool" {
+			event(map[string]any{"role": "assistant", "content": fmt.Sprint("The tool says: ", last.Content)}, nil)
+		} else {
+			event(map[string]any{"role": "assistant", "content": "I run it."}, nil)
+			event(map[string]any{"tool_calls": []any{map[string]any{
+				"index": 0, "id": "call_0", "type": "function",
+				"function": map[string]any{"name": req.Tools[0].Function.Name, "arguments": arguments},
+			}}}, nil)
+			finish = "tool_calls"
+		}
+		event(map[string]any{}, finish)
+		_, _ = io.WriteString(w, "data: [DONE]\n\n")
 	}))
 	t.Cleanup(server.Close)
 	return server.URL

@@ -49,6 +49,8 @@ BLOCK
 }`,
 	},
 	{page: "docs/view.md", language: "console", has: curlBlock, run: curl},
+	{page: "contrib/procview/README.md", language: "console", has: "contrib/procview", run: goGet},
+	{page: "contrib/procview/README.md", language: "go", has: "procview.Serve(", run: inExamples("contrib/procview/example_test.go"), elsewhere: true},
 }
 
 // viewed runs the page's program. It returns what that prints, the token and the ID of a

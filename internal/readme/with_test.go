@@ -10,34 +10,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withRules has the pages of the programs that use another library. The tests of their
-// modules compile and run them.
+const frameworks = "contrib/examples/frameworks/"
+
+// withRules has the blocks that another module compiles.
 var withRules = []rule{
-	{page: "examples/with/adk/README.md", language: "go", has: "// Command adk gives", run: withProgram, elsewhere: true},
-	{page: "examples/with/adk/README.md", language: "console", has: "GEMINI_API_KEY=...", run: withCommands},
-	{page: "examples/with/anthropic/README.md", language: "go", has: "// Command anthropic gives", run: withProgram, elsewhere: true},
-	{page: "examples/with/anthropic/README.md", language: "console", has: "ANTHROPIC_API_KEY=...", run: withCommands},
-	{page: "examples/with/eino/README.md", language: "go", has: "// Command eino gives", run: withProgram, elsewhere: true},
-	{page: "examples/with/eino/README.md", language: "console", has: `go run . "Does it build?"`, run: withCommands},
-	{page: "examples/with/genkit/README.md", language: "go", has: "// Command genkit gives", run: withProgram, elsewhere: true},
-	{page: "examples/with/genkit/README.md", language: "console", has: `go run . "Which tests are slow?"`, run: withCommands},
-	{page: "examples/with/langchaingo/README.md", language: "go", has: "// Command langchaingo gives", run: withProgram, elsewhere: true},
-	{page: "examples/with/langchaingo/README.md", language: "console", has: "export OPENAI_API_KEY=...", run: withCommands},
-	{page: "examples/with/openai/README.md", language: "go", has: "// Command openai gives", run: withProgram, elsewhere: true},
-	{page: "examples/with/openai/README.md", language: "console", has: "OPENAI_API_KEY=...", run: withCommands},
+	{page: "docs/frameworks.md", language: "go", has: "func langchaingoTools", run: inExamples(frameworks + "langchaingo_test.go"), elsewhere: true},
+	{page: "docs/frameworks.md", language: "go", has: "type einoTool", run: inExamples(frameworks + "eino_test.go"), elsewhere: true},
+	{page: "docs/frameworks.md", language: "go", has: "func genkitTools", run: inExamples(frameworks + "genkit_test.go"), elsewhere: true},
+	{page: "docs/frameworks.md", language: "go", has: "func adkTool", run: inExamples(frameworks + "adk_test.go"), elsewhere: true},
+	{page: "contrib/filetool/README.md", language: "console", has: "contrib/filetool", run: goGet},
+	{page: "contrib/filetool/README.md", language: "go", has: "fileSet.FileTools()", run: inExamples("contrib/filetool/example_test.go"), elsewhere: true},
+	{page: "contrib/procnats/README.md", language: "console", has: "contrib/procnats", run: goGet},
+	{page: "contrib/shellfacts/README.md", language: "console", has: "contrib/shellfacts", run: goGet},
+	{page: "contrib/examples/README.md", language: "console", has: "OPENAI_API_KEY=...", run: withCommands},
+	{page: "contrib/examples/README.md", language: "console", has: "ANTHROPIC_API_KEY=...", run: withCommands},
 }
 
 // procotelRules has those of procotel, whose test runs its program.
 var procotelRules = []rule{
-	{page: "procotel/README.md", language: "console", has: "toolproc/procotel", run: goGet},
-	{page: "procotel/README.md", language: "go", has: "procotel.New(", run: func(t *testing.T, _ *pages, _ block) {
-		require.Contains(t, read(t, "procotel/readme_test.go"), "testenv.Copied(t)")
+	{page: "contrib/procotel/README.md", language: "console", has: "toolproc/contrib/procotel", run: goGet},
+	{page: "contrib/procotel/README.md", language: "go", has: "procotel.New(", run: func(t *testing.T, _ *pages, _ block) {
+		require.Contains(t, read(t, "contrib/procotel/readme_test.go"), "pageProgram(t)")
 	}, elsewhere: true},
-}
-
-// withProgram is the program as it stands beside the page.
-func withProgram(t *testing.T, _ *pages, b block) {
-	require.Equal(t, read(t, path.Join(path.Dir(b.page), "main.go")), b.text)
 }
 
 // withCommands sets a variable that the test of the program sets too, and runs the program.
@@ -46,6 +40,8 @@ func withCommands(t *testing.T, _ *pages, b block) {
 	require.Len(t, typed, 2)
 	variable, _, ok := strings.Cut(strings.TrimPrefix(typed[0], "export "), "=")
 	require.True(t, ok, typed[0])
-	require.Contains(t, read(t, path.Join(path.Dir(b.page), "main_test.go")), `t.Setenv("`+variable+`"`)
-	require.True(t, strings.HasPrefix(typed[1], "go run . "), typed[1])
+	require.Contains(t, read(t, path.Join(path.Dir(b.page), "provider_test.go")), `"`+variable+`"`)
+	words := strings.Fields(typed[1])
+	require.Equal(t, []string{"go", "run"}, words[:2])
+	require.NotEmpty(t, read(t, path.Join(path.Dir(b.page), words[2], "main.go")))
 }

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -30,14 +29,14 @@ type Server func(ctx context.Context, handler http.Handler) error
 
 // Run runs commands for the clients of a server until the server ends. No process
 // that it has started outlives it. Commands run in a directory; "" is that of this
-// program. Relative paths of files begin there too. The end of ctx is no error.
+// program. The end of ctx is no error.
 func Run(ctx context.Context, dir string, opts prochttp.HandlerOptions, serve Server) error {
 	return RunBeside(ctx, dir, nil, opts, serve, func(context.Context, procmgr.Host) (func() error, error) { return func() error { return nil }, nil })
 }
 
 // RunBeside is Run with something beside it that uses the manager, such as a page. It
 // begins before the server and is stopped after it. A box that is not nil holds commands
-// and files to its rules.
+// to its rules.
 func RunBeside(ctx context.Context, dir string, box proclocal.Sandbox, opts prochttp.HandlerOptions, serve Server, beside func(context.Context, procmgr.Host) (stop func() error, err error)) (err error) {
 	local, err := proclocal.New(&proclocal.Options{WorkDir: func() string { return dir }, Sandbox: box, Logger: opts.Logger})
 	if err != nil {
@@ -47,17 +46,6 @@ func RunBeside(ctx context.Context, dir string, box proclocal.Sandbox, opts proc
 	// that still run.
 	defer func() { err = errors.Join(err, local.Close()) }()
 	opts.Context = ctx // when it ends, the waits are answered
-	of := procfile.LocalOptions{Dir: dir}
-	if box != nil {
-		rules := box.Rules()
-		of.Sandbox = &rules
-	}
-	files, err := procfile.NewLocal(&of)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, files.Close()) }()
-	opts.Files = files
 	handler, err := prochttp.NewHandler(local, &opts)
 	if err != nil {
 		return err

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
 // Bodies are read and written in buffers that are used again. Each of many
@@ -28,7 +31,13 @@ func TestEveryCallerGetsItsOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			host := client(t, echo{})
+			script := proctest.NewScript()
+			t.Cleanup(func() { require.NoError(t, script.Close()) })
+			script.On("*", func(c *proctest.Command) int {
+				fmt.Fprint(c, c.Process().ChatID, c.Request.Command)
+				return 0
+			})
+			host := client(t, script)
 			var wg sync.WaitGroup
 			for caller := range 16 {
 				wg.Go(func() {
@@ -41,7 +50,7 @@ func TestEveryCallerGetsItsOwn(t *testing.T) {
 							ctx, cancel = context.WithTimeout(ctx, time.Duration(random.IntN(3000))*time.Microsecond)
 						}
 						command := strings.Repeat(fmt.Sprintf("%d.%d\n", caller, n), 1+random.IntN(8000))
-						out, err := m.Start(ctx, procmgr.StartRequest{Command: command})
+						out, err := m.Start(ctx, procmgr.StartRequest{Command: command, Wait: time.Minute, Limit: headtail.Limits{Bytes: -1, Line: -1}})
 						cancel()
 						if hasty && err != nil {
 							continue
@@ -54,17 +63,4 @@ func TestEveryCallerGetsItsOwn(t *testing.T) {
 			wg.Wait()
 		})
 	}
-}
-
-// An echo is a host whose processes print the chat and their command.
-type echo struct{ atOnce }
-
-func (echo) Chat(id string) procmgr.Manager { return echoChat{atOnceChat{chat: id}} }
-
-type echoChat struct{ atOnceChat }
-
-func (m echoChat) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	p := m.process(req.ID)
-	p.Command = req.Command
-	return procmgr.Output{Process: p, Text: m.chat + req.Command}, nil
 }

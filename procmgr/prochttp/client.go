@@ -1,6 +1,7 @@
 package prochttp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -15,7 +16,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
@@ -170,7 +170,7 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 			path := u.Path
 			c.own.Proxy = nil
 			c.own.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return dialWitness(ctx, path)
+				return new(net.Dialer).DialContext(ctx, "unix", path)
 			}
 		}
 	default:
@@ -242,9 +242,6 @@ type manager struct {
 	chat   string
 	isChat bool
 	header []string // the value of headerChat
-
-	base  *baseenv.Base // what commands start from; nil: the server's own
-	alone bool          // nobody but the caller starts a server where the last one was
 }
 
 // check fails if the chat has no valid ID: such a chat must not act as the host.
@@ -280,6 +277,7 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 	if err != nil {
 		return err
 	}
+	forwarded, _ := ctx.Value(forwardedKey{}).(string)
 	c := &call{
 		manager: m,
 		id:      id,
@@ -287,12 +285,16 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 		path:    processPath(id, "signal"),
 		body:    body,
 		wait:    signalTime - answerTime,
-		key:     newKey(),
+		key:     cmp.Or(forwarded, newKey()),
 	}
 	c.first = m.c.seen.now()
 	answer, err := m.c.call(ctx, c)
 	return m.explain(id, answer, err)
 }
+
+// forwardedKey has the key of a signal that a handler forwards. It stays the same on the
+// whole way, so that the signal is sent once even if it is asked for again by another way.
+type forwardedKey struct{}
 
 // errMixedUp is the error of an answer that is meant for another caller.
 var errMixedUp = xerrors.New("the answer is about another process or chat: does something in between cache, or change the header " + headerChat + "?")

@@ -8,8 +8,10 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 
 	"golang.org/x/xerrors"
 )
@@ -46,6 +48,26 @@ func (c *Client) attempt(ctx context.Context, call *call) (*answer, error) {
 		}
 	}
 	return answer, err
+}
+
+// A sending tells whether the server may have seen an attempt.
+type sending struct {
+	asked, got atomic.Bool // the transport has asked for a connection, and got one
+}
+
+// traced returns a context with which a transport reports its connections.
+func (s *sending) traced(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { s.asked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { s.got.Store(true) },
+	})
+}
+
+// sent reports whether the server may have seen the attempt. A transport that is not
+// the client's own may not report its connections. The client then assumes that it
+// has sent the request.
+func (s *sending) sent(c *Client) bool {
+	return s.got.Load() || c.dialed != nil || c.own == nil && !s.asked.Load()
 }
 
 // exchange sends a request, and reads the answer.

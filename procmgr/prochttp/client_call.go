@@ -176,7 +176,7 @@ func (c *Client) call(ctx context.Context, call *call) (*answer, error) {
 		}
 		jittered := pause/2 + rand.N(pause/2+1) + wait
 		late := time.Now().Add(jittered).After(giveUp)
-		if c.retry < 0 || late || permanent(err) || !call.mayHaveArrived && nobodyListens(err) && call.manager.alone {
+		if c.retry < 0 || late || permanent(err) {
 			if answer != nil {
 				return answer, err
 			}

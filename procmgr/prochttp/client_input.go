@@ -45,8 +45,8 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 	case !utf8.ValidString(req.Until):
 		return out, xerrors.Errorf("the pattern is not UTF-8, which this connection cannot carry: %w", procmgr.ErrInvalid)
 	}
-	if req.Key == "" {
-		req.Key = newKey()
+	if req.IdempotencyKey == "" {
+		req.IdempotencyKey = newKey()
 	}
 	body := newInputBody(req)
 	began := time.Now()

@@ -2,8 +2,6 @@ package prochttp
 
 import (
 	"sync"
-
-	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 // maxSent is the number of process IDs that a client remembers. It is the
@@ -76,18 +74,6 @@ func (s *instances) move(chat, id, instance string) bool {
 	return true
 }
 
-// follow remembers that an ID goes to a server which knows every ID that was sent
-// to the one before it.
-func (s *instances) follow(chat, id, instance string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := processKey{chat, id}
-	if to, ok := s.asked[key]; ok {
-		to.instance = instance
-		s.asked[key] = to
-	}
-}
-
 // forget forgets an ID that was not sent, or under which nothing ran. It does
 // nothing if another call may have sent the ID.
 func (s *instances) forget(chat, id string) {
@@ -118,5 +104,5 @@ func (s *instances) elsewhere(chat, id, instance string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to, ok := s.asked[processKey{chat, id}]
-	return ok && to.instance != instance && !lineage.Continued(to.instance, instance)
+	return ok && to.instance != instance
 }

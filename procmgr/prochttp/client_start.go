@@ -9,7 +9,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 )
 
 // maxRestarts is how many new servers in a row a start may meet.
@@ -61,7 +60,6 @@ func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*s
 		return nil, err
 	}
 	s := &starting{manager: m, req: req, body: body, until: time.Now().Add(req.Wait)}
-	s.body.setBase(s.base)
 	s.call = call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart, into: &s.out, prepare: s.prepare}
 	if s.call.instance, s.asked, err = m.instanceFor(ctx, req.ID); err != nil {
 		return nil, err
@@ -87,7 +85,7 @@ func (m *manager) instanceFor(ctx context.Context, id string) (instance string, 
 		return instance, asked, nil
 	}
 	// No server has answered yet: a start without an instance could run twice.
-	host := &manager{c: m.c, alone: m.alone}
+	host := &manager{c: m.c}
 	if _, err := m.c.call(ctx, &call{manager: host, method: http.MethodGet, path: pathHealth}); err != nil {
 		return "", false, err
 	}
@@ -104,19 +102,6 @@ var errTurns = xerrors.Errorf("each of %d servers in a row was another one, and 
 func (s *starting) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
 		answer, err := s.c.call(ctx, &s.call)
-		if answer != nil && answer.failure.Code == codeNoBase && s.body.BaseSum != "" {
-			s.body.setWholeBase(s.base)
-			answer, err = s.c.call(ctx, &s.call)
-		}
-		if answer != nil && answer.failure.Code == codeRestarted && lineage.Continued(s.call.instance, answer.instance) {
-			// The new server knows what the one before it has started.
-			s.c.seen.follow(s.chat, s.req.ID, answer.instance)
-			if s.call.mayHaveArrived {
-				return answer, err
-			}
-			s.call.instance = answer.instance
-			continue
-		}
 		moved := answer != nil && answer.failure.Code == codeRestarted && answer.instance != s.call.instance
 		if !moved || s.asked || s.call.mayHaveArrived || !s.c.seen.move(s.chat, s.req.ID, answer.instance) {
 			return answer, err

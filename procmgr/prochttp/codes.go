@@ -2,14 +2,12 @@ package prochttp
 
 import (
 	"errors"
-	"io/fs"
 	"net/http"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
-	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
 // A code names the reason of an error on the wire.
@@ -30,13 +28,6 @@ const (
 	codeInvalid    code = "invalid"
 	// codeUnsupported: the machine or the Host behind the handler cannot do it.
 	codeUnsupported code = "unsupported"
-	// These are of the Files behind the handler.
-	codeChanged      code = "changed"
-	codeNotText      code = "not_text"
-	codeNoPlace      code = "no_place"
-	codeAmbiguous    code = "ambiguous"
-	codeNoFile       code = "no_file"
-	codeNoPermission code = "no_permission"
 
 	codeUnauthorized  code = "unauthorized"
 	codeForbidden     code = "forbidden"
@@ -47,7 +38,6 @@ const (
 	codeHeaderTooLong code = "header_too_large"
 	codeBusy          code = "busy"
 	codeRestarted     code = "restarted"
-	codeNoBase        code = "no_base"
 	codePartial       code = "partial"
 	codeInternal      code = "internal"
 )
@@ -70,12 +60,6 @@ var codes = []struct {
 	{codeNotFound, http.StatusNotFound, procmgr.ErrNotFound, ""},
 	{codeInvalid, http.StatusBadRequest, procmgr.ErrInvalid, ""},
 	{codeUnsupported, http.StatusNotImplemented, errors.ErrUnsupported, ""},
-	{codeChanged, http.StatusConflict, procfile.ErrChanged, ""},
-	{codeNotText, http.StatusUnprocessableEntity, procfile.ErrNotText, ""},
-	{codeNoPlace, http.StatusUnprocessableEntity, procfile.ErrNoPlace, ""},
-	{codeAmbiguous, http.StatusUnprocessableEntity, procfile.ErrAmbiguous, ""},
-	{codeNoFile, http.StatusNotFound, fs.ErrNotExist, ""},
-	{codeNoPermission, http.StatusForbidden, fs.ErrPermission, ""},
 
 	{codeUnauthorized, http.StatusUnauthorized, procmgr.ErrRefused, "the credentials are missing or wrong"},
 	{codeForbidden, http.StatusForbidden, procmgr.ErrRefused, "the request is not allowed"},
@@ -86,7 +70,6 @@ var codes = []struct {
 	{codeHeaderTooLong, http.StatusRequestHeaderFieldsTooLarge, procmgr.ErrInvalid, "the header is too large"},
 	{codeBusy, http.StatusTooManyRequests, procmgr.ErrLimit, "too many calls are waiting"},
 	{codeRestarted, http.StatusConflict, procmgr.ErrUnknown, "the server was restarted since"},
-	{codeNoBase, http.StatusPreconditionFailed, nil, "the environment of that sum is not known here"},
 	// A *procmgr.PartialError: it has the machines, so that no value stands for it.
 	{codePartial, http.StatusBadGateway, nil, "some machines have not answered"},
 	{codeInternal, http.StatusInternalServerError, nil, "the call failed"},
@@ -156,7 +139,7 @@ func failureOf(err error) failure {
 		}
 	}
 	_, message := c.status()
-	detail := procfile.Reason(err)
+	detail := procmgr.Reason(err)
 	if sentinel := c.sentinel(); sentinel != nil && detail == sentinel.Error() {
 		detail = "" // the code says it
 	}

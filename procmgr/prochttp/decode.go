@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,7 +31,7 @@ func decodeStrict(data []byte, v any) error {
 // JSON is a [stdjson.SyntaxError].
 func decode(data []byte, v any, strict bool) error {
 	reflect.ValueOf(v).Elem().SetZero()
-	err := json.Unmarshal(data, v, json.RejectUnknownMembers(strict), jsontext.AllowDuplicateNames(!strict), jsontext.AllowInvalidUTF8(!strict), texts)
+	err := json.Unmarshal(data, v, json.RejectUnknownMembers(strict), jsontext.AllowDuplicateNames(!strict), jsontext.AllowInvalidUTF8(!strict), values)
 	if err == nil && jsontext.Value(data).Kind() != '{' {
 		err = xerrors.New("it is not an object")
 	}
@@ -44,14 +45,24 @@ func decode(data []byte, v any, strict bool) error {
 	return explained(err)
 }
 
-// texts is an option that refuses null for a variable: it is no text, and may be
-// meant to unset it.
-var texts = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *string) error {
+// values is an option that reads values in another way than package json does.
+var values = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(text), json.UnmarshalFromFunc(nanoseconds)))
+
+// text refuses null for a variable: it is no text, and may be meant to unset it.
+func text(d *jsontext.Decoder, _ *string) error {
 	if d.PeekKind() == 'n' && strings.HasPrefix(string(d.StackPointer()), "/env/") {
 		return xerrors.New("it is not a string")
 	}
 	return errors.ErrUnsupported
-}))
+}
+
+// nanoseconds reads a duration as encoding/json writes it.
+func nanoseconds(d *jsontext.Decoder, to *time.Duration) error {
+	var n int64
+	err := json.UnmarshalDecode(d, &n)
+	*to = time.Duration(n)
+	return err
+}
 
 // explained returns an error of package json without the types of Go in it.
 func explained(err error) error {

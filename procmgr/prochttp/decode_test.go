@@ -114,12 +114,12 @@ func full() procmgr.InputOutput {
 	return procmgr.InputOutput{Written: 7, Output: procmgr.Output{
 		Process: procmgr.Process{
 			ID: "x", ChatID: "a", Command: "true", WorkDir: "/", Background: true, Stdin: procmgr.StdinPipe, PID: 1, State: procmgr.Exited,
-			ExitCode: new(3), EndedBy: procmgr.CauseExit, StartedAt: time.Unix(1, 2).UTC(), ExitedAt: time.Unix(3, 4).UTC(),
+			ExitCode: new(3), EndedBy: procmgr.CauseExit, StartedAt: time.Unix(1, 2).UTC(), ExitedAt: time.Unix(3, 4).UTC(), Elapsed: 1<<53 + 1,
 			Usage: procmgr.Usage{User: time.Second, System: time.Millisecond, MaxRSS: 1 << 40}, LogPath: "/tmp/é",
 		},
 		StartResult: procmgr.StartResult{Attached: true, Withheld: []string{"A", "B"}}, Text: "a\nb\t\x1b[0m\u2028<&>\U0001F600", Truncated: &headtail.Truncation{OriginalBytes: 9, Strategy: "head_tail"},
 		Next: 1 << 40, SearchResult: procmgr.SearchResult{Matched: true}, Highlights: []procmgr.Highlight{{Line: 1, Offset: 2, Text: "x"}, {Offset: 3}},
-		Listening: []procmgr.Listen{{Network: "tcp", Addr: "127.0.0.1:1", PID: 2}}, Members: []procmgr.Member{{PID: 2, Parent: 1, Name: "sh", Usage: procmgr.Usage{User: 3}, Memory: 4}}, Screen: &procmgr.Screen{Rows: []string{"a", ""}, Col: 1},
+		Listening: []procmgr.Socket{{Network: "tcp", Addr: "127.0.0.1:1", PID: 2}}, Members: []procmgr.Member{{PID: 2, Parent: 1, Name: "sh", Usage: procmgr.Usage{User: 3}, Memory: 4}}, Screen: &procmgr.Screen{Rows: []string{"a", ""}, Col: 1},
 	}}
 }
 

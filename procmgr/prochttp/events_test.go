@@ -45,7 +45,7 @@ func TestEventsInAChain(t *testing.T) {
 		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint("p", i), Command: "echo 'ready \"1\"'", Notify: "^ready", Wait: long})
 		require.NoError(t, err)
 	}
-	for _, req := range []procmgr.EventsRequest{{}, {Limit: 2}, {Limit: -1}, {Latest: true, Wait: long}, {After: "garbled ?&"}, {After: strings.Repeat("%", 5<<10)}} {
+	for _, req := range []procmgr.EventsRequest{{}, {Limit: 2}, {Limit: -1}, {After: "garbled ?&"}, {After: strings.Repeat("%", 5<<10)}} {
 		for _, view := range []func(procmgr.Host) procmgr.Manager{
 			func(h procmgr.Host) procmgr.Manager { return h },
 			func(h procmgr.Host) procmgr.Manager { return h.Chat("ä b") },
@@ -184,7 +184,7 @@ func TestEventsInAShutdown(t *testing.T) {
 	end()
 	page := <-pages
 	require.Empty(t, page.Events)
-	require.Equal(t, events(t, l, procmgr.EventsRequest{Latest: true}).Next, page.Next)
+	require.Equal(t, events(t, l, procmgr.EventsRequest{Limit: -1}).Next, page.Next)
 	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 0 }, long, time.Millisecond)
 }
 

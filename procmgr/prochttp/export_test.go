@@ -39,24 +39,6 @@ const MaxSent = maxSent
 // CommandPID returns the PID of the command behind a connection of Command.
 func CommandPID(conn net.Conn) int { return conn.(*commandConn).cmd.Process.Pid }
 
-// The limits of the environments that a handler remembers.
-const (
-	MaxBases     = maxBases
-	MaxBaseBytes = maxBaseBytes
-)
-
-// Bases returns how many environments a handler remembers, their size in bytes, and
-// their sums.
-func Bases(h http.Handler) (n, size int, sums []string) {
-	b := &h.(*handler).bases
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, k := range b.known {
-		sums = append(sums, k.Sum)
-	}
-	return len(b.known), b.bytes, sums
-}
-
 // StartBody is the body of a start.
 type StartBody = startBody
 

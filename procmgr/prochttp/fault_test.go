@@ -186,7 +186,7 @@ func TestWaitOutlivesItsServers(t *testing.T) {
 			return m.Output(ctx, id, procmgr.OutputRequest{Wait: 2 * long, Until: "^never$"})
 		},
 		"events": func(ctx context.Context, m procmgr.Manager, id string) (procmgr.Output, error) {
-			page, err := m.Events(ctx, procmgr.EventsRequest{After: "?", Latest: true})
+			page, err := m.Events(ctx, procmgr.EventsRequest{Limit: -1})
 			if err == nil {
 				page, err = m.Events(ctx, procmgr.EventsRequest{After: page.Next, Wait: 2 * long})
 			}

@@ -1,7 +1,9 @@
 package prochttp
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,18 +16,13 @@ import (
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/internal/bearer"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
-	"github.com/toolproc/toolproc/procmgr/internal/lineage"
-	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
 // The defaults of [HandlerOptions].
 const (
 	defaultMaxBody    = 1 << 20
-	defaultMaxFile    = 8 << 20
 	defaultMaxWaiters = 4096
 )
 
@@ -60,13 +57,15 @@ type HandlerOptions struct {
 	// a web page can let its own name point to this machine.
 	Hosts []string
 
-	// Files are served beside the processes, to the same callers: those of every
-	// chat have the same files. If it is nil, a client's calls for files are
-	// [errors.ErrUnsupported].
-	Files procfile.Files
+	// Instance names the server to its clients. It is for a Host whose processes outlive
+	// the handler and whose IDs run once over all of its handlers: a client that comes
+	// back through another handler of the same Instance goes on. With "", each handler
+	// has a name of its own, and what was sent to the one before it is
+	// [procmgr.ErrUnknown].
+	Instance string
 
-	// MaxBody is the limit of a request's body in bytes: 1 MiB by default, and 8
-	// MiB for a request that writes files; a negative number is no limit.
+	// MaxBody is the limit of a request's body in bytes: 1 MiB by default; a negative
+	// number is no limit.
 	MaxBody int64
 	// MaxWaiters is the limit of calls that wait at a time: 4,096 by default;
 	// a negative number is no limit. Each of them holds a connection and some
@@ -96,16 +95,13 @@ type Scope struct {
 // handler serves a Host.
 type handler struct {
 	host     procmgr.Host
-	keeper   baseenv.Host // the same; nil if no command starts from what a request brings
 	opts     HandlerOptions
-	maxFile  int64        // MaxBody of a request that writes files
-	token    bearer.Token // of opts.Token
+	token    [sha256.Size]byte // of opts.Token
 	instance string
 	deadline time.Duration
 	log      *slog.Logger
 	waits    waits
 	signals  signals
-	bases    bases
 }
 
 // NewHandler returns a handler that serves h to [Client]. It fails if the
@@ -118,27 +114,18 @@ type handler struct {
 // returns, it is done with the request. Only a wait that the client may
 // continue goes on; it ends 2 s later if the client does not continue it.
 func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
-	made, err := newHandler(h, opts)
-	if err != nil {
-		return nil, xerrors.Errorf("prochttp: new handler: %w", err)
-	}
-	return made, nil
-}
-
-func newHandler(h procmgr.Host, opts *HandlerOptions) (*handler, error) {
 	var o HandlerOptions
 	if opts != nil {
 		o = *opts
 	}
 	if err := o.check(); err != nil {
-		return nil, err
+		return nil, xerrors.Errorf("prochttp: new handler: %w", err)
 	}
-	maxFile := o.MaxBody
 	switch {
 	case o.MaxBody == 0:
-		o.MaxBody, maxFile = defaultMaxBody, defaultMaxFile
+		o.MaxBody = defaultMaxBody
 	case o.MaxBody < 0:
-		o.MaxBody, maxFile = math.MaxInt64, math.MaxInt64
+		o.MaxBody = math.MaxInt64
 	}
 	if o.MaxWaiters == 0 {
 		o.MaxWaiters = defaultMaxWaiters
@@ -153,9 +140,8 @@ func newHandler(h procmgr.Host, opts *HandlerOptions) (*handler, error) {
 	return &handler{
 		host:     h,
 		opts:     o,
-		maxFile:  maxFile,
-		token:    bearer.Hash(o.Token),
-		instance: newKey(),
+		token:    sha256.Sum256([]byte(o.Token)),
+		instance: cmp.Or(o.Instance, newKey()),
 		deadline: deadline,
 		log:      log,
 		waits:    waits{max: o.MaxWaiters, log: log, held: make(map[waitKey]*heldWait)},
@@ -175,7 +161,7 @@ func (o HandlerOptions) check() error {
 		return xerrors.Errorf("nobody may call it: set Authorize or Token, or Insecure where everybody who can connect may run commands: %w", procmgr.ErrInvalid)
 	case ways > 1:
 		return xerrors.Errorf("set one of Authorize, Token and Insecure: %w", procmgr.ErrInvalid)
-	case !bearer.Fits(o.Token):
+	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return xerrors.Errorf("Token has a character that a header cannot carry, use printable ASCII without spaces: %w", procmgr.ErrInvalid)
 	}
 	return nil
@@ -245,12 +231,6 @@ func (r *request) route() func(*request) {
 		r.endpoint, method, serve = "list", http.MethodGet, (*request).list
 	case path == pathEvents:
 		r.endpoint, method, serve = "events", http.MethodGet, (*request).events
-	case path == pathRead:
-		r.endpoint, method, serve = "read", http.MethodPost, (*request).read
-	case path == pathWrite:
-		r.endpoint, method, serve = "write", http.MethodPost, (*request).write
-	case path == pathEdit:
-		r.endpoint, method, serve = "edit", http.MethodPost, (*request).edit
 	case path == pathDescribe:
 		r.endpoint, method, serve = "describe", http.MethodGet, (*request).describe
 	default:
@@ -300,12 +280,6 @@ func (r *request) describe() {
 		return
 	}
 	r.answer(http.StatusOK, d)
-}
-
-// forDead reports whether a request is for a server that has died, and after which
-// this one follows. Nobody knows the answers of that one.
-func (r *request) forDead() bool {
-	return lineage.Continued(r.Header.Get(headerInstance), r.h.instance)
 }
 
 // mayHaveBegun returns the little that is known of a process whose start went

@@ -2,14 +2,18 @@ package prochttp
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"log/slog"
 	"mime"
+	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/internal/bearer"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -77,7 +81,13 @@ func (r *request) foreign() string {
 			return "requests of browsers are refused: the header " + name + " is set"
 		}
 	}
-	if bearer.Names(r.Host, r.h.opts.Hosts) {
+	name := r.Host
+	if host, _, err := net.SplitHostPort(name); err == nil {
+		name = host
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	known := func(host string) bool { return strings.EqualFold(host, name) }
+	if known("localhost") || net.ParseIP(name) != nil || slices.ContainsFunc(r.h.opts.Hosts, known) {
 		return ""
 	}
 	return "the request is for another host; the names of this one are set by HandlerOptions.Hosts"
@@ -95,7 +105,13 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 	if h.opts.Insecure {
 		return everything, nil
 	}
-	if !h.token.In(r.Header) {
+	given := r.Header.Values("Authorization")
+	if len(given) != 1 {
+		return Scope{}, errToken
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	sum := sha256.Sum256([]byte(token)) // so that the time of the comparison does not even tell the length
+	if subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
 		return Scope{}, errToken
 	}
 	return everything, nil
@@ -104,11 +120,6 @@ func (h *handler) scope(r *http.Request) (Scope, error) {
 // body reads a request's JSON body into v. It reports false if it has answered
 // the request with an error.
 func (r *request) body(v any) bool {
-	return r.bodyOf(v, r.h.opts.MaxBody, "write a long command to a script file and run that")
-}
-
-// bodyOf is body with another limit in bytes, and what to do about it.
-func (r *request) bodyOf(v any, most int64, remedy string) bool {
 	if kind := r.Header.Get("Content-Type"); kind != "application/json" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
 			r.fail(failure{Code: codeMediaType})
@@ -119,14 +130,14 @@ func (r *request) bodyOf(v any, most int64, remedy string) bool {
 	defer data.free()
 	var err error
 	// A body is not read at all if its Content-Length is too long.
-	tooLong := r.ContentLength > most
+	tooLong := r.ContentLength > r.h.opts.MaxBody
 	if !tooLong {
-		_, err = data.ReadFrom(http.MaxBytesReader(r.w, r.Body, most))
+		_, err = data.ReadFrom(http.MaxBytesReader(r.w, r.Body, r.h.opts.MaxBody))
 		_, tooLong = errors.AsType[*http.MaxBytesError](err)
 	}
 	switch {
 	case tooLong:
-		r.fail(failure{Code: codeTooLarge, Detail: remedy})
+		r.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
 		return false
 	case err != nil:
 		r.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)

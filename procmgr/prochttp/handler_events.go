@@ -19,7 +19,7 @@ func (r *request) events() {
 	}
 	req := procmgr.EventsRequest(query)
 	req.Wait = min(req.Wait, maxSlice)
-	if req.Latest || r.h.opts.Context.Err() != nil {
+	if r.h.opts.Context.Err() != nil {
 		req.Wait = 0
 	}
 	var page procmgr.EventPage

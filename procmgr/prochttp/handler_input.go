@@ -21,16 +21,16 @@ type inputBody struct {
 
 // inputFields are those of an InputRequest.
 type inputFields struct {
-	Key          string          `json:"key,omitempty"`
-	Data         []byte          `json:"data,omitempty"`
-	Keys         []procmgr.Key   `json:"keys,omitempty"`
-	Close        bool            `json:"close,omitempty"`
-	Secret       bool            `json:"secret,omitempty"`
-	Wait         time.Duration   `json:"-"` // those of the inputBody count
-	Until        string          `json:"until,omitempty"`
-	UntilQuiet   time.Duration   `json:"-"`
-	UntilWaiting bool            `json:"until_waiting,omitempty"`
-	Limit        headtail.Limits `json:"limit,omitzero"`
+	IdempotencyKey string          `json:"key,omitempty"`
+	Data           []byte          `json:"data,omitempty"`
+	Keys           []procmgr.Key   `json:"keys,omitempty"`
+	Close          bool            `json:"close,omitempty"`
+	Secret         bool            `json:"secret,omitempty"`
+	Wait           time.Duration   `json:"-"` // those of the inputBody count
+	Until          string          `json:"until,omitempty"`
+	UntilQuiet     time.Duration   `json:"-"`
+	UntilWaiting   bool            `json:"until_waiting,omitempty"`
+	Limit          headtail.Limits `json:"limit,omitzero"`
 }
 
 func newInputBody(req procmgr.InputRequest) inputBody {
@@ -70,12 +70,8 @@ func (r *request) input() {
 		r.failWith(err, nil)
 		return
 	}
-	if req.Key == "" {
-		req.Key = newKey()
-	}
-	if r.forDead() {
-		r.fail(failure{Code: codeRestarted, Detail: "an earlier attempt may have written the input, and this one has not"})
-		return
+	if req.IdempotencyKey == "" {
+		req.IdempotencyKey = newKey()
 	}
 	req.Wait = min(req.Wait, maxSlice)
 	var out procmgr.InputOutput

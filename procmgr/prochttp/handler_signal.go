@@ -2,8 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -35,12 +33,10 @@ func (r *request) signal() {
 			return
 		}
 	}
-	if r.forDead() {
-		r.fail(failure{Code: codeRestarted, Detail: "an earlier attempt may have sent the signal, and this one has not"})
-		return
-	}
 	r.extend(signalTime)
-	send := func(ctx context.Context) error { return r.manager.Signal(ctx, r.id, body.Signal) }
+	send := func(ctx context.Context) error {
+		return r.manager.Signal(context.WithValue(ctx, forwardedKey{}, key), r.id, body.Signal)
+	}
 	err := r.h.signals.once(r.Context(), signalKey{r.chat, r.id, body.Signal, key}, send)
 	if err != nil {
 		r.failWith(err, nil)
@@ -109,55 +105,6 @@ func (s *signals) join(key signalKey) (call *signalCall, mine bool) {
 	s.calls[key] = call
 	s.order = append(s.order, call)
 	return call, true
-}
-
-// A savedSignal is an answer to a signal, as one handler saves it for the next.
-type savedSignal struct {
-	Chat, Process string
-	Signal        procmgr.Signal
-	Key           string
-	Began         time.Time
-	Failed        *failure `json:",omitempty"`
-}
-
-// save returns the answers that are there.
-func (s *signals) save() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []savedSignal
-	for _, call := range s.order {
-		select {
-		case <-call.done:
-		default:
-			continue
-		}
-		if errors.Is(call.err, procmgr.ErrClosed) {
-			continue // the next handler's host is not closed
-		}
-		saved := savedSignal{Chat: call.key.chat, Process: call.key.process, Signal: call.key.signal, Key: call.key.key, Began: call.began}
-		if call.err != nil {
-			f := failureOf(call.err)
-			saved.Failed = &f
-		}
-		all = append(all, saved)
-	}
-	data, _ := json.Marshal(all) // strings and numbers can always be written
-	return data
-}
-
-// restore takes over answers that were saved. What cannot be read is left out.
-func (s *signals) restore(data []byte) {
-	var all []savedSignal
-	_ = json.Unmarshal(data, &all)
-	for _, saved := range all {
-		call := &signalCall{key: signalKey{saved.Chat, saved.Process, saved.Signal, saved.Key}, began: saved.Began, done: make(chan struct{})}
-		if saved.Failed != nil {
-			call.err = saved.Failed.err()
-		}
-		close(call.done)
-		s.calls[call.key] = call
-		s.order = append(s.order, call)
-	}
 }
 
 // errPanicked is the answer to a repeated request if the host panicked.

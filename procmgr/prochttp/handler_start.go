@@ -19,32 +19,19 @@ func (r *request) start() {
 		r.failWith(err, nil)
 		return
 	}
-	base, err := r.base(&body.baseFields)
-	if err != nil {
-		r.failWith(err, nil)
-		return
-	}
 	r.id = req.ID
 	if meant := r.Header.Get(headerInstance); meant != "" && meant != r.h.instance {
-		detail := "nothing was started; what ran before is not known here"
-		if r.forDead() {
-			detail = "this request has started nothing"
-		}
-		r.fail(failure{Code: codeRestarted, Detail: detail})
+		r.fail(failure{Code: codeRestarted, Detail: "nothing was started; what ran before is not known here"})
 		return
 	}
 	if r.h.opts.Context.Err() != nil {
 		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
 		return
 	}
-	if base, err = r.h.bases.whole(base); err != nil {
-		r.fail(failure{Code: codeNoBase, Detail: "nothing was started; send base_env and base_withheld"})
-		return
-	}
 	req.Wait = min(req.Wait, maxSlice)
 	var out procmgr.Output
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
-		out, err = r.from(base).Start(ctx, req)
+		out, err = r.manager.Start(ctx, req)
 		return err
 	})
 	if errors.Is(err, errBusy) {

@@ -36,7 +36,7 @@ func TestFaultOfAnInput(t *testing.T) {
 				require.NoError(t, err)
 				id := out.Process.ID
 				p.set(func(p *proxy) { p.plan = once("/input", what) })
-				got, err := m.Input(t.Context(), id, procmgr.InputRequest{Key: key, Data: []byte("one\n"), Until: "one", Wait: long})
+				got, err := m.Input(t.Context(), id, procmgr.InputRequest{IdempotencyKey: key, Data: []byte("one\n"), Until: "one", Wait: long})
 				require.NoError(t, err)
 				require.Equal(t, 4, got.Written)
 				require.Equal(t, "1 one\n", got.Text)
@@ -159,9 +159,9 @@ func TestInputErrorsOverAChain(t *testing.T) {
 	_, err = input(terminal, procmgr.InputRequest{Data: []byte("x"), Secret: true})
 	require.ErrorIs(t, err, procmgr.ErrNotReady)
 	require.Contains(t, procmgr.Reason(err), "echo")
-	_, err = input(terminal, procmgr.InputRequest{Key: "k", Data: []byte("x")})
+	_, err = input(terminal, procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("x")})
 	require.NoError(t, err)
-	_, err = input(terminal, procmgr.InputRequest{Key: "k", Data: []byte("y")})
+	_, err = input(terminal, procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("y")})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 
 	data := make([]byte, procmgr.MaxInput)
@@ -194,7 +194,7 @@ func TestInputIsUnknown(t *testing.T) {
 			return none
 		}
 	})
-	req := procmgr.InputRequest{Key: "k", Data: []byte("one\n")}
+	req := procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("one\n")}
 	_, err = c.Input(t.Context(), out.Process.ID, req)
 	require.ErrorIs(t, err, procmgr.ErrUnknown)
 	p.set(func(p *proxy) { p.plan = nil })

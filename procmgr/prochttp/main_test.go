@@ -21,8 +21,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/asktest"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
-	"github.com/toolproc/toolproc/procmgr/internal/lineage"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -137,17 +135,6 @@ func newHandler(t testing.TB, h procmgr.Host, opts *prochttp.HandlerOptions) htt
 		opts = &prochttp.HandlerOptions{Token: token}
 	}
 	handler, err := prochttp.NewHandler(h, opts)
-	require.NoError(t, err)
-	return handler
-}
-
-// newKeeperHandler is newHandler for a keeper.
-func newKeeperHandler(t testing.TB, h baseenv.Host, opts *prochttp.HandlerOptions) http.Handler {
-	t.Helper()
-	if opts == nil {
-		opts = &prochttp.HandlerOptions{Token: token}
-	}
-	handler, err := prochttp.NewKeeperHandler(h, opts, &lineage.Line{})
 	require.NoError(t, err)
 	return handler
 }

@@ -1,21 +1,27 @@
 package prochttp_test
 
 import (
-	"path/filepath"
+	"os"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // The client too reports which directory was passed over: at once, after a lost
 // answer, and when a wait goes on in slices.
 func TestPassedOver(t *testing.T) {
-	gone := filepath.Join(t.TempDir(), "gone")
-	local := newLocal(t, &proclocal.Options{WorkDir: func() string { return gone }})
-	says := "no such directory: " + gone
+	if runtime.GOOS == "windows" {
+		t.Skip("a directory that a program is in cannot be removed there")
+	}
+	own := t.TempDir()
+	t.Setenv("HOME", t.TempDir())
+	t.Chdir(own)
+	require.NoError(t, os.Remove(own))
+	local := newLocal(t, nil)
+	const says = "the program's own directory has gone"
 	p := newProxy(t, serve(t, newHandler(t, local, nil)))
 	c := newClient(t, p.url, nil).Chat("a")
 
@@ -35,7 +41,4 @@ func TestPassedOver(t *testing.T) {
 	out, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: t.TempDir(), Wait: long})
 	require.NoError(t, err)
 	require.Empty(t, out.PassedOver)
-	_, err = c.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: gone})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	require.Equal(t, says+"; name one that exists and can be entered", procmgr.Reason(err))
 }

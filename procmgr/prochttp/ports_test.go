@@ -32,14 +32,14 @@ func TestPortInSlices(t *testing.T) {
 				return out, ctx.Err()
 			}
 		}
-		out.Listening = []procmgr.Listen{{Network: "tcp6", Addr: "[::]:3000", PID: 4760}}
+		out.Listening = []procmgr.Socket{{Network: "tcp6", Addr: "[::]:3000", PID: 4760}}
 		return out, nil
 	}}
 	c := newClient(t, serve(t, newHandler(t, a, nil)), nil)
 	prochttp.SetSlice(c, 20*time.Millisecond)
 	out, err := c.Output(t.Context(), "web", procmgr.OutputRequest{UntilListening: 3000, Wait: long})
 	require.NoError(t, err)
-	require.Equal(t, []procmgr.Listen{{Network: "tcp6", Addr: "[::]:3000", PID: 4760}}, out.Listening)
+	require.Equal(t, []procmgr.Socket{{Network: "tcp6", Addr: "[::]:3000", PID: 4760}}, out.Listening)
 }
 
 // If the Host behind the handler cannot tell ports, the client's error says so.

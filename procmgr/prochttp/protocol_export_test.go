@@ -7,7 +7,6 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
-	"github.com/toolproc/toolproc/procmgr/procfile"
 )
 
 // The code's side of docs/protocol.md, for the test that compares the two.
@@ -37,39 +36,28 @@ func ProtocolHeaders() []string {
 // heading of its table.
 func ProtocolObjects() map[string]any {
 	return map[string]any{
-		"Start request":      &startBody{},
-		"Signal request":     &signalBody{},
-		"Input request":      &inputBody{},
-		"Read request":       new(procfile.ReadRequest),
-		"Read object":        new(procfile.ReadResult),
-		"Line object":        new(procfile.Line),
-		"Write request":      new(procfile.WriteRequest),
-		"Write object":       new(procfile.WriteResult),
-		"Edit request":       new(procfile.EditRequest),
-		"File edit object":   new(procfile.FileEdit),
-		"Single edit object": new(procfile.Edit),
-		"Edit object":        new(procfile.EditResult),
-		"Edited file object": new(procfile.EditedFile),
-		"Hunk object":        new(procfile.Hunk),
-		"Screen object":      &procmgr.Screen{},
-		"Size object":        &procmgr.Size{},
-		"List object":        &listBody{},
-		"Machine object":     &procmgr.Description{},
-		"Error object":       &failure{},
-		"Output object":      &procmgr.Output{},
-		"Highlight object":   new(procmgr.Highlight),
-		"Listen object":      &procmgr.Listen{},
-		"Member object":      &procmgr.Member{},
-		"Events object":      &procmgr.EventPage{},
-		"Event object":       &procmgr.Event{},
-		"Process object":     &procmgr.Process{},
-		"Usage object":       &procmgr.Usage{},
-		"Truncation object":  &headtail.Truncation{},
-		"Cut object":         &headtail.Cut{},
-		"Limits object":      &headtail.Limits{},
-		"Waiting object":     &procmgr.Waiting{},
-		"Changes object":     new(procmgr.Changes),
-		"Rules object":       &procmgr.SandboxRules{},
+		"Start request":     &startBody{},
+		"Signal request":    &signalBody{},
+		"Input request":     &inputBody{},
+		"Screen object":     &procmgr.Screen{},
+		"Size object":       &procmgr.Size{},
+		"List object":       &listBody{},
+		"Machine object":    &procmgr.Description{},
+		"Error object":      &failure{},
+		"Output object":     &procmgr.Output{},
+		"Highlight object":  new(procmgr.Highlight),
+		"Listen object":     &procmgr.Socket{},
+		"Member object":     &procmgr.Member{},
+		"Events object":     &procmgr.EventPage{},
+		"Event object":      &procmgr.Event{},
+		"Process object":    &procmgr.Process{},
+		"Usage object":      &procmgr.Usage{},
+		"Truncation object": &headtail.Truncation{},
+		"Cut object":        &headtail.Cut{},
+		"Limits object":     &headtail.Limits{},
+		"Waiting object":    &procmgr.Waiting{},
+		"Changes object":    new(procmgr.Changes),
+		"Rules object":      &procmgr.SandboxRules{},
 	}
 }
 
@@ -91,7 +79,7 @@ func ProtocolQuery() url.Values {
 
 // ProtocolEventsQuery is ProtocolQuery for events.
 func ProtocolEventsQuery() url.Values {
-	q := eventsQuery{After: "x", Latest: true, Wait: time.Second, Limit: 1}
+	q := eventsQuery{After: "x", Wait: time.Second, Limit: 1}
 	values, err := url.ParseQuery(q.encode())
 	if err != nil {
 		panic(err)
@@ -107,7 +95,6 @@ func ProtocolChat(id string) string { return encodeChat(id) }
 var (
 	ProtocolBytes = map[string]int64{
 		"body of a request":                 defaultMaxBody,
-		"body of a read, write or edit":     defaultMaxFile,
 		"header of a request":               maxHeader,
 		"body from which it sends `Expect`": askFirst,
 		"longest answer":                    maxAnswer,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"net/http"
 	"testing"
 	"time"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
-	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -24,7 +21,6 @@ import (
 type scene struct {
 	host   procmgr.Host
 	opts   prochttp.HandlerOptions
-	keeper bool                                    // it is the handler of a keeper
 	before func(n int, h http.Handler, url string) // the nth exchange
 	after  func()                                  // all of them
 }
@@ -42,8 +38,6 @@ type actor struct {
 	events  func(procmgr.EventsRequest) (procmgr.EventPage, error)
 	input   func(string, procmgr.InputRequest) (procmgr.InputOutput, error)
 }
-
-func (a *actor) From(*baseenv.Base) procmgr.Host { return a }
 
 func (a *actor) Chat(id string) procmgr.Manager { b := *a; b.chat = id; return &b }
 
@@ -148,7 +142,7 @@ func made() procmgr.Output {
 		Process: procmgr.Process{
 			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", PID: 4711,
 			State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
-			StartedAt: at(0), ExitedAt: ended,
+			StartedAt: at(0), ExitedAt: ended, Elapsed: ended.Sub(at(0)),
 			Usage: procmgr.Usage{User: 1250 * time.Millisecond, System: 310 * time.Millisecond, MaxRSS: 73_400_320},
 		},
 		Text: "go test ./...\nok  \texample/a\nFAIL\texample/b\nmake: *** [Makefile:3: test] Error 1\n",
@@ -161,7 +155,7 @@ func web() procmgr.Output {
 	return procmgr.Output{
 		Process: procmgr.Process{
 			ID: "web", Command: "npm start", WorkDir: "/srv/web", Background: true, PID: 4752,
-			State: procmgr.Running, StartedAt: at(8000),
+			State: procmgr.Running, StartedAt: at(8000), Elapsed: 20 * time.Millisecond,
 		},
 		Text: "> web@1.0.0 start <\n\n",
 		Next: 21,
@@ -182,7 +176,7 @@ func python() procmgr.InputOutput {
 		Output: procmgr.Output{
 			Process: procmgr.Process{
 				ID: "repl", Command: "python3 -i", WorkDir: "/srv/project", Background: true, PID: 4790,
-				State: procmgr.Running, StartedAt: at(9000),
+				State: procmgr.Running, StartedAt: at(9000), Elapsed: 350 * time.Millisecond,
 			},
 			Text: "42\n>>> ",
 			Next: 91,
@@ -213,40 +207,7 @@ func ending(testing.TB) scene {
 	return scene{opts: prochttp.HandlerOptions{Context: ctx}}
 }
 
-// failingFiles fail with an error.
-type failingFiles struct{ err error }
-
-func (f failingFiles) Read(context.Context, procfile.ReadRequest) (procfile.ReadResult, error) {
-	return procfile.ReadResult{}, f.err
-}
-
-func (f failingFiles) Write(context.Context, procfile.WriteRequest) (procfile.WriteResult, error) {
-	return procfile.WriteResult{}, f.err
-}
-
-func (f failingFiles) Edit(context.Context, procfile.EditRequest) (procfile.EditResult, error) {
-	return procfile.EditResult{}, f.err
-}
-
 var scenes = map[string]func(testing.TB) scene{
-	"changed": func(testing.TB) scene {
-		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv/main.go has changed since it was read; read it again: %w", procfile.ErrChanged)}}}
-	},
-	"nottext": func(testing.TB) scene {
-		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv is a directory; list it with a command, such as ls: %w", procfile.ErrNotText)}}}
-	},
-	"noplace": func(testing.TB) scene {
-		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv/main.go: search is not there, and no line is like one of its lines; read the file again: %w", procfile.ErrNoPlace)}}}
-	},
-	"ambiguous": func(testing.TB) scene {
-		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("/srv/main.go: search is there 2 times, at the lines 3, 9: %w", procfile.ErrAmbiguous)}}}
-	},
-	"nofile": func(testing.TB) scene {
-		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("there is no file mian.go in /srv; the nearest names there are main.go: %w", fs.ErrNotExist)}}}
-	},
-	"nopermission": func(testing.TB) scene {
-		return scene{opts: prochttp.HandlerOptions{Files: failingFiles{xerrors.Errorf("this user has no permission for /srv/main.go: %w", fs.ErrPermission)}}}
-	},
 	"start": func(t testing.TB) scene { return starts(t, made()) },
 	"background": func(t testing.TB) scene {
 		return scene{host: &actor{t: t, start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
@@ -270,7 +231,7 @@ var scenes = map[string]func(testing.TB) scene{
 			assert.Equal(t, procmgr.OutputRequest{From: 40, Wait: 10 * time.Second, UntilListening: 3000}, req)
 			out := web()
 			out.Text, out.Next = "", 40
-			out.Listening = []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:3000", PID: 4760}}
+			out.Listening = []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:3000", PID: 4760}}
 			return out, nil
 		}}}
 	},
@@ -328,7 +289,7 @@ var scenes = map[string]func(testing.TB) scene{
 	"input": func(t testing.TB) scene {
 		return scene{host: &actor{t: t, input: func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 			assert.Equal(t, "repl", id)
-			want := procmgr.InputRequest{Key: "VJ7RCKQ2", Data: []byte("print(6*7)\n")}
+			want := procmgr.InputRequest{IdempotencyKey: "VJ7RCKQ2", Data: []byte("print(6*7)\n")}
 			out := python()
 			if req.Wait > 0 {
 				want.Until, want.Wait = "^42$", 10*time.Second
@@ -430,7 +391,6 @@ var scenes = map[string]func(testing.TB) scene{
 	"mediatype":      refused,
 	"toolarge":       refused,
 	"headertoolarge": refused,
-	"nobase":         func(testing.TB) scene { return scene{keeper: true} },
 	"busy": func(t testing.TB) scene {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})

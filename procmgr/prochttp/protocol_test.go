@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -24,8 +23,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
-	"github.com/toolproc/toolproc/procmgr/procfile"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
 
@@ -63,9 +60,6 @@ func TestProtocolExchanges(t *testing.T) {
 		}
 		s.opts.Hosts = []string{"build.example"}
 		h := newHandler(t, s.host, &s.opts)
-		if s.keeper {
-			h = newKeeperHandler(t, s.host.(baseenv.Host), &s.opts)
-		}
 		url := serve(t, h)
 		for n := 1; i < len(all) && strings.HasPrefix(all[i].name, name+"/"); i, n = i+1, n+1 {
 			require.Equal(t, fmt.Sprintf("%s/%d", name, n), all[i].name)
@@ -197,9 +191,6 @@ func TestProtocolCodes(t *testing.T) {
 		"ErrInvalid": procmgr.ErrInvalid, "ErrConflict": procmgr.ErrConflict, "ErrLimit": procmgr.ErrLimit,
 		"ErrUnknown": procmgr.ErrUnknown, "ErrRefused": procmgr.ErrRefused, "ErrNotReady": procmgr.ErrNotReady,
 		"errors.ErrUnsupported": errors.ErrUnsupported,
-		"procfile.ErrChanged":   procfile.ErrChanged, "procfile.ErrNotText": procfile.ErrNotText,
-		"procfile.ErrNoPlace": procfile.ErrNoPlace, "procfile.ErrAmbiguous": procfile.ErrAmbiguous,
-		"fs.ErrNotExist": fs.ErrNotExist, "fs.ErrPermission": fs.ErrPermission,
 	} {
 		sentinels["`"+name+"`"] = err
 	}

@@ -52,7 +52,7 @@ func (q outputQuery) encode() string {
 type eventsQuery procmgr.EventsRequest
 
 func (q *eventsQuery) parameters() parameters {
-	return parameters{"after": &q.After, "latest": &q.Latest, "wait": &q.Wait, "limit": &q.Limit}
+	return parameters{"after": &q.After, "wait": &q.Wait, "limit": &q.Limit}
 }
 
 func (q eventsQuery) encode() string { return q.parameters().encode() }

@@ -20,7 +20,6 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
-	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
 // The headers of the protocol.
@@ -65,9 +64,6 @@ const (
 	pathDescribe = "/describe"
 	pathEvents   = "/events"
 	pathHealth   = "/health"
-	pathRead     = "/read"
-	pathWrite    = "/write"
-	pathEdit     = "/edit"
 )
 
 // maxSlice is the longest wait of one request.
@@ -87,19 +83,6 @@ const maxKey = 64
 type startBody struct {
 	startFields
 	Wait string `json:"wait,omitempty"`
-
-	baseFields
-}
-
-// baseFields say what a command starts from, or files. They are only for a handler that
-// accepts them, see package baseenv. They are no part of the request that an ID or a
-// key stands for.
-type baseFields struct {
-	BaseEnv      []string       `json:"base_env,omitempty"`
-	BaseWithheld []string       `json:"base_withheld,omitempty"`
-	BaseSecrets  []redact.Value `json:"base_secrets,omitempty"`
-	BaseSum      string         `json:"base_sum,omitempty"` // in place of the three before it
-	BaseDir      *string        `json:"base_dir,omitempty"` // nil: there is no base
 }
 
 // startFields are those of a StartRequest.

@@ -3,10 +3,11 @@
 package prockeep
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -15,18 +16,15 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// The files in a keeper's directory.
-const (
-	nameLock   = "lock"       // held by the program that opens the directory, for moments
-	nameSocket = "keeper"     // while a keeper runs
-	nameLog    = "keeper.log" // what keepers have logged, and their last words
-	// nameJournal has what is known of each process, for the next keeper if this one dies.
-	nameJournal = "journal"
-)
+// nameLock is the file that a program has locked while it opens the directory.
+const nameLock = "lock"
 
-// maxDirectory is the length of the longest path of a directory in which
-// ListenUnix can make a socket: it makes it as ".XXXXXX/s" first.
-const maxDirectory = len(syscall.RawSockaddrUnix{}.Path) - 1 - len("/.XXXXXX/s")
+// socketPath returns the path of a keeper's socket.
+func socketPath(dir, token string) string { return filepath.Join(dir, "k-"+token) }
+
+// maxDirectory is the length of the longest path of a directory in which there can be a
+// socket.
+const maxDirectory = len(syscall.RawSockaddrUnix{}.Path) - 1 - len("/k-0123456789")
 
 // makeDir makes a directory if it is not there, and keeps others out of it.
 func makeDir(dir string) error {
@@ -57,36 +55,60 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// A keeper that ends gives its journal another name first, so that the directory is
-// free for the next keeper, and removes it when its processes have ended. If it is
-// killed before that, the holder starts a program that goes on with the end. If the
-// holder is killed too, the next keeper does that beside its own work. Whoever has
-// locked the journal is at it.
-const nameEnding = nameJournal + ".ending-"
-
-// endingPath returns the path of the journal of a keeper that ends.
-func endingPath(dir, token string) string { return filepath.Join(dir, nameEnding+token) }
-
-// endings returns the tokens of the keepers of a directory that were about to end.
-func endings(dir string) (tokens []string) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil // nobody can open it then
-	}
-	for _, f := range files {
-		if token, ok := strings.CutPrefix(f.Name(), nameEnding); ok && !strings.Contains(token, ".") {
-			tokens = append(tokens, token)
+// lockDir makes the directory, and waits for its lock.
+func lockDir(ctx context.Context, dir string) (*os.File, error) {
+	for {
+		if err := makeDir(dir); err != nil {
+			return nil, err
+		}
+		lock, err := lockDirNow(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // or the directory was removed just now
+			return nil, xerrors.Errorf("the directory cannot be locked: %w", err)
+		}
+		if lock != nil {
+			return lock, nil
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
-	return tokens
 }
 
-// maxEndPause is the longest pause before somebody looks again whether a keeper still
-// ends its processes.
-const maxEndPause = 100 * time.Millisecond
+// lockDirNow returns the lock of the directory, or nil if another program has it.
+func lockDirNow(dir string) (*os.File, error) {
+	path := filepath.Join(dir, nameLock)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if own, err := f.Stat(); err == nil && lockExclusive(f) && isAt(path, own) {
+		return f, nil
+	}
+	f.Close()
+	return nil, nil //nolint:nilnil // it is no error
+}
+
+// lockShared waits for a shared lock of a file, which lasts until that is closed.
+func lockShared(f *os.File) error {
+	err := error(syscall.EINTR)
+	for err == syscall.EINTR { //nolint:errorlint // as the system returns it
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
+	}
+	return err
+}
+
+// lockExclusive reports whether it got the exclusive lock of a file at once.
+func lockExclusive(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
 
 // isAt reports whether a file is at a path.
 func isAt(path string, info fs.FileInfo) bool {
 	now, err := os.Lstat(path)
 	return err == nil && os.SameFile(now, info)
 }
+
+// isNoDirectory reports whether an error says that a file is where a directory should be.
+func isNoDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

@@ -3,14 +3,15 @@
 package prockeep_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,241 +19,444 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prockeep"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// A program is killed. Its processes go on; the next program knows of every end,
-// every ID and all output.
+// server is a command that leaves a line in a file each time it runs.
+func server(effects string) string { return "echo run >> " + effects + "; echo ready; exec sleep 1000" }
+
+// lines returns the lines of a file, each of which has to be there once.
+func lines(t testing.TB, path string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	seen := make(map[string]bool)
+	for line := range strings.Lines(string(text)) {
+		require.False(t, seen[line], "it ran twice: %s", line)
+		seen[line] = true
+	}
+	return seen
+}
+
+// A program is killed. Its processes go on, and the next program knows all of them.
 func TestProgramIsKilled(t *testing.T) {
-	dir := newDir(t)
-	k := open(t, dir, nil) // the keeper's first opener is another program than the one that is killed
-	pid := keeperPID(t, k)
-	require.NoError(t, k.Close())
-
-	file := filepath.Join(t.TempDir(), "go")
-	wait := "while [ ! -e " + file + " ]; do sleep 0.01; done; "
-	startAndKill(t, dir, "ends", "echo ready; "+wait+"echo done; exit 3")
-	startAndKill(t, dir, "serves", "echo ready; exec sleep 1000")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-
-	k = open(t, dir, nil)
-	require.Equal(t, pid, keeperPID(t, k))
-	chat := k.Chat("a")
-	out, err := chat.Output(t.Context(), "ends", procmgr.OutputRequest{Wait: long})
+	dir, effects := newDir(t), filepath.Join(t.TempDir(), "effects")
+	cmd := program(t, "work", dir, "web", server(effects))
+	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.Equal(t, procmgr.Exited, out.Process.State)
-	require.Equal(t, 3, *out.Process.ExitCode)
-	require.Equal(t, "ready\ndone\n", out.Text)
-	out, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "serves", Command: "echo ready; exec sleep 1000"})
+	require.NoError(t, cmd.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	require.True(t, out.Attached)
-	require.Equal(t, procmgr.Running, out.Process.State)
-	_, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "serves", Command: "another"})
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	h := open(t, dir, nil)
+	again, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "web", Command: server(effects)})
+	require.NoError(t, err)
+	require.True(t, again.Attached)
+	require.Equal(t, procmgr.Running, again.Process.State)
+	require.Len(t, lines(t, effects), 1)
+	_, err = h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "web", Command: "another"})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
-	page, err := chat.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
-	require.NoError(t, err)
-	require.Len(t, all, 2)
-	require.NoError(t, chat.Signal(t.Context(), "serves", procmgr.Kill))
+	_, err = h.Chat("b").Output(t.Context(), "web", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
 }
 
-// The program that started the keeper is killed: the keeper is not its child.
-func TestFirstOpenerIsKilled(t *testing.T) {
-	dir := newDir(t)
-	startAndKill(t, dir, "x", "echo ready; exec sleep 1000")
-	out, err := open(t, dir, nil).Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
+// roleWork starts a command under an ID and says when it prints. Without a command, it
+// starts, reads and writes until it is killed.
+func roleWork(args []string) error {
+	ctx := context.Background()
+	h, err := prockeep.Open(ctx, args[0], &prockeep.Options{Idle: lifetime})
+	if err != nil {
+		return err
+	}
+	m := h.Chat("a")
+	if len(args) > 2 {
+		if _, err := m.Start(ctx, procmgr.StartRequest{ID: args[1], Command: args[2]}); err != nil {
+			return err
+		}
+		out, err := m.Output(ctx, args[1], procmgr.OutputRequest{Until: ".", Wait: long})
+		if err != nil {
+			return err
+		}
+		fmt.Print(out.Text)
+		select {}
+	}
+	for i := 0; ; i++ {
+		id := fmt.Sprintf("%s-%d", args[1], i)
+		fmt.Println(id)
+		if _, err := m.Start(ctx, procmgr.StartRequest{ID: id, Command: work(args[0], id), Stdin: procmgr.StdinPipe}); err != nil {
+			return err
+		}
+		if _, err := m.Input(ctx, id, procmgr.InputRequest{Data: []byte("go\n"), IdempotencyKey: "k"}); err != nil {
+			return err
+		}
+		if _, err := m.Output(ctx, id, procmgr.OutputRequest{Wait: long, State: procmgr.Running}); err != nil {
+			return err
+		}
+	}
 }
 
-// A call that is under way when the keeper dies says that the command may have
-// run. The next one finds it.
-func TestKeeperIsKilledDuringAStart(t *testing.T) {
-	dir := newDir(t)
-	k := open(t, dir, nil)
-	pid := keeperPID(t, k)
-	failed := make(chan error, 1)
-	id := ""
-	req := procmgr.StartRequest{ID: "x", Command: "exec sleep 1000", Wait: long}
-	go func() {
-		out, err := k.Start(context.Background(), req)
-		id = out.Process.ID
-		failed <- err
-	}()
-	var victim int
-	require.Eventually(t, func() bool {
-		out, err := k.Output(t.Context(), "x", procmgr.OutputRequest{})
-		victim = out.Process.PID
-		return err == nil && victim > 0
-	}, long, time.Millisecond)
-	kill(t, pid)
-	require.ErrorIs(t, <-failed, procmgr.ErrUnknown)
-	require.Equal(t, "x", id)
-	req.Wait = 0
-	out, err := k.Start(t.Context(), req)
-	require.NoError(t, err)
-	require.True(t, out.Attached)
-	require.Equal(t, victim, out.Process.PID)
-	require.Equal(t, procmgr.Running, out.Process.State)
+func work(dir, id string) string {
+	return fmt.Sprintf("echo %s >> %s.effects; read line; echo got $line >> %[2]s.input-%[1]s; exit 7", id, dir)
 }
 
-// A keeper ends when nothing runs and nobody asks. That forgets every ID, and
-// the next call of a handle starts another keeper.
-func TestIdle(t *testing.T) {
-	dir := newDir(t)
-	k := open(t, dir, &prockeep.Options{Idle: 50 * time.Millisecond})
-	req := procmgr.StartRequest{ID: "x", Command: "echo $PPID; sleep 0.2", Wait: long}
-	out, err := k.Start(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, 0, *out.Process.ExitCode, "a process runs longer than the idle time")
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "keeper")); return err != nil }, long, time.Millisecond)
-
-	again, err := open(t, dir, &prockeep.Options{Idle: lifetime}).Start(t.Context(), req)
-	require.NoError(t, err)
-	require.False(t, again.Attached)
-	require.NotEqual(t, out.Text, again.Text)
-	run(t, k, "true")
-}
-
-// A start, or an Open, that reaches a keeper at its end for want of callers is served by
-// the next one. Each command runs once. Only if this program gets no processor for as
-// long as the keeper still answers, a start is ErrUnknown.
-func TestHeldStartsWhileKeepersEnd(t *testing.T) {
+// Programs are killed at random moments of starts, reads and writes: every command has
+// run once, and every ID is known.
+func TestHeldKilledAtRandom(t *testing.T) {
 	testenv.Held(t)
-	const dirs = 25
-	rounds := testenv.Rounds(2, 40)
-	effects := filepath.Join(t.TempDir(), "effects")
-	opts := &prockeep.Options{Idle: time.Millisecond}
-	var wg sync.WaitGroup
-	var ends, unknown atomic.Int64
-	for d := range dirs {
-		dir := newDir(t)
-		k := open(t, dir, opts)
-		wg.Go(func() {
-			for round := range rounds {
-				// A keeper that was greeted goes on for a second.
-				time.Sleep(970*time.Millisecond + rand.N(60*time.Millisecond))
-				h := k
-				if round%2 == 0 {
-					var err error
-					if h, err = prockeep.Open(t.Context(), dir, opts); !assert.NoError(t, err) {
-						return
-					}
-				}
-				id := fmt.Sprintf("d%d-%d", d, round)
-				out, err := h.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "echo " + id + " >> " + effects + "; echo ran", Wait: long})
-				if errors.Is(err, procmgr.ErrUnknown) {
-					unknown.Add(1)
-				} else if assert.NoError(t, err, id) {
-					assert.Equal(t, "ran\n", out.Text)
-				}
-				if h != k {
-					assert.NoError(t, h.Close())
-				}
+	dir := newDir(t)
+	h := open(t, dir, nil)
+	for round := range testenv.Rounds(40, 200) {
+		cmd := program(t, "work", dir, fmt.Sprint("w", round))
+		var asked bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &asked, nil
+		require.NoError(t, cmd.Start())
+		time.Sleep(rand.N(150 * time.Millisecond))
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait())
+		for id := range strings.FieldsSeq(asked.String()) {
+			// Asked again, it is attached, or it runs now.
+			out, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: id, Command: work(dir, id), Stdin: procmgr.StdinPipe})
+			require.NoError(t, err)
+			_, err = h.Chat("a").Input(t.Context(), id, procmgr.InputRequest{Data: []byte("go\n"), IdempotencyKey: "k"})
+			if !errors.Is(err, procmgr.ErrNotRunning) {
+				require.NoError(t, err)
 			}
-			log, err := os.ReadFile(filepath.Join(dir, "keeper.log"))
-			assert.NoError(t, err)
-			ends.Add(int64(bytes.Count(log, []byte("why=idle"))))
+			for out.Process.State != procmgr.Exited {
+				out, err = h.Chat("a").Output(t.Context(), id, procmgr.OutputRequest{Wait: long, State: out.Process.State})
+				require.NoError(t, err)
+			}
+			require.Equal(t, 7, *out.Process.ExitCode)
+			text, err := os.ReadFile(dir + ".input-" + id)
+			require.NoError(t, err)
+			require.Equal(t, "got go\n", string(text))
+			require.True(t, lines(t, dir+".effects")[id+"\n"])
+		}
+	}
+	t.Log(len(lines(t, dir+".effects")), "commands")
+}
+
+// Two programs that open a directory at the same instant share one keeper.
+func TestSameInstant(t *testing.T) {
+	dir, effects := newDir(t), filepath.Join(t.TempDir(), "effects")
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			out, err := program(t, "print", dir, "one", "echo run >> "+effects+"; echo $PPID").Output()
+			require.NoError(t, err)
+			require.NotEmpty(t, out)
 		})
 	}
 	wg.Wait()
-	t.Log(ends.Load(), "keepers have ended,", unknown.Load(), "starts are unknown")
-	require.Positive(t, ends.Load())
-	require.LessOrEqual(t, unknown.Load(), int64(dirs*rounds/20))
-	text, err := os.ReadFile(effects)
+	h := open(t, dir, nil)
+	require.Len(t, lines(t, effects), 1)
+	out, err := h.Output(t.Context(), "one", procmgr.OutputRequest{})
 	require.NoError(t, err)
-	ran := strings.Fields(string(text))
-	slices.Sort(ran)
-	require.Len(t, slices.Compact(slices.Clone(ran)), len(ran), "one has run twice")
-	require.GreaterOrEqual(t, len(ran), dirs*rounds-int(unknown.Load()))
+	require.Equal(t, fmt.Sprintln(keeperPID(t, h)), out.Text)
 }
 
-func TestStop(t *testing.T) {
+// A new keeper takes over, and the earlier one keeps what it has until it has drained.
+func TestReplace(t *testing.T) {
 	dir := newDir(t)
-	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{StopGrace: 100 * time.Millisecond}})
-	other := open(t, dir, nil)
-	pid := keeperPID(t, k)
-	victim := begin(t, k, "x", "trap '' TERM; echo ready; sleep 1000 & wait").Process.PID
-	require.NoError(t, k.Stop(t.Context()))
-	require.False(t, alive(victim))
-	require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
-	require.NoFileExists(t, filepath.Join(dir, "keeper"))
-	_, err := k.List(t.Context(), procmgr.ListRequest{})
-	require.ErrorIs(t, err, procmgr.ErrClosed)
-	require.NoError(t, k.Stop(t.Context()), "nothing runs")
-
-	require.NotEqual(t, pid, keeperPID(t, other), "it has started another keeper")
-}
-
-// While a keeper ends its processes, the directory is free for another one.
-func TestOpenDuringAStop(t *testing.T) {
-	dir := newDir(t)
-	k := open(t, dir, &prockeep.Options{Local: proclocal.Options{StopGrace: long}})
-	file := filepath.Join(t.TempDir(), "go")
-	begin(t, k, "x", "trap '' TERM; echo ready; while [ ! -e "+file+" ]; do sleep 0.01; done")
-	stopped := make(chan error, 1)
-	go func() { stopped <- k.Stop(context.Background()) }()
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "keeper")); return err != nil }, long, time.Millisecond)
-
-	other := open(t, dir, nil)
-	out, err := other.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo another; sleep 0.1", Wait: long})
+	old := open(t, dir, &prockeep.Options{Local: proclocal.Options{Retain: time.Second}})
+	first := keeperPID(t, old)
+	begin(t, old.Chat("a"), "web", "echo ready; exec sleep 1000")
+	input, err := old.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
 	require.NoError(t, err)
-	require.Equal(t, "another\n", out.Text)
-	select {
-	case err := <-stopped:
-		t.Fatal("the first keeper has ended already", err)
-	default:
-	}
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	require.NoError(t, <-stopped)
-	again, err := other.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo another; sleep 0.1"})
+	require.Equal(t, first, parentOf(t, input.Process.PID))
+
+	h := open(t, dir, &prockeep.Options{Replace: true, Local: proclocal.Options{Retain: time.Second}})
+	second := keeperPID(t, h)
+	require.NotEqual(t, first, second)
+	require.Equal(t, second, keeperPID(t, old), "an earlier Host starts in the new keeper")
+	_, err = h.Chat("a").Input(t.Context(), "in", procmgr.InputRequest{Data: []byte("you\n")})
+	require.NoError(t, err)
+	out, err := h.Chat("a").Output(t.Context(), "in", procmgr.OutputRequest{Wait: long, State: procmgr.Running})
+	require.NoError(t, err)
+	require.Equal(t, "got you\n", out.Text)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	again, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
 	require.NoError(t, err)
 	require.True(t, again.Attached)
-	require.FileExists(t, filepath.Join(dir, "journal"), "it is the other keeper's")
-}
 
-func TestClose(t *testing.T) {
-	dir := newDir(t)
-	k, other := open(t, dir, nil), open(t, dir, nil)
-	begin(t, k.Chat("a"), "x", "echo ready; exec sleep 1000")
-	require.NoError(t, k.Close())
-	require.NoError(t, k.Close())
-	_, err := k.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
-	require.ErrorIs(t, err, procmgr.ErrClosed)
-	out, err := other.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+	page, err := h.Events(t.Context(), procmgr.EventsRequest{})
 	require.NoError(t, err)
-	require.Equal(t, procmgr.Running, out.Process.State)
+	require.NoError(t, h.Chat("a").Signal(t.Context(), "web", procmgr.Kill))
+	require.Eventually(t, func() bool { return !alive(first) }, long, 10*time.Millisecond)
+	// Its results are gone with it, and what its IDs have come to is still known.
+	out, err = h.Chat("a").Output(t.Context(), "in", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.Equal(t, 3, *out.Process.ExitCode)
+	again, err = h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "in", Command: "read line; echo got $line; exit 3", Stdin: procmgr.StdinPipe})
+	require.NoError(t, err)
+	require.True(t, again.Attached)
+	require.ErrorIs(t, h.Chat("a").Signal(t.Context(), "in", procmgr.Kill), procmgr.ErrNotRunning)
+	late, err := h.Events(t.Context(), procmgr.EventsRequest{After: page.Next})
+	require.NoError(t, err)
+	require.True(t, late.Gap, "the last event of the keeper went with it")
+	late, err = h.Events(t.Context(), procmgr.EventsRequest{After: late.Next})
+	require.NoError(t, err)
+	require.False(t, late.Gap)
 }
 
-// SIGTERM ends the processes first, as a service manager has it. A hangup is no
-// end.
-func TestSignals(t *testing.T) {
-	k := open(t, newDir(t), nil)
-	pid := keeperPID(t, k)
-	victim := begin(t, k, "x", "echo ready; exec sleep 1000").Process.PID
-	require.NoError(t, syscall.Kill(pid, syscall.SIGHUP))
-	run(t, k, "true")
-	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
-	require.Eventually(t, func() bool { return !alive(pid) }, long, time.Millisecond)
-	require.False(t, alive(victim))
+func parentOf(t testing.TB, pid int) (parent int) {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	var state string
+	_, err = fmt.Sscan(rest, &state, &parent)
+	require.NoError(t, err)
+	return parent
 }
 
-// Open can be called off, and leaves nothing behind.
-func TestOpenIsCalledOff(t *testing.T) {
-	for _, after := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond} {
-		ctx, cancel := context.WithTimeout(t.Context(), after)
-		k, err := prockeep.Open(ctx, newDir(t), &prockeep.Options{Idle: lifetime})
-		cancel()
-		if err == nil {
-			require.NoError(t, k.Stop(t.Context()))
-		} else {
-			require.ErrorIs(t, err, context.DeadlineExceeded)
+// Many upgrades in a row under one wait and ten living servers: the wait returns, the
+// servers live, and one list shows all of them.
+func TestHeldReplaces(t *testing.T) {
+	testenv.Held(t)
+	dir := newDir(t)
+	h := open(t, dir, nil)
+	for i := range 10 {
+		begin(t, h.Chat("a"), fmt.Sprint("server-", i), "echo ready; exec sleep 1000")
+	}
+	cursor, err := h.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		out, err := h.Chat("a").Start(context.Background(), procmgr.StartRequest{ID: "wait", Command: "sleep 25; echo done; exit 5", Wait: long})
+		if err == nil && (out.Text != "done\n" || out.Process.ExitCode == nil || *out.Process.ExitCode != 5) {
+			err = fmt.Errorf("it has returned %+v", out)
+		}
+		ended <- err
+	}()
+	keepers := make(map[int]bool)
+	for i := range 20 {
+		next := open(t, dir, &prockeep.Options{Replace: true})
+		keepers[keeperPID(t, h)] = true
+		begin(t, next.Chat("a"), fmt.Sprint("later-", i), "echo ready; exec sleep 1000")
+	}
+	require.Len(t, keepers, 20)
+	require.NoError(t, <-ended)
+	page, err := h.Chat("a").List(t.Context(), procmgr.ListRequest{State: procmgr.Running})
+	require.NoError(t, err)
+	require.Equal(t, 30, page.Live)
+	seen := make(map[string]int)
+	for after := cursor.Next; ; {
+		events, err := h.Chat("a").Events(t.Context(), procmgr.EventsRequest{After: after})
+		require.NoError(t, err)
+		require.False(t, events.Gap)
+		if after = events.Next; len(events.Events) == 0 {
+			break
+		}
+		for _, e := range events.Events {
+			seen[string(e.Kind)+" "+e.Process.ID]++
 		}
 	}
+	require.Len(t, seen, 22, "%v", seen)
+	for event, n := range seen {
+		require.Equal(t, 1, n, event)
+	}
+	for _, p := range page.Processes {
+		require.NoError(t, h.Chat("a").Signal(t.Context(), p.ID, procmgr.Kill))
+	}
+}
+
+// Options that identify a keeper have to agree; of others, the latest apply.
+func TestIdentity(t *testing.T) {
+	dir := newDir(t)
+	h := open(t, dir, nil)
+	for field, local := range map[string]proclocal.Options{
+		"Env":      {Env: envpolicy.Policy{Allow: []string{"*"}}},
+		"Redact":   {Redact: []proclocal.Secret{{Name: "A", Value: "long enough"}}},
+		"NoRedact": {NoRedact: true},
+		"Shell":    {Shell: []string{"sh", "-c"}},
+	} {
+		_, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: local})
+		require.ErrorIs(t, err, procmgr.ErrConflict)
+		require.ErrorContains(t, err, "Options.Local."+field+":")
+	}
+	begin(t, h, "1", "echo ready; exec sleep 1000")
+	begin(t, h, "2", "echo ready; exec sleep 1000")
+	second := open(t, dir, &prockeep.Options{Local: proclocal.Options{MaxRunning: 2}})
+	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+
+	third := open(t, dir, &prockeep.Options{Replace: true, Local: proclocal.Options{NoRedact: true, MaxRunning: 3}})
+	_, err = second.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	require.ErrorContains(t, err, "NoRedact")
+	out, err := second.Start(t.Context(), procmgr.StartRequest{ID: "1", Command: "echo ready; exec sleep 1000"})
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	begin(t, third, "3", "echo ready; exec sleep 1000")
+	_, err = third.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrLimit, "the processes of all keepers count")
+}
+
+// Hooks, metrics and the log of a program work with a keeper, over its replacement.
+func TestHooks(t *testing.T) {
+	dir := newDir(t)
+	var mu sync.Mutex
+	var started, exited []string
+	var running, refused atomic.Int64
+	var causes []procmgr.Cause
+	log := new(bytes.Buffer)
+	local := proclocal.Options{
+		OnStart: func(p procmgr.Process) { mu.Lock(); defer mu.Unlock(); started = append(started, p.ID) },
+		OnExit:  func(p procmgr.Process) { mu.Lock(); defer mu.Unlock(); exited = append(exited, p.ID) },
+		Metrics: &proclocal.Metrics{
+			Running: func(n int) { running.Add(int64(n)) },
+			Refused: func(error) { refused.Add(1) },
+			Exited:  func(c procmgr.Cause, _ time.Duration) { mu.Lock(); defer mu.Unlock(); causes = append(causes, c) },
+		},
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+	}
+	h := open(t, dir, &prockeep.Options{Local: local})
+	other := open(t, dir, nil)
+	for i, m := range []procmgr.Manager{h, other.Chat("b"), h.Chat("a")} {
+		if i == 2 {
+			open(t, dir, &prockeep.Options{Replace: true})
+		}
+		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint("p", i), Command: "exit 1", Wait: long})
+		require.NoError(t, err)
+	}
+	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: " "})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(exited) == 3 }, long, time.Millisecond)
+	require.NoError(t, h.Close())
+	require.ElementsMatch(t, []string{"p0", "p1", "p2"}, started)
+	require.ElementsMatch(t, []string{"p0", "p1", "p2"}, exited)
+	require.Zero(t, running.Load())
+	require.Equal(t, int64(1), refused.Load())
+	require.Equal(t, []procmgr.Cause{procmgr.CauseExit, procmgr.CauseExit, procmgr.CauseExit}, causes)
+	require.Contains(t, log.String(), "process_id=p1 chat_id=b")
+}
+
+// A command has the environment, the directory and the masks of the program that starts
+// it, and never those of the keeper's program.
+func TestEnvironment(t *testing.T) {
+	dir, here := newDir(t), t.TempDir()
+	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{
+		UpdateEnv: func(env []string) ([]string, error) {
+			return append(env, "ADDED=yes", "SERVICE_TOKEN=zwrHqMpkTgUzcVwdPfLs8x2n"), nil
+		},
+	}})
+	t.Setenv("MINE", "1")
+	t.Setenv("NOT_UTF8", "\xff")
+	t.Setenv("API_TOKEN", "abcdEFGH1234ijklMNOP5678")
+	t.Chdir(here)
+	out := run(t, h, "pwd; echo $MINE $ADDED $SERVICE_TOKEN $NOT_UTF8; env | grep -c ^API_TOKEN; echo abcdEFGH1234ijklMNOP5678 $API_TOKEN")
+	require.Equal(t, here+"\n1 yes [withheld: SERVICE_TOKEN]\n0\n[withheld: API_TOKEN]\n", out.Text)
+	require.Equal(t, []string{"API_TOKEN", "NOT_UTF8"}, out.Withheld)
+	for _, file := range []string{"ids", "keeper.log"} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "abcdEFGH1234")
+	}
+}
+
+// Stop ends all keepers, and IDs are unused again.
+func TestStop(t *testing.T) {
+	dir := newDir(t)
+	h := open(t, dir, nil)
+	web := begin(t, h, "web", "echo ready; exec sleep 1000").Process.PID
+	first := keeperPID(t, h)
+	next := open(t, dir, &prockeep.Options{Replace: true})
+	second := keeperPID(t, next)
+	require.NoError(t, next.Stop(t.Context()))
+	for _, pid := range []int{web, first, second} {
+		require.False(t, alive(pid))
+	}
+	_, err := next.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrClosed)
+	_, err = prockeep.Find(t.Context(), dir)
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+	out, err := open(t, dir, nil).Start(t.Context(), procmgr.StartRequest{ID: "web", Command: "another", Wait: long})
+	require.NoError(t, err)
+	require.False(t, out.Attached)
+}
+
+// The newest keeper dies before an earlier one has drained, which is found all the same.
+func TestFind(t *testing.T) {
+	dir := newDir(t)
+	old := open(t, dir, nil)
+	begin(t, old, "web", "echo ready; exec sleep 1000")
+	kill(t, keeperPID(t, open(t, dir, &prockeep.Options{Replace: true})))
+	h, err := prockeep.Find(t.Context(), dir)
+	require.NoError(t, err)
+	_, err = h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	out, err := h.Output(t.Context(), "web", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.NoError(t, h.Stop(t.Context()))
+	require.False(t, alive(out.Process.PID))
+}
+
+// An idle keeper ends. The next one knows what has run.
+func TestIdle(t *testing.T) {
+	dir := newDir(t)
+	h := open(t, dir, &prockeep.Options{Idle: 10 * time.Millisecond})
+	out, err := h.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "exit 4", Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, 4, *out.Process.ExitCode)
+	first := keeperPID(t, h)
+	require.Eventually(t, func() bool { return !alive(first) }, long, 10*time.Millisecond)
+	out, err = h.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "exit 4", Wait: long})
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, 4, *out.Process.ExitCode)
+	require.NotEqual(t, first, keeperPID(t, h))
+}
+
+// Programs start commands just when keepers end because they are idle.
+func TestHeldStartsWhileKeepersEnd(t *testing.T) {
+	testenv.Held(t)
+	dir := newDir(t)
+	h := open(t, dir, &prockeep.Options{Idle: time.Millisecond})
+	for i := range testenv.Rounds(30, 200) {
+		out, err := h.Start(t.Context(), procmgr.StartRequest{Command: fmt.Sprint("echo ", i), Wait: long})
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintln(i), out.Text)
+		time.Sleep(950*time.Millisecond + rand.N(100*time.Millisecond))
+	}
+}
+
+// A program that cannot become a keeper says so.
+func TestNoMain(t *testing.T) {
+	cmd := program(t, "forgot", newDir(t), "x", "true")
+	cmd.Stderr = nil
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "has not called prockeep.Main")
+	_, err = prockeep.Open(t.Context(), filepath.Join(t.TempDir(), strings.Repeat("x", 100)), nil)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	_, err = prockeep.Open(t.Context(), newDir(t), &prockeep.Options{Path: "/bin/true"})
+	require.ErrorContains(t, err, "did not become one")
+}
+
+// A stop that comes before its start prevents it, whichever keeper is the newest then.
+func TestStopBeforeStart(t *testing.T) {
+	dir := newDir(t)
+	h := open(t, dir, nil)
+	require.ErrorIs(t, h.Chat("a").Signal(t.Context(), "x", procmgr.Terminate), procmgr.ErrNotFound)
+	next := open(t, dir, &prockeep.Options{Replace: true})
+	for _, h := range []*prockeep.Host{h, next} {
+		_, err := h.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+		require.ErrorIs(t, err, procmgr.ErrConflict)
+	}
+	first := keeperPID(t, next)
+	require.NoError(t, syscall.Kill(first, syscall.SIGTERM))
+	require.Eventually(t, func() bool { return !alive(first) }, long, time.Millisecond)
+	_, err := next.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
 }

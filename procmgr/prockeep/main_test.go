@@ -3,13 +3,11 @@
 package prockeep_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,48 +24,18 @@ import (
 // envRole makes the test binary play another program.
 const envRole = "PROCKEEP_TEST_ROLE"
 
-// otherVersion is the name by which the test binary plays a program whose states have
-// another version.
-const otherVersion = "other-version"
-
-// hangs is the name by which it plays a program that never becomes a keeper.
-const hangs = "hangs"
-
-// roles are the programs that the test binary plays. Their arguments are the
-// program's.
+// roles are the programs that the test binary plays. Their arguments are the program's.
 var roles = map[string]func(args []string) error{
-	"keeper's pid": roleTellKeeper,
-	"start":        roleStart,
-	"work":         roleWork,
-	"large":        roleLarge,
+	"work":  roleWork,
+	"print": rolePrint,
 }
-
-// fewDeaths is the name of a directory for temporary files in which holders give up
-// early.
-const fewDeaths = "few-deaths"
-
-// heldStart is the name of a directory for temporary files in which starts are held.
-const heldStart = "held-start"
 
 // TestMain fails the run if it leaves a keeper behind.
 func TestMain(m *testing.M) {
 	asktest.Play()
 	role := os.Getenv(envRole)
 	if role == "forgot" {
-		exit(roleTellKeeper(os.Args[1:]))
-	}
-	switch dir := os.TempDir(); filepath.Base(dir) { // a holder inherits no other variable
-	case fewDeaths:
-		prockeep.LowerDeaths(10)
-	case heldStart:
-		prockeep.HoldAStart(dir)
-	}
-	switch own, _ := os.Executable(); filepath.Base(own) {
-	case otherVersion:
-		prockeep.PlayOtherVersion()
-	case hangs:
-		time.Sleep(long)
-		os.Exit(1)
+		exit(rolePrint(os.Args[1:]))
 	}
 	prockeep.Main()
 	if role != "" {
@@ -89,8 +57,8 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// keepersLeft waits a moment for keepers of this test binary that are about to
-// end, and returns the others.
+// keepersLeft waits a moment for keepers of this test binary that are about to end, and
+// returns the others.
 func keepersLeft() (left []string) {
 	own, _ := os.Readlink("/proc/self/exe")
 	for range 500 {
@@ -110,12 +78,13 @@ func keepersLeft() (left []string) {
 	return left
 }
 
-// long is a time that a test waits only if something is wrong.
-const long = 30 * time.Second
-
-// lifetime is the idle time of the keepers of the tests: if a test dies, they end
-// by themselves.
-const lifetime = 2 * time.Minute
+const (
+	// long is a time that a test waits only if something is wrong.
+	long = 30 * time.Second
+	// lifetime is the idle time of the keepers of the tests: if a test dies, they end by
+	// themselves.
+	lifetime = 2 * time.Minute
+)
 
 // newDir returns a directory for a keeper whose path is short enough.
 func newDir(t testing.TB) string {
@@ -126,8 +95,8 @@ func newDir(t testing.TB) string {
 	return filepath.Join(dir, "k")
 }
 
-// open opens a directory. At the end of the test its keeper is stopped.
-func open(t testing.TB, dir string, opts *prockeep.Options) *prockeep.Keeper {
+// open opens a directory. At the end of the test its keepers are stopped.
+func open(t testing.TB, dir string, opts *prockeep.Options) *prockeep.Host {
 	t.Helper()
 	var o prockeep.Options
 	if opts != nil {
@@ -136,32 +105,47 @@ func open(t testing.TB, dir string, opts *prockeep.Options) *prockeep.Keeper {
 	if o.Idle == 0 {
 		o.Idle = lifetime
 	}
-	k, err := prockeep.Open(t.Context(), dir, &o)
+	h, err := prockeep.Open(t.Context(), dir, &o)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, k.Stop(context.Background())) })
-	return k
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, name := range []string{"keeper.log", "ids"} {
+				text, _ := os.ReadFile(filepath.Join(dir, name))
+				t.Logf("%s:\n%s", name, text[max(0, len(text)-4096):])
+			}
+		}
+		require.NoError(t, h.Close())
+		again, err := prockeep.Find(context.Background(), dir)
+		if err == nil {
+			require.NoError(t, again.Stop(context.Background()))
+		} else {
+			require.ErrorIs(t, err, procmgr.ErrNotFound)
+		}
+	})
+	return h
 }
 
-// run starts a command and waits for its end.
+// run runs a command to its end.
 func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {
 	t.Helper()
 	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
 	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State, "%+v", out)
 	return out
 }
 
-// begin starts a command and waits until it has printed "ready".
+// begin starts a command that prints a line when it is ready.
 func begin(t testing.TB, m procmgr.Manager, id, command string) procmgr.Output {
 	t.Helper()
 	_, err := m.Start(t.Context(), procmgr.StartRequest{ID: id, Command: command, Background: true})
 	require.NoError(t, err)
-	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, Until: "^ready$"})
+	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: ".", Wait: long})
 	require.NoError(t, err)
-	require.True(t, out.Matched, "it never got ready: %+v", out)
+	require.True(t, out.Matched, "%+v", out)
 	return out
 }
 
-// keeperPID returns the keeper's pid: the keeper is the parent of every shell.
+// keeperPID returns the number of the newest keeper, which is the parent of its commands.
 func keeperPID(t testing.TB, m procmgr.Manager) int {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(run(t, m, "echo $PPID").Text))
@@ -169,7 +153,7 @@ func keeperPID(t testing.TB, m procmgr.Manager) int {
 	return pid
 }
 
-// kill kills a process by SIGKILL, and waits until it has gone.
+// kill kills a process that is not this program's child, and waits for its end.
 func kill(t testing.TB, pid int) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
@@ -183,7 +167,7 @@ func alive(pid int) bool {
 	}
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return true
+		return syscall.Kill(pid, 0) == nil
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	if !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X") {
@@ -205,62 +189,16 @@ func program(t testing.TB, role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// roleTellKeeper opens a directory and prints the pid of the keeper.
-func roleTellKeeper(args []string) error {
-	k, err := prockeep.Open(context.Background(), args[0], &prockeep.Options{Idle: lifetime})
+// rolePrint opens a directory and prints the output of a command.
+func rolePrint(args []string) error {
+	h, err := prockeep.Open(context.Background(), args[0], &prockeep.Options{Idle: lifetime})
 	if err != nil {
 		return err
 	}
-	out, err := k.Start(context.Background(), procmgr.StartRequest{Command: "echo $PPID", Wait: long})
-	if err != nil {
-		return err
-	}
-	fmt.Print(out.Text)
-	return k.Close()
-}
-
-// roleLarge takes memory, so that its end takes a while, and waits for that.
-func roleLarge([]string) error {
-	memory := make([]byte, 64<<20)
-	for i := 0; i < len(memory); i += os.Getpagesize() {
-		memory[i] = 1
-	}
-	fmt.Println("ready")
-	time.Sleep(lifetime)
-	runtime.KeepAlive(memory)
-	return nil
-}
-
-// roleStart starts a command under an ID, prints its output so far, and then
-// does nothing until it is killed.
-func roleStart(args []string) error {
-	k, err := prockeep.Open(context.Background(), args[0], &prockeep.Options{Idle: lifetime})
-	if err != nil {
-		return err
-	}
-	ctx := context.Background()
-	if _, err := k.Chat("a").Start(ctx, procmgr.StartRequest{ID: args[1], Command: args[2]}); err != nil {
-		return err
-	}
-	out, err := k.Chat("a").Output(ctx, args[1], procmgr.OutputRequest{Until: ".", Wait: long})
+	out, err := h.Chat("a").Start(context.Background(), procmgr.StartRequest{ID: args[1], Command: args[2], Wait: long})
 	if err != nil {
 		return err
 	}
 	fmt.Print(out.Text)
-	select {}
-}
-
-// startAndKill runs roleStart until it has printed a line, and kills it.
-func startAndKill(t *testing.T, dir, id, command string, env ...string) string {
-	t.Helper()
-	cmd := program(t, "start", dir, id, command)
-	cmd.Env = append(cmd.Env, env...)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
-	require.NoError(t, cmd.Process.Kill())
-	require.Error(t, cmd.Wait())
-	return line
+	return h.Close()
 }

@@ -2,15 +2,19 @@
 
 package prockeep
 
-import (
-	"context"
-	"net"
-)
+import "net"
 
-// dialName finds no keeper: a directory has no name here.
-func dialName(context.Context, string) (*net.UnixConn, error) { return nil, errAbsent }
+// nameOf returns "": a socket has no address besides its path here.
+func nameOf(string) string { return "" }
 
-// listenName returns no listener.
-func listenName(string, int) (*net.UnixListener, error) {
+func listenName(string, string) (net.Listener, error) {
 	return nil, nil //nolint:nilnil // it is no error
 }
+
+func namedKeepers(string) []string { return nil }
+
+// orphans stay with the system.
+type orphans struct{}
+
+func (*orphans) adopt() error        { return nil }
+func (*orphans) reap(func(int) bool) {}

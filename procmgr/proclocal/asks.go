@@ -9,7 +9,7 @@ import (
 
 // lookForQuestions lets the Local find out whether a process waits for input. The
 // caller has set all fields that do not change.
-func (l *Local) lookForQuestions(r *record, begun *asking.Begun) {
+func (l *Local) lookForQuestions(r *record) {
 	if r.in == nil {
 		return
 	}
@@ -24,18 +24,12 @@ func (l *Local) lookForQuestions(r *record, begun *asking.Begun) {
 			return at, writes
 		},
 		Stamp: r.in.Stamp,
-		Began: func(w procmgr.Waiting) bool { return l.waits(r, w) },
-	}, begun))
+		Began: func(w procmgr.Waiting) { l.waits(r, w) },
+	}))
 }
 
-// waits notes that a process has begun to wait for input. It reports false if another
-// Local is about to note it.
-func (l *Local) waits(r *record, w procmgr.Waiting) bool {
-	done, err := l.pauses.change()
-	if err != nil {
-		return false
-	}
-	defer done()
+// waits notes that a process has begun to wait for input.
+func (l *Local) waits(r *record, w procmgr.Waiting) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !r.exited() {
@@ -43,7 +37,6 @@ func (l *Local) waits(r *record, w procmgr.Waiting) bool {
 		p.Waiting = &w
 		l.happened(procmgr.EventWaiting, w.Since, p, "")
 	}
-	return true
 }
 
 // waiting returns the member that waits for input, or nil.

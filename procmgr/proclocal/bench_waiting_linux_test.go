@@ -58,7 +58,7 @@ func shareOf(t testing.TB, kind string, n int) (share float64) {
 // program then takes.
 func waitingTerminals(t *testing.T, n int, command string, waiting int) float64 {
 	l := newLocal(t, &proclocal.Options{MaxRunning: -1, StopGrace: time.Minute})
-	latest, err := l.Events(t.Context(), procmgr.EventsRequest{Latest: true})
+	latest, err := l.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.NoError(t, err)
 	ids := make([]string, n)
 	for i := range ids {

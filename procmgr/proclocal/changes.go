@@ -2,7 +2,6 @@ package proclocal
 
 import (
 	"context"
-	"time"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -10,23 +9,12 @@ import (
 )
 
 const (
-	// maxCompared and maxCompareTime bound a comparison: the bytes of both outputs,
-	// and the time.
-	maxCompared    = 64 << 20
-	maxCompareTime = 200 * time.Millisecond
-	// littleCompared is how much is so little, in bytes, that several comparisons at
-	// a time do not matter, and littleAtOnce how many those are.
-	littleCompared = 1 << 20
-	littleAtOnce   = 8
+	// maxCompared is how many bytes an output has at most that is compared.
+	maxCompared = 8 << 20
+	// comparedAtOnce is how many comparisons are under way at most, since each has both
+	// outputs in memory.
+	comparedAtOnce = 2
 )
-
-// comparisons has a place for each comparison that is under way. One with much
-// output is alone, since it has all of it in memory.
-type comparisons struct{ much, little chan struct{} }
-
-func newComparisons() comparisons {
-	return comparisons{make(chan struct{}, 1), make(chan struct{}, littleAtOnce)}
-}
 
 // changes compares the output of a process with that of another one of its chat.
 // It returns nil if it cannot tell.
@@ -35,32 +23,31 @@ func (l *Local) changes(ctx context.Context, r *record, against string, limit he
 	if before == nil || !r.exited() || !before.exited() {
 		return nil
 	}
-	deadline := time.Now().Add(maxCompareTime)
-	place := l.comparing.much
-	if r.out.Visible()+before.out.Visible() <= littleCompared {
-		place = l.comparing.little
-	}
-	timer := time.NewTimer(maxCompareTime)
-	defer timer.Stop()
 	select {
-	case place <- struct{}{}:
-	case <-timer.C:
-		return nil
+	case l.comparing <- struct{}{}:
 	case <-ctx.Done():
 		return nil
 	}
-	defer func() { <-place }()
-	was, ok := before.out.Whole(maxCompared)
+	defer func() { <-l.comparing }()
+	was, ok := before.compared()
 	if !ok {
 		return nil
 	}
-	is, ok := r.out.Whole(maxCompared - int64(len(was)))
+	is, ok := r.compared()
 	if !ok {
 		return nil
 	}
-	c, ok := linediff.Find(was, is, limit, deadline)
+	c, ok := linediff.Find(was, is, limit)
 	if !ok {
 		return nil
 	}
-	return &procmgr.Changes{Same: c.Same, Added: c.Added, Removed: c.Removed, Lines: c.Lines, Text: c.Text}
+	return (*procmgr.Changes)(&c)
+}
+
+// compared returns all of the output of a process that has ended.
+func (r *record) compared() (out linediff.Output, ok bool) {
+	p := r.shown.Load()
+	out.Start, out.Took = p.StartedAt, p.ExitedAt.Sub(p.StartedAt)
+	out.Text, ok = r.out.Whole(maxCompared)
+	return out, ok
 }

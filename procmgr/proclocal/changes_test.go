@@ -3,6 +3,7 @@ package proclocal_test
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -114,13 +115,37 @@ func TestChangesLimit(t *testing.T) {
 	require.Contains(t, out.Changes.Text, "lines that differ are left out)\n")
 }
 
-// Over 64 MiB nobody compares, however equal the outputs are.
-func TestChangesOfTooMuch(t *testing.T) {
-	t.Parallel()
-	needs(t, "a head that prints 34 MB")
+// An output of over 8 MiB is not compared, however equal the other one is, nor one of
+// which over 1 MiB lies between the first and the last difference.
+func TestChangesOfTooMuch(t *testing.T) { // alone, since it counts what is allocated
+	needs(t, "a head that prints 9 MB")
 	m := newLocal(t, &proclocal.Options{LogDir: t.TempDir()})
-	id := run(t, m, "head -c 34000000 /dev/zero | tr '\\0' '\\n'").Process.ID
-	began := time.Now()
-	require.Nil(t, changesOf(t, m, id, id))
-	require.Less(t, time.Since(began), long)
+	zeros := func(n int, end string) string {
+		return run(t, m, fmt.Sprintf("head -c %d /dev/zero | tr '\\0' a | fold; echo; echo %s", n, end)).Process.ID
+	}
+	much := zeros(8<<20, "x")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.Nil(t, changesOf(t, m, much, much))
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "its log was not read")
+
+	first, second := zeros(7<<20, "x"), zeros(7<<20, "y")
+	c := changesOf(t, m, first, second)
+	require.NotNil(t, c)
+	require.Equal(t, []int{1, 1}, []int{c.Added, c.Removed})
+	require.Nil(t, changesOf(t, m, run(t, m, counting(20_001, "s = s \" a\"")).Process.ID, run(t, m, counting(20_001, "s = s \" b\"")).Process.ID))
+}
+
+// Dates are compared by the starts of the processes.
+func TestChangesOfDates(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t, nil)
+	date := func(at time.Time) string { return at.Format("2006-01-02 15:04:05") + " up.txt" }
+	first := run(t, l, "echo "+date(time.Now())).Process
+	for moved, same := range map[time.Duration]bool{0: true, 5 * time.Second: true, time.Minute: false, -time.Minute: false, 24 * time.Hour: false} {
+		second := run(t, l, "echo "+date(time.Now().Add(moved))).Process
+		c := changesOf(t, l, first.ID, second.ID)
+		require.Equal(t, same, c.Same, "moved by %v: %+v", moved, c)
+	}
 }

@@ -85,7 +85,6 @@ func (l *Local) shutdown() error {
 	l.events.Close()
 	l.mu.Unlock()
 	l.system.Close()
-	l.tallies.Close()
 	if l.logs != nil {
 		l.logs.Close()
 	}

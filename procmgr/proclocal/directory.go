@@ -1,7 +1,6 @@
 package proclocal
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -22,14 +21,14 @@ import (
 // request names, else the default one. home is the directory for ~. If the
 // request names a directory, no other one takes its place: the command may be
 // meant for that one alone.
-func (l *Local) directory(r *record, name, home string, base *baseenv.Base) (string, error) {
+func (l *Local) directory(r *record, name, home string, from *baseenv.Origin) (string, error) {
 	name = drivePath(runtime.GOOS, name)
 	name, err := expandHome(name, home)
 	if err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(name) {
-		byDefault, err := l.defaultDirectory(r, home, base)
+		byDefault, err := l.defaultDirectory(r, home, from)
 		if err != nil || name == "" {
 			return byDefault, err
 		}
@@ -48,33 +47,38 @@ func (l *Local) directory(r *record, name, home string, base *baseenv.Base) (str
 	return name, nil
 }
 
-// defaultDirectory returns the first of these that can be used: the directory
-// of Options.WorkDir, the current directory of the program that starts the
-// command, the home. It logs
-// each directory that it passes over, and notes it in the record for the
-// answer.
-func (l *Local) defaultDirectory(r *record, home string, base *baseenv.Base) (string, error) {
-	var passed []string
-	for _, next := range []func() (string, error){
-		func() (string, error) { return l.configuredDirectory(r, home) },
-		func() (string, error) { return currentDirectory(base) },
-		func() (string, error) { return home, nil },
-	} {
-		dir, err := next()
-		if err == nil && dir != "" {
-			err = osproc.CheckDirectory(dir)
-		}
-		switch {
-		case err != nil:
-			passed = append(passed, procmgr.Reason(err))
-			r.log(slog.LevelWarn, "working directory passed over", slog.String("error", procmgr.Reason(err)))
-		case dir != "":
-			r.passedOver = strings.Join(passed, "; ")
+// defaultDirectory returns the directory of Options.WorkDir. If that names none, it
+// returns the current directory of the program that starts the command, or the home if
+// that has gone: it logs this, and notes it in the record for the answer. A configured
+// directory that cannot be used is an error, because the command may be meant for
+// that one alone.
+func (l *Local) defaultDirectory(r *record, home string, from *baseenv.Origin) (string, error) {
+	dir, err := l.configuredDirectory(r, home)
+	if err == nil && dir != "" {
+		err = osproc.CheckDirectory(dir)
+	}
+	if err != nil {
+		return "", xerrors.Errorf("the configured directory cannot be used (%s); name another one, or have the host's WorkDir corrected: %w",
+			procmgr.Reason(err), procmgr.ErrInvalid)
+	}
+	if dir != "" {
+		return dir, nil
+	}
+	if dir, err = currentDirectory(from); err == nil {
+		if err = osproc.CheckDirectory(dir); err == nil {
 			return dir, nil
 		}
 	}
-	return "", xerrors.Errorf("there is no default directory (%s); name a directory: %w",
-		cmp.Or(strings.Join(passed, "; "), "no home is known"), procmgr.ErrInvalid)
+	passed := procmgr.Reason(err)
+	r.log(slog.LevelWarn, "working directory passed over", slog.String("error", passed))
+	if home != "" {
+		if err = osproc.CheckDirectory(home); err == nil {
+			r.passedOver = passed
+			return home, nil
+		}
+		passed += "; " + procmgr.Reason(err)
+	}
+	return "", xerrors.Errorf("there is no default directory (%s); name a directory: %w", passed, procmgr.ErrInvalid)
 }
 
 // configuredDirectory returns the directory of Options.WorkDir, or "" if it
@@ -100,14 +104,14 @@ func (l *Local) configuredDirectory(r *record, home string) (string, error) {
 
 // currentDirectory returns the current directory of the program that starts the
 // command.
-func currentDirectory(base *baseenv.Base) (dir string, err error) {
-	if base == nil {
+func currentDirectory(from *baseenv.Origin) (dir string, err error) {
+	if from == nil {
 		dir, err = os.Getwd()
 	} else {
-		dir = base.Dir
+		dir = from.Dir
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), base != nil && dir == "":
+	case errors.Is(err, fs.ErrNotExist), from != nil && dir == "":
 		return "", xerrors.New("the program's own directory has gone")
 	case err != nil:
 		return "", xerrors.Errorf("the program's own directory cannot be told: %w", err)

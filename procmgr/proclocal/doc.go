@@ -9,7 +9,9 @@
 //
 // Every command runs in a session of its own (on Windows: with a console of its
 // own that nobody sees). It has no terminal, its stdin is empty, and its stdout
-// and stderr share one pipe.
+// and stderr share one pipe. It inherits no other descriptor of the host, except one
+// that C code opens without close-on-exec, above 63 and above all that the host
+// had at the call of [New].
 //
 // # The end of the program
 //

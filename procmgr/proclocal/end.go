@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // finish marks a process as exited and returns a snapshot of it. When anybody
@@ -45,6 +46,27 @@ func (r *record) leave(end osproc.Exit) {
 	r.process.EndedBy = causeOf(end)
 	if r.asked != "" && !end.Lost {
 		r.process.EndedBy = r.asked
+	}
+}
+
+// gone tells the program that asked for the process that nothing is left of it, before
+// anybody else hears of that.
+func (r *record) gone(end osproc.Exit, at time.Time) {
+	if r.origin == nil || r.origin.Ended == nil {
+		return
+	}
+	r.mu.Lock()
+	r.leave(end)
+	p := retention.Clone(r.process)
+	r.mu.Unlock()
+	p.State, p.ExitedAt = procmgr.Exited, at
+	r.origin.Ended(p)
+}
+
+// refused tells the program that asked for the process that nothing runs.
+func (r *record) refused() {
+	if r.origin != nil && r.origin.Refused != nil {
+		r.origin.Refused()
 	}
 }
 

@@ -26,13 +26,13 @@ const (
 // the variables that the policy lets through, then those of the host's hook,
 // then those of the request, then those that mark the child as ours. It notes in
 // the record which names the policy kept back, and returns the values to mask in the
-// output. If base is not nil, another program
+// output. If from is not nil, another program
 // has applied the policy to its own environment.
-func (l *Local) environ(r *record, req procmgr.StartRequest, base *baseenv.Base) (env []string, secrets []redact.Value) {
-	own := l.withhold(r, base)
+func (l *Local) environ(r *record, req procmgr.StartRequest, from *baseenv.Origin) (env []string, secrets []redact.Value) {
+	own := l.withhold(r, from)
 	inherited, withheld := own.Env, own.Withheld
 	if r.terminal {
-		inherited = l.forTerminal(inherited, base != nil && !l.opts.Env.Interactive)
+		inherited = l.forTerminal(inherited, from != nil && !l.opts.Env.Interactive)
 	}
 	if len(withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))

@@ -199,7 +199,7 @@ func TestEventsWaitsRace(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(worker), 1))
 			for range 300 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(400))*time.Microsecond)
-				_, _ = c.Events(ctx, procmgr.EventsRequest{After: events(t, l, procmgr.EventsRequest{Latest: true}).Next, Wait: time.Duration(r.IntN(400)) * time.Microsecond})
+				_, _ = c.Events(ctx, procmgr.EventsRequest{After: events(t, l, procmgr.EventsRequest{Limit: -1}).Next, Wait: time.Duration(r.IntN(400)) * time.Microsecond})
 				cancel()
 			}
 		})

@@ -13,9 +13,7 @@ func (l *Local) tell(ctx context.Context, v retention.Viewer, req procmgr.Events
 	if err := ctx.Err(); err != nil {
 		return procmgr.EventPage{}, err
 	}
-	if !req.Latest {
-		l.asks.Once(v.Chat, v.Host)
-	}
+	l.asks.Once(v.Chat, v.Host)
 	page, bell, err := l.look(v, req)
 	if bell == nil {
 		return page, err
@@ -54,7 +52,7 @@ func (l *Local) look(v retention.Viewer, req procmgr.EventsRequest) (page procmg
 		}
 	}
 	switch {
-	case len(page.Events) > 0, page.Gap, req.Latest, req.Wait <= 0:
+	case len(page.Events) > 0, page.Gap, req.Wait <= 0:
 		return page, nil, nil
 	case l.events.Closed:
 		return page, nil, procmgr.ErrClosed

@@ -71,7 +71,6 @@ func TestEvents(t *testing.T) {
 	}
 	require.Equal(t, kinds(page), all)
 	require.Empty(t, events(t, c, procmgr.EventsRequest{After: next}).Events)
-	require.Empty(t, events(t, c, procmgr.EventsRequest{Latest: true, Wait: long}).Events, "Latest waits for nothing")
 }
 
 // A cursor that is not one of this manager is a gap, which is told once.

@@ -370,3 +370,37 @@ func TestTimesAreMonotonic(t *testing.T) {
 	require.Equal(t, p.StartedAt, all[0].StartedAt)
 	require.Equal(t, p.ExitedAt, all[0].ExitedAt)
 }
+
+// A new manager removes the logs of a host that was killed, and leaves those of
+// the living and everything else in the directory alone.
+func TestLogsOfAKilledHost(t *testing.T) {
+	if inProgram(t) {
+		l := newLocal(t, &proclocal.Options{LogDir: os.Getenv("LOGS")})
+		fmt.Println("log " + run(t, l, "seq 5").Process.LogPath)
+		<-t.Context().Done()
+	}
+	dir := t.TempDir()
+	living := run(t, newLocal(t, &proclocal.Options{LogDir: dir}), "seq 5").Process.LogPath
+	other := filepath.Join(dir, "other")
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
+
+	cmd := program(t)
+	cmd.Env = append(cmd.Env, "LOGS="+dir)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var dead string
+	for lines := bufio.NewScanner(stdout); dead == "" && lines.Scan(); {
+		if path, ok := strings.CutPrefix(lines.Text(), "log "); ok {
+			dead = path
+		}
+	}
+	require.FileExists(t, dead)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+
+	newLocal(t, &proclocal.Options{LogDir: dir})
+	require.NoFileExists(t, dead)
+	require.FileExists(t, living)
+	require.FileExists(t, other)
+}

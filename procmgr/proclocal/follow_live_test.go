@@ -33,7 +33,7 @@ func (p *prompter) Output(ctx context.Context, id string, req procmgr.OutputRequ
 	case <-ctx.Done():
 		return procmgr.Output{}, ctx.Err()
 	}
-	out.Text, out.LiveBytes = p.prompt, len(p.prompt)
+	out.Text, out.Live = p.prompt, p.prompt
 	return out, nil
 }
 

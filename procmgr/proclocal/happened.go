@@ -16,7 +16,6 @@ func (l *Local) happened(kind procmgr.EventKind, at time.Time, p procmgr.Process
 
 // matched notes that a line has matched StartRequest.Notify.
 func (l *Local) matched(r *record, line string) {
-	r.kept.turned(func(m *memo) { m.Notified = true })
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.happened(procmgr.EventMatched, time.Now(), r.snapshot(), line)

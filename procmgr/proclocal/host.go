@@ -3,18 +3,15 @@ package proclocal
 import (
 	"container/list"
 	"context"
+	"log/slog"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
-	"github.com/toolproc/toolproc/procmgr/internal/charset"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/tally"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/shell"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/vault"
 )
 
 var _ procmgr.Host = (*Local)(nil)
@@ -23,28 +20,25 @@ var _ procmgr.Host = (*Local)(nil)
 // New fails if the system cannot run a Local at all, or if an option
 // cannot be honoured.
 func New(opts *Options) (*Local, error) {
-	l := newLocal(opts, nil)
+	l := newLocal(opts)
 	if err := l.open(); err != nil {
 		return nil, xerrors.Errorf("procmgr: new local: %w", err)
 	}
 	return l, nil
 }
 
-// newLocal returns a Local that has nothing of the system yet. keep is nil if
-// nobody takes its processes over.
-func newLocal(opts *Options, keep carry.Keep) *Local {
+// newLocal returns a Local that has nothing of the system yet.
+func newLocal(opts *Options) *Local {
 	l := &Local{
 		opts:   opts.withDefaults(),
-		keep:   keep,
 		chats:  records{byChat: make(map[string]*chatRecords)},
-		past:   retention.NewTombstones(keep),
+		past:   retention.NewTombstones(),
 		events: retention.NewEvents(),
 		exits:  list.New(),
 
-		comparing: newComparisons(),
+		comparing: make(chan struct{}, comparedAtOnce),
 	}
 	l.sandbox, l.rules = newSandbox(l.opts.Sandbox)
-	l.pauses.on, l.pauses.mu = keep != nil, &l.mu
 	l.name = shell.Name(l.opts.Shell, osproc.LookShell)
 	l.bash = l.name == "bash" && (opts == nil || len(opts.Shell) == 0)
 	l.streams = capture.Options{
@@ -54,12 +48,6 @@ func newLocal(opts *Options, keep carry.Keep) *Local {
 		Memory:  &l.memory,
 		Grown:   l.makeRoom,
 		Written: l.opts.Metrics.output(),
-		Charset: l.opts.Encoding,
-	}
-	if l.opts.Encoding != nil {
-		l.streams.Decode = true
-	} else {
-		l.streams.Charset, l.streams.Decode = charset.System()
 	}
 	return l
 }
@@ -73,14 +61,14 @@ func (l *Local) open() (err error) {
 		return err
 	}
 	l.ports.System = l.system
+	if err := l.system.Blind(); err != nil {
+		l.opts.Logger.Warn("processes that leave their session cannot be found", slog.String("error", procmgr.Reason(err)))
+	}
 	if l.opts.LogDir != "" {
 		if l.logs, err = capture.OpenLogs(l.logOptions()); err != nil {
 			l.system.Close()
 			return err
 		}
-	}
-	if l.keep != nil {
-		l.tallies, l.vault = tally.New(nil), vault.Open(nil)
 	}
 	return nil
 }

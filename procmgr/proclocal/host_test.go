@@ -56,7 +56,7 @@ func TestEnv(t *testing.T) {
 	})
 	t.Run("none", func(t *testing.T) {
 		needs(t, "place to find programs in without PATH")
-		all := env(t, &proclocal.Options{Env: envpolicy.Policy{Inherit: envpolicy.InheritNone}}, nil)
+		all := env(t, &proclocal.Options{Env: envpolicy.Policy{IncludeOnly: []string{}}}, nil)
 		require.NotContains(t, all, "PLAIN")
 		require.Equal(t, "1", all["TOOLPROC_C_OUTER"], "the manager around this one must find its own")
 	})

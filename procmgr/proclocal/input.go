@@ -9,7 +9,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
@@ -32,8 +31,6 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 	over := time.Now().Add(req.Wait)
 	r, past := l.find(chat, id)
 	switch {
-	case past != nil && past.Unknown:
-		return procmgr.InputOutput{}, errFate
 	case past != nil:
 		return procmgr.InputOutput{}, procmgr.ErrNotRunning
 	case r == nil:
@@ -46,6 +43,8 @@ func (l *Local) input(ctx context.Context, chat, id string, req procmgr.InputReq
 	}
 	in := r.in
 	switch {
+	case in == nil && r.exited():
+		return procmgr.InputOutput{}, procmgr.ErrNotRunning
 	case in == nil:
 		return procmgr.InputOutput{}, errNoStdin
 	case !r.terminal && (len(req.Keys) > 0 || req.Secret):
@@ -92,28 +91,11 @@ func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.Inpu
 // put writes a request, or finds out what was written with its key. It returns nil
 // if the request was refused.
 func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*input.Written, error) {
-	done, err := l.pauses.change()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
 	w, mine, err := r.in.Begin(ctx, req)
 	if !mine || err != nil {
 		return w, err
 	}
-	ctx, cancel := l.pauses.whileLive(ctx)
-	defer cancel()
-	if w.HasKey() {
-		r.kept.turned(func(m *memo) { m.Inputs = w.Begun(m.Inputs) })
-	}
 	refused, err := r.in.Write(ctx, w, req, until)
-	if w.Closed {
-		r.kept.turned(func(m *memo) { m.NoInput = true })
-		r.kept.dropped(carry.Input)
-	}
-	if w.HasKey() {
-		r.kept.turned(func(m *memo) { m.Inputs = w.Done(m.Inputs, refused) })
-	}
 	r.in.Finish(w, refused)
 	if refused {
 		return nil, err

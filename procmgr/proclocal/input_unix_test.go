@@ -69,7 +69,7 @@ func TestInputIsRefused(t *testing.T) {
 		{"a secret on a pipe", pipe, procmgr.InputRequest{Data: []byte("x"), Secret: true}, procmgr.ErrInvalid, "for a terminal"},
 		{"an unknown key", terminal, procmgr.InputRequest{Data: []byte("x"), Keys: []procmgr.Key{"enter", "hyper-q"}}, procmgr.ErrInvalid, "ctrl-a to ctrl-z"},
 		{"too much", pipe, procmgr.InputRequest{Data: make([]byte, procmgr.MaxInput+1)}, procmgr.ErrInvalid, "65536"},
-		{"a bad key", pipe, procmgr.InputRequest{Key: "a b", Data: []byte("x")}, procmgr.ErrInvalid, "the key"},
+		{"a bad key", pipe, procmgr.InputRequest{IdempotencyKey: "a b", Data: []byte("x")}, procmgr.ErrInvalid, "the key"},
 		{"a bad pattern", pipe, procmgr.InputRequest{Data: []byte("x"), Until: "("}, procmgr.ErrInvalid, ""},
 		{"a line that the terminal would cut", terminal, procmgr.InputRequest{Data: bytes.Repeat([]byte("x"), 5000)}, procmgr.ErrInvalid, "drop"},
 		{"no reader", gone, procmgr.InputRequest{Data: []byte("x")}, procmgr.ErrNotRunning, "its stdin is closed"},
@@ -79,7 +79,7 @@ func TestInputIsRefused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.req.Key += procmgr.NewID()
+			tt.req.IdempotencyKey += procmgr.NewID()
 			for range 2 { // a refusal leaves the key unused
 				out, err := l.Input(t.Context(), tt.id, tt.req)
 				require.ErrorIs(t, err, tt.want)
@@ -113,7 +113,7 @@ func TestStdinIsRefused(t *testing.T) {
 func TestInputOnce(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinPipe, `n=0; while read -r x; do n=$((n+1)); echo "$n $x"; done`)
-	req := procmgr.InputRequest{Key: "k", Data: []byte("one\n"), Until: "^1 one$", Wait: long}
+	req := procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("one\n"), Until: "^1 one$", Wait: long}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -138,12 +138,12 @@ func TestInputOnce(t *testing.T) {
 		require.ErrorIs(t, err, procmgr.ErrConflict)
 	}
 	for i := range 63 {
-		input(t, l, id, procmgr.InputRequest{Key: fmt.Sprint("other", i), Data: []byte("x\n")})
+		input(t, l, id, procmgr.InputRequest{IdempotencyKey: fmt.Sprint("other", i), Data: []byte("x\n")})
 	}
 	require.Contains(t, input(t, l, id, req).Text, "1 one\n", "64 keys are remembered")
-	input(t, l, id, procmgr.InputRequest{Key: "last", Close: true})
+	input(t, l, id, procmgr.InputRequest{IdempotencyKey: "last", Close: true})
 	ended(t, l, id)
-	require.Contains(t, input(t, l, id, procmgr.InputRequest{Key: "last", Close: true}).Text, "", "after the end, too")
+	require.Contains(t, input(t, l, id, procmgr.InputRequest{IdempotencyKey: "last", Close: true}).Text, "", "after the end, too")
 	got, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(got.Text, "one"))
@@ -153,7 +153,7 @@ func TestInputOnceHasKeysAndSecret(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinTerminal, "echo ready; exec cat")
 	ready(t, l, id, "^ready")
-	req := procmgr.InputRequest{Key: "k", Data: []byte("x"), Keys: []procmgr.Key{"enter"}}
+	req := procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("x"), Keys: []procmgr.Key{"enter"}}
 	input(t, l, id, req)
 	for _, change := range []func(*procmgr.InputRequest){
 		func(r *procmgr.InputRequest) { r.Keys = []procmgr.Key{"tab"} },
@@ -235,8 +235,8 @@ func TestInputWaitsForRoom(t *testing.T) {
 	var out procmgr.InputOutput
 	for i := 0; ; i++ {
 		key := fmt.Sprint("fill", i)
-		out = input(t, l, id, procmgr.InputRequest{Key: key, Data: data})
-		require.Equal(t, out.Written, input(t, l, id, procmgr.InputRequest{Key: key, Data: data}).Written)
+		out = input(t, l, id, procmgr.InputRequest{IdempotencyKey: key, Data: data})
+		require.Equal(t, out.Written, input(t, l, id, procmgr.InputRequest{IdempotencyKey: key, Data: data}).Written)
 		all = append(all, data[:out.Written]...)
 		if out.Written < len(data) {
 			break
@@ -246,7 +246,7 @@ func TestInputWaitsForRoom(t *testing.T) {
 	done := make(chan struct{})
 	go func() { // the test waits for it below
 		defer close(done)
-		out, err := l.Input(t.Context(), id, procmgr.InputRequest{Key: "rest", Data: rest, Close: true, Wait: long})
+		out, err := l.Input(t.Context(), id, procmgr.InputRequest{IdempotencyKey: "rest", Data: rest, Close: true, Wait: long})
 		assert.NoError(t, err)
 		assert.Equal(t, len(rest), out.Written)
 	}()
@@ -309,7 +309,7 @@ func TestInputIsCanceled(t *testing.T) {
 	data := make([]byte, procmgr.MaxInput)
 	input(t, l, id, procmgr.InputRequest{Data: data[:1000]})
 	time.AfterFunc(20*time.Millisecond, cancel)
-	req := procmgr.InputRequest{Key: "k", Data: data, Wait: long}
+	req := procmgr.InputRequest{IdempotencyKey: "k", Data: data, Wait: long}
 	out, err := l.Input(ctx, id, req)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, out.Written, len(data))

@@ -61,6 +61,7 @@ func snapshots(seen []sight) []procmgr.Process {
 		}
 		s.out.LookForLog()
 		p.LogPath, p.LogError = s.out.Log()
+		p.Elapsed = elapsed(p, now)
 		p.Waiting = s.waiting(p.State)
 		p.Stopped = p.State != procmgr.Exited && now.Sub(p.StartedAt) > young && s.tree.Stopped()
 	}

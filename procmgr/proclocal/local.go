@@ -9,13 +9,10 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/tally"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/vault"
 )
 
 // A goroutine takes locks in this order, and may leave out any of them:
@@ -41,12 +38,9 @@ import (
 // handle the signals that would end it otherwise: Ctrl-C in its terminal
 // reaches the program and none of its commands. See Close.
 type Local struct {
-	opts    Options
-	system  *osproc.System
-	logs    *capture.Logs // nil if Options.LogDir is not set
-	keep    carry.Keep    // nil if nobody takes the processes over
-	tallies *tally.Table  // nil without a keep
-	vault   *vault.Vault  // nil if nobody goes on with the processes
+	opts   Options
+	system *osproc.System
+	logs   *capture.Logs // nil if Options.LogDir is not set
 
 	memory  atomic.Int64 // bytes of output that all records keep
 	streams capture.Options
@@ -56,12 +50,11 @@ type Local struct {
 	policy       baseenv.PolicyApplier
 	masks        masks
 	policyAsking baseenv.PolicyApplier // for commands with a terminal
-	told         toldNames             // what of it the chats were told
 	name         string                // of the shell, "" if it cannot be told
 	bash         bool                  // the shell is the default one, and bash
 	ports        ports.Looks
 	asks         asking.Looks
-	comparing    comparisons
+	comparing    chan struct{} // has a place for each comparison that is under way
 
 	wg sync.WaitGroup // the launch, watch and rewatch of every record
 
@@ -79,10 +72,6 @@ type Local struct {
 	// expiring is the record for which expiry is set.
 	expiring *record
 	sweeps   sweeps
-	pauses   pauses
-	// doubtful is until when an ID that is not known may all the same have been
-	// used: a part of the journal was lost.
-	doubtful time.Time
 
 	closing  sync.Once
 	closeErr error

@@ -36,7 +36,8 @@ func TestLogOnAFullDisk(t *testing.T) {
 	// The next process has no room either, and runs all the same.
 	out = run(t, l, "seq 10")
 	require.Equal(t, numbers(10), out.Text)
-	require.NotEmpty(t, out.Process.LogError)
+	require.Equal(t, "nothing could be written: no space left on device", out.Process.LogError)
+	require.Empty(t, out.Process.LogPath, "a file without a byte")
 	require.NoError(t, l.Close())
 }
 

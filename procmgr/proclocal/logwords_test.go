@@ -35,7 +35,6 @@ func TestLogHasNoSourcePaths(t *testing.T) {
 			l, err := proclocal.New(&proclocal.Options{
 				Logger:    logger,
 				UpdateEnv: func([]string) ([]string, error) { return nil, failure() },
-				WorkDir:   func() string { return gone },
 				OnStart:   func(procmgr.Process) { panic(failure()) },
 				OnExit:    func(procmgr.Process) { panic(failure()) },
 			})

@@ -62,7 +62,7 @@ func (m *Metrics) exited(p procmgr.Process) {
 		m.Running(-1)
 	}
 	if m.Exited != nil {
-		m.Exited(p.EndedBy, p.ExitedAt.Sub(p.StartedAt))
+		m.Exited(p.EndedBy, p.Elapsed)
 	}
 }
 

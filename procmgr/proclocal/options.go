@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/text/encoding"
-
 	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
@@ -51,11 +49,11 @@ type Options struct {
 	UpdateEnv func(env []string) ([]string, error)
 	// WorkDir returns the directory for requests that name none. It is called
 	// at each start. A relative path is resolved against this program's
-	// current directory, and a ~ as in [procmgr.StartRequest]. If WorkDir is nil or
-	// returns "", commands run in the program's current directory at that
-	// time. If that has been removed, they run in the home. A directory that
-	// cannot be used is passed over for the next one in this order; a log line
-	// and Output.PassedOver say so.
+	// current directory, and a ~ as in [procmgr.StartRequest]. If the directory
+	// cannot be used, or WorkDir panics, Start is [procmgr.ErrInvalid]. If WorkDir
+	// is nil or returns "", commands run in the program's current directory at
+	// that time. If that has been removed, they run in the home; a log line and
+	// Output.PassedOver say so.
 	WorkDir func() string
 	// Shell is the program and its arguments that stand before the command.
 	// The default is "bash", "-c" if New finds a bash on PATH, else
@@ -96,18 +94,10 @@ type Options struct {
 	// RawOutput keeps output as it was printed. Otherwise escape sequences are
 	// removed, and a line that is drawn again and again keeps its first and
 	// its newest state, see package plaintext. Offsets count the bytes that
-	// are kept.
+	// are kept. It also keeps output on Windows from being decoded: a line that is not
+	// UTF-8 is in UTF-16LE or the OEM code page there, which console programs print.
+	// Elsewhere what is not UTF-8 becomes U+FFFD.
 	RawOutput bool
-
-	// Encoding is that of output which is not UTF-8, such as
-	// charmap.Windows1252 of golang.org/x/text/encoding/charmap. Output is decoded
-	// line by line, before everything else: a line that is UTF-8 stays as it
-	// is, one in UTF-16LE is recognized by its first characters or by a byte order
-	// mark, and another one is decoded from Encoding. The default is the OEM
-	// code page on Windows, which its console programs print. Elsewhere nothing is
-	// decoded by default: what is not UTF-8 becomes U+FFFD. Offsets count the bytes of
-	// the text. RawOutput decodes nothing.
-	Encoding encoding.Encoding
 
 	// LogDir is a directory for logs, "" for none. The whole output of each
 	// process is then written to a file as well. A model can search that file
@@ -170,7 +160,6 @@ func (o *Options) withDefaults() Options {
 	c.Env.Allow = slices.Clone(c.Env.Allow)
 	c.Env.Exclude = slices.Clone(c.Env.Exclude)
 	c.Env.IncludeOnly = slices.Clone(c.Env.IncludeOnly)
-	c.Env.Unset = slices.Clone(c.Env.Unset)
 	c.Env.Set = maps.Clone(c.Env.Set)
 	c.Shell = slices.Clone(c.Shell)
 	c.Redact = slices.Clone(c.Redact)

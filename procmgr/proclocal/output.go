@@ -25,8 +25,6 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	}
 	r, past := l.find(chat, id)
 	switch {
-	case past != nil && past.Unknown:
-		return procmgr.Output{}, errFate
 	case past != nil:
 		return past.OutputUntil(req), nil
 	case r == nil:
@@ -86,7 +84,8 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 	process, withheld := r.now(), r.names()
 	waiting := r.waiting(process.State)
 	page := r.out.Read(from, limit, m)
-	found, unscanned := r.out.Highlights(page, highlight)
+	failed := process.ExitCode != nil && *process.ExitCode != 0
+	found, unscanned := r.out.Highlights(page, highlight, failed)
 	var highlights []procmgr.Highlight
 	for _, h := range found {
 		highlights = append(highlights, procmgr.Highlight(h))
@@ -98,7 +97,7 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 		Truncated:   page.Truncated,
 		Next:        page.Next,
 		Redacted:    r.out.Redacted(),
-		LiveBytes:   page.Live,
+		Live:        page.Text[len(page.Text)-page.Live:],
 		SearchResult: procmgr.SearchResult{
 			Matched:     page.Matched,
 			MatchedLine: page.Found.Line,

@@ -26,7 +26,7 @@ func freePort(t *testing.T) int {
 }
 
 // listens waits until a process listens on a port.
-func listens(t *testing.T, m procmgr.Manager, id string, port int) []procmgr.Listen {
+func listens(t *testing.T, m procmgr.Manager, id string, port int) []procmgr.Socket {
 	t.Helper()
 	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
 	require.NoError(t, err)
@@ -42,15 +42,15 @@ func TestPorts(t *testing.T) {
 	l := newLocal(t, nil)
 	for _, tt := range []struct {
 		name, command string // %d is the port
-		want          []procmgr.Listen
+		want          []procmgr.Socket
 	}{
-		{"http.server", "exec python3 -m http.server %d", []procmgr.Listen{{Network: "tcp4", Addr: "0.0.0.0:%d"}}},
-		{"node", `exec node -e 'require("http").createServer().listen(%d, "127.0.0.1")'`, []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
-		{"IPv6", `exec node -e 'require("http").createServer().listen(%d, "::1")'`, []procmgr.Listen{{Network: "tcp6", Addr: "[::1]:%d"}}},
-		{"both", "exec python3 -m http.server --bind :: %d", []procmgr.Listen{{Network: "tcp6", Addr: "[::]:%d"}}},
-		{"a child of a child", `sh -c "sh -c '` + strings.ReplaceAll(strings.ReplaceAll(pythonServer, `"`, `\"`), `'`, `'\''`) + `; :'; :"; :`, []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
-		{"one that is found by its mark alone", "setsid " + pythonServer + " >/dev/null 2>&1 & exec sleep 1000", []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
-		{"one that the shell left behind", pythonServer + " &", []procmgr.Listen{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"http.server", "exec python3 -m http.server %d", []procmgr.Socket{{Network: "tcp4", Addr: "0.0.0.0:%d"}}},
+		{"node", `exec node -e 'require("http").createServer().listen(%d, "127.0.0.1")'`, []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"IPv6", `exec node -e 'require("http").createServer().listen(%d, "::1")'`, []procmgr.Socket{{Network: "tcp6", Addr: "[::1]:%d"}}},
+		{"both", "exec python3 -m http.server --bind :: %d", []procmgr.Socket{{Network: "tcp6", Addr: "[::]:%d"}}},
+		{"a child of a child", `sh -c "sh -c '` + strings.ReplaceAll(strings.ReplaceAll(pythonServer, `"`, `\"`), `'`, `'\''`) + `; :'; :"; :`, []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"one that is found by its mark alone", "setsid " + pythonServer + " >/dev/null 2>&1 & exec sleep 1000", []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"one that the shell left behind", pythonServer + " &", []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,7 @@ func TestPorts(t *testing.T) {
 			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: fmt.Sprintf(tt.command, port), Background: true})
 			require.NoError(t, err)
 			id := out.Process.ID
-			var all []procmgr.Listen
+			var all []procmgr.Socket
 			for len(all) == 0 {
 				out, err = l.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
 				require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestPortsOfAnotherNetwork(t *testing.T) {
 	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", all[0].PID))
 	require.NoError(t, err)
 	require.NotEqual(t, mine, its)
-	require.Equal(t, procmgr.Listen{Network: "tcp4", Addr: "127.0.0.1:" + strconv.Itoa(port), PID: all[0].PID}, all[0])
+	require.Equal(t, procmgr.Socket{Network: "tcp4", Addr: "127.0.0.1:" + strconv.Itoa(port), PID: all[0].PID}, all[0])
 }
 
 // Many waits look together: what one of them costs does not grow with them.

@@ -41,9 +41,15 @@ func program(t *testing.T, wrapper ...string) *exec.Cmd {
 // runProgram runs the command to its end: the test has to pass there.
 func runProgram(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
+	runProgramOf(t, t, cmd)
+}
+
+// runProgramOf is runProgram for the command of another test.
+func runProgramOf(t, of *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
 	require.NoError(t, err, "in a program of its own:\n%s", &out)
-	require.Contains(t, out.String(), "--- PASS: "+t.Name(), "it did not run there")
+	require.Contains(t, out.String(), "--- PASS: "+of.Name(), "it did not run there")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
@@ -41,11 +42,10 @@ type record struct {
 	lacks  []string     // the variables that the policy kept from the command; never changed
 	// passedOver is for Output.PassedOver.
 	passedOver string
+	origin     *baseenv.Origin // of the start; nil for this program
 
 	told  chan struct{} // closed when OnStart has returned
 	begun time.Time     // when the command had begun
-
-	kept *kept // nil without a Keep
 
 	// asks is nil if stdin is empty, or if nobody can tell whether the process waits for
 	// input. It is set once the process is shown, so a list may be earlier.
@@ -75,7 +75,22 @@ type record struct {
 }
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.
-func (r *record) snapshot() procmgr.Process { return r.withLog(retention.Clone(*r.shown.Load())) }
+func (r *record) snapshot() procmgr.Process {
+	p := retention.Clone(*r.shown.Load())
+	p.Elapsed = elapsed(&p, time.Now())
+	return r.withLog(p)
+}
+
+// elapsed returns how long a process has run at a time.
+func elapsed(p *procmgr.Process, now time.Time) time.Duration {
+	if p.State == procmgr.Exited {
+		now = p.ExitedAt
+	}
+	if p.StartedAt.IsZero() {
+		return 0
+	}
+	return max(now.Sub(p.StartedAt), 0)
+}
 
 // show makes the process as it is now the one that snapshot returns. The caller
 // holds mu.

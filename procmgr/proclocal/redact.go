@@ -20,7 +20,7 @@ import (
 //
 // Without being named, the values of variables that look like secrets to
 // [Options.Env] are masked: also of those that it lets through, that Set or UpdateEnv
-// adds or that a request has, and not of those that Exclude, IncludeOnly or Inherit
+// adds or that a request has, and not of those that Exclude or IncludeOnly
 // drops. Such a value has 16 bytes or more, 12 of A-Z a-z 0-9 + / = in a row with a
 // letter and a digit among them, and is no path, no host name, and not also the value
 // of another variable that commands get. Of several lines each such line is a value,

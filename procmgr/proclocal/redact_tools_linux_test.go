@@ -24,6 +24,7 @@ import (
 func TestRedactTools(t *testing.T) {
 	const (
 		password = "p4sswordOf/the+data=base"
+		quoted   = `it's "p4ssword"/of+the data=base`
 		url      = "https://ada:p4sswordOf%2Fthe%2Bdata%3Dbase@127.0.0.1:1/x.git"
 	)
 	dir := t.TempDir()
@@ -32,11 +33,13 @@ func TestRedactTools(t *testing.T) {
 	file := filepath.Join(dir, ".env")
 	text := strings.Repeat("# a comment that moves what follows\nGITHUB_TOKEN="+token+"\nDATABASE_URL="+url+"\nPASSWORD="+password+"\n", 5)
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "quoted"), []byte(quoted), 0o600))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(r.Header.Get("Authorization")))
 	}))
 	defer server.Close()
-	l := newLocal(t, &proclocal.Options{WorkDir: func() string { return dir }})
+	l := newLocal(t, &proclocal.Options{WorkDir: func() string { return dir }, Redact: []proclocal.Secret{{Name: "QUOTED", Value: quoted}}})
+	const read = `require("fs").readFileSync("quoted", "utf8")`
 	for name, command := range map[string]string{
 		"a file":         "cat .env",
 		"a diff":         "diff .env /dev/null",
@@ -53,6 +56,13 @@ func TestRedactTools(t *testing.T) {
 		"Node's JSON":    "node -p 'JSON.stringify(require(\"fs\").readFileSync(\".env\", \"utf8\"))'",
 		"Python":         "python3 -c 'print(repr(open(\".env\").read()))'",
 		"Python's quote": "python3 -c 'import urllib.parse; print(urllib.parse.quote(open(\".env\").read(), safe=\"\"))'",
+		"quote":          "python3 -c 'import urllib.parse; print(urllib.parse.quote(open(\"quoted\").read()))'",
+		"quote_plus":     "python3 -c 'import urllib.parse; print(urllib.parse.quote_plus(open(\"quoted\").read()))'",
+		"a URL of Node":  "node -p 'encodeURIComponent(" + read + ") + new URL(\"http://h/?\" + " + read + ")'",
+		"JSON in JSON":   "node -p 'JSON.stringify({a: JSON.stringify({b: " + read + "})})'",
+		"JSON of PHP":    "node -p 'JSON.stringify(" + read + ").replaceAll(\"/\", \"\\\\/\").replaceAll(\"+\", \"\\\\u002b\")'",
+		"a trace":        "bash -c 'v=$(cat quoted); set -x; : \"$v\"; declare -p v; printf \"%q\\n\" \"$v\"' 2>&1",
+		"YAML":           "base64 -w 16 quoted | sed 's/^/    /'",
 		"grep's colours": "grep --color=always -E 'ghp_16C7|word' .env",
 		"a shell":        "set -x; . ./.env; : $GITHUB_TOKEN $DATABASE_URL",
 	} {
@@ -63,6 +73,7 @@ func TestRedactTools(t *testing.T) {
 			out := masked(t, l, procmgr.StartRequest{Command: command, Limit: headtail.Limits{Bytes: -1, Line: -1}})
 			require.NotEmpty(t, out.Redacted)
 			require.Contains(t, out.Text, "[withheld: ")
+			require.NotContains(t, out.Text, "p4ssword")
 			for _, value := range []string{token, password, url} {
 				for _, form := range formsOf(value) {
 					require.NotContains(t, strings.NewReplacer("\n", "", "\r", "").Replace(out.Text), form, "%s: %s", command, out.Text)

@@ -43,9 +43,8 @@ func TestRedactEnvironment(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("GITHUB_TOKEN="+token+"\nDB_PASSWORD=postgres\nURL=postgres://ada:a1b2c3d4e5f6a7b8@db/x\nPGPASSWORD=a1b2c3d4e5f6a7b8\n"), 0o600))
 	const want = "GITHUB_TOKEN=[withheld: GITHUB_TOKEN]\nDB_PASSWORD=postgres\nURL=[withheld: DATABASE_URL]\nPGPASSWORD=[withheld: DATABASE_URL]\n"
 	for name, opts := range map[string]proclocal.Options{
-		"by default":  {},
-		"KeepSecrets": {Env: envpolicy.Policy{KeepSecrets: true}},
-		"Allow":       {Env: envpolicy.Policy{Allow: []string{"*"}}},
+		"by default": {},
+		"Allow":      {Env: envpolicy.Policy{Allow: []string{"*"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts.Env.Exclude = []string{"DROPPED_TOKEN"}

@@ -3,12 +3,10 @@ package proclocal
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -19,7 +17,7 @@ import (
 // another request, or if a Terminate or a Kill came before the Start and has
 // spent the ID. The caller holds mu.
 func (l *Local) used(chat, id string, key retention.Fingerprint) (*record, *retention.Tombstone, error) {
-	if l.closed || l.pauses.paused {
+	if l.closed {
 		return nil, nil, procmgr.ErrClosed
 	}
 	if id == "" {
@@ -27,10 +25,6 @@ func (l *Local) used(chat, id string, key retention.Fingerprint) (*record, *rete
 	}
 	r, past := l.lookup(chat, id)
 	switch {
-	case past != nil && past.Unknown:
-		return nil, nil, errFate
-	case r == nil && past == nil && time.Now().Before(l.doubtful):
-		return nil, nil, errDoubt
 	case past != nil && past.Spent:
 		return nil, nil, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
 	case r != nil && r.key != key, past != nil && past.Key != key:
@@ -38,12 +32,6 @@ func (l *Local) used(chat, id string, key retention.Fingerprint) (*record, *rete
 	}
 	return r, past, nil
 }
-
-// errDoubt is the error for a start whose ID may have been used or not.
-var errDoubt = xerrors.Errorf("the manager before this one has died, and a part of what it wrote down is lost, so nobody knows whether this ID has run; for a minute no start is taken whose ID is not known: %w", procmgr.ErrUnknown)
-
-// errFate is the error for an ID of which nobody knows what has become of it.
-var errFate = xerrors.Errorf("the manager that this ID was given to has died, and what it wrote down about it is damaged: %w", procmgr.ErrUnknown)
 
 // lookup returns the record or the tombstone that has an ID in one chat, or
 // neither. The caller holds mu.
@@ -101,9 +89,6 @@ func (l *Local) reserve(chat, id string, key retention.Fingerprint, terminal boo
 	}
 	if l.opts.OnStart != nil {
 		r.told = make(chan struct{})
-	}
-	if l.keep != nil {
-		r.kept = &kept{keep: l.keep, key: carry.Key{Seq: r.seq, Chat: chat, ID: id}, memo: memo{Print: key}}
 	}
 	l.chats.begun(r)
 	l.wg.Add(1)

@@ -9,7 +9,7 @@ import (
 )
 
 // A Sandbox holds commands, and all that they start, to rules. Module
-// github.com/toolproc/toolproc/sandbox has one. A Local calls it from several
+// github.com/toolproc/toolproc/contrib/sandbox has one. A Local calls it from several
 // goroutines at once, and never closes it.
 //
 // It may have three more methods:

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
@@ -33,11 +32,6 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig procmgr.Signal)
 	if err := check.ID(id); err != nil {
 		return err
 	}
-	done, err := l.pauses.change()
-	if err != nil {
-		return err
-	}
-	defer done()
 	r, err := l.target(chat, id, sig)
 	if err != nil {
 		return err
@@ -67,7 +61,6 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig procmgr.Signal)
 		}
 		return procmgr.ErrNotRunning
 	}
-	r.kept.turned(func(m *memo) { m.Asked = procmgr.CauseRequest })
 	r.log(slog.LevelInfo, "process signalled", slog.String("signal", string(sig)))
 	if sig == procmgr.Kill {
 		began := time.Now()
@@ -93,20 +86,11 @@ func (l *Local) target(chat, id string, sig procmgr.Signal) (*record, error) {
 	switch {
 	case r != nil:
 		return r, nil
-	case t != nil && t.Unknown:
-		return nil, errFate
 	case t != nil && !t.Spent:
 		return nil, procmgr.ErrNotRunning
 	case t == nil && sig != procmgr.Interrupt && !l.closed:
 		l.seq++
 		l.past.Add(chat, &retention.Tombstone{Seq: l.seq, ID: id, Spent: true})
-		if l.keep != nil {
-			// Without the lock, but before the caller hears of it.
-			key := carry.Key{Seq: l.seq, Chat: chat, ID: id}
-			l.mu.Unlock()
-			l.keep.Turned(key, (&kept{memo: memo{Spent: true}}).record())
-			l.mu.Lock()
-		}
 	}
 	return nil, procmgr.ErrNotFound
 }

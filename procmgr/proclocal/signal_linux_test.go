@@ -110,6 +110,46 @@ func TestOOM(t *testing.T) {
 	})
 }
 
+// In a pipeline the exit code is that of the last command. The counter of the process's
+// own cgroup tells that another one was killed, or one that the shell has not waited for.
+func TestOOMInPipeline(t *testing.T) {
+	if !inProgram(t) {
+		testenv.Root(t)
+		cmd := program(t)
+		cmd.Env = append(cmd.Env, "CGROUP="+testenv.Cgroup(t))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+		runProgram(t, cmd)
+		return
+	}
+	l := newLocal(t, &proclocal.Options{Cgroup: os.Getenv("CGROUP")})
+	for name, tt := range map[string]struct {
+		events string
+		want   bool
+	}{
+		"killed":    {"low 0\noom 1\noom_kill 1\n", true},
+		"untouched": {"low 0\noom 1\noom_kill 0\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fifo := filepath.Join(t.TempDir(), "go")
+			require.NoError(t, unix.Mkfifo(fifo, 0o600))
+			out := begin(t, l, "echo ready; read x <"+fifo+"; sh -c 'kill -KILL $$' | wc -c")
+			dirs, err := filepath.Glob(os.Getenv("CGROUP") + "/toolproc-*/*/cgroup.procs")
+			require.NoError(t, err)
+			require.Len(t, dirs, 1)
+			// Its memory controller, which not every machine can give.
+			dir := filepath.Dir(dirs[0])
+			require.NoError(t, unix.Mount("none", dir, "tmpfs", 0, ""))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "memory.events"), []byte(tt.events), 0o600))
+			require.NoError(t, os.WriteFile(fifo, []byte("\n"), 0))
+			out = ended(t, l, out.Process.ID)
+			require.NoError(t, unix.Unmount(dir, unix.MNT_DETACH))
+			_ = os.Remove(dir) // the Local may have removed it already
+			require.Equal(t, 0, *out.Process.ExitCode)
+			require.Equal(t, tt.want, out.Process.OOM)
+		})
+	}
+}
+
 // A process that did nothing when it was last looked at is looked at again when
 // a part of it has run.
 func TestStoppedLater(t *testing.T) {

@@ -17,10 +17,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
-// start is Start in one chat. base is what the command starts from; nil is this
-// program's own.
-func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest, base *baseenv.Base) (procmgr.Output, error) {
-	out, err := l.startOnce(ctx, chat, req, base)
+// start is Start in one chat.
+func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest) (procmgr.Output, error) {
+	out, err := l.startOnce(ctx, chat, req)
 	if err != nil && out.Process.ID == "" {
 		l.opts.Metrics.refused(err)
 	}
@@ -28,7 +27,7 @@ func (l *Local) start(ctx context.Context, chat string, req procmgr.StartRequest
 	return out, err
 }
 
-func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartRequest, base *baseenv.Base) (procmgr.Output, error) {
+func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartRequest) (procmgr.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return procmgr.Output{}, err
 	}
@@ -69,7 +68,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	if mine {
 		// A hook or a dead mount can hang for ever, and this call must not.
-		l.system.Go(func() { l.launch(r, req, base, notify) }) // Close waits for it, or gives it up
+		l.system.Go(func() { l.launch(r, req, baseenv.From(ctx), notify) }) // Close waits for it, or gives it up
 	}
 	if through {
 		awaitChange(ctx, changed, req.Wait)
@@ -97,20 +96,24 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 
 // launch starts the command of a reserved record, or gives up the reservation. notify
 // is for StartRequest.Notify; nil is none.
-func (l *Local) launch(r *record, req procmgr.StartRequest, base *baseenv.Base, notify *capture.Matcher) {
-	err := l.spawn(r, req, base)
+func (l *Local) launch(r *record, req procmgr.StartRequest, from *baseenv.Origin, notify *capture.Matcher) {
+	r.origin = from
+	err := l.spawn(r, req, from)
 	if !l.answer(r, err) {
 		if err == nil {
 			l.endUnheard(r)
+		} else {
+			r.refused()
 		}
 		return
 	}
 	if err != nil {
 		r.log(slog.LevelWarn, "process not started", slog.String("error", err.Error()))
+		r.refused()
 		l.giveUp(r)
 		return
 	}
-	if l.logs != nil && r.kept == nil {
+	if l.logs != nil {
 		r.out.LogTo(l.logs)
 	}
 	if notify != nil {
@@ -119,7 +122,7 @@ func (l *Local) launch(r *record, req procmgr.StartRequest, base *baseenv.Base, 
 	r.mu.Lock()
 	r.show()
 	r.mu.Unlock()
-	l.lookForQuestions(r, nil)
+	l.lookForQuestions(r)
 	began := r.snapshot()
 	r.begun = time.Now()
 	l.opts.Metrics.started()
@@ -169,21 +172,17 @@ func (l *Local) giveUp(r *record) {
 func (l *Local) endUnheard(r *record) {
 	r.tree.Want()
 	l.system.KillGroups([]*osproc.Tree{r.tree})
-	r.tree.Follow(func(osproc.Exit) {})
+	r.gone(r.tree.Follow(func(osproc.Exit) {}))
 	r.tree.Release()
 	r.out.Drop()
-	r.kept.dropped()
 }
 
 // spawn forks. The caller holds no lock.
-func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) error {
-	env, secrets := l.environ(r, req, base)
-	if err := l.remember(secrets); err != nil {
-		return err
-	}
+func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin) error {
+	env, secrets := l.environ(r, req, from)
 	r.masks = l.masks.of(secrets)
-	r.withheld = named(r.lacks, []string{req.Command})
-	dir, err := l.directory(r, req.WorkDir, homeOf(env), base)
+	r.withheld = named(r.lacks, req.Command)
+	dir, err := l.directory(r, req.WorkDir, homeOf(env), from)
 	if err != nil {
 		return err
 	}
@@ -222,23 +221,11 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, base *baseenv.Base) e
 		r.in = input.New(req, r.out, r.exited, r.masks)
 		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size(input.Size(req.Size))
 	}
-	if r.kept != nil {
-		if l.logs != nil {
-			r.out.LogTo(l.logs) // the Keep has to know of it before there is output
-		}
-		r.kept.tally = l.tallies.Add(r.seq)
-		r.out.Count(r.kept.tally)
-		r.kept.note(func(m *memo) {
-			m.Process, m.Size, m.Notify = process, req.Size, req.Notify
-			m.Lacks, m.Withheld, m.PassedOver = r.lacks, r.withheld, r.passedOver
-			m.Log = r.out.LogMemo()
-		})
-		c.Keeper = r.kept
+	if from != nil {
+		c.Claim, c.Started = from.Claim, from.Started
 	}
 	if r.tree, err = l.system.Start(c); err != nil {
 		r.out.Drop()
-		r.out.RetireLog()
-		r.kept.notStarted()
 		return err
 	}
 	if r.in != nil {

@@ -77,7 +77,7 @@ func (l *Local) sweepNow(rs ...*record) (unsure []*record) {
 func (l *Local) sweepFully(ctx context.Context, rs ...*record) (unsure []*record) {
 	patient := patience{began: time.Now()}
 	for {
-		if rs = l.sweepNow(rs...); len(rs) == 0 || patient.over() {
+		if rs = l.sweepNow(rs...); len(rs) == 0 || patient.over() || l.system.Blind() != nil {
 			return rs
 		}
 		select {
@@ -106,17 +106,11 @@ func (l *Local) revive(rs []*record) {
 	found, looked := l.system.Search(treesOf(rs))
 	for _, r := range rs {
 		left := found[r.tree]
-		if left != nil && r.exited() { // a crash after anybody has heard of it loses nothing
-			r.kept.turned(func(m *memo) {
-				m.Process.State, m.Process.ExitedAt, m.Revived = procmgr.Detached, time.Time{}, true
-			})
-		}
 		l.mu.Lock()
 		r.unswept = !looked
 		l.sweepLater(r)
 		r.mu.Lock()
 		if left == nil || r.process.State != procmgr.Exited || l.settled {
-			r.unswept = r.unswept || left != nil // for the Local that goes on with it
 			r.mu.Unlock()
 			l.mu.Unlock()
 			left.Close()
@@ -164,12 +158,11 @@ func (l *Local) rewatch(r *record, left *osproc.Escaped) {
 // finishAgain is finish for a process that had come back.
 func (l *Local) finishAgain(r *record) {
 	l.mu.Lock()
-	exited := l.over(r, time.Now(), func() {
+	l.over(r, time.Now(), func() {
 		if r.asked != "" {
 			r.process.EndedBy = r.asked
 		}
 	})
 	l.expire()
 	l.mu.Unlock()
-	r.kept.turned(func(m *memo) { m.Process, m.Revived = exited, false })
 }

@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/callerr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
@@ -16,9 +15,8 @@ import (
 type view struct {
 	l    *Local
 	host bool
-	chat string        // "" for the host
-	err  error         // why the ID of the chat cannot be used: isolation fails closed
-	base *baseenv.Base // what commands start from; nil: this program's own
+	chat string // "" for the host
+	err  error  // why the ID of the chat cannot be used: isolation fails closed
 }
 
 var _ procmgr.Manager = view{}
@@ -26,18 +24,6 @@ var _ procmgr.Manager = view{}
 // Chat implements [procmgr.Host]. The ID of a chat has 1 to 256 bytes of UTF-8 and no
 // control character. With any other ID every call is [procmgr.ErrInvalid].
 func (l *Local) Chat(id string) procmgr.Manager { return view{l: l, chat: id, err: check.Chat(id)} }
-
-// From returns the Host of another program, for package prockeep: commands start from
-// that program's environment and directory.
-func (l *Local) From(base *baseenv.Base) procmgr.Host {
-	return from{view{l: l, host: true, base: base}}
-}
-
-type from struct{ view }
-
-func (f from) Chat(id string) procmgr.Manager {
-	return view{l: f.l, chat: id, err: check.Chat(id), base: f.base}
-}
 
 // all is the host's view.
 func (l *Local) all() view { return view{l: l, host: true} }
@@ -52,7 +38,7 @@ func (v view) of(id string) (string, error) {
 
 func (v view) Start(ctx context.Context, req procmgr.StartRequest) (out procmgr.Output, err error) {
 	if err = v.err; err == nil {
-		out, err = v.l.start(ctx, v.chat, req, v.base)
+		out, err = v.l.start(ctx, v.chat, req)
 	}
 	return out, callerr.Wrap("start", req.ID, err)
 }
@@ -107,5 +93,9 @@ func (v view) Describe(ctx context.Context) (procmgr.Description, error) {
 	if err != nil {
 		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
-	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}, nil
+	d := procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}
+	if blind := v.l.system.Blind(); blind != nil {
+		d.Warning = procmgr.Reason(blind)
+	}
+	return d, nil
 }

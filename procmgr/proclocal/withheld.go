@@ -8,60 +8,45 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 )
 
-// maxUnasked is how many variables are named that neither a command nor its output has
-// named.
-const maxUnasked = 16
-
-// withhold applies the policy. If base is not nil, another program has applied it to
+// withhold applies the policy. If from is not nil, another program has applied it to
 // its own environment: then only All is this program's.
-func (l *Local) withhold(r *record, base *baseenv.Base) *baseenv.Applied {
+func (l *Local) withhold(r *record, from *baseenv.Origin) *baseenv.Applied {
 	own := l.policy.Apply(&l.opts.Env)
 	if r.terminal {
 		policy := l.opts.Env
 		policy.Interactive = true
 		own = l.policyAsking.Apply(&policy)
 	}
-	if base != nil {
-		return &baseenv.Applied{All: own.All, Env: base.Env, Withheld: base.Withheld, Secrets: base.Secrets}
+	if from != nil {
+		return &baseenv.Applied{All: own.All, Env: from.Env, Withheld: from.Withheld, Secrets: from.Secrets}
 	}
 	return own
 }
 
-// lookForWithheld adds to the names in Output.Withheld if the command has failed:
-// those in its output. If neither the command nor its output has a name, it adds
-// all that the chat was not told before. A build that lacks a variable seldom says so.
+// lookForWithheld adds the names in a failed command's output to Output.Withheld.
 // It is called when the shell has exited, before any caller is told, and only the first
 // call has an effect. code is the exit code, or nil if it is not known.
-func (l *Local) lookForWithheld(r *record, code *int) {
+func (r *record) lookForWithheld(code *int) {
 	r.look.Do(func() {
 		// Most commands end here: nothing was withheld, or there is nothing to explain.
-		if len(r.lacks) == 0 {
+		if len(r.lacks) == 0 || code != nil && *code == 0 {
 			return
 		}
+		names := named(r.lacks, r.output(0, headtail.Limits{}, 0, nil).Text)
 		r.mu.Lock()
-		names, asked := r.withheld, r.asked
-		r.mu.Unlock()
-		if asked == "" && (code == nil || *code != 0) {
-			names = append(named(r.lacks, []string{r.output(0, headtail.Limits{}, 0, nil).Text}), names...)
-			if len(names) == 0 {
-				names = l.told.tell(r.chat, r.lacks)
-				names = names[:min(len(names), maxUnasked)]
-			}
+		defer r.mu.Unlock()
+		if r.asked == "" {
+			names = append(names, r.withheld...)
 			slices.Sort(names)
-			names = slices.Compact(names)
-			r.mu.Lock()
-			r.withheld = names
-			r.mu.Unlock()
+			r.withheld = slices.Compact(names)
 		}
-		l.told.tell(r.chat, names)
 	})
 }
 
-// named returns the names that are in at least one of the texts, as whole
-// words.
-func named(names, texts []string) (found []string) {
+// named returns the names that a text has as whole words.
+func named(names []string, text string) (found []string) {
 	for _, name := range names {
-		if slices.ContainsFunc(texts, func(text string) bool { return hasWord(text, name) }) {
+		if hasWord(text, name) {
 			found = append(found, name)
 		}
 	}

@@ -1,3 +1,7 @@
+// Package procroute makes one [procmgr.Host] of many: [New] returns a Host whose
+// chats run on the machines that a [Router] names. Take it if chats belong to
+// several machines that this program can reach; if machines dial out to NATS, take
+// procnats.
 package procroute
 
 import (
@@ -100,10 +104,18 @@ func askAll[T any](ctx context.Context, hosts map[string]procmgr.Host, timeout t
 		}()
 	}
 	answers, missing = make(map[string]T, len(hosts)), make(map[string]error)
+	lacking := make(map[string]error) // behind the machines that have answered
+	defer func() { maps.Copy(missing, lacking) }()
 	for len(answers)+len(missing) < len(hosts) {
 		select {
 		case a := <-got:
-			if a.err != nil {
+			var behind *procmgr.PartialError // a machine may itself be a Host of many
+			switch {
+			case errors.As(a.err, &behind):
+				for name, err := range behind.Missing {
+					lacking[a.name+"/"+name] = err
+				}
+			case a.err != nil:
 				missing[a.name] = a.err
 				continue
 			}
@@ -198,108 +210,86 @@ func (r *route) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Outp
 	return procmgr.Output{}, callerr.Wrap("start", req.ID, xerrors.Errorf("only a chat has a machine, so start it in a chat: %w", procmgr.ErrInvalid))
 }
 
-// Output implements [procmgr.Manager]. It finds the processes of every machine.
+// call makes a call to the Manager that find returns. It names the call if there is none.
+func call[T any, M procmgr.Manager](verb, id string, find func() (M, error), do func(m M) (T, error)) (T, error) {
+	m, err := find()
+	if err != nil {
+		var none T
+		return none, callerr.Wrap(verb, id, err)
+	}
+	return do(m)
+}
+
+// Output implements [procmgr.Manager]. It finds the processes of every machine, as Input
+// and Signal do.
 func (r *route) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	h, err := r.find(ctx, id)
-	if err != nil {
-		return procmgr.Output{}, callerr.Wrap("output", id, err)
-	}
-	return h.Output(ctx, id, req)
+	return call("output", id, r.of(ctx, id), func(h procmgr.Host) (procmgr.Output, error) { return h.Output(ctx, id, req) })
 }
 
-// Input implements [procmgr.Manager]. It finds the processes of every machine.
+// Input implements [procmgr.Manager].
 func (r *route) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	h, err := r.find(ctx, id)
-	if err != nil {
-		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
-	}
-	return h.Input(ctx, id, req)
+	return call("input", id, r.of(ctx, id), func(h procmgr.Host) (procmgr.InputOutput, error) { return h.Input(ctx, id, req) })
 }
 
-// Signal implements [procmgr.Manager]. It finds the processes of every machine. The stop
-// of an ID that nobody has used spends nothing, since the Host starts nothing.
+// Signal implements [procmgr.Manager]. The stop of an ID that nobody has used spends
+// nothing, since the Host starts nothing.
 func (r *route) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	err := check.Signal(sig)
-	if err == nil {
-		err = check.ID(id)
-	}
-	if err != nil {
+	if err := cmp.Or(check.Signal(sig), check.ID(id)); err != nil {
 		return callerr.Wrap("signal", id, err)
 	}
-	h, err := r.find(ctx, id)
-	if err != nil {
-		return callerr.Wrap("signal", id, err)
-	}
-	return h.Signal(ctx, id, sig)
+	_, err := call("signal", id, r.of(ctx, id), func(h procmgr.Host) (struct{}, error) { return struct{}{}, h.Signal(ctx, id, sig) })
+	return err
+}
+
+// of returns find for an ID.
+func (r *route) of(ctx context.Context, id string) func() (procmgr.Host, error) {
+	return func() (procmgr.Host, error) { return r.find(ctx, id) }
 }
 
 // List implements [procmgr.Manager]. It has the processes of every machine that
 // answers.
 func (r *route) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	page, err := r.list(ctx, req)
+	return page, callerr.Wrap("list", "", err)
+}
+
+func (r *route) list(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
 	if _, err := procmgr.PageOf(nil, req); err != nil { // it says why a request is invalid
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+		return procmgr.ListPage{}, err
 	}
 	hosts, err := r.hosts(ctx)
 	if err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+		return procmgr.ListPage{}, err
 	}
 	each := procmgr.ListRequest{State: req.State}
 	if req.Limit > 0 && req.Limit <= math.MaxInt-req.Offset {
 		each.Limit = req.Offset + req.Limit // all of the page may be on one machine
 	}
-	lists, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (part[procmgr.ListPage], error) {
-		page, err := h.List(ctx, each)
-		return partOf(page, err)
+	lists, missing := askAll(ctx, hosts, r.timeout, func(ctx context.Context, _ string, h procmgr.Host) (procmgr.ListPage, error) {
+		return h.List(ctx, each)
 	}, nil)
 	var all []procmgr.Process
 	var total, live int
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
-		page := lists[name].value
-		all = append(all, page.Processes...)
-		total, live = total+page.Total, live+page.Live
-		lists[name].addTo(missing, name)
+		all = append(all, lists[name].Processes...)
+		total, live = total+lists[name].Total, live+lists[name].Live
 	}
 	if err := ctx.Err(); err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+		return procmgr.ListPage{}, err
 	}
 	slices.SortStableFunc(all, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
 	page, err := procmgr.PageOf(all, req)
 	if err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
+		return procmgr.ListPage{}, err
 	}
 	page.Total, page.Live = total, live
-	return page, callerr.Wrap("list", "", partial(missing))
+	return page, partial(missing)
 }
 
 // Describe implements [procmgr.Manager]. The machines may differ, so nothing is
 // said of them: a chat has one machine, and its Manager describes that one.
 func (r *route) Describe(ctx context.Context) (procmgr.Description, error) {
 	return procmgr.Description{}, callerr.Wrap("describe", "", ctx.Err())
-}
-
-// A part is the answer of a machine that may itself be a Host of many.
-type part[T any] struct {
-	value   T
-	missing *procmgr.PartialError // nil if nothing is missing
-}
-
-// partOf makes a part of an answer.
-func partOf[T any](value T, err error) (part[T], error) {
-	p := part[T]{value: value}
-	if errors.As(err, &p.missing) {
-		return p, nil
-	}
-	return p, err
-}
-
-// addTo adds the machines behind a machine to those that are missing.
-func (p part[T]) addTo(missing map[string]error, name string) {
-	if p.missing == nil {
-		return
-	}
-	for behind, err := range p.missing.Missing {
-		missing[name+"/"+behind] = err
-	}
 }
 
 // Chat implements [procmgr.Host].
@@ -319,76 +309,48 @@ var _ procmgr.Manager = (*routed)(nil)
 // errNoMachine is the error of a chat for which a Router has no Host.
 var errNoMachine = xerrors.New("the chat has no machine")
 
-// manager returns the chat's Manager on its machine.
-func (c *routed) manager(ctx context.Context) (procmgr.Manager, error) {
-	if c.err != nil {
-		return nil, c.err
+// manager returns a function that returns the chat's Manager on its machine.
+func (c *routed) manager(ctx context.Context) func() (procmgr.Manager, error) {
+	return func() (procmgr.Manager, error) {
+		if err := cmp.Or(c.err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		h, err := c.router.Host(ctx, c.id)
+		switch {
+		case err != nil:
+			return nil, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
+		case h == nil:
+			return nil, errNoMachine
+		}
+		return h.Chat(c.id), nil
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	h, err := c.router.Host(ctx, c.id)
-	switch {
-	case err != nil:
-		return nil, xerrors.Errorf("the machine of the chat cannot be told: %w", err)
-	case h == nil:
-		return nil, errNoMachine
-	}
-	return h.Chat(c.id), nil
 }
 
 func (c *routed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
-	}
-	return m.Start(ctx, req)
+	return call("start", req.ID, c.manager(ctx), func(m procmgr.Manager) (procmgr.Output, error) { return m.Start(ctx, req) })
 }
 
 func (c *routed) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return procmgr.Output{}, callerr.Wrap("output", id, err)
-	}
-	return m.Output(ctx, id, req)
+	return call("output", id, c.manager(ctx), func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
 }
 
 func (c *routed) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
-	}
-	return m.List(ctx, req)
+	return call("list", "", c.manager(ctx), func(m procmgr.Manager) (procmgr.ListPage, error) { return m.List(ctx, req) })
 }
 
 func (c *routed) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return callerr.Wrap("signal", id, err)
-	}
-	return m.Signal(ctx, id, sig)
+	_, err := call("signal", id, c.manager(ctx), func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
+	return err
 }
 
 func (c *routed) Describe(ctx context.Context) (procmgr.Description, error) {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return procmgr.Description{}, callerr.Wrap("describe", "", err)
-	}
-	return m.Describe(ctx)
+	return call("describe", "", c.manager(ctx), func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
 }
 
 func (c *routed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return procmgr.EventPage{}, callerr.Wrap("events", "", err)
-	}
-	return m.Events(ctx, req)
+	return call("events", "", c.manager(ctx), func(m procmgr.Manager) (procmgr.EventPage, error) { return m.Events(ctx, req) })
 }
 
 func (c *routed) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	m, err := c.manager(ctx)
-	if err != nil {
-		return procmgr.InputOutput{}, callerr.Wrap("input", id, err)
-	}
-	return m.Input(ctx, id, req)
+	return call("input", id, c.manager(ctx), func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
 }

@@ -32,15 +32,18 @@ func (r *route) events(ctx context.Context, req procmgr.EventsRequest) (procmgr.
 	}
 	after, known := r.cursors.read(req.After)
 	j := &journal{hosts: hosts, after: after, timeout: r.timeout, req: req, missing: make(map[string]error)}
-	j.page.Gap = !known && !req.Latest
+	j.page.Gap = !known
 	for name := range after {
 		if _, ok := hosts[name]; !ok {
-			j.page.Gap = j.page.Gap || !req.Latest
+			j.page.Gap = true
 			delete(after, name)
 		}
 	}
 	j.ask(ctx, hosts, 0)
-	if req.Wait > 0 && !req.Latest && len(j.page.Events) == 0 && !j.page.Gap {
+	for len(j.more) > 0 && len(j.page.Events) < j.limit() {
+		j.ask(ctx, j.more, 0) // the others have not filled their shares
+	}
+	if req.Wait > 0 && len(j.page.Events) == 0 && !j.page.Gap {
 		j.ask(ctx, j.present(), req.Wait)
 	}
 	if err := ctx.Err(); err != nil {
@@ -61,6 +64,7 @@ type journal struct {
 	req     procmgr.EventsRequest
 	page    procmgr.EventPage
 	missing map[string]error
+	more    map[string]procmgr.Host // those that have filled their share of the page
 }
 
 // ask asks machines for their events. With a wait, it returns once one of them
@@ -71,14 +75,19 @@ func (j *journal) ask(ctx context.Context, hosts map[string]procmgr.Host, wait t
 		timeout += wait
 	}
 	after := maps.Clone(j.after) // a machine that is late still reads it
-	limit := j.share()
-	pages, missing := askAll(ctx, hosts, timeout, func(ctx context.Context, name string, h procmgr.Host) (part[procmgr.EventPage], error) {
-		page, err := h.Events(ctx, procmgr.EventsRequest{After: after[name], Latest: j.req.Latest, Wait: wait, Limit: limit})
-		return partOf(page, err)
-	}, func(p part[procmgr.EventPage]) bool {
-		return wait > 0 && (len(p.value.Events) > 0 || p.value.Gap)
+	limit := j.share(len(hosts))
+	pages, missing := askAll(ctx, hosts, timeout, func(ctx context.Context, name string, h procmgr.Host) (procmgr.EventPage, error) {
+		return h.Events(ctx, procmgr.EventsRequest{After: after[name], Wait: wait, Limit: limit})
+	}, func(p procmgr.EventPage) bool {
+		return wait > 0 && (len(p.Events) > 0 || p.Gap)
 	})
 	maps.Copy(j.missing, missing)
+	j.more = make(map[string]procmgr.Host)
+	for name, p := range pages {
+		if limit > 0 && len(p.Events) >= limit {
+			j.more[name] = hosts[name]
+		}
+	}
 	j.add(pages)
 }
 
@@ -93,10 +102,10 @@ func (j *journal) present() map[string]procmgr.Host {
 	return present
 }
 
-// share returns how many events one machine may tell.
-func (j *journal) share() int {
+// share returns how many events one of some machines may tell.
+func (j *journal) share(machines int) int {
 	if limit := j.limit(); limit > 0 {
-		return max(limit/max(len(j.hosts), 1), 1)
+		return max((limit-len(j.page.Events))/max(machines, 1), 1)
 	}
 	return -1
 }
@@ -111,17 +120,16 @@ func (j *journal) limit() int {
 
 // add puts the machines' pages together. If they have too many events, some of
 // these pages wait for the next request, and none is cut.
-func (j *journal) add(pages map[string]part[procmgr.EventPage]) {
+func (j *journal) add(pages map[string]procmgr.EventPage) {
 	names := slices.Collect(maps.Keys(pages))
 	slices.SortFunc(names, func(a, b string) int {
-		return first(pages[a].value).Compare(first(pages[b].value))
+		return first(pages[a]).Compare(first(pages[b]))
 	})
 	for _, name := range names {
-		p := pages[name].value
+		p := pages[name]
 		if limit := j.limit(); limit > 0 && len(p.Events) > 0 && len(j.page.Events)+len(p.Events) > limit && len(j.page.Events) > 0 {
 			continue
 		}
-		pages[name].addTo(j.missing, name)
 		j.page.Events = append(j.page.Events, p.Events...)
 		j.page.Gap = j.page.Gap || p.Gap
 		if p.Next != "" {

@@ -297,7 +297,7 @@ func TestRouteEventsWait(t *testing.T) {
 	ms := newMachines(t, 2)
 	ms["deaf"] = newSilent(t)
 	r := procroute.New(ms, brief)
-	latest, err := r.Events(t.Context(), procmgr.EventsRequest{Latest: true})
+	latest, err := r.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.Equal(t, []string{"deaf"}, missing(t, err))
 	require.Empty(t, latest.Events)
 
@@ -327,7 +327,7 @@ func TestRouteEventsWait(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, page.Gap)
 	}
-	now, err := r.Events(t.Context(), procmgr.EventsRequest{Latest: true})
+	now, err := r.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.NoError(t, err)
 	delete(ms, "a")
 	now, err = r.Events(t.Context(), procmgr.EventsRequest{After: now.Next, Wait: 2 * long})
@@ -346,7 +346,7 @@ func TestRouteOfManyMachines(t *testing.T) {
 		ms[fmt.Sprintf("machine-%d.%s", i, strings.Repeat("x", 40))] = l
 	}
 	r := procroute.New(ms, nil)
-	page, err := r.Events(t.Context(), procmgr.EventsRequest{Latest: true})
+	page, err := r.Events(t.Context(), procmgr.EventsRequest{Limit: -1})
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(page.Next), 4<<10)
 	run(t, l.Chat("x"), "true")

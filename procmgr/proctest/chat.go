@@ -1,117 +1,415 @@
 package proctest
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-var chatCases = []testCase{
-	{"odd names", "the ID of a chat counts byte for byte: chats with different IDs are different chats", chatNames},
-	{"the same twice", "Chat with the same ID returns the same chat, however often it is called", chatTwice},
-	{"empty", "every call of Chat(\"\") fails with ErrInvalid: isolation fails closed", func(c *check) { chatRefused(c, "") }},
-	{"control characters", "if the ID of a chat has a control character, every call fails with ErrInvalid", func(c *check) {
-		for _, r := range []string{"\n", "\r\n", "\x00", "\t", "\x7f", "\u0085"} {
-			chatRefused(c, "a"+r+"b")
+var listCases = []testCase{
+	{"order and states", "List has all processes, running or exited: those that live first, and within each kind the newest first, each with the time of its start", listOrder},
+	{"empty", "List of a chat that has started nothing is empty, and no error", func(c *check, m *view) {
+		c.chat("b").run("true")
+		if all := m.list(); len(all) > 0 {
+			c.errorf("List of a chat that has started nothing has %d processes", len(all))
 		}
 	}},
-	{"not UTF-8", "if the ID of a chat is not valid UTF-8, every call fails with ErrInvalid", func(c *check) { chatRefused(c, "a\xffb") }},
-	{"too long", "if the ID of a chat has over 256 bytes, every call fails with ErrInvalid", func(c *check) {
-		chatRefused(c, strings.Repeat("x", 257))
-		chatRefused(c, strings.Repeat("x", 100_000))
+	{"attached once", "List has a process once, however often its Start was repeated", func(c *check, m *view) {
+		req := procmgr.StartRequest{ID: c.id(), Command: "true"}
+		for range 3 {
+			m.runAs(req)
+		}
+		m.listed()
+	}},
+	{"some", "List has the processes that a request asks for, those that live first, and within each kind the newest first", listSome},
+	{"the host's", "List of a Host has the processes of every chat and its own, each with its chat", func(c *check, m *view) {
+		want, order := map[string]string{}, []string(nil)
+		for _, v := range []*view{m, c.own(), c.chat("b"), m} {
+			id := v.run("true").Process.ID
+			want[id], order = v.chat, append([]string{id}, order...)
+		}
+		ours := slices.DeleteFunc(c.host.list(), func(p procmgr.Process) bool { // the host may have other users
+			chat, ours := want[p.ID]
+			if ours && p.ChatID != chat {
+				c.errorf("a process of the chat %q is listed as one of %q", chat, p.ChatID)
+			}
+			return !ours
+		})
+		if !slices.Equal(ids(ours), order) {
+			c.errorf("processes of several chats were started, the newest first, as %q, and the host's List has %q", order, ids(ours))
+		}
+		for id, chat := range want {
+			if p := c.host.look(id).Process; p.ChatID != chat {
+				c.errorf("a process of the chat %q is one of %q to the host's Output", chat, p.ChatID)
+			}
+		}
 	}},
 }
 
-func chatNames(c *check) {
+func ids(all []procmgr.Process) []string {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.ID
+	}
+	return names
+}
+
+func listOrder(c *check, m *view) {
+	var live, past []string // the newest first
+	for i := range 12 {
+		req, kind := procmgr.StartRequest{Command: "exec sleep 600"}, &live
+		if i%3 == 0 {
+			req, kind = procmgr.StartRequest{Command: "exit 3", Wait: c.long}, &past
+		}
+		if i%2 == 0 {
+			req.ID = c.id() // the order of the IDs is not the order of the starts
+		}
+		*kind = append([]string{m.start(req).Process.ID}, *kind...)
+	}
+	listed := func() {
+		c.Helper()
+		all := m.list()
+		if want := slices.Concat(live, past); !slices.Equal(ids(all), want) {
+			c.fatalf("List has %q, and the processes that live, then the others, the newest first, are %q", ids(all), want)
+		}
+		for i, p := range all {
+			switch {
+			case i < len(live) && (p.State != procmgr.Running || p.ExitCode != nil):
+				c.errorf("a process that runs is listed as %q with the exit code %s", p.State, code(p))
+			case i >= len(live) && p.State != procmgr.Exited:
+				c.errorf("a process that has exited is listed as %q", p.State)
+			case i > 0 && i != len(live) && p.StartedAt.After(all[i-1].StartedAt):
+				c.errorf("a process that was started earlier is listed as started at %v, after %v", p.StartedAt, all[i-1].StartedAt)
+			}
+		}
+	}
+	listed()
+	for _, p := range m.list()[len(live):] {
+		c.exited(p, 3, procmgr.CauseExit)
+	}
+	m.kill(live[7]) // the second that was started
+	past = append(past[:3:3], live[7], past[3])
+	live = live[:7]
+	listed()
+}
+
+func listSome(c *check, m *view) {
+	var kinds [3][]string // that run, have exited in the background, and the others; the newest first
+	for i := range 9 {
+		req := procmgr.StartRequest{Command: "exec sleep 600"}
+		if i%3 > 0 {
+			req = procmgr.StartRequest{Command: "true", Wait: c.long, Background: i%3 == 1}
+		}
+		kinds[i%3] = append([]string{m.start(req).Process.ID}, kinds[i%3]...)
+	}
+	want := slices.Concat(kinds[:]...)
+	for _, tt := range []struct {
+		req         procmgr.ListRequest
+		want        []string
+		total, live int
+	}{
+		{procmgr.ListRequest{}, want, 9, 3},
+		{procmgr.ListRequest{Limit: 4}, want[:4], 9, 3},
+		{procmgr.ListRequest{Limit: 4, Offset: 7}, want[7:], 9, 3},
+		{procmgr.ListRequest{Limit: 4, Offset: 10}, nil, 9, 3},
+		{procmgr.ListRequest{Limit: -1, State: procmgr.Exited}, want[3:], 6, 0},
+		{procmgr.ListRequest{Limit: 2, State: procmgr.Running}, want[:2], 3, 3},
+		{procmgr.ListRequest{Limit: 2, State: procmgr.Detached}, nil, 0, 0},
+	} {
+		page, err := m.tryList(tt.req)
+		if got := ids(page.Processes); err != nil || !slices.Equal(got, tt.want) || page.Total != tt.total || page.Live != tt.live {
+			c.errorf("List with %+v has %q of %d with %d that live; it should have %q of %d with %d; the result is %s", tt.req, got, page.Total, page.Live, tt.want, tt.total, tt.live, told(err))
+		}
+	}
+	for _, req := range []procmgr.ListRequest{{State: "asleep"}, {Offset: -1}} {
+		_, err := m.tryList(req)
+		c.is(err, procmgr.ErrInvalid, "List with %+v", req)
+	}
+}
+
+var chatCases = []testCase{
+	{"odd names", "the ID of a chat counts byte for byte: chats with different IDs are different chats", chatNames},
+	{"the same twice", "Chat with the same ID returns the same chat, however often it is called", func(c *check, m *view) {
+		again := c.chat("a")
+		id := m.sleeper()
+		if p := again.listed(); p.ID != id || again.look(id).Process.PID != p.PID {
+			c.errorf("one chat, asked for twice, lists %q, and must list the one process that it has started", p.ID)
+		}
+		again.kill(id)
+		c.exited(m.look(id).Process, 137, procmgr.CauseRequest)
+	}},
+	{"empty", "every call of Chat(\"\") fails with ErrInvalid: isolation fails closed", chatRefused("")},
+	{"control characters", "if the ID of a chat has a control character, every call fails with ErrInvalid", chatRefused("a\nb", "a\r\nb", "a\x00b", "a\tb", "a\x7fb", "a\u0085b")},
+	{"not UTF-8", "if the ID of a chat is not valid UTF-8, every call fails with ErrInvalid", chatRefused("a\xffb")},
+	{"too long", "if the ID of a chat has over 256 bytes, every call fails with ErrInvalid", chatRefused(strings.Repeat("x", 257), strings.Repeat("x", 100_000))},
+}
+
+func chatNames(c *check, _ *view) {
 	long := c.mark + strings.Repeat("x", 256-len(c.mark))
-	names := []string{
+	names := []string{" " + c.mark, c.mark, c.mark + " ", "ä" + c.mark, `"` + c.mark + `"`, long, long[:255]}
+	for _, name := range []string{
 		"a", "A", " a", "a ", "  a", "a  ", " ",
 		"%61", "%", "%00", "%20a", "a+", "a/b", "/a", "..", "a?b=c&d", "#", ";", ",", "a,b", ":", "a:b", "=",
 		`"a"`, `a\b`, `a\u0062`, "'", "`id`", "$HOME", "*", "<a>", "{}", "[]", "=?utf-8?q?a?=",
 		"ä", "a\u0308", "é😀", "\u2028", "\ufeff", "host", "null",
+	} {
+		names = append(names, c.chatName(name))
 	}
-	for i, name := range names {
-		names[i] = c.chatName(name)
-	}
-	names = append(names, " "+c.mark, c.mark, c.mark+" ", "ä"+c.mark, `"`+c.mark+`"`, long, long[:255])
 	id := c.id()
 	for _, name := range names {
-		out, err := c.tryStart(c.host.Chat(name), procmgr.StartRequest{ID: id, Command: `printf '%s' "$TOOLPROC_CHAT_ID"`, Wait: c.long})
-		if err != nil {
-			c.errorf("in the chat %q Start failed: %v", name, err)
-			continue
-		}
-		if out.Attached {
-			c.errorf("the first process of the chat %q is a process of another chat", name)
-		}
-		if out.Text != name || out.Process.ChatID != name {
-			c.errorf("the chat is %q; its process sees %q, and ChatID is %q", name, out.Text, out.Process.ChatID)
+		out, err := c.chatNamed(name).tryStart(procmgr.StartRequest{ID: id, Command: `printf '%s' "$TOOLPROC_CHAT_ID"`, Wait: c.long})
+		if err != nil || out.Attached || out.Text != name || out.Process.ChatID != name {
+			c.errorf("the chat is %q; its first process sees %q, Attached is %v, ChatID %q, the result %s", name, out.Text, out.Attached, out.Process.ChatID, told(err))
 		}
 	}
 	for _, name := range names {
-		all, err := c.tryList(c.host.Chat(name))
-		if err != nil || len(all) != 1 || all[0].ChatID != name {
-			c.errorf("the chat %q has started one process, and its List has %d, error %v: %+v", name, len(all), err, all)
+		m := c.chatNamed(name)
+		page, err := m.tryList(procmgr.ListRequest{})
+		if all := page.Processes; err != nil || len(all) != 1 || all[0].ChatID != name {
+			c.errorf("the chat %q has started one process, and its List has %d, the result is %s: %+v", name, len(all), told(err), all)
 		}
-		out, err := c.tryRead(c.host.Chat(name), id, procmgr.OutputRequest{})
-		if err != nil || out.Text != name {
-			c.errorf("the output of the chat %q is %q, error %v", name, out.Text, err)
+		if out, err := m.tryRead(id, procmgr.OutputRequest{}); err != nil || out.Text != name {
+			c.errorf("the output of the chat %q is %q, the result is %s", name, out.Text, told(err))
 		}
 	}
 }
 
-func chatTwice(c *check) {
-	first, second := c.chat("a"), c.chat("a")
-	out := c.begin(first, "echo "+c.mark+"; "+sleeps)
-	if again := c.look(second, out.Process.ID); again.Process.PID != out.Process.PID {
-		c.errorf("one chat, asked for twice, has two processes with one ID: PID %d and %d", out.Process.PID, again.Process.PID)
-	}
-	if all := c.list(second); len(all) != 1 || all[0].ID != out.Process.ID {
-		c.errorf("one chat, asked for twice, lists %d processes, and must list the one that it has started", len(all))
-	}
-	c.signal(second, out.Process.ID, procmgr.Kill)
-	if state := c.look(first, out.Process.ID).Process.State; state != procmgr.Exited {
-		c.errorf("one chat, asked for twice, has killed its process, which is %q", state)
+// chatRefused is a case that fails if any call of a chat with an impossible ID succeeds.
+func chatRefused(names ...string) func(c *check, m *view) {
+	return func(c *check, _ *view) {
+		own := c.own()
+		file, id := own.dir()+"/runs", own.sleeper()
+		for _, name := range names {
+			m, called := c.chatNamed(name), fmt.Sprintf("in the chat %.20q", name)
+			if m.m == nil {
+				c.fatalf("Chat(%.20q) returned nil, and no Manager to answer", name)
+			}
+			for _, req := range []procmgr.StartRequest{{Command: "echo ran >>" + quote(file), Wait: c.long}, {ID: id, Command: sleeps}} {
+				out, err := m.tryStart(req)
+				c.refused(out, err, procmgr.ErrInvalid, "Start %s", called)
+			}
+			out, err := m.tryRead(id, procmgr.OutputRequest{})
+			c.is(err, procmgr.ErrInvalid, "Output %s", called)
+			page, err := m.tryList(procmgr.ListRequest{})
+			c.is(err, procmgr.ErrInvalid, "List %s", called)
+			if out.Text != "" || len(page.Processes) > 0 {
+				c.errorf("Output and List %s returned %q and %d processes", called, out.Text, len(page.Processes))
+			}
+			for _, sig := range signals {
+				c.is(m.trySignal(id, sig), procmgr.ErrInvalid, "%s %s", sig, called)
+			}
+			own.runs(id, "after a chat without a usable ID has sent it signals")
+		}
+		if own.file(file) != "" {
+			c.errorf("Start in a chat without a usable ID ran its command")
+		}
 	}
 }
 
-// chatRefused fails if any call of a chat with an impossible ID succeeds.
-func chatRefused(c *check, name string) {
-	c.Helper()
-	own, _ := c.own()
-	file := c.dir(own) + "/runs"
-	id := c.sleeper(own).Process.ID
-	m := c.host.Chat(name)
-	if m == nil {
-		c.fatalf("Chat(%q) returned nil, and no Manager to answer", name)
-	}
-	called := func(what string) string { return fmt.Sprintf("%s in the chat %.20q", what, name) }
-	for _, req := range []procmgr.StartRequest{
-		{Command: "echo ran >>" + quote(file), Wait: c.long},
-		{ID: id, Command: sleeps},
-	} {
-		out, err := c.tryStart(m, req)
-		c.is(err, procmgr.ErrInvalid, "%s", called("Start"))
-		if out.Process.ID != "" {
-			c.errorf("%s returned the process %q", called("Start"), out.Process.ID)
+var isolationCases = []testCase{
+	{"of other chats", "a chat lists, reads and signals only its own processes: for a process of another chat, it gets ErrNotFound", func(c *check, m *view) { isolated(c, m, c.chat("b")) }},
+	{"of the host", "a chat lists, reads and signals only its own processes: for a process of the host itself, it gets ErrNotFound", func(c *check, m *view) { isolated(c, m, c.own()) }},
+	{"errors tell nothing", "a chat gets the same error for the ID of another chat as for an ID that was never used", isolatedErrors},
+	{"one ID in two chats", "two chats may use the same ID, each for a process of its own", isolatedSameID},
+	{"the host is asked for both", "if several chats have an ID, a Host that is asked for it fails with ErrConflict and does nothing", func(c *check, m *view) {
+		id, both := c.id(), []*view{m, c.chat("b")}
+		for _, v := range both {
+			v.beginAs(procmgr.StartRequest{ID: id, Command: sleeps})
+		}
+		out, err := c.host.tryRead(id, procmgr.OutputRequest{})
+		c.is(err, procmgr.ErrConflict, "Output by the host of an ID that two chats have")
+		c.text(out, "")
+		for _, sig := range signals {
+			c.is(c.host.trySignal(id, sig), procmgr.ErrConflict, "%s by the host of an ID that two chats have", sig)
+		}
+		for _, v := range both {
+			v.runs(id, "after the host was asked to signal an ID that two chats have")
+			c.text(v.look(id), "ready\n")
+		}
+	}},
+	{"the host sees all", "a Host reads and signals the processes of every chat", func(c *check, m *view) {
+		p := m.puppet()
+		p.tell("echo for the host")
+		if out := c.host.until(p.id, p.end, "host"); out.Process.ChatID != m.chat {
+			c.errorf("the host reads the process of the chat %q, and ChatID is %q", m.chat, out.Process.ChatID)
+		}
+		c.host.kill(p.id)
+		c.exited(m.look(p.id).Process, 137, procmgr.CauseRequest)
+	}},
+}
+
+func isolated(c *check, m, owner *view) {
+	p, exited := owner.puppet(), owner.run("echo secret").Process.ID
+	m.run("true")
+	for _, id := range []string{p.id, exited} {
+		for _, req := range []procmgr.OutputRequest{{}, {Wait: time.Millisecond}, {Until: "."}} {
+			out, err := m.tryRead(id, req)
+			c.is(err, procmgr.ErrNotFound, "Output of a process that the chat did not start")
+			if out.Text != "" || out.Process.Command != "" {
+				c.errorf("Output of a process that the chat did not start returned %q: %q", out.Process.Command, out.Text)
+			}
+		}
+		for _, sig := range signals {
+			c.is(m.trySignal(id, sig), procmgr.ErrNotFound, "%s of a process that the chat did not start", sig)
 		}
 	}
-	out, err := c.tryRead(m, id, procmgr.OutputRequest{})
-	c.is(err, procmgr.ErrInvalid, "%s", called("Output"))
-	if out.Text != "" {
-		c.errorf("%s returned %q", called("Output"), out.Text)
+	if p := m.listed(); p.ID == exited || p.ChatID != m.chat {
+		c.errorf("List has a process that the chat did not start: %q of the chat %q", p.ID, p.ChatID)
 	}
-	all, err := c.tryList(m)
-	c.is(err, procmgr.ErrInvalid, "%s", called("List"))
-	if len(all) > 0 {
-		c.errorf("%s returned %d processes", called("List"), len(all))
+	p.exits("echo alive; exit 3", "alive\n", 3)
+	c.text(owner.look(exited), "secret\n")
+}
+
+func isolatedErrors(c *check, m *view) {
+	// Each call that could give a hint has an ID of its own: a stop spends an
+	// ID that it does not find.
+	never := c.id()
+	theirs, ofHost := c.chat("b").sleeper(), c.own().run("true").Process.ID
+	calls := map[string]func(id string) error{"Output": func(id string) error {
+		_, err := m.tryRead(id, procmgr.OutputRequest{})
+		return err
+	}}
+	for _, sig := range signals[1:] {
+		calls[string(sig)] = func(id string) error { return m.trySignal(id, sig) }
 	}
-	for _, sig := range []procmgr.Signal{procmgr.Interrupt, procmgr.Kill} {
-		c.is(c.trySignal(m, id, sig), procmgr.ErrInvalid, "%s", called(string(sig)))
+	for what, call := range calls {
+		want := strings.ReplaceAll(fmt.Sprint(call(never)), never, "ID")
+		for _, id := range []string{theirs, ofHost} {
+			if got := strings.ReplaceAll(fmt.Sprint(call(id)), id, "ID"); got != want {
+				c.errorf("%s of an ID that was never used returns %q, and of the ID of another chat %q", what, want, got)
+			}
+		}
 	}
-	c.runs(own, id, "after a chat without a usable ID has sent it signals")
-	if c.file(own, file) != "" {
-		c.errorf("%s ran its command", called("Start"))
+}
+
+func isolatedSameID(c *check, m *view) {
+	id, other, own := c.id(), c.chat("b"), c.own()
+	pids := map[int]*view{}
+	for _, v := range []*view{m, other, own} {
+		command := sleeps
+		if v == own {
+			command = "echo ready" // no other Manager reaches this one
+		}
+		out, err := v.tryStart(procmgr.StartRequest{ID: id, Command: command})
+		if err != nil {
+			c.fatalf("Start with an ID that another chat has used failed: %s", told(err))
+		}
+		if p := out.Process; out.Attached || pids[p.PID] != nil || p.ID != id || p.ChatID != v.chat {
+			c.errorf("Start with the ID %q in the chat %q returned the process %q of the chat %q, PID %d, Attached %v", id, v.chat, p.ID, p.ChatID, p.PID, out.Attached)
+		}
+		pids[out.Process.PID] = v
 	}
+	other.kill(id)
+	c.exited(other.look(id).Process, 137, procmgr.CauseRequest)
+	m.runs(id, "after another chat has killed its process of that ID")
+	if p := m.look(id).Process; pids[p.PID] != m || p.ChatID != m.chat {
+		c.errorf("a chat reads the process of another chat with the same ID: PID %d of the chat %q", p.PID, p.ChatID)
+	}
+}
+
+var concurrentCases = []testCase{
+	{"many callers", "all methods are safe for concurrent use, and no caller gets the answer of another", func(c *check, _ *view) {
+		together(8, func(i int) {
+			for j := range 3 {
+				concurrentCaller(c, c.chat(fmt.Sprint("chat ", i%4)), fmt.Sprintf("%d-%d", i, j))
+			}
+		})
+	}},
+	{"many processes", "two dozen processes of one chat run at once, and each has its own output and exit code", concurrentProcesses},
+	{"the caller's to change", "callers own the values that they get and may change them, and a method does not change its arguments", concurrentOwned},
+}
+
+// concurrentCaller is one of many callers. Not all of them may end the case.
+func concurrentCaller(c *check, m *view, word string) {
+	out, err := m.tryStart(procmgr.StartRequest{Command: "echo " + word + "; exec sleep 600"})
+	if err != nil {
+		c.errorf("one of many Starts at once failed: %s", told(err))
+		return
+	}
+	id := out.Process.ID
+	out, err = m.tryRead(id, procmgr.OutputRequest{Until: "^" + word + "$", Wait: c.long})
+	if err != nil || !out.Matched || out.Text != word+"\n" || out.Process.ID != id {
+		c.errorf("one of many processes printed %q, and Output returned %q of %q, Matched %v, the result %s", word+"\n", out.Text, out.Process.ID, out.Matched, told(err))
+	}
+	page, err := m.tryList(procmgr.ListRequest{})
+	at := slices.IndexFunc(page.Processes, func(p procmgr.Process) bool { return p.ID == id && p.State == procmgr.Running })
+	foreign := slices.ContainsFunc(page.Processes, func(p procmgr.Process) bool { return p.ChatID != m.chat })
+	if err != nil || at < 0 || foreign {
+		c.errorf("one of many Lists at once lacks the process that was started before, or has one of another chat; the result is %s: %+v", told(err), page.Processes)
+	}
+	if err := m.trySignal(id, procmgr.Kill); err != nil {
+		c.errorf("one of many Kills at once failed: %s", told(err))
+	}
+	out, err = m.tryRead(id, procmgr.OutputRequest{})
+	if err != nil || out.Process.State != procmgr.Exited || out.Process.EndedBy != procmgr.CauseRequest {
+		c.errorf("one of many processes was killed, and is %q, ended by %q, the result %s", out.Process.State, out.Process.EndedBy, told(err))
+	}
+}
+
+func concurrentProcesses(c *check, m *view) {
+	const n = 24
+	in := m.dir() + "/in"
+	m.run("mkfifo " + quote(in))
+	pids, all := map[int]bool{}, make([]string, n)
+	for i := range all {
+		// All of them end when the FIFO has had a writer and then has none.
+		p := m.start(procmgr.StartRequest{Command: fmt.Sprintf("cat %s; echo %d; exit %d", quote(in), i, i)}).Process
+		if p.State != procmgr.Running || pids[p.PID] {
+			c.errorf("one of %d processes that run at once is %q, PID %d", n, p.State, p.PID)
+		}
+		all[i], pids[p.PID] = p.ID, true
+	}
+	for _, p := range m.list() {
+		if strings.HasPrefix(p.Command, "cat ") && p.State != procmgr.Running {
+			c.errorf("one of %d processes that run at once is %q", n, p.State)
+		}
+	}
+	// Writers come and go until every reader has seen one.
+	m.start(procmgr.StartRequest{Command: "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); : >" + quote(in) + "; sleep 0.01; done"})
+	for i, id := range all {
+		c.result(m.ended(id), i, fmt.Sprintf("%d\n", i))
+	}
+}
+
+func concurrentOwned(c *check, m *view) {
+	env := map[string]string{"A": "1"}
+	req := procmgr.StartRequest{ID: c.id(), Command: "printf 0123456789; exit 3", Env: env, Wait: c.long}
+	first := m.start(req)
+	if !maps.Equal(env, map[string]string{"A": "1"}) {
+		c.errorf("Start has changed the Env of its request to %v", env)
+	}
+	env["A"] = "2" // the caller may change it now: the process was started with 1
+	spoiled := func(by string, p *procmgr.Process) {
+		c.Helper()
+		if p.ID != req.ID || p.Command != req.Command || p.State != procmgr.Exited || code(*p) != "3" {
+			c.fatalf("a caller has changed the values that it got, and %s now returns %q, %q, state %q, exit code %s", by, p.ID, p.Command, p.State, code(*p))
+		}
+		*p.ExitCode, p.ID, p.Command, p.State = 99, "spoiled", "spoiled", "spoiled"
+	}
+	spoiled("Start", &first.Process)
+	for range 2 {
+		out := m.read(req.ID, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 5}})
+		spoiled("Output", &out.Process)
+		c.cut(out, 5, "", "56789", 10)
+		*out.Truncated = headtail.Truncation{}
+		page := m.list()
+		if len(page) != 1 {
+			c.fatalf("List has %d processes of a chat that has started one", len(page))
+		}
+		spoiled("List", &page[0])
+	}
+	_, err := m.tryStart(req)
+	c.is(err, procmgr.ErrConflict, "Start with a used ID and a changed map")
+	env["A"] = "1"
+	again, err := m.tryStart(req)
+	if errors.Is(err, procmgr.ErrConflict) {
+		c.fatalf("the caller has changed the map of a Start that had returned, and a Start with the same request is a conflict: %v", err)
+	}
+	spoiled("a Start that attaches", &again.Process)
 }

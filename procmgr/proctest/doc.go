@@ -1,5 +1,8 @@
 // Package proctest states the contract of a [procmgr.Host], as a suite of tests
-// that any implementation can run. Each case tests one promise of that
+// that any implementation can run. For the tests of an agent it has [Script], a Host
+// without processes.
+//
+// Each case of the suite tests one promise of that
 // interface, and only from outside. How a host keeps a promise, and whether it
 // runs commands in this program, behind a network or in containers, does not
 // matter.
@@ -30,11 +33,11 @@
 //	go test -run 'TestHost/once/attach_while_it_runs' -v
 //
 // If a case fails only now and then, run it with -count 100. Begin with the
-// first group that fails, because the later groups build on it: start, command,
-// shell, directory, environment, refusal, once, output, limit, wait, until,
-// search, ports, members, signal, stop, detached, input, list, chat, isolation,
-// events, follow, concurrent. No case measures how fast a host is. If a message mentions
-// 30 s, something did not happen, or the machine had no time for it.
+// first group that fails, because the later groups build on it. If the first
+// group fails, no other group runs. Once the cases that have failed took 15 s
+// in all, the others are skipped, so a broken host fails within 30 s: repair what has
+// failed first. No case measures how fast a host is. If a message mentions 8 s or
+// 15 s, something did not happen, or the machine had no time for it.
 //
 // # What the suite assumes of the host
 //
@@ -59,8 +62,9 @@
 //     ErrInvalid, as one of many machines does, a chat of its own stands in.
 //
 // A case ends every process that it has started and removes every file that it
-// has made, even if it fails. If the host cannot end a process, the process
-// ends within ten minutes by itself. Four cases run at once, or fewer with
+// has made, even if it fails. If the host cannot end a process, or if the test program
+// is killed, the process ends within some ten minutes by itself. That takes a shell with
+// read -t, so not dash. Four cases run at once, or fewer with
 // -parallel. On a proclocal.Local all of them take some two seconds.
 //
 // # What the suite does not test

@@ -12,53 +12,95 @@ import (
 )
 
 var eventsCases = []testCase{
-	{"each start and end", "Events tells each start and end of a process, once and in order, with the process as it was then; or the error is errors.ErrUnsupported", eventsTold},
-	{"detached", "Events tells that a process has become detached, between its start and its end", eventsDetached},
-	{"place by place", "reading events consumes nothing, Limit bounds a page, and Next is where to go on", eventsPages},
-	{"latest", "Latest returns no events and waits for none, and all later events come after its Next", eventsLatest},
-	{"wait", "a wait for events ends at the next one that the caller can see, and at its time; if ctx ends, the call returns its error", eventsWait},
-	{"agree with List", "by the time Events tells an end, List and Output show it", eventsAgree},
-	{"of one chat", "a chat sees the events of its own processes alone, and the host those of all; with an invalid chat every call is ErrInvalid", eventsChats},
-	{"gap", "a cursor that the host does not know is Gap, told at once and once, with the events that are still there and a Next to go on from", eventsGap},
-	{"notify", "the first line that Notify matches is an event with that line, and later lines are none", eventsNotify},
-	{"notify refused", "a Notify that Until would refuse is ErrInvalid and starts nothing, and Notify is no part of what an ID stands for", eventsNotifyRefused},
+	{"each start and end", "Events tells each start and end of a process, once and in order, with the process as it was then; or the error is errors.ErrUnsupported", telling(eventsTold)},
+	{"detached", "Events tells that a process has become detached, between its start and its end", telling(func(c *check, m *view) {
+		id := m.run("sleep 600 & exit 3").Process.ID
+		m.kill(id)
+		page := m.events(procmgr.EventsRequest{})
+		c.tells("a child was left behind and killed", page, id+" started", id+" detached", id+" exited")
+		c.detached(page.Events[1].Process, "3")
+		c.exited(page.Events[2].Process, 3, procmgr.CauseRequest)
+	})},
+	{"place by place", "reading events consumes nothing, Limit bounds a page, and Next is where to go on", telling(func(c *check, m *view) {
+		var want []string
+		for range 4 {
+			want = append(want, m.life()...)
+		}
+		for range 2 {
+			c.tells("all at once", m.events(procmgr.EventsRequest{}), want...)
+		}
+		next := ""
+		for three := range slices.Chunk(want, 3) {
+			page := m.events(procmgr.EventsRequest{After: next, Limit: 3})
+			c.tells("three at a time", page, three...)
+			next = page.Next
+		}
+		page := m.events(procmgr.EventsRequest{After: next})
+		c.tells("after the last one", page)
+		later := m.life()
+		for _, after := range []string{next, page.Next} {
+			c.tells("later", m.events(procmgr.EventsRequest{After: after}), later...)
+		}
+	})},
+	{"wait", "a wait for events ends at the next one that the caller can see, and at its time; if ctx ends, the call returns its error", telling(eventsWait)},
+	{"agree with List", "by the time Events tells an end, List and Output show it", telling(eventsAgree)},
+	{"of one chat", "a chat sees the events of its own processes alone, and the host those of all; with an invalid chat every call is ErrInvalid", telling(eventsChats)},
+	{"gap", "a cursor that the host does not know is Gap, told at once and once, with the events that are still there and a Next to go on from", telling(func(c *check, m *view) {
+		want := m.life()
+		for _, cursor := range []string{"garbled", "\x00\xff&?%", strings.Repeat("x", 10<<10)} {
+			page := m.events(procmgr.EventsRequest{After: cursor, Wait: c.long})
+			if !page.Gap {
+				c.errorf("no host has given the cursor %s, and Gap is false", excerpt(cursor))
+			}
+			page.Gap = false
+			c.tells("with a gap", page, want...)
+			c.tells("after a gap", m.events(procmgr.EventsRequest{After: page.Next}))
+		}
+	})},
+	{"notify", "the first line that Notify matches is an event with that line, and later lines are none", telling(eventsNotify)},
+	{"notify refused", "a Notify that Until would refuse is ErrInvalid and starts nothing, and Notify is no part of what an ID stands for", telling(eventsNotifyRefused)},
 }
 
-func (c *check) tryEvents(ctx context.Context, m procmgr.Manager, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	var page procmgr.EventPage // not touched by a call that was given up
-	err := c.bounded(func() error {
-		got, err := m.Events(ctx, req)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		page = got
-		return err
-	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return page, err
+// telling is a case of a host that tells of events. If it does not, there is nothing to
+// look at.
+func telling(run func(c *check, m *view)) func(c *check, m *view) {
+	return func(c *check, m *view) {
+		if m.tellsEvents() {
+			run(c, m)
+		}
+	}
 }
 
-// tellsEvents reports whether the host tells of events. If it does not, a case
-// has nothing to look at.
-func (c *check) tellsEvents(m procmgr.Manager) bool {
-	c.Helper()
-	_, err := c.tryEvents(c.ctx, m, procmgr.EventsRequest{Latest: true})
+func (v *view) tellsEvents() bool {
+	v.c.Helper()
+	_, err := v.tryEvents(v.c.ctx, procmgr.EventsRequest{Limit: -1})
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		c.fatalf("Events failed: %v", err)
+		v.c.fatalf("Events failed: %s", told(err))
 	}
 	return err == nil
 }
 
-func (c *check) events(m procmgr.Manager, req procmgr.EventsRequest) procmgr.EventPage {
-	c.Helper()
-	page, err := c.tryEvents(c.ctx, m, req)
+func (v *view) tryEvents(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return call(v.c, func() (procmgr.EventPage, error) { return v.m.Events(ctx, req) })
+}
+
+func (v *view) events(req procmgr.EventsRequest) procmgr.EventPage {
+	v.c.Helper()
+	page, err := v.tryEvents(v.c.ctx, req)
 	if err != nil {
-		c.fatalf("Events failed: %v", err)
+		v.c.fatalf("Events with the request %+v failed: %s", req, told(err))
 	}
 	if page.Next == "" || len(page.Next) > 4<<10 {
-		c.errorf("the Next of a page of events has %d bytes, not 1 to 4,096", len(page.Next))
+		v.c.errorf("the Next of a page of events has %d bytes, not 1 to 4,096", len(page.Next))
 	}
 	return page
+}
+
+// life runs a process from its start to its end, and returns its events for tells.
+func (v *view) life() []string {
+	v.c.Helper()
+	id := v.run("true").Process.ID
+	return []string{id + " started", id + " exited"}
 }
 
 // happened returns what has happened, as "ID kind".
@@ -70,7 +112,7 @@ func happened(page procmgr.EventPage) []string {
 	return all
 }
 
-// tells fails if a page does not have the wanted events.
+// tells ends the case if a page does not have the wanted events.
 func (c *check) tells(what string, page procmgr.EventPage, want ...string) {
 	c.Helper()
 	if got := happened(page); !slices.Equal(got, want) {
@@ -81,148 +123,77 @@ func (c *check) tells(what string, page procmgr.EventPage, want ...string) {
 	}
 }
 
-func eventsTold(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
-	c.tells("before the first start", c.events(m, procmgr.EventsRequest{}))
+func eventsTold(c *check, m *view) {
+	c.tells("before the first start", m.events(procmgr.EventsRequest{}))
 	var want []string
 	for i := range 3 {
 		id := fmt.Sprint("p", i)
-		out := c.runAs(m, procmgr.StartRequest{ID: id, Command: fmt.Sprintf("exit %d", i)})
+		out := m.runAs(procmgr.StartRequest{ID: id, Command: fmt.Sprintf("exit %d", i)})
 		want = append(want, id+" started", id+" exited")
-		page := c.events(m, procmgr.EventsRequest{})
+		page := m.events(procmgr.EventsRequest{})
 		c.tells("after an end", page, want...)
 		began, ended := page.Events[2*i], page.Events[2*i+1]
 		if p := began.Process; p.State != procmgr.Running || p.Command != out.Process.Command || p.ExitCode != nil {
 			c.errorf("the process of a start is %q with the state %q and the exit code %s", p.Command, p.State, code(p))
 		}
-		c.exit(ended.Process, i, "", procmgr.CauseExit)
+		c.exited(ended.Process, i, procmgr.CauseExit)
 		if began.At.IsZero() || ended.At.Before(began.At) {
 			c.errorf("a start was at %v and its end at %v", began.At, ended.At)
 		}
 	}
-	_, err := c.tryStart(m, procmgr.StartRequest{Command: " "})
+	_, err := m.tryStart(procmgr.StartRequest{Command: " "})
 	c.is(err, procmgr.ErrInvalid, "Start without a command")
-	c.tells("after a start that was refused", c.events(m, procmgr.EventsRequest{}), want...)
+	c.tells("after a start that was refused", m.events(procmgr.EventsRequest{}), want...)
 }
 
-func eventsDetached(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
-	id := c.run(m, "sleep 600 & exit 3").Process.ID
-	c.signal(m, id, procmgr.Kill)
-	page := c.events(m, procmgr.EventsRequest{})
-	c.tells("a child was left behind and killed", page, id+" started", id+" detached", id+" exited")
-	c.isDetached(page.Events[1].Process, "3")
-	c.exit(page.Events[2].Process, 3, "", procmgr.CauseRequest)
-}
-
-func eventsPages(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
-	var want []string
-	for range 4 {
-		id := c.run(m, "true").Process.ID
-		want = append(want, id+" started", id+" exited")
-	}
-	for range 2 {
-		c.tells("all at once", c.events(m, procmgr.EventsRequest{}), want...)
-	}
-	next := ""
-	for i := 0; i < len(want); i += 3 {
-		page := c.events(m, procmgr.EventsRequest{After: next, Limit: 3})
-		c.tells("three at a time", page, want[i:min(i+3, len(want))]...)
-		next = page.Next
-	}
-	page := c.events(m, procmgr.EventsRequest{After: next})
-	c.tells("after the last one", page)
-	id := c.run(m, "true").Process.ID
-	for _, after := range []string{next, page.Next} {
-		c.tells("later", c.events(m, procmgr.EventsRequest{After: after}), id+" started", id+" exited")
-	}
-}
-
-func eventsLatest(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
-	c.run(m, "true")
+func eventsWait(c *check, m *view) {
+	next := m.events(procmgr.EventsRequest{Limit: -1}).Next
+	c.chat("b").run("true")
 	began := time.Now()
-	page := c.events(m, procmgr.EventsRequest{Latest: true, Wait: c.long})
-	c.prompt(began, "Latest waited for an event")
-	c.tells("Latest", page)
-	id := c.run(m, "true").Process.ID
-	c.tells("after Latest", c.events(m, procmgr.EventsRequest{After: page.Next}), id+" started", id+" exited")
-}
-
-func eventsWait(c *check) {
-	const wait = 50 * time.Millisecond
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
-	next := c.events(m, procmgr.EventsRequest{Latest: true}).Next
-	c.run(c.chat("b"), "true")
-	began := time.Now()
-	page := c.events(m, procmgr.EventsRequest{After: next, Wait: wait})
-	c.tells("while nothing happened", page)
-	if took := time.Since(began); took < wait {
-		c.errorf("a wait of %v for events, in which nothing happened, returned after %v", wait, took)
+	c.tells("a wait in which only another chat's process ran", m.events(procmgr.EventsRequest{After: next, Wait: brief}))
+	if took := time.Since(began); took < brief {
+		c.errorf("a wait of %v for events, in which nothing happened, returned after %v", brief, took)
 	}
 	for range 3 {
-		began = time.Now()
-		told := make(chan procmgr.EventPage, 1)
-		failed := make(chan error, 1)
-		go func() { // the receiver waits for it
-			page, err := c.tryEvents(c.ctx, m, procmgr.EventsRequest{After: next, Wait: c.long})
-			told <- page
+		pages, failed := make(chan procmgr.EventPage, 1), make(chan error, 1)
+		go func() { // the receives below wait for it
+			page, err := m.tryEvents(c.ctx, procmgr.EventsRequest{After: next, Wait: c.long})
+			pages <- page
 			failed <- err
 		}()
-		id := c.sleeper(m).Process.ID
-		page = <-told
-		if err := <-failed; err != nil {
-			c.fatalf("Events with a wait failed: %v", err)
+		id := m.sleeper()
+		page, err := <-pages, <-failed
+		if err != nil {
+			c.fatalf("a process has started, and a wait for its event failed: %s", told(err))
 		}
-		c.prompt(began, "a process has started, and the wait for an event went on")
 		c.tells("a wait", page, id+" started")
-		c.signal(m, id, procmgr.Kill)
-		page = c.events(m, procmgr.EventsRequest{After: page.Next, Wait: c.long})
+		m.kill(id)
+		page = m.events(procmgr.EventsRequest{After: page.Next, Wait: c.long})
 		c.tells("a wait", page, id+" exited")
 		next = page.Next
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, wait)
+	ctx, cancel := context.WithTimeout(c.ctx, brief)
 	defer cancel()
-	_, err := c.tryEvents(ctx, m, procmgr.EventsRequest{After: next, Wait: c.long})
+	_, err := m.tryEvents(ctx, procmgr.EventsRequest{After: next, Wait: c.long})
 	c.is(err, context.DeadlineExceeded, "a wait for events whose ctx had a deadline")
 }
 
-func eventsAgree(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
+func eventsAgree(c *check, m *view) {
 	next := ""
 	for range 8 {
-		id := c.start(m, procmgr.StartRequest{Command: "true"}).Process.ID
+		id := m.start(procmgr.StartRequest{Command: "true"}).Process.ID
 		for over := false; !over; {
-			page := c.events(m, procmgr.EventsRequest{After: next, Wait: c.long})
+			page := m.events(procmgr.EventsRequest{After: next, Wait: c.long})
 			if len(page.Events) == 0 {
 				c.fatalf("the process %q has ended, and no event has told it", id)
 			}
 			next = page.Next
 			over = slices.Contains(happened(page), id+" exited")
 		}
-		if state := c.look(m, id).Process.State; state != procmgr.Exited {
+		if state := m.look(id).Process.State; state != procmgr.Exited {
 			c.errorf("an event has told the end of the process %q, and Output says %q", id, state)
 		}
-		for _, p := range c.list(m) {
+		for _, p := range m.list() {
 			if p.State != procmgr.Exited {
 				c.errorf("an event has told the end of the process %q, and List says %q", p.ID, p.State)
 			}
@@ -230,71 +201,45 @@ func eventsAgree(c *check) {
 	}
 }
 
-func eventsChats(c *check) {
-	a, b := c.chat("a"), c.chat("b")
-	if !c.tellsEvents(a) {
-		return
+func eventsChats(c *check, m *view) {
+	other, own := c.chat("b"), c.own()
+	next := c.host.events(procmgr.EventsRequest{Limit: -1}).Next
+	var want []string // of the host
+	for _, v := range []*view{m, other, own} {
+		told := v.life()
+		if v != c.host { // which may have other users
+			c.tells("a chat with one process", v.events(procmgr.EventsRequest{}), told...)
+		}
+		want = append(want, told[0]+" of "+v.chat, told[1]+" of "+v.chat)
 	}
-	host, chat := c.own()
-	next := c.events(c.host, procmgr.EventsRequest{Latest: true}).Next
-	one, two := c.run(a, "true").Process.ID, c.run(b, "true").Process.ID
-	three := c.run(host, "true").Process.ID
-	c.tells("the first chat", c.events(a, procmgr.EventsRequest{}), one+" started", one+" exited")
-	c.tells("the second chat", c.events(b, procmgr.EventsRequest{}), two+" started", two+" exited")
-	c.tells("a chat that has started nothing", c.events(c.chat("c"), procmgr.EventsRequest{}))
-	var own []string
-	for _, e := range c.events(c.host, procmgr.EventsRequest{After: next, Limit: -1}).Events { // the host may have other users
-		if id := e.Process.ID; id == one || id == two || id == three {
-			own = append(own, fmt.Sprintf("%s %s of %q", id, e.Kind, strings.TrimPrefix(e.Process.ChatID, c.mark)))
+	c.tells("a chat that has started nothing", c.chat("c").events(procmgr.EventsRequest{}))
+	var got []string
+	page := c.host.events(procmgr.EventsRequest{After: next, Limit: -1})
+	for i, e := range happened(page) {
+		if e += " of " + page.Events[i].Process.ChatID; slices.Contains(want, e) {
+			got = append(got, e)
 		}
 	}
-	want := []string{
-		one + ` started of " a"`, one + ` exited of " a"`, two + ` started of " b"`, two + ` exited of " b"`,
-		fmt.Sprintf("%s started of %q", three, strings.TrimPrefix(chat, c.mark)), fmt.Sprintf("%s exited of %q", three, strings.TrimPrefix(chat, c.mark)),
+	if !slices.Equal(got, want) {
+		c.errorf("Events of the host told %q, and had to tell %q", got, want)
 	}
-	if !slices.Equal(own, want) {
-		c.errorf("Events of the host told %q, and had to tell %q", own, want)
-	}
-	_, err := c.tryEvents(c.ctx, c.host.Chat(""), procmgr.EventsRequest{})
+	_, err := c.chatNamed("").tryEvents(c.ctx, procmgr.EventsRequest{})
 	c.is(err, procmgr.ErrInvalid, "Events of a chat without an ID")
 }
 
-func eventsGap(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
-	id := c.run(m, "true").Process.ID
-	for _, cursor := range []string{"garbled", "\x00\xff&?%", strings.Repeat("x", 10<<10)} {
-		began := time.Now()
-		page := c.events(m, procmgr.EventsRequest{After: cursor, Wait: c.long})
-		c.prompt(began, "a gap had to be told, and the call waited for an event")
-		if !page.Gap {
-			c.errorf("no host has given the cursor %s, and Gap is false", excerpt(cursor))
-		}
-		page.Gap = false
-		c.tells("with a gap", page, id+" started", id+" exited")
-		c.tells("after a gap", c.events(m, procmgr.EventsRequest{After: page.Next}))
-	}
-}
-
-func eventsNotify(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
-	id := c.runAs(m, procmgr.StartRequest{Command: "echo begin; echo ready 1; echo ready 2; printf 'ready 3'", Notify: "^ready"}).Process.ID
-	page := c.events(m, procmgr.EventsRequest{})
+func eventsNotify(c *check, m *view) {
+	id := m.runAs(procmgr.StartRequest{Command: "echo begin; echo ready 1; echo ready 2; printf 'ready 3'", Notify: "^ready"}).Process.ID
+	page := m.events(procmgr.EventsRequest{})
 	c.tells("three lines matched", page, id+" started", id+" matched", id+" exited")
 	if line := page.Events[1].Line; line != "ready 1" {
 		c.errorf("the first line that Notify matched was %q, and Line is %q", "ready 1", line)
 	}
 	next := page.Next
 	for command, want := range map[string]string{"printf 'Password: '; exec sleep 600": "Password: ", "printf '%0900d: \\n' 0; exec sleep 600": ""} {
-		id := c.start(m, procmgr.StartRequest{Command: command, Notify: ": $"}).Process.ID
+		id := m.start(procmgr.StartRequest{Command: command, Notify: ": $"}).Process.ID
 		page := procmgr.EventPage{Next: next}
 		for len(page.Events) < 2 {
-			more := c.events(m, procmgr.EventsRequest{After: page.Next, Wait: c.long})
+			more := m.events(procmgr.EventsRequest{After: page.Next, Wait: c.long})
 			if len(more.Events) == 0 {
 				c.fatalf("a line of a process that runs has matched Notify, and no event has told it")
 			}
@@ -304,32 +249,25 @@ func eventsNotify(c *check) {
 		if line := page.Events[1].Line; len(line) > 500 || want != "" && line != want {
 			c.errorf("Line has %d bytes: %s", len(line), excerpt(line))
 		}
-		c.signal(m, id, procmgr.Kill)
-		next = c.events(m, procmgr.EventsRequest{Latest: true}).Next
+		m.kill(id)
+		next = m.events(procmgr.EventsRequest{Limit: -1}).Next
 	}
 }
 
-func eventsNotifyRefused(c *check) {
-	m := c.chat("a")
-	if !c.tellsEvents(m) {
-		return
-	}
+func eventsNotifyRefused(c *check, m *view) {
 	for _, pattern := range []string{"(", "a\nb", strings.Repeat("x", 257), "x{1000}"} {
-		out, err := c.tryStart(m, procmgr.StartRequest{Command: "true", Notify: pattern})
-		c.is(err, procmgr.ErrInvalid, "Start with Notify %s", excerpt(pattern))
-		if out.Process.ID != "" {
-			c.errorf("Start with Notify %s returned the process %q", excerpt(pattern), out.Process.ID)
-		}
+		out, err := m.tryStart(procmgr.StartRequest{Command: "true", Notify: pattern})
+		c.refused(out, err, procmgr.ErrInvalid, "Start with Notify %s", excerpt(pattern))
 	}
-	c.tells("after starts that were refused", c.events(m, procmgr.EventsRequest{}))
+	c.tells("after starts that were refused", m.events(procmgr.EventsRequest{}))
 	id := c.id()
 	for _, pattern := range []string{"a", "b", ""} {
-		out := c.start(m, procmgr.StartRequest{ID: id, Command: "echo b; echo a", Notify: pattern, Wait: c.long})
+		out := m.runAs(procmgr.StartRequest{ID: id, Command: "echo b; echo a", Notify: pattern})
 		if out.Attached != (pattern != "a") {
 			c.errorf("a Start with an ID that was used, and with another Notify, returned Attached %v", out.Attached)
 		}
 	}
-	page := c.events(m, procmgr.EventsRequest{})
+	page := m.events(procmgr.EventsRequest{})
 	c.tells("one process", page, id+" started", id+" matched", id+" exited")
 	if line := page.Events[1].Line; line != "a" {
 		c.errorf("the first Start had Notify a, and Line is %q", line)

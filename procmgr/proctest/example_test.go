@@ -2,26 +2,45 @@ package proctest_test
 
 import (
 	"context"
-	"sync/atomic"
+	"encoding/json"
+	"fmt"
+	"time"
 
-	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr/proctest"
 )
 
-// A counting counts the commands that a Manager was asked to run.
-type counting struct {
-	procmgr.Manager
-	started *atomic.Int64
-}
+// A test of an agent needs neither the commands that its model runs, nor their time: a
+// Script plays them. In testing/synctest the hour below takes no time either.
+func ExampleNewScript() {
+	host := proctest.NewScript()
+	defer host.Close()
+	host.On("make test",
+		func(c *proctest.Command) int { // the first time
+			fmt.Fprintln(c, "compiling")
+			fmt.Fprintln(c, "FAIL: TestTotal")
+			return 2
+		},
+		proctest.Prints("PASS\n", 0)) // from then on
+	host.On("npm run *", func(c *proctest.Command) int {
+		fmt.Fprintln(c, "listening on port 3000")
+		c.Sleep(time.Hour)
+		return 0
+	})
 
-func (c counting) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	c.started.Add(1)
-	return c.Manager.Start(ctx, req)
-}
-
-// newPolite returns a custom Host: it runs every command with a niceness, and
-// counts the commands that it was asked to run, its own and those of each chat.
-func newPolite(local *proclocal.Local) procmgr.Host {
-	started := new(atomic.Int64)
-	return procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return counting{m, started} })
+	set := toolset.New(toolset.Static(host.Chat("chat-1")), nil)
+	for _, command := range []string{"make test", "make test", "npm run dev", "rm -rf /"} {
+		arguments, _ := json.Marshal(map[string]string{"command": command, "timeout": "10ms"})
+		out := set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: arguments}).Output
+		code := "none yet"
+		if c := out.Process.ExitCode; c != nil {
+			code = fmt.Sprint(*c)
+		}
+		fmt.Printf("%s: %s, exit code %s, %q\n", command, out.Process.State, code, out.Text)
+	}
+	// Output:
+	// make test: exited, exit code 2, "compiling\nFAIL: TestTotal\n"
+	// make test: exited, exit code 0, "PASS\n"
+	// npm run dev: running, exit code none yet, "listening on port 3000\n"
+	// rm -rf /: exited, exit code 127, "no play is scripted for this command\n"
 }

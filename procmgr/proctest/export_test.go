@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -35,7 +36,7 @@ func RunCase(name string, host procmgr.Host, longest time.Duration) []string {
 		for _, tc := range g.cases {
 			if g.name+"/"+tc.name == name {
 				var r recorder
-				r.run(func() { tc.test(&r, host, longest) })
+				r.run(func() { tc.test(&r, host, context.Background(), longest, func() {}) })
 				return r.failures
 			}
 		}
@@ -58,6 +59,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 }
 
 func (r *recorder) FailNow() { runtime.Goexit() }
+func (r *recorder) SkipNow() { runtime.Goexit() }
 
 // run calls f in a goroutine that FailNow can end, and waits for it.
 func (r *recorder) run(f func()) {

@@ -1,147 +1,195 @@
 package proctest
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-var onceCases = []testCase{
-	{"attach while it runs", "an ID runs once: a Start with an ID that the chat has used, and with the same command, starts nothing and returns that process, Attached", onceRunning},
-	{"attach after the exit", "an ID runs once: even after its process has exited, the same Start returns that process, Attached", onceExited},
-	{"attach waits", "a Start that attaches waits and returns output like the Start that began the process", onceWaits},
-	{"labels do not count", "requests with the same Command, WorkDir and Env are the same; Background, Wait and Limit do not count", onceLabels},
-	{"eight at the same instant", "an ID runs once, even if several callers start it at the same instant", onceEight},
-	{"conflict while it runs", "Start with a used ID and any difference fails with ErrConflict, and runs nothing", onceConflict},
-	{"conflict after the exit", "Start with a used ID and any difference fails with ErrConflict, even after the exit", onceConflictExited},
-	{"another ID runs again", "the same command with another ID, or with none, is another process", onceAnother},
-	{"of the host itself", "an ID runs once, even if the host itself uses it and no chat does", onceHost},
+var refusalCases = []testCase{
+	{"cut short", "if Start returns an error without an ID, and the error is not ErrUnknown, it has started nothing and will start nothing", refusalCutShort},
+	{"conflict", "a Start that fails with ErrConflict starts nothing and returns no ID: the process of that ID belongs to another request", func(c *check, m *view) {
+		id := m.sleeper()
+		out, err := m.tryStart(procmgr.StartRequest{ID: id, Command: "true"})
+		c.refused(out, err, procmgr.ErrConflict, "Start of another command with the ID of a process that runs")
+		m.runs(id, "after the start of another command with its ID")
+	}},
 }
 
-// counted returns a request, and a function that counts its runs by a file on
-// the host.
-func (c *check) counted(m procmgr.Manager, then string) (req procmgr.StartRequest, runs func() int) {
-	c.Helper()
-	file := c.dir(m) + "/runs"
-	req = procmgr.StartRequest{
-		ID:      c.id(),
-		Command: "echo ran >>" + quote(file) + "; " + then,
-		WorkDir: "/",
-		Env:     map[string]string{"A": "1", "B": "2"},
+// refusalCutShort cuts starts short after various times, and compares their
+// errors with the marks that the commands have left.
+func refusalCutShort(c *check, m *view) {
+	marks := m.dir() + "/marks"
+	var refused []string
+	for i, after := range []time.Duration{0, 50_000, 200_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000, 300_000_000} { // ns
+		ctx, cancel := context.WithCancel(c.ctx)
+		if i%2 == 0 {
+			ctx, cancel = context.WithTimeout(c.ctx, after)
+		} else {
+			time.AfterFunc(after, cancel)
+		}
+		id := c.id()
+		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "echo " + id + " >> " + quote(marks) + "; exec sleep 600", Wait: c.long})
+		cancel()
+		switch {
+		case err == nil: // other cases look for that
+		case out.Process.ID == "" && !errors.Is(err, procmgr.ErrUnknown):
+			refused = append(refused, id)
+		case out.Process.ID != "" && out.Process.ID != id:
+			c.errorf("Start of the ID %q returned the ID %q", id, out.Process.ID)
+		}
 	}
-	return req, func() int {
-		c.Helper()
-		return strings.Count(c.file(m, file), "ran\n")
+	for _, id := range refused {
+		_, err := m.tryRead(id, procmgr.OutputRequest{})
+		c.is(err, procmgr.ErrNotFound, "Start of %q returned an error without an ID, as if nothing was started: Output of it", id)
+	}
+	for ran := range strings.Lines(m.file(marks)) {
+		if id := strings.TrimSuffix(ran, "\n"); slices.Contains(refused, id) {
+			c.errorf("Start of %q returned an error without an ID, as if nothing was started, and its command has run", id)
+		}
+	}
+}
+
+var onceCases = []testCase{
+	{"attach while it runs", "an ID runs once: a Start with an ID that the chat has used, and with the same command, starts nothing and returns that process, Attached", func(c *check, m *view) {
+		req, runs := m.counted(sleeps)
+		first := m.beginAs(req)
+		for range 3 {
+			m.attaches(req, first.Process)
+		}
+		runs(1, "several Starts with the same ID")
+		if m.look(req.ID).Attached {
+			c.errorf("Output says that a process is Attached, which only Start can say")
+		}
+	}},
+	{"attach after the exit", "an ID runs once: even after its process has exited, the same Start returns that process, Attached", func(c *check, m *view) { onceExited(c, m) }},
+	{"attach waits", "a Start that attaches waits and returns output like the Start that began the process", onceWaits},
+	{"labels do not count", "requests with the same Command, WorkDir and Env are the same; Background, Wait and Limit do not count", func(c *check, m *view) {
+		req, runs := m.counted("echo 123456789; exec sleep 600")
+		first := m.start(req)
+		m.until(req.ID, 0, "9")
+		req.Background, req.Wait, req.Limit.Bytes = true, time.Millisecond, 3
+		out := m.attaches(req, first.Process)
+		if out.Process.Background {
+			c.errorf("a Start that attached changed the label of the process")
+		}
+		c.text(out, "89\n")
+		req.Env = map[string]string{"B": "2", "A": "1"}
+		m.attaches(req, first.Process)
+		runs(1, "several Starts with the same ID")
+	}},
+	{"eight at the same instant", "an ID runs once, even if several callers start it at the same instant", onceEight},
+	{"conflict while it runs", "Start with a used ID and any difference fails with ErrConflict, and runs nothing", func(_ *check, m *view) {
+		req, runs := m.counted(sleeps)
+		m.beginAs(req)
+		m.conflicts(req)
+		m.runs(req.ID, "after a Start that was a conflict")
+		runs(1, "Starts with other commands and the same ID")
+	}},
+	{"conflict after the exit", "Start with a used ID and any difference fails with ErrConflict, even after the exit", func(c *check, m *view) {
+		req, runs := m.counted("echo done")
+		m.runAs(req)
+		m.conflicts(req)
+		c.text(m.look(req.ID), "done\n")
+		runs(1, "Starts with other commands and the same ID")
+	}},
+	{"another ID runs again", "the same command with another ID, or with none, is another process", func(c *check, m *view) {
+		req, runs := m.counted("echo done")
+		seen := map[string]bool{}
+		for _, id := range []string{req.ID, c.id(), "", ""} {
+			req.ID = id
+			out := m.runAs(req)
+			if out.Attached || seen[out.Process.ID] {
+				c.errorf("Start with the ID %q, which was not used, returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
+			}
+			seen[out.Process.ID] = true
+			c.text(out, "done\n")
+		}
+		runs(4, "four Starts of four processes")
+	}},
+	{"of the host itself", "an ID runs once, even if the host itself uses it and no chat does", func(c *check, _ *view) { c.own().conflicts(onceExited(c, c.own())) }},
+}
+
+// counted returns a request, and a function that fails if it did not run so often, by a
+// file on the host.
+func (v *view) counted(then string) (req procmgr.StartRequest, runs func(want int, what string)) {
+	v.c.Helper()
+	file := v.dir() + "/runs"
+	req = procmgr.StartRequest{
+		ID: v.c.id(), Command: "echo ran >>" + quote(file) + "; " + then, WorkDir: "/", Env: map[string]string{"A": "1", "B": "2"},
+	}
+	return req, func(want int, what string) {
+		v.c.Helper()
+		if n := strings.Count(v.file(file), "ran\n"); n != want {
+			v.c.errorf("%s ran the command %d times, and not %d", what, n, want)
+		}
 	}
 }
 
 // attaches repeats a Start, and fails if that did not find the process.
-func (c *check) attaches(m procmgr.Manager, req procmgr.StartRequest, first procmgr.Process) procmgr.Output {
-	c.Helper()
-	out, err := c.tryStart(m, req)
+func (v *view) attaches(req procmgr.StartRequest, first procmgr.Process) procmgr.Output {
+	v.c.Helper()
+	out, err := v.tryStart(req)
 	if err != nil {
-		c.fatalf("a second Start with the same ID and command failed: %v", err)
+		v.c.fatalf("a second Start with the same ID and command failed: %s", told(err))
 	}
 	if !out.Attached {
-		c.errorf("a second Start with the same ID and command returned a process that is not Attached")
+		v.c.errorf("a second Start with the same ID and command returned a process that is not Attached")
 	}
 	if out.Process.ID != first.ID || out.Process.PID != first.PID || !out.Process.StartedAt.Equal(first.StartedAt) {
-		c.errorf("a second Start with the same ID and command returned another process: %q, PID %d, and not %q, PID %d", out.Process.ID, out.Process.PID, first.ID, first.PID)
+		v.c.errorf("a second Start with the same ID and command returned another process: %q, PID %d, and not %q, PID %d", out.Process.ID, out.Process.PID, first.ID, first.PID)
 	}
 	return out
 }
 
-func (c *check) ranOnce(runs int, what string) {
-	c.Helper()
-	if runs != 1 {
-		c.errorf("%s with the same ID ran the command %d times", what, runs)
-	}
-}
-
-func onceRunning(c *check) {
-	m := c.chat("a")
-	req, runs := c.counted(m, sleeps)
-	first := c.beginAs(m, req)
-	for range 3 {
-		c.attaches(m, req, first.Process)
-	}
-	c.ranOnce(runs(), "several Starts")
-	if c.look(m, req.ID).Attached {
-		c.errorf("Output says that a process is Attached, which only Start can say")
-	}
-}
-
-func onceExited(c *check) {
-	m := c.chat("a")
-	req, runs := c.counted(m, "echo done; exit 3")
-	req.Wait = c.long
-	first := c.start(m, req)
+func onceExited(c *check, m *view) procmgr.StartRequest {
+	req, runs := m.counted("echo done; exit 3")
+	first := m.runAs(req)
 	if first.Attached {
 		c.errorf("the first Start of an ID returned a process that is Attached")
 	}
+	req.Wait = c.long
 	for range 3 {
-		began := time.Now()
-		out := c.attaches(m, req, first.Process)
-		c.prompt(began, "the process had exited and the wait of Start went on")
-		c.exit(out.Process, 3, "", procmgr.CauseExit)
-		c.text(out, "done\n")
+		c.result(m.attaches(req, first.Process), 3, "done\n")
 	}
-	c.ranOnce(runs(), "several Starts")
+	runs(1, "several Starts with the same ID")
+	return req
 }
 
-func onceWaits(c *check) {
-	m := c.chat("a")
-	in := c.dir(m) + "/in"
+func onceWaits(c *check, m *view) {
+	in := m.dir() + "/in"
 	req := procmgr.StartRequest{ID: c.id(), Command: puppetCommand(in)}
-	p := c.puppetAt(m, in, req)
-	told := make(chan error, 1)
-	go func() { told <- p.tryTell("echo on; exit 4") }() // the receive below waits for it
+	p := m.puppetAs(in, req)
+	ordered := make(chan error, 1)
+	go func() { ordered <- p.tryTell("echo on; exit 4") }() // the receive below waits for it
 	req.Wait = c.long
-	began := time.Now()
-	out, err := c.tryStart(m, req)
-	if err := <-told; err != nil {
-		c.fatalf("Start failed: %v", err)
+	out, err := m.tryStart(req)
+	if first := <-ordered; first != nil {
+		c.fatalf("Start failed: %s", told(first))
 	}
 	if err != nil {
-		c.fatalf("a Start that attaches to a running process failed: %v", err)
+		c.fatalf("a Start that attaches to a running process, which then exits, failed: %s", told(err))
 	}
-	c.prompt(began, "the process has ended and the wait of a Start that attached went on")
-	c.text(out, "ready\non\n")
-	c.exit(out.Process, 4, "", procmgr.CauseExit)
+	c.result(out, 4, "ready\non\n")
 }
 
-func onceLabels(c *check) {
-	m := c.chat("a")
-	req, runs := c.counted(m, "echo 123456789; exec sleep 600")
-	first := c.start(m, req)
-	c.read(m, req.ID, procmgr.OutputRequest{Until: "9", Wait: c.long})
-	req.Background, req.Wait, req.Limit.Bytes = true, time.Millisecond, 3
-	out := c.attaches(m, req, first.Process)
-	if out.Process.Background {
-		c.errorf("a Start that attached changed the label of the process")
-	}
-	c.text(out, "89\n")
-	req.Env = map[string]string{"B": "2", "A": "1"}
-	c.attaches(m, req, first.Process)
-	c.ranOnce(runs(), "several Starts")
-}
-
-func onceEight(c *check) {
-	m := c.chat("a")
+func onceEight(c *check, m *view) {
 	for range 4 {
-		req, runs := c.counted(m, "echo done; exit 5")
+		req, runs := m.counted("echo done; exit 5")
 		req.Wait = c.long
-		outs := make([]procmgr.Output, 8)
-		errs := make([]error, len(outs))
-		together(len(outs), func(i int) { outs[i], errs[i] = c.tryStart(m, req) })
+		var outs [8]procmgr.Output
+		var errs [8]error
+		together(len(outs), func(i int) { outs[i], errs[i] = m.tryStart(req) })
 		fresh := 0
 		for i, out := range outs {
 			if errs[i] != nil {
-				c.fatalf("one of eight Starts with the same ID and command failed: %v", errs[i])
+				c.fatalf("one of eight Starts with the same ID and command failed: %s", told(errs[i]))
 			}
-			c.text(out, "done\n")
-			c.exit(out.Process, 5, "", procmgr.CauseExit)
+			c.result(out, 5, "done\n")
 			if out.Process.PID != outs[0].Process.PID {
 				c.errorf("eight Starts with the same ID and command returned the PIDs %d and %d", outs[0].Process.PID, out.Process.PID)
 			}
@@ -152,81 +200,101 @@ func onceEight(c *check) {
 		if fresh != 1 {
 			c.errorf("of eight Starts with the same ID and command, %d say that they began the process", fresh)
 		}
-		c.ranOnce(runs(), "eight Starts at the same instant")
+		runs(1, "eight Starts with the same ID at the same instant")
 	}
 }
 
 // conflicts repeats a Start several times, each time with one change.
-func (c *check) conflicts(m procmgr.Manager, base procmgr.StartRequest) {
-	c.Helper()
-	for _, tt := range []struct {
-		what   string
-		change func(*procmgr.StartRequest)
-	}{
-		{"another command", func(r *procmgr.StartRequest) { r.Command += " " }},
-		{"another directory", func(r *procmgr.StartRequest) { r.WorkDir = "/tmp" }},
-		{"no directory", func(r *procmgr.StartRequest) { r.WorkDir = "" }},
-		{"another value of a variable", func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "1", "B": "3"} }},
-		{"a variable more", func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "1", "B": "2", "C": ""} }},
-		{"values swapped", func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "2", "B": "1"} }},
-		{"no variables", func(r *procmgr.StartRequest) { r.Env = nil }},
+func (v *view) conflicts(base procmgr.StartRequest) {
+	v.c.Helper()
+	for what, change := range map[string]func(*procmgr.StartRequest){
+		"another command":             func(r *procmgr.StartRequest) { r.Command += " " },
+		"another directory":           func(r *procmgr.StartRequest) { r.WorkDir = "/tmp" },
+		"no directory":                func(r *procmgr.StartRequest) { r.WorkDir = "" },
+		"another value of a variable": func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "1", "B": "3"} },
+		"a variable more":             func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "1", "B": "2", "C": ""} },
+		"values swapped":              func(r *procmgr.StartRequest) { r.Env = map[string]string{"A": "2", "B": "1"} },
+		"no variables":                func(r *procmgr.StartRequest) { r.Env = nil },
 	} {
 		req := base
-		tt.change(&req)
-		out, err := c.tryStart(m, req)
-		c.is(err, procmgr.ErrConflict, "Start with a used ID and %s", tt.what)
-		if out.Process.ID != "" {
-			c.errorf("Start with a used ID and %s returned the ID %q, as if it may have run something", tt.what, out.Process.ID)
+		change(&req)
+		out, err := v.tryStart(req)
+		v.c.refused(out, err, procmgr.ErrConflict, "Start with a used ID and %s", what)
+	}
+}
+
+var stopCases = []testCase{
+	{"terminate before the start", "Terminate of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check, m *view) { stopSpends(c, m, procmgr.Terminate) }},
+	{"kill before the start", "Kill of an ID that the chat has not used fails with ErrNotFound and spends the ID: a Start that arrives later fails with ErrConflict and runs nothing", func(c *check, m *view) { stopSpends(c, m, procmgr.Kill) }},
+	{"of the host itself", "a stop of an unused ID spends the ID, even if the host itself is asked", func(c *check, _ *view) { stopSpends(c, c.own(), procmgr.Terminate) }},
+	{"interrupt before the start", "Interrupt of an ID that the chat has not used fails with ErrNotFound, and leaves the ID unused", func(c *check, m *view) {
+		req, runs := m.counted("echo done")
+		c.is(m.trySignal(req.ID, procmgr.Interrupt), procmgr.ErrNotFound, "interrupt of an ID that was never used")
+		m.runAs(req)
+		runs(1, "Start with an ID that was only interrupted before")
+	}},
+	{"one chat's alone", "a stop spends an ID in its own chat and in no other", func(c *check, m *view) {
+		id, other := c.id(), c.chat("b")
+		c.is(m.trySignal(id, procmgr.Terminate), procmgr.ErrNotFound, "terminate of an ID that was never used")
+		if _, err := other.tryStart(procmgr.StartRequest{ID: id, Command: sleeps}); err != nil {
+			c.fatalf("Start with an ID that another chat had spent failed: %s", told(err))
+		}
+		c.is(m.trySignal(id, procmgr.Kill), procmgr.ErrNotFound, "kill of another chat's ID")
+		other.runs(id, "after another chat had killed that ID")
+		_, err := m.tryStart(procmgr.StartRequest{ID: id, Command: sleeps})
+		c.is(err, procmgr.ErrConflict, "Start with an ID that the chat itself had spent")
+	}},
+	{"in a race", "the start that a stop is meant for cannot overtake it: when both have returned, nothing runs", stopRace},
+}
+
+func stopSpends(c *check, m *view, sig procmgr.Signal) {
+	req, runs := m.counted("echo done")
+	req.Wait = c.long
+	for range 2 {
+		c.is(m.trySignal(req.ID, sig), procmgr.ErrNotFound, "%s of an ID that was never used", sig)
+	}
+	for range 2 {
+		out, err := m.tryStart(req)
+		c.refused(out, err, procmgr.ErrConflict, "Start with an ID that %s had spent", sig)
+	}
+	runs(0, "Start with an ID that "+string(sig)+" had spent")
+	_, err := m.tryRead(req.ID, procmgr.OutputRequest{})
+	c.is(err, procmgr.ErrNotFound, "Output of an ID that was spent and never had a process")
+}
+
+func stopRace(c *check, m *view) {
+	life := m.lifeline()
+	for i := range 8 {
+		id := c.id()
+		var startErr, stopErr error
+		together(2, func(j int) {
+			if j == i%2 {
+				_, startErr = m.tryStart(procmgr.StartRequest{ID: id, Command: life.hold() + "exec sleep 600"})
+			} else {
+				stopErr = m.trySignal(id, procmgr.Kill)
+			}
+		})
+		switch {
+		case errors.Is(startErr, procmgr.ErrConflict) && errors.Is(stopErr, procmgr.ErrNotFound):
+			_, err := m.tryRead(id, procmgr.OutputRequest{})
+			c.is(err, procmgr.ErrNotFound, "Output of an ID whose Start was a conflict")
+		case startErr == nil && stopErr == nil:
+			if p := m.look(id).Process; p.State != procmgr.Exited || p.EndedBy != procmgr.CauseRequest {
+				c.errorf("Start and Kill of one ID at the same instant succeeded, and the process is %q, ended by %q", p.State, p.EndedBy)
+			}
+		default:
+			c.errorf("Start and Kill of one ID at the same instant returned %s and %s: either the process is killed, or the Start is a conflict and the Kill finds no process", told(startErr), told(stopErr))
 		}
 	}
-}
-
-func onceConflict(c *check) {
-	m := c.chat("a")
-	req, runs := c.counted(m, sleeps)
-	c.beginAs(m, req)
-	c.conflicts(m, req)
-	c.runs(m, req.ID, "after a Start that was a conflict")
-	c.ranOnce(runs(), "Starts with other commands and")
-}
-
-func onceConflictExited(c *check) {
-	m := c.chat("a")
-	req, runs := c.counted(m, "echo done")
-	req.Wait = c.long
-	c.start(m, req)
-	c.conflicts(m, req)
-	c.text(c.look(m, req.ID), "done\n")
-	c.ranOnce(runs(), "Starts with other commands and")
-}
-
-func onceAnother(c *check) {
-	m := c.chat("a")
-	req, runs := c.counted(m, "echo done")
-	req.Wait = c.long
-	seen := map[string]bool{}
-	for _, id := range []string{req.ID, c.id(), "", ""} {
-		req.ID = id
-		out := c.start(m, req)
-		if out.Attached || seen[out.Process.ID] {
-			c.errorf("Start with the ID %q, which was not used, returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
+	for _, p := range m.list() {
+		if p.State != procmgr.Exited {
+			c.errorf("the process %q is %q after Start and Kill of it have returned", p.ID, p.State)
 		}
-		seen[out.Process.ID] = true
-		c.text(out, "done\n")
 	}
-	if n := runs(); n != 4 {
-		c.errorf("four Starts of four processes ran the command %d times", n)
-	}
-}
-
-func onceHost(c *check) {
-	own, _ := c.own()
-	req, runs := c.counted(own, "echo done; exit 3")
-	req.Wait = c.long
-	first := c.start(own, req)
-	out := c.attaches(own, req, first.Process)
-	c.exit(out.Process, 3, "", procmgr.CauseExit)
-	c.text(out, "done\n")
-	c.conflicts(own, req)
-	c.ranOnce(runs(), "several Starts")
+	c.endIfFailed()
+	// No other process may hold the FIFO.
+	holder := m.begin(life.hold() + sleeps)
+	life.watch()
+	m.kill(holder)
+	life.cut("processes whose Start and Kill had both returned")
 }

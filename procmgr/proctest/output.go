@@ -1,6 +1,7 @@
 package proctest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,305 +14,507 @@ import (
 var outputCases = []testCase{
 	{"pages", "pages that are joined by From and Next do not overlap and lose no byte", outputPages},
 	{"next lies between runes", "Next never lies within a rune: if the output ends in an incomplete rune, the next read returns it", outputRunes},
-	{"a line redrawn", "LiveBytes counts the last bytes of Text that have no offset: texts without them, joined by From and Next, are the output", outputLive},
-	{"from", "From is an offset in bytes: 0 is the beginning, and an offset beyond the end counts as the end", outputFrom},
-	{"bytes survive", "valid UTF-8 comes through byte for byte", outputBytes},
-	{"invalid bytes", "each invalid byte becomes U+FFFD, and Next counts the bytes that the command printed", outputInvalid},
-	{"reading consumes nothing", "reading consumes nothing: every reader sees all of the output", outputConsumes},
-	{"after the exit", "the output of an exited process stays, and no output follows it", outputStays},
-	{"while it runs", "Output without a wait returns at once, with all output so far", outputNow},
-	{"nothing printed", "if a command prints nothing, its output is empty and nothing is missing", outputEmpty},
+	{"a line redrawn", "Live is the end of Text that has no offset: texts without it, joined by From and Next, are the output", outputLive},
+	{"from", "From is an offset in bytes: 0 is the beginning, and an offset beyond the end counts as the end", func(c *check, m *view) {
+		const text = "0123456789"
+		id := m.run("printf " + text).Process.ID
+		for _, from := range []int64{0, 1, 7, 9, 10, 11, 1 << 40, 1<<63 - 1} {
+			c.printed(m.read(id, procmgr.OutputRequest{From: from}), text[min(from, 10):], 10)
+		}
+		// The contract does not say what a negative From means.
+		if out, err := m.tryRead(id, procmgr.OutputRequest{From: -5}); err == nil {
+			c.text(out, text)
+		} else {
+			c.is(err, procmgr.ErrInvalid, "Output from -5 on")
+		}
+	}},
+	{"bytes survive", "valid UTF-8 comes through byte for byte", func(c *check, m *view) {
+		for format, text := range map[string]string{
+			`a\000b`:                           "a\x00b",
+			`\001\002\003\007\011\016\037\177`: "\x01\x02\x03\x07\t\x0e\x1f\x7f",
+			`\342\200\250\342\200\251`:         "\u2028\u2029",
+			`<a href="x">&amp;</a>`:            `<a href="x">&amp;</a>`,
+			`"\134\057\134u0041"`:              `"\/\u0041"`,
+			`\360\237\230\200\360\237\221\251\342\200\215\360\237\222\273`: "😀👩\u200d💻",
+			`\357\273\277x\357\273\277`:                                    "\ufeffx\ufeff",
+			`\357\277\276\357\277\277\364\217\277\277`:                     "\ufffe\uffff\U0010ffff",
+			`\357\277\275`:  "\ufffd",
+			`\n\n  \n\t\n `: "\n\n  \n\t\n ",
+		} {
+			c.printed(m.run("printf '"+format+"'"), text, len(text))
+		}
+	}},
+	{"invalid bytes", "each invalid byte becomes U+FFFD, and Next counts the bytes that the command printed", func(c *check, m *view) {
+		for _, tt := range []struct {
+			format, text string
+			bytes        int
+		}{
+			{`a\377b`, "a\ufffdb", 3},
+			{`\200\376\377`, "\ufffd\ufffd\ufffd", 3},
+			{`a\342\202b`, "a\ufffd\ufffdb", 4},       // an incomplete rune
+			{`a\342\202`, "a\ufffd\ufffd", 3},         // the same at the end
+			{`\355\240\200`, "\ufffd\ufffd\ufffd", 3}, // a surrogate
+			{`\300\257`, "\ufffd\ufffd", 2},           // an overlong form
+		} {
+			c.printed(m.run("printf '"+tt.format+"'"), tt.text, tt.bytes)
+		}
+	}},
+	{"reading consumes nothing", "reading consumes nothing: every reader sees all of the output", func(c *check, m *view) {
+		const text = "first\nready\n"
+		id := m.begin("echo first; echo ready; exec sleep 600")
+		for range 3 {
+			c.text(m.look(id), text)
+		}
+		together(4, func(int) {
+			if out, err := m.tryRead(id, procmgr.OutputRequest{}); err != nil || out.Text != text {
+				c.errorf("one of several readers at once sees %q, and the result is %s", out.Text, told(err))
+			}
+		})
+		c.text(c.host.look(id), text)
+	}},
+	{"after the exit", "the output of an exited process stays, and no output follows it", func(c *check, m *view) {
+		first := m.run("echo kept; exit 3")
+		m.run("echo another")
+		for range 2 {
+			c.result(m.look(first.Process.ID), 3, "kept\n")
+			if after := m.read(first.Process.ID, procmgr.OutputRequest{From: 5}); after.Text != "" || after.Next != 5 {
+				c.errorf("a process has exited, and after the end of its output at 5 comes %q, Next %d", after.Text, after.Next)
+			}
+		}
+	}},
+	{"while it runs", "Output without a wait returns at once, with all output so far", func(c *check, m *view) {
+		p, want := m.puppet(), ""
+		for i := range 3 {
+			line := fmt.Sprintf("line %d", i)
+			p.tell("echo " + line)
+			m.until(p.id, p.end, "^"+line+"$")
+			want += line + "\n"
+			now := m.read(p.id, procmgr.OutputRequest{From: p.end})
+			if now.Text != want || now.Next != p.end+int64(len(want)) || now.Process.State != procmgr.Running {
+				c.errorf("%q was printed so far, and Output says %q, Next %d bytes further, state %q", want, now.Text, now.Next-p.end, now.Process.State)
+			}
+		}
+	}},
+	{"nothing printed", "if a command prints nothing, its output is empty and nothing is missing", func(c *check, m *view) {
+		id := m.run("true").Process.ID
+		for _, limit := range []headtail.Limits{{}, {Bytes: 1}, {Bytes: -1, Line: -1}} {
+			c.printed(m.read(id, procmgr.OutputRequest{Limit: limit}), "", 0)
+		}
+	}},
 	{"highlights", "Highlight asks for lines that tell of trouble in what Text leaves out, the first of each kind with the number of the others, the gravest first; Text is the same without. A host without a log has none", outputHighlights},
 	{"changes", "Against asks for the changes from the output of another process of the chat, once both have ended: Same, or the lines that were added and removed, counted and as hunks; or there are none, since the manager cannot tell", outputChanges},
+	{"changes but for times", "Changes takes a date at the beginning of a line as equal if it moved with the starts, and the duration of a test if it hardly moved: Times counts those lines", outputChangesOfTimes},
 	{"changes of another", "there are no Changes if Against is the ID of nobody, of a process that runs, or of one of another chat, nor if nobody asked for them", outputChangesNone},
-	{"unknown process", "Output of an ID that was never used fails with ErrNotFound, however odd the ID is", outputUnknown},
+	{"unknown process", "Output of an ID that was never used fails with ErrNotFound, however odd the ID is", func(c *check, m *view) {
+		m.run("true")
+		for _, req := range []procmgr.OutputRequest{{}, {Wait: c.long, Until: "x"}} {
+			_, err := m.tryRead(c.id(), req)
+			c.is(err, procmgr.ErrNotFound, "Output of an ID that was never used")
+		}
+		for _, id := range []string{"", "list", "start", "a/b", "..", "a?from=1", "a%2fb", "#", "a b", "\x00", "ä", strings.Repeat("x", 65)} {
+			if _, err := m.tryRead(id, procmgr.OutputRequest{}); !isOneOf(err, procmgr.ErrNotFound, procmgr.ErrInvalid) {
+				c.errorf("Output of %q, which is no ID of a process, is neither ErrNotFound nor ErrInvalid, but %s", id, told(err))
+			}
+		}
+	}},
 }
 
-func outputPages(c *check) {
+func outputPages(c *check, m *view) {
 	const pages, lines = 5, 400
-	m := c.chat("a")
-	p := c.puppet(m)
-	text, next := "", p.end
-	// page reads one page, and fails if it has nothing new.
-	page := func() {
+	p := m.puppet()
+	text, next, want := "", p.end, ""
+	read := func() {
 		c.Helper()
-		out := c.read(m, p.id, procmgr.OutputRequest{From: next, Until: ".", Wait: c.long})
-		if out.Truncated != nil {
-			c.fatalf("a page leaves out some of the output, although there is little: %+v", *out.Truncated)
+		for len(text) < len(want) {
+			out := m.until(p.id, next, ".")
+			if out.Truncated != nil || out.Text == "" || out.Next != next+int64(len(out.Text)) {
+				c.fatalf("%d bytes have been read, more were printed, and the page from %d on is %s, Next %d, Truncated %+v", len(text), next, excerpt(out.Text), out.Next, out.Truncated)
+			}
+			text, next = text+out.Text, out.Next
 		}
-		if !out.Matched || out.Text == "" {
-			c.fatalf("%d bytes have been read, and the next page from %d on has nothing new: %s", len(text), next, excerpt(out.Text))
-		}
-		if out.Next != next+int64(len(out.Text)) {
-			c.fatalf("a page of %d bytes was read from %d on, and Next is %d", len(out.Text), next, out.Next)
-		}
-		text, next = text+out.Text, out.Next
 	}
-	want := ""
 	for i := range pages {
 		p.tell(fmt.Sprintf(`printf 'page %d \303\244'`, i))
 		want += fmt.Sprintf("page %d ä", i)
-		for len(text) < len(want) {
-			page()
-		}
+		read()
 	}
 	// Now read while the lines are printed, at whatever moment.
 	p.tell(fmt.Sprintf(`i=0; while [ $i -lt %d ]; do printf 'line %%d \303\244\342\202\254\n' $i; i=$((i+1)); done`, lines))
 	for i := range lines {
 		want += fmt.Sprintf("line %d ä€\n", i)
 	}
-	for len(text) < len(want) {
-		page()
-	}
-	if text != want {
-		at := 0
-		for at < len(want) && text[at] == want[at] {
-			at++
-		}
-		c.errorf("the joined pages have %d bytes and not %d; they differ from byte %d on: %s", len(text), len(want), at, excerpt(text[at:]))
-	}
-	if next != p.end+int64(len(want)) {
-		c.errorf("%d bytes were printed, and Next is %d bytes further", len(want), next-p.end)
+	read()
+	if text != want || next != p.end+int64(len(want)) {
+		c.errorf("the joined pages are %s, Next %d bytes further, and %s was printed", excerpt(text), next-p.end, excerpt(want))
 	}
 }
 
-func outputLive(c *check) {
-	m := c.chat("a")
-	p := c.puppet(m)
+func outputLive(c *check, m *view) {
+	p := m.puppet()
 	var joined strings.Builder
 	next := int64(0)
-	read := func(until string) procmgr.Output {
-		out := c.read(m, p.id, procmgr.OutputRequest{From: next, Until: until, Wait: c.long})
-		if out.LiveBytes < 0 || out.LiveBytes > len(out.Text) {
-			c.fatalf("Text has %d bytes, and LiveBytes is %d", len(out.Text), out.LiveBytes)
+	read := func(until string) {
+		c.Helper()
+		out := m.until(p.id, next, until)
+		text, ok := strings.CutSuffix(out.Text, out.Live)
+		if !ok {
+			c.fatalf("Text is %s, and does not end with Live, which is %s", excerpt(out.Text), excerpt(out.Live))
 		}
-		joined.WriteString(out.Text[:len(out.Text)-out.LiveBytes])
+		joined.WriteString(text)
 		next = out.Next
-		return out
 	}
 	read("ready")
 	for _, state := range []string{"1 of 3", "2 of 3", "3 of 3"} {
 		p.tell("printf '" + state + "\\r'")
-		if out := read(state); !out.Matched {
-			c.errorf("a line was drawn as %q, and it is not seen", state)
-		}
+		read(state)
 	}
 	p.tell("printf 'done\\n'; exit 0")
-	c.ended(m, p.id)
-	read("")
-	if out := c.look(m, p.id); joined.String() != out.Text || out.LiveBytes != 0 {
-		c.errorf("the output is %s with LiveBytes %d, and the texts without theirs are %s", excerpt(out.Text), out.LiveBytes, excerpt(joined.String()))
+	m.ended(p.id)
+	read("done")
+	if out := m.look(p.id); joined.String() != out.Text || out.Live != "" {
+		c.errorf("the output is %s with Live %q, and the texts without theirs are %s", excerpt(out.Text), out.Live, excerpt(joined.String()))
 	}
 }
 
-func outputRunes(c *check) {
-	m := c.chat("a")
-	p := c.puppet(m)
-	p.tell(`printf 'a\303'`)
-	out := c.read(m, p.id, procmgr.OutputRequest{From: p.end, Until: "a", Wait: c.long})
-	if out.Text != "a" || out.Next != p.end+1 {
-		c.errorf("\"a\" and half of a rune were printed, and the output is %q, Next %d bytes further", out.Text, out.Next-p.end)
+func outputRunes(c *check, m *view) {
+	p := m.puppet()
+	is := func(out procmgr.Output, text string, further int64) {
+		c.Helper()
+		if out.Text != text || out.Next != p.end+further {
+			c.errorf("after a part of a rune or the rest of it, the output had to be %q with Next %d bytes further, and is %q, %d", text, further, out.Text, out.Next-p.end)
+		}
 	}
+	p.tell(`printf 'a\303'`)
+	is(m.until(p.id, p.end, "a"), "a", 1)
 	// At the time of the answer, the half has been printed too.
 	p.tell("mkdir " + quote(p.in+".done"))
 	c.eventually("that the puppet has printed half of a rune", func() bool {
-		return c.run(m, "test -d "+quote(p.in+".done")+" && echo done").Text != ""
+		return m.run("test -d "+quote(p.in+".done")+" && echo done").Text != ""
 	})
-	out = c.look(m, p.id)
-	if next := out.Next - p.end; next != 1 || strings.ContainsRune(out.Text, utf8.RuneError) {
-		c.errorf("half of a rune was printed, and Next lies %d bytes after the last whole rune, output %q", next-1, out.Text)
-	}
+	is(m.read(p.id, procmgr.OutputRequest{From: p.end}), "a", 1)
 	p.tell(`printf '\244z'`)
-	out = c.read(m, p.id, procmgr.OutputRequest{From: p.end + 1, Until: "z", Wait: c.long})
-	if out.Text != "äz" || out.Next != p.end+4 {
-		c.errorf("the rune has been printed whole, and its page is %q, Next %d bytes further", out.Text, out.Next-p.end)
-	}
+	is(m.until(p.id, p.end+1, "z"), "äz", 4)
 }
 
-func outputFrom(c *check) {
-	m := c.chat("a")
-	id := c.run(m, "printf 0123456789").Process.ID
-	for _, tt := range []struct {
-		from int64
-		text string
-	}{{0, "0123456789"}, {1, "123456789"}, {7, "789"}, {9, "9"}, {10, ""}, {11, ""}, {1 << 40, ""}, {1<<63 - 1, ""}} {
-		out := c.read(m, id, procmgr.OutputRequest{From: tt.from})
-		if out.Text != tt.text || out.Next != 10 || out.Truncated != nil {
-			c.errorf("10 bytes were printed, and from %d on they are %q, Next %d, Truncated %+v", tt.from, out.Text, out.Next, out.Truncated)
-		}
-	}
-	// The contract does not say what a negative From means.
-	if out, err := c.tryRead(m, id, procmgr.OutputRequest{From: -5}); err == nil {
-		c.text(out, "0123456789")
-	} else {
-		c.is(err, procmgr.ErrInvalid, "Output from -5 on")
-	}
-}
-
-func outputBytes(c *check) {
-	m := c.chat("a")
-	for _, tt := range []struct{ what, printf, text string }{
-		{"NUL", `a\000b`, "a\x00b"},
-		{"control characters", `\001\002\003\007\011\016\037\177`, "\x01\x02\x03\x07\t\x0e\x1f\x7f"},
-		{"line and paragraph separators", `\342\200\250\342\200\251`, "\u2028\u2029"},
-		{"characters that HTML escapes", `<a href="x">&amp;</a>`, `<a href="x">&amp;</a>`},
-		{"characters that JSON escapes", `"\134\057\134u0041"`, `"\/\u0041"`},
-		{"emoji", `\360\237\230\200\360\237\221\251\342\200\215\360\237\222\273`, "😀👩\u200d💻"},
-		{"a byte order mark", `\357\273\277x\357\273\277`, "\ufeffx\ufeff"},
-		{"noncharacters", `\357\277\276\357\277\277\364\217\277\277`, "\ufffe\uffff\U0010ffff"},
-		{"U+FFFD itself", `\357\277\275`, "\ufffd"},
-		{"blanks and empty lines", `\n\n  \n\t\n `, "\n\n  \n\t\n "},
-	} {
-		out := c.run(m, "printf '"+tt.printf+"'")
-		if out.Text != tt.text {
-			c.errorf("%s: %q was printed, and the output is %q", tt.what, tt.text, out.Text)
-		}
-		if out.Next != int64(len(tt.text)) {
-			c.errorf("%s: %d bytes were printed, and Next is %d", tt.what, len(tt.text), out.Next)
-		}
-	}
-}
-
-func outputInvalid(c *check) {
-	m := c.chat("a")
-	for _, tt := range []struct {
-		what, printf, text string
-		next               int64
-	}{
-		{"a byte that begins nothing", `a\377b`, "a\ufffdb", 3},
-		{"several", `\200\376\377`, "\ufffd\ufffd\ufffd", 3},
-		{"an incomplete rune within", `a\342\202b`, "a\ufffd\ufffdb", 4},
-		{"an incomplete rune at the end", `a\342\202`, "a\ufffd\ufffd", 3},
-		{"a surrogate", `\355\240\200`, "\ufffd\ufffd\ufffd", 3},
-		{"an overlong form", `\300\257`, "\ufffd\ufffd", 2},
-	} {
-		out := c.run(m, "printf '"+tt.printf+"'")
-		if out.Text != tt.text {
-			c.errorf("%s: '%s' was printed, and the output is %q, not %q", tt.what, tt.printf, out.Text, tt.text)
-		}
-		if out.Next != tt.next {
-			c.errorf("%s: %d bytes were printed, and Next is %d", tt.what, tt.next, out.Next)
-		}
-	}
-}
-
-func outputConsumes(c *check) {
-	m := c.chat("a")
-	id := c.begin(m, "echo first; echo ready; exec sleep 600").Process.ID
-	for range 3 {
-		c.text(c.look(m, id), "first\nready\n")
-	}
-	texts := make([]string, 4)
-	errs := make([]error, len(texts))
-	together(len(texts), func(i int) {
-		out, err := c.tryRead(m, id, procmgr.OutputRequest{})
-		texts[i], errs[i] = out.Text, err
-	})
-	for i := range texts {
-		if errs[i] != nil || texts[i] != "first\nready\n" {
-			c.errorf("one of several readers at once sees %q, error %v", texts[i], errs[i])
-		}
-	}
-	c.text(c.read(c.host, id, procmgr.OutputRequest{}), "first\nready\n")
-}
-
-func outputStays(c *check) {
-	m := c.chat("a")
-	first := c.run(m, "echo kept; exit 3")
-	c.run(m, "echo another")
-	for range 2 {
-		out := c.look(m, first.Process.ID)
-		c.text(out, "kept\n")
-		c.exit(out.Process, 3, "", procmgr.CauseExit)
-		after := c.read(m, first.Process.ID, procmgr.OutputRequest{From: out.Next})
-		if after.Text != "" || after.Next != out.Next {
-			c.errorf("a process has exited, and after the end of its output at %d comes %q, Next %d", out.Next, after.Text, after.Next)
-		}
-	}
-}
-
-func outputNow(c *check) {
-	m := c.chat("a")
-	p := c.puppet(m)
-	for i := range 3 {
-		p.tell(fmt.Sprintf("echo line %d", i))
-		out := c.read(m, p.id, procmgr.OutputRequest{From: p.end, Until: fmt.Sprintf("^line %d$", i), Wait: c.long})
-		now := c.read(m, p.id, procmgr.OutputRequest{From: p.end})
-		if now.Text != out.Text || now.Next != out.Next || now.Process.State != procmgr.Running {
-			c.errorf("%q was printed so far, and Output says %q, state %q", out.Text, now.Text, now.Process.State)
-		}
-		if want := fmt.Sprintf("line %d\n", i); !strings.HasSuffix(now.Text, want) {
-			c.errorf("the last line is %q, and the output is %q", want, now.Text)
-		}
-	}
-}
-
-func outputEmpty(c *check) {
-	m := c.chat("a")
-	id := c.run(m, "true").Process.ID
-	for _, limit := range []headtail.Limits{{}, {Bytes: 1}, {Bytes: -1, Line: -1}} {
-		out := c.read(m, id, procmgr.OutputRequest{Limit: limit})
-		if out.Text != "" || out.Next != 0 || out.Truncated != nil || out.Matched {
-			c.errorf("nothing was printed, and the output is %q, Next %d, Truncated %+v, Matched %v", out.Text, out.Next, out.Truncated, out.Matched)
-		}
-	}
-}
-
-func outputHighlights(c *check) {
+func outputHighlights(c *check, m *view) {
 	const lines = 200
-	m := c.chat("a")
 	filler := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do echo "all is well here"; i=$((i+1)); done; `, lines)
-	out := c.run(m, filler+`echo "it works without an error"; echo; echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; `+filler)
-	id, logged := out.Process.ID, out.Process.LogPath != "" && out.Process.LogError == ""
-	limit := headtail.Limits{Bytes: 300}
-	without := c.read(m, id, procmgr.OutputRequest{Limit: limit})
-	if len(without.Highlights) > 0 {
-		c.errorf("no highlights were asked for, and there are %d", len(without.Highlights))
+	p := m.run(filler + `echo "it works without an error"; echo; echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; ` + filler + "exit 1").Process
+	short := func(highlight int) procmgr.Output {
+		c.Helper()
+		return m.read(p.ID, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 300}, Highlight: highlight})
 	}
-	with := c.read(m, id, procmgr.OutputRequest{Limit: limit, Highlight: 1000})
+	without, with := short(0), short(1000)
 	for range 20 {
 		if with.Unscanned == 0 && !slices.ContainsFunc(with.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 }) {
 			break
 		}
-		with = c.read(m, id, procmgr.OutputRequest{Limit: limit, Highlight: 1000}) // a busy machine has too little time
+		with = short(1000) // a busy machine has too little time
 	}
-	if with.Text != without.Text || with.Next != without.Next {
-		c.errorf("with highlights the output is %s, and without %s", excerpt(with.Text), excerpt(without.Text))
+	if with.Text != without.Text || with.Next != without.Next || len(without.Highlights) > 0 {
+		c.errorf("with highlights the output is %s, and without %s and %+v", excerpt(with.Text), excerpt(without.Text), without.Highlights)
 	}
 	var want []procmgr.Highlight
-	if logged {
+	if p.LogPath != "" && p.LogError == "" {
 		fine, before := "it works without an error", int64(lines*len("all is well here\n"))
 		want = []procmgr.Highlight{
 			{Line: lines + 3, Offset: before + int64(len(fine)+2), Text: "error 1: it broke\n  at its edge", Count: 1},
 			{Line: lines + 1, Offset: before, Text: fine},
 		}
 	}
-	if !slices.Equal(with.Highlights, want) || with.Unscanned != 0 {
-		c.errorf("the highlights are %+v, %d bytes not searched, and not %+v", with.Highlights, with.Unscanned, want)
+	if !slices.Equal(with.Highlights, want) {
+		c.errorf("the highlights are %+v, and not %+v", with.Highlights, want)
 	}
-	if whole := c.read(m, id, procmgr.OutputRequest{Highlight: 1000}); whole.Truncated == nil && len(whole.Highlights) > 0 {
+	if whole := m.read(p.ID, procmgr.OutputRequest{Highlight: 1000}); whole.Truncated == nil && len(whole.Highlights) > 0 {
 		c.errorf("Text leaves out nothing, and there are %d highlights", len(whole.Highlights))
 	}
-	if short := c.read(m, id, procmgr.OutputRequest{Limit: limit, Highlight: 5}); len(short.Highlights) > 0 {
-		c.errorf("5 bytes of highlights were asked for, and they are %+v", short.Highlights)
+	if few := short(5); len(few.Highlights) > 0 {
+		c.errorf("5 bytes of highlights were asked for, and they are %+v", few.Highlights)
 	}
 }
 
-func outputUnknown(c *check) {
-	m := c.chat("a")
-	c.run(m, "true")
-	_, err := c.tryRead(m, c.id(), procmgr.OutputRequest{})
-	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never used")
-	_, err = c.tryRead(m, c.id(), procmgr.OutputRequest{Wait: c.long, Until: "x"})
-	c.is(err, procmgr.ErrNotFound, "Output of an ID that was never used")
-	for _, id := range []string{"", "list", "start", "a/b", "..", "a?from=1", "a%2fb", "#", "a b", "\x00", "ä", strings.Repeat("x", 65)} {
-		out, err := c.tryRead(m, id, procmgr.OutputRequest{})
-		if err == nil {
-			c.errorf("Output of %q, which is no ID of a process, succeeded: %+v", id, out.Process)
-			continue
+// changes compares the outputs of two processes. It returns nil if the manager cannot
+// tell changes at all.
+func (v *view) changes(before, after string) *procmgr.Changes {
+	v.c.Helper()
+	out := v.read(after, procmgr.OutputRequest{Against: before})
+	if out.Changes == nil && v.read(after, procmgr.OutputRequest{Against: after}).Changes != nil {
+		v.c.fatalf("the manager tells that an output is the same as itself, and not how it differs from another one")
+	}
+	return out.Changes
+}
+
+func outputChanges(c *check, m *view) {
+	const lines = `i=1; while [ $i -le 30 ]; do echo "line $i"; i=$((i+1)); done; `
+	first := m.run(lines + "echo 03:04:05 done").Process.ID
+	for _, tt := range []struct {
+		name, command string
+		want          procmgr.Changes
+	}{
+		{"the same", lines + "echo 03:04:05 done", procmgr.Changes{Same: true, Lines: 31}},
+		{"another time of day at the beginning of a line, although both began now", lines + "echo 13:14:15 done", procmgr.Changes{Added: 1, Removed: 1, Lines: 31,
+			Text: "@@ -29,3 +29,3 @@\n line 29\n line 30\n-03:04:05 done\n+13:14:15 done\n"}},
+		{"another time of day within a line", lines + "echo done 13:14:15", procmgr.Changes{Added: 1, Removed: 1, Lines: 31,
+			Text: "@@ -29,3 +29,3 @@\n line 29\n line 30\n-03:04:05 done\n+done 13:14:15\n"}},
+		{"two lines more", lines + "echo 03:04:05 done; echo; echo bye", procmgr.Changes{Added: 2, Lines: 33,
+			Text: "@@ -30,2 +30,4 @@\n line 30\n 03:04:05 done\n+\n+bye\n"}},
+		{"a line that looks like a hunk", lines + "echo '@@ -1 +1 @@'; echo 03:04:05 done", procmgr.Changes{Added: 1, Lines: 32,
+			Text: "@@ -29,3 +29,4 @@\n line 29\n line 30\n+@@ -1 +1 @@\n 03:04:05 done\n"}},
+		{"nothing", "true", procmgr.Changes{Removed: 31}},
+	} {
+		id := m.run(tt.command).Process.ID
+		got := m.changes(first, id)
+		if got == nil {
+			return
 		}
-		if !isOneOf(err, procmgr.ErrNotFound, procmgr.ErrInvalid) {
-			c.errorf("Output of %q, which is no ID of a process, is neither ErrNotFound nor ErrInvalid, but %v", id, err)
+		if tt.name == "nothing" {
+			if strings.Count(got.Text, "\n-") != 31 {
+				c.errorf("31 lines have gone, and the text is %s", excerpt(got.Text))
+			}
+			got.Text = ""
 		}
+		if *got != tt.want {
+			c.errorf("%s: the changes are %+v, and not %+v", tt.name, *got, tt.want)
+		}
+		if back := m.changes(id, first); back == nil || back.Added != got.Removed || back.Removed != got.Added || back.Same != got.Same {
+			c.errorf("%s: the other way round the changes are %+v, and not those of %+v", tt.name, back, *got)
+		}
+	}
+}
+
+// outputChangesOfTimes compares times that are as far apart as the starts.
+func outputChangesOfTimes(c *check, m *view) {
+	const clock = `date '+%Y-%m-%d %H:%M:%S began'; `
+	before := m.run(clock + `echo '--- PASS: TestA (0.10s)'`).Process.ID
+	for command, want := range map[string]procmgr.Changes{
+		clock + `echo '--- PASS: TestA (0.20s)'`: {Same: true, Times: 1, Lines: 2},
+		clock + `echo '--- PASS: TestA (1.20s)'`: {Added: 1, Removed: 1, Lines: 2},
+	} {
+		got := m.changes(before, m.run(command).Process.ID)
+		if got == nil {
+			return
+		}
+		if got.Text = ""; got.Times == want.Times+1 {
+			got.Times-- // the next second has begun
+		}
+		if *got != want {
+			c.errorf("%s: the changes are %+v, and not %+v", command, *got, want)
+		}
+	}
+}
+
+func outputChangesNone(c *check, m *view) {
+	id, foreign, p := m.run("echo a").Process.ID, c.chat("b").run("echo a").Process.ID, m.puppet()
+	for what, against := range map[string]string{
+		"nobody": c.id(), "an odd ID": "a b/../" + strings.Repeat("x", 3000), "no text": "\xff", "a process that runs": p.id, "a process of another chat": foreign, "nothing": "",
+	} {
+		if out := m.read(id, procmgr.OutputRequest{Against: against}); out.Changes != nil {
+			c.errorf("the output was compared with that of %s: %+v", what, *out.Changes)
+		}
+	}
+	if out := m.read(p.id, procmgr.OutputRequest{Against: id}); out.Changes != nil {
+		c.errorf("the process runs, and its output was compared: %+v", *out.Changes)
+	}
+}
+
+var limitCases = []testCase{
+	{"by default", "without a limit, a long output is cut once: Text has at most 32 KiB, with the beginning and the last bytes of the output, and Truncated counts the rest", limitDefault},
+	{"as asked", "Text never has more bytes than Limit.Bytes, including the markers, and always has the last bytes of the output", func(c *check, m *view) {
+		id := m.run("head -c 5000 /dev/zero | tr '\\0' x; echo; echo the end").Process.ID
+		for _, limit := range []int{1, 4, 9, 50, 100, 1000, 4999} {
+			out := m.read(id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: limit}})
+			c.cut(out, limit, "", "the end\n", 5009)
+			if out.Next != 5009 {
+				c.errorf("5009 bytes were printed, and with a limit of %d Next is %d", limit, out.Next)
+			}
+		}
+	}},
+	{"of Start", "the Limit of a StartRequest bounds only the Text that this Start returns", func(c *check, m *view) {
+		out := m.runAs(procmgr.StartRequest{Command: "printf 0123456789", Limit: headtail.Limits{Bytes: 4}})
+		c.cut(out, 4, "6789", "", 10)
+		c.printed(m.look(out.Process.ID), "0123456789", int(out.Next))
+	}},
+	{"none", "a negative Limit.Bytes is no limit: all kept output comes back whole", limitNone},
+	{"lines", "if the text exceeds Limit.Bytes, lines longer than Limit.Line are cut; if it fits, no line is cut", func(c *check, m *view) {
+		const printed = 14 + 3001 + 8
+		id := m.run("echo the beginning; head -c 3000 /dev/zero | tr '\\0' x; echo; echo the end").Process.ID
+		out := m.read(id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 1000, Line: 200}})
+		c.cut(out, 1000, "the beginning\nx", "x\nthe end\n", printed)
+		if t := out.Truncated; t != nil && t.TruncatedLines != 1 || strings.Count(out.Text, "x") > 200 {
+			c.errorf("a line of 3000 bytes had to be cut to 200, and no other one: %s, Truncated %+v", excerpt(out.Text), t)
+		}
+		fits := m.read(id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 10000, Line: 200}})
+		c.printed(fits, "the beginning\n"+strings.Repeat("x", 3000)+"\nthe end\n", printed)
+	}},
+	{"what fits is whole", "output that fits comes back byte for byte, with nothing inserted, and Truncated is nil", func(c *check, m *view) {
+		id := m.run("echo 0123456789").Process.ID
+		for _, limit := range []headtail.Limits{{}, {Bytes: 11}, {Bytes: 11, Line: 1}, {Bytes: 1 << 30, Line: 1 << 30}} {
+			c.printed(m.read(id, procmgr.OutputRequest{Limit: limit}), "0123456789\n", 11)
+		}
+	}},
+	{"from an offset", "Truncated counts the output from From on", limitFrom},
+}
+
+// cut fails if an output of so many bytes is not cut correctly: to a limit, with its
+// first and last bytes as far as they fit, and with a Truncation that counts the rest and
+// says where the markers stand.
+func (c *check) cut(out procmgr.Output, limit int, first, last string, printed int64) {
+	c.Helper()
+	text, t := out.Text, out.Truncated
+	last = last[max(0, len(last)-limit):]
+	if len(text) > limit || !strings.HasPrefix(text, first) || !strings.HasSuffix(text, last) {
+		c.errorf("Text had to have at most %d bytes, begin with %q and end with %q: %s", limit, first, last, excerpt(text))
+	}
+	if t == nil {
+		c.fatalf("%d bytes were printed, Text has %d, and Truncated is nil", printed, len(text))
+	}
+	if t.OriginalBytes != printed || t.RetainedBytes+t.OmittedBytes != printed || t.OmittedBytes <= 0 || t.RetainedBytes < 0 || t.RetainedBytes > int64(len(text)) || t.Strategy != "head_tail" {
+		c.errorf("%d bytes were printed, Text has %d, and Truncated does not sum up, or is not head_tail: %+v", printed, len(text), *t)
+	}
+	omitted := int64(0)
+	for _, cut := range t.Cuts {
+		omitted += cut.To - cut.From
+		if cut.At < 0 || cut.Len < 0 || cut.At+cut.Len > len(text) {
+			c.errorf("a cut of Truncated is not within the %d bytes of Text: %+v", len(text), cut)
+		} else if marker := fmt.Sprintf("[omitted %d bytes]", cut.To-cut.From); cut.Len > 0 && !strings.Contains(text[cut.At:cut.At+cut.Len], marker) {
+			c.errorf("a cut of Truncated says that its marker is %q: %+v", text[cut.At:cut.At+cut.Len], cut)
+		}
+	}
+	if omitted != t.OmittedBytes {
+		c.errorf("%d bytes are omitted, and the cuts of Truncated have %d of them: %+v", t.OmittedBytes, omitted, *t)
+	}
+}
+
+func limitDefault(c *check, m *view) {
+	const lines = 20000
+	first := m.run(fmt.Sprintf(`echo the beginning; i=0; while [ $i -lt %d ]; do echo line $i; i=$((i+1)); done; echo the end`, lines))
+	printed := int64(len("the beginning\nthe end\n"))
+	for i := range lines {
+		printed += int64(len(fmt.Sprintf("line %d\n", i)))
+	}
+	for _, out := range []procmgr.Output{first, m.look(first.Process.ID)} {
+		c.cut(out, headtail.DefaultTextLimit, "the beginning\nline 0\n", fmt.Sprintf("\nline %d\nthe end\n", lines-1), printed)
+		if out.Next != printed {
+			c.errorf("%d bytes were printed, and Next is %d", printed, out.Next)
+		}
+		if n := out.Truncated.OmittedBytes; strings.Count(out.Text, fmt.Sprintf("[omitted %d bytes]", n)) != 1 {
+			c.errorf("%d bytes were omitted, and Text must have exactly one marker that says so", n)
+		}
+	}
+}
+
+func limitNone(c *check, m *view) {
+	none := headtail.Limits{Bytes: -1, Line: -1}
+	for _, n := range []int{10000, 28000} {
+		out := m.runAs(procmgr.StartRequest{Command: fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", n), Limit: headtail.Limits{Bytes: -1}})
+		c.printed(out, strings.Repeat("x", n), n)
+		c.printed(m.read(out.Process.ID, procmgr.OutputRequest{Limit: none}), strings.Repeat("x", n), n)
+	}
+	// The middle of a longer output is not kept, unless the host has a log. Both
+	// kept parts come back whole, and with their marker they are longer than the
+	// default limit.
+	id := m.run("head -c 100000 /dev/zero | tr '\\0' x").Process.ID
+	byDefault, out := m.look(id), m.read(id, procmgr.OutputRequest{Limit: none})
+	if out.Truncated == nil {
+		c.text(out, strings.Repeat("x", 100000))
+		return
+	}
+	c.cut(out, len(out.Text), "x", "x", 100000)
+	if len(out.Text) < len(byDefault.Text) {
+		c.errorf("with no limit Text has %d bytes, and with the default limit %d", len(out.Text), len(byDefault.Text))
+	}
+}
+
+func limitFrom(c *check, m *view) {
+	id := m.run("i=0; while [ $i -lt 500 ]; do echo line $i; i=$((i+1)); done").Process.ID
+	end := m.look(id).Next
+	limit := headtail.Limits{Bytes: 100}
+	for _, from := range []int64{1, 1000, end - 101} {
+		c.cut(m.read(id, procmgr.OutputRequest{From: from, Limit: limit}), 100, "", "\nline 499\n", end-from)
+	}
+	if out := m.read(id, procmgr.OutputRequest{From: end - 100, Limit: limit}); len(out.Text) != 100 || out.Truncated != nil {
+		c.errorf("the last 100 bytes fit in a limit of 100, and are %s, Truncated %+v", excerpt(out.Text), out.Truncated)
+	}
+	// If From lies in the middle, which is not kept, the bytes there count as
+	// well.
+	long := m.run("head -c 100000 /dev/zero | tr '\\0' x; echo the end").Process.ID
+	for _, from := range []int64{20_000, 50_000} {
+		c.cut(m.read(long, procmgr.OutputRequest{From: from}), headtail.DefaultTextLimit, "", "xxxthe end\n", 100_008-from)
+	}
+}
+
+var followCases = []testCase{
+	{"whole", "procmgr.Follow yields the output of a process as it was printed, without a gap, and ends with a chunk that has exited", func(c *check, m *view) {
+		for _, limit := range []int{0, 40} {
+			out := m.run("for i in 1 2 3 4 5 6 7 8 9; do echo line $i äöü; done; printf '\\377\\357\\277\\275end'")
+			c.text(out, m.followed(out.Process.ID, procmgr.FollowOptions{Every: -1, Limit: limit}, nil))
+		}
+	}},
+	{"as it comes", "procmgr.Follow yields output while the process runs, and tells each change of its state", followRunning},
+	{"from an offset", "procmgr.Follow goes on at the Next of any chunk", func(c *check, m *view) {
+		out := m.run("printf 'one\\ntwo ä\\377ö\\nthree\\n'")
+		text, places := "", map[int64]string{0: out.Text} // the text behind each offset
+		m.followed(out.Process.ID, procmgr.FollowOptions{Every: -1, Limit: 5}, func(chunk procmgr.Chunk) {
+			text += chunk.Text
+			places[chunk.Next] = strings.TrimPrefix(out.Text, text)
+		})
+		if len(places) < 4 || !utf8.ValidString(text) {
+			c.errorf("with a limit of 5 bytes, %s came in %d chunks", excerpt(text), len(places)-1)
+		}
+		for at, want := range places {
+			if got := m.followed(out.Process.ID, procmgr.FollowOptions{Every: -1, From: at}, nil); got != want {
+				c.errorf("behind the offset %d the text is %q, and Follow yielded %q", at, want, got)
+			}
+		}
+	}},
+}
+
+// followed follows a process to its end, and calls each with every chunk.
+func (v *view) followed(id string, opts procmgr.FollowOptions, each func(procmgr.Chunk)) (text string) {
+	v.c.Helper()
+	ctx, cancel := context.WithTimeout(v.c.ctx, v.c.long)
+	defer cancel()
+	at := opts.From
+	var last procmgr.Chunk
+	var b strings.Builder
+	for chunk, err := range procmgr.Follow(ctx, v.m, id, &opts) {
+		if err != nil {
+			v.c.fatalf("after %s, the state %q and %v, Follow failed: %s", excerpt(b.String()), last.Process.State, v.c.long, told(err))
+		}
+		if chunk.Gap != 0 || chunk.From != at || chunk.Next < at {
+			v.c.fatalf("a chunk ended at %d, and the next one is from %d to %d with a gap of %d bytes", at, chunk.From, chunk.Next, chunk.Gap)
+		}
+		b.WriteString(chunk.Text)
+		at, last = chunk.Next, chunk
+		if each != nil {
+			each(chunk)
+		}
+	}
+	if last.Process.State != procmgr.Exited {
+		v.c.errorf("Follow ended with the state %q", last.Process.State)
+	}
+	return b.String()
+}
+
+func followRunning(c *check, m *view) {
+	p := m.puppet()
+	orders := []string{"echo one", "echo two", "sleep 600 & exit 3"}
+	var states []procmgr.State
+	got := m.followed(p.id, procmgr.FollowOptions{}, func(chunk procmgr.Chunk) {
+		if len(orders) > 0 && strings.HasSuffix(chunk.Text, "\n") {
+			p.tell(orders[0])
+			orders = orders[1:]
+		}
+		if s := chunk.Process.State; len(states) == 0 || states[len(states)-1] != s {
+			if states = append(states, s); s == procmgr.Detached {
+				m.kill(p.id)
+			}
+		}
+	})
+	if want := "ready\none\ntwo\n"; got != want {
+		c.errorf("the process printed %q, and Follow yielded %q", want, got)
+	}
+	if !slices.Equal(states, []procmgr.State{procmgr.Running, procmgr.Detached, procmgr.Exited}) {
+		c.errorf("the process ran, was detached and exited, and the chunks had the states %q", states)
 	}
 }

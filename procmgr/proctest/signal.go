@@ -2,83 +2,147 @@ package proctest
 
 import (
 	"errors"
-	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
+var signals = []procmgr.Signal{procmgr.Terminate, procmgr.Interrupt, procmgr.Kill}
+
+// signalCodes have the exit code of a shell that a signal ends.
+var signalCodes = map[procmgr.Signal]int{procmgr.Terminate: 143, procmgr.Interrupt: 130, procmgr.Kill: 137}
+
 var signalCases = []testCase{
-	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; if they end a process, EndedBy is request", signalEnds},
-	{"a handler's exit code", "if a command handles a signal and exits, its exit code counts, and EndedBy is request", signalHandled},
-	{"kill returns when nothing is left", "Kill returns once nothing of the process is left, whatever signals it ignores", signalKill},
-	{"kill ends what is stopped", "Kill ends a stopped process", func(c *check) { signalStopped(c, procmgr.Kill, 137, "SIGKILL") }},
-	{"terminate ends what is stopped", "Terminate ends a stopped process: it continues the process", func(c *check) { signalStopped(c, procmgr.Terminate, 143, "SIGTERM") }},
-	{"interrupt ends what is stopped", "Interrupt ends a stopped process: it continues the process", func(c *check) { signalStopped(c, procmgr.Interrupt, 130, "SIGINT") }},
-	{"terminate reaches the whole tree", "Terminate reaches the shell and everything that it has started", func(c *check) { signalTree(c, procmgr.Terminate) }},
-	{"interrupt reaches the whole tree", "Interrupt reaches the shell and everything that it has started", func(c *check) { signalTree(c, procmgr.Interrupt) }},
-	{"kill reaches the whole tree", "Kill ends the shell and everything that it has started, even if it ignores the other signals", signalKillTree},
-	{"what has left the session", "a signal also reaches children that have left the session of their process", signalEscaped},
-	{"after the exit", "a signal to an exited process fails with ErrNotRunning", signalExited},
-	{"unknown process", "a signal to an ID that was never used fails with ErrNotFound", signalUnknown},
-	{"refuses", "any signal but these three fails with ErrInvalid, and reaches nothing", signalRefuses},
-	{"by several at once", "if several Kills come at the same instant, each returns once nothing of the process is left, and a wait ends with the process", signalSeveral},
-	{"hits no other", "a signal reaches its own process and no other", signalOthers},
-}
-
-func signalEnds(c *check) {
-	m := c.chat("a")
-	for _, tt := range []struct {
-		sig    procmgr.Signal
-		code   int
-		signal string
-	}{{procmgr.Terminate, 143, "SIGTERM"}, {procmgr.Interrupt, 130, "SIGINT"}, {procmgr.Kill, 137, "SIGKILL"}} {
-		for _, by := range []procmgr.Manager{m, c.host} {
-			id := c.sleeper(m).Process.ID
-			c.signal(by, id, tt.sig)
-			c.exit(c.ended(m, id).Process, tt.code, tt.signal, procmgr.CauseRequest)
+	{"ends a process", "Terminate, Interrupt and Kill are SIGTERM, SIGINT and SIGKILL; if they end a process, EndedBy is request", func(c *check, m *view) {
+		for _, sig := range signals {
+			for _, by := range []*view{m, c.host} {
+				id := m.sleeper()
+				by.signal(id, sig)
+				c.exited(m.ended(id).Process, signalCodes[sig], procmgr.CauseRequest)
+			}
 		}
-	}
-}
-
-func signalHandled(c *check) {
-	m := c.chat("a")
-	for _, tt := range []struct {
-		sig  procmgr.Signal
-		name string
-	}{{procmgr.Terminate, "TERM"}, {procmgr.Interrupt, "INT"}} {
-		id := c.begin(m, "exec 2>/dev/null; trap 'echo bye; exit 9' "+tt.name+"; echo ready; while :; do sleep 0.02; done").Process.ID
-		c.signal(m, id, tt.sig)
-		out := c.ended(m, id)
-		c.exit(out.Process, 9, "", procmgr.CauseRequest)
-		c.text(out, "ready\nbye\n")
-	}
+	}},
+	{"a handler's exit code", "if a command handles a signal and exits, its exit code counts, and EndedBy is request", func(c *check, m *view) {
+		for sig, name := range map[procmgr.Signal]string{procmgr.Terminate: "TERM", procmgr.Interrupt: "INT"} {
+			id := m.begin("exec 2>/dev/null; trap 'echo bye; exit 9' " + name + "; echo ready; " + naps)
+			m.signal(id, sig)
+			out := m.ended(id)
+			c.exited(out.Process, 9, procmgr.CauseRequest)
+			c.text(out, "ready\nbye\n")
+		}
+	}},
+	{"kill returns when nothing is left", "Kill returns once nothing of the process is left, whatever signals it ignores", func(c *check, m *view) {
+		for _, command := range []string{sleeps, stubborn} {
+			life := m.lifeline()
+			id := m.begin(life.hold() + command)
+			life.watch()
+			m.kill(id)
+			c.exited(m.look(id).Process, 137, procmgr.CauseRequest)
+			life.cut("processes whose Kill had returned")
+		}
+	}},
+	{"ends what is stopped", "Kill ends a stopped process, and so do Terminate and Interrupt: they continue the process", func(c *check, m *view) {
+		for _, sig := range signals {
+			id := m.begin("echo ready; kill -STOP $$")
+			m.signal(id, sig)
+			out := m.look(id)
+			if sig != procmgr.Kill {
+				out = m.ended(id)
+			}
+			c.exited(out.Process, signalCodes[sig], procmgr.CauseRequest)
+		}
+	}},
+	{"terminate reaches the whole tree", "Terminate reaches the shell and everything that it has started", func(c *check, m *view) { signalTree(c, m, procmgr.Terminate) }},
+	{"interrupt reaches the whole tree", "Interrupt reaches the shell and everything that it has started", func(c *check, m *view) { signalTree(c, m, procmgr.Interrupt) }},
+	{"kill reaches the whole tree", "Kill ends the shell and everything that it has started, even if it ignores the other signals", func(c *check, m *view) {
+		life := m.lifeline()
+		id := m.begin(life.hold() + "sh -c '" + `trap "" TERM INT; sh -c "exec sleep 600" & wait; sleep 600` + "' >/dev/null 2>&1 & " + tree)
+		life.watch()
+		m.kill(id)
+		if state := m.look(id).Process.State; state != procmgr.Exited {
+			c.errorf("Kill has returned, and its process is %q", state)
+		}
+		life.cut("children of a process whose Kill had returned")
+	}},
+	{"what has left the session", "a signal also reaches children that have left the session of their process", func(_ *check, m *view) {
+		if m.run("command -v setsid").Text == "" {
+			return // the host has no such command
+		}
+		for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
+			life := m.lifeline()
+			// The child that leaves the session holds the output of its process, so
+			// that the host can find it.
+			id := m.begin(life.hold() + "setsid sh -c 'echo ready; exec sleep 600' & wait; sleep 600")
+			life.watch()
+			m.signal(id, sig)
+			life.cut("children that had left the session of a process that %s was sent to", sig)
+			m.ended(id)
+		}
+	}},
+	{"after the exit", "a signal to an exited process fails with ErrNotRunning", func(c *check, m *view) {
+		killed, id := m.sleeper(), m.run("exit 3").Process.ID
+		m.kill(killed)
+		c.is(m.trySignal(killed, procmgr.Kill), procmgr.ErrNotRunning, "a second kill")
+		for _, by := range []*view{m, c.host} {
+			for _, sig := range signals {
+				c.is(by.trySignal(id, sig), procmgr.ErrNotRunning, "%s of a process that has exited", sig)
+			}
+		}
+		c.result(m.look(id), 3, "")
+	}},
+	{"unknown process", "a signal to an ID that was never used fails with ErrNotFound", func(c *check, m *view) {
+		m.run("true")
+		for _, by := range []*view{m, c.host} {
+			for _, sig := range signals {
+				c.is(by.trySignal(c.id(), sig), procmgr.ErrNotFound, "%s of an ID that was never used", sig)
+			}
+		}
+		for _, id := range []string{"", "a/b", "..", "a b", "a%2fb", "ä", "\x00"} {
+			if err := m.trySignal(id, procmgr.Interrupt); !isOneOf(err, procmgr.ErrNotFound, procmgr.ErrInvalid) {
+				c.errorf("a signal for %q, which is no ID of a process, is neither ErrNotFound nor ErrInvalid, but %s", id, told(err))
+			}
+		}
+	}},
+	{"refuses", "any signal but these three fails with ErrInvalid, and reaches nothing", func(c *check, m *view) {
+		id := m.sleeper()
+		for _, sig := range []procmgr.Signal{"", "SIGTERM", "TERMINATE", "term", "hangup", "9", "kill ", "-9"} {
+			c.is(m.trySignal(id, sig), procmgr.ErrInvalid, "the signal %q", string(sig))
+		}
+		m.runs(id, "after a signal that does not exist")
+		m.kill(id)
+		c.exited(m.look(id).Process, 137, procmgr.CauseRequest)
+	}},
+	{"by several at once", "if several Kills come at the same instant, each returns once nothing of the process is left, and a wait ends with the process", func(c *check, m *view) {
+		id := m.begin(stubborn)
+		p := m.meanwhile(id, procmgr.OutputRequest{}, func() {
+			together(4, func(int) {
+				if err := m.trySignal(id, procmgr.Kill); err != nil && !errors.Is(err, procmgr.ErrNotRunning) {
+					c.errorf("one of several Kills at once returned %s", told(err))
+				}
+				if out, err := m.tryRead(id, procmgr.OutputRequest{}); err != nil || out.Process.State != procmgr.Exited {
+					c.errorf("one of several Kills at once has returned and its process is %q, the result %s", out.Process.State, told(err))
+				}
+			})
+		}).Process
+		if p.State == procmgr.Detached { // the leader's last child died a moment later
+			p = m.look(id).Process
+		}
+		c.exited(p, 137, procmgr.CauseRequest)
+	}},
+	{"hits no other", "a signal reaches its own process and no other", func(c *check, m *view) {
+		before, target, after, ofHost := m.puppet(), m.sleeper(), c.chat("b").puppet(), c.own().puppet()
+		m.kill(target)
+		for _, p := range []*puppet{before, after, ofHost} {
+			p.runs(p.id, "after another process was killed")
+			p.exits("exit 3", "", 3)
+		}
+	}},
 }
 
 // stubborn is a command that ignores Terminate and Interrupt.
-const stubborn = "trap '' TERM INT; echo ready; while :; do sleep 0.02; done"
+const stubborn = "trap '' TERM INT; echo ready; " + naps
 
-func signalKill(c *check) {
-	m := c.chat("a")
-	for _, command := range []string{sleeps, stubborn} {
-		life := c.lifeline(m)
-		id := c.begin(m, life.hold()+command).Process.ID
-		life.watch()
-		c.signal(m, id, procmgr.Kill)
-		c.exit(c.look(m, id).Process, 137, "SIGKILL", procmgr.CauseRequest)
-		life.cut("processes whose Kill had returned")
-	}
-}
-
-func signalStopped(c *check, sig procmgr.Signal, code int, name string) {
-	m := c.chat("a")
-	id := c.begin(m, "echo ready; kill -STOP $$").Process.ID
-	c.signal(m, id, sig)
-	out := c.look(m, id)
-	if sig != procmgr.Kill {
-		out = c.ended(m, id)
-	}
-	c.exit(out.Process, code, name, procmgr.CauseRequest)
-}
+// naps sleeps like sleeps, but so that the shell gets a signal soon.
+const naps = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); sleep 0.02; done"
 
 // tree is a command with children and a grandchild, some of which hold none of
 // its output. Each reports to the next, so all of them run when it prints
@@ -88,122 +152,109 @@ const tree = `sh -c 'echo up; exec sleep 600' |
 sh -c 'sh -c "read -r up; echo up; exec sleep 600 >/dev/null 2>&1"; :' |
 sh -c 'read -r up; echo ready >&2; exec sleep 600 >/dev/null 2>&1'`
 
-func signalTree(c *check, sig procmgr.Signal) {
-	m := c.chat("a")
-	life := c.lifeline(m)
-	id := c.begin(m, life.hold()+tree).Process.ID
+func signalTree(c *check, m *view, sig procmgr.Signal) {
+	life := m.lifeline()
+	id := m.begin(life.hold() + tree)
 	life.watch()
 	life.holds("the children of a command that runs")
-	c.signal(m, id, sig)
-	out := c.ended(m, id)
-	if out.Process.EndedBy != procmgr.CauseRequest {
-		c.errorf("a command that %s has ended was EndedBy %q", sig, out.Process.EndedBy)
+	m.signal(id, sig)
+	life.cut("children of a process that %s was sent to", sig)
+	if p := m.ended(id).Process; p.EndedBy != procmgr.CauseRequest {
+		c.errorf("a command that %s has ended was EndedBy %q", sig, p.EndedBy)
 	}
-	life.cut("children of a process that " + string(sig) + " has ended")
 }
 
-func signalKillTree(c *check) {
-	m := c.chat("a")
-	life := c.lifeline(m)
-	id := c.begin(m, life.hold()+"sh -c '"+`trap "" TERM INT; sh -c "exec sleep 600" & wait; sleep 600`+"' >/dev/null 2>&1 & "+tree).Process.ID
-	life.watch()
-	c.signal(m, id, procmgr.Kill)
-	if state := c.look(m, id).Process.State; state != procmgr.Exited {
-		c.errorf("Kill has returned, and its process is %q", state)
-	}
-	life.cut("children of a process whose Kill had returned")
-}
-
-func signalEscaped(c *check) {
-	m := c.chat("a")
-	if c.run(m, "command -v setsid").Text == "" {
-		return // the host has no such command
-	}
-	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
-		life := c.lifeline(m)
-		// The child that leaves the session holds the output of its process, so
-		// that the host can find it.
-		id := c.begin(m, life.hold()+"setsid sh -c 'echo ready; exec sleep 600' & wait; sleep 600").Process.ID
+var detachedCases = []testCase{
+	{"wait ends", "if the shell exits and children of it live on, the process is detached: a wait ends, the exit code is known, and nothing is killed", func(c *check, m *view) {
+		life := m.lifeline()
+		for _, leaves := range []string{"sleep 600 &", "(sleep 600 &);", "sh -c 'sleep 600 & exit 0';"} {
+			out := m.start(procmgr.StartRequest{Command: life.hold() + leaves + " echo left; exit 3", Wait: c.long})
+			c.detached(out.Process, "3")
+			c.text(out, "left\n")
+		}
 		life.watch()
-		c.signal(m, id, sig)
-		c.ended(m, id)
-		life.cut("children that had left the session of a process that " + string(sig) + " has ended")
+		life.holds("the children that the shells had left behind")
+	}},
+	{"without the output", "a process is detached even if none of the children that live on holds its output", func(c *check, m *view) {
+		life := m.lifeline()
+		out := m.start(procmgr.StartRequest{Command: life.hold() + "sleep 600 >/dev/null 2>&1 & exit 3", Wait: c.long})
+		c.detached(out.Process, "3")
+		life.watch()
+		life.holds("the children that the shell had left behind")
+		c.detached(m.look(out.Process.ID).Process, "3")
+	}},
+	{"output is still collected", "after the shell has exited, the output of its children is still collected", func(c *check, m *view) {
+		p := m.detachedPuppet("0")
+		for _, line := range []string{"one", "two"} {
+			p.tell("echo " + line)
+			if out := m.until(p.id, p.end, "^"+line+"$"); out.Process.State != procmgr.Detached {
+				c.errorf("the shell has exited, a child of it lives on and has printed %q, and the state is %q", line, out.Process.State)
+			}
+		}
+		c.text(m.look(p.id), "left\none\ntwo\n")
+	}},
+	{"wait for the rest", "a wait for a detached process ends when nothing of it is left", func(c *check, m *view) {
+		p := m.detachedPuppet("4")
+		out := p.waiting(procmgr.OutputRequest{}, "echo later; exit 7")
+		c.result(out, 4, "left\nlater\n")
+		if out.Process.ExitedAt.IsZero() {
+			c.errorf("nothing is left of the process, and ExitedAt is zero")
+		}
+		c.is(m.trySignal(p.id, procmgr.Kill), procmgr.ErrNotRunning, "kill of a process that was detached and has exited")
+	}},
+	{"output read meanwhile", "a wait of Output also ends when the process changes from running to detached", func(c *check, m *view) {
+		out := m.puppet().waiting(procmgr.OutputRequest{Until: "never"}, "sleep 600 & exit 5")
+		c.detached(out.Process, "5")
+		if out.Matched {
+			c.errorf("no line matches Until, and Matched is true")
+		}
+	}},
+	{"listed", "List has detached processes, with the state detached", func(c *check, m *view) {
+		m.run("sleep 600 & exit 3")
+		c.detached(m.listed(), "3")
+	}},
+	{"kill", "Kill reaches the children that a shell has left behind, and changes no exit code", func(c *check, m *view) { detachedSignal(c, m, procmgr.Kill) }},
+	{"terminate", "Terminate reaches the children that a shell has left behind, and changes no exit code", func(c *check, m *view) { detachedSignal(c, m, procmgr.Terminate) }},
+	{"exit code", "the exit code is taken when the shell exits, even if children still hold its output", func(c *check, m *view) {
+		p := m.run("(trap 'exit 9' TERM; " + naps + ") & kill -KILL $$").Process
+		signal, cause := "SIGKILL", procmgr.CauseSignal
+		if p.Signal == "" && c.host.describe().Sandbox != nil {
+			signal, cause = "", procmgr.CauseExit // see exitedBy
+		}
+		if p.State != procmgr.Detached || code(p) != "137" || p.Signal != signal || p.EndedBy != cause {
+			c.errorf("a signal has ended the shell, a child of it lives on, and the process is %q with the exit code %s, Signal %q, EndedBy %q", p.State, code(p), p.Signal, p.EndedBy)
+		}
+		m.kill(p.ID)
+		if p := m.look(p.ID).Process; code(p) != "137" || p.Signal != signal || p.State != procmgr.Exited {
+			c.errorf("the child that a shell had left behind was killed, and the process has the exit code %s, Signal %q, state %q", code(p), p.Signal, p.State)
+		}
+	}},
+}
+
+// detached fails if a process whose shell has exited by itself is not detached.
+func (c *check) detached(p procmgr.Process, wantCode string) {
+	c.Helper()
+	if p.State != procmgr.Detached || code(p) != wantCode || !p.ExitedAt.IsZero() || p.EndedBy != procmgr.CauseExit {
+		c.errorf("the shell has exited with code %s and children of it live on; the state is %q, the exit code %s, ExitedAt %v, EndedBy %q", wantCode, p.State, code(p), p.ExitedAt, p.EndedBy)
 	}
 }
 
-func signalExited(c *check) {
-	m := c.chat("a")
-	id := c.run(m, "exit 3").Process.ID
-	for _, by := range []procmgr.Manager{m, c.host} {
-		for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Interrupt, procmgr.Kill} {
-			c.is(c.trySignal(by, id, sig), procmgr.ErrNotRunning, "%s of a process that has exited", sig)
-		}
-	}
-	c.exit(c.look(m, id).Process, 3, "", procmgr.CauseExit)
-
-	id = c.sleeper(m).Process.ID
-	c.signal(m, id, procmgr.Kill)
-	c.is(c.trySignal(m, id, procmgr.Kill), procmgr.ErrNotRunning, "a second kill")
+// detachedPuppet starts a puppet whose shell has exited.
+func (v *view) detachedPuppet(exit string) *puppet {
+	v.c.Helper()
+	in := v.dir() + "/in"
+	// The FIFO is made first. Otherwise an order would make a plain file.
+	v.run("mkfifo " + quote(in))
+	out := v.run("exec 3<>" + quote(in) + "\n(" + obeys + ") &\necho left; exit " + exit)
+	v.c.detached(out.Process, exit)
+	return &puppet{view: v, id: out.Process.ID, in: in, end: out.Next}
 }
 
-func signalUnknown(c *check) {
-	m := c.chat("a")
-	c.run(m, "true")
-	for _, by := range []procmgr.Manager{m, c.host} {
-		for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Interrupt, procmgr.Kill} {
-			c.is(c.trySignal(by, c.id(), sig), procmgr.ErrNotFound, "%s of an ID that was never used", sig)
-		}
-	}
-	for _, id := range []string{"", "a/b", "..", "a b", "a%2fb", "ä", "\x00"} {
-		err := c.trySignal(m, id, procmgr.Interrupt)
-		if !isOneOf(err, procmgr.ErrNotFound, procmgr.ErrInvalid) {
-			c.errorf("a signal for %q, which is no ID of a process, is neither ErrNotFound nor ErrInvalid, but %s", id, told(err))
-		}
-	}
-}
-
-func signalRefuses(c *check) {
-	m := c.chat("a")
-	id := c.sleeper(m).Process.ID
-	for _, sig := range []procmgr.Signal{"", "SIGTERM", "TERMINATE", "term", "hangup", "9", "kill ", "-9"} {
-		c.is(c.trySignal(m, id, sig), procmgr.ErrInvalid, "the signal %q", string(sig))
-	}
-	c.runs(m, id, "after a signal that does not exist")
-	c.signal(m, id, procmgr.Kill)
-	c.exit(c.look(m, id).Process, 137, "SIGKILL", procmgr.CauseRequest)
-}
-
-func signalSeveral(c *check) {
-	m := c.chat("a")
-	id := c.begin(m, stubborn).Process.ID
-	began := time.Now()
-	answers := c.reading(c.ctx, m, id, procmgr.OutputRequest{Wait: c.long})
-	together(4, func(int) {
-		if err := c.trySignal(m, id, procmgr.Kill); err != nil && !errors.Is(err, procmgr.ErrNotRunning) {
-			c.errorf("one of several Kills at once returned %s", told(err))
-		}
-		out, err := c.tryRead(m, id, procmgr.OutputRequest{})
-		if err != nil || out.Process.State != procmgr.Exited {
-			c.errorf("one of several Kills at once has returned and its process is %q, error %v", out.Process.State, err)
-		}
-	})
-	process := c.of(answers).Process
-	c.prompt(began, "the process was killed and the wait went on")
-	if process.State == procmgr.Detached { // the leader's last child died a moment later
-		process = c.look(m, id).Process
-	}
-	c.exit(process, 137, "SIGKILL", procmgr.CauseRequest)
-}
-
-func signalOthers(c *check) {
-	m, other := c.chat("a"), c.chat("b")
-	before, target, after := c.puppet(m), c.sleeper(m).Process.ID, c.puppet(other)
-	own, _ := c.own()
-	ofHost := c.puppet(own)
-	c.signal(m, target, procmgr.Kill)
-	for _, p := range []*puppet{before, after, ofHost} {
-		c.runs(p.m, p.id, "after another process was killed")
-		p.tell("exit 3")
-		c.exit(c.ended(p.m, p.id).Process, 3, "", procmgr.CauseExit)
-	}
+func detachedSignal(c *check, m *view, sig procmgr.Signal) {
+	life := m.lifeline()
+	id := m.run(life.hold() + "(sleep 600; :) & exit 3").Process.ID
+	life.watch()
+	m.signal(id, sig)
+	life.cut("children that a shell had left behind and that %s was sent to", sig)
+	c.exited(m.ended(id).Process, 3, procmgr.CauseRequest)
 }

@@ -1,35 +1,137 @@
 package proctest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-var startCases = []testCase{
-	{"exit code", "Start waits for the end, and returns the exit code of the shell and all the output of the command", startExitCode},
-	{"death by a signal", "if signal n ends the shell, the exit code is 128+n, Signal names it, and EndedBy is signal", startSignalDeath},
-	{"a child's death by a signal", "the exit code is that of the shell: if a signal ends only a child of it, the shell has exited by itself", startChildDeath},
-	{"returns once started", "with Wait 0, Start returns once the process has started, and says that it runs", startNoWait},
-	{"wait ends at the time", "Start waits as long as the request says, and kills nothing when the time is up", startWaitTime},
-	{"wait ends at the exit", "Start's wait ends when the command does", startWaitExit},
-	{"outlives its context", "the process outlives the call that started it: ctx bounds the call alone", startOutlives},
-	{"context ends during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", startCanceled},
-	{"deadline during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", startDeadline},
-	{"context ended before", "Start returns the error of a ctx that has ended; if it returns no ID, it ran nothing and the ID is unused", startEndedContext},
-	{"refuses", "a request that can never work is ErrInvalid, starts nothing and returns no ID", startRefuses},
-	{"IDs of the host", "an ID that the host makes has 1 to 64 characters of A-Z a-z 0-9 _ -, and no other process has it", startMadeIDs},
-	{"IDs of the caller", "any 1 to 64 characters of A-Z a-z 0-9 _ - are an ID, whatever word they form", startChosenIDs},
-	{"fields", "Start, Output and List say the same of a process, and it fits the state of the process", startFields},
-	{"background is a label", "Background changes nothing but the label", startBackground},
+// brief is a wait in which nothing happens.
+const brief = 50 * time.Millisecond
+
+var basicCases = []testCase{
+	{"run, read, list and end", "Start runs a command, Output with Until waits for what it prints, List has it, and Kill ends it", func(c *check, m *view) {
+		c.result(m.runAs(procmgr.StartRequest{Command: "echo hello; exit 3"}), 3, "hello\n")
+		c.endIfFailed()
+		id := m.start(procmgr.StartRequest{Command: sleeps}).Process.ID
+		m.until(id, 0, "^ready$")
+		m.runs(id, "although nothing has ended it")
+		if !slices.ContainsFunc(m.list(), func(p procmgr.Process) bool { return p.ID == id && p.State == procmgr.Running }) {
+			c.fatalf("the process %q runs, and List does not say so", id)
+		}
+		m.kill(id)
+		c.exited(m.ended(id).Process, 137, procmgr.CauseRequest)
+	}},
 }
 
-func startExitCode(c *check) {
-	m := c.chat("a")
+var startCases = []testCase{
+	{"exit code", "Start waits for the end, and returns the exit code of the shell and all the output of the command", startExitCode},
+	{"death by a signal", "if signal n ends the shell, the exit code is 128+n, Signal names it, and EndedBy is signal", func(c *check, m *view) {
+		usr1 := m.run("sh -c 'kill -USR1 $$'; exit $(($? - 128))") // its number differs by platform
+		if usr1.Process.ExitCode == nil {
+			c.fatalf("%q has no exit code", usr1.Process.Command)
+		}
+		c.exited(m.run("kill -KILL $$").Process, 137, procmgr.CauseSignal)
+		c.exited(m.run("kill -TERM $$").Process, 143, procmgr.CauseSignal)
+		c.exitedBy(m.run("kill -USR1 $$").Process, 128+*usr1.Process.ExitCode, "SIGUSR1", procmgr.CauseSignal)
+	}},
+	{"a child's death by a signal", "the exit code is that of the shell: if a signal ends only a child of it, the shell has exited by itself", func(c *check, m *view) {
+		c.exited(m.run("(sh -c 'kill -KILL $$'; exit $?) 2>/dev/null").Process, 137, procmgr.CauseExit)
+	}},
+	{"returns once started", "with Wait 0, Start returns once the process has started, and says that it runs", func(c *check, m *view) {
+		p := m.start(procmgr.StartRequest{Command: "exec sleep 600"}).Process
+		if p.State != procmgr.Running || p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero() {
+			c.errorf("Start has returned, and the process that it has started is %q, with the ID %q, PID %d, StartedAt %v", p.State, p.ID, p.PID, p.StartedAt)
+		}
+		if p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "" {
+			c.errorf("a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
+		}
+	}},
+	{"wait ends at the time", "Start waits as long as the request says, and kills nothing when the time is up", func(c *check, m *view) {
+		began := time.Now()
+		out := m.start(procmgr.StartRequest{Command: "exec sleep 600", Wait: brief})
+		if took := time.Since(began); took < brief {
+			c.errorf("Start with a wait of %v for a command that runs on returned after %v", brief, took)
+		}
+		if out.Process.State != procmgr.Running {
+			c.errorf("the command is %q when the wait is over, and had to run on", out.Process.State)
+		}
+		m.lives(out.Process.ID, "after the wait of its Start was over")
+	}},
+	{"wait ends at the exit", "Start's wait ends when the command does", func(c *check, m *view) {
+		c.result(m.start(procmgr.StartRequest{Command: "echo done; exit 4", Wait: c.long}), 4, "done\n")
+	}},
+	{"outlives its context", "the process outlives the call that started it: ctx bounds the call alone", startOutlives},
+	{"context ends during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", func(c *check, _ *view) {
+		ctx, cancel := context.WithCancel(c.ctx)
+		defer cancel()
+		startBounded(ctx, c, cancel, context.Canceled)
+	}},
+	{"deadline during the wait", "ctx bounds the call: if it ends, Start returns its error and the ID of the process, and the process lives on", func(c *check, _ *view) {
+		// If the start itself takes longer than d, the process may not have begun.
+		// So another attempt gets more time.
+		for d, ok := 200*time.Millisecond, false; !ok && d < c.long; d *= 4 {
+			ctx, cancel := context.WithTimeout(c.ctx, d)
+			ok = startBounded(ctx, c, func() {}, context.DeadlineExceeded)
+			cancel()
+		}
+	}},
+	{"context ended before", "Start returns the error of a ctx that has ended; if it returns no ID, it ran nothing and the ID is unused", func(c *check, m *view) {
+		ctx, cancel := context.WithCancel(c.ctx)
+		cancel()
+		id := c.id()
+		out, err := m.tryStartIn(ctx, procmgr.StartRequest{ID: id, Command: "exec sleep 600", Wait: c.long})
+		c.is(err, context.Canceled, "Start whose ctx had ended before")
+		if out.Process.ID == "" {
+			_, err = m.tryRead(id, procmgr.OutputRequest{})
+			c.is(err, procmgr.ErrNotFound, "Output of the ID of a Start that returned none")
+		}
+	}},
+	{"refuses", "a request that can never work is ErrInvalid, starts nothing and returns no ID", startRefuses},
+	{"IDs of the host", "an ID that the host makes has 1 to 64 characters of A-Z a-z 0-9 _ -, and no other process has it", func(c *check, m *view) {
+		form, seen := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`), map[string]bool{}
+		for range 20 {
+			id := m.start(procmgr.StartRequest{Command: "true"}).Process.ID
+			if !form.MatchString(id) || seen[id] {
+				c.errorf("the host made the ID %q, which is no ID or not the first one", id)
+			}
+			seen[id] = true
+		}
+	}},
+	{"IDs of the caller", "any 1 to 64 characters of A-Z a-z 0-9 _ - are an ID, whatever word they form", func(c *check, m *view) {
+		for _, id := range []string{"x", "0", "-", "_", "--help", "list", "start", "output", "signal", "LIST", strings.Repeat("aZ-_09xy", 8)} {
+			out := m.runAs(procmgr.StartRequest{ID: id, Command: "echo $TOOLPROC_PROCESS_ID"})
+			if out.Process.ID != id || out.Attached {
+				c.errorf("Start with the ID %q returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
+			}
+			c.text(out, id+"\n")
+			c.text(m.look(id), id+"\n")
+		}
+	}},
+	{"fields", "Start, Output and List say the same of a process, and it fits the state of the process", startFields},
+	{"elapsed", "Elapsed grows while the process lives, stays once it has exited, and is no difference of two machines' clocks", startElapsed},
+	{"background is a label", "Background changes nothing but the label", func(c *check, m *view) {
+		for _, background := range []bool{false, true} {
+			out := m.runAs(procmgr.StartRequest{Command: "echo here; exit 2", Background: background})
+			c.result(out, 2, "here\n")
+			if out.Process.Background != background {
+				c.errorf("Start with Background %v returned a process with Background %v", background, out.Process.Background)
+			}
+		}
+	}},
+}
+
+func startExitCode(c *check, m *view) {
 	for _, tt := range []struct {
 		command, text string
 		code          int
@@ -40,128 +142,30 @@ func startExitCode(c *check) {
 		{"no-such-command-here 2>/dev/null", "", 127},
 		{"true", "", 0},
 	} {
-		out := c.run(m, tt.command)
-		c.exit(out.Process, tt.code, "", procmgr.CauseExit)
-		c.text(out, tt.text)
-		if out.Next != int64(len(tt.text)) {
-			c.errorf("%q printed %d bytes and Next is %d", tt.command, len(tt.text), out.Next)
-		}
-		if out.Truncated != nil {
-			c.errorf("Text has all the output of %q, and Truncated is %+v", tt.command, *out.Truncated)
-		}
+		out := m.run(tt.command)
+		c.exited(out.Process, tt.code, procmgr.CauseExit)
+		c.printed(out, tt.text, len(tt.text))
 		if out.Attached {
 			c.errorf("Start ran %q and says that it attached to another process", tt.command)
 		}
 	}
 }
 
-func startSignalDeath(c *check) {
-	m := c.chat("a")
-	for _, tt := range []struct {
-		command, signal string
-		code            int
-	}{
-		{"kill -KILL $$", "SIGKILL", 137},
-		{"kill -TERM $$", "SIGTERM", 143},
-		{"kill -USR1 $$", "SIGUSR1", c.number(m, "USR1") + 128},
-	} {
-		c.exit(c.run(m, tt.command).Process, tt.code, tt.signal, procmgr.CauseSignal)
-	}
-}
-
-// number asks the host for the number of a signal, which differs by platform.
-func (c *check) number(m procmgr.Manager, name string) int {
-	c.Helper()
-	out := c.run(m, "sh -c 'kill -"+name+" $$'; exit $(($? - 128))")
-	if out.Process.ExitCode == nil {
-		c.fatalf("%q has no exit code", out.Process.Command)
-	}
-	return *out.Process.ExitCode
-}
-
-func startChildDeath(c *check) {
-	out := c.run(c.chat("a"), "(sh -c 'kill -KILL $$'; exit $?) 2>/dev/null")
-	c.exit(out.Process, 137, "", procmgr.CauseExit)
-}
-
-func startNoWait(c *check) {
-	m := c.chat("a")
-	began := time.Now()
-	p := c.start(m, procmgr.StartRequest{Command: "exec sleep 600"}).Process
-	c.prompt(began, "Start without a wait did not return")
-	if p.State != procmgr.Running {
-		c.errorf("a command that has just started is %q, not %q", p.State, procmgr.Running)
-	}
-	if p.ID == "" || p.PID <= 0 || p.StartedAt.IsZero() {
-		c.errorf("Start has returned and does not identify the process: ID %q, PID %d, StartedAt %v", p.ID, p.PID, p.StartedAt)
-	}
-	if p.ExitCode != nil || !p.ExitedAt.IsZero() || p.EndedBy != "" || p.Signal != "" {
-		c.errorf("a process that runs has an end: exit code %s, ExitedAt %v, EndedBy %q, Signal %q", code(p), p.ExitedAt, p.EndedBy, p.Signal)
-	}
-}
-
-func startWaitTime(c *check) {
-	const wait = 50 * time.Millisecond
-	m := c.chat("a")
-	began := time.Now()
-	out := c.start(m, procmgr.StartRequest{Command: "exec sleep 600", Wait: wait})
-	if took := time.Since(began); took < wait {
-		c.errorf("Start with a wait of %v for a command that runs on returned after %v", wait, took)
-	}
-	c.prompt(began, "Start's wait did not end at its time")
-	if out.Process.State != procmgr.Running {
-		c.errorf("the command is %q when the wait is over, and had to run on", out.Process.State)
-	}
-	c.lives(m, out.Process.ID, "after the wait of its Start was over")
-}
-
-func startWaitExit(c *check) {
-	began := time.Now()
-	out := c.start(c.chat("a"), procmgr.StartRequest{Command: "echo done; exit 4", Wait: c.long})
-	c.prompt(began, "the command has ended and the wait of Start went on")
-	c.exit(out.Process, 4, "", procmgr.CauseExit)
-	c.text(out, "done\n")
-}
-
-func startOutlives(c *check) {
-	m := c.chat("a")
-	in := c.dir(m) + "/in"
+func startOutlives(c *check, m *view) {
+	in := m.dir() + "/in"
 	ctx, cancel := context.WithCancel(c.ctx)
-	out, err := c.tryStartIn(ctx, m, procmgr.StartRequest{Command: puppetCommand(in)})
+	out, err := m.tryStartIn(ctx, procmgr.StartRequest{Command: puppetCommand(in)})
 	cancel()
 	if err != nil {
-		c.fatalf("Start failed: %v", err)
+		c.fatalf("Start failed: %s", told(err))
 	}
 	id := out.Process.ID
-	out = c.read(m, id, procmgr.OutputRequest{Until: "^ready$", Wait: c.long})
-	if !out.Matched {
-		c.fatalf("the ctx of its Start has ended, and with it the process: state %s, exit code %s", out.Process.State, code(out.Process))
+	out = m.read(id, procmgr.OutputRequest{Until: "^ready$", Wait: c.long})
+	if out.Process.State == procmgr.Exited {
+		c.fatalf("the ctx of its Start has ended, and with it the process, exit code %s", code(out.Process))
 	}
-	c.lives(m, id, "after the ctx of its Start had ended")
-	p := &puppet{c: c, m: m, id: id, in: in}
-	p.tell("echo alive; exit 5")
-	out = c.ended(m, id)
-	c.text(out, "ready\nalive\n")
-	c.exit(out.Process, 5, "", procmgr.CauseExit)
-}
-
-func startCanceled(c *check) {
-	ctx, cancel := context.WithCancel(c.ctx)
-	defer cancel()
-	startBounded(ctx, c, cancel, context.Canceled)
-}
-
-func startDeadline(c *check) {
-	// If the start itself takes longer than d, the process may not have begun.
-	// So another attempt gets more time.
-	for d := 200 * time.Millisecond; ; d *= 4 {
-		ctx, cancel := context.WithTimeout(c.ctx, d)
-		ok := startBounded(ctx, c, func() {}, context.DeadlineExceeded)
-		cancel()
-		if ok || d >= c.long {
-			return
-		}
-	}
+	m.lives(id, "after the ctx of its Start had ended")
+	(&puppet{view: m, id: id, in: in}).exits("echo alive; exit 5", "alive\n", 5)
 }
 
 // startBounded starts a command without an end and waits for it with ctx. Once
@@ -169,152 +173,352 @@ func startDeadline(c *check) {
 func startBounded(ctx context.Context, c *check, stop func(), want error) bool {
 	c.Helper()
 	m := c.chat(c.id())
-	answers := make(chan answer, 1)
-	began := time.Now()
+	var out procmgr.Output
+	var err error
+	done := make(chan struct{})
 	go func() { // the receive below waits for it
-		out, err := c.tryStartIn(ctx, m, procmgr.StartRequest{Command: "exec sleep 600", Wait: c.long})
-		answers <- answer{out, err}
+		defer close(done)
+		out, err = m.tryStartIn(ctx, procmgr.StartRequest{Command: "exec sleep 600", Wait: c.long})
 	}()
 	ran := false
 	c.eventually("that List has the process, or that its Start has returned", func() bool {
-		ran = len(c.list(m)) > 0
-		return ran || len(answers) > 0
+		ran = len(m.list()) > 0
+		select {
+		case <-done:
+			return true
+		default:
+			return ran
+		}
 	})
 	stop()
-	a := <-answers
-	if !ran && errors.Is(a.err, want) {
+	<-done
+	if !ran && errors.Is(err, want) {
 		return false // an ID says here only that it may have begun
 	}
-	c.prompt(began, "the ctx of Start has ended and the wait went on")
-	c.is(a.err, want, "Start whose ctx ended during its wait")
-	if a.out.Process.ID == "" {
-		c.errorf("Start whose ctx ended during its wait returned no ID for the process that it had begun")
-		return true
+	c.is(err, want, "Start whose ctx ended during its wait")
+	if out.Process.ID == "" {
+		c.fatalf("Start whose ctx ended during its wait returned no ID for the process that it had begun")
 	}
-	c.lives(m, a.out.Process.ID, "after the ctx of its Start had ended")
+	m.lives(out.Process.ID, "after the ctx of its Start had ended")
 	return true
 }
 
-func startEndedContext(c *check) {
-	m := c.chat("a")
-	ctx, cancel := context.WithCancel(c.ctx)
-	cancel()
-	id := c.id()
-	out, err := c.tryStartIn(ctx, m, procmgr.StartRequest{ID: id, Command: "exec sleep 600", Wait: c.long})
-	c.is(err, context.Canceled, "Start whose ctx had ended before")
-	if out.Process.ID == "" {
-		_, err = c.tryRead(m, id, procmgr.OutputRequest{})
-		c.is(err, procmgr.ErrNotFound, "Output of the ID of a Start that returned none")
-	}
-}
-
-func startRefuses(c *check) {
-	m := c.chat("a")
-	for _, tt := range []struct {
-		what string
-		req  procmgr.StartRequest
-	}{
-		{"no command", procmgr.StartRequest{}},
-		{"a blank command", procmgr.StartRequest{Command: " \t\n"}},
-		{"a NUL byte in the command", procmgr.StartRequest{Command: "echo a\x00b"}},
-		{"a NUL byte in the directory", procmgr.StartRequest{Command: "true", WorkDir: "/\x00"}},
-		{"an empty variable name", procmgr.StartRequest{Command: "true", Env: map[string]string{"": "x"}}},
-		{"a = in a variable name", procmgr.StartRequest{Command: "true", Env: map[string]string{"A=B": "x"}}},
-		{"a NUL byte in a variable name", procmgr.StartRequest{Command: "true", Env: map[string]string{"A\x00B": "x"}}},
-		{"a NUL byte in a variable", procmgr.StartRequest{Command: "true", Env: map[string]string{"A": "a\x00b"}}},
-		{"a space in the ID", procmgr.StartRequest{ID: "a b", Command: "true"}},
-		{"a path as the ID", procmgr.StartRequest{ID: "../x", Command: "true"}},
-		{"a percent sign in the ID", procmgr.StartRequest{ID: "a%62", Command: "true"}},
-		{"a newline in the ID", procmgr.StartRequest{ID: "a\n", Command: "true"}},
-		{"a letter beyond ASCII in the ID", procmgr.StartRequest{ID: "ä", Command: "true"}},
-		{"an ID of 65 characters", procmgr.StartRequest{ID: strings.Repeat("x", 65), Command: "true"}},
+func startRefuses(c *check, m *view) {
+	for what, req := range map[string]procmgr.StartRequest{
+		"no command":                      {},
+		"a blank command":                 {Command: " \t\n"},
+		"a NUL byte in the command":       {Command: "echo a\x00b"},
+		"a NUL byte in the directory":     {Command: "true", WorkDir: "/\x00"},
+		"an empty variable name":          {Command: "true", Env: map[string]string{"": "x"}},
+		"a = in a variable name":          {Command: "true", Env: map[string]string{"A=B": "x"}},
+		"a NUL byte in a variable name":   {Command: "true", Env: map[string]string{"A\x00B": "x"}},
+		"a NUL byte in a variable":        {Command: "true", Env: map[string]string{"A": "a\x00b"}},
+		"a space in the ID":               {ID: "a b", Command: "true"},
+		"a path as the ID":                {ID: "../x", Command: "true"},
+		"a percent sign in the ID":        {ID: "a%62", Command: "true"},
+		"a newline in the ID":             {ID: "a\n", Command: "true"},
+		"a letter beyond ASCII in the ID": {ID: "ä", Command: "true"},
+		"an ID of 65 characters":          {ID: strings.Repeat("x", 65), Command: "true"},
 	} {
-		out, err := c.tryStart(m, tt.req)
-		c.is(err, procmgr.ErrInvalid, "Start with %s", tt.what)
-		if out.Process.ID != "" {
-			c.errorf("Start with %s returned the ID %q, as if it may have run something", tt.what, out.Process.ID)
-		}
+		out, err := m.tryStart(req)
+		c.refused(out, err, procmgr.ErrInvalid, "Start with %s", what)
 	}
-	if all := c.list(m); len(all) > 0 {
+	if all := m.list(); len(all) > 0 {
 		c.errorf("Start has refused every request, and List has %d processes, the first %q", len(all), all[0].Command)
 	}
 }
 
-var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-func startMadeIDs(c *check) {
-	m := c.chat("a")
-	seen := map[string]bool{}
-	for range 20 {
-		id := c.start(m, procmgr.StartRequest{Command: "true"}).Process.ID
-		if !idForm.MatchString(id) {
-			c.errorf("the host made the ID %q", id)
-		}
-		if seen[id] {
-			c.errorf("the host made the ID %q twice", id)
-		}
-		seen[id] = true
-	}
-}
-
-func startChosenIDs(c *check) {
-	m := c.chat("a")
-	for _, id := range []string{"x", "0", "-", "_", "--help", "list", "start", "output", "signal", "LIST", strings.Repeat("aZ-_09xy", 8)} {
-		out := c.runAs(m, procmgr.StartRequest{ID: id, Command: "echo $TOOLPROC_PROCESS_ID"})
-		if out.Process.ID != id || out.Attached {
-			c.errorf("Start with the ID %q returned the process %q, Attached %v", id, out.Process.ID, out.Attached)
-		}
-		c.text(out, id+"\n")
-		c.text(c.look(m, id), id+"\n")
-	}
-}
-
-func startFields(c *check) {
-	m := c.chat("a")
+func startFields(c *check, m *view) {
 	req := procmgr.StartRequest{ID: c.id(), Command: "echo x; exit 3", Background: true, Wait: c.long}
-	first := c.start(m, req).Process
-	read := c.look(m, req.ID).Process
-	all := c.list(m)
-	if len(all) != 1 {
-		c.fatalf("List has %d processes of a chat that started one", len(all))
-	}
-	for _, told := range []struct {
-		by string
-		p  procmgr.Process
-	}{{"Start", first}, {"Output", read}, {"List", all[0]}} {
-		p := told.p
-		if p.ID != req.ID || p.Command != req.Command || !p.Background || p.ChatID != c.chatName("a") {
-			c.errorf("%s returned another process than the one that was started: %+v", told.by, p)
+	first := m.start(req).Process
+	for by, p := range map[string]procmgr.Process{"Start": first, "Output": m.look(req.ID).Process, "List": m.listed()} {
+		c.exited(p, 3, procmgr.CauseExit)
+		if p.ID != req.ID || p.Command != req.Command || !p.Background || p.ChatID != m.chat {
+			c.errorf("%s returned another process than the one that was started: %+v", by, p)
 		}
-		c.exit(p, 3, "", procmgr.CauseExit)
-		if p.PID != first.PID || p.WorkDir != first.WorkDir {
-			c.errorf("%s says PID %d in %q, and Start said %d in %q", told.by, p.PID, p.WorkDir, first.PID, first.WorkDir)
+		if p.PID != first.PID || p.WorkDir != first.WorkDir || !p.StartedAt.Equal(first.StartedAt) || !p.ExitedAt.Equal(first.ExitedAt) {
+			c.errorf("%s and Start say something else of one process: %+v and %+v", by, p, first)
 		}
-		if !p.StartedAt.Equal(first.StartedAt) {
-			c.errorf("%s says that it started at %v, and Start said %v", told.by, p.StartedAt, first.StartedAt)
-		}
-		switch {
-		case p.ExitedAt.IsZero():
-			c.errorf("%s does not say when the process exited", told.by)
-		case p.ExitedAt.Before(p.StartedAt):
-			c.errorf("%s says that it exited at %v, before it started at %v", told.by, p.ExitedAt, p.StartedAt)
-		case !first.ExitedAt.IsZero() && !p.ExitedAt.Equal(first.ExitedAt):
-			c.errorf("%s says that it exited at %v, and Start said %v", told.by, p.ExitedAt, first.ExitedAt)
+		if p.ExitedAt.IsZero() || p.ExitedAt.Before(p.StartedAt) {
+			c.errorf("%s says that it exited at %v, and started at %v", by, p.ExitedAt, p.StartedAt)
 		}
 		if u := p.Usage; u.User < 0 || u.System < 0 || u.MaxRSS < 0 {
-			c.errorf("%s says that the process used less than nothing: %+v", told.by, u)
+			c.errorf("%s says that the process used less than nothing: %+v", by, u)
 		}
 	}
 }
 
-func startBackground(c *check) {
-	m := c.chat("a")
-	for _, background := range []bool{false, true} {
-		out := c.runAs(m, procmgr.StartRequest{Command: "echo here; exit 2", Background: background})
-		c.exit(out.Process, 2, "", procmgr.CauseExit)
-		if out.Process.Background != background {
-			c.errorf("Start with Background %v returned a process with Background %v", background, out.Process.Background)
+func startElapsed(c *check, m *view) {
+	began := time.Now()
+	p := m.start(procmgr.StartRequest{Command: "exec sleep 600"}).Process
+	waited := m.read(p.ID, procmgr.OutputRequest{Wait: brief}).Process
+	if grew := waited.Elapsed - p.Elapsed; grew < brief {
+		c.errorf("in a wait of %v, Elapsed of a process that runs grew from %v to %v", brief, p.Elapsed, waited.Elapsed)
+	}
+	listed := m.listed()
+	m.kill(p.ID)
+	ended := m.ended(p.ID).Process
+	took, last := time.Since(began), time.Duration(0)
+	for i, p := range []procmgr.Process{p, waited, listed, ended} {
+		if p.Elapsed < last || p.Elapsed > took {
+			c.errorf("answer %d says that the process has run for %v, after one that said %v, and %v after its start was asked for", i+1, p.Elapsed, last, took)
 		}
-		c.text(out, "here\n")
+		last = p.Elapsed
+	}
+	if later := m.look(p.ID).Process.Elapsed; later != last {
+		c.errorf("Elapsed of a process that has exited was %v, and later %v", last, later)
+	}
+}
+
+var commandCases = []testCase{
+	{"exactly as given", "the shell gets the command byte for byte, and Process.Command is the same", commandAsGiven},
+	{"100 KB", "a long command runs whole", func(c *check, m *view) {
+		command := "set -- " + strings.Repeat("x", 100<<10) + "\necho ${#1} the end"
+		out := m.run(command)
+		c.text(out, "102400 the end\n")
+		c.commanded(out, command)
+	}},
+	{"begins with a dash", "a command that begins with - or + is a command, and not an option of the shell", func(c *check, m *view) {
+		for _, command := range []string{"-x; echo went on", "+x; echo went on", "--help; echo went on", "-c 'echo no'; echo went on"} {
+			out := m.run(command)
+			if !strings.HasSuffix(out.Text, "went on\n") {
+				c.errorf("%q was not run as a command: exit code %s, output %s", command, code(out.Process), excerpt(out.Text))
+			}
+			c.commanded(out, command)
+		}
+	}},
+	{"streams in order", "stdout and stderr are one stream, in the order in which the command wrote them", func(c *check, m *view) {
+		var command, want strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&command, "echo %d >&%d\n", i, 1+i%2)
+			fmt.Fprintf(&want, "%d\n", i)
+		}
+		c.text(m.run(command.String()), want.String())
+	}},
+	{"stdin is empty", "stdin is empty: a command that reads it reaches the end at once", func(c *check, m *view) {
+		c.text(m.run("cat; read -r line; echo read says $?"), "read says 1\n")
+	}},
+	{"no terminal", "a command runs in a session without a terminal, so that it cannot prompt on the terminal of the host", func(c *check, m *view) {
+		c.text(m.run(`for fd in 0 1 2; do test -t $fd && echo "$fd is a terminal"; done
+(: </dev/tty) 2>/dev/null && echo "/dev/tty can be opened"
+echo done`), "done\n")
+	}},
+	{"complete at the exit", "when the exit is reported, all output from before the exit is there, and above all the last line", func(c *check, m *view) {
+		want := strings.Repeat("x", 20000) + "\nthe end\n"
+		for range 10 {
+			c.printed(m.run("head -c 20000 /dev/zero | tr '\\0' x; echo; echo the end"), want, len(want))
+		}
+	}},
+}
+
+// commanded fails if a process has another command than the one that was asked for.
+func (c *check) commanded(out procmgr.Output, command string) {
+	c.Helper()
+	if out.Process.Command != command {
+		c.errorf("the command was %s, and Process.Command is %s", excerpt(command), excerpt(out.Process.Command))
+	}
+}
+
+func commandAsGiven(c *check, m *view) {
+	for command, text := range map[string]string{
+		`echo "it's" 'a "quote"' a\ b \\`:               "it's a \"quote\" a b \\\n",
+		"echo one\necho two\n":                          "one\ntwo\n",
+		"cat <<'END'\n$HOME `id`\tä€😀 <>&\nEND\n":       "$HOME `id`\tä€😀 <>&\n",
+		"  echo blanks  around  ":                       "blanks around\n",
+		"echo comment # no newline after it":            "comment\n",
+		"echo \\\njoined":                               "joined\n",
+		"for i in 1 2\ndo\n\tprintf '%s;' \"$i\"\ndone": "1;2;",
+		"f() { echo \"$#:$1\"; }; f \"a  b\" ''":        "2:a  b\n",
+		"echo a; exit 0; echo \u2028":                   "a\n",
+	} {
+		out := m.run(command)
+		c.result(out, 0, text)
+		c.commanded(out, command)
+		c.commanded(m.look(out.Process.ID), command)
+	}
+	const backslash = `echo end; : \` // shells differ on its exit code
+	out := m.run(backslash)
+	c.text(out, "end\n")
+	c.commanded(out, backslash)
+}
+
+var shellCases = []testCase{
+	{"told", "Describe names the program that interprets commands and the system, the same at every call, or \"\"", func(c *check, m *view) {
+		shellTold(c, c.host)
+		shellTold(c, m)
+	}},
+}
+
+func shellTold(c *check, m *view) {
+	c.Helper()
+	machine := m.describe()
+	if again := m.describe(); !reflect.DeepEqual(again, machine) {
+		c.errorf("the machine was described as %+v, and asked for again as %+v", machine, again)
+	}
+	if machine == (procmgr.Description{}) {
+		return // such as a Host of many machines, which may not start anything itself
+	}
+	// Android, whose uname says Linux, cannot run the suite.
+	system := strings.ToLower(strings.TrimSpace(m.run("uname -s 2>/dev/null").Text))
+	known := slices.Contains([]string{"linux", "darwin", "freebsd", "netbsd", "openbsd", "dragonfly"}, system)
+	if machine.OS != "" && machine.OS != system && known {
+		c.errorf("the system is %q, and a command finds %q", machine.OS, system)
+	}
+	if strings.ContainsAny(machine.Shell, `/\ `) || strings.HasSuffix(machine.Shell, ".exe") {
+		c.errorf("the shell is %q, which is no base name", machine.Shell)
+	}
+	is := strings.TrimSpace(m.run(`echo "${BASH_VERSION:+bash}${KSH_VERSION:+ksh}${ZSH_VERSION:+zsh}"`).Text)
+	switch shell := machine.Shell; {
+	case shell == "":
+	case is == "", shell == "sh": // such as dash; and any shell may be the system's sh
+		if shell == "bash" {
+			c.errorf("the shell is %q, and a command has no BASH_VERSION", shell)
+		}
+	case !strings.Contains(shell, is):
+		c.errorf("the shell is %q, and a command is run by %s", shell, is)
+	}
+}
+
+var directoryCases = []testCase{
+	{"by default", "a request without a directory runs in the default directory of the host, and WorkDir names that directory as an absolute path", func(c *check, m *view) {
+		out := m.run("pwd -P")
+		if !path.IsAbs(out.Process.WorkDir) {
+			c.fatalf("WorkDir is %q", out.Process.WorkDir)
+		}
+		if again := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: out.Process.WorkDir}); again.Text != out.Text {
+			c.errorf("a command ran in %q and WorkDir says %q, which is %q", out.Text, out.Process.WorkDir, again.Text)
+		}
+	}},
+	{"asked for", "a request runs in the directory that it names, and WorkDir names the same directory", func(c *check, m *view) {
+		dir := m.dir()
+		odd := dir + "/with a space, 'quotes' and ä"
+		c.text(m.run(`mkdir "`+odd+`"`), "")
+		for _, dir := range []string{"/", dir, odd} {
+			c.ranIn(m, dir, dir, nil)
+		}
+	}},
+	{"relative", "a relative directory is resolved against the default directory", func(c *check, m *view) {
+		byDefault, here := m.run("pwd -P"), m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: "."})
+		if here.Text != byDefault.Text || !path.IsAbs(here.Process.WorkDir) {
+			c.errorf("the directory \".\" is %q, WorkDir says %q, and the default is %q", here.Text, here.Process.WorkDir, byDefault.Text)
+		}
+	}},
+	{"home", "a ~ that stands alone or before a slash is the home directory on the machine that runs the command, which is HOME for the command", func(c *check, m *view) {
+		home := m.dir()
+		c.text(m.run("mkdir "+quote(home+"/below")), "")
+		env := map[string]string{"HOME": home}
+		c.ranIn(m, "~", home, env)
+		c.ranIn(m, "~/", home, env)
+		c.ranIn(m, "~/below", home+"/below", env)
+		if shells := m.run(`test -n "$HOME" && cd ~ && pwd -P`); shells.Text != "" {
+			c.text(m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: "~"}), shells.Text)
+		}
+	}},
+	{"passed over", "PassedOver is set only if a default directory could not be used, never for a request that names its directory; every read returns the same", func(c *check, m *view) {
+		out := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: m.dir()})
+		if out.PassedOver != "" {
+			c.errorf("a request named its directory in full, and PassedOver says %q", out.PassedOver)
+		}
+		out = m.run("pwd -P")
+		if again := m.look(out.Process.ID); again.PassedOver != out.PassedOver {
+			c.errorf("Start said that %q was passed over, and Output says %q", out.PassedOver, again.PassedOver)
+		}
+	}},
+	{"missing", "if a directory cannot be used, Start fails with ErrInvalid, runs nothing, and leaves the ID unused", directoryMissing},
+}
+
+// ranIn fails if a request for a directory runs in another one.
+func (c *check) ranIn(m *view, asked, want string, env map[string]string) {
+	c.Helper()
+	out := m.runAs(procmgr.StartRequest{Command: "pwd -P", WorkDir: asked, Env: env})
+	c.text(out, want+"\n")
+	if out.Process.WorkDir != want {
+		c.errorf("the directory %q was asked for, which is %q, and WorkDir is %q", asked, want, out.Process.WorkDir)
+	}
+}
+
+func directoryMissing(c *check, m *view) {
+	dir := m.dir()
+	missing, file := dir+"/missing", dir+"/file"
+	m.run(": >" + quote(file))
+	req := procmgr.StartRequest{ID: c.id(), Command: "echo ran >>" + quote(dir+"/runs") + "; pwd -P", WorkDir: missing, Wait: c.long}
+	for what, dir := range map[string]string{"a missing directory": missing, "a file as the directory": file} {
+		req.WorkDir = dir
+		out, err := m.tryStart(req)
+		c.refused(out, err, procmgr.ErrInvalid, "Start in %s", what)
+		_, err = m.tryRead(req.ID, procmgr.OutputRequest{})
+		c.is(err, procmgr.ErrNotFound, "Output of an ID whose Start was refused for %s", what)
+	}
+	if runs := m.file(dir + "/runs"); runs != "" {
+		c.errorf("a refused Start ran its command: %q", runs)
+	}
+	m.run("mkdir " + quote(missing))
+	req.WorkDir = missing
+	if out, err := m.tryStart(req); err != nil || out.Attached || out.Text != missing+"\n" {
+		c.errorf("Start was refused for a missing directory, and after it was made, the same Start returned %s, Attached %v and %q", told(err), out.Attached, out.Text)
+	}
+}
+
+const printMarks = `echo "${TOOLPROC-unset} ${TOOLPROC_PROCESS_ID-unset} ${TOOLPROC_CHAT_ID-unset}"`
+
+var environmentCases = []testCase{
+	{"of the request", "the command gets the variables of the request byte for byte, and they win over those of the host", func(c *check, m *view) {
+		env := map[string]string{
+			"EMPTY": "", "lower_case": "1", "SPACES": "  a  b  ", "LINES": "one\ntwo\n", "QUOTES": `it's "$HOME" \ %s`, "SIGNS": "<>&=a=b",
+			"RUNES": "ä€😀\u2028", "CONTROLS": "\x01\t\x7f", "PAGER": "the request's own", "LONG": strings.Repeat("x", 10000),
+		}
+		given := maps.Clone(env)
+		for name, value := range given {
+			out := m.runAs(procmgr.StartRequest{Command: `printf '%s' "${` + name + `-unset}"`, Env: env})
+			if out.Text != value {
+				c.errorf("the request's variable %s is %s, and the command sees %s", name, excerpt(value), excerpt(out.Text))
+			}
+		}
+		if !maps.Equal(env, given) {
+			c.errorf("Start changed the map of its request: %d variables are left of %d", len(env), len(given))
+		}
+	}},
+	{"of one process only", "the variables of a request are for its process alone", func(c *check, m *view) {
+		const command = `echo "${OF_ANOTHER_REQUEST-unset}"`
+		c.text(m.runAs(procmgr.StartRequest{Command: command, Env: map[string]string{"OF_ANOTHER_REQUEST": "set"}}), "set\n")
+		c.text(m.run(command), "unset\n")
+	}},
+	{"marks", "children see TOOLPROC=1 and TOOLPROC_PROCESS_ID, and, only if they belong to a chat, TOOLPROC_CHAT_ID", func(c *check, m *view) {
+		c.marked(m, printMarks, nil)
+		c.marked(c.own(), printMarks, nil)
+		c.marked(c.own(), "sh -c '"+printMarks+"'", nil)
+	}},
+	{"marks are true", "a request cannot replace the variables that tell children their process and chat", func(c *check, m *view) {
+		forged := map[string]string{"TOOLPROC": "forged", "TOOLPROC_PROCESS_ID": "forged", "TOOLPROC_CHAT_ID": "forged"}
+		c.marked(m, printMarks, forged)
+		c.marked(c.own(), printMarks, forged)
+	}},
+	{"secrets", "if the value of a variable of the request is masked, Output.Redacted has its name, and the value stands in no output and is found by no search; if nothing is masked, Redacted is empty", environmentSecrets},
+}
+
+// marked fails if a command that prints its marks has not its own.
+func (c *check) marked(m *view, command string, env map[string]string) {
+	c.Helper()
+	out := m.runAs(procmgr.StartRequest{Command: command, Env: env})
+	c.text(out, fmt.Sprintf("1 %s %s\n", out.Process.ID, cmp.Or(m.chat, "unset")))
+}
+
+func environmentSecrets(c *check, m *view) {
+	const name, value, mask = "PROCTEST_TOKEN", "k7Qm2Xw9Rt4Vz8Lp1Nc6", "[withheld: PROCTEST_TOKEN]"
+	out := m.runAs(procmgr.StartRequest{Command: `echo "one $` + name + `"; echo "two $` + name + `"`, Env: map[string]string{name: value}})
+	if len(out.Redacted) == 0 {
+		c.text(out, "one "+value+"\ntwo "+value+"\n")
+		return
+	}
+	c.text(out, "one "+mask+"\ntwo "+mask+"\n")
+	if len(out.Redacted) != 1 || out.Redacted[0] != name {
+		c.errorf("Redacted is %q, and had to be the name of the variable, %q", out.Redacted, name)
+	}
+	found := m.read(out.Process.ID, procmgr.OutputRequest{Until: value[5:15]})
+	if found.Matched || strings.Contains(found.Text, value) {
+		c.errorf("a search for a part of a masked value returned the line %q and the text %s", found.MatchedLine, excerpt(found.Text))
+	}
+	if found = m.read(out.Process.ID, procmgr.OutputRequest{Until: "^two .*"}); found.MatchedLine != "two "+mask {
+		c.errorf("the line with a masked value is %q, and had to be %q", found.MatchedLine, "two "+mask)
 	}
 }

@@ -1,19 +1,28 @@
 package proctest
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// atOnce is how many cases run at once, whatever -parallel says: a host on a
-// small machine has to run the processes of all of them.
-const atOnce = 4
-
-// long is the length of a wait that ends earlier, unless something is wrong or
-// the machine is very busy. No case measures how fast a host is.
-const long = 30 * time.Second
+const (
+	// atOnce is how many cases run at once, whatever -parallel says: a host on a
+	// small machine has to run the processes of all of them.
+	atOnce = 4
+	// long is a wait that ends earlier, unless something is wrong or the machine has
+	// no time for it. It is also how much time failing cases may take in all.
+	long = 15 * time.Second
+	// basicLong takes the place of long in the first group.
+	basicLong = 8 * time.Second
+)
 
 // A group is the cases of one subject.
 type group struct {
@@ -21,8 +30,18 @@ type group struct {
 	cases []testCase
 }
 
-// groups run in this order: a group comes after the groups that it builds on.
+// A testCase tests one promise of a Host.
+type testCase struct {
+	name    string
+	promise string                  // a sentence: every failure of the case ends with it
+	run     func(c *check, m *view) // m is the view of a new chat
+}
+
+// groups run in this order: a group comes after the groups that it builds on. If the
+// first one fails, the others are left out: each case would wait for something that
+// cannot happen.
 var groups = []group{
+	{"basic", basicCases},
 	{"start", startCases},
 	{"command", commandCases},
 	{"shell", shellCases},
@@ -49,25 +68,236 @@ var groups = []group{
 	{"concurrent", concurrentCases},
 }
 
+// A patience is the time that failing cases may still take. They mostly wait for what
+// does not happen, and the first ones tell why.
+type patience struct {
+	over   context.Context // ends when nothing is left
+	giveUp context.CancelFunc
+	mu     sync.Mutex // guards left
+	left   time.Duration
+}
+
+func (p *patience) spend(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left -= d; p.left <= 0 {
+		p.giveUp()
+	}
+}
+
 // TestHost runs the suite, each case as a subtest of its own. It calls newHost
 // once for each case, and for several at a time. newHost gets the T of that
 // subtest, so that it can clean up with T.Cleanup. It may return the same host
-// every time. TestHost returns when all cases have ended.
+// every time. TestHost returns when all cases have ended. If the first group fails, or
+// once cases that failed have taken 15 s in all, the others are skipped, also those
+// that run.
 func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 	t.Helper()
 	slots := make(chan struct{}, atOnce)
-	for _, g := range groups {
+	left := &patience{left: long}
+	left.over, left.giveUp = context.WithCancel(context.Background())
+	defer left.giveUp()
+	for i, g := range groups {
+		longest := long
+		if i == 0 {
+			longest = basicLong
+		}
 		// The Run of a group returns once its parallel cases have ended. So the
 		// caller's deferred functions run after all of them.
-		t.Run(g.name, func(t *testing.T) {
+		passed := t.Run(g.name, func(t *testing.T) {
 			for _, tc := range g.cases {
 				t.Run(tc.name, func(t *testing.T) {
 					t.Parallel()
 					slots <- struct{}{}
 					t.Cleanup(func() { <-slots }) // after the cleanup of the host
-					tc.test(t, newHost(t), long)
+					if left.over.Err() != nil {
+						t.Skipf("cases have failed before it, and took %v", long)
+					}
+					host, began := newHost(t), time.Now()
+					tc.test(t, host, left.over, longest, func() {
+						if t.Failed() {
+							left.spend(time.Since(began))
+						}
+					})
 				})
 			}
 		})
+		if !passed && i == 0 {
+			t.Log("The other cases need what has failed, and were left out.")
+			return
+		}
+	}
+}
+
+// test runs a case, calls ended, and ends the processes that the case has started.
+func (tc testCase) test(r reporter, host procmgr.Host, over context.Context, longest time.Duration, ended func()) {
+	c := &check{reporter: r, promise: tc.promise, long: longest, over: over, mark: procmgr.NewID()}
+	c.host = &view{c: c, m: host, to: host}
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithCancel(over)
+	defer c.cleanUp()
+	defer ended()
+	defer cancel()
+	tc.run(c, c.chat("a"))
+}
+
+// A reporter takes the failures of a case. A *testing.T is one.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	FailNow()
+	SkipNow()
+}
+
+// A check is one run of a case against one host. Several goroutines may call
+// its methods. But a method that can end the case may be called only from the
+// goroutine that the case runs in.
+type check struct {
+	reporter
+	host    *view
+	promise string
+	long    time.Duration
+	over    context.Context // ends when other cases have failed for too long
+	mark    string          // part of the name of every chat, so that cases can share a host
+	ctx     context.Context // ends with the case
+
+	mu    sync.Mutex // guards the fields below
+	undo  []func(ctx context.Context)
+	bad   bool // a failure was reported
+	owner *view
+}
+
+// cleanUp ends the processes that the case has started, and removes its
+// directories. If that fails, the case does not. It takes 5 s at most if the case has
+// failed.
+func (c *check) cleanUp() {
+	longest := c.long
+	if c.failed() || c.over.Err() != nil {
+		longest = min(longest, 5*time.Second)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	defer cancel()
+	c.mu.Lock()
+	undo := c.undo
+	c.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // it stays if the host does not return
+		defer close(done)
+		for _, f := range slices.Backward(undo) {
+			f(ctx)
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// atEnd has f called by cleanUp.
+func (c *check) atEnd(f func(ctx context.Context)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.undo = append(c.undo, f)
+}
+
+// errorf reports how the promise is broken. The case goes on. Once all cases have to
+// end, what goes wrong may come from that, and is no failure of the host.
+func (c *check) errorf(format string, args ...any) {
+	c.Helper()
+	if c.over.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	c.bad = true
+	c.mu.Unlock()
+	c.Errorf(format+"\npromised: %s", append(slices.Clone(args), c.promise)...)
+}
+
+// fatalf is errorf, and ends the case.
+func (c *check) fatalf(format string, args ...any) {
+	c.Helper()
+	c.errorf(format, args...)
+	if c.over.Err() != nil && !c.failed() {
+		c.SkipNow()
+	}
+	c.FailNow()
+}
+
+// failed reports whether a failure was reported.
+func (c *check) failed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bad
+}
+
+// endIfFailed ends a case whose next step needs the one before it.
+func (c *check) endIfFailed() {
+	c.Helper()
+	if c.failed() {
+		c.FailNow()
+	}
+}
+
+// errHung is the error of a call that does not return, and errLasted that of a call
+// whose wait has lasted until its time was up. No case makes a wait of c.long
+// for which nothing happens.
+var (
+	errHung   = errors.New("the call does not return")
+	errLasted = errors.New("the call had to return early, and has returned after its whole wait")
+)
+
+// call makes one call of the host, which may wait for c.long. If the call does not
+// return, its goroutine stays.
+func call[T any](c *check, f func() (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	began := time.Now()
+	go func() {
+		value, err := f()
+		answers <- answer{value, err}
+	}()
+	hung := time.NewTimer(c.long + min(c.long, 3*time.Second))
+	defer hung.Stop()
+	var a answer
+	select {
+	case a = <-answers:
+		if time.Since(began) < c.long {
+			return a.value, a.err
+		}
+		a.err = xerrors.Errorf("%v, its answer was %s: %w", c.long, told(a.err), errLasted)
+	case <-hung.C:
+		a.err = xerrors.Errorf("it may wait for %v at most: %w", c.long, errHung)
+	case <-c.over.Done():
+		a.err = c.over.Err()
+	}
+	return a.value, a.err
+}
+
+// together calls f with 0 to n-1 at the same instant, and returns when all
+// calls have returned. These calls may not end the case.
+func together(n int, f func(i int)) {
+	var ready, done sync.WaitGroup
+	ready.Add(n)
+	for i := range n {
+		done.Go(func() {
+			ready.Done()
+			ready.Wait()
+			f(i)
+		})
+	}
+	done.Wait()
+}
+
+// eventually waits for a condition that no call waits for.
+func (c *check) eventually(what string, f func() bool) {
+	c.Helper()
+	for began, pause := time.Now(), time.Millisecond; !f(); pause = min(2*pause, 50*time.Millisecond) {
+		if time.Since(began) >= c.long || c.over.Err() != nil {
+			c.fatalf("after %v it is not true %s", c.long, what)
+		}
+		time.Sleep(pause)
 	}
 }

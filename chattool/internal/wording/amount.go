@@ -56,15 +56,7 @@ func Grouped(n int64) string {
 	return digits
 }
 
-// Span returns the time from a start to an end, or until now if the end is zero. It
-// is 0 if the start is zero, and never negative, although the times may be those of
-// another machine.
-func Span(start, end time.Time) time.Duration {
-	switch {
-	case start.IsZero():
-		return 0
-	case end.IsZero():
-		return max(time.Since(start), 0)
-	}
-	return max(end.Sub(start), 0)
+// Killed reports whether SIGKILL ended a process, by its signal and its exit code.
+func Killed(signal string, exitCode *int) bool {
+	return signal == "SIGKILL" || exitCode != nil && *exitCode == 128+9
 }

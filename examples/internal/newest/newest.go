@@ -3,7 +3,6 @@ package newest
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -17,31 +16,26 @@ import (
 // process. A process that has not started yet is waited for.
 func Lines(ctx context.Context, m procmgr.Manager, id string, from int64, every time.Duration) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		opts := &procmgr.FollowOptions{From: from, Every: every, Limit: 256 << 10}
+		opts := &procmgr.FollowOptions{From: from, Every: every, Limit: 256 << 10, Await: true}
 		line, shown := "", "" // the newest line as read so far
-		for {
-			// This comes first: most commands end before it, and cost nothing here.
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(every):
+		// This comes first: most commands end before it, and cost nothing here.
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every):
+		}
+		for chunk, err := range procmgr.Follow(ctx, m, id, opts) {
+			if err != nil || chunk.Process.State == procmgr.Exited {
+				return // the result of the call has the rest
 			}
-			for chunk, err := range procmgr.Follow(ctx, m, id, opts) {
-				if errors.Is(err, procmgr.ErrNotFound) {
-					break // it has not started yet
+			line += chunk.Text
+			if newest := last(line + chunk.Live); newest != "" && newest != shown {
+				if shown = newest; !yield(newest) {
+					return
 				}
-				if err != nil || chunk.Process.State == procmgr.Exited {
-					return // the result of the call has the rest
-				}
-				line += chunk.Text
-				if newest := last(line + chunk.Live); newest != "" && newest != shown {
-					if shown = newest; !yield(newest) {
-						return
-					}
-				}
-				line = line[strings.LastIndexByte(line, '\n')+1:]
-				line = line[max(0, len(line)-4<<10):]
 			}
+			line = line[strings.LastIndexByte(line, '\n')+1:]
+			line = line[max(0, len(line)-4<<10):]
 		}
 	}
 }

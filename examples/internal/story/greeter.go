@@ -65,7 +65,7 @@ var Greeter = Script{
 	},
 	{
 		"The test passes. Now the server. It must not keep me waiting, hence the &.",
-		[]Call{Execute("sh serve.sh &", `The trailing & was taken off.*"background_process_id":"(?P<server>[^"]+)"`)},
+		[]Call{Execute("sh serve.sh &", `The trailing & was taken off.*"process_id":"(?P<server>[^"]+)"`)},
 	},
 	{
 		"I wait until it says that it listens, and not a moment longer.",
@@ -81,7 +81,7 @@ var Greeter = Script{
 	{"It greets. And the log?", []Call{Execute("sh log.sh", `"original_bytes":(?P<all>2040000),"retained_bytes":(?P<kept>\d+)`)}},
 	{
 		"{all} bytes, of which I was spared all but {kept}: the beginning and the end. Last, the report, which should take no more than a second.",
-		[]Call{{"execute", `{"command":"sh report.sh","timeout":"1s"}`, `nothing was killed.*"background_process_id":"(?P<report>[^"]+)","next_offset":(?P<next>17)`}},
+		[]Call{{"execute", `{"command":"sh report.sh","timeout":"1s"}`, `nothing was killed.*"process_id":"(?P<report>[^"]+)","next_offset":(?P<next>17)`}},
 	},
 	{
 		"It takes longer. It was not killed, so I need not run it again: I wait on, and read only what is new.",

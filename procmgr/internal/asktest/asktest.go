@@ -29,6 +29,7 @@ type Program struct {
 	Secret  bool     // it asks for a password
 	Needs   []string // programs; "root" is the right of root
 	Setup   string   // a command that runs before it, in the same new directory
+	After   string   // it may ask until it has printed this
 }
 
 // Asking are programs that ask. Those are named first that a short test takes.
@@ -44,11 +45,28 @@ var Asking = []Program{
 	{Name: "pdb", Command: `python3 -m pdb x.py`, Pipe: true, Needs: []string{"python3"}, Setup: `echo 'print(1)' >x.py`},
 	{Name: "python", Command: `python3 -q`, Needs: []string{"python3"}},
 	{Name: "python, a thread", Command: `python3 -c 'import threading; t = threading.Thread(target=input, args=("name? ",)); t.start(); t.join()'`, Needs: []string{"python3"}},
+	{Name: "python, beside a thread that sleeps", Command: python(`
+		import threading, time
+		threading.Thread(target=time.sleep, args=(600,)).start(); input("name? ")`), Needs: []string{"python3"}},
+	{Name: "asyncio's executor", Command: python(`
+		import asyncio
+		async def ask():
+			await asyncio.get_running_loop().run_in_executor(None, input, "name? ")
+		asyncio.run(ask())`), Needs: []string{"python3"}},
+	{Name: "another terminal", Command: `python3 -c 'import pty; pty.spawn(["sh", "-c", "read x"])'`, Needs: []string{"python3"}},
+	{Name: "script", Command: `script -qec 'read -r x' /dev/null`, Needs: []string{"script"}},
+	{Name: "script on a pipe", Command: `script -qec 'read -r x' /dev/null`, Pipe: true, Needs: []string{"script"}},
+	{Name: "script, a password", Command: `script -qec "bash -c 'read -rsp Password: x'" /dev/null`, Secret: true, Needs: []string{"script", "bash"}},
+	{Name: "sudo's own terminal", Command: `sudo sh -c 'read -r x'`, Needs: []string{"sudo", "root"}},
 	{Name: "poll", Command: python(`
 		import select, os
 		r, w = os.pipe()
 		p = select.poll(); p.register(0, select.POLLIN); p.register(r, select.POLLIN)
 		print("ready?", flush=True); p.poll()`), Pipe: true, Needs: []string{"python3"}},
+	{Name: "poll with a pair of sockets", Command: python(`
+		import select, socket
+		a, b = socket.socketpair()
+		p = select.poll(); p.register(0, select.POLLIN); p.register(a, select.POLLIN); p.poll()`), Pipe: true, Needs: []string{"python3"}},
 	{Name: "select with a timeout", Command: python(`
 		import select
 		print("ready?", flush=True); select.select([0], [], [], 600)`), Needs: []string{"python3"}},
@@ -84,13 +102,16 @@ var Asking = []Program{
 // Silent are programs that are silent for minutes, or would be, and do not wait for
 // input. Those are named first that a short test takes.
 var Silent = []Program{
+	{Name: "a select every 0.2 s", Command: python(`
+		import select
+		while not select.select([0], [], [], 0.2)[0]: pass`), Pipe: true, Needs: []string{"python3"}},
 	{Name: "sleep", Command: `sleep 600`},
 	{Name: "a question, and sleep", Command: `printf 'Overwrite? [y/N] '; sleep 600`},
 	{Name: "another pipe", Command: `sleep 600 | cat`, Pipe: true},
 	{Name: "a background read", Command: `set -m; cat & sleep 600`},
 	{Name: "wait", Command: `sleep 600 & wait`},
 	{Name: "go, sleep", Command: play + "=sleep " + self},
-	{Name: "a stopped read", Command: `sh -c 'sleep 0.1; kill -STOP $PPID' & read -r x`, Pipe: true},
+	{Name: "a stopped read", Command: `sh -c 'while [ "$(cut -d" " -f3 /proc/$PPID/stat)" != S ]; do :; done; kill -STOP $PPID; echo stopped' & read -r x`, Pipe: true, After: "stopped"},
 	{Name: "stdin at its end", Command: `cat </dev/null; sleep 600`, Pipe: true},
 	{Name: "a fifo", Command: `mkfifo f; cat f`},
 	{Name: "a write", Command: `mkfifo f; sleep 600 <>f & yes >f`},
@@ -110,8 +131,8 @@ var Silent = []Program{
 		os.read(r, 1)`), Pipe: true, Needs: []string{"python3"}},
 	{Name: "poll with a socket", Command: python(`
 		import select, socket
-		a, b = socket.socketpair()
-		p = select.poll(); p.register(0, select.POLLIN); p.register(a, select.POLLIN); p.poll()`), Pipe: true, Needs: []string{"python3"}},
+		s = socket.create_server(("127.0.0.1", 0))
+		p = select.poll(); p.register(0, select.POLLIN); p.register(s, select.POLLIN); p.poll()`), Pipe: true, Needs: []string{"python3"}},
 	{Name: "select with a child's pipe", Command: python(`
 		import select, subprocess
 		c = subprocess.Popen(["sleep", "600"], stdout=subprocess.PIPE)
@@ -121,6 +142,15 @@ var Silent = []Program{
 		r, w = os.pipe()
 		if not os.fork(): os.close(0); time.sleep(600)
 		select.select([0, r], [], [])`), Pipe: true, Needs: []string{"python3"}},
+	{Name: "a poll every second", Command: python(`
+		import select
+		p = select.poll(); p.register(0, select.POLLIN)
+		while not p.poll(1000): pass`), Needs: []string{"python3"}},
+	{Name: "an epoll every second, by single keys", Command: python(`
+		import select, tty
+		tty.setraw(0); p = select.epoll(); p.register(0, select.EPOLLIN)
+		while not p.poll(1): pass`), Needs: []string{"python3"}},
+	{Name: "top", Command: `top`, Needs: []string{"top"}},
 	{Name: "poll for nothing", Command: python(`
 		import select
 		p = select.poll(); p.register(0, 0); p.poll()`), Needs: []string{"python3"}},
@@ -136,13 +166,23 @@ var Silent = []Program{
 			end = time.time() + 30
 			while time.time() < end: pass
 		threading.Thread(target=work).start(); input()`), Pipe: true, Needs: []string{"python3"}},
-	{Name: "a thread that sleeps", Command: python(`
+	{Name: "a thread that asks beside a program that sleeps", Command: python(`
 		import threading, time
-		threading.Thread(target=time.sleep, args=(600,)).start(); input()`), Needs: []string{"python3"}},
+		threading.Thread(target=input, daemon=True).start(); time.sleep(600)`), Needs: []string{"python3"}},
+	{Name: "asyncio's executor, and a child's socket", Command: python(`
+		import asyncio, os, socket, time
+		a, b = socket.socketpair(); b.set_inheritable(True)
+		if not os.fork(): a.close(); os.close(0); time.sleep(600)
+		b.close(); a.setblocking(False)
+		async def ask():
+			loop = asyncio.get_running_loop()
+			await asyncio.gather(loop.run_in_executor(None, input), loop.sock_recv(a, 1))
+		asyncio.run(ask())`), Needs: []string{"python3"}},
+	{Name: "another terminal, and sleep", Command: `script -qec 'sleep 600' /dev/null`, Needs: []string{"script"}},
+	{Name: "another terminal, in the background", Command: `script -qec 'set -m; cat & sleep 600' /dev/null`, Needs: []string{"script"}},
 	{Name: "node, a timer", Command: `node -e 'setTimeout(() => {}, 600000)'`, Needs: []string{"node"}},
 	{Name: "node, a timer after a question", Command: node(`rl.close(); setTimeout(() => {}, 600000)`), Needs: []string{"node"}},
 	{Name: "node, a child after a question", Command: node(`rl.close(); require("child_process").spawn("sleep", ["600"], {stdio: "inherit"})`), Needs: []string{"node"}},
-	{Name: "another terminal", Command: `python3 -c 'import pty; pty.spawn(["sh", "-c", "read x"])'`, Needs: []string{"python3"}},
 	{Name: "another session", Command: `setsid -w sh -c 'read x'`, Needs: []string{"setsid"}},
 	{Name: "a forged name", Command: `python3 -c 'import time; open("/proc/self/comm", "w").write("sudo"); print("[sudo] password for root: ", end="", flush=True); time.sleep(600)'`, Needs: []string{"python3"}},
 }
@@ -299,13 +339,18 @@ func checkSoon(t *testing.T, m procmgr.Manager) {
 }
 
 // silence is for how long a program that is silent is watched.
-const silence = 4 * time.Second
+const silence = 3 * time.Second
 
 // checkSilent sees to it that the manager does not take a program for one that asks.
 func checkSilent(t *testing.T, m procmgr.Manager, p Program) {
+	t.Parallel() // before it begins: a test may have to wait for its turn
 	out := begin(t, m, p)
-	t.Parallel()
-	for time.Since(out.Process.StartedAt) < silence {
+	if p.After != "" {
+		out, err := m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, Until: p.After})
+		require.NoError(t, err)
+		require.Contains(t, out.Text, p.After)
+	}
+	for began := time.Now(); time.Since(began) < silence; {
 		out, err := m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: silence / 8, UntilWaiting: true})
 		require.NoError(t, err)
 		require.Nil(t, out.Waiting, "%+v: %q", out.Waiting, out.Text)

@@ -1,77 +1,47 @@
 // Package baseenv has what a command starts from: the environment and the
-// directory of the program that starts it. If a keeper runs the command for that
-// program, they travel beside the request.
+// directory of the program that asks for it, which isn't the program the manager
+// runs in if a keeper lies between them.
 package baseenv
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"io"
-	"slices"
-	"strings"
-	"unicode/utf8"
+	"context"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 )
 
-// A Base is what another program's commands start from. It does not change.
-type Base struct {
-	Env      []string       // NAME=value, what the policy let through
-	Withheld []string       // the names of what the policy kept back
+// An Origin is what a start takes from the program that asked for it instead of
+// from the program the manager runs in. It does not change.
+type Origin struct {
+	Env      []string       // NAME=value, what the policy of that program let through
+	Withheld []string       // the names of the variables it kept back
 	Secrets  []redact.Value // what to mask in output
-	Dir      string         // the program's current directory; "" if that has gone
-	// Sum is that of Env, Withheld and Secrets if it may travel in their place; "" if
-	// they always travel themselves.
-	Sum string
+	Dir      string         // the program's current directory; "" if it is gone
+
+	// Claim is called before the fork with the evidence by which the process will
+	// be found. If it returns an error, nothing is forked and the start is refused
+	// with that error. nil claims nothing.
+	Claim func(osproc.Lineage) error
+	// Started is called once after the fork, with the PID and the start time filled
+	// in, and before anyone hears of the process. nil is not called.
+	Started func(osproc.Lineage)
+	// Refused is called once if nothing runs although Claim has returned nil, or
+	// although it was never called. Ended is called once when nothing is left of the
+	// process, before anyone hears of that. Either may be nil.
+	Refused func()
+	Ended   func(procmgr.Process)
 }
 
-// Digest returns a name for an environment and its secrets, which no other one has:
-// their SHA-256 in hexadecimal digits.
-func (b *Base) Digest() string {
-	h := sha256.New()
-	var size []byte
-	secrets := make([]string, 0, 2*len(b.Secrets))
-	for _, v := range b.Secrets {
-		secrets = append(secrets, v.Name, v.Value)
-	}
-	for _, list := range [...][]string{b.Env, b.Withheld, secrets} {
-		// With the lengths, other strings are other bytes.
-		size = binary.AppendUvarint(size[:0], uint64(len(list)))
-		_, _ = h.Write(size) // it never fails
-		for _, s := range list {
-			size = binary.AppendUvarint(size[:0], uint64(len(s)))
-			_, _ = h.Write(size)
-			_, _ = io.WriteString(h, s)
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
+type key struct{}
+
+// With returns a context whose starts take from o.
+func With(ctx context.Context, o *Origin) context.Context {
+	return context.WithValue(ctx, key{}, o)
 }
 
-// UTF8 returns the Base without the variables that are not UTF-8, because JSON
-// cannot carry them. They count as withheld.
-func (b *Base) UTF8() *Base {
-	if !slices.ContainsFunc(b.Env, notUTF8) {
-		return b
-	}
-	text := &Base{Withheld: slices.Clone(b.Withheld), Secrets: b.Secrets, Dir: b.Dir} // its Sum would be another one
-	for _, kv := range b.Env {
-		if !notUTF8(kv) {
-			text.Env = append(text.Env, kv)
-		} else if name, _, _ := strings.Cut(kv, "="); !notUTF8(name) {
-			text.Withheld = append(text.Withheld, name)
-		}
-	}
-	return text
-}
-
-func notUTF8(s string) bool { return !utf8.ValidString(s) }
-
-// A Host runs commands for other programs, too. A wrapper of a Host is none: a keeper
-// gives its own.
-type Host interface {
-	procmgr.Host
-	// From returns the Host for a program with that Base.
-	From(b *Base) procmgr.Host
+// From returns the Origin of a context, or nil if the start takes from this program.
+func From(ctx context.Context) *Origin {
+	o, _ := ctx.Value(key{}).(*Origin)
+	return o
 }

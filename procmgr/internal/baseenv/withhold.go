@@ -3,6 +3,7 @@ package baseenv
 import (
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,32 +26,45 @@ type Applied struct {
 	Env      []string // the variables that commands get
 	Withheld []string // the names of the others
 	// Secrets are the values to mask in output: of the variables that look like
-	// secrets and that neither Inherit nor Exclude nor IncludeOnly drops, and of
-	// those that Set adds.
+	// secrets and that neither Exclude nor IncludeOnly drops, and of those that Set
+	// adds.
 	Secrets []redact.Value
 }
 
 // Apply applies a policy, which is the same at each call.
 func (a *PolicyApplier) Apply(policy *envpolicy.Policy) *Applied {
-	all := os.Environ()
+	all := environ()
 	a.mu.Lock()
 	last := a.last
 	a.mu.Unlock()
 	if last != nil && slices.Equal(last.All, all) {
 		return last
 	}
-	env, report := policy.Apply(all, nil)
-	next := &Applied{All: all, Env: env, Withheld: report.Withheld, Secrets: secretsOf(policy, all, env)}
+	env, withheld := policy.Apply(all)
+	next := &Applied{All: all, Env: env, Withheld: withheld, Secrets: secretsOf(policy, all, env)}
 	a.mu.Lock()
 	a.last = next
 	a.mu.Unlock()
 	return next
 }
 
+// defaultPath is the PATH of commands if this program has none, as the service manager
+// and containers set it. Some shells would look in the current directory, too.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// environ returns this program's environment, which on Unix always has a PATH.
+func environ() []string {
+	all := os.Environ()
+	if runtime.GOOS != "windows" && os.Getenv("PATH") == "" {
+		all = append(all, "PATH="+defaultPath)
+	}
+	return all
+}
+
 func secretsOf(policy *envpolicy.Policy, all, env []string) []redact.Value {
 	candidates, _ := envpolicy.Policy{
-		Inherit: policy.Inherit, KeepSecrets: true, Allow: policy.Allow, Exclude: policy.Exclude, IncludeOnly: policy.IncludeOnly, Interactive: true,
-	}.Apply(all, nil)
+		IncludeOnly: policy.IncludeOnly, Exclude: policy.Exclude, Allow: []string{"*"}, Interactive: true,
+	}.Apply(all)
 	for _, name := range slices.Sorted(maps.Keys(policy.Set)) {
 		candidates = append(candidates, name+"="+policy.Set[name])
 	}

@@ -241,7 +241,7 @@ func (g *logFile) write(p []byte) {
 	g.summed += int64(written)
 	switch {
 	case err != nil:
-		g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + cause(err)
+		g.failed = g.endsFor(cause(err))
 	case n < int64(len(p)):
 		g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes, the limit of a log"
 	}
@@ -250,7 +250,15 @@ func (g *logFile) write(p []byte) {
 func (g *logFile) fail(why string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.failed = "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + why
+	g.failed = g.endsFor(why)
+}
+
+// endsFor says why the log has no more bytes, or none. The caller holds mu.
+func (g *logFile) endsFor(why string) string {
+	if g.size == 0 {
+		return "nothing could be written: " + why
+	}
+	return "it ends after " + strconv.FormatInt(g.size, 10) + " bytes: " + why
 }
 
 // end closes the file: a process that has ended needs no descriptor. The
@@ -293,6 +301,8 @@ func (g *logFile) tell() (path, failed string) {
 		return "", g.failed
 	case g.lost:
 		return "", "its file has been removed"
+	case g.failed != "" && g.size == 0:
+		return "", g.failed // nobody should search an empty file
 	}
 	return g.path, g.failed
 }
@@ -352,6 +362,13 @@ func (g *logFile) retire() bool {
 func (g *logFile) read(from, n int64) []byte {
 	p := make([]byte, max(0, min(n, g.length()-from)))
 	return p[:g.readAt(p, from)]
+}
+
+// length returns how many bytes the log has.
+func (g *logFile) length() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.size
 }
 
 // readAt fills p with the stream from an offset on. It returns how many bytes

@@ -11,14 +11,6 @@ import (
 // writer: a command may have put any kind of file there.
 const openNow = syscall.O_NONBLOCK
 
-// identityOf returns the numbers that tell a file from every other.
-func identityOf(info fs.FileInfo) (dev, ino uint64) {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(stat.Dev), uint64(stat.Ino)
-	}
-	return 0, 0
-}
-
 // othersCanWrite reports whether another user can put another directory in the
 // place of ours.
 func othersCanWrite(info fs.FileInfo) bool {

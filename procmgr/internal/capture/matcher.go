@@ -3,9 +3,10 @@ package capture
 import (
 	"bytes"
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
-	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
 )
 
 const (
@@ -92,14 +93,14 @@ func (k *Mark) shows(at int64, pending []byte) bool {
 
 // begin feeds the text that the window has already. A line ends at a gap.
 func (m *Matcher) begin(s headtail.Snapshot) {
-	m.feed(s.Head, nil, math.MaxInt)
+	m.feed(s.Head, math.MaxInt)
 	if s.Gap > 0 && !m.done {
 		m.line = m.line[:0] // the text before a gap and the text after it are not one line
 		m.at += s.Gap
 		m.start = m.at
 		m.skipped += s.Gap
 	}
-	m.feed(s.Tail, nil, math.MaxInt)
+	m.feed(s.Tail, math.MaxInt)
 }
 
 // over reports whether the search has ended with a match. Any goroutine may
@@ -114,10 +115,9 @@ func (m *Matcher) over() bool {
 }
 
 // feed takes the next bytes of the stream. It stops when it has matched the
-// pattern itself against about most bytes: those of the lines that the filter
-// has found. It returns how many bytes it has taken. hits are the filter's in p,
-// or nil.
-func (m *Matcher) feed(p []byte, hits *prefilter.Hits, most int) (taken int) {
+// pattern itself against about most bytes, those of the lines with a literal. It
+// returns how many bytes it has taken.
+func (m *Matcher) feed(p []byte, most int) (taken int) {
 	for taken < len(p) && !m.done && m.re != nil {
 		if most <= 0 {
 			return taken
@@ -128,7 +128,7 @@ func (m *Matcher) feed(p []byte, hits *prefilter.Hits, most int) (taken int) {
 		}
 		var n, tried int
 		if lines > 0 {
-			n, tried = m.feedLines(p[:taken+lines], taken, hits, most)
+			n, tried = m.feedLines(p[taken:taken+lines], most)
 		} else {
 			n, tried = m.feedPart(p[taken:])
 		}
@@ -151,30 +151,29 @@ func shortLines(p []byte) (n int) {
 	}
 }
 
-// feedLines takes the whole lines from an offset in p on, none of them longer
-// than maxLine. It stops when it has tried about most bytes. It returns how many
-// bytes it has taken, and how many it has tried.
-func (m *Matcher) feedLines(p []byte, from int, hits *prefilter.Hits, most int) (taken, tried int) {
-	next := from
-	for next < len(p) && tried < most {
-		if m.filter != nil {
-			at := m.filter.Next(p, next, hits)
-			if at < 0 {
-				next = len(p)
-				break
-			}
-			next += bytes.LastIndexByte(p[next:at], '\n') + 1
-		}
-		line, _, _ := bytes.Cut(p[next:], []byte{'\n'})
-		if m.matches(line, m.at+int64(next-from)) {
+// feedLines takes whole lines, none of them longer than maxLine. It stops when it
+// has tried about most bytes. It returns how many bytes it has taken, and how many
+// it has tried.
+func (m *Matcher) feedLines(p []byte, most int) (taken, tried int) {
+	finder := m.literals.in(p)
+	defer finders.Put(finder)
+	for taken < len(p) && tried < most {
+		at := finder.next(taken)
+		if at < 0 {
+			taken = len(p)
 			break
 		}
-		next += len(line) + 1
+		taken += bytes.LastIndexByte(p[taken:at], '\n') + 1
+		line, _, _ := bytes.Cut(p[taken:], []byte{'\n'})
+		if m.matches(line, m.at+int64(taken)) {
+			break
+		}
+		taken += len(line) + 1
 		tried += len(line) + 1
 	}
-	m.at += int64(next - from)
+	m.at += int64(taken)
 	m.start = m.at
-	return next - from, tried
+	return taken, tried
 }
 
 // feedPart takes the rest of a line, or as much of it as there is. It returns
@@ -201,8 +200,12 @@ func (m *Matcher) feedPart(p []byte) (taken, tried int) {
 	return taken, tried
 }
 
-// mayMatch reports false if the pattern certainly does not match a line.
-func (m *Matcher) mayMatch(line []byte) bool { return m.filter == nil || m.filter.Index(line) >= 0 }
+// mayMatch reports false if the pattern certainly doesn't match a line.
+func (m *Matcher) mayMatch(line []byte) bool {
+	finder := m.literals.in(line)
+	defer finders.Put(finder)
+	return finder.next(0) >= 0
+}
 
 // look matches the pattern against the text that is held back: the part of the
 // newest line that may still be replaced, such as a progress bar or a prompt.
@@ -257,4 +260,44 @@ func (m *Matcher) match() {
 	m.done = true
 	m.line = nil
 	close(m.matched)
+}
+
+// A Found is the line that a pattern has matched.
+type Found struct {
+	Line   string // valid UTF-8; if it is long, the part around the match
+	Offset int64  // the offset of the line's beginning
+}
+
+// QuoteAround returns a line as valid UTF-8 of at most most bytes. If the line
+// is longer, it returns the part around the byte at index at. A third of the
+// room is for the text before that byte, and … marks each end that is left out.
+func QuoteAround(line []byte, at, most int) string {
+	const mark = "…"
+	whole := validText(line)
+	if len(whole) <= most {
+		return whole
+	}
+	at = len(validText(line[:at]))
+	room := most - 2*len(mark)
+	begin := min(max(at-room/3, 0), len(whole)-room)
+	for begin < len(whole) && !utf8.RuneStart(whole[begin]) {
+		begin++
+	}
+	end := min(begin+room, len(whole))
+	for end < len(whole) && !utf8.RuneStart(whole[end]) {
+		end--
+	}
+	quote := whole[begin:end]
+	if begin > 0 {
+		quote = mark + quote
+	}
+	if end < len(whole) {
+		quote += mark
+	}
+	return quote
+}
+
+// validText returns bytes as valid UTF-8. Each invalid byte becomes U+FFFD.
+func validText(b []byte) string {
+	return strings.Map(func(r rune) rune { return r }, string(b))
 }

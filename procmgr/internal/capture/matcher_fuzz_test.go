@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/randre"
 )
 
 // A piece is a part of a stream that has no gap.
@@ -165,6 +167,26 @@ func TestUntilOfRandomStreams(t *testing.T) {
 			}
 		}
 		checkUntil(t, stream, cuts, 1, patterns[r.IntN(len(patterns))], r.IntN(40), r.IntN(40), int64(r.IntN(60)), r.IntN(25))
+	}
+}
+
+// Random patterns and streams of few different characters match often.
+func TestUntilOfRandomPatterns(t *testing.T) { untilOfRandomPatterns(t, 8, 30_000) }
+
+func TestHeldUntilOfRandomPatterns(t *testing.T) {
+	testenv.Held(t)
+	untilOfRandomPatterns(t, 9, testenv.Rounds(300_000, 4_000_000))
+}
+
+func untilOfRandomPatterns(t *testing.T, seed uint64, rounds int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range rounds {
+		cuts := make([]byte, r.IntN(4))
+		for i := range cuts {
+			cuts[i] = byte(r.IntN(90))
+		}
+		checkUntil(t, randre.Text(r, 60), cuts, 1, randre.Pattern(r, 3), 1<<20, 0, 0, r.IntN(4))
 	}
 }
 

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"hash/maphash"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -45,13 +46,6 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		snap.Total += int64(len(pending))
 	}
 	text, truncated := snap.Text(limit)
-	if snap.From < s.lost {
-		if truncated == nil {
-			n := snap.Total - snap.From
-			truncated = &headtail.Truncation{OriginalBytes: n, RetainedBytes: n, Strategy: "head_tail"}
-		}
-		truncated.Unknown = true
-	}
 	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched, from: snap.From}
 	if len(pending) > 0 {
 		page.Live = liveBytes(snap, len(pending), text)
@@ -147,4 +141,38 @@ func unfinished(p []byte) int {
 		}
 	}
 	return 0
+}
+
+// Whole returns all of the output of a stream that has ended. ok is false if it has
+// not ended, if it has over most bytes, or if the window and the log have not all
+// of it. A command can write to a log's file. So the log counts only if it has the
+// bytes that this program has written to it.
+func (s *Stream) Whole(most int64) (text string, ok bool) {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	if total := s.buf.Total(); !ended || total > most {
+		return "", false
+	}
+	switch snap := s.buf.Snapshot(0); {
+	case snap.Gap == 0:
+		return string(snap.Head) + string(snap.Tail), true
+	case s.log == nil:
+		return "", false
+	default:
+		s.awaitLog()
+		return s.log.whole(snap.Total)
+	}
+}
+
+// whole returns the bytes of a log, if they are as many as the stream has and as
+// they were written.
+func (g *logFile) whole(total int64) (text string, ok bool) {
+	p := g.read(0, total)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if int64(len(p)) != total || g.summed != total || maphash.Bytes(g.sum.Seed(), p) != g.sum.Sum64() {
+		return "", false
+	}
+	return string(p), true
 }

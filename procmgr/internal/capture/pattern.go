@@ -4,12 +4,13 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/xerrors"
 
-	"github.com/toolproc/toolproc/procmgr/internal/prefilter"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
@@ -20,8 +21,8 @@ const (
 
 // An expression is a pattern that was compiled.
 type expression struct {
-	re     *regexp.Regexp
-	filter *prefilter.Filter // finds the lines that re may match; nil if it may match any
+	re       *regexp.Regexp
+	literals literals // of the lines that re may match
 }
 
 // compilePattern compiles a pattern that is matched against single lines. It
@@ -57,7 +58,7 @@ func compilePattern(pattern string) (expression, error) {
 	if err != nil {
 		return expression{}, xerrors.Errorf("the pattern %q is no RE2 expression (%s): %w", pattern, complaint(err), sentinel.ErrInvalid)
 	}
-	return expression{re: re, filter: prefilter.New(parsed)}, nil
+	return expression{re: re, literals: newLiterals(parsed)}, nil
 }
 
 // complaint returns what package regexp says of a pattern. It puts a part of the
@@ -178,33 +179,27 @@ func canMatch(prog *syntax.Prog, newlines bool) bool {
 
 // takes reports whether an instruction takes at least one rune of the class s.
 func takes(inst *syntax.Inst, s side) bool {
-	switch {
-	case s == newline:
-		return inst.MatchRune('\n')
-	case s != border && len(inst.Rune) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase == 0:
-		r := inst.Rune[0] // the usual case: the instruction takes this rune only
-		return r != '\n' && syntax.IsWordChar(r) == (s == word)
-	case s != border:
-		for r := rune(0); r < 0x80; r++ {
-			if r != '\n' && syntax.IsWordChar(r) == (s == word) && inst.MatchRune(r) {
-				return true
-			}
-		}
-		return s == other && takesBeyondASCII(inst)
+	if r := inst.Rune; len(r) == 1 && syntax.Flags(inst.Arg)&syntax.FoldCase == 0 {
+		return sideOf(r[0]) == s // the usual case
 	}
-	return false
+	try := func(r rune) bool { return sideOf(r) == s && inst.MatchRune(r) }
+	for r := range rune(utf8.RuneSelf) {
+		if try(r) {
+			return true
+		}
+	}
+	// Beyond ASCII, a class has its own first and last runes. If the pattern ignores
+	// case, k stands for the Kelvin sign too, and s for the long s.
+	return slices.ContainsFunc(inst.Rune, try) || try('\u212A') || try('\u017F')
 }
 
-// takesBeyondASCII reports whether an instruction takes a rune outside ASCII.
-func takesBeyondASCII(inst *syntax.Inst) bool {
+// sideOf returns the class of a rune.
+func sideOf(r rune) side {
 	switch {
-	case inst.Op == syntax.InstRuneAny || inst.Op == syntax.InstRuneAnyNotNL:
-		return true
-	case len(inst.Rune) > 1:
-		return inst.Rune[len(inst.Rune)-1] >= 0x80 // pairs of first and last rune, in ascending order
+	case r == '\n':
+		return newline
+	case syntax.IsWordChar(r):
+		return word
 	}
-	// A single rune. If the pattern ignores case, the instruction also takes the
-	// runes that differ only in case: for k the Kelvin sign (U+212A), and for s
-	// the long s (U+017F).
-	return len(inst.Rune) == 1 && (inst.Rune[0] >= 0x80 || inst.MatchRune('\u212A') || inst.MatchRune('\u017F'))
+	return other
 }

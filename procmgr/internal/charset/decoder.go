@@ -26,30 +26,25 @@ import (
 //
 // A Decoder is for one goroutine.
 type Decoder struct {
-	// State may be saved after a Write, and set in a new Decoder.
-	State
-	other encoding.Encoding // of a line that is not UTF-8; nil leaves such lines
-	text  []byte
-}
+	encoding encoding.Encoding // of a line that is not UTF-8; nil leaves such lines
+	text     []byte
 
-// A State is where a Decoder is in its stream.
-type State struct {
-	Held   []byte `json:"held,omitempty"`   // the beginning of a character
-	Inside bool   `json:"inside,omitempty"` // of a line; else at its beginning
-	Wide   bool   `json:"wide,omitempty"`   // this line is UTF-16LE, or the last one was
-	Other  bool   `json:"other,omitempty"`  // this line is not UTF-8
+	held   []byte // the beginning of a character
+	inside bool   // of a line; else at its beginning
+	utf16  bool   // this line is UTF-16LE, or the last one was
+	other  bool   // this line is not UTF-8
 }
 
 // New returns a Decoder. Lines that are not UTF-8 are in the encoding other; nil
 // leaves them as they are.
-func New(other encoding.Encoding) *Decoder { return &Decoder{other: other} }
+func New(other encoding.Encoding) *Decoder { return &Decoder{encoding: other} }
 
 // Write takes the next bytes, and returns their text. Part of a character is held
 // back, for the next call or for End. The text is p itself if it needs no change;
 // else the next call overwrites it.
 func (d *Decoder) Write(p []byte) []byte {
-	if len(d.Held) == 0 && !d.Wide && !d.Other && !isWide(p) && utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
-		d.Inside = len(p) > 0 && p[len(p)-1] != '\n' || len(p) == 0 && d.Inside
+	if len(d.held) == 0 && !d.utf16 && !d.other && !isWide(p) && utf8.Valid(p) && bytes.IndexByte(p, 0) < 0 {
+		d.inside = len(p) > 0 && p[len(p)-1] != '\n' || len(p) == 0 && d.inside
 		return p
 	}
 	return d.decode(p, false)
@@ -58,21 +53,21 @@ func (d *Decoder) Write(p []byte) []byte {
 // End returns the text of what is held back. No Write may follow.
 func (d *Decoder) End() []byte { return d.decode(nil, true) }
 
-// decode appends the text of all lines of Held and p. Every step takes a part of
+// decode appends the text of all lines of held and p. Every step takes a part of
 // them, or holds back the rest.
 func (d *Decoder) decode(p []byte, end bool) []byte {
 	d.text = d.text[:0]
-	rest := slices.Concat(d.Held, p)
-	d.Held = nil
+	rest := slices.Concat(d.held, p)
+	d.held = nil
 	for len(rest) > 0 {
-		if !d.Inside {
-			if !end && (mayBeWide(rest) || d.Wide && len(rest) == 1) {
+		if !d.inside {
+			if !end && (mayBeWide(rest) || d.utf16 && len(rest) == 1) {
 				break
 			}
 			d.begin(rest)
 		}
 		before := len(rest)
-		if d.Wide {
+		if d.utf16 {
 			rest = d.wide(rest, end)
 		} else {
 			rest = d.narrow(rest, end)
@@ -81,7 +76,7 @@ func (d *Decoder) decode(p []byte, end bool) []byte {
 			break
 		}
 	}
-	d.Held = slices.Clone(rest)
+	d.held = slices.Clone(rest)
 	return d.text
 }
 
@@ -110,15 +105,15 @@ func isASCII(c byte) bool { return ' ' <= c && c <= '~' || c == '\t' || c == '\r
 
 // begin decides what a line is.
 func (d *Decoder) begin(rest []byte) {
-	d.Other = false
+	d.other = false
 	if isWide(rest) {
-		d.Wide = true
+		d.utf16 = true
 		return
 	}
 	line, after := cutLine(rest)
 	hasNUL := bytes.IndexByte(line, 0) >= 0 || len(after) > 0 && after[0] == 0
 	ended := line[len(line)-1] == '\n'
-	d.Wide = d.Wide && (hasNUL || !ended && !utf8.Valid(line))
+	d.utf16 = d.utf16 && (hasNUL || !ended && !utf8.Valid(line))
 }
 
 // cutLine returns the first line of p with its end, and what follows.
@@ -147,12 +142,12 @@ func (d *Decoder) wide(p []byte, end bool) []byte {
 				}
 			}
 		}
-		if unit != '\ufeff' || d.Inside {
+		if unit != '\ufeff' || d.inside {
 			d.text = utf8.AppendRune(d.text, unit)
 		}
 		p = p[size:]
-		d.Inside = unit != '\n'
-		if !d.Inside {
+		d.inside = unit != '\n'
+		if !d.inside {
 			return p
 		}
 	}
@@ -171,15 +166,15 @@ func (d *Decoder) narrow(p []byte, end bool) []byte {
 	if len(after) == 0 && !end {
 		cut -= unfinished(line)
 	}
-	d.Other = d.Other || d.other != nil && !utf8.Valid(line[:cut])
-	if !d.Other {
+	d.other = d.other || d.encoding != nil && !utf8.Valid(line[:cut])
+	if !d.other {
 		d.text = append(d.text, line[:cut]...)
 	} else {
 		cut = d.decodeOther(line, end || line[len(line)-1] == '\n')
 	}
 	if cut > 0 {
-		d.Inside = line[cut-1] != '\n'
-		d.Other = d.Other && d.Inside
+		d.inside = line[cut-1] != '\n'
+		d.other = d.other && d.inside
 	}
 	return p[cut:]
 }
@@ -200,7 +195,7 @@ func unfinished(p []byte) int {
 // decodeOther appends a line that is in the encoding other, and returns how many of
 // its bytes that are.
 func (d *Decoder) decodeOther(line []byte, whole bool) int {
-	decoder := d.other.NewDecoder()
+	decoder := d.encoding.NewDecoder()
 	taken := 0
 	for {
 		d.text = slices.Grow(d.text, 4*utf8.UTFMax)

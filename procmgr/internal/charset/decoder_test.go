@@ -2,7 +2,6 @@ package charset_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -27,18 +26,13 @@ func wide(t testing.TB, text string) string {
 	return encoded(t, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), text)
 }
 
-// pieces decodes pieces, each in a Write, and carries the state over to a new
-// Decoder after each.
+// pieces decodes pieces, each in a Write.
 func pieces(t testing.TB, other encoding.Encoding, all ...string) string {
 	t.Helper()
 	var text strings.Builder
 	d := charset.New(other)
 	for _, p := range all {
 		text.Write(d.Write([]byte(p)))
-		saved, err := json.Marshal(d.State)
-		require.NoError(t, err)
-		d = charset.New(other)
-		require.NoError(t, json.Unmarshal(saved, &d.State))
 	}
 	text.Write(d.End())
 	return text.String()

@@ -8,8 +8,8 @@ import (
 var getOEMCP = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetOEMCP")
 
 // System returns the encoding of the console's programs, nil if it is UTF-8 or not
-// known. It reports whether programs of this system print other than UTF-8 at all.
-func System() (encoding.Encoding, bool) {
+// known.
+func System() encoding.Encoding {
 	number, _, _ := getOEMCP.Call() // it never fails
-	return CodePage(uint32(number)), true
+	return CodePage(uint32(number))
 }

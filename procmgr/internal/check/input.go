@@ -9,8 +9,8 @@ import (
 // Input returns an error that says why a request can never be carried out, or
 // nil.
 func Input(req procmgr.InputRequest) error {
-	if req.Key != "" {
-		if err := Name("key", req.Key); err != nil {
+	if req.IdempotencyKey != "" {
+		if err := Name("key", req.IdempotencyKey); err != nil {
 			return err
 		}
 	}

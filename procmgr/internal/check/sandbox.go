@@ -15,10 +15,11 @@ func Sandbox(rules *procmgr.SandboxRules) *procmgr.SandboxRules {
 		return nil
 	}
 	return &procmgr.SandboxRules{
-		Write:     paths(rules.Write),
-		Protect:   paths(rules.Protect),
-		Hide:      paths(rules.Hide),
-		NoNetwork: rules.NoNetwork,
+		Write:         paths(rules.Write),
+		Protect:       paths(rules.Protect),
+		Hide:          paths(rules.Hide),
+		NoNetwork:     rules.NoNetwork,
+		NoUnixSockets: rules.NoUnixSockets,
 	}
 }
 

@@ -34,14 +34,6 @@ type cgroups struct{ dir *owndir.Dir }
 // it.
 func openCgroups(config *Config) (*cgroups, error) {
 	parent, log := config.Cgroup, config.Logger
-	if config.Adopted != "" {
-		dir, err := owndir.Resume(config.Adopted, config.AdoptedLock)
-		if err == nil {
-			endOrphans(parent, log)
-			return &cgroups{dir}, nil
-		}
-		log.Warn("the cgroup of the manager before this one has gone", slog.String("cgroup", config.Adopted))
-	}
 	var stat unix.Statfs_t
 	if err := unix.Statfs(parent, &stat); err != nil {
 		return nil, xerrors.Errorf("cgroup %s: %w", parent, err)
@@ -138,14 +130,6 @@ func endOrphans(parent string, log *slog.Logger) {
 	}
 }
 
-// own returns the directory and its lock, or nothing if c is nil.
-func (c *cgroups) own() (dir string, lock *os.File) {
-	if c == nil {
-		return "", nil
-	}
-	return c.dir.Path, c.dir.Lock()
-}
-
 // add makes the cgroup of one tree. It returns nil if c is nil.
 func (c *cgroups) add() (*cgroup, error) {
 	if c == nil {
@@ -165,13 +149,6 @@ func (c *cgroups) close() {
 	}
 	(&cgroup{path: c.dir.Path}).remove()
 	c.dir.Unlock()
-}
-
-// leave gives up the directory, and leaves it as it is.
-func (c *cgroups) leave() {
-	if c != nil {
-		c.dir.Unlock()
-	}
 }
 
 // A cgroup holds one tree: all its members, whatever sessions they make and

@@ -1,8 +1,6 @@
 package osproc
 
 import (
-	"time"
-
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
@@ -30,8 +28,11 @@ type Command struct {
 	// other members, as long as there is one. It gets the shell's stdin as descriptor 3.
 	// Linux alone.
 	Wrapped bool
-	// Keeper is told of the tree; nil for nobody.
-	Keeper Keeper
+	// Claim is called before a fork; after an error nothing is forked. It is called
+	// again if another program of the same name is tried. Started is called once after
+	// the fork. Either may be nil.
+	Claim   func(Lineage) error
+	Started func(Lineage)
 }
 
 // onThread calls start by OnThread.
@@ -59,41 +60,13 @@ type unstarted struct{ error }
 
 func (e *unstarted) Unwrap() error { return e.error }
 
-// A Keeper is told of a tree, so that it can be adopted when this program has
-// gone. No other call of the tree is made meanwhile.
-type Keeper interface {
-	// Starting is called before a fork. After an error nothing is forked. It is
-	// called again if another program of the same name is tried.
-	Starting(b Birth) error
-	// Stands is called when the leader stands before its first instruction and
-	// dies there with this program. If the system cannot hold it, Stands is not
-	// called.
-	Stands(l Lineage)
-	// Started is called after the fork, and after Stands if that is called.
-	Started(b Birth)
-	// Goes is called before the leader begins, or as soon as it is known if the
-	// system cannot hold it: then it comes before Started.
-	Goes(l Lineage)
-	// Exited is called when the leader has exited, before it is reaped.
-	Exited(end Exit, at time.Time)
-}
-
-// A Birth has the facts about a tree that a Keeper has to know.
-type Birth struct {
-	Lineage
-	// Output and Input are this program's ends of the leader's stdout and stdin.
-	// Of a terminal, Output is the end for both. Input is negative if there is
-	// none. They are valid during the call of the Keeper.
-	Output, Input int
-	Terminal      bool
-}
-
 // A Lineage tells the members of a tree from all other processes.
 type Lineage struct {
 	PID int `json:"pid,omitempty"` // of the leader; 0 before the fork
 	// Start is when the leader began, as in procstat.Process; 0 if nobody knows.
-	// Only a tree with a Keeper has it.
+	// Only a tree whose Command has Started has it.
 	Start  uint64 `json:"start,omitempty"`
+	Boot   string `json:"boot,omitempty"` // of the machine, as BootID returns it
 	Cookie string `json:"cookie,omitempty"`
 	Mark   uint64 `json:"mark,omitempty"`  // 0 for none
 	Whole  bool   `json:"whole,omitempty"` // every member has the mark
@@ -102,20 +75,11 @@ type Lineage struct {
 	Wrapped bool `json:"wrapped,omitempty"`
 }
 
-// A Sink takes the output of a tree. One goroutine at a time calls it. A Sink that
-// is also a Tally is told of each read.
+// A Sink takes the output of a tree. One goroutine at a time calls it.
 type Sink interface {
 	// Add takes the next bytes. They are valid only during the call. While Add
 	// blocks, nobody reads the output of the tree.
 	Add(p []byte)
 	// End is called once, after the last Add.
 	End()
-}
-
-// A Tally is told how many bytes are on their way to a Sink.
-type Tally interface {
-	// Reading is called before a read of at most so many bytes.
-	Reading(most int)
-	// Took is called when that read has ended, with so many bytes.
-	Took(most, n int)
 }

@@ -2,7 +2,6 @@ package osproc
 
 import (
 	"log/slog"
-	"os"
 	"sync/atomic"
 )
 
@@ -11,11 +10,6 @@ type Config struct {
 	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
 	// of its own in it. "" means no cgroups.
 	Cgroup string
-	// Adopted is a directory that another System has made in Cgroup, "" for
-	// none: this System goes on with it. AdoptedLock is its lock, which the System
-	// takes over; nil if that was given up.
-	Adopted     string
-	AdoptedLock *os.File
 	// NoPidfd runs without pidfds, as on a kernel before 5.4. NoTrace marks
 	// leaders only when they run already, as in a sandbox that forbids ptrace.
 	// NoMark does not mark them. NoPoll runs as if the kernel had no room for

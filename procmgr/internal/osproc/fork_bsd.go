@@ -16,13 +16,10 @@ func (l *leader) lineage(cookie string, _ *cgroup) Lineage {
 }
 
 // startIn starts a program as attr has it.
-func (l leader) startIn(_ *cgroup, _ *lacks, n *news, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
+func (l leader) startIn(_ *cgroup, _ *lacks, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
 	end := forks.begin()
 	var err error
 	l.pid, _, err = syscall.StartProcess(file, argv, attr)
 	end()
-	if err == nil {
-		n.runs(&l)
-	}
 	return l, err
 }

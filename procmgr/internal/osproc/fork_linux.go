@@ -44,7 +44,7 @@ func (l *leader) lineage(cookie string, g *cgroup) Lineage {
 
 // startIn starts a program as attr has it, and in the cgroup g if that is not
 // nil.
-func (l leader) startIn(g *cgroup, lacks *lacks, n *news, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
+func (l leader) startIn(g *cgroup, lacks *lacks, file string, argv []string, attr *syscall.ProcAttr) (leader, error) {
 	if !lacks.pidfd {
 		attr.Sys.PidFD = &l.pidfd
 	}
@@ -57,7 +57,7 @@ func (l leader) startIn(g *cgroup, lacks *lacks, n *news, file string, argv []st
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 	}
 	end := forks.begin()
-	err := l.start(lacks, n, file, argv, attr)
+	err := l.start(lacks, file, argv, attr)
 	end()
 	if l.mark != 0 && (err != nil || !l.whole && !l.marks(l.mark.setAll)) {
 		l.unmark()
@@ -70,9 +70,9 @@ func (l leader) startIn(g *cgroup, lacks *lacks, n *news, file string, argv []st
 }
 
 // start starts the program, marked and with no signal blocked if that is possible.
-func (l *leader) start(lacks *lacks, n *news, file string, argv []string, attr *syscall.ProcAttr) (err error) {
+func (l *leader) start(lacks *lacks, file string, argv []string, attr *syscall.ProcAttr) (err error) {
 	if (l.mark != 0 || blocksSignals()) && !lacks.trace.Load() {
-		if err = l.startTraced(n, file, argv, attr); !errors.Is(err, errUntraced) {
+		if err = l.startTraced(file, argv, attr); !errors.Is(err, errUntraced) {
 			return err
 		}
 		if l.pidfd >= 0 { // of the one that has ended before it began
@@ -84,8 +84,5 @@ func (l *leader) start(lacks *lacks, n *news, file string, argv []string, attr *
 		}
 	}
 	l.pid, _, err = syscall.StartProcess(file, argv, attr)
-	if err == nil {
-		n.runs(l)
-	}
 	return err
 }

@@ -16,8 +16,8 @@ import (
 const wrappedStdin = 3
 
 // fork starts a leader in a new session, and in a cgroup of its own if there
-// are cgroups.
-func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks *lacks) (*session, *pipe, *Input, error) {
+// are cgroups. The leader inherits no descriptor up to inheritable.
+func fork(c *Command, file, cookie string, null *os.File, inheritable int, groups *cgroups, lacks *lacks) (*session, *pipe, *Input, error) {
 	ends, err := openStdio(c, null)
 	if err != nil && c.Stdin == StdinTerminal {
 		return nil, nil, nil, err
@@ -31,10 +31,8 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		return nil, nil, nil, err
 	}
 	l := newLeader(group, lacks, c)
-	var n *news
-	if c.Keeper != nil {
-		n = &news{c.Keeper, c.OnThread != nil, cookie, group, Birth{Lineage: l.lineage(cookie, group), Output: ends.output, Input: ends.input, Terminal: ends.kind == StdinTerminal}}
-		if err := c.Keeper.Starting(n.birth); err != nil {
+	if c.Claim != nil {
+		if err := c.Claim(l.lineage(cookie, group)); err != nil {
 			ends.close()
 			group.remove()
 			l.unmark()
@@ -48,10 +46,10 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 	}
 	ignores.begin()
 	err = c.onThread(func() error {
-		begun, err := l.startIn(group, lacks, n, file, c.Argv, &syscall.ProcAttr{
+		begun, err := l.startIn(group, lacks, file, c.Argv, &syscall.ProcAttr{
 			Dir:   c.Dir,
 			Env:   c.Env,
-			Files: files,
+			Files: closeInherited(files, inheritable),
 			// The terminal, if there is one, is that of the leader's session.
 			Sys: &syscall.SysProcAttr{Setsid: true, Setctty: ends.kind == StdinTerminal, Ctty: terminal},
 		})
@@ -74,35 +72,16 @@ func fork(c *Command, file, cookie string, null *os.File, groups *cgroups, lacks
 		}
 		return nil, nil, nil, forkError(err, file)
 	}
+	if c.Started != nil {
+		born := l.lineage(cookie, group)
+		p, _ := procstat.Look(l.pid) // it is not reaped
+		born.Start = p.Start
+		c.Started(born)
+	}
 	ends.release()
 	p := ends.newOutput(c.Output)
 	return newSession(l, cookie, p.end, group, lacks.pidfd), p, ends.newInput(p), nil
 }
-
-// A news tells a Keeper how far a start has come. A nil one tells nobody.
-type news struct {
-	keeper Keeper
-	// away says that the thread of the start is restricted: the keeper, which writes
-	// files, is told on another one.
-	away   bool
-	cookie string
-	group  *cgroup
-	birth  Birth
-}
-
-// lineage returns the lineage of a leader, as far as it is known now.
-func (n *news) lineage(l *leader) Lineage {
-	b := l.lineage(n.cookie, n.group)
-	if b.Start = n.birth.Start; b.Start == 0 {
-		p, _ := procstat.Look(l.pid) // it is not reaped
-		b.Start = p.Start
-	}
-	n.birth.Lineage = b
-	return b
-}
-
-// tell calls f, and waits for it.
-func (n *news) tell(f func()) { elsewhere(n.away, f) }
 
 // elsewhere calls f, and waits for it. If away says that this thread is restricted, f
 // runs on another one.
@@ -117,28 +96,4 @@ func elsewhere(away bool, f func()) {
 		f()
 	}()
 	<-done
-}
-
-// stands is called when the leader is held before its first instruction.
-func (n *news) stands(l *leader) {
-	n.tell(func() { n.keeper.Stands(n.lineage(l)) })
-}
-
-// started is called before the leader that is held goes.
-func (n *news) started(l *leader) {
-	n.tell(func() {
-		_ = n.lineage(l)
-		n.keeper.Started(n.birth)
-		n.keeper.Goes(n.birth.Lineage)
-	})
-}
-
-// runs is called if the leader could not be held.
-func (n *news) runs(l *leader) {
-	if n != nil {
-		n.tell(func() {
-			n.keeper.Goes(n.lineage(l))
-			n.keeper.Started(n.birth)
-		})
-	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // fork starts a leader in a job of its own.
-func fork(c *Command, file, _ string, null *os.File, _ *cgroups, _ *lacks) (*session, *pipe, *Input, error) {
+func fork(c *Command, file, _ string, null *os.File, _ int, _ *cgroups, _ *lacks) (*session, *pipe, *Input, error) {
 	if err := checkStdin(c.Stdin); err != nil {
 		return nil, nil, nil, err
 	}

@@ -53,9 +53,6 @@ type markSource struct {
 	mu   sync.Mutex // guards the fields below; held for moments
 	next uint64
 	live map[mark]struct{}
-	// earlier has the common part of the marks of each program whose trees this
-	// one has adopted.
-	earlier map[mark]bool
 }
 
 var marks markSource
@@ -117,21 +114,6 @@ func (s *markSource) free(m mark) {
 	delete(s.live, m)
 }
 
-// adopt takes over the mark of a tree that another program has started.
-func (s *markSource) adopt(m mark) {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.live == nil {
-		return
-	}
-	s.live[m] = struct{}{}
-	if s.earlier == nil {
-		s.earlier = make(map[mark]bool)
-	}
-	s.earlier[s.program(m)] = true
-}
-
 // program returns the part of a mark that all marks of one program have in common.
 func (s *markSource) program(m mark) mark {
 	if s.nested() {
@@ -140,16 +122,8 @@ func (s *markSource) program(m mark) mark {
 	return m >> outerShift
 }
 
-// isOurs reports whether a mark is of this program, or of one whose trees it has
-// adopted.
-func (s *markSource) isOurs(m mark) bool {
-	if s.program(m) == s.program(s.base) {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.earlier[s.program(m)]
-}
+// isOurs reports whether a mark is of this program.
+func (s *markSource) isOurs(m mark) bool { return s.program(m) == s.program(s.base) }
 
 // key returns the part of a mark that is the same for all members of a tree,
 // also for those that a manager in that tree has marked.

@@ -9,6 +9,8 @@ func (q *searches) killGroups(sessions []*session) {
 	_, _, _ = q.deliver(sessions, syscall.SIGKILL) // a second attempt tells the error
 }
 
+func checkProcfs() error { return nil }
+
 // searches has nothing to share here.
 type searches struct{ leaders }
 

@@ -26,14 +26,17 @@ type oomCounter struct {
 	seen time.Time  // when the counter was last seen to have grown
 }
 
-func newOOMCounter() *oomCounter { return &oomCounter{last: readCounter(vmstat)} }
+func newOOMCounter() *oomCounter {
+	now, _ := readCounter(vmstat)
+	return &oomCounter{last: now}
+}
 
 // struck reports whether the counter has grown since the last call, or was seen
 // to have grown recently.
 func (c *oomCounter) struck() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := readCounter(vmstat)
+	now, _ := readCounter(vmstat)
 	if now > c.last {
 		c.seen = time.Now()
 	}
@@ -41,32 +44,32 @@ func (c *oomCounter) struck() bool {
 	return time.Since(c.seen) < recently
 }
 
-// readCounter returns the number that follows oom_kill in a file with one name
-// and one number a line. If it cannot read the file or finds no such line, it
-// returns 0.
-func readCounter(file string) int64 {
+// readCounter returns the number that follows oom_kill in a file with one name and one
+// number a line. It reports false if it cannot read the file or finds no such line.
+func readCounter(file string) (kills int64, ok bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	for line := range bytes.Lines(text) {
 		if number, ok := bytes.CutPrefix(line, []byte("oom_kill ")); ok {
-			n, _ := strconv.ParseInt(string(bytes.TrimSpace(number)), 10, 64)
-			return n
+			kills, err = strconv.ParseInt(string(bytes.TrimSpace(number)), 10, 64)
+			return kills, err == nil
 		}
 	}
-	return 0
+	return 0, false
 }
 
-// outOfMemory reports whether the out-of-memory killer is the likely reason why
-// the leader of s died by SIGKILL. If the session's cgroup has a memory
-// controller, its own counter decides: then any kill in the cgroup counts,
-// however old it is.
-func (c *oomCounter) outOfMemory(s *session) bool {
-	if g := s.cgroup; g != nil {
-		if _, err := os.Stat(g.file("memory.events")); err == nil {
-			return readCounter(g.file("memory.events")) > 0
+// outOfMemory reports whether the out-of-memory killer has ended a member of s, whose
+// leader has exited. If the session's cgroup has a memory controller, its own counter
+// tells, also if the leader went on: in a pipeline only the last command shows in the
+// exit code. Otherwise the machine's counter makes it the likely reason why the leader
+// died by SIGKILL.
+func (c *oomCounter) outOfMemory(s *session, end Exit) bool {
+	if s.cgroup != nil {
+		if kills, ok := readCounter(s.cgroup.file("memory.events")); ok {
+			return kills > 0
 		}
 	}
-	return c.struck()
+	return end.killed() && c.struck()
 }

@@ -9,4 +9,4 @@ func newOOMCounter() *oomCounter { return &oomCounter{} }
 
 func (c *oomCounter) struck() bool { return false }
 
-func (c *oomCounter) outOfMemory(*session) bool { return false }
+func (c *oomCounter) outOfMemory(*session, Exit) bool { return false }

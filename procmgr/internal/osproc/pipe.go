@@ -17,12 +17,6 @@ type end interface {
 	Close() error
 }
 
-// noEnd is the end of a pipe that had ended when its tree was adopted.
-type noEnd struct{}
-
-func (noEnd) Control(func(fd uintptr)) error { return os.ErrClosed }
-func (noEnd) Close() error                   { return nil }
-
 // A pipe is the read end of a tree's stdout and stderr.
 type pipe struct {
 	end  end

@@ -11,11 +11,14 @@ import (
 )
 
 const (
-	grownSize = 1 << 20   // of a pipe that was full once
-	grownRead = 256 << 10 // of the buffer that reads from such a pipe
+	// grownSize is the room in the pipe of an output. A program that makes the pipe
+	// non-blocking, as Node.js does, cuts the output of all others that print more at once
+	// than there is room for.
+	grownSize = 1 << 20
+	grownRead = 256 << 10 // of the buffer that reads from a pipe that had much once
 )
 
-// grownBuffers are the readBuffers of a pipe that has grown.
+// grownBuffers are the readBuffers of a pipe that had much once.
 var grownBuffers = sync.Pool{New: func() any { return new([grownRead]byte) }}
 
 // newPipePair returns a pipe. Both ends are closed at an exec, so that a child
@@ -55,16 +58,9 @@ func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
 		defer readBuffers.Put(b)
 		buf = b[:]
 	}
-	tally, _ := out.(Tally)
-	if tally != nil {
-		tally.Reading(len(buf))
-	}
 	var err error
 	for err = unix.EINTR; err == unix.EINTR; {
 		n, err = unix.Read(int(fd), buf)
-	}
-	if tally != nil {
-		tally.Took(len(buf), max(n, 0))
 	}
 	if n <= 0 {
 		return 0, err == unix.EAGAIN
@@ -72,7 +68,6 @@ func (r *reader) read(fd uintptr, out Sink) (n int, more bool) {
 	out.Add(buf[:n])
 	if n == pipeSize && !r.grown {
 		r.grown = true
-		growPipe(int(fd), grownSize)
 	}
 	return n, true
 }

@@ -26,3 +26,6 @@ func signalName(s syscall.Signal) string {
 // enterable reports whether this user may run a command in a directory. On
 // Windows only a try can tell.
 func enterable(string) bool { return true }
+
+// lastInheritable returns 0: a leader inherits only the handles that it is given.
+func lastInheritable() int { return 0 }

@@ -3,36 +3,58 @@ package osproc
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
 )
 
 // A procfs is /proc while a search looks through it.
 type procfs struct {
 	dir  int
-	load *os.File
+	load *os.File // nil if there is none, as with ProcSubset=pid of systemd
 	buf  [32 << 10]byte
 }
 
-// openProcfs fails if no descriptor is left.
+// openProcfs fails if no descriptor is left, or if checkProcfs does.
 func openProcfs() (*procfs, error) {
+	if err := checkProcfs(); err != nil {
+		return nil, err
+	}
 	dir, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	load, err := os.Open("/proc/loadavg")
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		unix.Close(dir)
 		return nil, err
 	}
 	return &procfs{dir: dir, load: load}, nil
 }
 
+// checkProcfs returns an error if /proc does not show the processes of this program's PID
+// namespace. In that of another one, a number is that of another process, or of none.
+func checkProcfs() error {
+	const advice = "mount a /proc for this program's PID namespace, or set Options.Cgroup"
+	self, err := os.Readlink("/proc/self")
+	switch {
+	case err != nil:
+		return xerrors.Errorf("/proc cannot be used: it does not show this program (%v); %s: %w", err, advice, errors.ErrUnsupported)
+	case self != strconv.Itoa(os.Getpid()):
+		return xerrors.Errorf("/proc cannot be used: it is that of another PID namespace, where this program is %s and not %d; %s: %w", self, os.Getpid(), advice, errors.ErrUnsupported)
+	}
+	return nil
+}
+
 func (p *procfs) close() {
 	unix.Close(p.dir)
-	p.load.Close()
+	if p.load != nil {
+		p.load.Close()
+	}
 }
 
 // newest returns the number that the kernel gave out last, to a process or to a
@@ -40,6 +62,9 @@ func (p *procfs) close() {
 // nothing has forked. newest returns 0 if the system does not tell, as gVisor
 // does not.
 func (p *procfs) newest() int {
+	if p.load == nil {
+		return 0
+	}
 	n, err := p.load.ReadAt(p.buf[:], 0)
 	if n == 0 && err != nil {
 		return 0

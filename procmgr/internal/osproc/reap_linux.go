@@ -28,14 +28,13 @@ func waitForExit(idType, id, options int) error {
 	}
 }
 
-// exitOf returns how a child has exited. It reaps the child, unless options has
-// WNOWAIT.
-func exitOf(idType, id, options int) Exit {
+// exitOf reaps a child that has exited, and returns how.
+func exitOf(idType, id int) Exit {
 	var info unix.Siginfo
 	var usage unix.Rusage
 	err := error(unix.EINTR)
 	for err == unix.EINTR {
-		err = unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOHANG|options, &usage)
+		err = unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOHANG, &usage)
 	}
 	if err != nil || info.Signo == 0 {
 		return Exit{Lost: true}

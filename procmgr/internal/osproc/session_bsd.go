@@ -69,9 +69,6 @@ func (s *session) awaitLeader() bool {
 	}
 }
 
-// peek never tells: these systems have no look at an exit that leaves the usage.
-func (s *session) peek() (Exit, bool) { return Exit{}, false }
-
 // reap reaps the leader and returns its exit. It holds the lock that signals
 // take. The kernel tells of an exit a moment before there is a zombie.
 func (s *session) reap() Exit {
@@ -150,5 +147,8 @@ func (s *session) await([]member) {
 		}
 	}
 }
+
+// awaits reports false: nothing is known of a member that has left the group.
+func (s *session) awaits() bool { return false }
 
 func hasPidfds() bool { return false }

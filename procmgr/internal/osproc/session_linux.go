@@ -56,12 +56,6 @@ type session struct {
 	noPidfd bool    // use no pidfds
 	wrapped bool    // as in Command
 
-	// others is how the leader is waited for if it is the child of another
-	// program, and end is the exit that it has told. reaped is then set from the beginning:
-	// that program may reap it at any time.
-	others func(stop <-chan struct{}) (Exit, bool)
-	end    Exit
-
 	// empty is set when nothing is left in the session. Members that have left
 	// it may still live. From then on the number is no longer the session's.
 	empty atomic.Bool
@@ -135,47 +129,24 @@ func (s *session) awaitLeader() {
 	}
 }
 
-// awaitOther waits for the exit of a leader that is another program's child. It
-// reports false if nobody tells how that exited.
-func (s *session) awaitOther() (told bool) {
-	if s.end, told = s.others(s.done); !told {
-		s.end = Exit{Lost: true}
-	}
-	return told
-}
-
-// peek returns the exit of the leader, which has exited, and does not reap it. It
-// reports false if nobody can tell.
-func (s *session) peek() (end Exit, ok bool) {
-	end = s.end
-	if s.others == nil {
-		end = s.exit(unix.WNOWAIT)
-	}
-	return end, !end.Lost
-}
-
-// exit returns how the leader has exited, which is a child of this program. Unless
-// options has WNOWAIT, it reaps the leader.
-func (s *session) exit(options int) Exit {
+// exit reaps the leader, which has exited, and returns how.
+func (s *session) exit() Exit {
 	if s.leader == nil {
-		return exitOf(unix.P_PID, s.pid, options)
+		return exitOf(unix.P_PID, s.pid)
 	}
 	end := Exit{Lost: true}
-	_ = s.leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd), options) })
+	_ = s.leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd)) })
 	return end
 }
 
 // reap reaps the leader and returns its exit. It holds the lock that signals
 // take.
 func (s *session) reap() Exit {
-	if s.others != nil {
-		return s.end
-	}
 	s.num.Lock()
 	defer s.num.Unlock()
 	_ = s.anchor.Control(func(fd uintptr) { setOwner(int(fd), s.pid) })
 	s.reaped = true
-	return s.exit(0)
+	return s.exit()
 }
 
 // vacant reports whether nothing of the session is left, not even a zombie: its
@@ -224,6 +195,12 @@ func (s *session) eachPin(f func(member)) {
 			f(m)
 		}
 	}
+}
+
+// awaits reports whether a member that await waits for is alive.
+func (s *session) awaits() (alive bool) {
+	s.eachPin(func(m member) { alive = alive || m.alive() })
+	return alive
 }
 
 // signalGroup sends a signal to the leader's whole process group at once. It

@@ -25,15 +25,19 @@ type session struct {
 }
 
 func (s *session) awaitLeader() bool    { return false }
-func (s *session) peek() (Exit, bool)   { return Exit{}, false }
 func (s *session) reap() Exit           { return Exit{Lost: true} }
 func (s *session) vacant(*os.File) bool { return true }
 func (s *session) await([]member)       {}
+func (s *session) awaits() bool         { return false }
 func (s *session) release()             {}
 
 func (s *session) abandon() {}
 
 func enterable(string) bool { return true }
+
+func lastInheritable() int { return 0 }
+
+func checkProcfs() error { return nil }
 
 func (s *session) sealed() bool { return true }
 
@@ -51,7 +55,7 @@ func (p *pipe) collect()    {}
 func (p *pipe) drain() bool { return true }
 func (p *pipe) close()      {}
 
-func fork(*Command, string, string, *os.File, *cgroups, *lacks) (*session, *pipe, *Input, error) {
+func fork(*Command, string, string, *os.File, int, *cgroups, *lacks) (*session, *pipe, *Input, error) {
 	return nil, nil, nil, checkPlatform()
 }
 

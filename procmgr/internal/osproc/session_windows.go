@@ -57,9 +57,6 @@ func (s *session) waitFor(handle windows.Handle, milliseconds uint32) bool {
 // awaitLeader returns when the leader has exited.
 func (s *session) awaitLeader() bool { return s.waitFor(s.process, windows.INFINITE) }
 
-// peek never tells: nothing has to be reaped here.
-func (s *session) peek() (Exit, bool) { return Exit{}, false }
-
 // reap returns the leader's exit. Windows has no signals: if this manager ended
 // the job by one, the exit code is the one that was given for that signal.
 func (s *session) reap() Exit {
@@ -174,6 +171,9 @@ func closeMembers(members []member) {
 		m.close()
 	}
 }
+
+// awaits reports false: no member can leave the job.
+func (s *session) awaits() bool { return false }
 
 // rescan is how often, in milliseconds, await looks again for a process for
 // which it cannot wait.

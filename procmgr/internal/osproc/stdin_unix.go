@@ -35,6 +35,7 @@ func openStdio(c *Command, null *os.File) (*stdio, error) {
 	if err != nil {
 		return nil, err
 	}
+	growPipe(read, grownSize)
 	out := uintptr(write)
 	s := &stdio{kind: c.Stdin, output: read, input: -1, leader: [3]uintptr{null.Fd(), out, out}}
 	s.theirs = append(s.theirs, func() { unix.Close(write) })

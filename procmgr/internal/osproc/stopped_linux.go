@@ -38,11 +38,6 @@ func (s *session) stopped() bool {
 func (s *session) leaderStopped() (stopped, reaped bool) {
 	s.num.Lock()
 	defer s.num.Unlock()
-	if s.others != nil {
-		stopped, reaped = isStopped(s.pid), true
-		_ = s.leader.Control(func(fd uintptr) { reaped = readable(int(fd)) }) // if it lives, the number is its own
-		return stopped && !reaped, reaped
-	}
 	if s.reaped {
 		return false, true
 	}

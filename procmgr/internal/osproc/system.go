@@ -10,6 +10,8 @@ type System struct {
 	cgroups *cgroups // nil if Config.Cgroup is not set
 	lacks   lacks
 	shell   shellPath
+	// inheritable is the highest descriptor that leaders do not inherit.
+	inheritable int
 	shared
 }
 
@@ -23,7 +25,7 @@ func Open(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{shared: shared{null: null, oom: newOOMCounter()}}
+	s := &System{inheritable: lastInheritable(), shared: shared{null: null, oom: newOOMCounter()}}
 	if s.poller, err = newPoller(c.NoPoll, &s.crew); err != nil {
 		null.Close()
 		return nil, err
@@ -41,10 +43,14 @@ func Open(c Config) (*System, error) {
 	return s, nil
 }
 
-// Cgroups returns the directory of the System in Config.Cgroup and its lock, or
-// nothing if there is none. A program that has a duplicate of the lock keeps others
-// from ending the processes in there.
-func (s *System) Cgroups() (dir string, lock *os.File) { return s.cgroups.own() }
+// Blind returns an error if the members of a tree cannot be looked for, so that Kill
+// cannot tell whether it has ended all of them. With a cgroup they are known.
+func (s *System) Blind() error {
+	if s.cgroups != nil {
+		return nil
+	}
+	return checkProcfs()
+}
 
 // Go calls f in a goroutine. No method of the System waits for it.
 func (s *System) Go(f func()) { s.crew.run(f) }
@@ -81,12 +87,12 @@ func (s *System) Start(c Command) (*Tree, error) {
 }
 
 func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
-	leader, pipe, input, err := fork(c, file, cookie, s.null, s.cgroups, &s.lacks)
+	leader, pipe, input, err := fork(c, file, cookie, s.null, s.inheritable, s.cgroups, &s.lacks)
 	if err != nil {
 		return nil, err
 	}
 	s.sessions.add(leader)
-	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input, keeper: c.Keeper}, nil
+	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input}, nil
 }
 
 // A Delivery tells how far a signal has come.

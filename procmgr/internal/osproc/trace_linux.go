@@ -18,10 +18,7 @@ var errUntraced = errors.New("it cannot be traced")
 // program blocks: a child inherits that, and no exec resets it. The kernel stops a
 // program that is traced at its exec; it is traced for that moment alone, by the
 // thread that has forked it. If the system forbids that, the error is errUntraced.
-//
-// If n is not nil, it is told before the first instruction. If this program dies
-// then, the program that it starts dies with it.
-func (l *leader) startTraced(n *news, file string, argv []string, attr *syscall.ProcAttr) error {
+func (l *leader) startTraced(file string, argv []string, attr *syscall.ProcAttr) error {
 	if gainsPrivilege(file) {
 		return errUntraced
 	}
@@ -41,14 +38,8 @@ func (l *leader) startTraced(n *news, file string, argv []string, attr *syscall.
 		return errUntraced
 	}
 	l.pid = pid
-	if n != nil && unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL) == nil { // or it has been killed
-		n.stands(l)
-	}
 	l.whole = l.mark != 0 && l.marks(l.mark.set)
 	unblockSignals(pid)
-	if n != nil {
-		n.started(l)
-	}
 	_ = unix.PtraceDetach(pid)
 	return nil
 }

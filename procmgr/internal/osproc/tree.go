@@ -31,22 +31,10 @@ type Tree struct {
 	pipe    *pipe
 	input   *Input      // nil if stdin is empty
 	wanted  atomic.Bool // a caller has asked for the end
-	keeper  Keeper      // nil for none
 	reader  func()      // of readSome, which alone uses it; nil before the first output
-
-	// progress is how far Finish has come. Only Finish uses it until it returns.
-	progress Progress
-	frozen   atomic.Bool // Freeze was called
 
 	mu     sync.Mutex // guards exited
 	exited func()     // of Watch; nil when it is called
-}
-
-// A Progress is how far a Finish has come.
-type Progress struct {
-	Exit     *Exit     `json:"exit,omitempty"` // of the leader; nil if it has not exited
-	At       time.Time `json:"at,omitzero"`    // of that exit
-	Detached bool      `json:"detached,omitempty"`
 }
 
 // PID returns the leader's number.
@@ -69,9 +57,6 @@ func (t *Tree) Stopped() bool { return t.session.stopped() }
 // Want notes that a caller wants the tree to end. From then on, Follow believes
 // in an end only after it has searched for members that have left the session.
 func (t *Tree) Want() { t.wanted.Store(true) }
-
-// IsFrozen reports whether Freeze was called.
-func (t *Tree) IsFrozen() bool { return t.frozen.Load() }
 
 // Held reports whether a process may still hold the tree's stdout or stderr.
 func (t *Tree) Held() bool {
@@ -137,57 +122,31 @@ func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
 // tree, or when the tree is abandoned. It returns how the leader exited, and
 // when the last member had gone. If the leader has exited and other members
 // live on, Finish calls detached before it waits for them. Finish is called
-// once. If the tree is frozen, Finish returns as well, and its results mean
-// nothing.
+// once.
 func (t *Tree) Finish(detached func(Exit)) (end Exit, at time.Time) {
-	p := &t.progress
-	if p.Exit == nil {
-		if t.frozen.Load() {
-			return Exit{Lost: true}, time.Now()
-		}
-		p.At = time.Now()
-		t.reap()
-		if p.Exit.Lost && t.frozen.Load() {
-			// The pidfd was closed before the leader could be reaped.
-			p.Exit = nil
-			return Exit{Lost: true}, p.At
-		}
-	}
-	at = p.At
-	if !t.pipe.drain() || p.Detached || !t.gone() || t.wanted.Load() {
+	at = time.Now()
+	exit := t.reap()
+	if !t.pipe.drain() || !t.gone() || t.wanted.Load() {
 		timer := time.NewTimer(settle)
 		defer timer.Stop()
 		t.finishReading(timer)
 		timer.Reset(time.Until(at.Add(settle)))
-		if (p.Detached || !t.gone() || t.wanted.Load()) && t.outlive(func() { detached(*p.Exit) }, timer) {
+		if (!t.gone() || t.wanted.Load()) && t.outlive(func() { detached(exit) }, timer) {
 			at = time.Now()
 		}
 	}
-	if !t.frozen.Load() {
-		t.session.empty.Store(true)
-		t.sessions.remove(t.session)
-	}
-	return *p.Exit, at
+	t.session.empty.Store(true)
+	t.sessions.remove(t.session)
+	return exit, at
 }
 
-// reap reaps the leader, which has exited.
-func (t *Tree) reap() {
-	told := false
-	if t.keeper != nil {
-		// If this program died between the two, nobody would know the code.
-		var end Exit
-		if end, told = t.session.peek(); told {
-			t.keeper.Exited(end, t.progress.At)
-		}
-	}
+// reap reaps the leader, which has exited, and returns how.
+func (t *Tree) reap() Exit {
 	end := t.session.reap()
-	if t.keeper != nil && !told {
-		t.keeper.Exited(end, t.progress.At)
+	if !t.wanted.Load() {
+		end.OOM = t.oom.outOfMemory(t.session, end)
 	}
-	if end.killed() && !t.wanted.Load() {
-		end.OOM = t.oom.outOfMemory(t.session)
-	}
-	t.progress.Exit = &end
+	return end
 }
 
 // Release frees the resources of a tree that was followed to its end.
@@ -248,8 +207,7 @@ func (t *Tree) gone() bool {
 // whether there were any. A member that ends before the timer fires was not
 // left behind.
 func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
-	detached := t.progress.Detached
-	lived = detached
+	detached := false
 	for {
 		select {
 		case <-t.session.done:
@@ -284,16 +242,16 @@ func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 			defer close(left)
 			t.await(members, held)
 		}()
-		if !detached {
+		for waiting := true; waiting && !detached; {
 			select {
 			case <-left:
+				waiting = false
 			case <-timer.C:
 				// On a busy machine the members may have gone, and the goroutine that
 				// waits for that may not have had a turn.
 				if t.lives(deep) {
 					detached = true
 					detach()
-					t.progress.Detached = true
 				} else {
 					timer.Reset(settle)
 				}
@@ -303,11 +261,13 @@ func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
 	}
 }
 
-// lives reports whether something is left at this moment.
+// lives reports whether something is left at this moment. A member that await waits
+// for may have left the session meanwhile, and a look that is not deep does not see it
+// then.
 func (t *Tree) lives(deep bool) bool {
 	members, settled := t.look(deep)
 	closeMembers(members)
-	return len(members) > 0 || !settled || !t.pipe.drain()
+	return len(members) > 0 || !settled || !t.pipe.drain() || t.session.awaits()
 }
 
 // lookAgain is how long a tree waits before it looks again for members that it

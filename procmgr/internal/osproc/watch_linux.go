@@ -14,16 +14,6 @@ func (t *Tree) watch() {
 		})
 	}
 	switch s := t.session; {
-	case t.progress.Exit != nil:
-		t.leaderExited()
-	case s.others != nil:
-		go func() { // ends with the leader, or when the tree is abandoned
-			if s.awaitOther() || s.leader == nil {
-				t.leaderExited()
-			} else {
-				t.watchLeader(s.leader)
-			}
-		}()
 	case s.leader == nil:
 		t.awaitLeader()
 	default:

@@ -48,28 +48,6 @@ func Make(parent, prefix string, mode fs.FileMode) (*Dir, error) {
 	return nil, ErrRemoved
 }
 
-// Resume takes over the directory of a program that has ended. lock is a
-// duplicate of its lock, or nil if there is none.
-func Resume(path string, lock *os.File) (*Dir, error) {
-	if _, err := os.Stat(path); err != nil {
-		if lock != nil {
-			lock.Close()
-		}
-		return nil, err
-	}
-	if lock != nil {
-		return &Dir{path, lock}, nil
-	}
-	lock, err := take(path)
-	if err != nil {
-		return nil, err
-	}
-	return &Dir{path, lock}, nil
-}
-
-// Lock returns the lock. A program that has a duplicate of it holds the directory.
-func (d *Dir) Lock() *os.File { return d.lock }
-
 // Unlock gives up the directory. It does not remove it.
 func (d *Dir) Unlock() { d.lock.Close() }
 

@@ -3,35 +3,22 @@ package redact
 import (
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
-// A needle is one form of a value.
-type needle struct {
-	text  string
-	value int  // of Set.names
-	lines bool // it may be broken into lines
-}
-
-// formsOf returns the forms of a value that are searched for besides the value
-// itself, those that may be broken into lines first.
-func formsOf(value string) (broken, whole []string) {
-	broken = append(broken, hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))))
+// base64AndHex returns the forms of a value that may be broken into lines.
+func base64AndHex(value string) (forms []string) {
+	forms = append(forms, hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))))
 	for before := range 3 {
 		std := base64At(value, before)
-		broken = append(broken, std, strings.NewReplacer("+", "-", "/", "_").Replace(std))
+		forms = append(forms, std, strings.NewReplacer("+", "-", "/", "_").Replace(std))
 	}
-	whole = append(whole, percent(value, false), percent(value, true))
-	for _, escapeHTML := range []bool{false, true} {
-		whole = append(whole, inJSON(value, escapeHTML))
-	}
-	slices.Sort(broken)
-	slices.Sort(whole)
-	broken = slices.Compact(broken)
-	whole = slices.DeleteFunc(slices.Compact(whole), func(form string) bool { return form == value })
-	return broken, whole
+	slices.Sort(forms)
+	return slices.Compact(forms)
 }
 
 // base64At returns the characters of base64 that the value alone decides, if so
@@ -42,32 +29,80 @@ func base64At(value string, before int) string {
 	return encoded[first : (before+len(value))*8/6]
 }
 
-// percent encodes what is not unreserved in a URL, with digits of one case.
-func percent(value string, lower bool) string {
-	digits := "0123456789ABCDEF"
-	if lower {
-		digits = "0123456789abcdef"
-	}
-	var b strings.Builder
-	for _, c := range []byte(value) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~", c) >= 0:
-			b.WriteByte(c)
-		default:
-			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
+// encodings returns the ways in which each character of a value may stand in a URL, in
+// JSON, in JSON within JSON, and in a shell's quotes. Each tool has its own list of the
+// characters that it encodes, so any of them may be, but no letter and no digit is.
+func encodings(value string) (chars [][]string) {
+	for len(value) > 0 {
+		r, size := utf8.DecodeRuneInString(value)
+		char := value[:size]
+		value = value[size:]
+		ways := []string{char}
+		if !isAlnum(char[0]) {
+			ways = encodingsOf(char, r)
 		}
+		chars = append(chars, ways)
 	}
-	return b.String()
+	return chars
 }
 
-// inJSON returns the value as it stands in a JSON string. Some encoders escape <, >
-// and & too.
-func inJSON(value string, escapeHTML bool) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(escapeHTML)
-	if enc.Encode(value) != nil {
-		return value
+func encodingsOf(char string, r rune) []string {
+	ways := []string{char}
+	escaped := []string{`\` + char}
+	for _, digits := range []string{"%02x", "%02X"} {
+		percent, x := "", ""
+		for _, b := range []byte(char) {
+			percent += "%" + fmt.Sprintf(digits, b)
+			x += `\x` + fmt.Sprintf(digits, b)
+		}
+		ways, escaped = append(ways, percent), append(escaped, x)
+		u := ""
+		for _, unit := range utf16.Encode([]rune{r}) {
+			u += `\u` + fmt.Sprintf(strings.Replace(digits, "2", "4", 1), unit)
+		}
+		escaped = append(escaped, u)
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
+	octal := ""
+	for _, b := range []byte(char) {
+		octal += fmt.Sprintf(`\%03o`, b)
+	}
+	escaped = append(escaped, octal)
+	if i := strings.Index("\a\b\t\n\v\f\r\x1b", char); i >= 0 {
+		escaped = append(escaped, `\`+"abtnvfrE"[i:i+1])
+	}
+	for _, once := range escaped {
+		ways = append(ways, once, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(once),
+			strings.NewReplacer(`\`, `\\`, char, `\`+char).Replace(once)) // \\\/
+	}
+	switch char {
+	case " ":
+		ways = append(ways, "+")
+	case "'": // 'it'\''s', 'it'"'"'s' and 'it'"''"'s twice'
+		for _, before := range []string{"", "'", `'"`, `"`, `'\`} {
+			for _, behind := range []string{"", "'", `"'`, `"`} {
+				ways = append(ways, before+char+behind)
+			}
+		}
+	}
+	slices.Sort(ways)
+	return slices.Compact(ways)
+}
+
+func isAlnum(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+}
+
+// longestRun returns where the most letters and digits in a row stand among characters,
+// and how many they are.
+func longestRun(chars [][]string) (at, n int) {
+	run := 0
+	for i, ways := range chars {
+		if run++; !isAlnum(ways[0][0]) || len(ways) > 1 {
+			run = 0
+		}
+		if run > n {
+			at, n = i+1-run, run
+		}
+	}
+	return at, n
 }

@@ -29,10 +29,10 @@ func (s *Set) MaskRows(rows []string, cols, row, col int) []string {
 			text, cells = append(text, '\n'), append(cells, [2]int{y, -1})
 		}
 	}
-	spans := s.Find(text)
+	spans := s.find(text, func(int) {})
 	if cursor >= Soon {
-		if from := s.opens(text[:cursor]); cursor-from >= Soon {
-			spans = merge(append(spans, Span{From: from, To: cursor, value: s.begun(text[from:cursor])}))
+		if from, value := s.opens(text[:cursor]); cursor-from >= Soon {
+			spans = merge(append(spans, span{from, cursor, value}))
 		}
 	}
 	if len(spans) == 0 {
@@ -45,7 +45,7 @@ func (s *Set) MaskRows(rows []string, cols, row, col int) []string {
 	for _, span := range spans {
 		words := []rune("[withheld: " + s.names[span.value] + "]")
 		last := [2]int{-1, -1}
-		for _, cell := range cells[span.From:span.To] {
+		for _, cell := range cells[span.from:span.to] {
 			if cell == last || cell[1] < 0 {
 				continue
 			}
@@ -61,14 +61,4 @@ func (s *Set) MaskRows(rows []string, cols, row, col int) []string {
 		masked[y] = string(drawn[y])
 	}
 	return masked
-}
-
-// begun returns the value of which a text is the beginning.
-func (s *Set) begun(text []byte) (value int) {
-	for _, i := range s.begins[text[0]] {
-		if _, used := s.needles[i].prefix(text, 0); used == len(text) {
-			return s.needles[i].value
-		}
-	}
-	return 0
 }

@@ -1,24 +1,35 @@
+// Package redact masks known values in a stream: the secrets of a host, in the
+// forms in which tools print them. It guesses nothing by shape, so data that has no
+// such value in it stays as it is, byte for byte.
+//
+// A value is found as it is; in base64 in each of the three places in which it can
+// begin, in the standard and the URL alphabet; in hexadecimal digits of either case; and
+// encoded by any tool that writes %2B or + in a URL, backslashes in a JSON string, in a
+// JSON string within one or in a shell's quotes, or quotes within a shell's quotes.
+// Base64 and hexadecimal digits may be broken into lines, which may be indented. In place
+// of the value stands [withheld: NAME].
+//
+// It is no boundary: rev, tr and a program that prints a byte a line get through.
 package redact
 
 import (
-	"encoding/binary"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"sort"
 	"strings"
+	"sync"
 )
 
 const (
 	// MinValue is the shortest value that can be masked, in bytes.
 	MinValue = 4
 	// minForms is from how many bytes on a value is masked in all its forms.
-	minForms = 12
-
-	gram     = MinValue // how many bytes are looked at to begin with
-	bitsLog  = 18
-	mostEnds = 2 // bytes of a line end between two characters
+	minForms   = 12
+	mostIndent = 16 // blanks behind a line end in base64 and hexadecimal digits
 )
 
 // A Value is a secret: its name stands in its place.
@@ -50,23 +61,15 @@ func Check(v Value) error {
 	return nil
 }
 
+// chars returns how many bytes of a text are no line ends.
+func chars(text string) int { return len(text) - strings.Count(text, "\n") - strings.Count(text, "\r") }
+
 // A Set finds values. It is safe for concurrent use. A nil Set finds nothing.
 type Set struct {
-	names   []string
-	needles []needle
-	// A needle is found by gram bytes of it: of each stride bytes of a text, one
-	// place is looked at. That is a place within the first stride bytes of any
-	// needle that is there.
-	stride int
-	known  []uint64           // bits of grams that are in places
-	places map[uint32][]place // by gram
-	begins [256][]int         // needles, by their first byte
-	within [256]bool          // bytes that some needle has
-	raw    int                // the most bytes that a needle takes in a text
+	names  []string
+	plain  *finder // of all forms that stand in a line
+	broken *finder // of base64 and hexadecimal digits, in a text without line ends; nil for none
 }
-
-// A place is where a gram stands in a needle.
-type place struct{ needle, at int }
 
 // Compile returns the Set of some values, or nil if there is none. Values of the
 // same bytes have the first of their names. A value of fewer than MinValue bytes
@@ -74,183 +77,75 @@ type place struct{ needle, at int }
 func Compile(values []Value) *Set {
 	s := new(Set)
 	seen := make(map[string]bool)
-	add := func(text string, value int, lines bool) {
-		if chars(text) >= MinValue && !seen[text] {
-			seen[text] = true
-			s.needles = append(s.needles, needle{text, value, lines})
-		}
-	}
-	for _, v := range values {
-		s.names = append(s.names, v.Name)
-		add(v.Value, len(s.names)-1, false)
-	}
+	var plain, broken []needle
+	var plainRuns, brokenRuns []int
 	for i, v := range values {
-		if len(v.Value) < minForms {
+		s.names = append(s.names, v.Name)
+		if seen[v.Value] || chars(v.Value) < MinValue {
 			continue
 		}
-		broken, whole := formsOf(v.Value)
-		for _, text := range whole {
-			add(text, i, false)
+		seen[v.Value] = true
+		n := needle{value: i, chars: encodings(v.Value)}
+		at, run := longestRun(n.chars)
+		if n.run = at; run < gram || len(v.Value) < minForms { // it is found as it is alone
+			n.chars, n.run, run = literal(v.Value), 0, len(v.Value)
 		}
-		for _, text := range broken {
-			add(text, i, true)
+		plain, plainRuns = append(plain, n), append(plainRuns, run)
+		if len(v.Value) >= minForms {
+			for _, form := range base64AndHex(v.Value) {
+				broken, brokenRuns = append(broken, needle{value: i, chars: literal(form)}), append(brokenRuns, len(form))
+			}
 		}
 	}
-	if len(s.needles) == 0 {
+	if len(plain) == 0 {
 		return nil
 	}
-	s.index()
+	s.plain = newFinder(plain, plainRuns)
+	if len(broken) > 0 {
+		s.broken = newFinder(broken, brokenRuns)
+	}
 	return s
 }
 
-func (s *Set) index() {
-	s.stride = math.MaxInt
-	for _, n := range s.needles {
-		s.stride = min(s.stride, chars(n.text))
-		s.raw = max(s.raw, len(n.text)*(1+mostEnds))
+// literal returns the bytes of a text, each of which stands only for itself.
+func literal(text string) (chars [][]string) {
+	for i := range len(text) {
+		chars = append(chars, []string{text[i : i+1]})
 	}
-	s.stride -= gram - 1
-	s.known = make([]uint64, 1<<bitsLog/64)
-	s.places = make(map[uint32][]place)
-	for number, n := range s.needles {
-		s.begins[n.text[0]] = append(s.begins[n.text[0]], number)
-		for i := range s.stride {
-			g, at, _ := gather([]byte(n.text), i)
-			h := hash(g)
-			s.known[h/64] |= 1 << (h % 64)
-			s.places[g] = append(s.places[g], place{number, at})
-		}
-		for _, c := range []byte(n.text) {
-			s.within[c] = true
-		}
-		if n.lines {
-			s.within['\n'], s.within['\r'] = true, true
-		}
-	}
+	return chars
 }
 
-func hash(g uint32) uint32 { return g * 0x9e3779b1 >> (32 - bitsLog) }
+// A span is a part of a text that is a value.
+type span struct{ from, to, value int }
 
-// A Span is a part of a text that is a value.
-type Span struct {
-	From, To int
-	value    int
-}
-
-// Find returns the values in a text, in the order in which they begin. Values that
-// overlap are one Span, with the name of the first.
-func (s *Set) Find(text []byte) []Span { return s.find(text, nil) }
-
-// find is Find that calls found for each value.
-func (s *Set) find(text []byte, found func(value int)) (spans []Span) {
-	if s == nil {
-		return nil
-	}
-	for i := 0; i+gram <= len(text); i += s.stride {
-		g := binary.LittleEndian.Uint32(text[i:])
-		at := i
-		if hasLineEnd(g) {
-			var ok bool
-			if g, at, ok = gather(text, i); !ok {
-				break // no needle that begins before i is whole
-			}
-		}
-		if h := hash(g); s.known[h/64]>>(h%64)&1 == 0 {
-			continue
-		}
-		for _, p := range s.places[g] {
-			n := &s.needles[p.needle]
-			if from, to, ok := n.around(text, at, p.at); ok {
-				spans = append(spans, Span{from, to, n.value})
-				if found != nil {
-					found(n.value)
-				}
-			}
-		}
+// find returns the values in a text, in the order in which they begin. Values that
+// overlap are one span, with the name of the first. It calls found for each of them.
+func (s *Set) find(text []byte, found func(value int)) (spans []span) {
+	s.plain.find(text, func(value, from, to int) {
+		spans = append(spans, span{from, to, value})
+		found(value)
+	})
+	if s.broken != nil {
+		j := join(text)
+		defer joins.Put(j)
+		s.broken.find(j.text, func(value, from, to int) {
+			spans = append(spans, span{j.offset(from), j.offset(to-1) + 1, value})
+			found(value)
+		})
 	}
 	return merge(spans)
 }
 
-// hasLineEnd reports whether one of four bytes is \n or \r.
-func hasLineEnd(g uint32) bool {
-	lf, cr := g^0x0a0a0a0a, g^0x0d0d0d0d
-	return ((lf-0x01010101)&^lf|(cr-0x01010101)&^cr)&0x80808080 != 0
-}
-
-// chars returns how many bytes of a text are no line ends.
-func chars(text string) int { return len(text) - strings.Count(text, "\n") - strings.Count(text, "\r") }
-
-func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
-
-// gather returns the next bytes of a text that are no line ends, and where they
-// begin.
-func gather(text []byte, from int) (g uint32, at int, ok bool) {
-	n := 0
-	for i := from; i < len(text) && n < gram; i++ {
-		if isLineEnd(text[i]) {
-			continue
-		}
-		if n == 0 {
-			at = i
-		}
-		g |= uint32(text[i]) << (8 * n)
-		n++
-	}
-	return g, at, n == gram
-}
-
-// around reports whether the needle is in the text such that its byte number at
-// stands at i, and where it begins and ends.
-func (n *needle) around(text []byte, i, at int) (from, to int, ok bool) {
-	from, to = i, i
-	for k := at - 1; k >= 0; k-- {
-		from--
-		for ends := 0; n.lines && ends < mostEnds && from > 0 && isLineEnd(text[from]); ends++ {
-			from--
-		}
-		if from < 0 || text[from] != n.text[k] {
-			return 0, 0, false
-		}
-	}
-	matched, used := n.prefix(text[i:], at)
-	return from, to + used, matched == len(n.text)
-}
-
-// prefix returns how far the needle goes on in a text from its byte number at on,
-// and how many bytes of the text that are.
-func (n *needle) prefix(text []byte, at int) (matched, used int) {
-	i := 0
-	for k := at; k < len(n.text); k++ {
-		j := i
-		for ends := 0; n.lines && k > at && ends < mostEnds && j < len(text) && isLineEnd(text[j]); ends++ {
-			j++
-		}
-		if j >= len(text) {
-			return k, j
-		}
-		if text[j] != n.text[k] {
-			return k, i
-		}
-		i = j + 1
-	}
-	return len(n.text), i
-}
-
 // merge makes one span of those that overlap.
-func merge(spans []Span) []Span {
+func merge(spans []span) []span {
 	if len(spans) < 2 {
 		return spans
 	}
-	slices.SortFunc(spans, func(a, b Span) int {
-		if a.From != b.From {
-			return a.From - b.From
-		}
-		return b.To - a.To
-	})
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to, a.value-b.value) })
 	out := spans[:1]
 	for _, next := range spans[1:] {
-		if last := &out[len(out)-1]; next.From < last.To {
-			last.To = max(last.To, next.To)
+		if last := &out[len(out)-1]; next.from < last.to {
+			last.to = max(last.to, next.to)
 			continue
 		}
 		out = append(out, next)
@@ -258,55 +153,64 @@ func merge(spans []Span) []Span {
 	return out
 }
 
-// opens returns where the longest end of a text begins that is the beginning of a
-// needle, or len(text) if there is none.
-func (s *Set) opens(text []byte) int {
-	from := len(text)
-	for from > max(0, len(text)-s.raw) && s.within[text[from-1]] {
-		from--
-	}
-	for ; from < len(text); from++ {
-		for _, i := range s.begins[text[from]] {
-			n := &s.needles[i]
-			if matched, used := n.prefix(text[from:], 0); used == len(text)-from && matched < len(n.text) {
-				return from
+// opens returns where the longest end of a text begins that is the beginning of a value,
+// and which. It returns len(text) if there is none.
+func (s *Set) opens(text []byte) (from, value int) {
+	from, value = s.plain.opens(text)
+	if s.broken != nil {
+		// A line may be as short as one character.
+		j := join(text[max(0, len(text)-s.broken.longest*(3+mostIndent)):])
+		defer joins.Put(j)
+		if at, of := s.broken.opens(j.text); at < len(j.text) {
+			if at = len(text) - j.whole + j.offset(at); at < from {
+				return at, of
 			}
 		}
 	}
-	return len(text)
+	return from, value
 }
 
-// endsIn returns the beginning of a text that is the end of a value, Soon bytes of it or
-// more, and whether that goes on after the text.
-func (s *Set) endsIn(text []byte) (rest Span, more bool) {
-	for _, n := range s.needles {
-		for at := 1; at <= len(n.text)-Soon; at++ {
-			if matched, used := n.prefix(text, at); used > rest.To && (matched == len(n.text) || used == len(text)) {
-				rest, more = Span{0, used, n.value}, matched < len(n.text)
-			}
+// A joined is a text without its line ends and the indentation behind them.
+type joined struct {
+	text   []byte
+	whole  int      // bytes of the text with them
+	breaks [][2]int // the offset in text of each, and the bytes of all up to there
+	room   []byte
+}
+
+// joins lends joined texts.
+var joins = sync.Pool{New: func() any { return new(joined) }}
+
+// join joins the lines of a text.
+func join(text []byte) *joined {
+	j := joins.Get().(*joined)
+	j.whole, j.breaks, j.room = len(text), j.breaks[:0], j.room[:0]
+	removed := 0
+	for rest := text; len(rest) > 0; {
+		n := bytes.IndexByte(rest, '\n')
+		end := n + 1
+		if n < 0 {
+			n, end = len(rest), len(rest)
 		}
+		for end < len(rest) && end <= n+mostIndent && (rest[end] == ' ' || rest[end] == '\t') {
+			end++
+		}
+		if n > 0 && rest[n-1] == '\r' {
+			n--
+		}
+		j.room = append(j.room, rest[:n]...)
+		removed += end - n
+		j.breaks = append(j.breaks, [2]int{len(j.room), removed})
+		rest = rest[end:]
 	}
-	if more && rest.To < Soon {
-		return Span{}, false
-	}
-	return rest, more
+	j.text = j.room
+	return j
 }
 
-// Longest returns the most bytes that a value takes in a text. It is 0 for nil.
-func (s *Set) Longest() int {
-	if s == nil {
-		return 0
+// offset returns where a byte of the joined text stands in the text.
+func (j *joined) offset(at int) int {
+	if i := sort.Search(len(j.breaks), func(i int) bool { return j.breaks[i][0] > at }); i > 0 {
+		return at + j.breaks[i-1][1]
 	}
-	return s.raw
+	return at
 }
-
-// Names returns the names of the values.
-func (s *Set) Names() []string {
-	if s == nil {
-		return nil
-	}
-	return slices.Clone(s.names)
-}
-
-// Name returns the name of the value that a Span of the Set is.
-func (s *Set) Name(span Span) string { return s.names[span.value] }

@@ -22,4 +22,7 @@ var calls = map[int]call{
 	unix.SYS_RT_SIGTIMEDWAIT: idle,
 	unix.SYS_RT_SIGSUSPEND:   idle,
 	unix.SYS_PAUSE:           idle,
+
+	unix.SYS_NANOSLEEP:       nap,
+	unix.SYS_CLOCK_NANOSLEEP: nap,
 }

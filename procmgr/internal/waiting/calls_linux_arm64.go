@@ -18,4 +18,7 @@ var calls = map[int]call{
 	unix.SYS_FUTEX_WAITV:     idle,
 	unix.SYS_RT_SIGTIMEDWAIT: idle,
 	unix.SYS_RT_SIGSUSPEND:   idle,
+
+	unix.SYS_NANOSLEEP:       nap,
+	unix.SYS_CLOCK_NANOSLEEP: nap,
 }

@@ -5,9 +5,9 @@
 // with its arguments. A program waits for input if one of its threads sleeps in
 //
 //   - a read of the terminal or pipe;
-//   - a poll or a select that has it among the descriptors to read, and every other
-//     one of which is a pipe to the program itself, an eventfd, a signalfd, a timerfd,
-//     an inotify, or the same terminal;
+//   - a poll or a select of at least 4 s that has it among the descriptors to read, and
+//     every other one of which is a pipe or a pair of sockets to the program itself, an
+//     eventfd, a signalfd, a timerfd, an inotify, or the same terminal;
 //   - an epoll wait on the same. A library may leave a descriptor in the set that it
 //     no longer reads, as libuv does, and then wait for a timer or for a child. So
 //     there must be no timeout and no child, or the terminal must be in the mode in
@@ -17,8 +17,13 @@
 // A descriptor is compared by its device and inode, whatever its number. Of a
 // terminal, the program has to be in the foreground group. All other threads of the
 // program have to sleep for want of work: in a futex, for a signal, or in a wait on
-// nothing but such descriptors. If one runs, sleeps for a time, or waits for a child
-// or for a socket, the program may go on by itself.
+// nothing but such descriptors. If one runs, or waits for a child or for a socket, the
+// program may go on by itself. So it may if its first thread sleeps for a time. Another
+// thread may, as one that draws or reports now and then does.
+//
+// A program may pass its input on to a terminal of its own, as script(1), sudo(8) and
+// Python's pty.spawn do: it polls the master of that terminal together with its input.
+// Then what counts is whether a program waits on that terminal. That takes Linux 5.6.
 //
 // If any of this cannot be told, the program does not count as one that waits. To read
 // the system call of a process takes the permission to trace it, see ptrace(2) and

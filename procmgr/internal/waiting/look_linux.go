@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,10 +17,11 @@ import (
 // A Look is a look at some processes and all that they have started. As long as none
 // of them has run since, another one would find the same.
 type Look struct {
-	Found *Found // nil if none waits for input, or if that cannot be told
-	place Place
-	mode  Mode
-	seen  []process
+	Found  *Found // nil if none waits for input, or if that cannot be told
+	place  Place
+	mode   Mode
+	seen   []process
+	relays int // terminals in front of the place
 }
 
 // A process is one at which a look looks.
@@ -61,16 +63,30 @@ func (p Place) At(pids []int, mode Mode) *Look {
 	if len(l.seen) > maxProcesses {
 		return l
 	}
-	for _, p := range l.seen {
-		if p.ran >= 0 && l.waits(p) && procstat.RanFor(p.pid) == p.ran {
-			l.Found = &Found{PID: p.pid, Program: nameOf(p.pid), Secret: mode.Secret}
-			break
-		}
-	}
+	l.Found = l.find()
 	for i := range l.seen {
 		l.seen[i].tasks = nil
 	}
 	return l
+}
+
+// find returns the first program that waits for input, or nil.
+func (l *Look) find() *Found {
+	for _, p := range l.seen {
+		if p.ran < 0 {
+			continue
+		}
+		var found *Found
+		if l.waits(p) {
+			found = &Found{PID: p.pid, Program: nameOf(p.pid), Secret: l.mode.Secret}
+		} else {
+			found = l.behind(p)
+		}
+		if found != nil && procstat.RanFor(p.pid) == p.ran {
+			return found
+		}
+	}
+	return nil
 }
 
 // add adds a process and its children.
@@ -97,7 +113,7 @@ func (l *Look) waits(p process) bool {
 		switch {
 		case !ok || s.call == other:
 			return false
-		case s.call == idle:
+		case s.call == idle, s.call == nap && !isFirst(p.pid, task):
 			continue
 		}
 		asking, fine := l.asks(p, task, s)
@@ -117,6 +133,11 @@ func (l *Look) waits(p process) bool {
 	return len(asks) > 0
 }
 
+// shortest is the shortest timeout of a wait for input. A program with a shorter one
+// does something now and then, and only looks whether a key was pressed meanwhile. top
+// draws every 3 s. vim does something once, after 4 s, and then waits without one.
+const shortest = 4 * time.Second
+
 // asks reports whether a thread waits for input. If it does not, fine reports that it
 // waits only for what the program itself can give.
 func (l *Look) asks(p process, task string, s sleep) (asking, fine bool) {
@@ -124,7 +145,7 @@ func (l *Look) asks(p process, task string, s sleep) (asking, fine bool) {
 		seen, ok := descriptor(p.pid, int(min(s.args[0], 1<<31-1)))
 		return ok && l.isPlace(seen, task), false
 	}
-	all, lasting, ok := watchedBy(p.pid, s)
+	all, timeout, ok := watchedBy(p.pid, s)
 	if !ok {
 		return false, false
 	}
@@ -139,11 +160,20 @@ func (l *Look) asks(p process, task string, s sleep) (asking, fine bool) {
 			return false, false
 		}
 	}
-	if stale := s.call == epoll || s.call == epoll2; stale && asking && !l.mode.Keys {
-		asking = lasting && !p.parent
+	switch stale := s.call == epoll || s.call == epoll2; {
+	case asking && timeout < shortest:
+		return false, false
+	case asking && stale && !l.mode.Keys:
+		asking = timeout == forever && !p.parent
 	}
-	return asking, len(all) > 0 // without a descriptor it only sleeps for a time
+	// Without a descriptor it only sleeps for a time.
+	return asking, len(all) > 0 || !isFirst(p.pid, task)
 }
+
+// isFirst reports whether a thread is the first one of its process. If that one sleeps
+// for a time, the program goes on by itself. Another one may do something now and then
+// beside a program that waits for input.
+func isFirst(pid int, task string) bool { return strings.HasSuffix(task, "/"+strconv.Itoa(pid)) }
 
 // isPlace reports whether a descriptor is open on the place, and whether the program
 // may read it.
@@ -158,11 +188,14 @@ func (l *Look) isPlace(seen sight, task string) bool {
 	return ok && t.State == 'S' && (!l.place.terminal || t.Terminal == l.place.device && t.Group == l.mode.Group)
 }
 
-// isOwn reports whether only the program or the kernel acts on a descriptor: a pipe to
-// itself, an eventfd, a signalfd, a timerfd or an inotify.
+// isOwn reports whether only the program or the kernel acts on a descriptor: a pipe or
+// a pair of sockets to itself, an eventfd, a signalfd, a timerfd or an inotify.
 func (l *Look) isOwn(pid, fd int, seen sight) bool {
-	if seen.kind == unix.S_IFIFO {
+	switch seen.kind {
+	case unix.S_IFIFO:
 		return l.isOwnPipe(pid, seen.file)
+	case unix.S_IFSOCK:
+		return l.isOwnSocket(pid, seen.inode)
 	}
 	link, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/" + strconv.Itoa(fd))
 	switch link { // of a file with such a name, it begins with a slash

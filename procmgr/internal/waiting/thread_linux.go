@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,7 @@ type call int
 const (
 	other   call = iota // the thread may go on by itself
 	idle                // it waits until another thread, or the kernel, wakes it
+	nap                 // it sleeps for a time
 	read                // of the descriptor that is the first argument
 	poll                // for milliseconds, and
 	ppoll               // for the time to which the third argument points
@@ -102,26 +104,49 @@ const readNormal = 0x40
 // maxWatched is how many descriptors of one wait are looked at.
 const maxWatched = 256
 
-// watchedBy returns the descriptors of a wait. lasting reports that it has no timeout.
-func watchedBy(pid int, s sleep) (all []watched, lasting, ok bool) {
+// forever is the timeout of a wait that has none.
+const forever time.Duration = math.MaxInt64
+
+// watchedBy returns the descriptors of a wait, and its timeout in whole seconds.
+func watchedBy(pid int, s sleep) (all []watched, timeout time.Duration, ok bool) {
 	switch s.call {
 	case poll:
-		lasting = int32(s.args[2]) < 0
 		all, ok = polled(pid, s.args[0], s.args[1])
+		return all, milliseconds(s.args[2]), ok
 	case ppoll:
-		lasting = s.args[2] == 0
 		all, ok = polled(pid, s.args[0], s.args[1])
+		return all, seconds(pid, s.args[2]), ok
 	case selects:
-		lasting = s.args[4] == 0
 		all, ok = selected(pid, s.args)
+		return all, seconds(pid, s.args[4]), ok
 	case epoll:
-		lasting = int32(s.args[3]) < 0
 		all, ok = entered(pid, s.args[0])
+		return all, milliseconds(s.args[3]), ok
 	case epoll2:
-		lasting = s.args[3] == 0
 		all, ok = entered(pid, s.args[0])
+		return all, seconds(pid, s.args[3]), ok
 	}
-	return all, lasting, ok
+	return nil, 0, false
+}
+
+func milliseconds(arg uint64) time.Duration {
+	if n := int32(arg); n >= 0 {
+		return time.Duration(n) * time.Millisecond
+	}
+	return forever
+}
+
+// seconds reads the first field of a struct timespec or timeval. If it cannot be
+// read, the timeout counts as short.
+func seconds(pid int, at uint64) time.Duration {
+	if at == 0 {
+		return forever
+	}
+	var mem [8]byte
+	if !peek(pid, at, mem[:]) {
+		return 0
+	}
+	return time.Duration(min(binary.NativeEndian.Uint64(mem[:]), math.MaxInt32)) * time.Second
 }
 
 // polled reads an array of struct pollfd.

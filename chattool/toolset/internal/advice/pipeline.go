@@ -44,21 +44,10 @@ const maxQuoted = 40
 // pipeline says which filter set the exit code, if the command ends with a
 // filter: "go test | tail" exits with 0 even if the tests fail. pipefail may
 // have been set from outside the shell. The note is true then too.
-func (r Result) pipeline() string {
-	if note := r.ended(); note != "" {
-		return note
-	}
-	return r.believed()
-}
-
-// ended does the work of pipeline for the exit code of the whole command.
-func (r Result) ended() string {
+func pipeline(r Result) string {
 	code, ok := r.code()
-	if !ok || code > 1 || !strings.Contains(r.Command.Text, "|") && (code == 0 || !containsAny(r.Command.Text, finders...)) {
-		return ""
-	}
 	tree := r.tree()
-	if tree == nil {
+	if !ok || code > 1 || tree == nil || !strings.Contains(r.Command.Text, "|") {
 		return ""
 	}
 	last := final(tree, code, r.Output.Next == 0)
@@ -66,47 +55,25 @@ func (r Result) ended() string {
 		return ""
 	}
 	stages := stagesOf(last)
-	final := stages[len(stages)-1]
-	call, ok := final.Cmd.(*syntax.CallExpr)
+	end := stages[len(stages)-1]
+	call, ok := end.Cmd.(*syntax.CallExpr)
 	if !ok {
 		return ""
 	}
 	filter, judged := script.CalledName(call), judgedIn(tree, stages[:len(stages)-1])
 	switch finder := slices.Contains(finders, filter); {
-	case !slices.Contains(filters, filter):
+	case judged == "" || !slices.Contains(filters, filter):
 		return ""
-	case code == 1 && finder && !mayFail(final) && !lists(call.Args):
-		return noLine(call, filter, judged, len(stages) > 1)
-	case code == 1 || judged == "" || finder && quiet(call.Args):
+	case code == 1 && finder && !mayFail(end) && !hasOption(call.Args, 'L', "--files-without-match") && script.StillWords(call.Args):
+		return fmt.Sprintf("Without pipefail, exit_code 1 is how %s says that no line was selected; it does not tell whether `%s` succeeded.", filter, judged)
+	case code == 1 || finder && (hasOption(call.Args, 'q', "--quiet") || hasOption(call.Args, 'q', "--silent")):
 		return ""
 	}
-	return r.hidden("exit_code", filter, judged)
-}
-
-// hidden returns the note that a filter hides whether a command has succeeded.
-// what names the exit code that the filter set.
-func (r Result) hidden(what, filter, judged string) string {
-	note := fmt.Sprintf("Without pipefail, %s is that of %s and does not tell whether `%s` succeeded.", what, filter, judged)
+	note := fmt.Sprintf("Without pipefail, exit_code is that of %s and does not tell whether `%s` succeeded.", filter, judged)
 	if slices.Contains(cutters, filter) {
 		note += fmt.Sprintf(" Leave %s out: %s itself keeps the beginning and the end of long output.", filter, r.Tools.Execute)
 	}
 	return note
-}
-
-// noLine returns the note on the exit code 1 of a grep. bash also ends with 1
-// if an expansion fails.
-func noLine(call *syntax.CallExpr, filter, judged string, piped bool) string {
-	note := "exit_code 1 is how " + filter + " says that no line was selected"
-	switch {
-	case !script.StillWords(call.Args):
-		return ""
-	case piped:
-		note = "Without pipefail, " + note
-	}
-	if judged != "" {
-		note += "; it does not tell whether `" + judged + "` succeeded"
-	}
-	return note + "."
 }
 
 // final returns the pipeline, or the single command, that set the exit code of
@@ -269,15 +236,6 @@ func quote(tree *script.Tree, call *syntax.CallExpr) string {
 		return "the command before it"
 	}
 	return text
-}
-
-// lists reports whether grep is to list the files without a match. Versions of
-// grep exit differently then.
-func lists(args []*syntax.Word) bool { return hasOption(args, 'L', "--files-without-match") }
-
-// quiet reports whether grep only tells whether there is a match.
-func quiet(args []*syntax.Word) bool {
-	return hasOption(args, 'q', "--quiet") || hasOption(args, 'q', "--silent")
 }
 
 // hasOption reports whether one of a command's words may be an option.

@@ -3,6 +3,7 @@ package notices
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
@@ -13,7 +14,161 @@ const (
 	// output a notice quotes, in bytes of a result.
 	maxToldCommand = 80
 	maxToldLine    = 200
+	// maxKeptCommand is how much of each command a ledger remembers, in bytes of
+	// JSON.
+	maxKeptCommand = 256
 )
+
+// A job is a process that was left running and of which something is to be
+// told, or may be one day.
+type job struct {
+	id    string
+	order uint64 // the job was left after those with a smaller order
+	// process is the last state that is known. Its Command is cut.
+	process procmgr.Process
+	// maybe says that the process may never have started, and unsure that the
+	// events to come may not tell how it stands.
+	maybe, unsure bool
+	// ended says that the process has ended, and lost that nobody knows how.
+	ended, lost bool
+	at          time.Time // of the end, or of the match
+	// matched says that a line has matched notify_on, which is matchedLine, and
+	// matchTold that the model knows.
+	matched, matchTold bool
+	matchedLine        string
+	// asks is how it waits for input, if that is to be told, and question what it
+	// asks, once that is read. knows is since when it waited at the last time that
+	// the model was told so, by a notice or by a result.
+	asks     *procmgr.Waiting
+	question string
+	asksRead bool
+	knows    time.Time
+	// last is the last line of the output. It is read when it is needed.
+	last     string
+	lastRead bool
+	// offered says that an Inbox has given it out. So a result leaves it out.
+	// matchOffered says so of the match.
+	offered, matchOffered bool
+}
+
+// An offer is what an Inbox has given out of a job. It does not change when more
+// becomes of the process: that is told after Ack, or the model would read twice what
+// it was sent already.
+type offer struct {
+	job            *job
+	notice         string
+	process        procmgr.Process
+	ended, matched bool
+	asks           *procmgr.Waiting
+}
+
+func newOffer(j *job) offer {
+	o := offer{job: j, notice: j.notice(), process: j.snapshot(), ended: j.ended, matched: j.matched && !j.matchTold, asks: j.asks}
+	j.offered, j.matchOffered = true, j.matchOffered || o.matched
+	return o
+}
+
+// holds reports whether all of an offer is still so, and not known to the model.
+func (o offer) holds() bool {
+	j := o.job
+	return (!o.ended || j.ended) && (!o.matched || !j.matchTold) && (o.asks == nil || j.asks != nil && j.asks.Since.Equal(o.asks.Since))
+}
+
+// due reports whether there is something to tell.
+func (j *job) due() bool { return j.ended || j.matched && !j.matchTold || j.asks != nil }
+
+// ready reports whether all is known that is to be told now.
+func (j *job) ready() bool {
+	return j.due() && (!j.ended || j.lastRead) && (j.asks == nil || j.asksRead)
+}
+
+// snapshot returns the process as it was seen last.
+func (j *job) snapshot() procmgr.Process {
+	p := j.process
+	p.Waiting = j.asks
+	return copyOf(p)
+}
+
+// copyOf returns a process that shares nothing that its caller may change.
+func copyOf(p procmgr.Process) procmgr.Process {
+	if p.ExitCode != nil {
+		p.ExitCode = new(*p.ExitCode)
+	}
+	if p.Waiting != nil {
+		p.Waiting = new(*p.Waiting)
+	}
+	return p
+}
+
+// waits notes how a process waits for input, or that it does not if w is nil.
+func (j *job) waits(w *procmgr.Waiting) {
+	switch {
+	case w == nil || w.Since.Equal(j.knows):
+		j.asks = nil
+	case !j.ended && (j.asks == nil || !w.Since.Equal(j.asks.Since)):
+		j.asks, j.asksRead, j.question, j.at = w, false, "", w.Since
+	}
+}
+
+// told notes that the model knows how a process waits for input.
+func (j *job) told(w *procmgr.Waiting) {
+	if w == nil {
+		return
+	}
+	if j.knows = w.Since; j.asks != nil && j.asks.Since.Equal(w.Since) {
+		j.asks = nil
+	}
+}
+
+// exit notes the end of a process. The caller holds mu.
+func (b *book) exit(p procmgr.Process) {
+	if j := b.jobs[p.ID]; j != nil {
+		j.know(p)
+		j.ended, j.unsure, j.at, j.asks = true, false, p.ExitedAt, nil
+	}
+}
+
+// know notes how the process of a job stands.
+func (j *job) know(p procmgr.Process) {
+	if j.process.Command != "" {
+		p.Command = j.process.Command
+	}
+	p.Command = wording.Clip(p.Command, maxKeptCommand)
+	j.process, j.maybe = p, false
+}
+
+// lose notes that the manager knows a process no more.
+func (j *job) lose() {
+	j.ended, j.lost, j.lastRead, j.unsure, j.asks = true, true, true, false, nil
+	j.at = time.Now()
+	j.process.State, j.process.EndedBy = procmgr.Exited, procmgr.CauseLost
+}
+
+// happened notes an event. The caller holds mu.
+func (b *book) happened(e procmgr.Event) {
+	if e.Kind == procmgr.EventExited {
+		b.exit(e.Process)
+		return
+	}
+	j := b.jobs[e.Process.ID]
+	if j == nil {
+		return
+	}
+	switch e.Kind {
+	case procmgr.EventMatched:
+		if !j.matchTold {
+			j.matched, j.matchedLine = true, e.Line
+		}
+		if !j.ended {
+			j.at = e.At
+		}
+	case procmgr.EventWaiting:
+		j.waits(e.Process.Waiting)
+	}
+	if !j.ended { // an event may be read twice
+		j.know(e.Process)
+	}
+}
 
 // notice says what has become of a process. What it quotes cannot leave its
 // line, nor its quotes.
@@ -54,14 +209,16 @@ func (j *job) notice() string {
 // howEnded says how a process has ended, and how long it ran.
 func howEnded(p procmgr.Process) string {
 	after := ""
-	if ran := wording.Span(p.StartedAt, p.ExitedAt); ran > 0 {
-		after = " after " + wording.Brief(ran)
+	if p.Elapsed > 0 {
+		after = " after " + wording.Brief(p.Elapsed)
 	}
 	code := ""
 	if p.ExitCode != nil {
 		code = fmt.Sprintf(" (exit code %d)", *p.ExitCode)
 	}
 	switch {
+	case p.OOM && !wording.Killed(p.Signal, p.ExitCode):
+		return "ended" + code + after + "; a part of it was killed by the kernel's out-of-memory killer"
 	case p.OOM:
 		return "was most likely killed by the kernel's out-of-memory killer" + code + after
 	case p.EndedBy == procmgr.CauseRequest:

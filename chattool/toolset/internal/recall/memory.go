@@ -129,7 +129,7 @@ func (m *Memory[K]) Note(of K, r Result) {
 	}
 	delete(b.reads, p.ID)
 	put(&b.told, p.ID, true)
-	if d := p.ExitedAt.Sub(p.StartedAt); !p.StartedAt.IsZero() && d > 0 && (p.EndedBy == procmgr.CauseExit || p.EndedBy == "") {
+	if d := p.Elapsed; d > 0 && (p.EndedBy == procmgr.CauseExit || p.EndedBy == "") {
 		put(&b.took, commandOf(p), d)
 	}
 	if r.Shown && (r.From == 0 || before != nil && r.From <= before.shown) {

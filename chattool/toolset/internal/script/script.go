@@ -3,9 +3,11 @@
 package script
 
 import (
-	"mvdan.cc/sh/v3/syntax"
+	"errors"
+	"io"
+	"runtime"
 
-	"github.com/toolproc/toolproc/chattool/internal/shallow"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // MaxScript is the longest command that is parsed, in bytes. The slowest command
@@ -43,7 +45,7 @@ func (c *Source) Tree() *Tree {
 // nested too deep or not valid. It also returns nil if the shell has another
 // language altogether, such as cmd.
 //
-// Package shallow limits how deep the parser descends. With 64 KiB of any
+// A shallowReader limits how deep the parser descends. With 64 KiB of any
 // construct, the stack was at most 4 MiB. Without the limit, "(" takes 256 MiB
 // and 6 s.
 func Parse(command, shell string) *Tree {
@@ -61,9 +63,48 @@ func Parse(command, shell string) *Tree {
 	if len(command) > MaxScript {
 		return nil
 	}
-	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(shallow.NewReader(command), "")
+	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(&shallowReader{rest: command}, "")
 	if err != nil || len(file.Stmts) == 0 {
 		return nil
 	}
 	return &Tree{Source: command, Stmts: file.Stmts}
+}
+
+const (
+	// maxFrames is how many calls deep the stack may be when the parser
+	// asks for more input. It leaves room for about 200 levels of nesting,
+	// and for the host's own calls.
+	maxFrames = 2000
+	// chunk is how many bytes the parser gets at a time. So it is also how
+	// far the parser gets between two checks of the stack.
+	chunk = 256
+)
+
+var errTooDeep = errors.New("nested too deep")
+
+// A shallowReader reads a command in chunks, and stops if its caller's stack is too
+// deep: 2,000 calls, plus those that one chunk adds. The parser is recursive and has no
+// limit of its own, and a stack that overflows ends the whole program. But only input
+// makes the parser descend, so its reader bounds the depth for every construct alike.
+type shallowReader struct {
+	rest string
+	read bool // the first chunk has been handed out
+}
+
+func (r *shallowReader) Read(p []byte) (int, error) {
+	// The end comes in a read of its own. If bytes come with it, the parser
+	// is off by one in the end of the last word.
+	if r.rest == "" {
+		return 0, io.EOF
+	}
+	// Before the first chunk the parser cannot have descended. Most
+	// commands have only that one.
+	var deeper [1]uintptr
+	if r.read && runtime.Callers(maxFrames, deeper[:]) > 0 {
+		return 0, errTooDeep
+	}
+	r.read = true
+	n := copy(p[:min(len(p), chunk)], r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
 }

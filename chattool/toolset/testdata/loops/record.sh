@@ -3,8 +3,8 @@
 # Each is a small project, a command, and five edits with a run after each. It needs
 # go, pytest, node, npm (for tsc and eslint), make, a C compiler, git and terraform.
 # docker and flood are written here, in the form of the real ones. A % before a line
-# begins what the test reads: a run with its exit code, and a line that a reader of
-# that run looks for.
+# begins what the test reads: a run with its exit code, and its start if its lines begin
+# with times; and a line that a reader of that run looks for.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -15,10 +15,11 @@ begin() { name=$1; out=$here/$name.txt; : >"$out"; rm -rf "$work/srv"; mkdir -p 
 
 # run COMMAND WANTED ... runs the command, and records it with the wanted lines.
 run() {
-	local text code
+	local text code start=
 	text=$(bash -c "$1" 2>&1); code=$?
 	{
-		echo "%run $code"
+		[[ $text =~ ^([0-9-]{10}T[0-9:]{8})\.000Z ]] && start=" ${BASH_REMATCH[1]}Z"
+		echo "%run $code$start"
 		for want in "${@:2}"; do echo "%want $want"; done
 		sed "s|$work/srv|/srv/app|g; s|$work|/home/dev|g" <<<"$text"
 	} >>"$out"

@@ -46,16 +46,16 @@ type Process struct {
 	next    time.Time // of the next look
 	pause   time.Duration
 	waiting *procmgr.Waiting // nil if none waits, or if there was activity since
-	begun   *Begun           // the wait that goes on, as far as was seen; nil if none does
+	begun   *begun           // the wait that goes on, as far as was seen; nil if none does
 	bells   map[chan struct{}]bool
 }
 
-// A Begun is a wait that goes on.
-type Begun struct {
-	PID    int       `json:"pid"`
-	Since  time.Time `json:"since"`
-	Told   bool      `json:"told,omitempty"` // Source.Began was called
-	writes int64     // that were before it in this program
+// A begun is a wait that goes on.
+type begun struct {
+	pid    int
+	since  time.Time
+	told   bool  // Source.Began was called
+	writes int64 // that were before it
 }
 
 // A Source tells about a process. Its functions hold no lock of the Local.
@@ -69,9 +69,8 @@ type Source struct {
 	// Stamp returns a number that changes whenever Active does. It costs next to
 	// nothing.
 	Stamp func() uint64
-	// Began is called each time that a member has begun to wait. If it reports false,
-	// that was not told.
-	Began func(procmgr.Waiting) bool
+	// Began is called each time that a member has begun to wait.
+	Began func(procmgr.Waiting)
 }
 
 // look looks if it is time for that, and returns when it is next. If now is set, it
@@ -126,21 +125,19 @@ func (p *Process) look(now, tell bool) (next time.Time) {
 		p.mu.Unlock()
 		return next
 	}
-	if p.begun == nil || p.begun.PID != found.PID || p.begun.writes != writes {
-		p.begun = &Begun{PID: found.PID, Since: time.Now(), writes: writes}
+	if p.begun == nil || p.begun.pid != found.PID || p.begun.writes != writes {
+		p.begun = &begun{pid: found.PID, since: time.Now(), writes: writes}
 	}
 	begun := p.begun
-	tell = (tell || len(p.bells) > 0) && !begun.Told
-	begun.Told = begun.Told || tell
-	waiting := procmgr.Waiting{Since: begun.Since, PID: found.PID, Program: found.Program, Secret: found.Secret}
+	tell = (tell || len(p.bells) > 0) && !begun.told
+	begun.told = begun.told || tell
+	waiting := procmgr.Waiting{Since: begun.since, PID: found.PID, Program: found.Program, Secret: found.Secret}
 	p.waiting = &waiting
 	bells := p.bells
 	p.bells = nil
 	p.mu.Unlock()
-	if tell && !p.Began(waiting) {
-		p.mu.Lock()
-		begun.Told = false
-		p.mu.Unlock()
+	if tell {
+		p.Began(waiting)
 	}
 	for bell := range bells {
 		close(bell) // after the event, so that whoever has waited finds it
@@ -199,19 +196,6 @@ func (p *Process) Until() (waits <-chan struct{}, leave func()) {
 	}
 }
 
-// Begun returns the wait that goes on, for another program; nil if none does.
-func (p *Process) Begun() *Begun {
-	if p == nil {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, writes := p.Active(); p.begun == nil || p.begun.writes != writes {
-		return nil
-	}
-	return &Begun{PID: p.begun.PID, Since: p.begun.Since, Told: p.begun.Told}
-}
-
 // wanted reports whether a call waits for the process.
 func (p *Process) wanted() bool {
 	p.mu.Lock()
@@ -232,13 +216,12 @@ type Looks struct {
 	wg        sync.WaitGroup // it
 }
 
-// Add adds a process. begun is what Begun has returned in another program; nil for a new
-// process. Add returns nil if nobody can tell on this system.
-func (l *Looks) Add(s Source, begun *Begun) *Process {
+// Add adds a process. It returns nil if nobody can tell on this system.
+func (l *Looks) Add(s Source) *Process {
 	if !osproc.TellsWaiting {
 		return nil
 	}
-	p := &Process{of: l, Source: s, begun: begun}
+	p := &Process{of: l, Source: s}
 	l.mu.Lock()
 	if l.all == nil {
 		l.all = make(map[*Process]bool)

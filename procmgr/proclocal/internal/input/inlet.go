@@ -60,16 +60,6 @@ func (in *Inlet) Add(p []byte) {
 	in.print.note()
 }
 
-// Reading implements osproc.Tally.
-func (in *Inlet) Reading(most int) {
-	in.out.Reading(most)
-}
-
-// Took implements osproc.Tally.
-func (in *Inlet) Took(most, n int) {
-	in.out.Took(most, n)
-}
-
 // End implements osproc.Sink.
 func (in *Inlet) End() {
 	in.mu.Lock()

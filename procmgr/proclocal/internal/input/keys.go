@@ -51,12 +51,12 @@ func (ks *keys) begin(ctx context.Context, req procmgr.InputRequest) (w *Written
 	for {
 		ks.mu.Lock()
 		i := -1
-		if req.Key != "" {
-			i = slices.IndexFunc(ks.last, func(w *Written) bool { return w.key == req.Key })
+		if req.IdempotencyKey != "" {
+			i = slices.IndexFunc(ks.last, func(w *Written) bool { return w.key == req.IdempotencyKey })
 		}
 		if i < 0 {
-			w := &Written{key: req.Key, hash: h, done: make(chan struct{})}
-			if req.Key != "" {
+			w := &Written{key: req.IdempotencyKey, hash: h, done: make(chan struct{})}
+			if req.IdempotencyKey != "" {
 				ks.add(w)
 			}
 			ks.mu.Unlock()

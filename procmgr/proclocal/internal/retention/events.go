@@ -109,9 +109,6 @@ func (e *Events) droppedFor(v Viewer) uint64 {
 
 // Page returns the events that a viewer asks for.
 func (e *Events) Page(v Viewer, req procmgr.EventsRequest) procmgr.EventPage {
-	if req.Latest {
-		return procmgr.EventPage{Next: e.cursor(e.newest)}
-	}
 	after, known := e.place(req.After)
 	page := procmgr.EventPage{Gap: !known || after < e.droppedFor(v)}
 	all := e.order
@@ -208,47 +205,5 @@ func (e *Events) Close() {
 	e.Closed = true
 	for v := range e.bells {
 		e.ring(v)
-	}
-}
-
-// SavedEvents are Events for another program.
-type SavedEvents struct {
-	Instance    string            `json:"instance"`
-	Newest      uint64            `json:"newest"`
-	At          time.Time         `json:"at,omitzero"`
-	Entries     []SavedEntry      `json:"entries"`
-	Dropped     map[string]uint64 `json:"dropped,omitempty"`
-	DroppedAny  uint64            `json:"dropped_any,omitempty"`
-	DroppedLast uint64            `json:"dropped_last,omitempty"`
-}
-
-// A SavedEntry is one of them.
-type SavedEntry struct {
-	Number uint64        `json:"number"`
-	Event  procmgr.Event `json:"event"`
-}
-
-// Save returns the events for another program.
-func (e *Events) Save() SavedEvents {
-	s := SavedEvents{Instance: e.instance, Newest: e.newest, At: e.at, Dropped: e.dropped, DroppedAny: e.droppedAny, DroppedLast: e.droppedLast}
-	for _, it := range e.order {
-		if !it.dropped {
-			s.Entries = append(s.Entries, SavedEntry{it.number, it.event})
-		}
-	}
-	return s
-}
-
-// Resume makes Events that have none go on where others were.
-func (e *Events) Resume(s SavedEvents) {
-	e.instance = s.Instance
-	for _, saved := range s.Entries {
-		it := &entry{number: saved.Number, event: saved.Event}
-		e.order = append(e.order, it)
-		e.byChat.add(saved.Event.Process.ChatID, it)
-	}
-	e.newest, e.at, e.droppedAny, e.droppedLast = s.Newest, s.At, s.DroppedAny, s.DroppedLast
-	for chat, number := range s.Dropped {
-		e.dropped[chat] = number
 	}
 }

@@ -1,9 +1,7 @@
 package retention
 
 import (
-	"cmp"
 	"container/heap"
-	"iter"
 	"slices"
 )
 
@@ -37,29 +35,6 @@ func (f *fair[T]) of(chat string) []T {
 		return p.items
 	}
 	return nil
-}
-
-// inOrder yields all items with their chats, the oldest first.
-func (f *fair[T]) inOrder() iter.Seq2[string, T] {
-	type place struct {
-		age  uint64
-		plot *plot[T]
-		at   int
-	}
-	all := make([]place, 0, f.count)
-	for _, p := range f.plots {
-		for i, age := range p.ages {
-			all = append(all, place{age, p, i})
-		}
-	}
-	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.age, b.age) })
-	return func(yield func(string, T) bool) {
-		for _, x := range all {
-			if !yield(x.plot.chat, x.plot.items[x.at]) {
-				return
-			}
-		}
-	}
 }
 
 func (f *fair[T]) add(chat string, item T) {

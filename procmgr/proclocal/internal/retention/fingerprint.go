@@ -2,7 +2,6 @@ package retention
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -40,16 +39,4 @@ func FingerprintOf(req procmgr.StartRequest) Fingerprint {
 		add(strconv.Itoa(req.Size.Rows))
 	}
 	return Fingerprint(h.Sum(nil))
-}
-
-// MarshalText implements [encoding.TextMarshaler].
-func (f Fingerprint) MarshalText() ([]byte, error) {
-	return base64.StdEncoding.AppendEncode(nil, f[:]), nil
-}
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (f *Fingerprint) UnmarshalText(text []byte) error {
-	data, err := base64.StdEncoding.AppendDecode(nil, text)
-	copy(f[:], data)
-	return err
 }

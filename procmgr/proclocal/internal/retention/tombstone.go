@@ -5,7 +5,6 @@ import (
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/carry"
 )
 
 // MaxTombstones is how many IDs are remembered after their records have gone.
@@ -14,23 +13,15 @@ const MaxTombstones = 16384
 // A Tombstone is the rest of a process whose record has been dropped, or of an
 // ID that a stop has spent.
 type Tombstone struct {
-	Seq     uint64          `json:"seq"`
-	ID      string          `json:"id"`
-	Key     Fingerprint     `json:"print,omitzero"`
-	Spent   bool            `json:"spent,omitempty"`   // never started, and never to be started
-	Unknown bool            `json:"unknown,omitempty"` // nobody knows what has become of it
-	Process procmgr.Process `json:"process,omitzero"`  // its command is cut short
-	Total   int64           `json:"total,omitempty"`   // bytes of all the output
-	Lost    int64           `json:"lost,omitempty"`    // as capture.State.Lost
+	Seq     uint64
+	ID      string
+	Key     Fingerprint
+	Spent   bool            // never started, and never to be started
+	Process procmgr.Process // its command is cut short
+	Total   int64           // bytes of all the output
 	// Withheld and PassedOver are the fields of an Output with these names.
-	Withheld   []string `json:"withheld,omitempty"`
-	PassedOver string   `json:"passed_over,omitempty"`
-}
-
-// A SavedTombstone is a Tombstone for another program.
-type SavedTombstone struct {
-	Chat string `json:"chat,omitempty"`
-	Tombstone
+	Withheld   []string
+	PassedOver string
 }
 
 // Output returns an Output which says that all text is gone.
@@ -41,8 +32,8 @@ func (t *Tombstone) Output(from int64) procmgr.Output {
 		Next:        t.Total,
 	}
 	from = min(max(from, 0), t.Total)
-	if gone, unknown := t.Total-from, from < t.Lost; gone > 0 || unknown {
-		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail", Unknown: unknown}
+	if gone := t.Total - from; gone > 0 {
+		out.Truncated = &headtail.Truncation{OriginalBytes: gone, OmittedBytes: gone, Strategy: "head_tail"}
 	}
 	return out
 }
@@ -63,23 +54,13 @@ func (t *Tombstone) OutputUntil(req procmgr.OutputRequest) procmgr.Output {
 type Tombstones struct {
 	all  *fair[*Tombstone]
 	byID map[string]map[string]*Tombstone // of each chat
-	keep carry.Keep                       // nil for none
 }
 
-// NewTombstones returns Tombstones that have none. keep is told of an ID that is
-// forgotten; nil for none.
-func NewTombstones(keep carry.Keep) *Tombstones {
-	ts := &Tombstones{byID: make(map[string]map[string]*Tombstone), keep: keep}
-	ts.all = newFair(MaxTombstones, ts.drop)
+// NewTombstones returns Tombstones that have none.
+func NewTombstones() *Tombstones {
+	ts := &Tombstones{byID: make(map[string]map[string]*Tombstone)}
+	ts.all = newFair(MaxTombstones, ts.forget)
 	return ts
-}
-
-// drop forgets an ID for good.
-func (ts *Tombstones) drop(chat string, t *Tombstone) {
-	ts.forget(chat, t)
-	if ts.keep != nil {
-		ts.keep.Forgotten(carry.Key{Seq: t.Seq, Chat: chat, ID: t.ID})
-	}
 }
 
 // Get returns the tombstone of an ID, or nil.
@@ -117,12 +98,4 @@ func (ts *Tombstones) forget(chat string, t *Tombstone) {
 	if len(ts.byID[chat]) == 0 {
 		delete(ts.byID, chat)
 	}
-}
-
-// Save returns the tombstones, the oldest first.
-func (ts *Tombstones) Save() (all []SavedTombstone) {
-	for chat, t := range ts.all.inOrder() {
-		all = append(all, SavedTombstone{chat, *t})
-	}
-	return all
 }

@@ -1,0 +1,77 @@
+//go:build linux || darwin || freebsd
+
+package toolset_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// If a character of a command is not what it looks like, the note names it: what the shell
+// prints shows it as it looks.
+func TestLocalCharacters(t *testing.T) {
+	t.Parallel()
+	testenv.Programs(t, "grep")
+	for _, tt := range []struct{ name, command, note string }{
+		{"a no-break space", "ls\u00a0-l", `a no-break space (U+00A0) in "ls\u00a0-l"`},
+		{"a no-break space in a command that succeeds", "echo a\u00a0b", `a no-break space (U+00A0) in "a\u00a0b"`},
+		{"a wide space", "ls\u3000-l", `a typographic character (U+3000) in "ls\u3000-l"`},
+		{"a zero-width space", "cd /\u200b", `a zero-width space (U+200B) in "/\u200b"`},
+		{"a zero-width joiner", "ls\u200d -l", `a zero-width joiner (U+200D) in "ls\u200d"`},
+		{"a byte order mark", "\ufeffls", `a byte order mark (U+FEFF) in "\ufeffls"`},
+		{"a direction", "ls \u202e-l", `an invisible character (U+202E) in "\u202e-l"`},
+		{"line ends of two characters", "echo a\r\necho b\r\n", `carriage returns (CR, U+000D) at the ends of its lines: the shell takes each for a part of the last word, as in "a\r"`},
+		{"an entity that does not parse", "cd / &amp;&amp; ls", "the HTML entity &amp;"},
+		{"an entity that parses", "echo a &gt; f", "the HTML entity &gt;"},
+		{"entities in a redirection", "ls /nope 2&gt;&amp;1 | tail", "the HTML entity &gt;"},
+		{"an en dash", "ls \u2013la", `an en dash (U+2013) in "\u2013la"`},
+		{"an em dash", "ls \u2014\u2014all", `an em dash (U+2014) in "\u2014\u2014all"`},
+		{"typographic quotes", "grep -c \u201cno such\u201d /dev/null", `a typographic quote (U+201C) in "\u201cno"`},
+
+		{"in quotes", "ls /nope 'a\u00a0b' \"c\u200b &amp; \u2013d\"", ""},
+		{"in a here-document", "cat > g <<X\n&amp; \u00a0\r\n\ufeff \u2013x\nX\nfalse", ""},
+		{"in a comment", "false # a\u00a0b \u2013c &amp; d", ""},
+		{"in quotes within quotes", "echo \"$(echo \"&amp;\")\"; false", ""},
+		{"an emoji of several", "echo \U0001F468\u200d\U0001F469", ""},
+		{"a dash that is none of an option", "echo a \u2013 b\u2014c", ""},
+		{"an apostrophe", "echo it isn\u2019t so; false", ""},
+		{"letters", "echo \u00fcber; false", ""},
+		{"an escaped ampersand", `echo x | sed s/x/\&amp;/`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLocal(t, nil)
+			got := l.call(t.Context(), "execute", "command", tt.command)
+			note, _ := got["note"].(string)
+			if tt.note == "" {
+				require.NotContains(t, note, "The command has", got)
+			} else {
+				require.Contains(t, note, "The command has "+tt.note, got)
+			}
+		})
+	}
+	// The file has another name than the command seems to give it, and nothing fails.
+	for _, shell := range []string{"bash", "dash"} {
+		t.Run("here-document in "+shell, func(t *testing.T) {
+			t.Parallel()
+			testenv.Programs(t, shell)
+			dir := t.TempDir()
+			host := newHost(t, &proclocal.Options{Shell: []string{shell, "-c"}, WorkDir: func() string { return dir }})
+			l := &local{t: t, set: toolset.New(toolset.Static(host.Chat("a")), nil)}
+			got := l.call(t.Context(), "execute", "command", "cat <<'EOF' > f\r\nhello\r\nEOF\r\n")
+			require.Equal(t, true, got["success"])
+			_, err := os.Stat(filepath.Join(dir, "f\r"))
+			require.NoError(t, err)
+			note, _ := got["note"].(string)
+			require.True(t, strings.HasPrefix(note, `The command has carriage returns (CR, U+000D) at the ends of its lines: the shell takes each for a part of the last word, as in "f\r"`), got)
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// A late manager starts nothing before a follower has been told that there is no such
+// process.
+type late struct {
+	procmgr.Manager
+	asked chan struct{}
+	once  sync.Once
+}
+
+func (m *late) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	<-m.asked
+	return m.Manager.Start(ctx, req)
+}
+
+func (m *late) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, err := m.Manager.Output(ctx, id, req)
+	if errors.Is(err, procmgr.ErrNotFound) {
+		m.once.Do(func() { close(m.asked) })
+	}
+	return out, err
+}
+
+// A user interface that follows the ID of OnStart shows all output, however late the
+// start, and ends with its ctx if the start is refused.
+func TestFollowFromOnStart(t *testing.T) {
+	host := newHost(t, &proclocal.Options{})
+	for name, tt := range map[string]struct {
+		arguments string
+		text      string
+		err       error
+	}{
+		"started": {`{"command":"echo first; echo second"}`, "first\nsecond\n", nil},
+		"refused": {`{"command":"echo first","workdir":"/no/such/directory"}`, "", context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &late{Manager: host.Chat("a"), asked: make(chan struct{})}
+			var text string
+			var failed error
+			var following sync.WaitGroup
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			set := toolset.New(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
+				following.Go(func() {
+					for chunk, err := range procmgr.Follow(ctx, m, id, &procmgr.FollowOptions{Await: true}) {
+						text, failed = text+chunk.Text, err
+					}
+				})
+			}})
+			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(tt.arguments)})
+			if tt.err != nil {
+				cancel()
+			}
+			following.Wait()
+			require.Equal(t, tt.text, text)
+			require.ErrorIs(t, failed, tt.err)
+		})
+	}
+}
+
+// The same as often as it takes to lose the race, if there is one.
+func TestFollowFromOnStartOften(t *testing.T) {
+	m := newHost(t, &proclocal.Options{}).Chat("a")
+	var mu sync.Mutex
+	var lost []error
+	shown := 0
+	var following sync.WaitGroup
+	set := toolset.New(toolset.Static(m), &toolset.Options{OnStart: func(_ context.Context, _ toolset.Call, id string) {
+		following.Go(func() {
+			text := ""
+			for chunk, err := range procmgr.Follow(context.Background(), m, id, &procmgr.FollowOptions{Await: true}) {
+				if text += chunk.Text; err != nil {
+					mu.Lock()
+					lost = append(lost, err)
+					mu.Unlock()
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if text == "here\n" {
+				shown++
+			}
+		})
+	}})
+	for range 100 {
+		set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo here"}`)})
+	}
+	following.Wait()
+	require.Empty(t, lost)
+	require.Equal(t, 100, shown)
+}

@@ -1,0 +1,213 @@
+package advice_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+)
+
+const question = "The last line looks like a question, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
+
+func TestPrompt(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, output string
+		want         bool
+	}{
+		{"yes or no", "3 packages\nDo you want to continue? [Y/n] ", true},
+		{"yes or no in parentheses", "Proceed (y/n)? ", true},
+		{"ssh", "Are you sure you want to continue connecting (yes/no/[fingerprint])? ", true},
+		{"npx", "Need to install the following packages:\nx@1.0.0\nOk to proceed? (y) ", true},
+		{"question", "Overwrite main.go? ", true},
+		{"password", "Password: ", true},
+		{"sudo", "[sudo] password for ada: ", true},
+		{"key", "Enter passphrase for key '/home/ada/.ssh/id': ", true},
+		{"git", "Username for 'https://example.com': ", true},
+		{"enter", "Enter your name: ", true},
+		{"choice", "  Select an option > ", true},
+		{"any key", "Press any key to continue . . .", true},
+		{"return", "Press ENTER to continue", true},
+		{"python", ">>> ", true},
+		{"database", "app=> ", true},
+		{"npm", "Press ^C at any time to quit.\npackage name: (demo) ", true},
+		{"npm, with a path", "entry point: (src/index.js) ", true},
+		{"rm -i", "rm: remove regular file 'f'? ", true},
+
+		{"nothing", "", false},
+		{"a whole line", "Do you want to continue? [Y/n] \n", false},
+		{"a line before", "Continue? [y/N] \nbuilding", false},
+		{"progress", "Downloading: ", false},
+		{"progress with dots", "Compiling... ", false},
+		{"percent", "  12% ", false},
+		{"a word", "done", false},
+		{"colon at the end", "error:", false},
+		{"question without an end", "what is this?", false},
+		{"a comparison", "a > ", false},
+		{"password in the middle", "password: wrong, and so on", false},
+		{"too long for one", "Enter " + string(make([]byte, 300)) + ": ", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := ""
+			if tt.want {
+				want = question
+			}
+			require.Equal(t, want, noteOn("x", 1, tt.output), "failed")
+			require.Equal(t, want, noteOn("x", 0, tt.output), "succeeded")
+			for _, command := range []string{"cat f", "printf '%s' \"$PROMPT\"", "grep -h name f | head -1", "x '"} {
+				require.NotContains(t, noteOn(command, 0, tt.output), "question", "it only prints, or nobody knows")
+			}
+
+			r := running("x", tt.output)
+			r.Reading = true
+			require.Equal(t, want, noteOf(r), "running")
+			r.Output.Process.Elapsed = 0
+			require.Empty(t, advice.Notes(r), "has only just begun")
+		})
+	}
+}
+
+// Last lines of programs that ask, and of others, each of which gets no input and ends
+// at once. What a program that asks returns says nothing.
+func TestUsualLastLines(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{"prompts.tsv": question, "ordinary.tsv": ""} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(filepath.Join("testdata", file))
+			require.NoError(t, err)
+			for line := range strings.Lines(string(text)) {
+				name, quoted, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+				output, err := strconv.Unquote(quoted)
+				require.NoError(t, err, line)
+				for _, code := range []int{0, 1} {
+					require.Equal(t, want, noteOn("x", code, output), "%s, exit code %d", name, code)
+				}
+				require.NotContains(t, noteOn("cat f", 0, output), "question", "%s, printed", name)
+				require.Empty(t, noteOn("yes | x", 0, output), "%s, answered", name)
+			}
+		})
+	}
+}
+
+// A label at the end of a long run is the last that it has to say.
+func TestLabelAfterALongRun(t *testing.T) {
+	t.Parallel()
+	r := exited("x", 0, "Geographic area: ")
+	require.Equal(t, question, noteOf(r))
+	r.Output.Process.Elapsed = time.Hour
+	require.Empty(t, noteOf(r))
+}
+
+func TestPromptWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, command, output string
+		want                  bool
+	}{
+		{"apt", "apt-get install x", "Do you want to continue? [Y/n] Abort.\n", true},
+		{"python", "python3 x.py", "Name: Traceback (most recent call last):\n  File \"x.py\", line 1\nEOFError: EOF when reading a line\n", true},
+		{"quoted", "x 'a < b | c'", "Continue? ", true},
+		{"or", "x || y", "Continue? ", true},
+		{"commented", "x # | y", "Continue? ", true},
+		{"stderr", "x 2>&1 >/dev/null", "Continue? ", true},
+		{"piped", "yes | x", "Continue? ", false},
+		{"from a file", "x < answers", "Continue? ", false},
+		{"from nothing", "x < /dev/null", "Continue? ", true},
+		{"here-document", "x <<EOF\ny\nEOF", "Continue? ", false},
+		{"here-string", "x <<< y", "Continue? ", false},
+		{"in a subshell", "(cd sub; x < answers)", "Continue? ", false},
+		{"not valid", "x '| y", "Continue? ", false},
+		{"another abort", "x", "Abort.\n", false},
+		{"another error", "x", "EOFError\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, noteOn(tt.command, 1, tt.output) == question)
+		})
+	}
+}
+
+// A question that a command only prints is not one that it asks, whatever it
+// does beside printing.
+func TestPrintedQuestion(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		command string
+		code    int
+		want    string
+	}{
+		{"printf 'Overwrite? [y/N] '; exit 0", 0, ""},
+		{"cd /tmp && printf 'Overwrite? [y/N] '; exit", 0, ""},
+		{"ask() { printf 'Overwrite? [y/N] '; return 0; }; printf 'Overwrite? [y/N] '", 0, ""},
+		{"umask 022; set -e; trap : EXIT; unset X; X=1; printf 'Overwrite? [y/N] '; wait", 0, ""},
+		{"while :; do printf 'Overwrite? [y/N] '; break; done", 0, ""},
+		{"export X=1; printf 'Overwrite? [y/N] '; exit 0", 0, ""},
+		{"printf 'Overwrite? [y/N] '; exit 1", 1, question},
+		{"./install; exit 0", 0, question},
+		{"printf 'Overwrite? [y/N] '; read -r x; exit 0", 0, readEmpty},
+		{"ask() { printf 'Overwrite? [y/N] '; read -r x; }; ask; exit 0", 0, question},
+	} {
+		t.Run(tt.command, func(t *testing.T) {
+			require.Equal(t, tt.want, noteOn(tt.command, tt.code, "Overwrite? [y/N] "))
+		})
+	}
+}
+
+const (
+	leftOut   = "The output has a question that was left unanswered, and nobody can answer it: stdin is empty. Use a flag such as -y, or pipe the answer in."
+	secret    = "The command has asked for a password, and nobody can answer it: stdin is empty and there is no terminal. Use a key, a token or a password file instead, or tell the user."
+	readEmpty = "`read` got an empty answer, since stdin is empty. Set the variable instead, or pipe the answer in."
+)
+
+// The outputs are those of real programs.
+func TestQuestionWithinTheOutput(t *testing.T) {
+	t.Parallel()
+	const getpass = "/usr/lib/python3.11/getpass.py:91: GetPassWarning: Can not control echo on the terminal.\n" +
+		"  passwd = fallback_getpass(prompt, stream)\nWarning: Password input may be echoed.\nPassword: Traceback (most recent call last):\n" +
+		"  File \"/usr/lib/python3.11/getpass.py\", line 69, in unix_getpass\n    old = termios.tcgetattr(fd)     # a copy to save\n" +
+		"termios.error: (25, 'Inappropriate ioctl for device')\n\nDuring handling of the above exception, another exception occurred:\n\n" +
+		"  File \"/usr/lib/python3.11/getpass.py\", line 148, in _raw_input\n    raise EOFError\nEOFError\n"
+	for _, tt := range []struct {
+		name, command string
+		code          int
+		output        string
+		want          string
+	}{
+		{"su", "su -c id", 1, "Password: su: Authentication failure\n", secret},
+		{"passwd", "passwd ada", 10, "New password: Password change has been aborted.\npasswd: Authentication token manipulation error\npasswd: password unchanged\n", secret},
+		{"getpass", "python3 login.py", 1, getpass, secret},
+		{"rm -i", "rm -i a b; ls", 0, "rm: remove regular file 'a'? rm: remove regular empty file 'b'? a\nb\n", leftOut},
+		{"mv -i", "mv -i a b && echo moved", 0, "mv: overwrite 'b'? moved\n", leftOut},
+		{"git add -p", "git add -p", 0, "@@ -1,2 +1,2 @@\n a\n-b\n+c\n(1/1) Stage this hunk [y,n,q,a,d,e,?]? \n", leftOut},
+		{"git checkout -p", "git checkout -p", 0, "(1/2) Discard this hunk from worktree [y,n,q,a,d,j,J,g,/,e,?]? \n", leftOut},
+		{"read -p, of which bash shows nothing", `read -p "Continue? [y/N] " x; [ "$x" = y ] || echo aborted`, 0, "aborted\n", readEmpty},
+		{"read after words", "printf 'Name: '\nread -r name; echo; echo Hello $name", 0, "Name: \nHello \n", readEmpty},
+		{"read that fails", "cd / && echo 'Go on?' && read -r x && deploy", 1, "Go on?\n", readEmpty},
+
+		{"su that succeeded", "su -c id", 0, "Password: su: warning\n", ""},
+		{"a log with a password", "./check", 1, "login: password: sudo: 3 attempts\n", ""},
+		{"a field that is called so", "./check", 1, "Password: too short\n", ""},
+		{"another EOFError", "python3 x.py", 1, "Traceback (most recent call last):\n  File \"x.py\", line 1\nEOFError\n", ""},
+		{"a log of rm -i", "grep -v x log", 0, "rm: remove regular file 'a'? a\n", ""},
+		{"answered", "yes | rm -i a; ls", 0, "rm: remove regular file 'a'? b\n", ""},
+		{"rm -i that failed", "rm a", 1, "rm: cannot remove 'a': Is a directory\n", ""},
+		{"read from a file", "read -r x < f; echo $x", 0, "a\n", ""},
+		{"read from a pipe", "ls | { read -r x; echo $x; }; true", 0, "a\n", ""},
+		{"read in a loop", "while read -r x; do echo $x; done", 0, "", ""},
+		{"read in a branch", "if [ -t 0 ]; then read -r x; fi", 0, "", ""},
+		{"read after a test", "[ -t 0 ] && read -r x; echo on", 0, "on\n", ""},
+		{"read that is not reached", "exit 0; read x", 0, "", ""},
+		{"a read of one's own", "read() { echo hi; }; read x", 0, "hi\n", ""},
+		{"a word", "echo read this", 0, "read this\n", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, noteOn(tt.command, tt.code, tt.output))
+			require.Empty(t, advice.Notes(running(tt.command, tt.output)), "it may go on")
+		})
+	}
+}

@@ -1,0 +1,4 @@
+// Package frameworks has the tools of a Set for libraries that call tools, as
+// docs/frameworks.md shows them. It is a module of its own, because nobody should
+// get the dependencies of all of them.
+package frameworks

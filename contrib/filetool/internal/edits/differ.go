@@ -1,0 +1,142 @@
+package edits
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// mostCommon is how often a line may be in a file to tell where a search was
+	// meant.
+	mostCommon = 50
+	// mostLike is how many lines are compared with one that is nowhere.
+	mostLike = 200_000
+	// mostQuoted is how much an error quotes of a line, in bytes.
+	mostQuoted = 160
+	// mostShown is how many lines an error quotes.
+	mostShown = 3
+)
+
+// numbered matches a line that was copied with its number.
+var numbered = regexp.MustCompile(`^\s*\d+\t`)
+
+// differs says why a search is not in the text: which lines are nearest to it, and
+// what differs. Quotes show a tab as \t.
+func (t text) differs(search string, mask func(line string) string) string {
+	lines := linesOf(search)
+	if !slices.ContainsFunc(lines, func(line string) bool { return !numbered.MatchString(line) }) {
+		return "search is not there; it has line numbers: leave them and the tab behind them out"
+	}
+	at, ok := t.meant(lines)
+	if !ok {
+		return "search is not there, and no line is like one of its lines; read the file again"
+	}
+	var b strings.Builder
+	b.WriteString("search is not there; ")
+	shown := 0
+	for k, line := range lines {
+		i := at + k
+		switch {
+		case i < 0 || i >= t.count() || allTrimmed(line) == allTrimmed(t.text(min(max(i, 0), max(t.count()-1, 0)))):
+			continue
+		case shown == mostShown:
+			fmt.Fprintf(&b, ", and further lines differ")
+			return b.String()
+		case shown > 0:
+			b.WriteString("; ")
+		}
+		shown++
+		fmt.Fprintf(&b, "line %d has %s where search has %s", i+1, quote(mask(t.text(i))), quote(line))
+		if how := spaced(line, t.text(i)); how != "" {
+			b.WriteString(how)
+		}
+	}
+	if shown > 0 {
+		return b.String()
+	}
+	if at < 0 {
+		return fmt.Sprintf("search is not there; its line %d is line 1 of the file, and nothing is before that", 1-at)
+	}
+	return fmt.Sprintf("search is not there; from line %d on it is, to line %d, where the file ends", at+1, t.count())
+}
+
+// spaced says if two lines differ in white space alone, and otherwise nothing.
+func spaced(a, b string) string {
+	if strings.Join(strings.Fields(a), "") != strings.Join(strings.Fields(b), "") {
+		return ""
+	}
+	return " (only tabs and spaces differ)"
+}
+
+// quote quotes a line; a long one is cut.
+func quote(line string) string {
+	if len(line) > mostQuoted {
+		line = strings.ToValidUTF8(line[:mostQuoted], "") + "…"
+	}
+	return strconv.Quote(line)
+}
+
+// meant returns the line at which a search was most likely meant to be. It may be
+// before the first one.
+func (t text) meant(lines []string) (at int, ok bool) {
+	keys := t.keys(allTrimmed)
+	where := make(map[string][]int)
+	for i, key := range keys {
+		if key != "" {
+			where[key] = append(where[key], i)
+		}
+	}
+	votes := make(map[int]int)
+	for k, line := range lines {
+		if all := where[allTrimmed(line)]; len(all) <= mostCommon {
+			for _, i := range all {
+				votes[i-k] += len(allTrimmed(line))
+			}
+		}
+	}
+	best := 0
+	for i, n := range votes {
+		if n > best || n == best && i < at {
+			at, best = i, n
+		}
+	}
+	if best > 0 {
+		return at, true
+	}
+	// No line is there. The one that is like the longest one is.
+	k := 0
+	for i, line := range lines {
+		if len(allTrimmed(line)) > len(allTrimmed(lines[k])) {
+			k = i
+		}
+	}
+	longest, most := squeezed(lines[k]), 0.5
+	for i, key := range keys[:min(len(keys), mostLike)] {
+		if n := Like(longest, squeezed(key)); n > most {
+			at, most, ok = i-k, n, true
+		}
+	}
+	return at, ok
+}
+
+func squeezed(line string) string { return strings.Join(strings.Fields(line), " ") }
+
+// Like returns how much of two texts is the same at their beginnings and ends, from 0
+// to 1.
+func Like(a, b string) float64 {
+	short, long := min(len(a), len(b)), max(len(a), len(b))
+	if long == 0 || short*2 < long {
+		return 0
+	}
+	n, m := 0, 0
+	for n < short && a[n] == b[n] {
+		n++
+	}
+	for m < short-n && a[len(a)-1-m] == b[len(b)-1-m] {
+		m++
+	}
+	return float64(n+m) / float64(long)
+}

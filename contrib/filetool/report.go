@@ -1,0 +1,187 @@
+package filetool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/contrib/filetool/procfile"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A Report has the facts of a result, for a program.
+type Report struct {
+	// Success is whether the call has done its work.
+	Success bool
+	// Error says in words what went wrong, and is "" if nothing did.
+	Error string
+	// Denied is true if Options.Approve denied the call, so that nothing was done.
+	Denied bool
+	// Read, Written and Edited are the result of the Files: that of the tool that was
+	// called, if it has done its work, and otherwise nil.
+	Read    *procfile.ReadResult
+	Written *procfile.WriteResult
+	Edited  *procfile.EditResult
+	// Output is the text as the model reads it. It is nil if there is none.
+	Output *string
+	// NextOffset is the offset that reads on from here, and 0 if there is no more.
+	NextOffset int64
+	// Notes say what to know and what to do next, one after the other.
+	Notes []string
+}
+
+// A report is a result that a tool is making.
+type report struct {
+	Report
+	isError bool
+	path    string // where the file is, if the call names it otherwise
+	budget  budget
+	fit     func(r *report) // shortens the output, if it does not fit
+	shown   func(r report)  // remembers what the model reads; may be nil
+}
+
+// refuse returns the result of a call that the tool could not carry out.
+func refuse(format string, args ...any) report {
+	r := report{isError: true}
+	r.Error = fmt.Sprintf(format, args...)
+	return r
+}
+
+// add appends a note.
+func (r *report) add(format string, args ...any) {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	if format != "" {
+		r.Notes = append(r.Notes, format)
+	}
+}
+
+// lost adds a note on what a new file has not.
+func (r *report) lost(what []string) {
+	if len(what) > 0 {
+		r.add("It is a new file in the place of the old one, without its %s; tell the user if that matters", oneLine(strings.Join(what, ", ")))
+	}
+}
+
+// failed returns the result of a call that failed. undone says what was not done, as
+// in "nothing was written".
+func (s *Set) failed(err error, undone string) report {
+	why := clip(procfile.Reason(err))
+	switch {
+	case errors.Is(err, procmgr.ErrUnknown):
+		return refuse("it is unknown whether it was written: %s Read the file before you write again", sentence(why))
+	case errors.Is(err, procmgr.ErrRefused):
+		return refuse("%s: %s This was not allowed, and a second try will not be either: do not retry it, nor look for a way around it; tell the user if the task needs it", undone, sentence(why))
+	case errors.Is(err, errors.ErrUnsupported):
+		return refuse("%s: %s This host does not offer it, and a second try will not change that: use a command, or tell the user if the task needs it", undone, sentence(why))
+	case errors.Is(err, fs.ErrPermission):
+		return refuse("%s: %s Tell the user if the task needs it", undone, sentence(why))
+	}
+	return refuse("%s: %s", undone, why)
+}
+
+// A resultObject is a report in JSON. A field that says nothing is left out.
+type resultObject struct {
+	Success    bool    `json:"success"`
+	Output     *string `json:"output,omitempty"`
+	Path       string  `json:"path,omitempty"`
+	Lines      *int64  `json:"lines,omitempty"`
+	Size       *int64  `json:"size,omitempty"`
+	Encoding   string  `json:"encoding,omitempty"`
+	LineEnds   string  `json:"line_ends,omitempty"`
+	Created    bool    `json:"created,omitempty"`
+	Places     int     `json:"places,omitempty"`
+	NextOffset int64   `json:"next_offset,omitempty"`
+	Error      string  `json:"error,omitempty"`
+	Denied     bool    `json:"denied,omitempty"`
+	Note       string  `json:"note,omitempty"`
+}
+
+// finish makes the result of a report, within its budget.
+func (s *Set) finish(r report) Result {
+	r.Success = r.Error == ""
+	content := s.render(r)
+	if r.fit != nil && !r.budget.fits(content) {
+		r.fit(&r)
+		content = s.render(r)
+	}
+	if r.shown != nil {
+		r.shown(r)
+	}
+	return Result{Content: content, Report: r.Report, IsError: r.isError}
+}
+
+func (s *Set) render(r report) string {
+	o := resultObject{
+		Success: r.Success, Output: r.Output, Path: r.path, NextOffset: r.NextOffset,
+		Error: r.Error, Denied: r.Denied, Note: sentences(r.Notes),
+	}
+	about := func(i procfile.FileInfo) {
+		o.Lines, o.Size = &i.Total, &i.Size
+		if i.Encoding != procfile.UTF8 {
+			o.Encoding = string(i.Encoding)
+		}
+		if i.Ends == procfile.CRLF || i.Ends == procfile.Mixed {
+			o.LineEnds = string(i.Ends)
+		}
+	}
+	switch {
+	case r.Read != nil:
+		about(r.Read.FileInfo)
+	case r.Written != nil:
+		about(r.Written.FileInfo)
+		o.Created = r.Written.Created
+	case r.Edited != nil:
+		for _, f := range r.Edited.Files {
+			o.Places += f.Places
+		}
+	}
+	if s.opts.Format == toolset.FormatText {
+		return o.text(r)
+	}
+	return encode(o)
+}
+
+// text writes a result as toolset.FormatText has it.
+func (o resultObject) text(r report) string {
+	var facts []string
+	add := func(is bool, format string, args ...any) {
+		if is {
+			facts = append(facts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(o.Denied, "denied")
+	add(!o.Success && !o.Denied, "failed")
+	if r.Read != nil && len(r.Read.Lines) > 0 {
+		add(true, "lines %d to %d", r.Read.From, r.Read.From+int64(len(r.Read.Lines))-1)
+	}
+	add(o.Created, "created")
+	add(r.Written != nil && !o.Created, "replaced")
+	add(r.Edited != nil, "replaced %s", counted(o.Places, "place", "places"))
+	if o.Lines != nil {
+		add(true, "%s lines in all", grouped(*o.Lines))
+		add(true, "%s bytes", grouped(*o.Size))
+	}
+	add(o.Encoding != "", "%s", oneLine(o.Encoding))
+	add(o.LineEnds != "", "line ends %s", oneLine(o.LineEnds))
+	add(o.NextOffset > 0, "next_offset %d", o.NextOffset)
+	var b strings.Builder
+	b.WriteString(strings.Join(facts, " · "))
+	line := func(what, text string) {
+		if text != "" {
+			b.WriteString("\n" + what + ": " + oneLine(text))
+		}
+	}
+	line("error", o.Error)
+	line("path", o.Path)
+	for _, note := range r.Notes {
+		line("note", note)
+	}
+	if o.Output != nil {
+		b.WriteString("\n---\n" + *o.Output)
+	}
+	return b.String()
+}

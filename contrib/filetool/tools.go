@@ -1,0 +1,290 @@
+package filetool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/toolproc/toolproc/contrib/filetool/procfile"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// mostNamed is how many lines a note names.
+const mostNamed = 8
+
+// read reads a file.
+func (s *Set) read(ctx context.Context, c Call) report {
+	var args readArgs
+	if rep, ok := s.begin(ctx, c, s.names.read, readExample, &args); !ok {
+		return rep
+	}
+	path := string(args.Path)
+	if rep, ok := s.ask(ctx, c, []string{path}, nil, "Nothing was read"); !ok {
+		return rep
+	}
+	res, err := s.files.Read(ctx, procfile.ReadRequest{Path: path, Offset: int64(args.Offset), Limit: int(min(args.Limit, procfile.MaxLines))})
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			s.memory.forget(path)
+		}
+		return s.failed(err, "nothing was read")
+	}
+	rep := report{budget: s.opts.allow(int(args.MaxOutput)), path: elsewhere(path, res.Path)}
+	rep.Read = &res
+	rep.fit = func(r *report) { s.shorten(path, r) }
+	s.showRead(path, &rep)
+	rep.shown = func(r report) {
+		if r.Read.Partial {
+			return // nobody has seen all of it
+		}
+		s.memory.saw(path, r.Read.FileInfo, false, procfile.Hunk{From: r.Read.From, Lines: r.Read.Lines})
+	}
+	return rep
+}
+
+// elsewhere returns where a file is, if its path does not end as the call has it.
+func elsewhere(asked, is string) string {
+	asked = filepath.ToSlash(filepath.Clean(asked))
+	if is := filepath.ToSlash(is); is == asked || strings.HasSuffix(is, "/"+asked) {
+		return ""
+	}
+	return is
+}
+
+// showRead lays out the lines of a report, and the notes on them.
+func (s *Set) showRead(path string, r *report) {
+	res := r.Read
+	text := lines(res.From, res.Lines)
+	r.Output, r.Notes, r.NextOffset = &text, nil, 0
+	next := res.From + int64(len(res.Lines))
+	if res.Total == 0 {
+		r.add("The file is empty.")
+	}
+	if next <= res.Total && len(res.Lines) > 0 {
+		r.NextOffset = next
+		r.add("%s reads on", s.hint(path, next))
+	}
+	if res.Partial {
+		r.add("The file is too large to be read to its end, and has more lines than these; a command finds more, such as grep or tail")
+	}
+	var cut []string
+	for i, line := range res.Lines {
+		if line.Cut > 0 {
+			cut = append(cut, fmt.Sprint(res.From+int64(i)))
+		}
+	}
+	if len(cut) > 0 {
+		more := ""
+		if len(cut) > mostNamed {
+			cut, more = cut[:mostNamed], " and others"
+		}
+		r.add("Over %d bytes long and cut: line %s%s; a command shows all of one, such as sed -n %sp", procfile.MaxLine, strings.Join(cut, ", "), more, cut[0])
+	}
+	if res.Invalid {
+		r.add("U+FFFD stands for bytes that are no text; an edit leaves them as they are")
+	}
+	r.add(masked(res.Redacted))
+}
+
+// lines writes lines with their numbers.
+func lines(from int64, all []procfile.Line) string {
+	var b strings.Builder
+	for i, line := range all {
+		fmt.Fprintf(&b, "%d\t%s\n", from+int64(i), line)
+	}
+	return b.String()
+}
+
+// shorten leaves out lines at the end until the result fits. One line stays.
+func (s *Set) shorten(path string, r *report) {
+	whole := *r.Read
+	n := s.fitting(r, len(whole.Lines), func(n int) { s.cutTo(path, r, whole, n) })
+	s.cutTo(path, r, whole, min(max(n, 1), len(whole.Lines)))
+}
+
+// fitting returns how many lines fit, of at most so many. show lays out a number of them.
+func (s *Set) fitting(r *report, most int, show func(n int)) int {
+	return sort.Search(most, func(n int) bool {
+		show(n + 1)
+		return !r.budget.fits(s.render(*r))
+	})
+}
+
+// cutTo lays out the first lines of a report.
+func (s *Set) cutTo(path string, r *report, whole procfile.ReadResult, n int) {
+	whole.Lines = whole.Lines[:n]
+	r.Read = &whole
+	s.showRead(path, r)
+}
+
+// write writes a file.
+func (s *Set) write(ctx context.Context, c Call) report {
+	var args writeArgs
+	if rep, ok := s.begin(ctx, c, s.names.write, writeExample, &args); !ok {
+		return rep
+	}
+	path := string(args.Path)
+	if rep, ok := s.ask(ctx, c, nil, []string{path}, "Nothing was written"); !ok {
+		return rep
+	}
+	known, version := s.known(ctx, path), ""
+	switch {
+	case bool(args.Overwrite):
+	case known == nil:
+		version = procfile.Absent
+	case !known.whole:
+		return refuse("nothing was written: you have not seen all of %s, which has %s; change it with %s, or read the rest with %s and write it then, or set overwrite to replace what you have not seen",
+			oneLine(known.Path), counted(int(known.Total), "line", "lines"), s.names.edit, s.names.read)
+	default:
+		version = known.Version
+	}
+	res, err := s.files.Write(ctx, procfile.WriteRequest{Key: procmgr.NewID(), Path: path, Content: string(args.Content), Version: version})
+	switch {
+	case errors.Is(err, procfile.ErrChanged) && version == procfile.Absent:
+		return refuse("nothing was written: %s, and you have not read it; read it with %s first, or set overwrite to replace it unseen", clip(procfile.Reason(err)), s.names.read)
+	case errors.Is(err, procfile.ErrChanged):
+		return s.changed("nothing was written", err, path)
+	case err != nil:
+		return s.failed(err, "nothing was written")
+	}
+	rep := report{budget: s.opts.allow(0), path: elsewhere(path, res.Path)}
+	rep.Written = &res
+	switch was := res.Before; {
+	case res.Created:
+	case was.Total == 0 && was.Size > 0: // too large to be counted
+		rep.add("It replaced a file of %s bytes", grouped(was.Size))
+	default:
+		rep.add("It replaced a file of %s", counted(int(was.Total), "line", "lines"))
+	}
+	if res.Encoding != procfile.UTF8 && res.Encoding == res.Before.Encoding {
+		rep.add("The file keeps its encoding, %s", res.Encoding)
+	}
+	if was := res.Before.Ends; was == procfile.CRLF && res.Ends == was && !strings.Contains(string(args.Content), "\r\n") {
+		rep.add(`The file keeps its line ends, \r\n`)
+	} else if was != procfile.NoEnds && was != res.Ends && res.Ends != procfile.NoEnds {
+		rep.add("Its line ends were %s and are %s now", was, res.Ends)
+	}
+	rep.lost(res.Lost)
+	s.memory.saw(path, res.FileInfo, true)
+	return rep
+}
+
+// changed returns the result of a call that was refused because a file has changed since
+// the model has read it. The files count as not seen any more.
+func (s *Set) changed(undone string, err error, asked ...string) report {
+	for _, path := range asked {
+		s.memory.forget(path)
+	}
+	return refuse("%s: a file has changed since you read it: %s. Read it, and if the call is still right, make it again", undone, clip(procfile.Reason(err)))
+}
+
+// edit edits files.
+func (s *Set) edit(ctx context.Context, c Call) report {
+	var args editArgs
+	if rep, ok := s.begin(ctx, c, s.names.edit, editExample, &args); !ok {
+		return rep
+	}
+	req := procfile.EditRequest{Key: procmgr.NewID()}
+	var paths []string
+	for _, f := range args.Files {
+		file := procfile.FileEdit{Path: string(f.Path)}
+		for _, e := range f.Edits {
+			file.Edits = append(file.Edits, procfile.Edit{Search: string(e.Search), Replace: string(e.Replace), All: bool(e.All)})
+		}
+		req.Files, paths = append(req.Files, file), append(paths, file.Path)
+	}
+	if rep, ok := s.ask(ctx, c, paths, paths, "Nothing was edited"); !ok {
+		return rep
+	}
+	for i := range req.Files {
+		if f := s.known(ctx, req.Files[i].Path); f != nil {
+			req.Files[i].Version = f.Version
+		}
+	}
+	res, err := s.files.Edit(ctx, req)
+	switch {
+	case errors.Is(err, procfile.ErrChanged):
+		return s.changed("nothing was edited", err, paths...)
+	case err != nil && len(paths) > 1:
+		return s.failed(err, "nothing was edited, in no file")
+	case err != nil:
+		return s.failed(err, "nothing was edited")
+	}
+	rep := report{budget: s.opts.allow(int(args.MaxOutput))}
+	rep.Edited = &res
+	rep.fit = s.shortenEdits
+	s.showEdits(&rep, -1)
+	rep.shown = func(r report) {
+		for _, f := range r.Edited.Files {
+			before, _ := s.memory.of(f.Path)
+			s.memory.saw(f.Path, f.FileInfo, before != nil && before.whole, f.Hunks...)
+		}
+	}
+	return rep
+}
+
+// showEdits lays out the changed lines, at most so many of them; -1 is all.
+func (s *Set) showEdits(r *report, most int) {
+	var b strings.Builder
+	r.Notes = nil
+	omitted, loose := 0, false
+	var redacted, lost []string
+	for _, f := range r.Edited.Files {
+		fmt.Fprintf(&b, "%s\n", oneLine(f.Path))
+		omitted, loose = omitted+f.Omitted, loose || f.Loose
+		redacted, lost = append(redacted, f.Redacted...), append(lost, f.Lost...)
+		for i, h := range f.Hunks {
+			n := len(h.Lines)
+			if most >= 0 {
+				n = min(n, most)
+				most -= n
+			}
+			if omitted += len(h.Lines) - n; n == 0 {
+				continue
+			}
+			if i > 0 {
+				b.WriteString("...\n")
+			}
+			b.WriteString(lines(h.From, h.Lines[:n]))
+		}
+	}
+	text := b.String()
+	r.Output = &text
+	if loose {
+		r.add("Some search or replace differed from the file in white space, and was fitted to its lines: look whether the result is what was meant")
+	}
+	r.lost(lost)
+	if omitted > 0 {
+		r.add("%s of the changes are not shown", counted(omitted, "line", "lines"))
+	}
+	r.add(masked(redacted))
+}
+
+func (s *Set) shortenEdits(r *report) {
+	most := 0
+	for _, f := range r.Edited.Files {
+		for _, h := range f.Hunks {
+			most += len(h.Lines)
+		}
+	}
+	most = s.fitting(r, most, func(n int) { s.showEdits(r, n) })
+	s.showEdits(r, most)
+	// What is left out is not known.
+	short := procfile.EditResult{Files: slices.Clone(r.Edited.Files)}
+	for i := range short.Files {
+		f := &short.Files[i]
+		f.Hunks = slices.Clone(f.Hunks)
+		for j, h := range f.Hunks {
+			n := min(len(h.Lines), most)
+			most, f.Omitted = most-n, f.Omitted+len(h.Lines)-n
+			f.Hunks[j].Lines = h.Lines[:n]
+		}
+		f.Hunks = slices.DeleteFunc(f.Hunks, func(h procfile.Hunk) bool { return len(h.Lines) == 0 })
+	}
+	r.Edited = &short
+}

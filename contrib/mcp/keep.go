@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// idle is how long a keeper stays when nothing runs and nobody asks. Clients come back
+// after a night.
+const idle = 24 * time.Hour
+
+// serveKept serves the session over stdio whose commands run in the keeper of a directory,
+// where they outlive it. The next such session has the same chat.
+func serveKept(ctx context.Context, keeper, workDir string, local proclocal.Options, opts toolset.Options, log *slog.Logger) (err error) {
+	k, err := prockeep.Open(ctx, keeper, &prockeep.Options{Local: local, Idle: idle, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, k.Close()) }() // only the connections to the keeper
+	// A command begins there.
+	if err := os.Chdir(workDir); err != nil {
+		return err
+	}
+	gone := new(atomic.Bool)
+	s := newServerWith(kept{k, gone}, stdioChat, opts, log)
+	s.dir = workDir
+	return serveStdio(ctx, s, func() { gone.Store(true) })
+}
+
+// kept is a host whose processes outlive the session. The end of the session cancels its
+// calls, which would stop their commands.
+type kept struct {
+	procmgr.Host
+	gone *atomic.Bool // the client is
+}
+
+func (k kept) Chat(id string) procmgr.Manager { return keptChat{k.Host.Chat(id), k.gone} }
+
+type keptChat struct {
+	procmgr.Manager
+	gone *atomic.Bool
+}
+
+func (k keptChat) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	if k.gone.Load() {
+		return procmgr.ErrClosed
+	}
+	return k.Manager.Signal(ctx, id, sig)
+}
+
+// found returns the task of a session before, or nil: every process of the chat is one.
+// Its result is that of process_output, since nothing else is left of its call. Whether
+// that session has cancelled it is not known. The goroutine that it starts ends with the
+// process or the program. asks says whether the client can ask its user.
+func (s *server) found(ctx context.Context, c *chat, id string, asks bool) *task {
+	if !s.kept {
+		return nil
+	}
+	out, err := c.manager.Output(ctx, id, procmgr.OutputRequest{})
+	if err != nil {
+		return nil
+	}
+	c.mu.Lock()
+	if t := c.task(id); t != nil { // found by another request
+		c.mu.Unlock()
+		return t
+	}
+	t := &task{manager: c.manager, elicits: asks, id: id, ended: make(chan struct{})}
+	t.begin(out)
+	c.add(t)
+	c.mu.Unlock()
+	c.calls.Go(func() {
+		ctx, cancel := c.during(context.Background())
+		defer cancel()
+		_, _ = t.await(ctx, out, procmgr.OutputRequest{}) // process_output tells an error
+		arguments, _ := json.Marshal(map[string]any{"process_id": id, "wait_timeout": "0s"})
+		t.end(s.tools.Call(ctx, toolset.Call{ID: procmgr.NewID(), Name: "process_output", Arguments: arguments}))
+	})
+	if out.Process.State == procmgr.Exited {
+		<-t.ended // soon
+	}
+	return t
+}

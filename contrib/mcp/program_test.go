@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+// program returns a command that runs this program in dir.
+func program(t *testing.T, dir string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	newLocal(t) // skips the test if no command can run
+	name := filepath.Join(t.TempDir(), programName)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, name))
+	ctx, cancel := context.WithTimeout(context.Background(), 4*long) // t.Context ends before the program does
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, arguments...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // SIGKILL would leave its commands behind
+	cmd.Dir = dir
+	return cmd
+}
+
+// pid waits until a command has written its PID to a file.
+func pid(t *testing.T, name string) int {
+	t.Helper()
+	waitForFile(t, name)
+	content, err := os.ReadFile(name)
+	require.NoError(t, err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	require.NoError(t, err)
+	return n
+}
+
+// alive reports whether a process runs. A process that has ended does not run,
+// even if the first process of the machine has not collected it yet.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil {
+		_, state, _ := bytes.Cut(stat, []byte(") "))
+		return !bytes.HasPrefix(state, []byte("Z"))
+	}
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
+}
+
+// piped starts a program with pipes for its stdin and stdout. What it writes to stderr can
+// be read when it has ended.
+func piped(t *testing.T, cmd *exec.Cmd) (stdin io.WriteCloser, stdout io.ReadCloser, stderr *bytes.Buffer) {
+	t.Helper()
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err = cmd.StdoutPipe()
+	require.NoError(t, err)
+	stderr = &bytes.Buffer{}
+	cmd.Stderr = stderr
+	require.NoError(t, cmd.Start())
+	return stdin, stdout, stderr
+}
+
+// commands leave processes that are hard to end: one ignores SIGTERM, the shell
+// of one is gone, and a call waits for one.
+var commands = map[string]args{
+	"stubborn":   {"command": "trap '' TERM; echo $$ > s && mv s stubborn; while :; do sleep 1; done", "run_in_background": true},
+	"left":       {"command": "sh -c 'echo $$ > l && mv l left; exec sleep 1000' &", "run_in_background": true},
+	"foreground": {"command": "trap '' TERM; echo $$ > f && mv f foreground; while :; do sleep 1; done", "timeout": "1h"},
+}
+
+// startCommands lets a client start the commands. It returns their PIDs, and a
+// channel that gets the result of the foreground command.
+func startCommands(t *testing.T, c *client, dir string) ([]int, <-chan *mcp.CallToolResult) {
+	t.Helper()
+	var pids []int
+	answered := make(chan *mcp.CallToolResult, 1)
+	for name, arguments := range commands {
+		if name == "foreground" {
+			go func() { // ends with the session, or the test
+				answer, _ := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute", Arguments: arguments})
+				answered <- answer
+			}()
+		} else {
+			_, isError := c.call(t, "execute", arguments)
+			require.False(t, isError)
+		}
+		pids = append(pids, pid(t, filepath.Join(dir, name)))
+	}
+	return pids, answered
+}
+
+// patience is how long clients wait: some close stdin, wait that long, send
+// SIGTERM, wait as long again and send SIGKILL.
+const patience = 2 * time.Second
+
+// When a client closes stdin, nothing is left, before the client loses
+// patience.
+func TestStdioClosed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	logs := filepath.Join(t.TempDir(), "logs")
+	cmd := program(t, dir, "-log-dir", logs, "-allow-env", "X_TOKEN,ALLOWED_*")
+	cmd.Env = append(os.Environ(), "ALLOWED_TOKEN=seen", "OTHER_TOKEN=unseen")
+	stdin, stdout, stderr := piped(t, cmd)
+	c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: stdin})
+
+	res, isError := c.call(t, "execute", args{"command": "pwd; echo $ALLOWED_TOKEN $OTHER_TOKEN; cat; sleep 1000 &"})
+	require.False(t, isError)
+	require.Equal(t, dir+"\nseen\n", res.Output, "it runs where it was started, and stdin is not the protocol's")
+	require.True(t, strings.HasPrefix(res.LogPath, logs), res.LogPath)
+	pids, _ := startCommands(t, c, dir)
+	began := time.Now()
+	require.NoError(t, stdin.Close())
+	require.NoError(t, cmd.Wait(), stderr)
+	require.Less(t, time.Since(began), 2*patience)
+	require.Empty(t, stderr.String())
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
+}
+
+// The same holds for a signal, and if nobody reads the output any more.
+func TestStdioSignaled(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cmd := program(t, dir)
+			stdin, stdout, stderr := piped(t, cmd)
+			c := connect(t, &mcp.IOTransport{Reader: stdout, Writer: unclosed{stdin}})
+			pids, _ := startCommands(t, c, dir)
+			began := time.Now()
+			if sig == syscall.SIGPIPE {
+				require.NoError(t, stdout.Close())
+				_, err := stdin.Write([]byte(`{"jsonrpc":"2.0","id":"p","method":"ping"}` + "\n"))
+				require.NoError(t, err)
+			} else {
+				require.NoError(t, cmd.Process.Signal(sig))
+			}
+			require.NoError(t, cmd.Wait(), stderr)
+			require.Less(t, time.Since(began), 2*patience)
+			for _, pid := range pids {
+				require.False(t, alive(pid))
+			}
+		})
+	}
+}
+
+// unclosed ignores Close: the test closes the pipe itself.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+// startHTTP starts a server over HTTP. terminate ends it.
+func startHTTP(t *testing.T, dir string) (url, token string, terminate func()) {
+	t.Helper()
+	cmd := program(t, t.TempDir(), "-http", ":0", "-workdir", dir)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ended := false
+	terminate = func() {
+		if !ended {
+			ended = true
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.NoError(t, cmd.Wait())
+		}
+	}
+	t.Cleanup(terminate)
+	lines := bufio.NewScanner(stderr)
+	for url == "" && lines.Scan() {
+		line := strings.TrimPrefix(lines.Text(), "mcp: ")
+		if given, ok := strings.CutPrefix(line, "Authorization: Bearer "); ok {
+			token = given
+		}
+		if given, ok := strings.CutPrefix(line, "listening on "); ok {
+			url = given
+		}
+	}
+	require.Regexp(t, `^http://127\.0\.0\.1:\d+/mcp$`, url, "other machines are not let in unasked")
+	require.GreaterOrEqual(t, len(token), 26)
+	return url, token, terminate
+}
+
+// A server that is stopped answers a waiting call, and leaves nothing behind.
+func TestHTTPSignaled(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, token, terminate := startHTTP(t, dir)
+	c := overHTTP(t, url, token, nil)
+	pids, answered := startCommands(t, c, dir)
+	terminate()
+	answer := <-answered
+	require.NotNil(t, answer)
+	res, _ := read(t, answer)
+	require.False(t, res.Success)
+	require.Equal(t, "exited", res.State)
+	for _, pid := range pids {
+		require.False(t, alive(pid))
+	}
+}
+
+// A client whose connection breaks while the server writes to it ends no other
+// client's session.
+func TestHTTPClientGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, token, _ := startHTTP(t, dir)
+	c := overHTTP(t, url, token, nil)
+	started, isError := c.call(t, "execute", args{"command": "exec sleep 1000", "run_in_background": true})
+	require.False(t, isError)
+
+	_, session, leave := request(t, url, token, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
+		`{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"gone","version":"1"}}}`)
+	require.NotEmpty(t, session)
+	leave()
+	// The server writes the end of a stream when it has seen that its client is
+	// gone. As long as it has not, the session's next stream is refused.
+	for streams, began := 0, time.Now(); streams < 10; {
+		require.Less(t, time.Since(began), long)
+		status, _, leave := request(t, url, token, session, "")
+		leave()
+		if status == http.StatusOK {
+			streams++
+		}
+	}
+	// A command is ended by SIGPIPE all the same, as in "yes | head".
+	ended, isError := c.call(t, "execute", args{"command": "kill -PIPE $$; echo ignored"})
+	require.False(t, isError)
+	require.Empty(t, ended.Output)
+	list, isError := c.call(t, "process_list", args{})
+	require.False(t, isError)
+	require.Equal(t, started.ID, list.Processes[0].ID)
+	require.Equal(t, "running", list.Processes[0].State)
+}
+
+// request sends a request, a GET if there is no body, on a connection of its
+// own, and reads the header of the answer. leave breaks the connection.
+func request(t *testing.T, url, token, session, body string) (status int, newSession string, leave func()) {
+	t.Helper()
+	method := http.MethodPost
+	if body == "" {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Content-Type", "application/json")
+	if session != "" {
+		req.Header.Set("Mcp-Session-Id", session)
+	}
+	conn, err := net.Dial("tcp", req.URL.Host)
+	require.NoError(t, err)
+	require.NoError(t, req.Write(conn))
+	res, err := http.ReadResponse(bufio.NewReader(conn), req) //nolint:bodyclose // leave closes the connection
+	require.NoError(t, err)
+	return res.StatusCode, res.Header.Get("Mcp-Session-Id"), func() {
+		_ = conn.(*net.TCPConn).SetLinger(0) // a reset, so that the next write fails
+		conn.Close()
+	}
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, test := range []struct {
+		name, want string
+		arguments  []string
+	}{
+		{"no such directory", "no such file", []string{"-workdir", "/no/such/directory"}},
+		{"no directory", "is no directory", []string{"-workdir", file}},
+		{"an argument", `unexpected argument "x"`, []string{"x"}},
+		{"no such flag", "flag provided but not defined", []string{"-x"}},
+		{"no such token", "no such file", []string{"-http", "127.0.0.1:0", "-token-file", "/no/such/token"}},
+		{"no address", "missing port", []string{"-http", "localhost"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out, err := program(t, t.TempDir(), test.arguments...).CombinedOutput()
+			require.Error(t, err)
+			require.Contains(t, string(out), test.want)
+		})
+	}
+	require.NoError(t, program(t, t.TempDir(), "-h").Run())
+}
+
+// A client may have compacted the conversation, which no server is told. So a command
+// that runs again has its output again.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		arguments []string
+		whole     bool
+	}{{nil, true}, {[]string{"-diffs"}, false}} {
+		dir := t.TempDir()
+		c := connect(t, &mcp.CommandTransport{Command: program(t, dir, tt.arguments...)})
+		const command = "for i in 1 2 3 4 5; do echo line $i of an output of over a kilobyte; printf '%300s\\n' x; done"
+		for run := range 3 {
+			res, isError := c.call(t, "execute", args{"command": command, "timeout": "2m"})
+			require.False(t, isError)
+			require.Equal(t, tt.whole || run == 0, strings.Contains(res.Output, "line 3 of an output"), "%v, run %d: %q", tt.arguments, run, res.Output)
+		}
+	}
+}

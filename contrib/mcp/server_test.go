@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// transports are the ways to connect to a server.
+var transports = []struct {
+	name    string
+	connect func(t *testing.T, local *proclocal.Local) *client
+}{
+	{"in memory", func(t *testing.T, local *proclocal.Local) *client {
+		return inMemory(t, newServer(local, stdioChat, maxWait, quiet))
+	}},
+	{"HTTP", func(t *testing.T, local *proclocal.Local) *client {
+		return overHTTP(t, listen(t, newServer(local, httpChat, maxWait, quiet)), testToken, nil)
+	}},
+}
+
+func TestTools(t *testing.T) {
+	t.Parallel()
+	for _, test := range transports {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, _ := newLocal(t)
+			c := test.connect(t, local)
+			require.Equal(t, "toolproc", c.InitializeResult().ServerInfo.Name)
+			require.Contains(t, c.InitializeResult().Instructions, "process_id")
+
+			res, err := c.ListTools(t.Context(), nil)
+			require.NoError(t, err)
+			defs := newServer(local, stdioChat, maxWait, quiet).tools.Definitions()
+			require.Len(t, res.Tools, len(defs))
+			require.NotContains(t, defs[0].Description, "if there is a bash", "the shell is known")
+			tools := make(map[string]*mcp.Tool)
+			for _, tool := range res.Tools {
+				tools[tool.Name] = tool
+			}
+			for _, def := range defs {
+				tool := tools[def.Name]
+				require.NotNil(t, tool, def.Name)
+				require.Equal(t, def.Description, tool.Description)
+				schema, err := json.Marshal(tool.InputSchema)
+				require.NoError(t, err)
+				require.JSONEq(t, string(def.Schema), string(schema))
+				require.Equal(t, annotations[def.Name], tool.Annotations)
+				require.Equal(t, def.Parallel, tool.Annotations.ReadOnlyHint, "what only reads may run beside other calls")
+			}
+		})
+	}
+}
+
+func TestCall(t *testing.T) {
+	t.Parallel()
+	for _, test := range transports {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			c := test.connect(t, local)
+
+			res, isError := c.call(t, "execute", args{"command": "pwd; echo '<&>'"})
+			require.False(t, isError)
+			require.True(t, res.Success)
+			require.Equal(t, dir+"\n<&>\n", res.Output)
+
+			res, isError = c.call(t, "execute", args{"command": "exit 3"})
+			require.False(t, isError, "that a command fails is a result")
+			require.False(t, res.Success)
+			require.Equal(t, 3, *res.ExitCode)
+
+			res, _ = c.call(t, "execute", args{"command": "sleep 1000", "run_in_background": true})
+			id := res.ID
+			require.NotEmpty(t, id)
+			res, isError = c.call(t, "process_list", nil)
+			require.False(t, isError)
+			require.Equal(t, id, res.Processes[0].ID)
+			res, isError = c.call(t, "process_signal", args{"process_id": id, "signal": "terminate"})
+			require.False(t, isError, res)
+			res, isError = c.call(t, "process_output", args{"process_id": id})
+			require.False(t, isError)
+			require.Equal(t, "exited", res.State)
+		})
+	}
+}
+
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	c := inMemory(t, newServer(local, stdioChat, maxWait, quiet))
+	for _, test := range []struct {
+		name, tool string
+		arguments  any
+		want       string
+	}{
+		{"none", "execute", nil, `the argument "command" is missing`},
+		{"misspelled", "execute", args{"cmd": "ls"}, `it is called "command"`},
+		{"an array", "execute", []string{"ls"}, "must be a JSON object"},
+		{"a type", "execute", args{"command": 1}, "got a number, want a string"},
+		{"no such process", "process_output", args{"process_id": "nope"}, "there is no process"},
+		{"no such signal", "process_signal", args{"process_id": "nope", "signal": "HUP"}, "want terminate, kill or interrupt"},
+		{"too many", "process_list", args{"all": true}, "takes offset"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res, isError := c.call(t, test.tool, test.arguments)
+			require.True(t, isError)
+			require.Contains(t, res.Error, test.want)
+		})
+	}
+	_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "shell", Arguments: args{}})
+	require.ErrorContains(t, err, `unknown tool "shell"`)
+	page, err := local.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
+	require.NoError(t, err)
+	require.Empty(t, all, "nothing was run")
+}
+
+// A client that cancels a call stops the command of that call, and no other.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	for _, test := range transports {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			c := test.connect(t, local)
+			res, _ := c.call(t, "execute", args{"command": "sleep 1000", "run_in_background": true})
+			background := res.ID
+
+			ctx, cancel := context.WithCancel(t.Context())
+			canceled := make(chan error, 1)
+			go func() { // the receive below waits for it
+				_, err := c.CallTool(ctx, &mcp.CallToolParams{
+					Name:      "execute",
+					Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"},
+				})
+				canceled <- err
+			}()
+			waitForFile(t, filepath.Join(dir, "one"))
+			cancel()
+			require.ErrorIs(t, <-canceled, context.Canceled)
+
+			require.Eventually(t, func() bool {
+				page, err := local.List(t.Context(), procmgr.ListRequest{})
+				all := page.Processes
+				return err == nil && len(all) == 2 && all[1].State == procmgr.Exited && all[1].EndedBy == procmgr.CauseRequest
+			}, long, 5*time.Millisecond)
+			out, err := local.Output(t.Context(), background, procmgr.OutputRequest{})
+			require.NoError(t, err)
+			require.Equal(t, procmgr.Running, out.Process.State)
+		})
+	}
+}
+
+// A wait ends before the client loses patience, and the command lives on.
+func TestMaxWait(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	c := inMemory(t, newServer(local, stdioChat, 300*time.Millisecond, quiet))
+	res, isError := c.call(t, "execute", args{"command": "exec sleep 1000", "timeout": "1h"})
+	require.False(t, isError)
+	require.Equal(t, "running", res.State)
+	res, isError = c.call(t, "process_output", args{"process_id": res.ID, "wait_timeout": "1h"})
+	require.False(t, isError)
+	require.Equal(t, "running", res.State)
+}
+
+// When a session ends, its processes and its waiting calls end too.
+func TestSessionEnds(t *testing.T) {
+	t.Parallel()
+	for _, test := range transports {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			c := test.connect(t, local)
+			for _, command := range []string{
+				"sleep 1000",
+				"trap '' TERM; touch two; while :; do sleep 1; done", // has to be killed
+				"sleep 1000 & touch three",                           // its shell is gone
+			} {
+				_, isError := c.call(t, "execute", args{"command": command, "run_in_background": true})
+				require.False(t, isError)
+			}
+			go func() { // ends with the session
+				_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{
+					Name:      "execute",
+					Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"},
+				})
+			}()
+			for _, name := range []string{"one", "two", "three"} {
+				waitForFile(t, filepath.Join(dir, name))
+			}
+			began := time.Now()
+			c.leave()
+			all := waitForEnd(t, local)
+			require.Len(t, all, 4)
+			require.Less(t, time.Since(began), 10*time.Second)
+		})
+	}
+}
+
+// If a client over HTTP goes away silently, its session ends after a time.
+func TestIdleSession(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	c := overHTTP(t, listenIdle(t, newServer(local, httpChat, maxWait, quiet), time.Second), testToken, nil)
+	res, isError := c.call(t, "execute", args{"command": "sleep 1.5; echo waited", "timeout": "1m"})
+	require.False(t, isError)
+	require.Equal(t, "waited\n", res.Output, "a call that waits is not idle")
+	_, isError = c.call(t, "execute", args{"command": "sleep 1000", "run_in_background": true})
+	require.False(t, isError)
+	require.Len(t, waitForEnd(t, local), 2)
+}
+
+// Sessions over HTTP do not see or reach each other's processes. The end of one
+// session leaves the other alone.
+func TestTwoSessions(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	url := listen(t, newServer(local, httpChat, maxWait, quiet))
+	a, b := overHTTP(t, url, testToken, nil), overHTTP(t, url, testToken, nil)
+	ids := make(map[*client]string)
+	for _, c := range []*client{a, b} {
+		res, isError := c.call(t, "execute", args{"command": "echo $TOOLPROC_CHAT_ID; sleep 1000", "run_in_background": true})
+		require.False(t, isError)
+		ids[c] = res.ID
+	}
+	for c, other := range map[*client]*client{a: b, b: a} {
+		res, _ := c.call(t, "process_list", nil)
+		require.Len(t, res.Processes, 1)
+		require.Equal(t, ids[c], res.Processes[0].ID)
+		for tool, arguments := range map[string]args{
+			"process_output": {"process_id": ids[other]},
+			"process_signal": {"process_id": ids[other], "signal": "kill"},
+		} {
+			res, isError := c.call(t, tool, arguments)
+			require.True(t, isError, tool)
+			require.Contains(t, res.Error, "there is no process", tool)
+		}
+		res, isError := c.call(t, "process_output", args{"process_id": ids[c], "wait_timeout": "0s"})
+		require.False(t, isError)
+		require.Equal(t, httpChat(c.ID())+"\n", res.Output)
+		require.NotContains(t, res.Output, c.ID(), "a command does not learn the ID of its session")
+	}
+	a.leave()
+	require.Eventually(t, func() bool {
+		out, err := local.Output(t.Context(), ids[a], procmgr.OutputRequest{})
+		return err == nil && out.Process.State == procmgr.Exited
+	}, long, 5*time.Millisecond)
+	res, _ := b.call(t, "process_output", args{"process_id": ids[b], "wait_timeout": "0s"})
+	require.Equal(t, "running", res.State)
+}
+
+// A session without an ID gets no chat, so it shares none with another session.
+func TestSessionWithoutID(t *testing.T) {
+	t.Parallel()
+	require.NotEqual(t, httpChat("a"), httpChat("b"))
+	require.NotContains(t, httpChat(strings.Repeat("a", 26)), "aaaa")
+
+	local, dir := newLocal(t)
+	c := inMemory(t, newServer(local, httpChat, maxWait, quiet)) // sessions in memory have no IDs
+	res, isError := c.call(t, "execute", args{"command": "touch one"})
+	require.True(t, isError)
+	require.Contains(t, res.Error, "nothing was started")
+	require.NoFileExists(t, filepath.Join(dir, "one"))
+
+	_, err := resolve(t.Context())
+	require.Error(t, err)
+}

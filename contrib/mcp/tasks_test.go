@@ -1,0 +1,322 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A command that runs on is a task: the process. Its result is that of the call, the same
+// at each time.
+func TestTask(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			c := connectTasks(t, way.dial(t, newServer(local, way.chatID, maxWait, quiet)), announced())
+			require.Contains(t, c.InitializeResult().Capabilities.Extensions, tasksExtension)
+			task := c.start(t, untilGo("echo out; exit 3"))
+			page, err := local.List(t.Context(), procmgr.ListRequest{})
+			require.NoError(t, err)
+			require.Equal(t, page.Processes[0].ID, task.TaskID)
+
+			working := c.saying(t, task.TaskID, "begun")
+			require.Equal(t, "working", working.Status)
+			require.Nil(t, working.Result)
+			letGo(t, dir)
+			ended := c.until(t, task.TaskID, "completed")
+			require.Equal(t, task.CreatedAt, ended.CreatedAt)
+			require.True(t, ended.LastUpdatedAt.After(task.LastUpdatedAt))
+			res, isError := read(t, ended.Result)
+			require.False(t, isError)
+			require.False(t, res.Success)
+			require.Empty(t, res.Error, "there was no timeout")
+			require.Equal(t, "begun\nout\n", res.Output)
+			require.Equal(t, 3, *res.ExitCode)
+			require.InDelta(t, 3, ended.Result.StructuredContent.(map[string]any)["exit_code"], 0)
+
+			_, _ = c.execute(t, args{"command": "cd /; echo between"})
+			for range 2 {
+				require.Equal(t, ended, c.get(t, task.TaskID))
+			}
+		})
+	}
+}
+
+// These calls are answered as ever, though the client knows tasks.
+func TestNoTask(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name      string
+		arguments args
+		want      string
+	}{
+		{"it ends", args{"command": "exit 3"}, `"exit_code":3`},
+		{"background", args{"command": "exec sleep 1000", "run_in_background": true}, `"state":"running"`},
+		{"an ampersand", args{"command": "sleep 1000 &"}, `"state":"running"`},
+		{"detached", args{"command": "sleep 1000 & echo"}, `"state":"detached"`},
+		{"a short timeout", args{"command": "exec sleep 1000", "timeout": "10ms"}, `still running after 10ms`},
+		{"a wrong argument", args{"cmd": "ls"}, `"isError":true`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, _ := newLocal(t)
+			s := newServer(local, stdioChat, maxWait, quiet)
+			s.taskWait = long
+			c := connectTasks(t, ways[0].dial(t, s), announced())
+			task, raw := c.execute(t, test.arguments)
+			require.Nil(t, task)
+			require.Contains(t, raw, test.want)
+			require.Contains(t, raw, `"resultType":"complete"`)
+		})
+	}
+}
+
+// A client that has not announced the extension sees what it has always seen.
+func TestUnannounced(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			local, _ := newLocal(t)
+			s := newServer(local, way.chatID, maxWait, quiet)
+			c := connectTasks(t, way.dial(t, s), &mcp.ClientCapabilities{})
+			_, raw := c.execute(t, args{"command": "exec sleep 1000", "timeout": "1500ms"})
+			require.Contains(t, raw, "still running after 1.5s, the timeout; nothing was killed")
+			for _, word := range []string{"taskId", "ttlMs", `"task"`} {
+				require.NotContains(t, raw, word)
+			}
+			if way.name == "HTTP" {
+				require.NotContains(t, raw, "resultType")
+			}
+			other := connectTasks(t, way.dial(t, s), announced())
+			want, err := c.ListTools(t.Context(), nil)
+			require.NoError(t, err)
+			got, err := other.ListTools(t.Context(), nil)
+			require.NoError(t, err)
+			require.Equal(t, want.Tools, got.Tools)
+		})
+	}
+}
+
+// To cancel a task is to ask its process to end, and its output can be read after that.
+func TestTaskCanceled(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, command, want string }{
+		{"ended by the signal", "echo out; exec sleep 1000", "exit code 143; "},
+		{"ended by itself", "trap 'exit 5' TERM; echo out; while :; do sleep 0.01; done", "exit code 5; "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			local, _ := newLocal(t)
+			c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+			id := c.start(t, args{"command": test.command}).TaskID
+			c.cancel(t, id)
+			c.cancel(t, id)
+			ended := c.until(t, id, "cancelled")
+			require.Equal(t, test.want+`process_output {"process_id":"`+id+`"} has the output`, ended.StatusMessage)
+			require.Nil(t, ended.Result)
+			res, _ := c.call(t, "process_output", args{"process_id": id})
+			require.Contains(t, res.Output, "out\n")
+			c.cancel(t, id)
+			require.Equal(t, ended, c.get(t, id))
+		})
+	}
+
+	t.Run("ended before", func(t *testing.T) {
+		t.Parallel()
+		local, dir := newLocal(t)
+		c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+		id := c.start(t, untilGo("exit 3")).TaskID
+		letGo(t, dir)
+		ended := c.until(t, id, "completed")
+		c.cancel(t, id)
+		require.Equal(t, ended, c.get(t, id))
+	})
+
+	t.Run("ended by the model", func(t *testing.T) {
+		t.Parallel()
+		local, _ := newLocal(t)
+		c := connectTasks(t, ways[0].dial(t, newServer(local, stdioChat, maxWait, quiet)), announced())
+		id := c.start(t, args{"command": "exec sleep 1000"}).TaskID
+		_, isError := c.call(t, "process_signal", args{"process_id": id, "signal": "terminate"})
+		require.False(t, isError)
+		res, _ := read(t, c.until(t, id, "completed").Result)
+		require.Equal(t, 143, *res.ExitCode)
+	})
+}
+
+// A client that cancels a call before it is a task stops the command, as ever.
+func TestCanceledBeforeItIsATask(t *testing.T) {
+	t.Parallel()
+	local, dir := newLocal(t)
+	s := newServer(local, stdioChat, maxWait, quiet)
+	s.taskWait = long
+	c := connectTasks(t, ways[0].dial(t, s), announced())
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan struct{})
+	go func() { // the receive below waits for it
+		defer close(answered)
+		_, _ = c.CallTool(ctx, &mcp.CallToolParams{Name: "execute", Arguments: args{"command": "touch one; exec sleep 1000", "timeout": "1h"}})
+	}()
+	waitForFile(t, filepath.Join(dir, "one"))
+	cancel()
+	<-answered
+	require.Eventually(t, func() bool { // a process is listed a moment after it has begun
+		all := waitForEnd(t, local)
+		return len(all) == 1 && all[0].EndedBy == procmgr.CauseRequest
+	}, long, 5*time.Millisecond)
+}
+
+// A call that goes wrong after it has become a task is completed, with a result that is an
+// error.
+func TestTaskError(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	gone := make(chan struct{})
+	host := procmgr.WrapHost(local, func(m procmgr.Manager) procmgr.Manager { return forgetful{m, gone} })
+	c := connectTasks(t, ways[0].dial(t, newServer(host, stdioChat, maxWait, quiet)), announced())
+	id := c.start(t, args{"command": "exec sleep 1000"}).TaskID
+	close(gone)
+	ended := c.until(t, id, "completed")
+	require.True(t, ended.Result.IsError)
+	require.Contains(t, ended.Result.Content[0].(*mcp.TextContent).Text, "the disk is gone")
+}
+
+// A forgetful manager cannot read output any more when something is gone.
+type forgetful struct {
+	procmgr.Manager
+	gone <-chan struct{}
+}
+
+func (f forgetful) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with the call
+		select {
+		case <-f.gone:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	out, err := f.Manager.Output(ctx, id, req)
+	select {
+	case <-f.gone:
+		return procmgr.Output{}, errors.New("the disk is gone")
+	default:
+		return out, err
+	}
+}
+
+// With -ask the user is asked before the command runs, for as long as that takes, and the
+// call is a task after that.
+func TestTaskApproved(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			local, dir := newLocal(t)
+			s := newServerWith(local, way.chatID, toolset.Options{MaxTimeout: maxWait, Approve: approve}, quiet)
+			c := connectTasksWith(t, way.dial(t, s), &mcp.ClientOptions{
+				Capabilities: announced(),
+				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					<-time.After(taskWait + 200*time.Millisecond)
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"allow": "once"}}, nil
+				},
+			})
+			id := c.start(t, untilGo("touch made")).TaskID
+			letGo(t, dir)
+			res, _ := read(t, c.until(t, id, "completed").Result)
+			require.True(t, res.Success)
+			require.FileExists(t, filepath.Join(dir, "made"))
+		})
+	}
+}
+
+// A session knows its own tasks and no others.
+func TestUnknownTask(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	url := listen(t, newServer(local, httpChat, maxWait, quiet))
+	a, b := connectTasks(t, dialHTTP(t, url), announced()), connectTasks(t, dialHTTP(t, url), announced())
+	theirs := a.start(t, args{"command": "exec sleep 1000"}).TaskID
+	b.execute(t, args{"command": "exec sleep 1000", "run_in_background": true})
+	page, err := local.Chat(httpChat(b.ID())).List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	for name, id := range map[string]string{"none": "", "unknown": "nosuchtask", "another session's": theirs, "a process that is no task": page.Processes[0].ID} {
+		p := &taskParams{TaskID: id}
+		_, get := mcp.CallCustomMethod[*taskParams, *taskResult](t.Context(), b.ClientSession, "tasks/get", p)
+		_, update := mcp.CallCustomMethod[*taskParams, *taskAck](t.Context(), b.ClientSession, "tasks/update", p)
+		_, cancel := mcp.CallCustomMethod[*taskParams, *taskAck](t.Context(), b.ClientSession, "tasks/cancel", p)
+		for _, err := range []error{get, update, cancel} {
+			var wire *jsonrpc.Error
+			require.ErrorAs(t, err, &wire, name)
+			require.EqualValues(t, jsonrpc.CodeInvalidParams, wire.Code, name)
+		}
+	}
+	require.Equal(t, "working", a.get(t, theirs).Status)
+}
+
+// A task outlives the connection over which it was made, and ends with its session.
+func TestTaskOutlivesConnection(t *testing.T) {
+	t.Parallel()
+	local, _ := newLocal(t)
+	url := listen(t, newServer(local, httpChat, maxWait, quiet))
+	transport := dialHTTP(t, url).(*mcp.StreamableClientTransport)
+	c := connectTasks(t, transport, announced())
+	task := c.start(t, args{"command": "exec sleep 1000"})
+
+	transport.HTTPClient.Transport.(bearer).via.(*http.Transport).CloseIdleConnections()
+	ask := func(method, body string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		require.NoError(t, err)
+		req.Header.Set("Mcp-Session-Id", c.ID())
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		own := &http.Transport{DisableKeepAlives: true}
+		res, err := bearer{testToken, own}.RoundTrip(req)
+		require.NoError(t, err)
+		text, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode, string(text)
+	}
+	get := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"tasks/get","params":{"taskId":%q}}`, task.TaskID)
+	_, answer := ask(http.MethodPost, get)
+	require.Contains(t, answer, `"status":"working"`)
+	_, _ = ask(http.MethodDelete, "")
+	require.Equal(t, procmgr.CauseRequest, waitForEnd(t, local)[0].EndedBy)
+	status, _ := ask(http.MethodPost, get)
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+// A session keeps the tasks that run, and the newest of those that have ended.
+func TestManyTasks(t *testing.T) {
+	t.Parallel()
+	c := &chat{}
+	for i := range 2 * maxTasks {
+		task := &task{id: fmt.Sprint(i), state: taskResult{Status: "working"}, ended: make(chan struct{})}
+		c.add(task)
+		if i%2 == 0 {
+			task.end(toolset.Result{})
+		}
+	}
+	require.Len(t, c.tasks, maxTasks)
+	for i, task := range c.tasks {
+		require.Equal(t, fmt.Sprint(2*i+1), task.id)
+	}
+}

@@ -1,0 +1,431 @@
+package servertest_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/contrib/procnats"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A victim is a fleet in which there is something to attack.
+type victim struct {
+	*fleet
+	bobs procmgr.Manager // on build
+	bob  jetstream.Consumer
+	keys jetstream.KeyValue
+	want state
+}
+
+// A state is what an attacker must not change.
+type state struct {
+	ends, places  uint64 // messages of the streams
+	bobs          int    // processes of bob
+	waiting       uint64 // ends that bob has not acknowledged
+	place, theirs string // of the chat bob-1; the output of bob's process
+}
+
+func newVictim(t *testing.T) *victim {
+	t.Helper()
+	v := &victim{fleet: newFleet(t)}
+	v.bobs = v.local.Chat("bob-1")
+	out, err := v.bobs.Start(t.Context(), procmgr.StartRequest{ID: "theirs", Command: "echo secret", Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, "secret\n", out.Text)
+	v.keys, err = v.admin.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "toolproc_places"})
+	require.NoError(t, err)
+	_, err = v.keys.Create(t.Context(), bobChat, []byte("build"))
+	require.NoError(t, err)
+	v.bob, err = v.admin.CreateConsumer(t.Context(), "TOOLPROC_ENDS", jetstream.ConsumerConfig{Durable: "bob", FilterSubject: procnats.EndsSubject("bob-1")})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return v.state(t).waiting == 1 }, long, time.Millisecond)
+	v.want = v.state(t)
+	return v
+}
+
+func (v *victim) state(t *testing.T) (s state) {
+	t.Helper()
+	for name, n := range map[string]*uint64{"TOOLPROC_ENDS": &s.ends, "KV_toolproc_places": &s.places} {
+		stream, err := v.admin.Stream(t.Context(), name)
+		require.NoError(t, err)
+		*n = stream.CachedInfo().State.Msgs
+	}
+	page, err := v.bobs.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
+	require.NoError(t, err)
+	s.bobs = len(all)
+	out, err := v.bobs.Output(t.Context(), "theirs", procmgr.OutputRequest{})
+	require.NoError(t, err)
+	s.theirs = out.Text
+	info, err := v.bob.Info(t.Context())
+	require.NoError(t, err)
+	s.waiting = info.NumPending + uint64(info.NumAckPending)
+	place, err := v.keys.Get(t.Context(), bobChat)
+	require.NoError(t, err)
+	s.place = string(place.Value())
+	return s
+}
+
+// sees returns the messages that reach a user on a subject. If the server refuses
+// the subscription, there are none.
+func (u *user) sees(t *testing.T, subject string) func() []string {
+	t.Helper()
+	sub, err := u.SubscribeSync(subject)
+	require.NoError(t, err)
+	require.NoError(t, u.Flush())
+	return func() (all []string) {
+		require.NoError(t, u.Flush())
+		for {
+			msg, err := sub.NextMsg(time.Millisecond)
+			if err != nil {
+				return all
+			}
+			all = append(all, msg.Subject+" "+string(msg.Data))
+		}
+	}
+}
+
+// request is the data of a request.
+func request(method, path, chat, body string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", method, path, len(body))
+	if chat != "" {
+		fmt.Fprintf(&b, "Toolproc-Chat-Id: %s\r\n", chat)
+	}
+	b.WriteString("\r\n" + body)
+	return b.Bytes()
+}
+
+var (
+	list  = request(http.MethodGet, "/list", "", "")
+	start = request(http.MethodPost, "/start", "", `{"id":"mine","command":"echo attacked"}`)
+)
+
+// Each of these is refused by the permissions of docs/fleet.md.
+func TestAttacksOnPermissions(t *testing.T) {
+	v := newVictim(t)
+	for _, tt := range []struct{ who, publishes, subscribes string }{
+		{who: "alice", publishes: "toolproc.build." + bobChat + ".list"},
+		{who: "alice", publishes: "toolproc.build." + bobChat + ".start"},
+		{who: "alice", publishes: "toolproc.build." + bobChat + ".cancel"},
+		{who: "alice", publishes: "toolproc.build._host.list"},
+		{who: "alice", publishes: "toolproc.build._host.start"},
+		{who: "alice", publishes: "toolproc.build.*.list"},
+		{who: "alice", publishes: "toolproc.*.*.list"},
+		{who: "alice", publishes: "toolproc.build._host.health.x"},
+
+		{who: "alice", subscribes: "_INBOX_bob.>"},
+		{who: "alice", subscribes: "_INBOX_build.>"},
+		{who: "alice", subscribes: "_INBOX.>"},
+		{who: "alice", subscribes: "_R_.>"},
+		{who: "alice", subscribes: ">"},
+		{who: "alice", subscribes: "*.>"},
+		{who: "alice", subscribes: "toolproc.>"},
+		{who: "alice", subscribes: "toolproc.*.*.*"},
+		{who: "alice", subscribes: "toolproc.build." + aliceChat + ".*"},
+		{who: "alice", subscribes: "toolproc.ends.>"},
+		{who: "alice", subscribes: "$JS.>"},
+		{who: "alice", subscribes: "$SRV.>"},
+		{who: "alice", subscribes: "$SYS.>"},
+
+		{who: "alice", publishes: "toolproc.ends.build." + aliceChat},
+		{who: "alice", publishes: "toolproc.ends.build." + bobChat},
+		{who: "alice", publishes: "toolproc.ends." + aliceChat + "." + bobChat},
+
+		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*." + bobChat},
+		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*.*"},
+		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.>"},
+		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice"},
+		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.bob.toolproc.ends.*." + aliceChat},
+		{who: "alice", publishes: "STORE.CONSUMER.DURABLE.CREATE.TOOLPROC_ENDS.alice"},
+		{who: "alice", publishes: "STORE.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.bob"},
+		{who: "alice", publishes: "STORE.CONSUMER.DELETE.TOOLPROC_ENDS.bob"},
+		{who: "alice", publishes: "STORE.CONSUMER.INFO.TOOLPROC_ENDS.bob"},
+		{who: "alice", publishes: "$JS.ACK.TOOLPROC_ENDS.bob.1.1.1.1.0"},
+		{who: "alice", publishes: "STORE.STREAM.DELETE.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "STORE.STREAM.PURGE.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "STORE.STREAM.UPDATE.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "STORE.STREAM.MSG.GET.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "$JS.API.STREAM.PURGE.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "$JS.API.STREAM.MSG.DELETE.TOOLPROC_ENDS"},
+		{who: "alice", publishes: "$JS.API.STREAM.DELETE.KV_toolproc_places"},
+		{who: "alice", publishes: "$JS.API.STREAM.PURGE.KV_toolproc_places"},
+		{who: "alice", publishes: "$JS.API.STREAM.CREATE.x"},
+		{who: "alice", publishes: "$KV.toolproc_places." + bobChat},
+		{who: "alice", publishes: "$KV.toolproc_places." + aliceChat},
+
+		{who: "gpu", subscribes: "toolproc.build.*.*"},
+		{who: "gpu", subscribes: "toolproc.*.*.*"},
+		{who: "gpu", subscribes: "toolproc.>"},
+		{who: "gpu", subscribes: "toolproc.build." + aliceChat + ".start"},
+		{who: "gpu", subscribes: "_INBOX_build.>"},
+		{who: "gpu", subscribes: "_R_.>"},
+		{who: "gpu", subscribes: ">"},
+		{who: "gpu", publishes: "_INBOX_alice.x"},
+		{who: "gpu", publishes: "_R_.x"},
+		{who: "gpu", publishes: "toolproc.build." + bobChat + ".start"},
+		{who: "gpu", publishes: "toolproc.build._host.health"},
+		{who: "gpu", publishes: "toolproc.gpu." + bobChat + ".start"},
+		{who: "gpu", publishes: "toolproc.ends.build." + bobChat},
+		{who: "gpu", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
+		{who: "gpu", publishes: "$JS.API.STREAM.PURGE.TOOLPROC_ENDS"},
+		{who: "gpu", publishes: "$KV.toolproc_places." + bobChat},
+
+		{who: "operator", publishes: "toolproc.ends.build." + bobChat},
+		{who: "operator", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
+
+		{who: "placer", publishes: "$JS.API.STREAM.DELETE.KV_toolproc_places"},
+		{who: "placer", publishes: "$JS.API.STREAM.DELETE.TOOLPROC_ENDS"},
+		{who: "placer", publishes: "toolproc.ends.build." + bobChat},
+		{who: "placer", publishes: "toolproc.build." + bobChat + ".start"},
+	} {
+		t.Run(tt.who+" "+tt.publishes+tt.subscribes, func(t *testing.T) {
+			attacker := v.connect(t, tt.who)
+			verb, subject := "Subscription", tt.subscribes
+			if tt.publishes != "" {
+				verb, subject = "Publish", tt.publishes
+				for _, data := range [][]byte{nil, list, start} {
+					require.NoError(t, attacker.PublishRequest(subject, attacker.NewInbox(), data))
+				}
+			} else {
+				sees := attacker.sees(t, subject)
+				defer func() { require.Empty(t, sees()) }()
+				// Something that could be seen.
+				_, err := newClient(t, v.connect(t, "bob").Conn, "build").Chat("bob-1").List(t.Context(), procmgr.ListRequest{})
+				require.NoError(t, err)
+			}
+			require.NoError(t, attacker.Flush())
+			require.Eventually(t, func() bool { return attacker.wasRefused(verb + ` to "` + subject + `"`) }, long, time.Millisecond)
+			require.Equal(t, v.want, v.state(t))
+		})
+	}
+}
+
+// wasRefused reports whether the server has said so.
+func (u *user) wasRefused(what string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return strings.Contains(strings.Join(u.refused, "\n"), "Permissions Violation for "+what)
+}
+
+// A request whose subject is allowed, and which says something else itself, is
+// refused by the machine.
+func TestForgedRequests(t *testing.T) {
+	v := newVictim(t)
+	alice, operator := v.connect(t, "alice"), v.connect(t, "operator")
+	own := "toolproc.build." + aliceChat + "."
+	for _, tt := range []struct {
+		name, subject string
+		by            *user
+		data          []byte
+		status        int
+	}{
+		{"another chat", own + "list", alice, request(http.MethodGet, "/list", "bob-1", ""), 403},
+		{"another chat, escaped", own + "list", alice, request(http.MethodGet, "/list", "bob%2D1", ""), 403},
+		{"two chats", own + "list", alice, bytes.Replace(request(http.MethodGet, "/list", "alice-1", ""), []byte("Host:"), []byte("Toolproc-Chat-Id: bob-1\r\nHost:"), 1), 400},
+		{"an empty chat", own + "list", alice, bytes.Replace(list, []byte("Host:"), []byte("Toolproc-Chat-Id: \r\nHost:"), 1), 400},
+		{"another call", own + "list", alice, start, 403},
+		{"the output of another chat's process", own + "output", alice, request(http.MethodGet, "/theirs/output", "", ""), 404},
+		{"a start as the host", "toolproc.build._host.health", alice, start, 403},
+		{"a list as the host", "toolproc.build._host.health", alice, list, 403},
+		{"a chat by the health of the host", "toolproc.build._host.health", alice, request(http.MethodGet, "/health", "bob-1", ""), 403},
+		{"a path that is none", "toolproc.build._host.health", alice, request(http.MethodGet, "/theirs/health", "", ""), 404},
+		{"a path that climbs", "toolproc.build._host.health", alice, request(http.MethodGet, "/list/../health", "", ""), 404},
+		{"an encoded slash", own + "list", alice, request(http.MethodGet, "/start%2Flist", "", ""), 403},
+		{"no HTTP", own + "list", alice, []byte("hello"), 400},
+		{"nothing", own + "list", alice, nil, 400},
+		{"an answer", own + "start", alice, []byte("HTTP/1.1 200 OK\r\n\r\n"), 400},
+		{"a chat that is no base32", "toolproc.build.alice-1.list", operator, list, 400},
+		{"a chat in small letters", "toolproc.build." + strings.ToLower(bobChat) + ".list", operator, list, 400},
+		{"another spelling of a chat", "toolproc.build." + aliceChat[:len(aliceChat)-1] + "H.list", operator, list, 400},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			msg, err := tt.by.Request(tt.subject, tt.data, long)
+			require.NoError(t, err)
+			res, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(msg.Data)), nil)
+			require.NoError(t, err)
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			require.NoError(t, err)
+			require.Equal(t, tt.status, res.StatusCode, "%s", body)
+			require.NotEmpty(t, res.Header.Get("Toolproc-Instance"))
+			require.NotContains(t, string(body), "secret")
+			require.Equal(t, v.want, v.state(t))
+		})
+	}
+}
+
+// The server checks no permission for the subject to which an answer is to go. So
+// whoever may ask anything could have others send what they may not send
+// themselves: a message of JetStream that is empty deletes a stream.
+func TestAnswersToOthers(t *testing.T) {
+	v := newVictim(t)
+	alice, gpu := v.connect(t, "alice"), v.connect(t, "gpu")
+	js, err := jetstream.NewWithAPIPrefix(alice.Conn, "STORE")
+	require.NoError(t, err)
+	_, err = js.CreateConsumer(t.Context(), "TOOLPROC_ENDS", jetstream.ConsumerConfig{
+		Durable: "alice", FilterSubject: procnats.EndsSubject("alice-1"), HeadersOnly: true,
+	})
+	require.NoError(t, err)
+	mine := v.local.Chat("alice-1")
+	out, err := mine.Start(t.Context(), procmgr.StartRequest{ID: "mine", Command: `printf 'POST /start HTTP/1.1\r\nHost: localhost\r\n\r\n{"command":"echo attacked"}'`, Wait: long})
+	require.NoError(t, err)
+	require.NotEmpty(t, out.Text)
+	v.want.ends++
+	require.Eventually(t, func() bool { return v.state(t).ends == v.want.ends }, long, time.Millisecond)
+
+	for _, target := range []string{
+		"$JS.API.STREAM.DELETE.TOOLPROC_ENDS", "STORE.STREAM.DELETE.TOOLPROC_ENDS",
+		"$JS.API.STREAM.PURGE.TOOLPROC_ENDS", "$JS.API.STREAM.MSG.DELETE.TOOLPROC_ENDS",
+		"$JS.API.STREAM.DELETE.KV_toolproc_places", "$JS.API.STREAM.PURGE.KV_toolproc_places",
+		"$JS.API.CONSUMER.DELETE.TOOLPROC_ENDS.bob", "$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.bob",
+		"$JS.ACK.TOOLPROC_ENDS.bob.1.1.1.1.0", "$KV.toolproc_places." + bobChat,
+		"toolproc.build." + bobChat + ".start", "toolproc.build._host.start", "toolproc.ends.build." + bobChat,
+	} {
+		t.Run(target, func(t *testing.T) {
+			for _, body := range []string{"", `{"batch":5,"no_wait":true}`, `{"batch":5,"expires":1000000}`} {
+				require.NoError(t, alice.PublishRequest("STORE.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.alice", target, []byte(body)))
+			}
+			require.NoError(t, alice.PublishRequest("STORE.CONSUMER.INFO.TOOLPROC_ENDS.alice", target, nil))
+			require.NoError(t, alice.PublishRequest("STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*."+aliceChat, target, nil))
+			for seq := range 3 {
+				for _, ack := range []string{"+ACK", "", "+NXT"} {
+					require.NoError(t, alice.PublishRequest(fmt.Sprintf("$JS.ACK.TOOLPROC_ENDS.alice.1.%d.%d.1.0", seq, seq), target, []byte(ack)))
+				}
+			}
+			require.NoError(t, alice.PublishRequest("toolproc.build."+aliceChat+".output", target, request(http.MethodGet, "/mine/output", "", "")))
+			require.NoError(t, alice.PublishRequest("toolproc.build._host.health", target, request(http.MethodGet, "/health", "", "")))
+			require.NoError(t, alice.PublishRequest("toolproc.none."+aliceChat+".list", target, list))
+			require.NoError(t, gpu.PublishRequest("toolproc.gpu._host.health", target, list))
+			require.NoError(t, gpu.PublishRequest("toolproc.ends.gpu.X", target, []byte("no end")))
+			if !strings.HasPrefix(target, "$JS.ACK.") { // the server itself refuses that
+				v.want.ends++ // this one it may publish
+			}
+			for _, u := range []*nats.Conn{alice.Conn, gpu.Conn} {
+				require.NoError(t, u.Flush())
+			}
+			// What was asked before is answered by now, and so are the answers.
+			for range 3 {
+				_, err = newClient(t, alice.Conn, "build").Chat("alice-1").List(t.Context(), procmgr.ListRequest{})
+				require.NoError(t, err)
+				require.Eventually(t, func() bool { return v.state(t).ends >= v.want.ends }, long, time.Millisecond)
+			}
+			require.Equal(t, v.want, v.state(t))
+		})
+	}
+}
+
+// With JetStream in the account of the agents, one that may only read a consumer
+// deletes any stream. If this test fails, NATS has closed that, and
+// docs/fleet.md can be simpler.
+func TestOneAccountIsNotEnough(t *testing.T) {
+	accounts := `accounts { ONE {
+	jetstream: enabled
+	users: [
+		{ user: admin, password: "admin's password" }
+		{ user: alice, password: "alice's password", permissions: {
+			publish: "$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.alice", subscribe: "_INBOX_alice.>"
+		} }
+	]
+} }`
+	f := &fleet{url: newServer(t, configured(t, accounts)).ClientURL()}
+	admin, err := jetstream.New(f.connect(t, "admin").Conn)
+	require.NoError(t, err)
+	stream, err := admin.CreateStream(t.Context(), procnats.EndsConfig())
+	require.NoError(t, err)
+	_, err = stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "alice", FilterSubject: procnats.EndsSubject("alice-1")})
+	require.NoError(t, err)
+	alice := f.connect(t, "alice")
+	require.NoError(t, alice.PublishRequest("$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.alice", "$JS.API.STREAM.DELETE.TOOLPROC_ENDS", []byte(`{"batch":1,"no_wait":true}`)))
+	require.Eventually(t, func() bool {
+		_, err := stream.Info(t.Context())
+		return errors.Is(err, jetstream.ErrStreamNotFound)
+	}, long, time.Millisecond)
+}
+
+// A consumer has the filter and the name of the subject with which it is made.
+func TestForeignConsumers(t *testing.T) {
+	v := newVictim(t)
+	alice := v.connect(t, "alice")
+	own := "STORE.CONSUMER.CREATE.TOOLPROC_ENDS.alice.toolproc.ends.*." + aliceChat
+	for name, config := range map[string]string{
+		"another filter":    `{"name":"alice","durable_name":"alice","ack_policy":"explicit","filter_subject":"toolproc.ends.*.` + bobChat + `"}`,
+		"several filters":   `{"name":"alice","durable_name":"alice","ack_policy":"explicit","filter_subjects":["toolproc.ends.*.` + bobChat + `","toolproc.ends.*.` + aliceChat + `"]}`,
+		"no filter":         `{"name":"alice","durable_name":"alice","ack_policy":"explicit"}`,
+		"another's name":    `{"name":"bob","durable_name":"bob","ack_policy":"explicit","filter_subject":"toolproc.ends.*.` + aliceChat + `"}`,
+		"another's durable": `{"name":"alice","durable_name":"bob","ack_policy":"explicit","filter_subject":"toolproc.ends.*.` + aliceChat + `"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			msg, err := alice.Request(own, []byte(`{"stream_name":"TOOLPROC_ENDS","config":`+config+`}`), long)
+			require.NoError(t, err)
+			require.Contains(t, string(msg.Data), `"error"`)
+			require.Equal(t, v.want, v.state(t))
+		})
+	}
+	// One that pushes has the server send its messages to any subject of STORE, but
+	// only if somebody subscribes to exactly that, and there nobody does.
+	for i, target := range []string{
+		"$KV.toolproc_places." + bobChat, "toolproc.ends.build." + bobChat, "$JS.API.STREAM.DELETE.TOOLPROC_ENDS",
+		"$JS.API.CONSUMER.DELETE.TOOLPROC_ENDS.bob", "$JS.API.CONSUMER.MSG.NEXT.TOOLPROC_ENDS.bob",
+	} {
+		_, err := alice.Request(own, []byte(`{"stream_name":"TOOLPROC_ENDS","config":{"name":"alice","durable_name":"alice","ack_policy":"none","headers_only":true,`+
+			`"filter_subject":"toolproc.ends.*.`+aliceChat+`","deliver_subject":"`+target+`"}}`), long)
+		require.NoError(t, err)
+		run(t, v.local.Chat("alice-1"), fmt.Sprint("x", i), "true")
+		v.want.ends++
+		require.Eventually(t, func() bool { return v.state(t).ends == v.want.ends }, long, time.Millisecond)
+		for range 50 { // what is pushed comes a moment later
+			require.Equal(t, v.want, v.state(t), target)
+		}
+		_ = v.admin.DeleteConsumer(t.Context(), "TOOLPROC_ENDS", "alice") // it was not made on the second subject
+	}
+}
+
+// A machine answers a request once.
+func TestSecondAnswer(t *testing.T) {
+	f := newFleet(t)
+	gpu, alice := f.connect(t, "gpu"), f.connect(t, "alice")
+	_, err := gpu.Subscribe("toolproc.gpu.*.*", func(msg *nats.Msg) {
+		_ = msg.Respond([]byte("one"))
+		_ = msg.Respond([]byte("two"))
+	})
+	require.NoError(t, err)
+	require.NoError(t, gpu.Flush())
+	sub, err := alice.SubscribeSync("_INBOX_alice.answers")
+	require.NoError(t, err)
+	require.NoError(t, alice.PublishRequest("toolproc.gpu."+aliceChat+".list", "_INBOX_alice.answers", nil))
+	msg, err := sub.NextMsg(long)
+	require.NoError(t, err)
+	require.Equal(t, "one", string(msg.Data))
+	require.Eventually(t, func() bool { return gpu.wasRefused("Publish to ") }, long, time.Millisecond)
+	_, err = sub.NextMsg(time.Millisecond)
+	require.ErrorIs(t, err, nats.ErrTimeout)
+}
+
+// A caller whose call the server refuses learns that at once, and that nothing
+// has begun.
+func TestRefused(t *testing.T) {
+	f := newFleet(t)
+	out, err := newClient(t, f.connect(t, "alice").Conn, "build").Chat("bob-1").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true", Wait: time.Hour})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
+	require.ErrorContains(t, err, "the NATS server does not let this user call toolproc.build."+bobChat+".start")
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID)
+	_, err = newClient(t, f.connect(t, "alice").Conn, "build").List(t.Context(), procmgr.ListRequest{})
+	require.ErrorIs(t, err, procmgr.ErrRefused)
+	_, err = procnats.Serve(t.Context(), f.connect(t, "gpu").Conn, "build", newHandler(t, f.local), nil)
+	require.Error(t, err, "gpu may not even ask whether there is a machine build")
+}

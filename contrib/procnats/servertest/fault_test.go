@@ -1,0 +1,500 @@
+package servertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/contrib/procnats"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// A stage is an agent and a machine, each with a proxy before the server.
+type stage struct {
+	server         *server.Server
+	agent, machine *proxy
+	nc             *nats.Conn // of the machine
+	local          *proclocal.Local
+	client         *prochttp.Client
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{server: newServer(t, nil), local: newLocal(t)}
+	s.agent, s.machine = newProxy(t, s.server.ClientURL()), newProxy(t, s.server.ClientURL())
+	s.nc = connect(t, s.machine.url, nats.ReconnectBufSize(nats.DefaultReconnectBufSize)) // only agents need another one
+	serve(t, s.nc, "build", newHandler(t, s.local), nil)
+	s.client = newImpatient(t, connect(t, s.agent.url), "build")
+	return s
+}
+
+// newImpatient returns a client that soon asks whether the machine is there.
+func newImpatient(t testing.TB, nc *nats.Conn, name string) *prochttp.Client {
+	t.Helper()
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+		Transport: impatient(procnats.Transport(nc, name)),
+	})
+	require.NoError(t, err)
+	return c
+}
+
+// impatient has a transport soon ask whether the machine is there.
+func impatient(transport http.RoundTripper) http.RoundTripper {
+	transport.(interface{ AskAfter(silence time.Duration) }).AskAfter(50 * time.Millisecond)
+	return transport
+}
+
+// A held command notes that it runs, and ends when it is let go.
+// It ends by itself when the test has gone.
+type held struct{ command, dir string }
+
+func newHeld(t testing.TB) held {
+	t.Helper()
+	dir := filepath.ToSlash(t.TempDir())
+	return held{dir: dir, command: "echo ran >> " + dir + "/ran; while [ -d " + dir + " ] && [ ! -e " + dir + "/go ]; do sleep 0.01; done; echo done; exit 7"}
+}
+
+func (h held) ran(t testing.TB) int {
+	data, err := os.ReadFile(h.dir + "/ran")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	require.NoError(t, err)
+	return strings.Count(string(data), "ran\n")
+}
+
+func (h held) begun(t testing.TB) {
+	t.Helper()
+	require.Eventually(t, func() bool { return h.ran(t) > 0 }, long, time.Millisecond)
+}
+
+func (h held) let(t testing.TB) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(h.dir+"/go", nil, 0o600))
+}
+
+// starting starts a held command in the background of the test, with a long wait.
+func starting(t *testing.T, host procmgr.Host, h held) chan func() (procmgr.Output, error) {
+	t.Helper()
+	results := make(chan func() (procmgr.Output, error), 1)
+	go func() {
+		out, err := host.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Wait: time.Hour})
+		results <- func() (procmgr.Output, error) { return out, err }
+	}()
+	return results
+}
+
+// Whatever is cut in the midst of a start, the command runs once, and its caller
+// gets the result.
+func TestCutInAStart(t *testing.T) {
+	for name, cut := range map[string]func(*testing.T, *stage){
+		"the agent":   func(_ *testing.T, s *stage) { s.agent.cut() },
+		"the machine": func(_ *testing.T, s *stage) { s.machine.cut() },
+		"both": func(_ *testing.T, s *stage) {
+			s.agent.cut()
+			s.machine.cut()
+		},
+		"the server": func(t *testing.T, s *stage) {
+			s.server.Shutdown()
+			s.server.WaitForShutdown()
+			url := newServer(t, nil).ClientURL()
+			s.agent.move(url)
+			s.machine.move(url)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, h := newStage(t), newHeld(t)
+			result := starting(t, s.client, h)
+			h.begun(t)
+			cut(t, s)
+			h.let(t)
+			out, err := (<-result)()
+			require.NoError(t, err)
+			require.Equal(t, procmgr.Exited, out.Process.State)
+			require.Equal(t, 7, *out.Process.ExitCode)
+			require.Equal(t, "done\n", out.Text)
+			require.Equal(t, 1, h.ran(t))
+		})
+	}
+}
+
+// Many callers use connections that are cut again and again.
+func TestHeldCutsAtRandom(t *testing.T) {
+	longTest(t)
+	s := newStage(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var cutter sync.WaitGroup
+	cuts := 0
+	cutter.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(time.Duration(rand.N(int(100 * time.Millisecond))))
+			if cuts++; cuts%2 == 0 {
+				s.agent.cut()
+			} else {
+				s.machine.cut()
+			}
+		}
+	})
+	dir := filepath.ToSlash(t.TempDir())
+	const callers, each = 8, 24
+	var wg sync.WaitGroup
+	errs := make(chan error, callers*each)
+	for caller := range callers {
+		wg.Go(func() {
+			m := s.client.Chat(fmt.Sprint("chat-", caller))
+			for i := range each {
+				name := fmt.Sprintf("%d-%d", caller, i)
+				out, err := m.Start(t.Context(), procmgr.StartRequest{
+					Command: fmt.Sprintf("echo ran >> %s; echo %s; sleep 0.0%d; exit %d", dir+"/"+name, name, rand.N(10), i), Wait: long,
+				})
+				if err == nil && (out.Process.ExitCode == nil || *out.Process.ExitCode != i || out.Text != name+"\n") {
+					err = fmt.Errorf("%s: %+v", name, out)
+				}
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	cutter.Wait()
+	require.Greater(t, cuts, 10)
+	for range callers * each {
+		require.NoError(t, <-errs)
+	}
+	for caller := range callers {
+		for i := range each {
+			data, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d-%d", caller, i)))
+			require.NoError(t, err)
+			require.Equal(t, "ran\n", string(data), "each command runs once")
+		}
+	}
+}
+
+// While there is no connection, nothing is sent, and nothing is kept to be sent
+// later.
+func TestNothingIsSentLater(t *testing.T) {
+	for name, noticed := range map[string]bool{"the agent knows": true, "the agent may not know yet": false} {
+		t.Run(name, func(t *testing.T) {
+			s, h := newStage(t), newHeld(t)
+			nc := connect(t, s.agent.url)
+			m := newImpatient(t, nc, "build").Chat("a")
+			_, err := m.List(t.Context(), procmgr.ListRequest{})
+			require.NoError(t, err)
+			s.agent.set(&s.agent.away, true)
+			s.agent.cut()
+			if noticed {
+				require.Eventually(t, func() bool { return !nc.IsConnected() }, long, time.Millisecond)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			out, err := m.Start(ctx, procmgr.StartRequest{ID: "x", Command: h.command})
+			require.Error(t, err)
+			require.NotErrorIs(t, err, procmgr.ErrUnknown)
+			if noticed {
+				require.Empty(t, out.Process.ID)
+			} // else it may have been written to a connection that was cut already, which nobody can tell
+			s.agent.set(&s.agent.away, false)
+			_, err = m.List(t.Context(), procmgr.ListRequest{})
+			require.NoError(t, err)
+			_, err = newClient(t, connect(t, s.server.ClientURL()), "build").Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+			require.ErrorIs(t, err, procmgr.ErrNotFound)
+			require.Zero(t, h.ran(t))
+		})
+	}
+}
+
+// The server ends the connection of an agent that does not read what comes. The
+// agent comes back, and gets every answer; meanwhile, others do not wait for it.
+func TestSlowAgent(t *testing.T) {
+	s := &stage{server: newServer(t, &server.Options{WriteDeadline: 100 * time.Millisecond, MaxPending: 1 << 20}), local: newLocal(t)}
+	s.agent = newProxy(t, s.server.ClientURL())
+	serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, s.local), nil)
+	slow, other := newClient(t, connect(t, s.agent.url), "build"), newClient(t, connect(t, s.server.ClientURL()), "build")
+	run(t, slow.Chat("a"), "x", `i=0; while [ $i -lt 2000 ]; do printf '\001\001\001\001\001\001\001\001\001\001'; i=$((i+1)); done`)
+
+	s.agent.set(&s.agent.stalled, true)
+	const callers = 60 // each answer has 120 KB, in all more than a socket holds
+	answers := make(chan error, callers)
+	for range callers {
+		go func() {
+			out, err := slow.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{})
+			if err == nil && len(out.Text) != 20000 {
+				err = fmt.Errorf("the text has %d bytes", len(out.Text))
+			}
+			answers <- err
+		}()
+	}
+	require.Eventually(t, func() bool { return s.server.NumSlowConsumers() > 0 }, long, time.Millisecond)
+	_, err := other.Chat("b").List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	s.agent.set(&s.agent.stalled, false)
+	for range callers {
+		require.NoError(t, <-answers)
+	}
+}
+
+// A gigabyte of output without the end of a line stays on its machine.
+func TestHeldGigabyte(t *testing.T) {
+	longTest(t)
+	url := newServer(t, nil).ClientURL()
+	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	nc := connect(t, url)
+	out, err := newClient(t, nc, "build").Chat("a").Start(t.Context(), procmgr.StartRequest{
+		Command: `head -c 1073741824 /dev/zero | tr '\0' x; printf end`, Wait: 10 * long,
+	})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+	require.True(t, strings.HasSuffix(out.Text, "xend"))
+	require.EqualValues(t, 1<<30+3, out.Next)
+	require.Less(t, nc.Stats().InBytes, uint64(1<<20))
+}
+
+// A blockingHost reports when a wait begins and ends.
+type blockingHost struct {
+	*proclocal.Local
+	began, ended chan struct{}
+}
+
+func (h *blockingHost) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	h.began <- struct{}{}
+	<-ctx.Done()
+	h.ended <- struct{}{}
+	return procmgr.Output{}, ctx.Err()
+}
+
+// A machine learns that a caller has given a call up.
+func TestCallerGivesUp(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	h := &blockingHost{Local: newLocal(t), began: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
+	serve(t, connect(t, url), "build", newHandler(t, h), nil)
+	c := newClient(t, connect(t, url), "build")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-h.began
+		cancel()
+	}()
+	_, err := c.Start(ctx, procmgr.StartRequest{Command: "true", Wait: time.Hour})
+	require.ErrorIs(t, err, context.Canceled)
+	select {
+	case <-h.ended:
+	case <-time.After(long):
+		require.Fail(t, "the machine waits on for nobody")
+	}
+}
+
+// A machine that is gone is found before the time of a wait is up, whether it
+// has been killed, is there again as another one, or just says nothing.
+func TestMachineDiesInAWait(t *testing.T) {
+	for name, die := range map[string]func(*testing.T, *stage){
+		"gone":   func(_ *testing.T, s *stage) { s.nc.Close() },
+		"killed": nil,
+		"silent": func(t *testing.T, s *stage) {
+			s.machine.set(&s.machine.mute, true)
+			t.Cleanup(func() { s.machine.set(&s.machine.mute, false) })
+		},
+		"another": func(t *testing.T, s *stage) {
+			s.nc.Close()
+			serve(t, connect(t, s.server.ClientURL()), "build", newHandler(t, newLocal(t)), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, h := newStage(t), newHeld(t)
+			if name == "killed" {
+				s.nc.Close()
+				killed := newProgram(t, s.server.ClientURL(), "build")
+				die = func(t *testing.T, _ *stage) { killed(t) }
+			}
+			c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{
+				Transport: impatient(procnats.Transport(connect(t, s.agent.url), "build")),
+				Retry:     -1,
+			})
+			require.NoError(t, err)
+			result := starting(t, c, h)
+			h.begun(t)
+			die(t, s)
+			out, err := (<-result)()
+			require.ErrorIs(t, err, procmgr.ErrUnknown)
+			require.Equal(t, "x", out.Process.ID)
+			require.Equal(t, 1, h.ran(t))
+			h.let(t)
+			if name == "killed" {
+				return
+			}
+			ended, err := s.local.Chat("a").Output(t.Context(), "x", procmgr.OutputRequest{Wait: long})
+			require.NoError(t, err)
+			require.Equal(t, procmgr.Exited, ended.Process.State)
+		})
+	}
+}
+
+// A busy machine says so, and its callers come again.
+func TestBusyMachine(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	local := newLocal(t)
+	serve(t, connect(t, url), "build", newHandler(t, local), &procnats.Options{MaxCalls: 1})
+	c := newClient(t, connect(t, url), "build")
+	h := newHeld(t)
+	_, err := c.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "x", Command: h.command, Background: true})
+	require.NoError(t, err)
+	waits := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, err := c.Chat("a").Output(ctx, "x", procmgr.OutputRequest{Wait: time.Hour})
+		waits <- err
+	}()
+	once, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := once.Chat("a").List(t.Context(), procmgr.ListRequest{})
+		return errors.Is(err, procmgr.ErrLimit)
+	}, long, time.Millisecond)
+	h.let(t)
+	require.NoError(t, <-waits)
+	_, err = c.Chat("a").List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+}
+
+// What no message can carry is an error that says so.
+func TestTooLong(t *testing.T) {
+	url := newServer(t, &server.Options{MaxPayload: 64 << 10}).ClientURL()
+	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	m := newClient(t, connect(t, url), "build").Chat("a")
+
+	out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "long", Command: "true " + strings.Repeat("x", 64<<10), Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.ErrorContains(t, err, "65536 (max_payload)")
+	require.Empty(t, out.Process.ID, "nothing was sent")
+
+	out, err = m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "head -c 30000 /dev/zero | tr '\\0' '\\1'; exit 3", Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "ask for less text")
+	require.Equal(t, "x", out.Process.ID, "it has begun")
+	require.Equal(t, 3, *out.Process.ExitCode)
+	read := procmgr.OutputRequest{}
+	read.Limit.Bytes = 4000
+	out, err = m.Output(t.Context(), "x", read)
+	require.NoError(t, err)
+	require.NotEmpty(t, out.Text)
+}
+
+// Two machines cannot have one name, and a name has to fit into a subject.
+func TestNames(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	handler := newHandler(t, newLocal(t))
+	first := serve(t, connect(t, url), "build", handler, nil)
+	_, err := procnats.Serve(t.Context(), connect(t, url), "build", handler, nil)
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+	require.NoError(t, first.Close())
+	require.NoError(t, first.Close())
+	serve(t, connect(t, url), "build", handler, nil)
+	for _, name := range []string{"", "a.b", "a b", "*", ">", "ends", strings.Repeat("x", 65)} {
+		_, err := procnats.Serve(t.Context(), connect(t, url), name, handler, nil)
+		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
+		_, err = newClient(t, connect(t, url), name).Chat("a").List(t.Context(), procmgr.ListRequest{})
+		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
+	}
+	_, err = procnats.Serve(t.Context(), connect(t, url), "other", http.NotFoundHandler(), nil)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// A machine that has lost its power, and is there again, waits until the server
+// has noticed that its old connection is dead.
+func TestServeAfterAPowerCut(t *testing.T) {
+	s := newStage(t)
+	s.machine.set(&s.machine.mute, true)
+	s.machine.set(&s.machine.away, true)
+	served, left := make(chan error), make(chan struct{})
+	url := s.server.ClientURL()
+	again, handler := connect(t, url), newHandler(t, newLocal(t))
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		m, err := procnats.Serve(ctx, again, "build", handler, nil)
+		served <- err
+		if err == nil {
+			<-m.Done()
+		}
+		close(left)
+	}()
+	require.Eventually(t, func() bool { return again.Stats().OutMsgs > 0 }, long, time.Millisecond)
+	select {
+	case err := <-served:
+		require.NoError(t, err)
+		require.Fail(t, "it has not waited")
+	case <-time.After(50 * time.Millisecond):
+	}
+	s.machine.cut()
+	require.NoError(t, <-served)
+	_, err := newClient(t, connect(t, url), "build").List(t.Context(), procmgr.ListRequest{})
+	require.NoError(t, err)
+	stop()
+	<-left
+}
+
+// A service ends with its context.
+func TestContextOfAService(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := procnats.Serve(ctx, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	require.NoError(t, err)
+	cancel()
+	<-s.Done()
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: procnats.Transport(connect(t, url), "build"), Retry: -1})
+	require.NoError(t, err)
+	_, err = c.List(t.Context(), procmgr.ListRequest{})
+	require.ErrorContains(t, err, "no machine has this name")
+}
+
+// An answer goes to an inbox, and never to a machine or to the server: whoever
+// asks chooses where it goes, and it is sent with the rights of the machine.
+func TestAnswersGoToInboxes(t *testing.T) {
+	url := newServer(t, nil).ClientURL()
+	serve(t, connect(t, url), "build", newHandler(t, newLocal(t)), nil)
+	nc := connect(t, url)
+	for _, target := range []string{"toolproc.other." + bobChat + ".start", "$JS.API.STREAM.DELETE.x", "$KV.places.x"} {
+		sub, err := nc.SubscribeSync(target)
+		require.NoError(t, err)
+		require.NoError(t, nc.PublishRequest("toolproc.build."+bobChat+".list", target, list))
+		_, err = newClient(t, nc, "build").Chat("a").List(t.Context(), procmgr.ListRequest{}) // the answer comes after that of the first request
+		require.NoError(t, err)
+		_, err = sub.NextMsg(time.Millisecond)
+		require.ErrorIs(t, err, nats.ErrTimeout, target)
+	}
+}
+
+// newProgram runs a machine in a program of its own. kill ends that by SIGKILL.
+func newProgram(t *testing.T, url, name string) (kill func(*testing.T)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), programVariable+"="+name+" "+url)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe() // it ends with this
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		_ = cmd.Wait() // it may have been killed
+	})
+	c := newClient(t, connect(t, url), name)
+	require.Eventually(t, func() bool { _, err := c.List(t.Context(), procmgr.ListRequest{}); return err == nil }, long, time.Millisecond)
+	return func(t *testing.T) { require.NoError(t, cmd.Process.Kill()) }
+}

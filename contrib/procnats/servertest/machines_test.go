@@ -1,0 +1,106 @@
+package servertest_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/contrib/procnats"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/procroute"
+)
+
+// Two agents place chats on 20 machines and start commands there, while the
+// server is restarted and connections are cut. Each command runs once, and each
+// end is published.
+func TestHeldFleet(t *testing.T) {
+	longTest(t)
+	const machines, agents, chats, each = 20, 2, 60, 4
+	opts := server.Options{JetStream: true, StoreDir: t.TempDir()}
+	first, err := server.NewServer(withPort(&opts, server.RANDOM_PORT))
+	require.NoError(t, err)
+	first.Start()
+	require.True(t, first.ReadyForConnections(long))
+	t.Cleanup(first.Shutdown)
+	url, port, proxies := first.ClientURL(), first.Addr().(*net.TCPAddr).Port, make([]*proxy, machines)
+
+	admin, err := jetstream.New(connect(t, url))
+	require.NoError(t, err)
+	_, err = admin.CreateStream(t.Context(), procnats.EndsConfig())
+	require.NoError(t, err)
+	for i := range machines {
+		proxies[i] = newProxy(t, url)
+		local := newLocal(t)
+		serve(t, connect(t, proxies[i].url), fmt.Sprint("m", i), newHandler(t, local), &procnats.Options{Host: local, Ends: true})
+	}
+
+	dir := filepath.ToSlash(t.TempDir())
+	half := make(chan struct{}, agents*chats)
+	var all sync.WaitGroup
+	for a := range agents {
+		nc := connect(t, url)
+		js, err := jetstream.New(nc)
+		require.NoError(t, err)
+		placer, err := procnats.NewPlacer(js, "places", procnats.LeastLoad)
+		require.NoError(t, err)
+		host := procroute.New(procnats.NewRouter(nc, placer, nil), nil)
+		for c := range chats {
+			all.Go(func() {
+				m := host.Chat(fmt.Sprintf("chat-%d-%d", a, c))
+				for i := range each {
+					if i == each/2 {
+						half <- struct{}{}
+					}
+					name := fmt.Sprintf("%d-%d-%d", a, c, i)
+					req := procmgr.StartRequest{ID: procmgr.NewID(), Command: fmt.Sprintf("echo ran >>%s/%s; exit %d", dir, name, i), Wait: long}
+					out, err := m.Start(t.Context(), req)
+					for try := 0; err != nil && try < 20; try++ { // the same ID: it attaches
+						out, err = m.Start(t.Context(), req)
+					}
+					if err != nil || out.Process.ExitCode == nil || *out.Process.ExitCode != i {
+						t.Errorf("%s: %+v: %v", name, out, err)
+					}
+				}
+			})
+		}
+	}
+	for range agents * chats / 2 {
+		<-half
+	}
+	for _, p := range proxies {
+		p.cut()
+	}
+	first.Shutdown()
+	first.WaitForShutdown()
+	newServer(t, withPort(&opts, port))
+	all.Wait()
+
+	for a := range agents {
+		for c := range chats {
+			for i := range each {
+				data, err := os.ReadFile(fmt.Sprintf("%s/%d-%d-%d", dir, a, c, i))
+				require.NoError(t, err)
+				require.Equal(t, "ran\n", string(data), "each command runs once")
+			}
+		}
+	}
+	admin, err = jetstream.New(connect(t, url))
+	require.NoError(t, err)
+	consumer, err := admin.CreateConsumer(t.Context(), "TOOLPROC_ENDS", jetstream.ConsumerConfig{Durable: "all"})
+	require.NoError(t, err)
+	require.Len(t, ends(t, consumer, agents*chats*each), agents*chats*each)
+}
+
+// withPort returns options for a server on a port of this machine.
+func withPort(opts *server.Options, port int) *server.Options {
+	o := *opts
+	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", port, true, true
+	return &o
+}

@@ -1,0 +1,303 @@
+package servertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/contrib/procnats"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/procroute"
+)
+
+// newJetStream runs a server with JetStream.
+func newJetStream(t testing.TB) (url string) {
+	t.Helper()
+	return newServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir()}).ClientURL()
+}
+
+// agent returns the JetStream of an agent with a connection of its own.
+func agent(t testing.TB, url string) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(connect(t, url))
+	require.NoError(t, err)
+	return js
+}
+
+// newPlacer returns the Placer of an agent with a connection of its own.
+func newPlacer(t testing.TB, url string, choose procnats.ChooseFunc) *procnats.Placer {
+	t.Helper()
+	p, err := procnats.NewPlacer(agent(t, url), "places", choose)
+	require.NoError(t, err)
+	return p
+}
+
+// serveLocal serves a Local as a machine.
+func serveLocal(t testing.TB, url, name string) *procnats.Service {
+	t.Helper()
+	local := newLocal(t)
+	return serve(t, connect(t, url), name, newHandler(t, local), &procnats.Options{Host: local})
+}
+
+// Agents that place the same chats at the same time all get the choice of one.
+func TestPlaceOnce(t *testing.T) {
+	url := newJetStream(t)
+	serveLocal(t, url, "east")
+	const agents, chats = 4, 25
+	var asked atomic.Int32
+	got := make([][chats]string, agents)
+	var wg sync.WaitGroup
+	for a := range agents {
+		p := newPlacer(t, url, func(_ context.Context, chat string, machines []procnats.Machine) (string, error) {
+			asked.Add(1)
+			if len(machines) != 1 || machines[0].Name != "east" {
+				return "", fmt.Errorf("the machines are %v", machines)
+			}
+			return fmt.Sprintf("chosen-by-%d", a), nil // it need not be there
+		})
+		for c := range chats {
+			wg.Go(func() {
+				host, err := p.Place(t.Context(), fmt.Sprintf("chat %d", c))
+				if err != nil {
+					t.Error(err)
+				}
+				got[a][c] = host
+			})
+		}
+	}
+	wg.Wait()
+	for a := range agents {
+		require.Equal(t, got[0], got[a])
+	}
+	require.GreaterOrEqual(t, asked.Load(), int32(chats))
+	later := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) {
+		return "", errors.New("nobody needs a choice")
+	})
+	for c, host := range got[0] {
+		require.True(t, strings.HasPrefix(host, "chosen-by-"), host)
+		again, err := later.Place(t.Context(), fmt.Sprintf("chat %d", c))
+		require.NoError(t, err)
+		require.Equal(t, host, again)
+	}
+}
+
+// A chat stays with a machine that has left. Its calls fail with the machine's
+// name, and nothing was sent. Only Move takes it elsewhere.
+func TestPlaceOfMachineThatHasLeft(t *testing.T) {
+	url := newJetStream(t)
+	east := serveLocal(t, url, "east")
+	p, other := newPlacer(t, url, nil), newPlacer(t, url, nil)
+	host, err := p.Place(t.Context(), "chat")
+	require.NoError(t, err)
+	require.Equal(t, "east", host)
+	require.NoError(t, east.Close())
+	serveLocal(t, url, "west")
+
+	for _, p := range []*procnats.Placer{p, other} {
+		host, err = p.Place(t.Context(), "chat")
+		require.NoError(t, err)
+		require.Equal(t, "east", host)
+	}
+	nc := connect(t, url)
+	chat := procroute.New(procnats.NewRouter(nc, p, &prochttp.ClientOptions{Retry: -1}), nil).Chat("chat")
+	out, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "true"})
+	require.ErrorContains(t, err, `"east"`)
+	require.NotErrorIs(t, err, procmgr.ErrUnknown)
+	require.Empty(t, out.Process.ID)
+
+	host, err = p.Move(t.Context(), "chat", "south")
+	require.NoError(t, err)
+	require.Equal(t, "east", host, "the chat is not on south")
+	require.Eventually(t, func() bool {
+		host, err = p.Move(t.Context(), "chat", "east")
+		return err == nil && host == "west"
+	}, long, 50*time.Millisecond, "until the list of machines is asked for again")
+	host, err = newPlacer(t, url, nil).Move(t.Context(), "chat", "east")
+	require.NoError(t, err)
+	require.Equal(t, "west", host, "another agent was faster")
+	out, err = chat.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "echo west", Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, "west\n", out.Text)
+}
+
+// Two agents that move a chat move it once.
+func TestMoveOnce(t *testing.T) {
+	url := newJetStream(t)
+	serveLocal(t, url, "west")
+	first := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) { return "east", nil })
+	_, err := first.Place(t.Context(), "chat")
+	require.NoError(t, err)
+	got := make([]string, 4)
+	var wg sync.WaitGroup
+	for i := range got {
+		p := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) {
+			return fmt.Sprintf("west-%d", i), nil
+		})
+		wg.Go(func() {
+			host, err := p.Move(t.Context(), "chat", "east")
+			if err != nil {
+				t.Error(err)
+			}
+			got[i] = host
+		})
+	}
+	wg.Wait()
+	for _, host := range got {
+		require.Equal(t, got[0], host)
+		require.NotEqual(t, "east", host)
+	}
+}
+
+// LeastLoad spreads the chats of a moment, though no machine has told its load
+// anew.
+func TestLeastLoad(t *testing.T) {
+	url := newJetStream(t)
+	for _, name := range []string{"east", "south", "west"} {
+		serveLocal(t, url, name)
+	}
+	p := newPlacer(t, url, nil)
+	all, err := p.Machines(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	for i, name := range []string{"east", "south", "west"} {
+		require.Equal(t, name, all[i].Name)
+		require.NotEmpty(t, all[i].Instance)
+		require.Zero(t, all[i].Load.Running)
+		require.Positive(t, all[i].Load.CPUs)
+	}
+	chats := make(map[string]int)
+	for i := range 12 {
+		host, err := p.Place(t.Context(), fmt.Sprint(i))
+		require.NoError(t, err)
+		chats[host]++
+	}
+	for _, name := range []string{"east", "south", "west"} {
+		require.InDelta(t, 4, chats[name], 2, "%v", chats) // a new list may come meanwhile
+	}
+
+	busy := procnats.Machine{Name: "busy", Load: procnats.Load{Running: 9, CPUs: 8}}
+	small := procnats.Machine{Name: "small", Load: procnats.Load{Running: 2, CPUs: 1}}
+	host, err := procnats.LeastLoad(t.Context(), "chat", []procnats.Machine{small, busy})
+	require.NoError(t, err)
+	require.Equal(t, "busy", host, "it has more processors")
+}
+
+// A chat that was forgotten is placed anew, and again once.
+func TestForget(t *testing.T) {
+	url := newJetStream(t)
+	serveLocal(t, url, "east")
+	where := "one"
+	p := newPlacer(t, url, func(context.Context, string, []procnats.Machine) (string, error) { return where, nil })
+	for _, where = range []string{"one", "two"} {
+		host, err := p.Place(t.Context(), "chat")
+		require.NoError(t, err)
+		require.Equal(t, where, host)
+		require.NoError(t, p.Forget(t.Context(), "chat"))
+	}
+	_, err := p.Move(t.Context(), "chat", "two")
+	require.ErrorIs(t, err, procmgr.ErrNotFound)
+}
+
+// What cannot be placed is an error that says why.
+func TestPlaceErrors(t *testing.T) {
+	url := newJetStream(t)
+	refused := errors.New("no budget")
+	var host string
+	var err error
+	choose := func(context.Context, string, []procnats.Machine) (string, error) { return host, err }
+	p := newPlacer(t, url, nil)
+	place := func(chat string) error {
+		_, err := p.Place(t.Context(), chat)
+		return err
+	}
+	require.ErrorContains(t, place("chat"), "no machine has answered")
+
+	serveLocal(t, url, "east")
+	p = newPlacer(t, url, choose)
+	host, err = "no.name", nil
+	require.ErrorIs(t, place("chat"), procmgr.ErrInvalid)
+	host, err = "", refused
+	require.ErrorIs(t, place("chat"), refused)
+	host, err = "east", nil
+	for _, chat := range []string{"", "\x00", "\xff", strings.Repeat("x", 257)} {
+		require.ErrorIs(t, place(chat), procmgr.ErrInvalid, "%q", chat)
+		require.ErrorIs(t, p.Forget(t.Context(), chat), procmgr.ErrInvalid, "%q", chat)
+	}
+	require.NoError(t, place(strings.Repeat("ä", 128)))
+	require.NoError(t, place("chat"))
+	serveLocal(t, url, "west")
+	require.Eventually(t, func() bool {
+		_, err := p.Move(t.Context(), "chat", "east")
+		return errors.Is(err, procmgr.ErrInvalid)
+	}, long, 50*time.Millisecond, "the machine to leave was chosen")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, canceled := p.Place(ctx, "another")
+	require.ErrorIs(t, canceled, context.Canceled)
+
+	_, noBucket := procnats.NewPlacer(agent(t, url), "no bucket", nil)
+	require.ErrorIs(t, noBucket, jetstream.ErrInvalidBucketName)
+}
+
+// A bucket that is there is used as it is.
+func TestPlacerUsesBucket(t *testing.T) {
+	url := newJetStream(t)
+	kv, err := agent(t, url).CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "places", Storage: jetstream.MemoryStorage})
+	require.NoError(t, err)
+	serveLocal(t, url, "east")
+	p := newPlacer(t, url, nil)
+	_, err = p.Place(t.Context(), "chat")
+	require.NoError(t, err)
+	keys, err := kv.Keys(t.Context())
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	require.NoError(t, p.Forget(t.Context(), "chat"), "it has no TTL of markers")
+}
+
+// Machines behind a Router are one Host: each chat has its machine, and the host
+// has all of them, or says which is missing.
+func TestRouter(t *testing.T) {
+	url := newJetStream(t)
+	east := serveLocal(t, url, "east")
+	serveLocal(t, url, "west")
+	var next atomic.Int32
+	placer := newPlacer(t, url, func(_ context.Context, _ string, machines []procnats.Machine) (string, error) {
+		return machines[int(next.Add(1))%len(machines)].Name, nil
+	})
+	router := procnats.NewRouter(connect(t, url), placer, &prochttp.ClientOptions{Retry: -1})
+	h := procroute.New(router, nil)
+	for i := range 4 {
+		chat := h.Chat(fmt.Sprint(i))
+		for range 2 { // an ID runs once, also over two machines
+			out, err := chat.Start(t.Context(), procmgr.StartRequest{ID: "p", Command: "echo $TOOLPROC_CHAT_ID", Wait: long})
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprintln(i), out.Text)
+		}
+	}
+	page, err := h.List(t.Context(), procmgr.ListRequest{})
+	all := page.Processes
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+	_, err = h.Output(t.Context(), "p", procmgr.OutputRequest{})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+
+	require.NoError(t, east.Close())
+	page, err = h.List(t.Context(), procmgr.ListRequest{})
+	all = page.Processes
+	var partial *procmgr.PartialError
+	require.ErrorAs(t, err, &partial)
+	require.Contains(t, partial.Missing, "east")
+	require.Len(t, partial.Missing, 1)
+	require.Len(t, all, 2)
+}

@@ -1,0 +1,254 @@
+package procotel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// Host returns a Host that does the same as h, and makes a span for each process that is
+// started through it. Put it around the Host that runs the commands, on their machine.
+// A collection of the metrics asks h for the number of its processes.
+func (t *Telemetry) Host(h procmgr.Host) procmgr.Host {
+	t.mu.Lock()
+	t.hosts = append(t.hosts, h)
+	t.mu.Unlock()
+	return procmgr.WrapHost(h, func(m procmgr.Manager) procmgr.Manager { return &manager{t: t, m: m} })
+}
+
+// A manager makes the spans of what is started through it.
+type manager struct {
+	procmgr.Unsupported
+
+	t *Telemetry
+	m procmgr.Manager
+}
+
+// Start starts a command in a span of its own.
+func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	ctx, span := m.t.tracer.Start(ctx, "process")
+	if m.t.opts.Commands {
+		span.SetAttributes(attribute.String("process.command_line", clip(req.Command, maxCommand)))
+	}
+	// The command's trace context.
+	carrier := propagation.MapCarrier{}
+	traceContext.Inject(ctx, carrier)
+	if len(carrier) > 0 {
+		req.Env = maps.Clone(req.Env)
+		if req.Env == nil {
+			req.Env = make(map[string]string, len(carrier))
+		}
+		for name, value := range carrier {
+			req.Env[strings.ToUpper(name)] = value
+		}
+	}
+	if req.ID == "" {
+		req.ID = procmgr.NewID()
+	}
+	began := time.Now()
+	out, err := m.m.Start(ctx, req)
+	m.told(ctx, began, req.Wait, &out)
+	if !span.IsRecording() {
+		return out, err
+	}
+	switch {
+	case out.Attached:
+		// The process has the span of the Start that began it. This one is never ended,
+		// and so it is never told.
+	case err != nil && out.Process.ID == "" && !errors.Is(err, procmgr.ErrUnknown):
+		span.SetAttributes(attribute.String("toolproc.process.id", req.ID))
+		fail(span, err)
+		span.End()
+	default:
+		w := &watcher{t: m.t, m: m.m, span: span, id: req.ID}
+		if !m.t.watch(w.run) {
+			w.finish(&out, "closed")
+		}
+	}
+	return out, err
+}
+
+// maxCommand is the limit of the command in a span, in bytes.
+const maxCommand = 4 << 10
+
+// Output forwards a read.
+func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	began := time.Now()
+	out, err := m.m.Output(ctx, id, req)
+	m.told(ctx, began, req.Wait, &out)
+	return out, err
+}
+
+// told measures an answer: for how long its caller has waited, and what it leaves out.
+func (m *manager) told(ctx context.Context, began time.Time, wait time.Duration, out *procmgr.Output) {
+	if wait > 0 {
+		m.t.instruments.waited.Record(ctx, time.Since(began).Seconds())
+	}
+	if out.Truncated != nil {
+		m.t.instruments.omitted.Add(ctx, out.Truncated.OmittedBytes)
+	}
+}
+
+// Signal forwards a signal, and counts the kills that leave something alive.
+func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	err := m.m.Signal(ctx, id, sig)
+	if sig == procmgr.Kill && err != nil && reason(err) == other && ctx.Err() == nil {
+		m.t.instruments.survived.Add(ctx, 1)
+	}
+	return err
+}
+
+// Input forwards a write.
+func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	began := time.Now()
+	out, err := m.m.Input(ctx, id, req)
+	m.told(ctx, began, req.Wait, &out.Output)
+	return out, err
+}
+
+// List forwards a list.
+func (m *manager) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return m.m.List(ctx, req)
+}
+
+// Events forwards a look at the events.
+func (m *manager) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return m.m.Events(ctx, req)
+}
+
+// Describe forwards a question about the machine.
+func (m *manager) Describe(ctx context.Context) (procmgr.Description, error) {
+	return m.m.Describe(ctx)
+}
+
+// A watcher follows one process to its end, for its span.
+type watcher struct {
+	t    *Telemetry
+	m    procmgr.Manager
+	span trace.Span
+	id   string
+}
+
+// again is how long a watcher waits before it asks again after a wait without a change.
+const again = 50 * time.Millisecond
+
+// run waits for each change of the state of the process, and ends the span with it.
+func (w *watcher) run() {
+	known := procmgr.Running
+	for {
+		out, err := w.m.Output(w.t.ctx, w.id, procmgr.OutputRequest{From: math.MaxInt64, Wait: time.Hour, State: known})
+		switch {
+		case err != nil && w.t.ctx.Err() != nil:
+			now, _ := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{From: math.MaxInt64})
+			w.finish(&now, "closed")
+			return
+		case err != nil:
+			// It may have begun, and the manager does not know it any more.
+			fail(w.span, err)
+			w.span.End()
+			return
+		case out.Process.State == procmgr.Exited:
+			w.finish(&out, "")
+			return
+		case out.Process.State != known:
+			known = out.Process.State
+			w.span.AddEvent(string(known))
+		default: // a server that is about to end cuts its waits short
+			select {
+			case <-w.t.ctx.Done():
+			case <-time.After(again):
+			}
+		}
+	}
+}
+
+// finish ends the span with the facts of the process. unfinished says why it has not
+// ended, "" if it has.
+func (w *watcher) finish(out *procmgr.Output, unfinished string) {
+	p := &out.Process
+	w.span.SetAttributes(about(p)...)
+	w.span.SetAttributes(attribute.Int64("toolproc.output.bytes", out.Next))
+	if unfinished != "" {
+		w.span.SetAttributes(attribute.String("toolproc.unfinished", unfinished))
+		w.span.End()
+		return
+	}
+	if kind := killed(p); kind != "" {
+		w.span.SetAttributes(attribute.String("error.type", kind))
+		w.span.SetStatus(codes.Error, kind)
+	}
+	// The default limit bounds what is read: a log may have all of it.
+	whole, err := w.m.Output(context.WithoutCancel(w.t.ctx), w.id, procmgr.OutputRequest{})
+	if err == nil {
+		omitted := int64(0)
+		if whole.Truncated != nil {
+			omitted = whole.Truncated.OmittedBytes
+		}
+		w.span.SetAttributes(attribute.Int64("toolproc.output.omitted_bytes", omitted))
+	}
+	if p.ExitedAt.IsZero() {
+		w.span.End()
+	} else {
+		w.span.End(trace.WithTimestamp(p.ExitedAt))
+	}
+}
+
+// killed returns what killed a process that nobody has asked to end: a signal, or the
+// kernel's out-of-memory killer. It returns "" for any other end.
+func killed(p *procmgr.Process) string {
+	switch {
+	case p.OOM:
+		return "oom"
+	case p.EndedBy == procmgr.CauseSignal:
+		return cmp.Or(p.Signal, "signal")
+	}
+	return ""
+}
+
+// about returns the attributes of a process that tell nothing of what it runs.
+func about(p *procmgr.Process) []attribute.KeyValue {
+	all := []attribute.KeyValue{attribute.String("toolproc.process.id", p.ID), attribute.String("toolproc.process.state", string(p.State))}
+	if p.ChatID != "" {
+		all = append(all, attribute.String("gen_ai.conversation.id", toValid(p.ChatID)))
+	}
+	if p.PID != 0 {
+		all = append(all, attribute.Int("process.pid", p.PID))
+	}
+	if p.ExitCode != nil {
+		all = append(all, attribute.Int("process.exit.code", *p.ExitCode))
+	}
+	if p.Signal != "" {
+		all = append(all, attribute.String("toolproc.process.signal", p.Signal))
+	}
+	if p.EndedBy != "" {
+		all = append(all, attribute.String("toolproc.process.ended_by", string(p.EndedBy)))
+	}
+	if p.OOM {
+		all = append(all, attribute.Bool("toolproc.process.oom", true))
+	}
+	if p.Background {
+		all = append(all, attribute.Bool("toolproc.process.background", true))
+	}
+	return all
+}
+
+// fail marks a span with the kind of an error. Its text may quote a command.
+func fail(span trace.Span, err error) {
+	kind := reason(err)
+	span.SetAttributes(attribute.String("error.type", kind))
+	span.SetStatus(codes.Error, kind)
+}
+
+// toValid returns s as valid UTF-8.
+func toValid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -1,0 +1,339 @@
+package procotel_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/contrib/procotel"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// A span is one that a receiver got, with the name of the program that sent it.
+type span struct {
+	*tracepb.Span
+	service string
+}
+
+func (s span) attributes() map[string]any {
+	all := make(map[string]any)
+	for _, a := range s.Attributes {
+		v := a.Value
+		switch {
+		case v.GetStringValue() != "":
+			all[a.Key] = v.GetStringValue()
+		case v.GetBoolValue():
+			all[a.Key] = true
+		default:
+			all[a.Key] = v.GetIntValue()
+		}
+	}
+	return all
+}
+
+// A receiver gets spans by OTLP over HTTP, as a collector does.
+type receiver struct {
+	url string
+
+	mu    sync.Mutex
+	spans []span
+	raw   bytes.Buffer // all that came
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url = server.URL + "/v1/traces"
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	var got collector.ExportTraceServiceRequest
+	if err != nil || req.URL.Path != "/v1/traces" || proto.Unmarshal(body, &got) != nil {
+		http.Error(w, "no spans", http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.raw.Write(body)
+	for _, rs := range got.ResourceSpans {
+		service := rs.Resource.Attributes[slices.IndexFunc(rs.Resource.Attributes, func(kv *commonpb.KeyValue) bool { return kv.Key == "service.name" })].Value.GetStringValue()
+		for _, ss := range rs.ScopeSpans {
+			for _, s := range ss.Spans {
+				r.spans = append(r.spans, span{s, service})
+			}
+		}
+	}
+	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+// called returns the spans of a name from one program.
+func (r *receiver) called(service, name string) (all []span) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.spans {
+		if s.service == service && s.Name == name {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// program returns a Telemetry that sends its spans to a receiver as a program would, and
+// what sends them.
+func program(t *testing.T, r *receiver, name string, opts procotel.Options) (*procotel.Telemetry, *sdktrace.TracerProvider) {
+	exporter, err := otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(r.url), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	require.NoError(t, err)
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter),
+		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", name))))
+	t.Cleanup(func() { _ = provider.Shutdown(context.Background()) })
+	opts.TracerProvider = provider
+	telemetry, err := procotel.New(&opts)
+	require.NoError(t, err)
+	t.Cleanup(telemetry.Close)
+	return telemetry, provider
+}
+
+// machine serves a manager with telemetry over HTTP, and returns it and its URL.
+func machine(t *testing.T, telemetry *procotel.Telemetry) (*proclocal.Local, string) {
+	local, err := proclocal.New(&proclocal.Options{Metrics: telemetry.LocalMetrics()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = local.Close() })
+	handler, err := prochttp.NewHandler(telemetry.Host(local), &prochttp.HandlerOptions{Token: "t"})
+	require.NoError(t, err)
+	server := httptest.NewServer(procotel.Handler(handler))
+	t.Cleanup(server.Close)
+	return local, server.URL
+}
+
+const secret = "sesame-7341"
+
+// The spans of one chat, whose commands run on another machine, are one trace. What a
+// command is, and what it prints, is in none of them.
+func TestOneTraceOverTwoMachines(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	there, _ := program(t, r, "machine", procotel.Options{})
+	local, url := machine(t, there)
+	here, agent := program(t, r, "agent", procotel.Options{})
+	client, err := prochttp.NewClient(url, &prochttp.ClientOptions{Token: "t", Inject: procotel.Inject})
+	require.NoError(t, err)
+	defer func() { _ = client.Close() }()
+	set := toolset.New(toolset.Static(client.Chat("chat 1")), &toolset.Options{Intercept: here.Call})
+
+	ctx, turn := agent.Tracer("test").Start(t.Context(), "turn")
+	call := func(command string, background bool) toolset.Result {
+		args, err := json.Marshal(map[string]any{"command": command, "run_in_background": background})
+		require.NoError(t, err)
+		return set.Call(ctx, toolset.Call{ID: "call_1", Name: "execute", Arguments: args})
+	}
+	// Its shell exits at once, and something is left for a moment.
+	res := call("echo $TRACEPARENT; echo "+secret+"; (sleep 0.3; echo late) & exit 3", false)
+	require.False(t, res.IsError, res.Content)
+	first := *res.Output
+	res = call("exec sleep 1000 # "+secret, true)
+	require.False(t, res.IsError, res.Content)
+	turn.End()
+	require.Eventually(t, func() bool { return len(r.called("machine", "process")) == 1 }, 30*time.Second, time.Millisecond, "the first one ends by itself")
+	require.NoError(t, local.Close()) // which ends the second one
+	there.Close()
+
+	tools := r.called("agent", "execute_tool execute")
+	require.Len(t, tools, 2)
+	processes := r.called("machine", "process")
+	require.Len(t, processes, 2)
+	require.Len(t, r.called("agent", "turn"), 1)
+	trace := turn.SpanContext().TraceID()
+	for i, s := range slices.Concat(tools, processes) {
+		require.Equal(t, trace[:], s.TraceId, "span %d", i)
+	}
+	id := turn.SpanContext().SpanID()
+	require.Equal(t, id[:], tools[0].ParentSpanId)
+	require.Equal(t, tools[0].SpanId, processes[0].ParentSpanId)
+	require.Equal(t, tools[1].SpanId, processes[1].ParentSpanId)
+
+	// The command knows the span of its process.
+	printed, _, _ := strings.Cut(first.Text, "\n")
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", trace, hex.EncodeToString(processes[0].SpanId)), printed)
+
+	require.Equal(t, map[string]any{
+		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.type": "function", "gen_ai.tool.call.id": "call_1", "gen_ai.tool.name": "execute",
+		"gen_ai.conversation.id": "chat 1", "toolproc.process.id": first.Process.ID, "toolproc.process.state": string(first.Process.State),
+		"process.pid": int64(first.Process.PID), "process.exit.code": int64(3), "toolproc.process.ended_by": "exit",
+	}, tools[0].attributes())
+	require.Equal(t, map[string]any{
+		"gen_ai.conversation.id": "chat 1", "toolproc.process.id": first.Process.ID, "toolproc.process.state": "exited",
+		"process.pid": int64(first.Process.PID), "process.exit.code": int64(3), "toolproc.process.ended_by": "exit",
+		"toolproc.output.bytes": int64(len(printed) + len(secret) + len("late") + 3), "toolproc.output.omitted_bytes": int64(0),
+	}, processes[0].attributes())
+	require.Len(t, processes[0].Events, 1)
+	require.Equal(t, "detached", processes[0].Events[0].Name)
+	require.Greater(t, processes[0].EndTimeUnixNano-processes[0].StartTimeUnixNano, uint64(250*time.Millisecond))
+	require.Equal(t, "shutdown", processes[1].attributes()["toolproc.process.ended_by"])
+
+	for _, hidden := range []string{secret, "sleep", "echo", "late"} {
+		require.NotContains(t, r.raw.String(), hidden)
+	}
+}
+
+// What starts nothing, or nothing new, makes no span of a process that never was.
+func TestRefusedAndAttached(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	telemetry, provider := program(t, r, "p", procotel.Options{Commands: true})
+	local, err := proclocal.New(&proclocal.Options{MaxRunning: 1})
+	require.NoError(t, err)
+	chat := telemetry.Host(local).Chat("c")
+
+	start := func(req procmgr.StartRequest) (procmgr.Output, error) {
+		ctx, span := provider.Tracer("test").Start(t.Context(), "step") // another one at each time
+		defer span.End()
+		return chat.Start(ctx, req)
+	}
+	req := procmgr.StartRequest{ID: "a", Command: "exec sleep 1000", Env: map[string]string{"A": "1"}}
+	_, err = start(req)
+	require.NoError(t, err)
+	out, err := start(req)
+	require.NoError(t, err, "the trace context is no part of what an ID is for")
+	require.True(t, out.Attached)
+	require.Equal(t, map[string]string{"A": "1"}, req.Env, "the caller's own")
+	_, err = start(procmgr.StartRequest{ID: "b", Command: "echo " + secret})
+	require.ErrorIs(t, err, procmgr.ErrLimit)
+	require.NoError(t, chat.Signal(t.Context(), "a", procmgr.Kill))
+	require.NoError(t, local.Close())
+	telemetry.Close()
+
+	all := r.called("p", "process")
+	require.Len(t, all, 2)
+	require.Equal(t, "limit", all[0].attributes()["error.type"])
+	require.Equal(t, tracepb.Status_STATUS_CODE_ERROR, all[0].Status.Code)
+	require.Equal(t, "request", all[1].attributes()["toolproc.process.ended_by"])
+	require.Equal(t, "SIGKILL", all[1].attributes()["toolproc.process.signal"])
+	require.Equal(t, "exec sleep 1000", all[1].attributes()["process.command_line"])
+}
+
+// The span of a process has an error if something killed it that nobody has asked for.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	telemetry, _ := program(t, r, "p", procotel.Options{})
+	local, err := proclocal.New(nil)
+	require.NoError(t, err)
+	host := telemetry.Host(local)
+	for id, command := range map[string]string{"killed": "kill -KILL $$", "segv": "kill -SEGV $$", "asked": "exec sleep 1000", "exit": "exit 3", "well": "true", "shutdown": "exec sleep 1000"} {
+		_, err := host.Start(t.Context(), procmgr.StartRequest{ID: id, Command: command})
+		require.NoError(t, err)
+	}
+	require.NoError(t, host.Signal(t.Context(), "asked", procmgr.Kill))
+	for _, id := range []string{"killed", "segv", "exit", "well"} {
+		for state := procmgr.Running; state != procmgr.Exited; {
+			out, err := host.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
+			require.NoError(t, err)
+			state = out.Process.State
+		}
+	}
+	require.NoError(t, local.Close())
+	telemetry.Close()
+	all := r.called("p", "process")
+	require.Len(t, all, 6)
+	for _, s := range all {
+		attributes := s.attributes()
+		id := attributes["toolproc.process.id"].(string)
+		want, failed := map[string]any{"killed": "SIGKILL", "segv": "SIGSEGV"}[id]
+		require.Equal(t, want, attributes["error.type"], id)
+		require.Equal(t, failed, s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR, id)
+	}
+}
+
+// A process that outlives its telemetry has a span that says so.
+func TestCloseWhileItRuns(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	telemetry, _ := program(t, r, "p", procotel.Options{})
+	local, err := proclocal.New(nil)
+	require.NoError(t, err)
+	defer func() { _ = local.Close() }()
+	host := telemetry.Host(local)
+	for _, id := range []string{"before", "after"} {
+		_, err = host.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "exec sleep 1000"})
+		require.NoError(t, err)
+		telemetry.Close()
+	}
+	all := r.called("p", "process")
+	require.Len(t, all, 2)
+	for _, s := range all {
+		require.Equal(t, "closed", s.attributes()["toolproc.unfinished"])
+		require.Equal(t, "running", s.attributes()["toolproc.process.state"])
+	}
+}
+
+// The bytes that an answer leaves out are counted, also if a log has them: it is not read
+// for a span.
+func TestOmitted(t *testing.T) {
+	t.Parallel()
+	for _, opts := range []proclocal.Options{{Head: 100, Tail: 100}, {LogDir: t.TempDir()}} {
+		omitted(t, opts)
+	}
+}
+
+func omitted(t *testing.T, opts proclocal.Options) {
+	r := newReceiver(t)
+	telemetry, _ := program(t, r, "p", procotel.Options{})
+	local, err := proclocal.New(&opts)
+	require.NoError(t, err)
+	out, err := telemetry.Host(local).Start(t.Context(), procmgr.StartRequest{Command: "seq 100000", Wait: time.Minute})
+	require.NoError(t, err)
+	require.NoError(t, local.Close())
+	telemetry.Close()
+	all := r.called("p", "process")
+	require.Len(t, all, 1)
+	require.Equal(t, out.Next, all[0].attributes()["toolproc.output.bytes"])
+	require.Equal(t, out.Truncated.OmittedBytes, all[0].attributes()["toolproc.output.omitted_bytes"])
+}
+
+// A tool that cannot do its work has an error, and a model cannot flood a backend with names.
+func TestToolErrors(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t)
+	telemetry, _ := program(t, r, "p", procotel.Options{})
+	local, err := proclocal.New(nil)
+	require.NoError(t, err)
+	defer func() { _ = local.Close() }()
+	set := toolset.New(toolset.Static(local), &toolset.Options{Intercept: telemetry.Call})
+	require.True(t, set.Call(t.Context(), toolset.Call{Name: strings.Repeat("x", 1000) + "\xff"}).IsError)
+	require.True(t, set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: []byte(`{"process_id":"nobody"}`)}).IsError)
+	require.False(t, set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 1"}`)}).IsError)
+
+	require.Len(t, r.called("p", "execute_tool "+strings.Repeat("x", 64)), 1)
+	failed := r.called("p", "execute_tool process_output")
+	require.Len(t, failed, 1)
+	require.Equal(t, "tool_error", failed[0].attributes()["error.type"])
+	well := r.called("p", "execute_tool execute")
+	require.Len(t, well, 1)
+	require.Equal(t, tracepb.Status_STATUS_CODE_UNSET, well[0].Status.Code)
+}

@@ -1,0 +1,56 @@
+// Package procview shows the processes of a [procmgr.Host] to a person, on one web
+// page: which ones there are, what they print, what of that the model has read, and a
+// button that ends one without ending the turn.
+//
+//	view, err := procview.New(manager, &procview.Options{Loopback: true})
+//	…
+//	http.Handle("/procs/", http.StripPrefix("/procs", view))
+//	tools := chattool.All(resolver, &toolset.Options{OnResult: view.Result})
+//	fmt.Println("processes:", view.URL("http://127.0.0.1:8080/procs/"))
+//
+// A View keeps nothing on a disk and asks the manager only while somebody looks. It
+// remembers the results that [View.Result] gets, 32 MiB at most, the newest 200 calls, and
+// for each process which parts of its output the results have shown. Without Result the
+// page works too, and does not say what the model has read. Lines that tell of trouble are
+// marked only if the manager keeps a log, as a Local does with LogDir.
+//
+// # What watching costs
+//
+// Reading consumes nothing: a page that is open changes no offset, no notice and no
+// state. All pages together have one wait for events, and five looks a second for the
+// ports and members of processes that live. A page follows the one process that it
+// shows. It repaints at most five times a second and keeps 2 MiB of output; what it
+// has let go is read again from the log when somebody scrolls there. If a process
+// prints faster, the page skips to the end.
+//
+// # Security
+//
+// Whoever has the token sees the output of every chat and can end every process, unless
+// [Options.ReadOnly] is set. The page itself has no data, and its script takes the
+// token from the fragment of the URL, which no browser sends to a server, and sends it
+// as a bearer. There is no cookie, so a page of another site can do nothing in a
+// visitor's name. A request needs a Host that is meant for this machine, and an Origin
+// that fits if it has one. What a process prints is put into the page as text, and
+// controls that would change the direction of a line are made visible.
+//
+// The handler does no TLS: http.Server does it, or a proxy in front.
+//
+// # Requests
+//
+// Each needs the header "Authorization: Bearer TOKEN". ID is that of a process; if
+// several chats use one, the query names the chat, as in ?chat=NAME.
+//
+//	GET  list         processes as JSON; q searches, offset and limit page
+//	GET  stream       what the page reads: events of all processes, and the output of one
+//	GET  ID/output    the output so far, as plain text
+//	GET  ID/events    the output as it is printed, as Server-Sent Events
+//	GET  ID/part      some of the output as JSON: from, to
+//	GET  ID/members   the processes of the system that belong to it, as JSON
+//	POST ID/signal    {"signal":"terminate"}, interrupt or kill; the answer has what is left
+//
+// The id of an event of ID/events is the offset at which its text ends. A client that
+// sends it as Last-Event-ID reads on from there: it loses no byte and gets none twice.
+//
+// It runs everywhere. Ports, members, CPU and memory are those that the manager tells:
+// a Local tells them on Linux alone.
+package procview

@@ -1,0 +1,91 @@
+package procview_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/contrib/procview"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// A program serves the page beside its agent. A person opens the URL; a program has the
+// output of a process as text.
+func ExampleNew() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer manager.Close()
+
+	view, err := procview.New(manager, &procview.Options{Token: "change-me", Context: ctx})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/procs/", http.StripPrefix("/procs", view))
+	server := httptest.NewServer(mux) // http.ListenAndServe in a real program
+	defer server.Close()
+	_, fragment, _ := strings.Cut(view.URL(server.URL+"/procs/"), "#")
+	fmt.Println("a person opens the page with", fragment)
+
+	tools := toolset.New(toolset.Static(manager.Chat("greetings")), &toolset.Options{OnResult: view.Result})
+	res := tools.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo hello"}`)})
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/procs/"+res.Output.Process.ID+"/output", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	req.Header.Set("Authorization", "Bearer change-me")
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	fmt.Printf("%s%v\n", text, err)
+	// Output:
+	// a person opens the page with token=change-me
+	// hello
+	// <nil>
+}
+
+// A program without an HTTP server of its own shows the page on this machine.
+func ExampleServe() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer manager.Close()
+
+	page, err := procview.Serve(ctx, manager, "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer page.Close()
+	tools := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{OnResult: page.View.Result})
+	fmt.Println("processes:", page.URL[:len("http://127.0.0.1:")])
+
+	res := tools.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"echo hello"}`)})
+	fmt.Print(res.Output.Text)
+	// Output:
+	// processes: http://127.0.0.1:
+	// hello
+}

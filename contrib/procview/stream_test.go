@@ -1,0 +1,314 @@
+//go:build unix
+
+package procview_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/contrib/procview"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	_, base := serve(t, l, &procview.Options{Token: token})
+	id := start(t, l, "a", `seq 1 100000; printf '\033[31mred\033[0m\377é'; exit 2`)
+	want := ended(t, l, id)
+	res := call{path: id + "/output"}.do(t.Context(), t, base)
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Equal(t, "text/plain; charset=utf-8", res.Header.Get("Content-Type"))
+	require.Equal(t, "exited", res.Header.Get("Toolproc-State"))
+	require.Equal(t, fmt.Sprint(want.Next), res.Header.Get("Toolproc-Next"))
+	var all strings.Builder
+	for i := range 100000 {
+		fmt.Fprintln(&all, i+1)
+	}
+	all.WriteString("red\uFFFDé")
+	require.Equal(t, all.String(), string(got))
+
+	t.Run("a part", func(t *testing.T) {
+		var part struct {
+			Text       string
+			From, Next int64
+		}
+		// The parts of a stream, from its end to its beginning, are the stream.
+		text := ""
+		for to := want.Next; to > 0; to = part.From {
+			part = get[struct {
+				Text       string
+				From, Next int64
+			}](t, base, fmt.Sprintf("%s/part?from=%d&to=%d", id, max(0, to-99_999), to))
+			require.Equal(t, to, part.Next)
+			text = part.Text + text
+		}
+		require.Equal(t, all.String(), text)
+	})
+}
+
+// TestEvents reads the output of a process in several requests, each of which breaks off
+// somewhere.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	_, base := serve(t, l, &procview.Options{Token: token})
+	id := start(t, l, "a", `n=0; while [ $n -lt 3000 ]; do n=$((n+1)); echo "line $n"; done; exit 0`)
+	var got strings.Builder
+	last, over := "", false
+	for n := 0; !over; n++ {
+		ctx, cancel := context.WithTimeout(t.Context(), long)
+		res := call{path: id + "/events?chat=a", header: map[string]string{"Last-Event-ID": last}}.do(ctx, t, base)
+		require.Equal(t, "text/event-stream", res.Header.Get("Content-Type"))
+		chunks := 0
+		events(t, res.Body, func(e sent) bool {
+			over = e.name == "end"
+			if e.name != "chunk" {
+				return false
+			}
+			var chunk struct{ Text string }
+			require.NoError(t, json.Unmarshal(e.data, &chunk))
+			got.WriteString(chunk.Text)
+			last = e.id
+			chunks++
+			return chunks <= n
+		})
+		cancel()
+		res.Body.Close()
+		require.NotEmpty(t, last)
+		require.Less(t, n, 1000)
+	}
+	var want strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&want, "line %d\n", i+1)
+	}
+	require.Equal(t, want.String(), got.String())
+}
+
+// A counting Host counts the calls that wait.
+type counting struct {
+	procmgr.Unsupported
+	host    procmgr.Host
+	waits   *atomic.Int64
+	most    *atomic.Int64
+	signals *atomic.Int64
+}
+
+func (c counting) Chat(id string) procmgr.Manager {
+	return counting{host: chatHost{c.host.Chat(id)}, waits: c.waits, most: c.most, signals: c.signals}
+}
+
+// chatHost is the Manager of a chat in the place of a Host.
+type chatHost struct{ procmgr.Manager }
+
+func (c chatHost) Chat(string) procmgr.Manager { return c.Manager }
+
+func (c counting) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	return c.host.List(ctx, req)
+}
+
+func (c counting) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
+	return c.host.Events(ctx, req)
+}
+
+func (c counting) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	c.signals.Add(1)
+	return c.host.Signal(ctx, id, sig)
+}
+
+func (c counting) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if req.Wait > 0 {
+		now := c.waits.Add(1)
+		defer c.waits.Add(-1)
+		for most := c.most.Load(); now > most && !c.most.CompareAndSwap(most, now); most = c.most.Load() {
+		}
+	}
+	return c.host.Output(ctx, id, req)
+}
+
+// TestFiftyPages has many pages open. They cost no more than so many Follows, and
+// nothing once they have gone; and a model is told what it would be told without them.
+func TestFiftyPages(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	c := counting{host: l, waits: new(atomic.Int64), most: new(atomic.Int64), signals: new(atomic.Int64)}
+	v, base := serve(t, c, &procview.Options{Token: token})
+	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
+	stop := filepath.Join(t.TempDir(), "stop")
+	res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"echo begin; while [ ! -e %s ]; do sleep 0.02; done; echo bye; exit 7","run_in_background":true}`, stop))})
+	id := res.Output.Process.ID
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var pages, shown sync.WaitGroup
+	for range 50 {
+		shown.Add(1)
+		pages.Go(func() {
+			var once sync.Once
+			defer once.Do(shown.Done)
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"stream?chat=a&id="+id, nil)
+			if err != nil {
+				return
+			}
+			req.Header.Set("Authorization", "Bearer "+token)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return
+			}
+			defer res.Body.Close()
+			events(t, res.Body, func(e sent) bool {
+				if e.name == "chunk" && strings.Contains(string(e.data), "begin") {
+					once.Do(shown.Done)
+				}
+				return true
+			})
+		})
+	}
+	shown.Wait()
+	require.LessOrEqual(t, c.most.Load(), int64(50))
+	require.NoError(t, os.WriteFile(stop, nil, 0o600))
+	ended(t, l, id)
+	told := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"exit 0"}`)})
+	require.Len(t, told.Report.Meanwhile, 1, "the model is told of the end, whoever watched")
+	cancel()
+	pages.Wait()
+	require.Eventually(t, func() bool { return c.waits.Load() == 0 }, long, 10*time.Millisecond)
+	require.Zero(t, c.signals.Load())
+}
+
+// TestStream has the events of a page.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	v, base := serve(t, l, &procview.Options{Token: token})
+	set := toolset.New(toolset.Static(l.Chat("a")), &toolset.Options{OnResult: v.Result})
+	one := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"echo one"}`)})
+	id := one.Output.Process.ID
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	res := call{path: "stream?chat=a&id=" + id}.do(ctx, t, base)
+	defer res.Body.Close()
+	seen := make(map[string]string)
+	second := ""
+	events(t, res.Body, func(e sent) bool {
+		if e.name == "reading" && seen["reading"] == "" {
+			second = set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: fmt.Appendf(nil, `{"process_id":%q,"since":2}`, id)}).Content
+			start(t, l, "b", "echo other; exit 4")
+		}
+		seen[e.name] += string(e.data) + "\n"
+		return !strings.Contains(seen["processes"], `"exit_code":4`) || strings.Count(seen["reading"], "\n") < 2
+	})
+	require.Contains(t, seen["list"], id)
+	require.Contains(t, seen["chunk"], `"text":"one\n"`)
+	var readings []struct {
+		Results []struct{ Content string }
+		Spans   []toolset.Span
+		Wired   bool
+	}
+	for line := range strings.Lines(seen["reading"]) {
+		readings = append(readings, struct {
+			Results []struct{ Content string }
+			Spans   []toolset.Span
+			Wired   bool
+		}{})
+		require.NoError(t, json.Unmarshal([]byte(line), &readings[len(readings)-1]))
+	}
+	require.True(t, readings[0].Wired)
+	require.Equal(t, one.Content, readings[0].Results[0].Content)
+	require.Equal(t, []toolset.Span{{From: 0, To: 4}}, readings[0].Spans)
+	require.Len(t, readings[1].Results, 1, "what is new alone")
+	require.Equal(t, second, readings[1].Results[0].Content)
+}
+
+// TestManagerDies has a manager on the other end of a connection that ends, and comes
+// back with its processes.
+func TestManagerDies(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	handler, err := prochttp.NewHandler(l, &prochttp.HandlerOptions{Insecure: true})
+	require.NoError(t, err)
+	var down atomic.Bool
+	far := prochttpServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	client, err := prochttp.NewClient(far, &prochttp.ClientOptions{Retry: -1})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	_, base := serve(t, client, &procview.Options{Token: token})
+	stop := filepath.Join(t.TempDir(), "stop")
+	id := start(t, l, "a", fmt.Sprintf(`n=0; while [ ! -e %s ]; do n=$((n+1)); echo "line $n"; sleep 0.01; done`, stop))
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	res := call{path: "stream?chat=a&id=" + id}.do(ctx, t, base)
+	defer res.Body.Close()
+	var got strings.Builder
+	stage := 0
+	events(t, res.Body, func(e sent) bool {
+		if e.name == "chunk" {
+			var chunk struct{ Text string }
+			require.NoError(t, json.Unmarshal(e.data, &chunk))
+			got.WriteString(chunk.Text)
+		}
+		switch {
+		case stage == 0 && got.Len() > 0:
+			stage = 1
+			down.Store(true)
+		case stage == 1 && e.name == "trouble" && strings.Contains(string(e.data), `"error":"`) && !strings.Contains(string(e.data), `"error":""`):
+			stage = 2
+			down.Store(false)
+		case stage == 2 && e.name == "chunk":
+			stage = 3
+			require.NoError(t, os.WriteFile(stop, nil, 0o600))
+		case stage == 3 && strings.Contains(string(e.data), `"state":"exited"`) && e.name == "chunk":
+			return false
+		}
+		return true
+	})
+	require.Equal(t, 3, stage)
+	out := ended(t, l, id)
+	var want strings.Builder
+	for i := range strings.Count(out.Text, "\n") {
+		fmt.Fprintf(&want, "line %d\n", i+1)
+	}
+	require.Equal(t, want.String(), got.String())
+}
+
+// TestSignal ends a process by a request.
+func TestSignal(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	_, base := serve(t, l, &procview.Options{Token: token})
+	id := start(t, l, "a", "sleep 1000 & sleep 1001 & wait")
+	status, body := call{method: http.MethodPost, path: id + "/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
+	require.Equal(t, http.StatusOK, status, body)
+	var left struct {
+		Members []procmgr.Member
+		Process procmgr.Process
+	}
+	require.NoError(t, json.Unmarshal([]byte(body), &left))
+	require.Equal(t, procmgr.Exited, left.Process.State)
+	require.Empty(t, left.Members)
+	status, _ = call{method: http.MethodPost, path: "never/signal?chat=a", body: `{"signal":"kill"}`}.text(t, base)
+	require.Equal(t, http.StatusNotFound, status)
+	out, err := l.Chat("a").Start(t.Context(), procmgr.StartRequest{ID: "never", Command: "exit 0", Wait: long})
+	require.NoError(t, err, "a request of the page spends no ID")
+	require.Equal(t, procmgr.Exited, out.Process.State)
+}

@@ -1,0 +1,154 @@
+package procview_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/contrib/procview"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	for name, tt := range map[string]struct {
+		manager procmgr.Host
+		opts    *procview.Options
+	}{
+		"no options":                       {l, nil},
+		"no token":                         {l, &procview.Options{ReadOnly: true}},
+		"a token that no header can carry": {l, &procview.Options{Token: "a b"}},
+		"no manager":                       {nil, &procview.Options{Token: "x"}},
+	} {
+		_, err := procview.New(tt.manager, tt.opts)
+		require.ErrorIs(t, err, procmgr.ErrInvalid, name)
+	}
+	var made []string
+	for range 2 {
+		v, err := procview.New(l, &procview.Options{Loopback: true})
+		require.NoError(t, err)
+		made = append(made, v.URL("http://localhost/procs"))
+		require.Regexp(t, `^http://localhost/procs/#token=[A-Z2-7]{26}$`, made[len(made)-1])
+	}
+	require.NotEqual(t, made[0], made[1])
+	v, err := procview.New(l, &procview.Options{Token: "a+b%"})
+	require.NoError(t, err)
+	u, err := url.Parse(v.URL("http://h/x/#old"))
+	require.NoError(t, err)
+	require.Equal(t, "/x/", u.Path)
+	values, err := url.ParseQuery(u.EscapedFragment())
+	require.NoError(t, err)
+	require.Equal(t, "a+b%", values.Get("token"))
+}
+
+// TestAdmit has who may ask for what.
+func TestAdmit(t *testing.T) {
+	t.Parallel()
+	l := newLocal(t)
+	id := start(t, l, "a", "echo secret; exec sleep 1000")
+	_, base := serve(t, l, &procview.Options{Token: token, Hosts: []string{"build.corp"}})
+	_, reads := serve(t, l, &procview.Options{Token: token, ReadOnly: true})
+	bearer := "Bearer " + token
+	signal := call{method: "POST", path: id + "/signal?chat=a", body: `{"signal":"interrupt"}`}
+	for _, tt := range []struct {
+		name string
+		base string
+		call call
+		want int
+	}{
+		{"the list", base, call{path: "list"}, 200},
+		{"without a token", base, call{path: "list", header: map[string]string{"Authorization": ""}}, 401},
+		{"another token", base, call{path: id + "/output", header: map[string]string{"Authorization": bearer + "x"}}, 401},
+		{"a token in the query", base, call{path: "list?token=" + token, header: map[string]string{"Authorization": ""}}, 401},
+		{"a cookie", base, call{path: "list", header: map[string]string{"Authorization": "", "Cookie": "token=" + token}}, 401},
+		{"the page without a token", base, call{header: map[string]string{"Authorization": ""}}, 200},
+		{"its script", base, call{path: "page.js", header: map[string]string{"Authorization": ""}}, 200},
+		{"the page for another host", base, call{host: "evil.example"}, 403},
+		{"the list for another host", base, call{path: "list", host: "evil.example:80"}, 403},
+		{"the list for a name of this one", base, call{path: "list", host: "build.corp"}, 200},
+		{"another origin", base, call{path: "list", header: map[string]string{"Origin": "http://evil.example"}}, 403},
+		{"no origin of a page", base, call{path: "list", header: map[string]string{"Origin": "null"}}, 403},
+		{"another origin, and a signal", base, call{method: "POST", path: id + "/signal", body: signal.body, header: map[string]string{"Origin": "http://evil.example"}}, 403},
+		{"another site", base, call{path: "stream", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403},
+		{"another page of the site's domain", base, call{path: "list", header: map[string]string{"Sec-Fetch-Site": "same-site"}}, 403},
+		{"the same origin", base, call{path: "list", header: map[string]string{"Sec-Fetch-Site": "same-origin"}}, 200},
+		{"a preflight", base, call{method: "OPTIONS", path: "list"}, 405},
+		{"a signal by GET", base, call{path: id + "/signal"}, 405},
+		{"a signal that there is not", base, call{method: "POST", path: id + "/signal?chat=a", body: `{"signal":"stop"}`}, 400},
+		{"no signal", base, call{method: "POST", path: id + "/signal?chat=a", body: `{}`}, 400},
+		{"a signal to a process of another chat", base, call{method: "POST", path: id + "/signal?chat=b", body: `{"signal":"kill"}`}, 404},
+		{"a process of another chat", base, call{path: id + "/output?chat=b"}, 404},
+		{"no process", base, call{path: "nothing/output"}, 404},
+		{"no such path", base, call{path: id + "/nothing"}, 404},
+		{"a signal to one that only shows", reads, signal, 404},
+		{"what that one shows", reads, call{path: id + "/output"}, 200},
+		{"a signal", base, signal, 200},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if !strings.Contains(tt.name, "stream") {
+				status, body := tt.call.text(t, tt.base)
+				require.Equal(t, tt.want, status, body)
+				if tt.want >= 400 {
+					require.NotContains(t, body, "secret")
+				}
+			}
+		})
+	}
+}
+
+// TestLoopback has whom a View of this machine alone answers.
+func TestLoopback(t *testing.T) {
+	t.Parallel()
+	v, err := procview.New(newLocal(t), &procview.Options{Loopback: true, Hosts: []string{"box"}, Token: token})
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		from, host string
+		want       int
+	}{
+		{"127.0.0.1:9", "localhost:80", 200},
+		{"127.0.0.1:9", "127.0.0.1", 200},
+		{"[::1]:9", "[::1]:80", 200},
+		{"127.0.0.1:9", "box", 200},
+		{"10.0.0.1:9", "localhost", 403},
+		{"127.0.0.1:9", "10.0.0.1", 403},
+		{"@", "localhost", 403},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/list", nil)
+		r.RemoteAddr, r.Host = tt.from, tt.host
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		v.ServeHTTP(w, r)
+		require.Equal(t, tt.want, w.Code, "%+v", tt)
+	}
+}
+
+// TestPage checks what the page is made of.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	_, base := serve(t, newLocal(t), &procview.Options{Token: token})
+	lines := 0
+	for _, name := range []string{"", "page.css", "page.js"} {
+		res := call{path: name, header: map[string]string{"Authorization": ""}}.do(t.Context(), t, base)
+		require.NoError(t, res.Body.Close())
+		_, text := call{path: name}.text(t, base)
+		lines += strings.Count(text, "\n")
+		for field, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		} {
+			require.Equal(t, want, res.Header.Get(field))
+		}
+		require.Empty(t, res.Cookies())
+		policy := res.Header.Get("Content-Security-Policy")
+		require.Contains(t, policy, "default-src 'none'")
+		require.Contains(t, policy, "frame-ancestors 'none'")
+		require.NotContains(t, policy, "unsafe")
+		require.NotContains(t, policy, "*")
+		require.NotRegexp(t, `innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|\son\w+="|style="|<script>|<style|https?://[a-z]`, text, name)
+	}
+	require.LessOrEqual(t, lines, 840, "HTML, CSS and script are written by hand, and stay short enough to be read")
+}

@@ -1,0 +1,80 @@
+package sandbox_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/contrib/sandbox"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A failed command gets the note only if a rule can be the reason.
+func TestAdvise(t *testing.T) {
+	rules := procmgr.SandboxRules{Write: []string{"/work"}, Protect: []string{"/work/.git/hooks"}, Hide: []string{"/root/.ssh", "/work/secret.txt"}, NoNetwork: true, NoUnixSockets: true}
+	for _, test := range []struct {
+		text, workDir string
+		want          string // a part of the note, "" for none
+	}{
+		{"touch: cannot touch '/etc/x': Permission denied", "/work", "may write below /work and in $TMPDIR only"},
+		{"bash: line 1: /home/me/.bashrc: Permission denied", "/work", "may write below /work and in $TMPDIR only"},
+		{"touch: cannot touch '/work/x': Permission denied", "/work", ""},
+		{"cp: cannot create regular file '/work/.git/hooks/pre-commit': Read-only file system", "/work", "/work/.git/hooks"},
+		{"touch: cannot touch 'x': Permission denied", "/srv", "may write below /work and in $TMPDIR only"},
+		{"sh: 1: cannot create x: Permission denied", "/srv", "may write below /work and in $TMPDIR only"},
+		{"touch: cannot touch 'x': Permission denied", "/work/sub", ""},
+		{"mv: cannot move '/work/a' to '/srv/a': Invalid cross-device link", "/work", "may write below /work and in $TMPDIR only"},
+		{"PermissionError: [Errno 13] Permission denied: '/srv/x'", "/work", "may write below /work and in $TMPDIR only"},
+		{"Error: EACCES: permission denied, open '/usr/lib/node_modules/x'", "/work", "may write below /work and in $TMPDIR only"},
+		{"cat: /root/.ssh/id: No such file or directory", "/work", "cannot read /root/.ssh"},
+		{"cat: /work/none: No such file or directory", "/work", ""},
+		{"cat: /etc/none: No such file or directory", "/work", ""},
+		{"cat: secret.txt: Permission denied", "/work", "cannot read /work/secret.txt"},
+		{"cat: ../secret.txt: No such file or directory", "/work/sub", "cannot read"},
+		{"cat: secret.txt: No such file or directory", "/work/sub", ""},
+		{"cat: secret.txt: Permission denied", "", ""},
+		{"touch: cannot touch '../x': Permission denied", "/work", "may write below /work and in $TMPDIR only"},
+		{"touch: cannot touch '../x': Permission denied", "/work/sub", ""},
+		{"sh: 1: cannot create .git/hooks/x: Read-only file system", "/work", "/work/.git/hooks"},
+		{"git@github.com: Permission denied (publickey).", "/srv", ""},
+		{"Permission denied, please try again.", "/srv", ""},
+		{"kill: (1) - Operation not permitted", "/work", ""},
+		{"fatal: unable to access 'https://example.com/': Could not resolve host: example.com", "/work", "have no network"},
+		{"npm error code EAI_AGAIN", "/work", "have no network"},
+		{"dial tcp: lookup proxy.golang.org: socket: operation not permitted", "/work", "have no network"},
+		{"socket.gaierror: [Errno -3] Temporary failure in name resolution", "/work", "have no network"},
+		{"curl: (7) Failed to connect to 10.1.2.3 port 80 after 0 ms: Couldn't connect to server", "/work", "have no network"},
+		{"curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Couldn't connect to server", "/work", ""},
+		{"error connecting to /tmp/tmux-0/default (Address family not supported by protocol)", "/work", "have no Unix sockets"},
+		{"unix_listener: socket: Address family not supported by protocol", "/work", "have no Unix sockets"},
+		{"OSError: [Errno 97] Address family not supported by protocol", "/work", "have no Unix sockets"},
+		{"Error: listen EAFNOSUPPORT: address family not supported /work/s", "/work", "have no Unix sockets"},
+		{"listen unix s: socket: address family not supported by protocol", "/work", "have no Unix sockets"},
+		{"Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?", "/work", "have no Unix sockets"},
+		{"error: gpg failed to sign the data", "/work", "have no Unix sockets"},
+		{"gpg: can't connect to the agent: General error", "/work", "have no Unix sockets"},
+		{`psql: error: connection to server on socket "/var/run/postgresql/.s.PGSQL.5432" failed: could not create socket: Address family not supported by protocol`, "/work", "have no Unix sockets"},
+		{`FATAL:  could not create lock file "/var/run/postgresql/.s.PGSQL.5432.lock": Read-only file system`, "/work", "have no Unix sockets"},
+		{"[1:1:FATAL:process_singleton_posix.cc:297] Check failed: . socket() failed: Address family not supported by protocol (97)", "/work", "have no Unix sockets"},
+		{"--- FAIL: TestX", "/work", ""},
+	} {
+		t.Run(test.text, func(t *testing.T) {
+			code, text := 1, test.text+"\n"
+			report := toolset.Report{Output: &text, Process: &procmgr.Process{State: procmgr.Exited, ExitCode: &code, WorkDir: test.workDir}}
+			notes := sandbox.Advise(rules)(report)
+			if test.want == "" {
+				require.Empty(t, notes)
+			} else {
+				require.Len(t, notes, 1)
+				require.Contains(t, notes[0], test.want)
+				require.Contains(t, notes[0], "may be the reason")
+				require.Contains(t, notes[0], "another way round will not help")
+			}
+			code = 0
+			require.Empty(t, sandbox.Advise(rules)(report))
+			code = 1
+			require.Empty(t, sandbox.Advise(procmgr.SandboxRules{Write: []string{"/"}})(report))
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/contrib/sandbox"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/prockeep"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// openKeeper opens a keeper with a box, which is stopped at the end of the test.
+func openKeeper(t *testing.T, dir string, p sandbox.Policy) *prockeep.Host {
+	t.Helper()
+	k, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{Sandbox: newBox(t, p)}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, k.Close()) })
+	return k
+}
+
+// The commands of a keeper are in a box of its own. They go on when another keeper takes
+// over, and another box is a conflict.
+func TestKeeper(t *testing.T) {
+	dir, work := filepath.Join(t.TempDir(), "keeper"), t.TempDir()
+	policy := sandbox.Policy{Write: []string{work}, Network: sandbox.NoNetwork}
+	k := openKeeper(t, dir, policy)
+	defer func() { require.NoError(t, k.Stop(t.Context())) }()
+	d, err := k.Describe(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, d.Sandbox)
+	require.Equal(t, procmgr.SandboxRules{Write: []string{work}, NoNetwork: true}, *d.Sandbox)
+
+	inside := func(k *prockeep.Host) {
+		temp := succeeds(t, k, `echo a >'`+work+`/a' && touch "$TMPDIR/b" && printf %s "$TMPDIR"`)
+		require.DirExists(t, temp)
+		require.NotZero(t, *run(t, k, `touch '`+filepath.Dir(dir)+`/x'`).Process.ExitCode)
+		require.Contains(t, run(t, k, `python3 -c 'import socket; socket.socket()'`).Text, "not permitted")
+	}
+	inside(k)
+	long1, err := k.Start(t.Context(), procmgr.StartRequest{Command: "sleep 1000", Background: true})
+	require.NoError(t, err)
+	next, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Replace: true, Local: proclocal.Options{Sandbox: newBox(t, policy)}})
+	require.NoError(t, err)
+	require.NoError(t, next.Close())
+	inside(k)
+	out, err := k.Output(t.Context(), long1.Process.ID, procmgr.OutputRequest{})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Running, out.Process.State)
+	require.NoError(t, k.Signal(t.Context(), long1.Process.ID, procmgr.Terminate))
+	out, err = k.Output(t.Context(), long1.Process.ID, procmgr.OutputRequest{Wait: long})
+	require.NoError(t, err)
+	require.Equal(t, procmgr.Exited, out.Process.State)
+
+	same := openKeeper(t, dir, policy)
+	inside(same)
+	_, err = prockeep.Open(t.Context(), dir, nil)
+	require.ErrorIs(t, err, procmgr.ErrConflict, "who asks for no sandbox does not get one unawares")
+	_, err = prockeep.Open(t.Context(), dir, &prockeep.Options{Local: proclocal.Options{Sandbox: newBox(t, sandbox.Policy{Write: []string{work}})}})
+	require.ErrorIs(t, err, procmgr.ErrConflict)
+}
+
+// A command in the sandbox of a keeper can neither start another one by it, nor end it,
+// whichever way leads to the keeper's socket.
+func TestKeeperServesNoCommand(t *testing.T) {
+	programs(t, "curl", "python3")
+	for _, level := range []sandbox.Level{sandbox.Accidents, sandbox.Boundary} {
+		t.Run(fmt.Sprint(level), func(t *testing.T) {
+			if level == sandbox.Boundary {
+				programs(t, "bwrap", "nsenter")
+			}
+			work := visibleDir(t)
+			dir, ran := filepath.Join(work, "keeper"), filepath.Join(visibleDir(t), "ran")
+			k := openKeeper(t, dir, sandbox.Policy{Write: []string{work}, UnixSockets: true, Level: level})
+			defer func() { require.NoError(t, k.Stop(t.Context())) }()
+			socket := filepath.Join(work, "s")
+			own, err := filepath.Glob(filepath.Join(dir, "k-*"))
+			require.NoError(t, err)
+			require.Len(t, own, 1)
+			require.NoError(t, os.Link(own[0], socket)) // by which Boundary shows it
+			start := `curl -sS --unix-socket '` + socket + `' -H 'Content-Type: application/json' -d '{"command":"touch ` + ran + `"}' http://localhost/start`
+			in := func(command string) string {
+				t.Helper()
+				out, err := k.Start(t.Context(), procmgr.StartRequest{Command: command, WorkDir: work, Wait: long})
+				require.NoError(t, err)
+				return out.Text
+			}
+			require.Contains(t, in(start), "serves no command")
+			require.Contains(t, in(`curl -sS --unix-socket '`+socket+`' -d '{}' http://localhost/keeper`), "serves no command")
+			require.Contains(t, in(`curl -sS --unix-socket '`+socket+`' http://localhost/health`), "serves no command")
+			require.Contains(t, in(`setsid sh -c "`+strings.ReplaceAll(start, `"`, `\"`)+`"`), "serves no command")
+			require.NoFileExists(t, ran)
+
+			outside, err := exec.CommandContext(t.Context(), "curl", "-sS", "--unix-socket", socket, "http://localhost/keeper").CombinedOutput()
+			require.NoError(t, err)
+			require.Contains(t, string(outside), `"Token"`, "the same from outside")
+
+			if level == sandbox.Boundary { // the directory, which is below Write, is hidden
+				for _, command := range []string{`ls '` + dir + `'`, `echo x >'` + dir + `/ids'`, `curl -sS --unix-socket '` + own[0] + `' http://localhost/health`, `mv '` + dir + `' '` + work + `/k'`} {
+					out, err := k.Start(t.Context(), procmgr.StartRequest{Command: command, WorkDir: work, Wait: long})
+					require.NoError(t, err)
+					require.NotZero(t, *out.Process.ExitCode, command+": "+out.Text)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,279 @@
+package shellfacts
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A walker gathers the facts of a command, in the order in which the shell may run it.
+type walker struct {
+	facts Facts
+	deep  int // how many texts, groups and programs are within each other here
+}
+
+// A scope is the state of one shell process.
+type scope struct {
+	dir  string // the current directory, from the one in which the command starts
+	lost bool   // it is not known
+}
+
+func (sc *scope) clone() *scope { c := *sc; return &c }
+
+// either notes that the directory is the one before, or still this one.
+func (sc *scope) either(before scope) { sc.lost = sc.lost || *sc != before }
+
+// note tells why the facts are not complete.
+func (w *walker) note(subject, why string) { w.facts.note(quoted(subject) + why) }
+
+// deeper calls inner for what is within something else. It returns false if that is too
+// deep.
+func (w *walker) deeper(inner func()) bool {
+	if w.deep >= maxDeep {
+		w.note("", "the command is nested too deep")
+		return false
+	}
+	w.deep++
+	inner()
+	w.deep--
+	return true
+}
+
+// shell walks a text that a shell of its own runs. line is that of the text around it,
+// or 0.
+func (w *walker) shell(text, name string, sc *scope, line int) {
+	if !slices.Contains([]string{"bash", "rbash", "dash", "sh", "ash"}, name) {
+		w.note("", "the language of the shell "+name+" is not known")
+	}
+	if why := strange(text); why != "" {
+		w.note("", why)
+		return
+	}
+	r := &reader{walker: w, text: text, bash: strings.HasSuffix(name, "bash"), within: line}
+	w.deeper(func() { r.list(sc, true, "") })
+	if len(r.documents) > 0 {
+		r.stop(r.documents[0].end, " does not end the here-document")
+	}
+}
+
+// list reads commands up to one of the words that may end them, and takes that. "" is
+// the end of the text. top says that nothing has run before in this process.
+func (r *reader) list(sc *scope, top bool, ends ...string) string {
+	for {
+		r.newlines()
+		for _, end := range ends {
+			if end == "" && r.at == len(r.text) || end == ")" && r.take(end) || end != "" && r.takeWord(end) {
+				return end
+			}
+		}
+		if r.at == len(r.text) {
+			r.stop("", "the command ends too early")
+			return ""
+		}
+		background := r.chain(sc, top)
+		top = false
+		if r.blanks(); !background && r.at < len(r.text) && r.peek(0) != '\n' && r.peek(0) != ')' && (!r.take(";") || r.ahead(";")) {
+			r.unreadable()
+		}
+	}
+}
+
+// chain reads pipelines with && and || between them. It reports whether a & is behind
+// them, and takes that.
+func (r *reader) chain(sc *scope, top bool) (background bool) {
+	before := *sc
+	cd, stays := false, false
+	if top {
+		cd, stays = r.cd(sc)
+	}
+	if !cd {
+		r.pipeline(sc)
+	}
+	for {
+		r.blanks()
+		switch {
+		case r.take("&&"):
+		case r.take("||"):
+			sc.either(before)
+		case r.ahead("&") && !r.ahead("&>"):
+			r.at++
+			*sc = before // another process has changed its own
+			return true
+		default:
+			if !stays {
+				sc.either(before)
+			}
+			return false
+		}
+		r.newlines()
+		r.pipeline(sc)
+	}
+}
+
+// cd reads a change of the directory, if it is one that is allowed: by its literal
+// name, followed by && or by || exit, so that it is known where it holds. stays says
+// that it holds for all that follows.
+func (r *reader) cd(sc *scope) (ok, stays bool) {
+	begin, line := r.at, r.line()
+	if r.takeWord("cd") {
+		to, raw := r.word()
+		r.blanks()
+		m := orExit().FindStringSubmatch(r.text[r.at:])
+		if m != nil {
+			r.at += len(m[0])
+			stays = r.at == len(r.text) || strings.IndexByte("\n;)", r.text[r.at]) >= 0
+		}
+		if raw != "" && to.lit && to.text != "" && to.text[0] != '-' && (stays || m == nil && r.ahead("&&")) {
+			l := &launch{walker: r.walker, sc: sc, line: line, args: []value{to}}
+			l.add("cd")
+			l.known()
+			if stays {
+				if l.args = nil; m[1] != "" {
+					l.args = []value{literal(m[1])}
+				}
+				l.add("exit")
+				l.known()
+			}
+			sc.enter(to.text)
+			return true, stays
+		}
+	}
+	if !r.stopped {
+		r.at = begin
+	}
+	return false, false
+}
+
+// orExit matches what ends the shell if a cd has failed.
+var orExit = pattern(`^\|\|[ \t]*exit(?:[ \t]+([0-9]+))?[ \t]*`)
+
+// enter changes the directory.
+func (sc *scope) enter(name string) {
+	if path.IsAbs(name) {
+		sc.dir, sc.lost = "", false
+	}
+	dir := below(sc.dir, name)
+	sc.lost = sc.lost || returns(dir)
+	if sc.dir = path.Clean(dir); sc.dir == "." {
+		sc.dir = ""
+	}
+}
+
+// returns reports whether a path goes up again from a directory that it names. If that
+// is a symbolic link, and there is no directory by the names alone, bash changes to where
+// the link leads.
+func returns(name string) bool {
+	named := false
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." && named {
+			return true
+		}
+		named = named || strings.Trim(part, ".") != "" || len(part) > 2
+	}
+	return false
+}
+
+func (r *reader) pipeline(sc *scope) {
+	if r.bare() == "!" {
+		r.at++
+	}
+	for {
+		r.command(sc)
+		if r.blanks(); !r.ahead("|") || r.ahead("||") {
+			return
+		}
+		if r.at++; r.ahead("&") {
+			r.unreadable()
+		}
+		r.newlines()
+	}
+}
+
+// command reads a simple command, a group, a condition or a loop.
+func (r *reader) command(sc *scope) {
+	within := func(sc *scope, top bool, ends ...string) (end string) {
+		if !r.deeper(func() { end = r.list(sc, top, ends...) }) {
+			r.stop("", "the command is nested too deep")
+		}
+		return end
+	}
+	list := func(ends ...string) string { return within(sc, false, ends...) }
+	switch word := r.bare(); {
+	case r.ahead("("):
+		if r.at++; r.ahead("(") {
+			r.unreadable()
+		}
+		within(sc.clone(), true, ")")
+	case word == "{":
+		r.at++
+		list("}")
+	case r.takeWord("if"):
+		end := "elif"
+		for end == "elif" {
+			list("then")
+			end = list("elif", "else", "fi")
+		}
+		if end == "else" {
+			list("fi")
+		}
+	case r.takeWord("while"), r.takeWord("until"):
+		list("do")
+		list("done")
+	case r.takeWord("for"):
+		r.loop()
+		list("done")
+	default:
+		r.simple(sc)
+		return
+	}
+	for r.redirect(sc) {
+	}
+}
+
+// loop reads what stands between for and its commands.
+func (r *reader) loop() {
+	name := r.bare()
+	if r.at += len(name); strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" || !r.takeWord("in") {
+		r.stop(name, " is not the beginning of a loop over words, by a variable of small letters")
+	}
+	for raw := " "; raw != ""; {
+		_, raw = r.word()
+	}
+	if r.blanks(); r.take(";") || r.newline() {
+		if r.newlines(); r.takeWord("do") {
+			return
+		}
+	}
+	r.unreadable()
+}
+
+// simple reads a simple command, and walks it.
+func (r *reader) simple(sc *scope) {
+	r.blanks()
+	l := &launch{walker: r.walker, sc: sc, line: r.line(), reader: r}
+	var words []value
+	redirected := false
+	for {
+		if r.redirect(sc) {
+			redirected = true
+			continue
+		}
+		v, raw := r.word()
+		if raw == "" {
+			break
+		}
+		if len(words) == 0 && raw != v.text {
+			v = value{text: raw, head: v.head}
+		}
+		words = append(words, v)
+	}
+	switch {
+	case len(words) > 0:
+		if redirected && words[0].text == "exit" {
+			r.note("exit", " has a redirection")
+		}
+		l.run(words)
+	case !redirected:
+		r.unreadable()
+	}
+}

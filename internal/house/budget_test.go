@@ -1,0 +1,129 @@
+package house_test
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A part is some directories with everything below them, and how large they may
+// be together, in lines of Go without tests.
+type part struct {
+	name   string
+	dirs   []string
+	budget int
+	goal   int // the budget it shall have in the end
+}
+
+// parts is the size of everything. The sum counts: a part may be larger than its
+// budget if others are smaller by as much. Budgets only go down, unless the commit
+// that raises one says what the lines buy. A directory belongs to the part that
+// names the longest path above it.
+var parts = []part{
+	{"output in bounded memory", []string{"headtail"}, 1369, 1250},
+	{"environment", []string{"envpolicy"}, 1000, 1000},
+	{"contract", []string{"procmgr"}, 1630, 1200},
+	{"processes of the system", []string{"procmgr/internal/osproc", "procmgr/internal/procstat", "procmgr/internal/owndir", "procmgr/internal/sentinel"}, 6576, 3600},
+	{"process output", []string{
+		"procmgr/internal/capture", "procmgr/internal/charset", "procmgr/internal/linediff", "procmgr/internal/randre",
+		"procmgr/internal/redact", "internal/linematch",
+	}, 4386, 3600},
+	{"local manager", []string{
+		"procmgr/proclocal", "procmgr/internal/screen", "procmgr/internal/sockets", "procmgr/internal/waiting",
+		"procmgr/internal/baseenv", "procmgr/internal/check", "procmgr/internal/callerr",
+	}, 7450, 4600},
+	{"HTTP", []string{"procmgr/prochttp"}, 4570, 3500},
+	{"keeper", []string{"procmgr/prockeep"}, 3796, 2200},
+	{"router", []string{"procmgr/procroute"}, 575, 500},
+	{"suite for hosts", []string{"procmgr/proctest"}, 4616, 3500},
+	{"tools", []string{"chattool"}, 9423, 7000},
+	{"toolprocd", []string{"cmd"}, 1210, 800},
+	{"examples", []string{"examples"}, 2807, 2600},
+	{"everything else", []string{".", ".ci", "internal", "procmgr/internal"}, 1600, 1600},
+	{"contrib/filetool", []string{"contrib/filetool"}, 5273, 4600},
+	{"contrib/sandbox", []string{"contrib/sandbox"}, 2417, 2200},
+	{"contrib/procnats", []string{"contrib/procnats"}, 2173, 2000},
+	{"contrib/procview", []string{"contrib/procview"}, 1900, 1900},
+	{"contrib/shellfacts", []string{"contrib/shellfacts"}, 2621, 1800},
+	{"contrib/mcp", []string{"contrib/mcp"}, 1365, 1300},
+	{"contrib/acp", []string{"contrib/acp"}, 800, 800},
+	{"contrib/procotel", []string{"contrib/procotel"}, 700, 700},
+	{"contrib/examples", []string{"contrib/examples"}, 400, 400},
+}
+
+// The sums of the table, of all tests in lines, and of all Markdown in words.
+const (
+	rootGoal, contribGoal    = 37_000, 15_700
+	testBudget, testGoal     = 66_100, 45_000
+	markdownBudget, wordGoal = 53_100, 31_500
+)
+
+func TestBudget(t *testing.T) {
+	inRoot(t)
+	used := make(map[string]int)
+	tests := 0
+	ci, err := filepath.Glob(".ci/*/*.go")
+	require.NoError(t, err)
+	for _, name := range append(files(t, ".go"), append(ci, ".ci/testlines.go")...) {
+		lines := strings.Count(readFile(t, name), "\n")
+		if strings.HasSuffix(name, "_test.go") {
+			tests += lines
+			continue
+		}
+		used[partOf(path.Dir(filepath.ToSlash(name))).name] += lines
+	}
+	sum, budget := 0, 0
+	for _, p := range parts {
+		t.Logf("%6d of %6d, in the end %6d: %s", used[p.name], p.budget, p.goal, p.name)
+		sum += used[p.name]
+		budget += p.budget
+	}
+	words := 0
+	for _, name := range files(t, ".md") {
+		words += wordsOf(readFile(t, name))
+	}
+	t.Logf("%d of %d lines, in the end %d; %d of %d lines of tests, in the end %d; %d of %d words, in the end %d",
+		sum, budget, rootGoal+contribGoal, tests, testBudget, testGoal, words, markdownBudget, wordGoal)
+	require.LessOrEqual(t, sum, budget, "lines of Go without tests")
+	require.LessOrEqual(t, tests, testBudget, "lines of tests")
+	require.LessOrEqual(t, words, markdownBudget, "words of Markdown")
+}
+
+// The goals of the parts are those of the whole.
+func TestBudgetGoals(t *testing.T) {
+	inRoot(t)
+	sums := make(map[bool]int) // of contrib, and of the root
+	for _, p := range parts {
+		sums[below(p.name, "contrib")] += p.goal
+		require.GreaterOrEqual(t, p.budget, p.goal, p.name)
+	}
+	require.LessOrEqual(t, sums[false], rootGoal)
+	require.LessOrEqual(t, sums[true], contribGoal)
+}
+
+// partOf returns the part of a directory.
+func partOf(dir string) (found part) {
+	longest := -1
+	for _, p := range parts {
+		for _, d := range p.dirs {
+			if (below(dir, d) || d == ".") && len(d) > longest {
+				found, longest = p, len(d)
+			}
+		}
+	}
+	return found
+}
+
+// generated is what a test writes into a page.
+var generated = regexp.MustCompile(`(?s)<!-- (?:made by|measured):.*?<!-- end of what is (?:made|measured) -->`)
+
+// wordsOf counts the words of a page without its code blocks and without what is
+// generated.
+func wordsOf(page string) int {
+	page = fence.ReplaceAllString(generated.ReplaceAllString(page, ""), "")
+	return len(strings.Fields(page))
+}

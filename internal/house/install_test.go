@@ -1,0 +1,297 @@
+//go:build install
+
+package house_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestInstall installs every program of cmd and examples as a user does: with "go install
+// PATH@latest", in a directory outside of the repository, from a proxy that
+// offers this tree as the newest version of each module. Then it runs each
+// installed program.
+//
+// Their dependencies take minutes to compile, so this test needs a
+// build tag: bash .ci/run install. With TOOLPROC_HELD=all it installs those with heavy
+// ones too.
+func TestInstall(t *testing.T) {
+	inRoot(t)
+	proxy := t.TempDir()
+	var modules []string // directories
+	for _, name := range files(t, ".mod") {
+		modules = append(modules, filepath.Dir(name))
+	}
+	for _, dir := range modules {
+		publish(t, proxy, dir)
+		fetch(t, dir)
+	}
+	// Modules from outside this repository come from the cache of this machine.
+	// The test asks no other server for anything: it would ask for a version
+	// that is not published.
+	cache := strings.TrimSpace(string(output(t, nil, "go", "env", "GOMODCACHE")))
+	bin := t.TempDir()
+	env := append(os.Environ(),
+		"GOPROXY="+fileURL(proxy)+","+fileURL(filepath.Join(cache, "cache", "download"))+",off",
+		"GONOPROXY=none", "GOPRIVATE=", "GOSUMDB=off", // no server knows this version
+		"GOMODCACHE="+t.TempDir(), "GOBIN="+bin, "GOWORK=",
+		"GOFLAGS=-modcacherw -trimpath", // otherwise nothing is found in the build cache the next time
+	)
+	in := func(t *testing.T, dir string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	// Whether all packages of a program or a library are found is told without compiling them.
+	resolves := func(t *testing.T, name string) {
+		t.Helper()
+		dir := t.TempDir()
+		in(t, dir, "mod", "init", "user.example")
+		in(t, dir, "get", module+"/"+name+"@latest")
+		in(t, dir, "list", "-deps", module+"/"+name)
+	}
+	for name, try := range installed {
+		t.Run(name, func(t *testing.T) {
+			if try.heavy && os.Getenv("TOOLPROC_HELD") != "all" {
+				resolves(t, name)
+				return
+			}
+			dir, program := t.TempDir(), module+"/"+name+"@latest"
+			in(t, dir, "install", program)
+			cmd := exec.CommandContext(t.Context(), filepath.Join(bin, path.Base(name)), try.args...)
+			cmd.Dir = t.TempDir()
+			const nobody = "http://127.0.0.1:1/v1"
+			cmd.Env = append(os.Environ(), "OPENAI_BASE_URL="+nobody, "OPENAI_API_KEY=key", "ANTHROPIC_BASE_URL="+nobody, "ANTHROPIC_API_KEY=key")
+			input, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			said := &listener{want: try.says, heard: func() { input.Close() }}
+			cmd.Stdout, cmd.Stderr = said, said
+			require.NoError(t, cmd.Start())
+			_, _ = io.WriteString(input, try.in) // a program that reads nothing may have ended
+			err = cmd.Wait()
+			require.Equal(t, try.code, cmd.ProcessState.ExitCode(), "%v\n%s", err, &said.all)
+			require.Contains(t, said.all.String(), try.says)
+		})
+	}
+	// A user of the library alone gets none of contrib's dependencies, and builds.
+	t.Run("the library", func(t *testing.T) {
+		dir := t.TempDir()
+		in(t, dir, "mod", "init", "user.example")
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(libraryUser), 0o600))
+		in(t, dir, "get", module+"@latest")
+		in(t, dir, "mod", "tidy")
+		in(t, dir, "run", ".")
+		graph := readFile(t, filepath.Join(dir, "go.mod")) + readFile(t, filepath.Join(dir, "go.sum"))
+		require.NotContains(t, graph, module+"/contrib")
+		for _, other := range []string{"nats-io", "opentelemetry", "chromedp", "openai", "modelcontextprotocol"} {
+			require.NotContains(t, graph, other)
+		}
+	})
+	for _, name := range []string{"filetool", "procotel", "procview", "sandbox", "shellfacts", "shellfacts/policy"} {
+		t.Run(name, func(t *testing.T) { resolves(t, "contrib/"+name) })
+	}
+	t.Run("procnats", func(t *testing.T) {
+		resolves(t, "contrib/procnats")
+		// What is in its graph of modules is in go.sum: see bash .ci/run modules.
+		required := readFile(t, "contrib/procnats/go.mod") + readFile(t, "contrib/procnats/go.sum")
+		require.Contains(t, required, "github.com/nats-io/nats.go ")
+		require.NotContains(t, required, "nats-server", "no user of procnats gets a server")
+	})
+	var programs []string
+	for _, pattern := range []string{"examples/*/main.go", "contrib/*/main.go", "contrib/*/*/main.go", "cmd/*/main.go"} {
+		found, err := filepath.Glob(filepath.FromSlash(pattern))
+		require.NoError(t, err)
+		for _, name := range found {
+			programs = append(programs, filepath.ToSlash(filepath.Dir(name)))
+		}
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(installed)), programs, "every program is installed")
+}
+
+// libraryUser is a program that needs the library alone.
+const libraryUser = `package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"strings"
+
+	"github.com/toolproc/toolproc/chattool/toolset"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+func main() {
+	manager, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	set := toolset.New(toolset.Static(manager.Chat("chat")), nil)
+	res := set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: json.RawMessage(` + "`" + `{"command":"echo it runs"}` + "`" + `)})
+	if err := manager.Close(); err != nil || !strings.Contains(res.Content, "it runs") {
+		log.Fatal(err, res.Content)
+	}
+}
+`
+
+// A listener keeps the output of a program, and calls heard when the output
+// contains the wanted text.
+type listener struct {
+	all   bytes.Buffer
+	want  string
+	heard func()
+}
+
+func (l *listener) Write(p []byte) (int, error) {
+	n, err := l.all.Write(p)
+	if strings.Contains(l.all.String(), l.want) {
+		l.heard()
+	}
+	return n, err
+}
+
+// installed says how to run each program, and which output shows that it works.
+// After that output, its input ends.
+var installed = map[string]struct {
+	args []string
+	in   string
+	code int
+	says string
+	// heavy: its dependencies take long to compile, and the step modules compiles them.
+	heavy bool
+}{
+	"examples/quickstart": {says: "each once; none of them is running."},
+	"examples/customloop": {says: "the server greets, the report is good"},
+	"examples/remote":     {says: "The migration has run once"},
+	"examples/anywhere":   {in: `{"name":"execute","arguments":{"command":"echo it runs here"}}` + "\n", says: "it runs here"},
+	"cmd/toolprocd":       {args: []string{"serve"}, code: 1, says: "set one of -listen and -unix"},
+	"examples/agent":      {heavy: true, args: []string{"-provider", "openai"}, code: 1, says: "-model is missing"},
+	// Nothing listens there: see TestInstall.
+	"contrib/examples/openai":    {heavy: true, code: 1, says: "connection refused"},
+	"contrib/examples/anthropic": {heavy: true, code: 1, says: "connection refused"},
+	"contrib/acp": {
+		heavy: true,
+		in:    `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}` + "\n",
+		says:  `"name":"toolproc"`,
+	},
+	"contrib/mcp": {
+		in:   `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n",
+		says: `"name":"toolproc"`,
+	},
+}
+
+// publish writes a module of the tree into a proxy. The version is that of this
+// library which the other modules of the tree require.
+func publish(t *testing.T, proxy, dir string) {
+	t.Helper()
+	var mod, work modFile
+	goJSON(t, &mod, "mod", "edit", "-json", filepath.Join(dir, "go.mod"))
+	goJSON(t, &work, "work", "edit", "-json", "go.work")
+	version := work.Replace[0].Old.Version
+	to := filepath.Join(proxy, filepath.FromSlash(mod.Module.Path), "@v")
+	require.NoError(t, os.MkdirAll(to, 0o755))
+	info, err := json.Marshal(map[string]any{"Version": version, "Time": time.Now().UTC()})
+	require.NoError(t, err)
+	for name, content := range map[string]string{
+		"list":            version + "\n",
+		version + ".info": string(info),
+		version + ".mod":  readFile(t, filepath.Join(dir, "go.mod")),
+		version + ".zip":  zipped(t, dir, mod.Module.Path+"@"+version),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(to, name), []byte(content), 0o644))
+	}
+}
+
+// zipped returns the files of a module, without those of the modules below it.
+func zipped(t *testing.T, dir, prefix string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			_, noModule := os.Stat(filepath.Join(name, "go.mod"))
+			if name != dir && noModule == nil || entry.Name() == ".git" || entry.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		relative, err := filepath.Rel(dir, name)
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		w, err := z.Create(path.Join(prefix, filepath.ToSlash(relative)))
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
+// fetch downloads the dependencies of a module to this machine, checked against
+// its go.sum, in the versions that the module requires by itself.
+func fetch(t *testing.T, dir string) {
+	t.Helper()
+	alone := filepath.Join(t.TempDir(), "go.mod")
+	sums := readFile(t, filepath.Join(dir, "go.sum"))
+	require.NoError(t, os.WriteFile(alone, []byte(readFile(t, filepath.Join(dir, "go.mod"))), 0o644))
+	require.NoError(t, os.WriteFile(strings.TrimSuffix(alone, ".mod")+".sum", []byte(sums), 0o644))
+	root, err := os.Getwd()
+	require.NoError(t, err)
+	if dir != "." {
+		var work modFile
+		goJSON(t, &work, "work", "edit", "-json", "go.work")
+		for _, r := range work.Replace {
+			output(t, nil, "go", "mod", "edit", "-replace="+r.Old.Path+"="+filepath.Join(root, r.New.Path), alone)
+		}
+	}
+	output(t, []string{"GOWORK=off"}, "go", "-C", dir, "list", "-deps", "-modfile="+alone, "./...")
+}
+
+// output runs a command in the repository.
+func output(t *testing.T, env []string, name string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s %s\n%s", name, strings.Join(args, " "), &stderr)
+	return out
+}
+
+// fileURL returns the URL of a directory.
+func fileURL(dir string) string {
+	dir = filepath.ToSlash(dir)
+	if runtime.GOOS == "windows" {
+		dir = "/" + dir
+	}
+	return (&url.URL{Scheme: "file", Path: dir}).String()
+}

@@ -1,0 +1,542 @@
+// Package linediff compares two outputs line by line, in bounded time and memory. It
+// reads no file and knows no process.
+//
+// Two lines are the same if they have the same bytes, the line end included, but for a
+// time, of two kinds. The list is closed: any other number may be the answer.
+//
+//  1. A date with a time of day, or a time of day, with which a line begins, in brackets
+//     or not, if more follows: 2006-01-02 15:04:05, 2006/01/02 15:04:05,
+//     2006-01-02T15:04:05.000Z, 15:04:05, [15:04:05], Jan  2 15:04:05. A time of day has
+//     seconds, since 12:30 may be a line and a column. Two of them are equal if they are
+//     as far apart as the starts of the two processes: 10 s more or less, or as long as
+//     the longer process ran. Without a date, days do not count. A zone is compared, and
+//     so is a date without a time of day.
+//  2. The duration with which a line of a test runner ends. It is 0.12s, 0.12 s,
+//     12ms or 12 ms, with a fraction for seconds, since a test may be named
+//     after a timeout of 30s:
+//     - in ( ) or [ ] behind --- PASS:, --- FAIL:, --- SKIP:, PASS, FAIL, ok,
+//     not ok, a tick or a cross, (pass), (fail), (skip), test, or a status of
+//     googletest such as [       OK ]; and behind a number and "passing",
+//     "failing", "passed" or "failed"
+//     - bare in a line of go test that has a package alone: ok  pkg  0.512s
+//     - behind "in" and before the border of pytest's last line, === 3 passed in
+//     0.12s ===, and behind "in" in unittest's Ran 3 tests in 0.001s and in
+//     Rust's test result: … finished in 0.12s
+//     - the number behind duration_ms in a line of node --test
+//     Two of them are equal if they differ by less than a second, or by less than half
+//     of the shorter one.
+package linediff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/internal/linematch"
+)
+
+// An Output is the output of a process, and when that ran.
+type Output struct {
+	Text string
+	// Start is when the process started, by the clock of its machine, which has printed
+	// the times in Text. If that is not known, no date is equal to another one.
+	Start time.Time
+	Took  time.Duration
+}
+
+// Changes says how an output differs from an earlier one.
+type Changes struct {
+	// Same is set if every line is the same, in the same order, but for times.
+	Same bool
+	// Times counts the lines that are the same but for a time.
+	Times int
+	// Added and Removed count the lines that only the later and only the earlier
+	// output has, and Lines all those of the later one.
+	Added, Removed, Lines int
+	// Text has the hunks as diff -U2 writes them, without the two lines that name
+	// the files. Every line of an output is behind a blank, a + or a -. So a line
+	// that begins with none of these, nor with the @@ of a hunk, is of this
+	// package: it says that the order of the lines differs, or that the limit
+	// leaves something out.
+	Text string
+}
+
+const (
+	// context is how many lines before and after a change a hunk has.
+	context = 2
+	// maxBytes and maxLines bound what is compared of each output: what is left without
+	// the bytes that are equal at their beginnings and at their ends.
+	maxBytes = 1 << 20
+	maxLines = 20_000
+	// maxSteps bounds the search for the lines that belong together.
+	maxSteps = 1 << 26
+)
+
+// Find compares an output with an earlier one. ok is false if there is too much to
+// compare.
+func Find(before, after Output, limit headtail.Limits) (c Changes, ok bool) {
+	c.Lines = lines(after.Text)
+	if before.Text == after.Text {
+		c.Same = true
+		return c, true
+	}
+	front, back := trim(before.Text, after.Text)
+	a, b := before.Text[front:len(before.Text)-back], after.Text[front:len(after.Text)-back]
+	linesA, linesB := lines(a), lines(b)
+	if len(a) > maxBytes || len(b) > maxBytes || linesA > maxLines || linesB > maxLines {
+		return Changes{}, false
+	}
+	f := finder{
+		comparison: compareTimes(before, after),
+		Matcher:    linematch.Matcher{Most: maxSteps},
+		before:     split(a), after: split(b),
+		first: strings.Count(before.Text[:front], "\n") + 1,
+	}
+	if !f.compare() {
+		return Changes{}, false
+	}
+	c.Times = f.times
+	c.Added, c.Removed = linesB-len(f.Pairs), linesA-len(f.Pairs)
+	if c.Added+c.Removed == 0 {
+		c.Same = true
+		return c, true
+	}
+	w := newWriter(limit)
+	// The lines that were trimmed are in both.
+	all := 2*c.Lines + linesA - linesB
+	if s := f.apart(); 2*(c.Added+c.Removed) > all && len(s.added)+len(s.removed) < c.Added+c.Removed {
+		c.Added, c.Removed, c.Times = len(s.added), len(s.removed), s.times
+		f.set(w, s)
+	} else {
+		f.hunks(w)
+	}
+	c.Text = w.end()
+	return c, true
+}
+
+// trim returns how many bytes of whole lines two texts have in common at their beginnings
+// and at their ends, without the lines that a hunk may show.
+func trim(a, b string) (front, back int) {
+	front = strings.LastIndexByte(a[:commonPrefix(a, b)], '\n') + 1
+	for range context {
+		front -= len(lastLine(a[:front]))
+	}
+	a, b = a[front:], b[front:]
+	back = commonSuffix(a, b)
+	end := a[len(a)-back:]
+	for range context + 1 { // the first line of it may be a part of one
+		end = end[len(firstLine(end)):]
+	}
+	return front, len(end)
+}
+
+// lines counts the lines of a text; the last one need not have a line end.
+func lines(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// split returns the lines of a text, with their line ends.
+func split(text string) []string {
+	all := make([]string, 0, lines(text))
+	for text != "" {
+		line := firstLine(text)
+		all, text = append(all, line), text[len(line):]
+	}
+	return all
+}
+
+func firstLine(text string) string {
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		return text[:i+1]
+	}
+	return text
+}
+
+func lastLine(text string) string {
+	if text == "" {
+		return ""
+	}
+	return text[strings.LastIndexByte(text[:len(text)-1], '\n')+1:]
+}
+
+// A finder compares two outputs.
+type finder struct {
+	comparison
+	linematch.Matcher
+	before, after []string // the lines that are compared
+	first         int      // the number of the first one in both, from 1 on
+	idsA, idsB    []int32  // of these lines: the same for lines that may be the same
+	kinds         int      // how many ids there are
+	times         int      // how many of Pairs differ in a time
+}
+
+// chunk is how many bytes are compared at a time.
+const chunk = 4 << 10
+
+// commonPrefix returns how many bytes two texts have in common at their
+// beginnings.
+func commonPrefix(a, b string) int {
+	most := min(len(a), len(b))
+	n := 0
+	for n < most {
+		end := min(n+chunk, most)
+		if a[n:end] == b[n:end] {
+			n = end
+			continue
+		}
+		for a[n] == b[n] {
+			n++
+		}
+		break
+	}
+	return n
+}
+
+// commonSuffix does the same for their ends.
+func commonSuffix(a, b string) int {
+	n := 0
+	for most := min(len(a), len(b)); n < most; {
+		size := min(chunk, most-n)
+		if endA, endB := a[len(a)-n-size:len(a)-n], b[len(b)-n-size:len(b)-n]; endA != endB {
+			for i := size; endA[i-1] == endB[i-1]; i-- {
+				n++
+			}
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// compare finds the lines that belong together. It reports whether the steps have
+// sufficed.
+func (f *finder) compare() bool {
+	if f.oneByOne() {
+		return true
+	}
+	f.number()
+	inA, inB := make([]bool, f.kinds), make([]bool, f.kinds)
+	for _, id := range f.idsA {
+		inA[id] = true
+	}
+	for _, id := range f.idsB {
+		inB[id] = true
+	}
+	// A line that only one of them has belongs to none of the other.
+	common := func(ids []int32, other []bool) (lines, at []int32) {
+		for i, id := range ids {
+			if other[id] {
+				lines, at = append(lines, id), append(at, int32(i))
+			}
+		}
+		return lines, at
+	}
+	a, atA := common(f.idsA, inB)
+	b, atB := common(f.idsB, inA)
+	if f.Match(a, b, atA, atB); f.Late {
+		return false
+	}
+	f.Pairs = slices.DeleteFunc(f.Pairs, func(p [2]int32) bool { return !f.same(p[0], p[1]) })
+	return true
+}
+
+// oneByOne pairs the lines in their order, if all of them are the same.
+func (f *finder) oneByOne() bool {
+	if len(f.before) != len(f.after) {
+		return false
+	}
+	for i := range int32(len(f.before)) {
+		if !f.same(i, i) {
+			f.Pairs, f.times = nil, 0
+			return false
+		}
+		f.Pairs = append(f.Pairs, [2]int32{i, i})
+	}
+	return true
+}
+
+// same reports whether two lines are the same, and counts those that differ in a time.
+func (f *finder) same(i, j int32) bool {
+	if f.before[i] == f.after[j] {
+		return true
+	}
+	if !f.sameLine(f.before[i], f.after[j]) {
+		return false
+	}
+	f.times++
+	return true
+}
+
+// number gives each line an id. Lines that are the same but for a time have the same
+// one, unless both outputs have their texts equally often: times that stay belong to
+// themselves.
+func (f *finder) number() {
+	type place struct {
+		balance int
+		both    bool
+	}
+	texts := make(map[string]*place)
+	for _, line := range f.before {
+		if texts[line] == nil {
+			texts[line] = new(place)
+		}
+		texts[line].balance++
+	}
+	for _, line := range f.after {
+		if p := texts[line]; p != nil {
+			p.balance--
+			p.both = true
+		}
+	}
+	ids := make(map[string]int32)
+	number := func(lines []string, year int) []int32 {
+		all := make([]int32, len(lines))
+		for i, line := range lines {
+			if p := texts[line]; p == nil || !p.both || p.balance != 0 {
+				line = form(line, findStamp(line, year))
+			}
+			id, ok := ids[line]
+			if !ok {
+				id = int32(len(ids))
+				ids[line] = id
+			}
+			all[i] = id
+		}
+		return all
+	}
+	f.idsA, f.idsB = number(f.before, f.years[0]), number(f.after, f.years[1])
+	f.kinds = len(ids)
+}
+
+// A difference has the indexes of the lines that only one of the outputs has, whatever
+// their order.
+type difference struct {
+	removed, added []int32
+	times          int // how many others differ in a time
+}
+
+func (f *finder) apart() (d difference) {
+	waiting := make([][]int32, f.kinds) // the lines of before that have no partner
+	for i, id := range f.idsA {
+		waiting[id] = append(waiting[id], int32(i))
+	}
+	f.times = 0
+	for j, id := range f.idsB {
+		if len(waiting[id]) > 0 && f.same(waiting[id][0], int32(j)) {
+			waiting[id] = waiting[id][1:]
+			continue
+		}
+		d.added = append(d.added, int32(j))
+	}
+	d.removed = slices.Sorted(slices.Values(slices.Concat(waiting...)))
+	d.times = f.times
+	return d
+}
+
+// A block is a change: the lines of before and of after from the first index up
+// to, but without, the second.
+type block struct{ a0, a1, b0, b1 int }
+
+// blocks returns the changes between the pairs.
+func (f *finder) blocks() (all []block) {
+	a, b := 0, 0
+	gap := func(toA, toB int) {
+		if a < toA || b < toB {
+			all = append(all, block{a, toA, b, toB})
+		}
+	}
+	for _, p := range f.Pairs {
+		gap(int(p[0]), int(p[1]))
+		a, b = int(p[0])+1, int(p[1])+1
+	}
+	gap(len(f.before), len(f.after))
+	return all
+}
+
+// hunks writes the changes with the lines around them.
+func (f *finder) hunks(w *writer) {
+	all := f.blocks()
+	for begin := 0; begin < len(all); {
+		end := begin + 1
+		for end < len(all) && all[end].a0-all[end-1].a1 <= 2*context {
+			end++
+		}
+		if !f.hunk(w, all[begin:end]) {
+			for _, b := range all[end:] {
+				w.left += b.a1 - b.a0 + b.b1 - b.b0
+			}
+			return
+		}
+		begin = end
+	}
+}
+
+// hunk writes changes that stand close together. It reports whether they fit; if
+// they do not, it counts those that are left out.
+func (f *finder) hunk(w *writer, all []block) bool {
+	first, last := all[0], all[len(all)-1]
+	lead := min(context, first.a0)
+	tail := min(context, len(f.before)-last.a1)
+	a0, b0 := first.a0-lead, first.b0-lead
+	fits := w.put(fmt.Sprintf("@@ -%s +%s @@\n", f.span(a0, last.a1+tail), f.span(b0, last.b1+tail)))
+	// What is the same is shown as it is now.
+	for i := range lead {
+		fits = fits && w.line(' ', f.after[b0+i], 0)
+	}
+	for i, b := range all {
+		if i > 0 {
+			for j := all[i-1].b1; j < b.b0; j++ {
+				fits = fits && w.line(' ', f.after[j], 0)
+			}
+		}
+		for j, line := range f.before[b.a0:b.a1] {
+			if fits = fits && w.line('-', line, apartAt(line, f.after[b.b0:b.b1], j)); !fits {
+				w.left++
+			}
+		}
+		for j, line := range f.after[b.b0:b.b1] {
+			if fits = fits && w.line('+', line, apartAt(line, f.before[b.a0:b.a1], j)); !fits {
+				w.left++
+			}
+		}
+	}
+	for i := range tail {
+		fits = fits && w.line(' ', f.after[last.b1+i], 0)
+	}
+	return fits
+}
+
+// span writes a range of lines as the header of a hunk does.
+func (f *finder) span(from, to int) string {
+	n, at := to-from, f.first+from
+	switch n {
+	case 0:
+		return strconv.Itoa(at-1) + ",0" // the line before it
+	case 1:
+		return strconv.Itoa(at)
+	}
+	return strconv.Itoa(at) + "," + strconv.Itoa(n)
+}
+
+// apartAt returns where a line begins to differ from the one at the same place in
+// its change.
+func apartAt(line string, others []string, i int) int {
+	if i >= len(others) {
+		return 0
+	}
+	return commonPrefix(line, others[i])
+}
+
+// set writes the lines that only one of the outputs has.
+func (f *finder) set(w *writer, d difference) {
+	fits := w.put("(The order of the lines differs. They are compared as a set: only lines that are more or fewer than before follow.)\n")
+	only := func(sign byte, lines []string, at []int32) {
+		for _, i := range at {
+			if fits = fits && w.line(sign, lines[i], 0); !fits {
+				w.left++
+			}
+		}
+	}
+	only('-', f.before, d.removed)
+	only('+', f.after, d.added)
+}
+
+// A writer writes the text of changes within a limit.
+type writer struct {
+	b          strings.Builder
+	room, most int // bytes that the text may still take, and that one line may
+	left       int // how many lines that differ were left out
+}
+
+// leftRoom is more than the line takes that says what was left out.
+const leftRoom = 64
+
+// minLine is the shortest length that a line is cut to, as in package headtail.
+const minLine = 64
+
+func newWriter(limit headtail.Limits) *writer {
+	w := &writer{room: limit.Bytes, most: limit.Line}
+	switch {
+	case limit.Bytes == 0:
+		w.room = headtail.DefaultTextLimit
+	case limit.Bytes < 0:
+		w.room = math.MaxInt
+	}
+	w.room = max(w.room-leftRoom, 0)
+	switch {
+	case limit.Line == 0:
+		w.most = headtail.DefaultLineLimit
+	case limit.Line < 0:
+		w.most = math.MaxInt
+	}
+	w.most = max(w.most, minLine)
+	return w
+}
+
+// put writes a text if it fits.
+func (w *writer) put(text string) bool {
+	if len(text) > w.room {
+		w.room = 0 // what follows does not fit either
+		return false
+	}
+	w.room -= len(text)
+	w.b.WriteString(text)
+	return true
+}
+
+// line writes a line of an output as valid UTF-8. If it is too long, the part
+// around an offset stays.
+func (w *writer) line(sign byte, line string, at int) bool {
+	text, ended := strings.CutSuffix(line, "\n")
+	end := "\n"
+	if !ended {
+		end = "\n\\ No newline at end of file\n"
+	}
+	return w.put(string(sign) + clip(text, at, w.most) + end)
+}
+
+// clip returns a text as valid UTF-8: if it has over most bytes, the part around an
+// offset.
+func clip(text string, at, most int) string {
+	const mark = "…"
+	if len(text) > most {
+		room := most - 2*len(mark)
+		from := min(max(at-room/3, 0), len(text)-room)
+		for from > 0 && from < len(text) && !utf8.RuneStart(text[from]) {
+			from++
+		}
+		to := min(from+room, len(text))
+		for to > from && to < len(text) && !utf8.RuneStart(text[to]) {
+			to--
+		}
+		before, behind := "", ""
+		if from > 0 {
+			before = mark
+		}
+		if to < len(text) {
+			behind = mark
+		}
+		text = before + text[from:to] + behind
+	}
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.Map(func(r rune) rune { return r }, text)
+}
+
+// end returns the text.
+func (w *writer) end() string {
+	if w.left > 0 && w.b.Len() > 0 {
+		fmt.Fprintf(&w.b, "(%d lines that differ are left out)\n", w.left)
+	}
+	return w.b.String()
+}

@@ -1,8 +1,0 @@
-//go:build !linux && !darwin && !freebsd && !netbsd && !openbsd && !dragonfly
-
-package procfile
-
-import "os"
-
-// tryLock does nothing: no directory can be locked here.
-func tryLock(*os.File) bool { return true }

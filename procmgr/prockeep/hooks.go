@@ -1,0 +1,126 @@
+package prockeep
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// hooks tell an opener's functions of the events of all keepers.
+type hooks struct {
+	local  proclocal.Options
+	cancel context.CancelFunc
+	worker sync.WaitGroup
+}
+
+// start begins at the events from now on. stop waits for its goroutine.
+func (k *hooks) start(ctx context.Context, h *Host, o *proclocal.Options) error {
+	k.local = *o
+	if o.OnStart == nil && o.OnExit == nil && o.Metrics == nil && o.Logger == nil {
+		return nil
+	}
+	page, err := h.Events(ctx, procmgr.EventsRequest{Limit: -1})
+	if err != nil {
+		return err
+	}
+	var own context.Context
+	own, k.cancel = context.WithCancel(context.Background())
+	k.worker.Go(func() { k.follow(own, h, page.Next) })
+	return nil
+}
+
+func (k *hooks) stop() {
+	if k.cancel != nil {
+		k.cancel()
+		k.worker.Wait()
+	}
+}
+
+// eventsWait is how long a request for events waits.
+const eventsWait = time.Minute
+
+func (k *hooks) follow(ctx context.Context, h *Host, after string) {
+	for ctx.Err() == nil {
+		page, err := h.Events(ctx, procmgr.EventsRequest{After: after, Wait: eventsWait, Limit: -1})
+		for _, e := range page.Events {
+			k.tell(e)
+		}
+		if page.Next != "" {
+			after = page.Next
+		}
+		if err != nil {
+			select { // a keeper hangs, or none can be started
+			case <-time.After(tick):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func (k *hooks) tell(e procmgr.Event) {
+	p := e.Process
+	attrs := []slog.Attr{slog.String("process_id", p.ID), slog.String("chat_id", p.ChatID)}
+	m := k.local.Metrics
+	if m == nil {
+		m = &proclocal.Metrics{}
+	}
+	switch e.Kind {
+	case procmgr.EventStarted:
+		attrs = append(attrs, slog.Int("pid", p.PID))
+		k.safely(func() {
+			if m.Started != nil {
+				m.Started()
+			}
+			if m.Running != nil {
+				m.Running(1)
+			}
+			if k.local.OnStart != nil {
+				k.local.OnStart(p)
+			}
+		})
+	case procmgr.EventExited:
+		attrs = append(attrs, slog.String("ended_by", string(p.EndedBy)))
+		if p.ExitCode != nil {
+			attrs = append(attrs, slog.Int("exit_code", *p.ExitCode))
+		}
+		k.safely(func() {
+			if m.Running != nil {
+				m.Running(-1)
+			}
+			if m.Exited != nil {
+				m.Exited(p.EndedBy, p.Elapsed)
+			}
+			if k.local.OnExit != nil {
+				k.local.OnExit(p)
+			}
+		})
+	case procmgr.EventDetached:
+	default:
+		return
+	}
+	if k.local.Logger != nil {
+		k.local.Logger.LogAttrs(context.Background(), slog.LevelInfo, "process "+string(e.Kind), attrs...)
+	}
+}
+
+// refused tells of a start of this program that has started nothing.
+func (k *hooks) refused(err error) {
+	if m := k.local.Metrics; m != nil && m.Refused != nil {
+		k.safely(func() { m.Refused(err) })
+	}
+}
+
+// safely calls functions of the opener. A panic ends that call alone.
+func (k *hooks) safely(f func()) {
+	defer func() {
+		if v := recover(); v != nil && k.local.Logger != nil {
+			k.local.Logger.Error("hook panicked", slog.String("panic", fmt.Sprint(v)))
+		}
+	}()
+	f()
+}

@@ -1,0 +1,408 @@
+package prockeep
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/callerr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/prochttp"
+)
+
+// Host is a [procmgr.Host] whose processes run in the keepers of a directory and outlive
+// this program. It is safe for concurrent use.
+//
+// Each process stays with the keeper that started it. The newest keeper starts
+// processes; List and Events ask all of them. If none runs, the next call starts one with
+// the options of this Host.
+type Host struct {
+	view   // of all chats
+	dir    string
+	path   string // Options.Path
+	passed passed // empty if the Host was made by Find
+	finds  bool
+	retain time.Duration
+	log    *slog.Logger
+	origin originMaker
+	hooks  hooks
+	route  procmgr.Host
+
+	mu      sync.Mutex // guards the fields below
+	ids     *idFile
+	clients map[string]*client
+	closed  bool
+}
+
+var _ procmgr.Host = (*Host)(nil)
+
+// A client reaches one keeper.
+type client struct {
+	*prochttp.Client
+	http http.Client // for the keeper's own endpoint
+}
+
+// Chat implements [procmgr.Host]. The rules for a chat's ID are those of
+// [proclocal.Local].
+func (h *Host) Chat(id string) procmgr.Manager { return &view{h: h, chat: id, isChat: true} }
+
+// Close closes the connections to the keepers, which go on with their processes. Every
+// later call is [procmgr.ErrClosed].
+func (h *Host) Close() error {
+	h.mu.Lock()
+	wasClosed := h.closed
+	h.closed = true
+	h.mu.Unlock()
+	if wasClosed {
+		return nil
+	}
+	h.hooks.stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.clients {
+		c.http.CloseIdleConnections()
+	}
+	h.ids.close()
+	return nil
+}
+
+// Handler returns a handler of the Host, for [prochttp.ServeStdio] or a server. Its
+// clients take it for the same server in each program that serves the same directory: a
+// client whose connection was cut, and that comes back through another program, finds
+// its processes, and what it asks again runs once. A command that a client starts gets
+// the environment and the directory of this program.
+//
+// The handler lets in everybody who reaches it, for every chat and as the host. Serve it
+// only to callers who may run commands as this user.
+func (h *Host) Handler() http.Handler {
+	h.mu.Lock()
+	name := h.ids.table.file
+	h.mu.Unlock()
+	handler, err := prochttp.NewHandler(h, &prochttp.HandlerOptions{Insecure: true, MaxBody: maxBody, Instance: name, Logger: slog.New(warnings{h.log.Handler()})})
+	if err != nil {
+		panic(err) // the options are right
+	}
+	return handler
+}
+
+// read calls f with what the keepers have written down so far.
+func (h *Host) read(f func(t *table)) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return xerrors.Errorf("this Host of the keepers was closed: %w", procmgr.ErrClosed)
+	}
+	err := h.ids.refresh()
+	if err != nil && !isAbsentFile(err) {
+		return err
+	}
+	f(&h.ids.table) // if the file was removed, the keepers are about to write it anew
+	return nil
+}
+
+// client returns the client of a keeper.
+func (h *Host) client(token string) *client {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.clients[token]; c != nil {
+		return c
+	}
+	transport := &http.Transport{DialContext: dialer(h.dir, token), DisableCompression: true, MaxIdleConnsPerHost: 16}
+	// A keeper is on this machine, so no answer means that it hangs or is gone.
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: sender{transport}, Retry: -1, Logger: h.log})
+	if err != nil {
+		panic(err) // the options are right
+	}
+	made := &client{Client: c, http: http.Client{Transport: transport}}
+	h.clients[token] = made
+	for old, c := range h.clients {
+		if h.ids.generations[old] == nil && old != token { // it has ended
+			c.http.CloseIdleConnections()
+			delete(h.clients, old)
+		}
+	}
+	return made
+}
+
+// A view is what the host or one chat sees.
+type view struct {
+	h      *Host
+	chat   string
+	isChat bool
+}
+
+// at returns the view that a keeper has.
+func (v *view) at(token string) procmgr.Manager {
+	c := v.h.client(token)
+	if v.isChat {
+		return c.Chat(v.chat)
+	}
+	return c
+}
+
+// valid returns an error if the chat has no valid ID: such a chat must not act as the
+// host.
+func (v *view) valid() error {
+	if v.isChat {
+		return check.Chat(v.chat)
+	}
+	return nil
+}
+
+// locate returns what is known of an ID, or nil, and the keeper that has it, or "" if
+// that has ended. The host finds the IDs of every chat.
+func (v *view) locate(id string, everywhere bool) (found *claim, token string, err error) {
+	failed := v.h.read(func(t *table) {
+		chat := v.chat
+		if !v.isChat && everywhere {
+			chats := slices.DeleteFunc(slices.Clone(t.chats[id]), func(chat string) bool { return t.claims[idKey{chat, id}].Kind == lineStop })
+			switch {
+			case len(chats) > 1:
+				err = xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(chats), procmgr.ErrConflict)
+				return
+			case len(chats) == 1:
+				chat = chats[0]
+			}
+		}
+		if c := t.claims[idKey{chat, id}]; c != nil {
+			own := *c
+			found = &own
+			if t.generations[c.Keeper] != nil {
+				token = c.Keeper
+			}
+		}
+	})
+	if failed != nil {
+		err = failed
+	}
+	return found, token, err
+}
+
+const (
+	// maxPatience is how long a call waits for a keeper that is about to end to make
+	// room for the next one.
+	maxPatience = 15 * time.Second
+	firstPause  = time.Millisecond
+	lastPause   = 50 * time.Millisecond
+)
+
+// A pause waits longer each time.
+type pause time.Duration
+
+func (p *pause) wait(ctx context.Context) {
+	*p = pause(min(max(2*time.Duration(*p), firstPause), lastPause))
+	select {
+	case <-time.After(time.Duration(*p)):
+	case <-ctx.Done():
+	}
+}
+
+// call asks the keeper that has an ID, or the newest one if none has it. If that keeper
+// dies meanwhile or says that another one has it, call asks anew. past answers if the
+// keeper that had the ID is gone. On an error it returns what is known of the process.
+func call[T any](ctx context.Context, v *view, id string, everywhere bool, do func(m procmgr.Manager) (T, error), past func(c *claim) (T, error)) (out T, known *claim, err error) {
+	if err := v.valid(); err != nil {
+		return out, nil, err
+	}
+	var p pause
+	for until := time.Now().Add(maxPatience); ; p.wait(ctx) {
+		if err := ctx.Err(); err != nil {
+			return out, known, err
+		}
+		var token string
+		if known, token, err = v.locate(id, everywhere); err != nil {
+			return out, known, err
+		}
+		switch {
+		case known != nil && token == "":
+			out, err = past(known)
+			return out, known, err
+		case known == nil:
+			if token, err = v.h.newest(ctx); err != nil {
+				return out, nil, err
+			}
+		}
+		out, err = do(v.at(token))
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return out, known, err
+		case errors.Is(err, procmgr.ErrNotFound) && known != nil && known.end != nil: // its keeper remembers fewer
+			out, err = past(known)
+			return out, known, err
+		case errors.Is(err, procmgr.ErrClosed) && time.Now().Before(until):
+		case v.h.died(ctx, token, err):
+			if failed := v.h.endDead(ctx); failed != nil {
+				return out, known, failed
+			}
+		default:
+			return out, known, err
+		}
+	}
+}
+
+// Start implements [procmgr.Manager]. A process that the host itself starts belongs to no
+// chat. Its command gets the environment of this program, as Options.Local has it, and
+// runs in this program's current directory if the request names none.
+func (v *view) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	if v.h.finds {
+		return procmgr.Output{}, callerr.Wrap("start", req.ID, errFinds)
+	}
+	own := req.ID == ""
+	if own {
+		req.ID = procmgr.NewID()
+	}
+	from, err := v.h.origin.make()
+	if err != nil {
+		return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
+	}
+	ctx = context.WithValue(ctx, originKey{}, from)
+	sent := false // the claim of this ID may be this call's
+	out, _, err := call(ctx, v, req.ID, false, func(m procmgr.Manager) (procmgr.Output, error) {
+		out, err := m.Start(ctx, req)
+		sent = sent || err != nil && out.Process.ID != ""
+		return out, err
+	}, func(c *claim) (procmgr.Output, error) {
+		switch {
+		case c.Kind == lineStop:
+			return procmgr.Output{}, errStopped
+		case c.Print != fingerprint(req):
+			return procmgr.Output{}, xerrors.Errorf("this ID ran another command, directory, environment or stdin; take another ID: %w", procmgr.ErrConflict)
+		}
+		out := c.output(0)
+		out.Attached = true
+		if sent && c.lost() {
+			return out, xerrors.Errorf("the keeper died when it was about to run the command: %w", procmgr.ErrUnknown)
+		}
+		return out, nil
+	})
+	out.Attached = out.Attached && !own
+	if err != nil && out.Process.ID == "" {
+		v.h.hooks.refused(err)
+	}
+	return out, named("start", req.ID, err)
+}
+
+var errStopped = xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
+
+var errFinds = xerrors.Errorf("this Host was made by Find, which starts nothing: use Open: %w", procmgr.ErrInvalid)
+
+// named names the call of an error, unless the keeper's client has done that.
+func named(verb, id string, err error) error {
+	var reasoned interface{ Reason() string }
+	if err == nil || errors.As(err, &reasoned) {
+		return err
+	}
+	return callerr.Wrap(verb, id, err)
+}
+
+// Output implements [procmgr.Manager]. The host finds the processes of every chat.
+func (v *view) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	out, known, err := call(ctx, v, id, true, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) },
+		func(c *claim) (procmgr.Output, error) {
+			if c.Kind == lineStop {
+				return procmgr.Output{}, procmgr.ErrNotFound
+			}
+			return c.output(req.From), nil
+		})
+	if err != nil && out.Process.ID == "" && known != nil && known.end == nil && !answered(err) {
+		out.Process = known.process()
+	}
+	return out, named("output", id, err)
+}
+
+// answered reports whether an error is a keeper's answer, and not the lack of one.
+func answered(err error) bool {
+	for _, is := range []error{
+		procmgr.ErrNotFound, procmgr.ErrInvalid, procmgr.ErrConflict, procmgr.ErrRefused, procmgr.ErrLimit, procmgr.ErrClosed, errors.ErrUnsupported,
+	} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// Signal implements [procmgr.Manager]. The host finds the processes of every chat.
+func (v *view) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	_, _, err := call(ctx, v, id, true, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) },
+		func(c *claim) (struct{}, error) { return struct{}{}, c.over() })
+	return named("signal", id, err)
+}
+
+// Input implements [procmgr.Manager]. The host finds the processes of every chat.
+func (v *view) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
+	out, _, err := call(ctx, v, id, true, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) },
+		func(c *claim) (procmgr.InputOutput, error) { return procmgr.InputOutput{}, c.over() })
+	return out, named("input", id, err)
+}
+
+// Describe implements [procmgr.Manager].
+func (v *view) Describe(ctx context.Context) (procmgr.Description, error) {
+	out, _, err := call(ctx, v, "", false, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) }, nil)
+	return out, named("describe", "", err)
+}
+
+// process returns what is known of the process of a claim.
+func (c *claim) process() procmgr.Process {
+	p := procmgr.Process{ID: c.ID, ChatID: c.Chat, State: procmgr.Running, StartedAt: time.UnixMilli(c.At)}
+	if c.Lineage != nil {
+		p.PID = c.Lineage.PID
+	}
+	if e := c.end; e != nil {
+		p.State, p.ExitCode, p.Signal, p.EndedBy, p.ExitedAt = procmgr.Exited, e.Code, e.Signal, e.EndedBy, time.UnixMilli(e.At)
+		p.Elapsed = max(p.ExitedAt.Sub(p.StartedAt), 0)
+	}
+	return p
+}
+
+// output is the output of a process whose keeper is gone.
+func (c *claim) output(from int64) procmgr.Output {
+	out := procmgr.Output{Process: c.process(), Next: max(from, 0)}
+	out.Truncated = &headtail.Truncation{Unknown: true}
+	return out
+}
+
+// over is the error of a signal to a process whose keeper is gone.
+func (c *claim) over() error {
+	if c.Kind == lineStop {
+		return procmgr.ErrNotFound
+	}
+	return procmgr.ErrNotRunning
+}
+
+// fingerprint returns a text that differs if two starts are not for the same command.
+func fingerprint(req procmgr.StartRequest) string {
+	env := maps.Clone(req.Env)
+	delete(env, "TRACEPARENT") // they say who asks
+	delete(env, "TRACESTATE")
+	data, _ := json.Marshal([]any{req.Command, req.WorkDir, env, req.Stdin, req.Size}) // it has only strings and numbers
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// warnings are the lines of a log that are no mere information.
+type warnings struct{ slog.Handler }
+
+// Enabled implements [slog.Handler].
+func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+// tokens returns the keepers that may live, the newest one last.
+func (t *table) tokens() []string {
+	return slices.SortedFunc(maps.Keys(t.generations), func(a, b string) int {
+		return int(t.generations[a].At-t.generations[b].At) + 2*b2i(a == t.newest) - 2*b2i(b == t.newest)
+	})
+}

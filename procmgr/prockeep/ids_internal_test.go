@@ -1,0 +1,235 @@
+package prockeep
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// These tests are internal because no test through the exported API can cut a write in
+// two or run a keeper's every second instruction beside another one's.
+
+func openIDs(t testing.TB, dir string) idWriter {
+	t.Helper()
+	w := idWriter{newIDFile(dir)}
+	require.NoError(t, w.join())
+	t.Cleanup(w.close)
+	return w
+}
+
+// claimed appends a start, and reports whether the keeper may run the ID.
+func claimed(t testing.TB, w idWriter, keeper string, seq uint64, key idKey) bool {
+	t.Helper()
+	require.NoError(t, w.join())
+	require.NoError(t, w.append(line{Kind: lineStart, Keeper: keeper, Seq: seq, Chat: key.chat, ID: key.id}))
+	c := w.claims[key]
+	return c != nil && c.Keeper == keeper && c.Seq == seq
+}
+
+// Keepers that claim the same IDs at once, and take over from each other meanwhile: no
+// ID gets two claims, and every reader sees the same.
+func TestIDsRace(t *testing.T) {
+	const keepers, ids = 4, 500
+	dir := t.TempDir()
+	openIDs(t, dir)
+	var mu sync.Mutex
+	owners := make(map[idKey]string)
+	var wg sync.WaitGroup
+	for k := range keepers {
+		w := openIDs(t, dir)
+		wg.Go(func() {
+			for round := range 3 {
+				token := fmt.Sprintf("keeper%d-%d", k, round)
+				require.NoError(t, w.append(line{Kind: lineGeneration, Keeper: token}))
+				for i, id := range rand.Perm(ids) {
+					key := idKey{"chat", fmt.Sprint(id)}
+					if !claimed(t, w, token, uint64(i+1), key) {
+						continue
+					}
+					mu.Lock()
+					require.Empty(t, owners[key], "%s was claimed twice", key.id)
+					owners[key] = token
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	reader := newIDFile(dir)
+	defer reader.close()
+	require.NoError(t, reader.refresh())
+	require.Zero(t, reader.damaged)
+	require.Len(t, reader.claims, len(owners))
+	for key, owner := range owners {
+		require.Equal(t, owner, reader.claims[key].Keeper)
+	}
+}
+
+// A file is removed and replaced while two keepers write to it: what they have claimed
+// stays claimed.
+func TestIDsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, nameIDs)
+	old, newest := openIDs(t, dir), openIDs(t, dir)
+	require.NoError(t, old.append(line{Kind: lineGeneration, Keeper: "old"}))
+	require.True(t, claimed(t, old, "old", 1, idKey{"", "a"}))
+	require.NoError(t, newest.append(line{Kind: lineGeneration, Keeper: "new"}))
+	for i := range 200 {
+		switch rand.N(3) {
+		case 0:
+			require.NoError(t, os.Remove(path))
+		case 1:
+			require.NoError(t, os.Rename(path, path+".old"))
+		default:
+			other := openIDs(t, t.TempDir()) // a file that knows nothing
+			require.NoError(t, other.append(line{Kind: lineGeneration, Keeper: "stranger"}, line{Kind: lineGone, Keeper: "stranger"}))
+			require.NoError(t, os.Rename(other.path, path))
+			other.close()
+		}
+		first, second := old, newest
+		if rand.N(2) == 0 {
+			first, second = second, first
+		}
+		require.NoError(t, first.join())
+		require.NoError(t, second.join())
+		require.False(t, claimed(t, old, "old", uint64(i+2), idKey{"", fmt.Sprint(i)}))
+		if newest.newest == "new" {
+			require.True(t, claimed(t, newest, "new", uint64(i+1), idKey{"", fmt.Sprint(i)}))
+		} else {
+			require.NoError(t, newest.append(line{Kind: lineGeneration, Keeper: "new"})) // after a stranger
+		}
+		require.False(t, claimed(t, newest, "new", uint64(i+1), idKey{"", "a"}))
+		require.Equal(t, "old", newest.claims[idKey{"", "a"}].Keeper)
+	}
+	// A file is compacted by the last keeper alone.
+	count := len(newest.claims)
+	before, err := os.Stat(path)
+	require.NoError(t, err)
+	require.NoError(t, newest.compact())
+	require.True(t, isAt(path, before), "another keeper has it open")
+	old.close()
+	require.NoError(t, newest.compact())
+	require.False(t, isAt(path, before))
+	require.Len(t, newest.claims, count)
+	require.Equal(t, "new", newest.newest)
+}
+
+// Of ended IDs, a new file has the latest; of those that may run, all.
+func TestIDsCompact(t *testing.T) {
+	w := openIDs(t, t.TempDir())
+	lines := []line{{Kind: lineGeneration, Keeper: "k"}}
+	for i := range maxTombstones + 100 {
+		start := line{Kind: lineStart, Keeper: "k", Seq: uint64(i + 1), Chat: "c", ID: fmt.Sprint(i)}
+		lines = append(lines, start)
+		if i > 0 {
+			start.Kind = lineEnd
+			lines = append(lines, start)
+		}
+	}
+	var text []byte
+	for _, l := range lines {
+		data, err := l.encode()
+		require.NoError(t, err)
+		text = append(text, data...)
+	}
+	_, err := w.file.Write(text)
+	require.NoError(t, err)
+	require.NoError(t, w.compact())
+	require.Len(t, w.claims, maxTombstones+1)
+	require.Nil(t, w.claims[idKey{"c", "0"}].end)
+	require.Nil(t, w.claims[idKey{"c", "99"}])
+	require.NotNil(t, w.claims[idKey{"c", "100"}].end)
+	require.Equal(t, 1, w.runningInAll())
+}
+
+// FuzzIDs appends lines of which some writes are cut short. No other line is lost by
+// that, and a table says the same after it was written anew.
+func FuzzIDs(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "chat\n 1", []byte{3, 0, 200})
+	f.Add([]byte{1, 1, 11, 21, 31, 5, 1}, "\x00\xff", []byte{})
+	f.Fuzz(func(t *testing.T, script []byte, chat string, cuts []byte) {
+		w := openIDs(t, t.TempDir())
+		want := newTable()
+		want.file = w.table.file
+		for i, op := range script {
+			l := line{Keeper: fmt.Sprint("k", op/64), Seq: uint64(op / 16 % 4), Chat: chat, ID: fmt.Sprint(op / 32)}
+			switch op % 8 {
+			case 0:
+				l = line{Kind: lineGeneration, Keeper: l.Keeper, PID: 7}
+			case 1, 2:
+				l.Kind, l.Print = lineStart, "print"
+			case 3:
+				l.Kind, l.Lineage = lineStart, &osproc.Lineage{PID: 5, Start: 6, Cookie: chat}
+			case 4:
+				l.Kind = lineStop
+			case 5:
+				l.Kind, l.EndedBy = lineEnd, procmgr.CauseExit
+			case 6:
+				l.Kind = lineForget
+			case 7:
+				l = line{Kind: lineGone, Keeper: l.Keeper}
+			}
+			data, err := l.encode()
+			if err != nil {
+				require.ErrorIs(t, err, procmgr.ErrInvalid)
+				continue
+			}
+			if i < len(cuts) && int(cuts[i]) < len(data)-1 {
+				_, err = w.file.Write(data[:cuts[i]])
+				require.NoError(t, err)
+				require.NoError(t, w.read())
+				continue
+			}
+			require.NoError(t, w.append(l))
+			decoded, ok := decode(data[1 : len(data)-1])
+			require.True(t, ok)
+			want.add(decoded)
+		}
+		want.damaged = w.damaged
+		require.Equal(t, *want, w.table)
+
+		// Again, as after a removal.
+		require.NoError(t, os.Remove(w.path))
+		before := w.table
+		require.NoError(t, w.join())
+		require.Zero(t, w.damaged)
+		require.Equal(t, before.running, w.running)
+		require.Len(t, w.claims, len(before.claims))
+		for key, c := range before.claims {
+			c.Again = true
+			require.Equal(t, c, w.claims[key])
+		}
+		if before.generations[before.newest] != nil {
+			require.Equal(t, before.newest, w.newest)
+		} else {
+			require.Empty(t, w.newest)
+		}
+	})
+}
+
+// FuzzLine reads anything, and never takes damaged text for a line.
+func FuzzLine(f *testing.F) {
+	data, err := line{Kind: lineStart, Keeper: "k", Seq: 1, Chat: "c", ID: "i"}.encode()
+	require.NoError(f, err)
+	f.Add(strings.TrimSpace(string(data)), 3)
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		l, ok := decode([]byte(text))
+		if !ok {
+			return
+		}
+		newTable().add(l)
+		if at >= 0 && at < len(text) {
+			_, ok = decode([]byte(text[:at]))
+			require.False(t, ok, "a part of a line counts")
+		}
+	})
+}

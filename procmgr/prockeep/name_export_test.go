@@ -1,6 +1,0 @@
-//go:build linux
-
-package prockeep
-
-// NameOf is nameOf.
-func NameOf(dir string) string { return nameOf(dir) }

@@ -1,0 +1,52 @@
+package prockeep
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+)
+
+// orphans are the processes whose parent has ended. Those that a keeper's processes have
+// started go to the keeper, which is all ours, and it reaps them.
+type orphans struct {
+	zombies map[int]int // how often each zombie was seen
+}
+
+// adopt makes this program the parent of its descendants' orphans.
+func (o *orphans) adopt() error {
+	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// zombieLooks is how often a zombie is seen before it is reaped. Whoever has started it
+// has waited for it by then.
+const zombieLooks = 3
+
+// reap reaps the orphans that have exited. leads reports whether a process may have been
+// started by this program, which then waits for it elsewhere.
+func (o *orphans) reap(leads func(pid int) bool) {
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {
+		o.zombies = nil
+		return
+	}
+	before := o.zombies
+	o.zombies = make(map[int]int)
+	files, _ := filepath.Glob("/proc/self/task/*/children") // a kernel may have none
+	for _, file := range files {
+		text, _ := os.ReadFile(file) // a thread that has ended has none
+		for field := range bytes.FieldsSeq(text) {
+			pid, err := strconv.Atoi(string(field))
+			if p, ok := procstat.Look(pid); err != nil || !ok || p.State != 'Z' || leads(pid) {
+				continue
+			}
+			if o.zombies[pid] = before[pid] + 1; o.zombies[pid] >= zombieLooks {
+				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // somebody else may have been faster
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package proclocal_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/internal/testenv"
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proclocal"
+)
+
+// Kill, Terminate and Close end what has left the session, and say so in time.
+func TestLeftSessionEnds(t *testing.T) {
+	testenv.Programs(t, "setsid")
+	everywhere(t, func(t *testing.T) {
+		for _, sig := range []procmgr.Signal{procmgr.Kill, procmgr.Terminate} {
+			t.Run(string(sig), func(t *testing.T) {
+				l := newLocal(t, nil)
+				out := begin(t, l, "setsid sleep 1000 >/dev/null 2>&1 & echo ready; exec setsid sleep 1000")
+				began := time.Now()
+				require.NoError(t, l.Signal(t.Context(), out.Process.ID, sig))
+				require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
+				require.Less(t, time.Since(began), 4*time.Second, "it is found at once, and not given up")
+			})
+		}
+		t.Run("close", func(t *testing.T) {
+			l, err := proclocal.New(nil)
+			require.NoError(t, err)
+			begin(t, l, "setsid sleep 1000 >/dev/null 2>&1 & echo ready; exec setsid sleep 1000")
+			began := time.Now()
+			require.NoError(t, l.Close())
+			require.Less(t, time.Since(began), 4*time.Second)
+		})
+	})
+}
+
+// Without a /proc of its PID namespace a Local misses what has left a session. It says
+// so, unless each process has a cgroup. Commands that leave nothing run as ever.
+func TestUnusableProc(t *testing.T) {
+	for name, tt := range map[string]struct {
+		wrapper []string
+		says    string
+	}{
+		"no proc":                   {[]string{"unshare", "--mount", "--propagation=private", "sh", "-c", `mount -t tmpfs none /proc && exec "$@"`, "sh"}, "it does not show this program"},
+		"of another PID namespace":  {[]string{"unshare", "--pid", "--fork", "sh", "-c", `"$@"; exit $?`, "sh"}, "it is that of another PID namespace"},
+		"of a PID namespace within": {[]string{"unshare", "--mount", "--propagation=private", "sh", "-c", `unshare --pid --fork mount -t proc proc /proc && exec "$@"`, "sh"}, "it does not show this program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !inProgram(t) {
+				testenv.Root(t)
+				testenv.Programs(t, "unshare", "mount")
+				cmd := program(t, tt.wrapper...)
+				cmd.Env = append(cmd.Env, "CGROUP="+testenv.Cgroup(t))
+				runProgram(t, cmd)
+				return
+			}
+			var log bytes.Buffer
+			l, err := proclocal.New(&proclocal.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			require.NoError(t, err)
+			d, err := l.Describe(t.Context())
+			require.NoError(t, err)
+			require.Contains(t, d.Warning, "/proc cannot be used: "+tt.says)
+			require.Contains(t, d.Warning, "; mount a /proc for this program's PID namespace, or set Options.Cgroup")
+			require.Contains(t, log.String(), "processes that leave their session cannot be found")
+			require.Equal(t, "here\n", run(t, l, "echo here").Text)
+			began := time.Now()
+			require.ErrorContains(t, l.Close(), "none can be looked at")
+			require.Less(t, time.Since(began), 4*time.Second)
+
+			l = newLocal(t, &proclocal.Options{Cgroup: os.Getenv("CGROUP")})
+			d, err = l.Describe(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, d.Warning)
+			out := begin(t, l, "setsid sleep 1000 >/dev/null 2>&1 & echo ready; exec setsid sleep 1000")
+			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
+			require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
+		})
+	}
+}
+
+// A shell that has ended is told at once, although what it has left behind has made a
+// session of its own.
+func TestShellEndsBeforeItsDaemon(t *testing.T) {
+	testenv.Programs(t, "setsid")
+	everywhere(t, func(t *testing.T) {
+		l := newLocal(t, nil)
+		for i := range 10 {
+			command := "setsid sleep 1000 >/dev/null 2>&1 & echo started"
+			if i%2 == 1 && plainShell() == "bash" {
+				command = "ulimit -x 1000; " + command // which takes its mark
+			}
+			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
+			require.NoError(t, err)
+			require.Contains(t, []procmgr.State{procmgr.Detached, procmgr.Exited}, out.Process.State)
+			require.Equal(t, "started\n", out.Text)
+			require.Less(t, time.Since(out.Process.StartedAt), long/2)
+			// What was not seen at the exit, a search finds soon after.
+			require.Eventually(t, func() bool { return l.Signal(t.Context(), out.Process.ID, procmgr.Kill) == nil }, long, 10*time.Millisecond)
+		}
+	})
+}

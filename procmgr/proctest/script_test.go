@@ -1,0 +1,128 @@
+package proctest_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/proctest"
+)
+
+// bubble runs a test with a Script in a bubble: sleeps take no time, and as long as they
+// say by the clock.
+func bubble(t *testing.T, f func(t *testing.T, s *proctest.Script)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := proctest.NewScript()
+		defer func() { require.NoError(t, s.Close()) }()
+		f(t, s)
+	})
+}
+
+func TestScriptTakesNoTime(t *testing.T) {
+	bubble(t, func(t *testing.T, s *proctest.Script) {
+		s.On("build", func(c *proctest.Command) int {
+			for _, stage := range []string{"compiling", "linking"} {
+				fmt.Fprintln(c, stage)
+				c.Sleep(time.Hour)
+			}
+			return 3
+		})
+		m, began := s.Chat("a"), time.Now()
+		out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "b", Command: "build", Wait: time.Minute, Notify: "^link"})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Running, out.Process.State)
+		require.Equal(t, time.Minute, time.Since(began))
+		out, err = m.Output(t.Context(), "b", procmgr.OutputRequest{From: out.Next, Until: "ing$", Wait: 24 * time.Hour})
+		require.NoError(t, err)
+		require.Equal(t, "linking", out.MatchedLine)
+		require.Equal(t, time.Hour, out.Process.Elapsed)
+		out, err = m.Output(t.Context(), "b", procmgr.OutputRequest{Wait: 24 * time.Hour})
+		require.NoError(t, err)
+		require.Equal(t, 3, *out.Process.ExitCode)
+		require.Equal(t, 2*time.Hour, time.Since(began))
+		page, err := m.Events(t.Context(), procmgr.EventsRequest{})
+		require.NoError(t, err)
+		var told []string
+		for _, e := range page.Events {
+			told = append(told, fmt.Sprint(e.Kind, " ", e.At.Sub(began), " ", e.Line))
+		}
+		require.Equal(t, []string{"started 0s ", "matched 1h0m0s linking", "exited 2h0m0s "}, told)
+	})
+}
+
+func TestScriptEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, s *proctest.Script) {
+		s.On("serve*", func(c *proctest.Command) int {
+			c.Sleep(time.Hour)
+			return 0
+		})
+		s.On("serve politely", func(c *proctest.Command) int {
+			fmt.Fprintln(c, <-c.Signals())
+			c.Sleep(time.Second)
+			c.Detach(7)
+			c.Sleep(time.Hour)
+			return 0
+		})
+		for sig, code := range map[procmgr.Signal]int{procmgr.Terminate: 143, procmgr.Interrupt: 130, procmgr.Kill: 137} {
+			out, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
+			require.NoError(t, err)
+			require.NoError(t, s.Signal(t.Context(), out.Process.ID, sig))
+			out, err = s.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: time.Minute})
+			require.NoError(t, err)
+			require.Equal(t, code, *out.Process.ExitCode)
+			require.Equal(t, procmgr.CauseRequest, out.Process.EndedBy)
+		}
+		out, err := s.Start(t.Context(), procmgr.StartRequest{Command: "serve politely"})
+		require.NoError(t, err)
+		synctest.Wait() // for the play to listen
+		require.NoError(t, s.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
+		out, err = s.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: time.Minute})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Detached, out.Process.State)
+		require.Equal(t, "terminate\n", out.Text)
+		require.NoError(t, s.Close())
+		out, err = s.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
+		require.NoError(t, err)
+		require.Equal(t, procmgr.Exited, out.Process.State)
+		_, err = s.Start(t.Context(), procmgr.StartRequest{Command: "serve"})
+		require.ErrorIs(t, err, procmgr.ErrClosed)
+	})
+}
+
+func TestScriptReads(t *testing.T) {
+	bubble(t, func(t *testing.T, s *proctest.Script) {
+		s.On("rm -i *", func(c *proctest.Command) int {
+			fmt.Fprint(c, "remove? ")
+			lines := bufio.NewScanner(c)
+			for lines.Scan() {
+				fmt.Fprintf(c, "you said %q\n", lines.Text())
+				c.Redraw("50 %")
+			}
+			return 1
+		})
+		out, err := s.Start(t.Context(), procmgr.StartRequest{ID: "rm", Command: "rm -i x*", Stdin: procmgr.StdinPipe, Wait: time.Second})
+		require.NoError(t, err)
+		require.Equal(t, "remove? ", out.Text)
+		res, err := s.Input(t.Context(), "rm", procmgr.InputRequest{Data: []byte("yes\n"), UntilQuiet: time.Second, Wait: time.Minute})
+		require.NoError(t, err)
+		require.Equal(t, "you said \"yes\"\n50 %", res.Text)
+		require.Equal(t, "50 %", res.Live)
+		_, err = s.Input(t.Context(), "rm", procmgr.InputRequest{Close: true})
+		require.NoError(t, err)
+		out, err = s.Output(t.Context(), "rm", procmgr.OutputRequest{Wait: time.Minute})
+		require.NoError(t, err)
+		require.Equal(t, "remove? you said \"yes\"\n", out.Text)
+		require.Equal(t, 1, *out.Process.ExitCode)
+		require.Len(t, s.Started(), 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = s.Events(ctx, procmgr.EventsRequest{After: "2", Wait: time.Hour})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
