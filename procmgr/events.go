@@ -50,7 +50,7 @@ type Event struct {
 // An EventKind names a change of a process.
 type EventKind string
 
-// A process starts first, and exits last. A process that is revived exits again.
+// A process starts first, and exits last.
 const (
 	// EventStarted: the command has begun.
 	EventStarted EventKind = "started"
@@ -58,9 +58,6 @@ const (
 	EventDetached EventKind = "detached"
 	// EventExited: nothing is left of the process.
 	EventExited EventKind = "exited"
-	// EventRevived: the process had exited, and a search has found members of
-	// it that live. It is detached again.
-	EventRevived EventKind = "revived"
 	// EventMatched: a line has matched StartRequest.Notify. It comes at most
 	// once for a process.
 	EventMatched EventKind = "matched"

@@ -66,9 +66,9 @@ type Process struct {
 	State      State  `json:"state"`
 	// Stopped reports that the leader or another member is stopped by a signal
 	// such as SIGSTOP or SIGTTIN: it does nothing until it gets SIGCONT, which
-	// Terminate and Interrupt send too. Members that have left the session of
-	// their process are not asked. Events do not tell it, nor does a list in
-	// the first 100 ms of a process. Linux only.
+	// Terminate and Interrupt send too. Events do not tell it, nor does a list in
+	// the first 100 ms of a process. Only a process that has a cgroup of its own
+	// tells it.
 	Stopped bool `json:"stopped,omitempty"`
 	// Waiting is a member that waits for input, in a list and in an EventWaiting. An
 	// Output has its own, and here nil.
@@ -79,16 +79,18 @@ type Process struct {
 	// ExitCode is 128+n then, as if the shell had exited.
 	Signal  string `json:"signal,omitempty"`
 	EndedBy Cause  `json:"ended_by,omitempty"` // "" while the leader runs
-	// OOM reports that most likely the kernel's out-of-memory killer ended the
-	// process, or a part of it, before the leader exited and before a caller had
-	// asked for an end. If the process has a cgroup of its own with a memory
-	// controller, its counter tells, whatever the exit code: in a pipeline, that
-	// is of the last command alone. Otherwise OOM is set if SIGKILL ended the leader,
-	// or a child for which the leader waited, and if the machine's counter shows the
-	// killer at work at that time. Linux only.
+	// OOM reports that the kernel's out-of-memory killer ended the process, or a part
+	// of it, before the leader exited, whatever the exit code: in a pipeline, that is
+	// of the last command alone. Only a process that has a cgroup of its own with a
+	// memory controller tells it.
 	OOM       bool      `json:"oom,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
 	ExitedAt  time.Time `json:"exited_at,omitzero"` // when State became Exited; zero before
+	// MayLiveOn reports that State is Exited, and that a daemon of the process may live
+	// on unseen: before Linux 6.12 it may have left its session and wiped its environment
+	// before it was marked, or nothing can be looked for because /proc is unusable. It is
+	// never set for a process that has a cgroup of its own.
+	MayLiveOn bool `json:"may_live_on,omitempty"`
 	// Elapsed is how long the process has run: until State became Exited, or until the
 	// manager made this answer. Only the machine that runs the process can tell,
 	// because the clock of another one may differ: do not subtract StartedAt from a

@@ -242,7 +242,7 @@ func (w *watch) apply(events []procmgr.Event) {
 		}
 		r := w.put(p)
 		switch e.Kind {
-		case procmgr.EventDetached, procmgr.EventRevived:
+		case procmgr.EventDetached:
 			r.DetachedAt = e.At
 		case procmgr.EventExited:
 			r.Members, r.Ports, r.CPU, r.Memory = nil, nil, 0, 0

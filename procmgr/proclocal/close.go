@@ -42,13 +42,7 @@ func (l *Local) shutdown() error {
 	if l.expiry != nil {
 		l.expiry.Stop()
 	}
-	l.sweeps.stop()
 	all := l.chats.all.records()
-	for _, r := range l.sweeps.pending {
-		if r.inExits == nil { // in no chat any more
-			all = append(all, r)
-		}
-	}
 	l.mu.Unlock()
 
 	ctx := context.Background()
@@ -57,17 +51,9 @@ func (l *Local) shutdown() error {
 	// away from their end.
 	all, late := l.splitStarts(all)
 	all = slices.DeleteFunc(all, func(r *record) bool { return l.awaitStart(r, time.Now().Add(max(l.opts.StopGrace, killTime))) != nil })
-	// When the leader of a process exits that was asked to end, its Follow
-	// searches for members that have left. For a process that had exited
-	// before, this search does it.
-	for _, r := range all {
-		r.ask(procmgr.CauseShutdown)
-	}
-	unsure := l.sweepNow(all...)
 	running := slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.ask(procmgr.CauseShutdown) })
 	left := l.end(ctx, running)
-	left = append(left, l.endUnsure(ctx, unsure, running)...)
-	left = append(left, doubtful(all)...)
+	left = append(left, l.unsure(slices.DeleteFunc(slices.Clone(all), func(r *record) bool { return !r.exited() }))...)
 	for _, r := range late {
 		_ = l.awaitStart(r, over) // nothing of it runs
 	}
@@ -76,9 +62,6 @@ func (l *Local) shutdown() error {
 			r.tree.Abandon()
 		}
 	}
-	l.mu.Lock()
-	l.settled = true
-	l.mu.Unlock()
 	l.wg.Wait()
 	l.asks.Close()
 	l.mu.Lock()
@@ -96,25 +79,6 @@ func (l *Local) shutdown() error {
 		names[i] = s.String()
 	}
 	return xerrors.Errorf("procmgr: close: not all processes are gone: %s", strings.Join(names, "; "))
-}
-
-// endUnsure ends those processes of which the first search may have missed a
-// member. It returns the survivors.
-func (l *Local) endUnsure(ctx context.Context, unsure, ended []*record) (survived []survivor) {
-	if len(unsure) == 0 {
-		return nil
-	}
-	still := l.sweepFully(ctx, unsure...)
-	back := slices.DeleteFunc(unsure, func(r *record) bool { return slices.Contains(ended, r) || !r.ask(procmgr.CauseShutdown) })
-	if len(back) > 0 {
-		survived, _ = l.kill(ctx, back) // the context never ends
-	}
-	for _, r := range still {
-		if r.exited() {
-			survived = append(survived, survivor{id: r.id, why: cannotSettle})
-		}
-	}
-	return survived
 }
 
 // splitStarts returns the records that have begun to fork, and those whose start

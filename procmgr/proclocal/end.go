@@ -13,25 +13,18 @@ import (
 // hears of the end, the process no longer counts as running.
 func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process {
 	l.mu.Lock()
-	exited := l.over(r, at, func() { r.leave(end) })
-	r.unswept = !r.tree.Sealed()
-	l.mu.Unlock()
-	runtime.Gosched() // a goroutine that waits for the result goes first
-	return exited
-}
-
-// over marks a record as exited. The caller holds the Local's mu.
-func (l *Local) over(r *record, at time.Time, note func()) procmgr.Process {
 	l.chats.ended(r)
 	r.mu.Lock()
-	note()
-	r.process.ExitedAt = at
+	r.leave(end)
+	r.process.ExitedAt, r.process.MayLiveOn = at, r.tree.Unsure()
 	r.turn(procmgr.Exited)
 	exited := r.snapshot()
 	r.mu.Unlock()
 	l.happened(procmgr.EventExited, at, exited, "")
 	l.asks.Remove(r.asks.Load())
-	r.inExits = l.exits.PushBack(r)
+	l.exits.PushBack(r)
+	l.mu.Unlock()
+	runtime.Gosched() // a goroutine that waits for the result goes first
 	return exited
 }
 

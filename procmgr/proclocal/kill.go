@@ -36,12 +36,16 @@ func (s survivor) String() string {
 	return text
 }
 
-// doubtful returns a survivor for each of some processes that may have members
-// which no kill ends.
-func doubtful(rs []*record) (left []survivor) {
+// unsure returns a survivor for each of some processes of which a member may have
+// escaped unseen.
+func (l *Local) unsure(rs []*record) (left []survivor) {
 	for _, r := range rs {
-		if pids := r.tree.Doubtful(); len(pids) > 0 {
-			left = append(left, survivor{r.id, pids, "nothing but a few bits says that it belongs to this process, so it was left alone; if it does, end it by its pid"})
+		switch {
+		case !r.tree.Unsure():
+		case l.system.Blind() != nil:
+			left = append(left, survivor{id: r.id, why: cannotSettle})
+		default:
+			left = append(left, survivor{id: r.id, why: "a daemon of it may have escaped before it was marked; Linux 6.12 or Options.Cgroup prevents that"})
 		}
 	}
 	return left
@@ -52,23 +56,13 @@ func doubtful(rs []*record) (left []survivor) {
 func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
 	patient := patience{began: time.Now()}
 	var err error
-	if !slices.ContainsFunc(rs, (*record).detached) {
-		l.system.KillGroups(treesOf(rs))
-		rs, err = awaitExits(ctx, rs, killSoon)
-	}
-	for pause := time.Millisecond; err == nil && len(rs) > 0; pause = min(2*pause, 100*time.Millisecond) {
+	for pause := killSoon; err == nil && len(rs) > 0; pause = 2 * killSoon {
 		sent, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // a process that cannot be signalled is named below
 		if rs, err = awaitExits(ctx, rs, pause); err == nil && len(rs) > 0 && patient.over() {
 			return l.survivors(rs, sent), nil
 		}
 	}
 	return nil, err
-}
-
-// detached reports whether the leader has exited and other members live on.
-func (r *record) detached() bool {
-	state := r.state()
-	return state == procmgr.Detached
 }
 
 // survivors says of some processes that have not exited in time why they have

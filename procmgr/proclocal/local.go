@@ -56,40 +56,21 @@ type Local struct {
 	asks         asking.Looks
 	comparing    chan struct{} // has a place for each comparison that is under way
 
-	wg sync.WaitGroup // the launch, watch and rewatch of every record
+	wg sync.WaitGroup // the launch and watch of every record
 
 	// mu guards the fields below. It is held for moments only: never across a
 	// fork, a wait or a look at /proc.
-	mu      sync.Mutex
-	closed  bool // nothing is started any more
-	settled bool // no process comes back any more: Close waits for the last ones
-	seq     uint64
-	chats   records
-	past    *retention.Tombstones
-	events  *retention.Events
-	exits   *list.List // the records that have exited, in the order of their exits
-	expiry  *time.Timer
+	mu     sync.Mutex
+	closed bool // nothing is started any more
+	seq    uint64
+	chats  records
+	past   *retention.Tombstones
+	events *retention.Events
+	exits  *list.List // the records that have exited, in the order of their exits
+	expiry *time.Timer
 	// expiring is the record for which expiry is set.
 	expiring *record
-	sweeps   sweeps
 
 	closing  sync.Once
 	closeErr error
-}
-
-// sweeps are the searches for members that have left their session and their
-// pipe at once, as in "setsid x >/dev/null 2>&1 &". When the leader exits, only
-// a look at every process of the machine can find them. No call is to pay for
-// that: one search serves all processes that have exited meanwhile. The Local's
-// mu guards the fields.
-type sweeps struct {
-	pending []*record
-	timer   *time.Timer
-	last    time.Time
-}
-
-func (s *sweeps) stop() {
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 }

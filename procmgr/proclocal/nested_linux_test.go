@@ -91,9 +91,8 @@ func sleepTimes(marker string) (times []string) {
 	return times
 }
 
-// Two managers in one process of a third may have given the same mark, since few
-// of its bits are random there. A process that has the cookie of a sibling is not
-// ended then, nor one that has nothing else than the mark: that one is named.
+// A manager that runs in a process of another one leaves alone what its siblings there
+// have started, although all of it has the mark of the outer manager.
 func TestSiblingManagers(t *testing.T) {
 	testenv.Programs(t, "sleep")
 	if !inProgram(t) {
@@ -124,10 +123,8 @@ func TestSiblingManagers(t *testing.T) {
 	}
 	anyones := like("PATH=/")
 	siblings := like("PATH=/", "TOOLPROC_C_ABCDEFGHIJKLMNOPQRSTUVWXYZ=1")
-	named := fmt.Sprintf("process %s: pid %d (", p.ID, anyones.Process.Pid)
-	require.ErrorContains(t, l.Signal(t.Context(), p.ID, procmgr.Kill), "killed, but something of it may live on: "+named)
-	require.ErrorContains(t, l.Signal(t.Context(), p.ID, procmgr.Kill), "it has exited, but something of it may live on: "+named)
-	require.ErrorContains(t, l.Close(), named)
+	require.NoError(t, l.Signal(t.Context(), p.ID, procmgr.Kill))
+	require.NoError(t, l.Close())
 	for _, cmd := range []*exec.Cmd{anyones, siblings} {
 		require.True(t, alive(strconv.Itoa(cmd.Process.Pid)), "%v", cmd.Env)
 		require.NoError(t, cmd.Process.Kill())

@@ -2,9 +2,8 @@ package proclocal
 
 import "time"
 
-// killTime is how long Kill repeats itself. killSoon is how long it waits until
-// it searches: most processes end at once when their group is killed, and their
-// end is searched for anyway. A program that hardly gets a processor, beside
+// killTime is how long Kill repeats itself. killSoon is how long it waits for
+// the end of what it has killed until it looks again. A program that hardly gets a processor, beside
 // others that are busy, looks killLooks times before it gives up, for twice the
 // time at most: what it has killed does not get a processor to end, either.
 const (

@@ -1,7 +1,6 @@
 package proclocal
 
 import (
-	"container/list"
 	"context"
 	"log/slog"
 	"slices"
@@ -70,8 +69,6 @@ type record struct {
 	listed   *atomic.Pointer[record] // the place in the lists of records
 	forking  bool                    // the fork is under way, or is over: Close can no longer prevent it
 	answered bool                    // the start is decided; ready is closed, or about to be
-	inExits  *list.Element           // the element of exits; nil if the record is not in it
-	unswept  bool                    // the process has exited, and no search has looked for members that left
 }
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.
@@ -192,7 +189,6 @@ func (r *record) ask(who procmgr.Cause) bool {
 	}
 	if r.asked == "" {
 		r.asked = who
-		r.tree.Want()
 	}
 	return true
 }

@@ -28,7 +28,6 @@ func (l *Local) expire() {
 			return
 		}
 		l.exits.Remove(e)
-		r.inExits = nil
 		l.chats.remove(r)
 		r.out.Drop()
 		l.past.Add(r.chat, buried(r))

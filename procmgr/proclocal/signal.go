@@ -48,15 +48,8 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig procmgr.Signal)
 			return err
 		}
 	}
-	unsure := l.sweepNow(r)
-	if sig == procmgr.Kill {
-		unsure = l.sweepFully(ctx, unsure...)
-	}
 	if !r.ask(procmgr.CauseRequest) {
-		if sig == procmgr.Kill && len(unsure) > 0 {
-			return xerrors.Errorf("it has exited, but something of it may live on: %s", cannotSettle)
-		}
-		if left := doubtful([]*record{r}); sig == procmgr.Kill && len(left) > 0 {
+		if left := l.unsure([]*record{r}); sig == procmgr.Kill && len(left) > 0 {
 			return xerrors.Errorf("it has exited, but something of it may live on: %s", left[0])
 		}
 		return procmgr.ErrNotRunning
@@ -68,7 +61,7 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig procmgr.Signal)
 		if err == nil && len(left) > 0 {
 			err = xerrors.Errorf("killed, but not all of it is gone after %v: %s", time.Since(began).Round(time.Second), left[0])
 		}
-		if maybe := doubtful([]*record{r}); err == nil && len(maybe) > 0 {
+		if maybe := l.unsure([]*record{r}); err == nil && len(maybe) > 0 {
 			err = xerrors.Errorf("killed, but something of it may live on: %s", maybe[0])
 		}
 		return err

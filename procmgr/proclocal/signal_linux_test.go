@@ -1,10 +1,8 @@
 package proclocal_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,47 +67,6 @@ func TestLost(t *testing.T) {
 	t.Log("the manager was always first")
 }
 
-// A kill by the out-of-memory killer looks like any other from outside. The
-// kernel's counters tell the difference.
-func TestOOM(t *testing.T) {
-	if !inProgram(t) {
-		testenv.Root(t)
-		cmd := program(t)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
-		runProgram(t, cmd)
-		return
-	}
-	counters := filepath.Join(t.TempDir(), "vmstat")
-	count := func(n string) {
-		require.NoError(t, os.WriteFile(counters, []byte("nr_free_pages 12345\noom_kill "+n+"\nnr_x 1\n"), 0o600))
-	}
-	count("3")
-	require.NoError(t, unix.Mount(counters, "/proc/vmstat", "", unix.MS_BIND, ""))
-	l := newLocal(t, nil)
-	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "nothing shows it")
-	require.NoError(t, os.WriteFile(counters, nil, 0o600))
-	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "the counter cannot be read")
-	count("3")
-	require.False(t, run(t, l, "kill -KILL $$").Process.OOM, "the counter has not grown since it was last read")
-	for _, command := range []string{"kill -KILL $$", "sh -c 'kill -KILL $$'; exit $?"} {
-		t.Run(command, func(t *testing.T) {
-			out := begin(t, l, "echo ready; while [ ! -e "+counters+".go ]; do sleep 0.01; done; "+command)
-			count("4" + strconv.Itoa(len(command)))
-			require.NoError(t, os.WriteFile(counters+".go", nil, 0o600))
-			defer func() { require.NoError(t, os.Remove(counters+".go")) }()
-			out = ended(t, l, out.Process.ID)
-			require.Equal(t, 137, *out.Process.ExitCode)
-			require.True(t, out.Process.OOM)
-		})
-	}
-	t.Run("asked for", func(t *testing.T) {
-		out := begin(t, l, "echo ready; exec sleep 1000")
-		count("999")
-		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-		require.False(t, ended(t, l, out.Process.ID).Process.OOM)
-	})
-}
-
 // In a pipeline the exit code is that of the last command. The counter of the process's
 // own cgroup tells that another one was killed, or one that the shell has not waited for.
 func TestOOMInPipeline(t *testing.T) {
@@ -150,50 +107,7 @@ func TestOOMInPipeline(t *testing.T) {
 	}
 }
 
-// A process that did nothing when it was last looked at is looked at again when
-// a part of it has run.
-func TestStoppedLater(t *testing.T) {
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinPipe, `
-		sh -c 'sleep 1000 & echo "part $!"; echo ready; wait' & echo "part $!"
-		read -r x; sleep 1000 & echo "part $!"; echo done; wait`)
-	ready(t, l, id, "^ready$")
-	told := func(want bool) {
-		t.Helper()
-		eventually(t, fmt.Sprint("it is told as stopped: ", want), func() bool {
-			page, err := l.List(t.Context(), procmgr.ListRequest{})
-			all := page.Processes
-			require.NoError(t, err)
-			return all[0].Stopped == want
-		})
-	}
-	told(false)
-	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("\n")})
-	require.NoError(t, err)
-	ready(t, l, id, "^done$")
-	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-	require.NoError(t, err)
-	parts := []int{out.Process.PID}
-	for line := range strings.Lines(out.Text) {
-		if n, found := strings.CutPrefix(strings.TrimSpace(line), "part "); found {
-			pid, err := strconv.Atoi(n)
-			require.NoError(t, err)
-			parts = append(parts, pid)
-		}
-	}
-	require.Len(t, parts, 4, out.Text)
-	for _, pid := range parts {
-		for range 3 {
-			told(false)
-			told(false) // nothing has run since
-			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-			told(true)
-			require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
-		}
-	}
-}
-
-// A process that is stopped is told as such. Terminate, Interrupt and Close
+// A process in a cgroup that is stopped is told as such. Terminate, Interrupt and Close
 // continue it, so that it takes their signal.
 func TestStopped(t *testing.T) {
 	for name, command := range map[string]string{
@@ -205,7 +119,7 @@ func TestStopped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			testenv.Programs(t, "bash")
-			l, err := proclocal.New(&proclocal.Options{Shell: []string{"bash", "-c"}, StopGrace: 4 * long})
+			l, err := proclocal.New(&proclocal.Options{Shell: []string{"bash", "-c"}, StopGrace: 4 * long, Cgroup: testenv.Cgroup(t)})
 			require.NoError(t, err)
 			stopped := func(id string) {
 				eventually(t, "it is told as stopped", func() bool {

@@ -68,7 +68,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	}
 	if mine {
 		// A hook or a dead mount can hang for ever, and this call must not.
-		l.system.Go(func() { l.launch(r, req, baseenv.From(ctx), notify) }) // Close waits for it, or gives it up
+		go l.launch(r, req, baseenv.From(ctx), notify) // Close waits for it, or gives it up
 	}
 	if through {
 		awaitChange(ctx, changed, req.Wait)
@@ -132,7 +132,7 @@ func (l *Local) launch(r *record, req procmgr.StartRequest, from *baseenv.Origin
 	close(r.ready)
 	l.happened(procmgr.EventStarted, began.StartedAt, began, "")
 	l.mu.Unlock()
-	r.tree.Watch(func() { l.watch(r) }) // from now on there is output, and an end
+	go l.watch(r) // from now on there is output, and an end
 	r.log(slog.LevelInfo, "process started", slog.Int("pid", began.PID))
 	if f := l.opts.OnStart; f != nil {
 		defer close(r.told)
@@ -170,8 +170,7 @@ func (l *Local) giveUp(r *record) {
 // endUnheard ends a command that began when Close had answered its start
 // already.
 func (l *Local) endUnheard(r *record) {
-	r.tree.Want()
-	l.system.KillGroups([]*osproc.Tree{r.tree})
+	_, _ = l.system.Signal([]*osproc.Tree{r.tree}, osproc.SIGKILL) // what it finds later it kills, too
 	r.gone(r.tree.Follow(func(osproc.Exit) {}))
 	r.tree.Release()
 	r.out.Drop()

@@ -8,15 +8,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
-// watch follows a process from its leader's exit to its end. Close waits for it.
+// watch follows a process to its end. Close waits for it.
 func (l *Local) watch(r *record) {
 	defer l.wg.Done()
 
-	end, at := r.tree.Finish(func(end osproc.Exit) { l.detach(r, end) })
+	end, at := r.tree.Follow(func(end osproc.Exit) { l.detach(r, end) })
 	r.lookForWithheld(end.Code())
 	r.gone(end, at)
 	exited := l.finish(r, end, at)
-	l.afterExit(r)
+	l.mu.Lock()
+	l.expire()
+	l.mu.Unlock()
 	l.opts.Metrics.exited(exited)
 	r.tree.Release()
 	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))

@@ -206,29 +206,43 @@ func (g *cgroup) pids() (pids []int) {
 }
 
 // members returns the live members of the cgroup. A pidfd holds each; it was
-// opened before the cgroup was asked whether the process is in it.
-func (g *cgroup) members(noPidfd bool) (members []member) {
+// opened before the cgroup was asked whether the process is in it. It reports false
+// if there are others that this program cannot see or hold.
+func (g *cgroup) members() (members []member, all bool) {
+	if !g.populated() {
+		return nil, true
+	}
 	var opened []member
 	for _, pid := range g.pids() {
-		if m, ok := openMember(pid, noPidfd); ok {
+		if m, err := openMember(pid); err == nil {
 			opened = append(opened, m)
 		}
 	}
-	still := make(map[int]bool, len(opened))
-	for _, pid := range g.pids() {
-		still[pid] = true
-	}
+	still := g.pids()
 	for _, m := range opened {
-		if still[m.pid] && m.alive() {
+		if slices.Contains(still, m.pid) && m.alive() {
 			members = append(members, m)
 		} else {
 			m.close()
 		}
 	}
-	if len(members) == 0 && g.populated() {
-		return []member{unseen}
+	return members, len(members) > 0 || !g.populated()
+}
+
+// outOfMemory reports whether the kernel's out-of-memory killer has ended a process of
+// the cgroup, if that has a memory controller. In a pipeline, the exit code is of the
+// last command alone.
+func (g *cgroup) outOfMemory() bool {
+	if g == nil {
+		return false
 	}
-	return members
+	text, _ := os.ReadFile(g.file("memory.events")) // there is none without the controller
+	for line := range strings.Lines(string(text)) {
+		if kills, ok := strings.CutPrefix(line, "oom_kill "); ok {
+			return strings.TrimSpace(kills) != "0"
+		}
+	}
+	return false
 }
 
 // remove removes an empty cgroup and the cgroups below it.

@@ -1,6 +1,9 @@
 package osproc
 
 import (
+	"crypto/rand"
+	"time"
+
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
@@ -28,9 +31,8 @@ type Command struct {
 	// other members, as long as there is one. It gets the shell's stdin as descriptor 3.
 	// Linux alone.
 	Wrapped bool
-	// Claim is called before a fork; after an error nothing is forked. It is called
-	// again if another program of the same name is tried. Started is called once after
-	// the fork. Either may be nil.
+	// Claim is called before the fork; after an error nothing is forked. Started is
+	// called after the fork. Either may be nil.
 	Claim   func(Lineage) error
 	Started func(Lineage)
 }
@@ -52,27 +54,23 @@ func (c *Command) onThread(start func() error) error {
 	case err == nil:
 		return xerrors.Errorf("the sandbox has started nothing: %w", sentinel.ErrInvalid)
 	}
-	return &unstarted{err}
+	return &notStarted{err}
 }
 
-// unstarted is the error of a sandbox that has started nothing.
-type unstarted struct{ error }
+// notStarted is an error after which nothing was tried, to be returned as it is.
+type notStarted struct{ error }
 
-func (e *unstarted) Unwrap() error { return e.error }
+func (e *notStarted) Unwrap() error { return e.error }
 
-// A Lineage tells the members of a tree from all other processes.
+// A Lineage is the evidence that tells the members of a tree from all other
+// processes, also in another program.
 type Lineage struct {
-	PID int `json:"pid,omitempty"` // of the leader; 0 before the fork
-	// Start is when the leader began, as in procstat.Process; 0 if nobody knows.
-	// Only a tree whose Command has Started has it.
-	Start  uint64 `json:"start,omitempty"`
-	Boot   string `json:"boot,omitempty"` // of the machine, as BootID returns it
-	Cookie string `json:"cookie,omitempty"`
-	Mark   uint64 `json:"mark,omitempty"`  // 0 for none
-	Whole  bool   `json:"whole,omitempty"` // every member has the mark
-	Cgroup string `json:"cgroup,omitempty"`
-	// Wrapped is as in Command.
-	Wrapped bool `json:"wrapped,omitempty"`
+	PID    int    `json:"pid,omitempty"`    // of the leader; 0 before the fork
+	Start  uint64 `json:"start,omitempty"`  // when the leader began, as in procstat.Process; 0 if unknown
+	Boot   string `json:"boot,omitempty"`   // the ID of the system's boot
+	Cookie string `json:"cookie,omitempty"` // the name of an environment variable
+	Mark   uint64 `json:"mark,omitempty"`   // 0 for none
+	Cgroup string `json:"cgroup,omitempty"` // a directory
 }
 
 // A Sink takes the output of a tree. One goroutine at a time calls it.
@@ -82,4 +80,72 @@ type Sink interface {
 	Add(p []byte)
 	// End is called once, after the last Add.
 	End()
+}
+
+// A Stdin says which stdin a leader gets.
+type Stdin int
+
+const (
+	StdinEmpty    Stdin = iota
+	StdinPipe           // Tree.Input writes to it
+	StdinTerminal       // Tree.Input writes to it; stdout and stderr are the same terminal
+)
+
+// A Size is that of a terminal, in characters.
+type Size struct{ Cols, Rows int }
+
+// ErrStdinClosed is the error of a write that nobody can read.
+var ErrStdinClosed = xerrors.Errorf("its stdin is closed: %w", sentinel.ErrNotRunning)
+
+// A TerminalMode says what a terminal does with the bytes that are written to
+// it.
+type TerminalMode struct {
+	Echo  bool // it shows them
+	Lines bool // it collects them into lines, and knows the keys of a line
+	EOF   byte // then the key that ends the input
+}
+
+// CookiePrefix begins the name of every cookie, in this program and in others.
+const CookiePrefix = "TOOLPROC_C_"
+
+// newCookie returns a new name for the environment variable that every descendant
+// of one command inherits: 128 random bits.
+func newCookie() string { return CookiePrefix + rand.Text()[:26] }
+
+// An Exit tells how a leader ended.
+type Exit struct {
+	Status int    // if Signal is 0
+	Signal Signal // 0 if the leader exited by itself
+	Usage  *Usage // nil if the system does not tell
+	Lost   bool   // another part of the program reaped the leader
+	OOM    bool   // the out-of-memory killer has ended a member; only a cgroup tells
+}
+
+// Usage counts the resources that the leader used, together with the children
+// for which it waited.
+type Usage struct {
+	User, System time.Duration // CPU time
+	MaxRSS       int64         // bytes; 0 if the system does not tell
+}
+
+// Code returns the exit code as a shell would tell it: 128+n if signal n ended
+// the leader. It is nil if it was lost.
+func (e Exit) Code() *int {
+	if e.Lost {
+		return nil
+	}
+	code := e.Status
+	if e.Signal != 0 {
+		code = 128 + int(e.Signal)
+	}
+	return &code
+}
+
+// SignalName returns a name such as "SIGKILL", or "" if no signal ended the
+// leader.
+func (e Exit) SignalName() string {
+	if e.Signal == 0 {
+		return ""
+	}
+	return signalName(e.Signal)
 }

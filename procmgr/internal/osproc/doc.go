@@ -7,6 +7,16 @@
 // everything that it started, and a member is one process of a tree. The leader
 // is the tree's first process, the shell.
 //
-// The members of a tree, for a signal as for every other question, are found in
-// members_linux.go and members_other.go. The deliver files send the signal.
+// On Linux a process is a member by one of these, and search_linux.go asks for
+// them in this order:
+//
+//   - its cgroup, if Config.Cgroup is set: no process leaves it unseen;
+//   - its session, as long as the leader's number is known to be the leader's;
+//   - its mark, a resource limit that every descendant inherits;
+//   - its scheduler slice, which a descendant has that the leader forked before
+//     it was marked;
+//   - its cookie, an environment variable.
+//
+// On Windows a job object has all members. On macOS and the BSDs there is the
+// process group alone: what leaves it is not found.
 package osproc

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,14 +20,12 @@ import (
 
 // These are the ways to find what a command has started. Each has its column in
 // docs/processes.md.
-var ways = []string{"mark", "late mark", "cookie", "cgroup"}
+var ways = []string{"slice", "late mark", "cgroup"}
 
 func wayOf(t *testing.T, way string) *osproc.System {
 	switch way {
 	case "late mark":
-		return open(t, osproc.Config{NoTrace: true})
-	case "cookie":
-		return open(t, osproc.Config{NoMark: true})
+		return open(t, osproc.Config{NoSlice: true})
 	case "cgroup":
 		return open(t, osproc.Config{Cgroup: testenv.Cgroup(t)})
 	}
@@ -51,21 +48,21 @@ func TestHeldFound(t *testing.T) {
 		{name: "x & with its output elsewhere", script: "CHILD >/dev/null 2>&1 &"},
 		{name: "double fork", script: "(sh -c 'CHILD & exit' &) >/dev/null 2>&1"},
 		{name: "setsid", script: "setsid CHILD >/dev/null 2>&1 &", needs: "setsid"},
-		{name: "env -i setsid", script: "env -i setsid CHILD >/dev/null 2>&1 &", needs: "setsid", misses: "cookie"},
-		{name: "daemon without an environment", script: "env -i setsid -f sh -c 'cd /; CHILD & exit' >/dev/null 2>&1", needs: "setsid", misses: "cookie"},
+		{name: "env -i setsid", script: "env -i setsid CHILD >/dev/null 2>&1 &", needs: "setsid"},
+		{name: "daemon without an environment", script: "env -i setsid -f sh -c 'cd /; CHILD & exit' >/dev/null 2>&1", needs: "setsid"},
 		{name: "ssh-agent", script: "eval $(ssh-agent -a DIR/agent)", is: "ssh-agent", needs: "ssh-agent"},
 		{name: "gpg-agent", script: "chmod 700 DIR; gpg-agent --homedir DIR --daemon >/dev/null 2>&1", is: "gpg-agent", needs: "gpg-agent"},
 		{
 			name:   "main thread ended",
 			script: `env -i setsid python3 -c 'import ctypes, threading, time; threading.Thread(target=time.sleep, args=(1000,)).start(); ctypes.CDLL(None).pthread_exit(None)' DIR >/dev/null 2>&1 &`,
-			is:     "python3", needs: "setsid python3", misses: "cookie",
+			is:     "python3", needs: "setsid python3",
 		},
-		{name: "another user", script: "setsid setpriv --reuid 65534 --clear-groups env -i CHILD >/dev/null 2>&1 &", needs: "root setsid setpriv", misses: "cookie"},
+		{name: "another user", script: "setsid setpriv --reuid 65534 --clear-groups env -i CHILD >/dev/null 2>&1 &", needs: "root setsid setpriv"},
 		{name: "su", script: "su nobody -s /bin/sh -c 'setsid -f CHILD >/dev/null 2>&1'", needs: "root setsid su"},
-		{name: "su -", script: "su - nobody -s /bin/sh -c 'setsid -f CHILD >/dev/null 2>&1'", needs: "root setsid su", misses: "cookie"},
-		{name: "sudo", script: "sudo -u nobody setsid -f CHILD >/dev/null 2>&1", needs: "root setsid sudo", misses: "cookie"},
+		{name: "su -", script: "su - nobody -s /bin/sh -c 'setsid -f CHILD >/dev/null 2>&1'", needs: "root setsid su"},
+		{name: "sudo", script: "sudo -u nobody setsid -f CHILD >/dev/null 2>&1", needs: "root setsid sudo"},
 		{name: "bwrap", script: "setsid bwrap --unshare-all --clearenv --ro-bind / / CHILD >/dev/null 2>&1 &", needs: "setsid bwrap"},
-		{name: "its own limit", script: "prlimit --locks=0:0 env -i setsid CHILD >/dev/null 2>&1 &", needs: "setsid prlimit", misses: "mark, late mark, cookie"},
+		{name: "its own limit", script: "prlimit --locks=0:0 env -i setsid CHILD >/dev/null 2>&1 &", needs: "setsid prlimit", misses: "late mark"},
 	}
 	for _, way := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -82,43 +79,29 @@ func TestHeldFound(t *testing.T) {
 					if tt.is == "" {
 						tt.is = "sleep"
 					}
-					if strings.HasSuffix(tt.is, "-agent") && way == "cookie" && os.Getuid() != 0 {
-						tt.misses = way // only root may read its environment
-					}
 					if strings.Contains(tt.script, "bwrap") {
 						out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true").CombinedOutput()
 						if err != nil {
 							testenv.Lacks(t, "bwrap", "%v\n%s", err, out)
 						}
 					}
-					misses := slices.Contains(strings.Split(tt.misses, ", "), way)
-					how := found(t, s, tt.script, tt.is)
+					at, unsure := found(t, s, tt.script, tt.is)
 					// On a busy machine a process may leave its parent before a late
 					// mark is set.
-					for try := 1; try < 5 && way == "late mark" && !misses && how == notFound; try++ {
-						how = found(t, s, tt.script, tt.is)
+					for try := 1; try < 5 && way == "late mark" && tt.misses != way && !at; try++ {
+						require.True(t, unsure, "its end was told without a word")
+						at, unsure = found(t, s, tt.script, tt.is)
 					}
-					if misses {
-						require.NotEqual(t, foundBySearch, how)
-					} else {
-						require.NotEqual(t, notFound, how)
-					}
+					require.Equal(t, tt.misses != way, at)
 				})
 			}
 		})
 	}
 }
 
-// How a process that was left behind is told.
-const (
-	notFound      = "it lives, and is not found"
-	foundAtOnce   = "when the leader exits"
-	foundBySearch = "by a search after the leader's exit"
-)
-
-// found runs a script that leaves a process behind. If the process is found,
-// found ends it.
-func found(t *testing.T, s *osproc.System, script, is string) (how string) {
+// found runs a script that leaves a process behind, and reports whether it is told as
+// living on. Then found ends it. unsure is what the tree says of itself.
+func found(t *testing.T, s *osproc.System, script, is string) (told, unsure bool) {
 	dir, err := os.MkdirTemp("/tmp", "tp") //nolint:usetesting // a socket's path is short, and others may enter
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
@@ -142,34 +125,16 @@ func found(t *testing.T, s *osproc.System, script, is string) (how string) {
 	require.NoError(t, os.WriteFile(dir+"/go", nil, 0o600))
 	select {
 	case <-c.detached:
-		how = foundAtOnce
+		told = true
 	case <-c.gone:
-		how = foundBySearch
-		trees := []*osproc.Tree{c.Tree}
-		left, settled := s.Search(trees)
-		require.True(t, settled)
-		if len(left) == 0 {
-			require.Len(t, named(is, marker), 1)
-			return notFound
-		}
-		ended := make(chan bool, 1)
-		go func() { ended <- left[c.Tree].Follow() }() // waited for below
-		sent, err := s.Signal(trees, syscall.SIGKILL)
-		require.NoError(t, err)
-		require.NotEmpty(t, sent.Live[c.Tree])
-		select {
-		case whole := <-ended:
-			require.True(t, whole)
-		case <-time.After(long):
-			require.Fail(t, "it does not end")
-		}
+		require.Len(t, named(is, marker), 1)
 	case <-time.After(long):
 		require.Fail(t, "the leader does not exit")
 	}
 	c.kill(t)
 	require.Equal(t, 3, *c.wait(t).Code())
-	require.Empty(t, named(is, marker))
-	return how
+	require.True(t, !told || len(named(is, marker)) == 0)
+	return told, c.Unsure()
 }
 
 // named returns the live processes of a program that have a text in their
@@ -204,13 +169,12 @@ func TestHeldLateMark(t *testing.T) {
 	testenv.Held(t)
 	times := testenv.Rounds(40, 200)
 	testenv.Programs(t, "setsid")
-	s := open(t, osproc.Config{NoTrace: true})
+	s := open(t, osproc.Config{NoSlice: true})
 	missed := 0
 	for range times {
 		c := begin(t, s, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do env -i setsid sleep 1000 >/dev/null 2>&1 & echo $!; done; echo ready; wait")
 		children := number.FindAllString(c.output(), -1)
 		require.Len(t, children, 20)
-		c.Want()
 		_, err := s.Signal([]*osproc.Tree{c.Tree}, syscall.SIGKILL)
 		require.NoError(t, err)
 		c.wait(t)
@@ -243,7 +207,6 @@ for i in range(20000): # it ends by itself
 	for range 5 {
 		c := start(t, s, "sh", "-c", `env -i python3 -c "$0" $PWD >/dev/null 2>&1 & echo ready; wait; while :; do sleep 1; done`, hop)
 		eventually(t, "it has begun", func() bool { _, err := os.Stat(c.dir + "/begun"); return err == nil })
-		c.Want()
 		_, err := s.Signal([]*osproc.Tree{c.Tree}, syscall.SIGKILL)
 		require.NoError(t, err)
 		c.wait(t)

@@ -125,7 +125,6 @@ func (c *command) wait(t testing.TB) osproc.Exit {
 // kill repeats SIGKILL until nothing is left.
 func (c *command) kill(t testing.TB) osproc.Exit {
 	t.Helper()
-	c.Want()
 	for over := time.Now().Add(long); ; {
 		select {
 		case <-c.gone:

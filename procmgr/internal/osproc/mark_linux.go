@@ -5,150 +5,85 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
 )
 
-// A mark is a value of RLIMIT_LOCKS, the limit on the number of file locks. The
-// kernel has enforced no such limit since Linux 2.4.25, but it still keeps one
-// for each process. A child inherits it, whatever becomes of its session, its
-// environment and its user, and any process may read it. Without privilege it
-// can only be lowered. So it tells to which tree a process belongs:
+// A mark tells to which tree a process belongs: 4 bits of a tag and 60 random bits.
+// It is a value of RLIMIT_LOCKS, the limit on the number of file locks. The kernel
+// has enforced no such limit since Linux 2.4.25, but it still keeps one for each
+// process. A child inherits it, whatever becomes of its session, its environment and
+// its user, and any process may read it. Without privilege it can only be lowered.
 //
-//	 4 bits  markTag
-//	24 bits  the manager: random, one for each program
-//	16 bits  the tree: counted
-//	20 bits  for a manager that runs within that tree; all ones otherwise
+// A leader is marked when it runs already, so it may have forked before. Therefore
+// the thread that forks it also has a scheduler slice of the tree's own meanwhile
+// (sched_setattr(2), Linux 6.12), which every descendant inherits as well: a process
+// with the slice and without a mark is a member too. On older kernels such a process
+// is marked a moment later, if it is found then, and the tree is unsure.
 //
-// A manager that finds itself marked keeps the upper 44 bits and divides the
-// last 20 into 6 random and 14 counted ones. A manager within a tree of that
-// one sets no marks.
+// A manager that runs in a tree of another one keeps the mark that it finds, so that
+// the outer manager finds everything. Its trees have their slices, and no mark. As long
+// as it has no mark itself, it keeps the slice that it finds, too.
 type mark uint64 // 0 is no mark
 
 const (
-	markTag     = 0x5
-	tagShift    = 60
-	outerShift  = 36 // the tag and the manager
-	treeShift   = 20
-	innerShift  = 14
-	innerSpace  = 1<<treeShift - 1
-	rlimitLocks = 10 // RLIMIT_LOCKS of setrlimit(2), which x/sys names only for some architectures
+	markTag     = 0x5 << 60
+	tagBits     = 0xf << 60
+	sliceBits   = 1<<20 - 1 // of a mark: by how many nanoseconds, less one, its slice is longer than others
+	rlimitLocks = 10        // RLIMIT_LOCKS of setrlimit(2), which x/sys names only for some architectures
 )
 
-func (m mark) tagged() bool { return m>>tagShift == markTag }
+func (m mark) tagged() bool { return m&tagBits == markTag }
 
-// A markSource makes the marks of this program's trees. It is one for all
-// Systems, because a mark has the number of the program, and not of a System.
-type markSource struct {
-	once   sync.Once
-	own    mark // that of this program; all ones if it has none
-	base   mark // the bits that all marks of this program have in common
-	shift  uint // the lowest bit of the count
-	counts uint64
-
-	mu   sync.Mutex // guards the fields below; held for moments
-	next uint64
-	live map[mark]struct{}
-}
-
-var marks markSource
-
-func (s *markSource) init() {
-	s.once.Do(func() {
-		var limit unix.Rlimit
-		if unix.Prlimit(0, rlimitLocks, nil, &limit) != nil {
-			return
-		}
-		s.own = mark(limit.Max)
-		s.live = make(map[mark]struct{})
-		r := randomMark()
-		switch {
-		case !s.own.tagged():
-			s.shift, s.counts = treeShift, 1<<16
-			s.base = markTag<<tagShift | mark(r&(1<<24-1))<<outerShift
-		case s.own&innerSpace == innerSpace:
-			s.counts = 1 << innerShift
-			s.base = s.own&^innerSpace | mark(r%63)<<innerShift // 63 is not used: no mark is that of this program
-		}
-		s.next = r >> 40
-	})
-}
-
-// randomMark returns the random bits of a markSource. A test can give two programs
-// the same ones.
-var randomMark = func() uint64 {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return binary.NativeEndian.Uint64(random[:])
-}
-
-// take returns a mark that no live tree has, or 0 if there is none.
-func (s *markSource) take() mark {
-	s.init()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if uint64(len(s.live)) >= s.counts {
-		return 0
+// slice returns the slice of the tree with a mark, or 0 if the system has none.
+func (m mark) slice() uint64 {
+	if base := slicing().base; base > 0 && m != 0 {
+		return base + 1 + uint64(m&sliceBits)
 	}
+	return 0
+}
+
+// marks has the marks of this program's trees. It is one for all Systems, because
+// no two trees of a program may have the same slice.
+var marks = struct {
+	mu   sync.Mutex // guards live; held for moments
+	live map[mark]struct{}
+}{live: make(map[mark]struct{})}
+
+// takeMark returns a mark whose slice no other tree of this program has.
+func takeMark() mark {
+	marks.mu.Lock()
+	defer marks.mu.Unlock()
 	for {
-		m := s.base | mark(s.next%s.counts)<<s.shift
-		if s.shift > 0 {
-			m |= innerSpace
-		}
-		s.next++
-		if _, taken := s.live[m]; !taken {
-			s.live[m] = struct{}{}
+		var random [8]byte
+		_, _ = rand.Read(random[:]) // never fails
+		m := mark(binary.NativeEndian.Uint64(random[:]))&^tagBits | markTag
+		if _, taken := marks.live[m&sliceBits]; !taken {
+			marks.live[m&sliceBits] = struct{}{}
 			return m
 		}
 	}
 }
 
-// free gives a mark back when nothing has it any more.
-func (s *markSource) free(m mark) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.live, m)
+// free gives a mark back when its tree has ended.
+func (m mark) free() {
+	marks.mu.Lock()
+	defer marks.mu.Unlock()
+	delete(marks.live, m&sliceBits)
 }
 
-// program returns the part of a mark that all marks of one program have in common.
-func (s *markSource) program(m mark) mark {
-	if s.nested() {
-		return m >> innerShift
-	}
-	return m >> outerShift
-}
-
-// isOurs reports whether a mark is of this program.
-func (s *markSource) isOurs(m mark) bool { return s.program(m) == s.program(s.base) }
-
-// key returns the part of a mark that is the same for all members of a tree,
-// also for those that a manager in that tree has marked.
-func (s *markSource) key(m mark) mark { return m >> s.shift }
-
-// nested reports whether this program runs in a tree of another manager and has
-// few bits for its own.
-func (s *markSource) nested() bool { return s.counts == 1<<innerShift }
-
-// If a mark belongs to no tree of a search, it says one of these about a process.
-const (
-	markSaysNothing   = iota // it may be an unmarked member of any tree
-	markOfAnotherTree        // of this program
-	markOfAStranger
-)
-
-func (s *markSource) says(m mark) int {
-	s.init()
-	switch {
-	case m == s.own || !m.tagged():
-		return markSaysNothing
-	case s.counts > 0 && s.isOurs(m):
-		return markOfAnotherTree
-	}
-	return markOfAStranger
+// ownMark returns the limit of this program itself: a mark if it runs in a tree of
+// another manager. It may get that only when it runs already.
+func ownMark() mark {
+	m, _ := markOf(os.Getpid())
+	return m
 }
 
 // set marks a process: its hard limit, and its soft one, which PAM resets alone
@@ -171,32 +106,53 @@ func (m mark) setAll(pid int) bool {
 	if !m.set(pid) {
 		return false
 	}
-	parents := []int{pid}
-	for len(parents) > 0 {
-		parent := parents[0]
-		parents = parents[1:]
-		for _, child := range children(parent) {
-			held, ok := openMember(child, false)
-			if !ok {
-				continue
-			}
-			// While the child is held and has not exited, the number is its
-			// own. It is checked before the number is used, and not after.
-			if p, _ := procstat.Look(child); p.Parent == parent && held.alive() && m.set(child) {
-				parents = append(parents, child)
-			}
-			held.close()
+	for _, child := range children(pid) {
+		held, err := openMember(child)
+		if err != nil {
+			continue
 		}
+		// While the child is held and has not exited, the number is its
+		// own. It is checked before the number is used, and not after.
+		if p, _ := procstat.Look(child); p.Parent == pid && held.alive() {
+			m.setAll(child)
+		}
+		held.close()
 	}
 	return true
+}
+
+// markLate marks a leader that has no slice. It reports whether nothing can have been
+// forked before that. Otherwise the tree is marked again after a while: one of the
+// leader's forks may be under way, and such a child inherits no mark and is not
+// listed yet.
+func (s *session) markLate(newest func() int) (intime bool) {
+	if !s.mark.set(s.pid) {
+		return false
+	}
+	if newest() == s.pid {
+		return true // no number was given away since
+	}
+	again := func() {
+		s.num.Lock()
+		defer s.num.Unlock()
+		if !s.reaped {
+			s.mark.setAll(s.pid)
+		}
+	}
+	again()
+	for _, after := range []time.Duration{time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
+		time.AfterFunc(after, again)
+	}
+	return false
 }
 
 // markOf reads the mark of a process. ok is false if the process has gone, or if
 // nothing tells its limits.
 func markOf(pid int) (m mark, ok bool) {
 	var limit unix.Rlimit
-	switch unix.Prlimit(pid, rlimitLocks, nil, &limit) {
-	case nil:
+	_, _, errno := unix.RawSyscall6(unix.SYS_PRLIMIT64, uintptr(pid), rlimitLocks, 0, uintptr(unsafe.Pointer(&limit)), 0, 0)
+	switch errno {
+	case 0:
 		return mark(limit.Max), true
 	case unix.EPERM:
 		return markOfAnother(pid)
@@ -220,4 +176,67 @@ func markOfAnother(pid int) (m mark, ok bool) {
 		return ^mark(0), true // "unlimited"
 	}
 	return mark(hard), true
+}
+
+// sliceOf returns the scheduler slice of a process in nanoseconds, or 0 if it has
+// none.
+func sliceOf(pid int) uint64 {
+	var a unix.SchedAttr
+	_, _, errno := unix.RawSyscall6(unix.SYS_SCHED_GETATTR, uintptr(pid), uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a), 0, 0, 0)
+	if errno != 0 || a.Policy != unix.SCHED_NORMAL && a.Policy != unix.SCHED_BATCH {
+		return 0
+	}
+	return a.Runtime
+}
+
+// setSlice gives this thread a slice, 0 for that of the system, and returns the one
+// that it had. It reports false if the thread has not got it.
+func setSlice(slice uint64) (before uint64, ok bool) {
+	a, err := unix.SchedGetAttr(0, 0)
+	if err != nil || a.Policy != unix.SCHED_NORMAL && a.Policy != unix.SCHED_BATCH {
+		return 0, false
+	}
+	before, a.Runtime = a.Runtime, slice
+	if unix.SchedSetAttr(0, a, 0) != nil {
+		return before, false
+	}
+	return before, slice == 0 || sliceOf(0) == slice
+}
+
+// slicing returns the slice of a thread that has none of its own, and the one that this
+// program has. base is 0 if the kernel has no slices that can be set, or if this program
+// may not set them.
+var slicing = sync.OnceValue(func() (s struct{ base, own uint64 }) {
+	done := make(chan struct{})
+	go func() { // waited for below
+		defer close(done)
+		runtime.LockOSThread() // the thread ends with the goroutine
+		own, ok := setSlice(0)
+		base := sliceOf(0)
+		if !ok || base == 0 {
+			return
+		}
+		if _, ok := setSlice(base + 1 + sliceBits); ok {
+			s.base, s.own = base, own
+		}
+	}()
+	<-done
+	return s
+})
+
+func hasSlices() bool { return slicing().base > 0 }
+
+// withSlice calls f on a thread that has a slice, or on any one if slice is 0. It
+// reports whether what f forks has the slice.
+func withSlice(slice uint64, f func() error) (has bool, err error) {
+	if slice > 0 {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		var before uint64
+		if before, has = setSlice(slice); before == slicing().base {
+			before = 0
+		}
+		defer func() { _, _ = setSlice(before) }()
+	}
+	return has, f()
 }

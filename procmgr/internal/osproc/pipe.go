@@ -8,65 +8,70 @@ import (
 	"syscall"
 )
 
-// mostRead is about how many bytes one call of drain reads at most.
-const mostRead = 1 << 20
+const (
+	// pipeSize is the size in bytes of a new pipe, and of the buffer that reads
+	// from it.
+	pipeSize = 64 << 10
+	// grownSize is the room in the pipe of an output, where the system lets this
+	// program choose. A program that makes the pipe non-blocking, as Node.js does,
+	// cuts the output of all others that print more at once than there is room for.
+	grownSize = 1 << 20
+	// grownRead is the size of the buffer that reads from a pipe that had much once.
+	grownRead = 256 << 10
+	// mostRead is about how many bytes one call of drain reads at most.
+	mostRead = 1 << 20
+)
 
-// An end is this program's end of a pipe or of a terminal.
-type end interface {
-	Control(f func(fd uintptr)) error
-	Close() error
-}
+// These lend the memory for a read. A tree that prints nothing holds none.
+var (
+	readBuffers  = sync.Pool{New: func() any { b := make([]byte, pipeSize); return &b }}
+	grownBuffers = sync.Pool{New: func() any { b := make([]byte, grownRead); return &b }}
+)
 
-// A pipe is the read end of a tree's stdout and stderr.
+// A pipe is the read end of a tree's stdout and stderr. Go's poller waits for it.
 type pipe struct {
-	end  end
-	file *os.File // nil if the end is not in Go's poller
+	file *os.File
 	conn syscall.RawConn
 	out  Sink
 
-	// mu guards reader and ended. It is held during a read and during the
-	// Add of its bytes to out, so that the bytes keep their order.
-	mu     sync.Mutex
-	reader reader
-	ended  bool
-	eof    chan struct{} // closed when no process holds the write end, or after close
+	// mu guards grown and ended. It is held during a read and during the Add of its
+	// bytes to out, so that the bytes keep their order.
+	mu    sync.Mutex
+	grown bool
+	ended bool
+	eof   chan struct{} // closed when no process holds the write end, or after close
 }
 
-// newPipe returns a pipe that owns the read end fd. It reads from fd with r and
-// passes the bytes to out.
-func newPipe(fd uintptr, r reader, out Sink) *pipe {
-	p := &pipe{file: os.NewFile(fd, "|0"), reader: r, out: out, eof: make(chan struct{})}
+// newPipe returns a pipe that owns the read end fd. It passes the bytes to out.
+func newPipe(fd uintptr, out Sink) *pipe {
+	p := &pipe{file: os.NewFile(fd, "|0"), out: out, eof: make(chan struct{})}
 	p.conn, _ = p.file.SyscallConn() // fails only for a nil file
-	p.end = struct {
-		*os.File
-		syscall.RawConn
-	}{p.file, p.conn}
 	return p
 }
 
 // collect reads until no process holds the write end, or until close is called.
 func (p *pipe) collect() {
-	if p.file == nil {
-		return // it had ended before
-	}
-	whenReadable(p.file, p.conn, p.readAll)
-	p.finish()
-}
-
-// readAll reads until the pipe is empty. It reports whether more bytes can still
-// come.
-func (p *pipe) readAll(fd uintptr) (more bool) {
-	for {
-		if n, more := p.read(fd); n == 0 {
-			return more
+	whenReadable(p.file, p.conn, func(fd uintptr) (more bool) {
+		for {
+			if n, more := p.read(fd); n == 0 {
+				return more
+			}
 		}
-	}
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over()
 }
 
 // drain reads until the pipe is empty. If a member keeps writing, drain stops
 // after about mostRead bytes. It reports whether the pipe has ended.
 func (p *pipe) drain() bool {
-	_ = p.end.Control(func(fd uintptr) {
+	select {
+	case <-p.eof:
+		return true
+	default:
+	}
+	_ = p.conn.Control(func(fd uintptr) { // an end that is closed has nothing more
 		for left := mostRead; left >= 0; {
 			n, _ := p.read(fd)
 			if n == 0 {
@@ -88,32 +93,46 @@ func (p *pipe) read(fd uintptr) (n int, more bool) {
 	if p.ended {
 		return 0, false
 	}
-	n, more = p.reader.read(fd, p.out)
-	if !more {
+	pool := &readBuffers
+	if p.grown {
+		pool = &grownBuffers
+	}
+	buf := pool.Get().(*[]byte)
+	defer pool.Put(buf)
+	n, more = readNow(fd, *buf)
+	if n > 0 {
+		p.out.Add((*buf)[:n])
+		p.grown = p.grown || n == pipeSize
+	} else if !more {
 		p.over()
 	}
 	return n, more
 }
 
-// finish marks the end of the output.
-func (p *pipe) finish() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.over()
-}
-
 // over marks the end of the output. A second call does nothing. The caller holds
 // mu.
 func (p *pipe) over() {
-	if p.ended {
-		return
+	if !p.ended {
+		p.ended = true
+		p.out.End()
+		close(p.eof)
 	}
-	p.ended = true
-	p.out.End()
-	close(p.eof)
-	p.reader.close()
 }
 
 // close closes the read end. This ends collect, even if a process still holds the
 // write end.
-func (p *pipe) close() { _ = p.end.Close() }
+func (p *pipe) close() { _ = p.file.Close() }
+
+// A Signal is a signal as the system knows it.
+type Signal = syscall.Signal
+
+// The signals that end a tree.
+const (
+	SIGTERM = syscall.SIGTERM
+	SIGINT  = syscall.SIGINT
+	SIGKILL = syscall.SIGKILL
+)
+
+// wakes reports whether a signal is followed by SIGCONT: a program that is
+// stopped takes it only when it is continued.
+func wakes(sig Signal) bool { return sig == SIGTERM || sig == SIGINT }

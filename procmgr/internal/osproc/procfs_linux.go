@@ -4,50 +4,61 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
 )
 
-// A procfs is /proc while a search looks through it.
+// A procfs is /proc, kept open so that a search needs no descriptor for it.
 type procfs struct {
 	dir  int
 	load *os.File // nil if there is none, as with ProcSubset=pid of systemd
-	buf  [32 << 10]byte
+	// lap is the shortest time in which the kernel can give out all numbers of
+	// processes, so that it begins again with the lowest ones; 0 if that is unknown.
+	lap time.Duration
+	// older has the processes that ran when this was opened, and the inodes of their
+	// directories. No other process with such a number ever has the same inode. They
+	// are never members, because these are started later.
+	older map[int]uint64
+	buf   [4 << 10]byte // small, so that what is listed is looked at soon
 }
 
-// openProcfs fails if no descriptor is left, or if checkProcfs does.
+// leastFork is less time than a processor needs to start and end a thread.
+const leastFork = 8 * time.Microsecond
+
+// openProcfs fails if no descriptor is left, or if /proc does not show the processes
+// of this program's PID namespace: in that of another one, a number is that of another
+// process, or of none. The latter is [errors.ErrUnsupported].
 func openProcfs() (*procfs, error) {
-	if err := checkProcfs(); err != nil {
-		return nil, err
+	const advice = "mount a /proc for this program's PID namespace, or set Options.Cgroup"
+	self, err := os.Readlink("/proc/self")
+	switch {
+	case err != nil:
+		return nil, xerrors.Errorf("/proc cannot be used: it does not show this program (%v); %s: %w", err, advice, errors.ErrUnsupported)
+	case self != strconv.Itoa(os.Getpid()):
+		return nil, xerrors.Errorf("/proc cannot be used: it is that of another PID namespace, where this program is %s and not %d; %s: %w", self, os.Getpid(), advice, errors.ErrUnsupported)
 	}
 	dir, err := unix.Open("/proc", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	load, err := os.Open("/proc/loadavg")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		unix.Close(dir)
+	p := &procfs{dir: dir}
+	p.load, _ = os.Open("/proc/loadavg")
+	most, _ := os.ReadFile("/proc/sys/kernel/pid_max")
+	if n, err := strconv.Atoi(string(bytes.TrimSpace(most))); err == nil {
+		p.lap = time.Duration(n) * leastFork / time.Duration(processors())
+	}
+	older := make(map[int]uint64)
+	if err := p.list(1, func(pid int, inode uint64) { older[pid] = inode }); err != nil {
+		p.close()
 		return nil, err
 	}
-	return &procfs{dir: dir, load: load}, nil
-}
-
-// checkProcfs returns an error if /proc does not show the processes of this program's PID
-// namespace. In that of another one, a number is that of another process, or of none.
-func checkProcfs() error {
-	const advice = "mount a /proc for this program's PID namespace, or set Options.Cgroup"
-	self, err := os.Readlink("/proc/self")
-	switch {
-	case err != nil:
-		return xerrors.Errorf("/proc cannot be used: it does not show this program (%v); %s: %w", err, advice, errors.ErrUnsupported)
-	case self != strconv.Itoa(os.Getpid()):
-		return xerrors.Errorf("/proc cannot be used: it is that of another PID namespace, where this program is %s and not %d; %s: %w", self, os.Getpid(), advice, errors.ErrUnsupported)
-	}
-	return nil
+	p.older = older
+	return p, nil
 }
 
 func (p *procfs) close() {
@@ -65,11 +76,12 @@ func (p *procfs) newest() int {
 	if p.load == nil {
 		return 0
 	}
-	n, err := p.load.ReadAt(p.buf[:], 0)
+	var buf [128]byte
+	n, err := p.load.ReadAt(buf[:], 0)
 	if n == 0 && err != nil {
 		return 0
 	}
-	text := bytes.TrimSpace(p.buf[:n])
+	text := bytes.TrimSpace(buf[:n])
 	last, err := strconv.Atoi(string(text[bytes.LastIndexByte(text, ' ')+1:]))
 	if err != nil {
 		return 0
@@ -77,15 +89,26 @@ func (p *procfs) newest() int {
 	return last
 }
 
-// firstProcess is the position in the listing of /proc of process 0, as the
-// kernel counts it: FIRST_PROCESS_ENTRY and two more.
-const firstProcess = 256 + 2
+// processors returns how many processors the machine has, or more.
+func processors() int {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	return max(bytes.Count(text, []byte("\nprocessor")), runtime.NumCPU()) + 1
+}
 
-// each calls f for the processes with the numbers from first to last, in their
-// order. inode is the number of the process's directory in /proc. No two
-// processes with the same number have the same inode. It is 1 if the system does
-// not tell.
-func (p *procfs) each(first, last int, f func(pid int, inode uint64)) error {
+// each calls f for the processes with the numbers from first on, in their order,
+// without the older ones.
+func (p *procfs) each(first int, f func(pid int)) error {
+	return p.list(first, func(pid int, inode uint64) {
+		if known, ok := p.older[pid]; !ok || known != inode || inode <= 1 { // 1: the system does not tell
+			f(pid)
+		}
+	})
+}
+
+func (p *procfs) list(first int, f func(pid int, inode uint64)) error {
+	// firstProcess is the position in the listing of /proc of process 0, as the
+	// kernel counts it: FIRST_PROCESS_ENTRY and two more.
+	const firstProcess = 256 + 2
 	at := int64(0)
 	if first > 1 {
 		at = int64(first) + firstProcess
@@ -105,28 +128,14 @@ func (p *procfs) each(first, last int, f func(pid int, inode uint64)) error {
 		// name, see getdents(2).
 		for rest := p.buf[:n]; len(rest) > 19; {
 			length := binary.NativeEndian.Uint16(rest[16:])
-			entry := rest[:length]
+			name, _, _ := bytes.Cut(rest[19:length], []byte{0})
+			inode := binary.NativeEndian.Uint64(rest)
 			rest = rest[length:]
-			name, _, _ := bytes.Cut(entry[19:], []byte{0})
-			pid, err := strconv.Atoi(string(name))
-			if err != nil || pid < first {
-				continue
+			if pid, err := strconv.Atoi(string(name)); err == nil && pid >= first {
+				f(pid, inode)
 			}
-			if pid > last {
-				return nil
-			}
-			f(pid, binary.NativeEndian.Uint64(entry))
 		}
 	}
-}
-
-// sessionOf returns the session of a process, or -1 if the process has gone.
-func sessionOf(pid int) int {
-	sid, err := unix.Getsid(pid)
-	if err != nil {
-		return -1
-	}
-	return sid
 }
 
 // children returns the children of a process's first thread, if the kernel tells

@@ -4,151 +4,193 @@ package osproc
 
 import (
 	"os"
+	"runtime"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// MaxCommand is the longest command in bytes. These systems limit the arguments
-// and the environment together, to 256 KiB or more. Beyond that the error is
-// E2BIG.
-const MaxCommand = 128<<10 - 1
-
 // A session is the kernel's side of one tree. Here it is the leader's process
 // group. Members that leave the group are not found.
 type session struct {
-	pid int
+	pid    int
+	cookie string
 
-	// num guards reaped. It is also held while a signal is sent to the number:
-	// so the leader cannot be reaped, and its number cannot be given away, in
-	// between.
-	num    sync.Mutex
+	num    sync.Mutex // guards the fields below
 	reaped bool
+	end    Exit // how the leader has exited
+	empty  bool // nothing is left in the group
 
-	empty   atomic.Bool // nothing is left in the group
-	closing sync.Once
-	done    chan struct{} // closed when nobody waits any longer
+	done chan struct{} // closed when nobody waits any longer
 }
 
-func newSession(l leader, _ string, _ end, _ *cgroup, _ bool) *session {
-	return &session{pid: l.pid, done: make(chan struct{})}
+func (s *System) newSession(_ *Command, cookie string) (*session, error) {
+	return &session{cookie: cookie, done: make(chan struct{})}, nil
 }
+
+func (s *session) lineage() Lineage { return Lineage{PID: s.pid, Cookie: s.cookie} }
+
+func (s *session) start(file string, argv []string, attr *syscall.ProcAttr) (err error) {
+	s.pid, _, err = syscall.StartProcess(file, argv, attr)
+	return err
+}
+
+func (s *session) begin(*searches) {}
 
 // poll is how often the kernel is asked about an end that it does not tell.
 const poll = 100 * time.Millisecond
 
-// awaitLeader returns when the leader has exited. It does not reap the leader.
-// It costs a thread.
-func (s *session) awaitLeader() bool {
-	kq, err := unix.Kqueue()
-	if err != nil {
-		return false // reap asks until the leader has exited
-	}
-	defer unix.Close(kq)
-	unix.CloseOnExec(kq)
-	var change unix.Kevent_t
-	unix.SetKevent(&change, s.pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
-	change.Fflags = unix.NOTE_EXIT
-	changes := []unix.Kevent_t{change}
-	var events [1]unix.Kevent_t
-	for {
-		// The timeout serves only to look at done.
-		n, err := unix.Kevent(kq, changes, events[:], &unix.Timespec{Sec: 1})
-		if err == unix.EINTR || err == nil && n == 0 {
-			changes = nil // it is registered
-			select {
-			case <-s.done:
-				return false
-			default:
-				continue
+// awaitExit reaps the leader when it has exited, and returns true. It returns false if
+// the session is abandoned before. It costs a thread.
+func (s *session) awaitExit() bool {
+	exited := make(chan struct{})
+	go func() { // ends with the leader
+		defer close(exited)
+		leader, _ := os.FindProcess(s.pid) // never fails here
+		state, err := leader.Wait()
+		s.num.Lock()
+		defer s.num.Unlock()
+		s.reaped = true
+		if err != nil {
+			s.end.Lost = true
+			return
+		}
+		s.end.Usage = &Usage{User: state.UserTime(), System: state.SystemTime()}
+		if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+			s.end.Usage.MaxRSS = int64(usage.Maxrss) << 10
+			if runtime.GOOS == "darwin" {
+				s.end.Usage.MaxRSS >>= 10 // it counts bytes
 			}
 		}
-		return err == nil // ESRCH: the leader is a zombie already
+		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			s.end.Signal = status.Signal()
+		} else {
+			s.end.Status = state.ExitCode()
+		}
+	}()
+	select {
+	case <-exited:
+		return true
+	case <-s.done:
+		return false
 	}
 }
 
-// reap reaps the leader and returns its exit. It holds the lock that signals
-// take. The kernel tells of an exit a moment before there is a zombie.
-func (s *session) reap() Exit {
-	for pause := time.Millisecond; ; pause = min(2*pause, poll) {
-		if end, ok := s.tryReap(); ok {
-			return end
-		}
-		select {
-		case <-s.done:
-			return Exit{Lost: true}
-		case <-time.After(pause):
-		}
-	}
-}
+// reap returns how the leader has exited.
+func (s *session) reap() Exit { return s.end }
 
-func (s *session) tryReap() (end Exit, ok bool) {
+// signal sends a signal to the group and reports whether anything is left in it; a
+// zombie counts. An empty group gets no more signals, because its number may be given
+// away.
+func (s *session) signal(sig syscall.Signal) (left bool, err error) {
 	s.num.Lock()
 	defer s.num.Unlock()
-	var status unix.WaitStatus
-	var usage unix.Rusage
-	got, err := unix.Wait4(s.pid, &status, unix.WNOHANG, &usage)
-	switch {
-	case err == unix.EINTR, err == nil && got == 0:
-		return Exit{}, false
-	case err != nil:
-		s.reaped = true
-		return Exit{Lost: true}, true
+	if s.empty {
+		return false, nil
 	}
-	s.reaped = true
-	end.Usage = &Usage{
-		User:   time.Duration(usage.Utime.Nano()),
-		System: time.Duration(usage.Stime.Nano()),
-		MaxRSS: int64(usage.Maxrss) * maxRSSUnit,
+	err = unix.Kill(-s.pid, sig)
+	if err == unix.ESRCH {
+		s.empty = s.reaped
+		return false, nil
 	}
-	if status.Signaled() {
-		end.Signal = status.Signal()
-	} else {
-		end.Status = status.ExitStatus()
+	if err == nil && wakes(sig) {
+		_ = unix.Kill(-s.pid, unix.SIGCONT)
 	}
-	return end, true
+	return true, err
 }
 
-// vacant reports whether the group is empty. A zombie in it counts as a member.
-func (s *session) vacant(*os.File) bool { return unix.Kill(-s.pid, 0) == unix.ESRCH }
+// unsure reports false: a member that has left the group can never be found, which
+// the documentation says.
+func (s *session) unsure() bool { return false }
 
-// sealed reports whether no member can leave the session unseen. It is true
-// here, because a member that has left cannot be found at all.
-func (s *session) sealed() bool { return true }
-
-// release has nothing to free here.
 func (s *session) release() {}
 
-// abandon wakes the goroutines that wait in the session. Members that are still
-// alive are left alone.
-func (s *session) abandon() { s.closing.Do(func() { close(s.done) }) }
-
-// A member stands for all processes that are left in the group.
-type member struct{ pid int }
-
-func (s *session) members() []member {
-	if s.empty.Load() || s.vacant(nil) {
-		return nil
-	}
-	return []member{{s.pid}}
-}
-
-func closeMembers([]member) {}
-
-// await asks until the group is empty or the session is abandoned.
-func (s *session) await([]member) {
-	for !s.vacant(nil) {
+// await asks until the group is empty, until a time that is not zero, or until the
+// session is abandoned.
+func (s *session) await(_ []member, until time.Time) {
+	for {
+		wait := poll
+		if !until.IsZero() {
+			wait = min(wait, time.Until(until))
+		}
 		select {
 		case <-s.done:
 			return
-		case <-time.After(poll):
+		case <-time.After(wait):
+		}
+		if left, _ := s.signal(0); !left || !until.IsZero() && !time.Now().Before(until) {
+			return
 		}
 	}
 }
 
-// awaits reports false: nothing is known of a member that has left the group.
-func (s *session) awaits() bool { return false }
+// A member stands for all processes that are left in the group.
+type member struct{}
 
-func hasPidfds() bool { return false }
+func closeMembers([]member) {}
+
+// searches has nothing to share here.
+type searches struct{}
+
+func (*searches) open() error  { return nil }
+func (*searches) close()       {}
+func (*searches) blind() error { return nil }
+
+// find tells which of some sessions have members. A process that has left its group
+// cannot be found: the BSDs do not show a process's environment to other processes, or
+// only at a cost that is too high.
+func (*searches) find(sessions []*session) (found map[*session][]member, settled bool) {
+	found = make(map[*session][]member)
+	for _, s := range sessions {
+		if left, _ := s.signal(0); left {
+			found[s] = []member{{}}
+		}
+	}
+	return found, true
+}
+
+// deliver sends a signal to the process groups of some sessions. The leader
+// stands for whatever was left in its group.
+func (*searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
+	live = make(map[*session][]int)
+	for _, s := range sessions {
+		left, failed := s.signal(sig)
+		if left {
+			live[s] = []int{s.pid}
+		}
+		if failed != nil {
+			err = failed
+		}
+	}
+	return live, true, err
+}
+
+const ioctlGetTermios = unix.TIOCGETA
+
+// MaxLine is how many bytes of a line a terminal takes that collects lines; it
+// drops the others. MAX_CANON is smaller on some of these systems.
+const MaxLine = 1023
+
+// growPipe does nothing: these systems grow a pipe by themselves.
+func growPipe(int) {}
+
+// pipe2 makes a pipe that no other child inherits.
+func pipe2(fds []int) error {
+	syscall.ForkLock.RLock() // macOS has no pipe2
+	defer syscall.ForkLock.RUnlock()
+	if err := unix.Pipe(fds); err != nil {
+		return err
+	}
+	unix.CloseOnExec(fds[0])
+	unix.CloseOnExec(fds[1])
+	return nil
+}
+
+// readers is empty: nothing tells here who reads an Input.
+type readers struct{}
+
+// ignoredUnknown reports whether this program ignores a signal of which
+// [signal.Ignored] does not know. Nothing here tells that without C code.
+func ignoredUnknown(syscall.Signal) bool { return false }

@@ -1,42 +1,45 @@
 package osproc
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// MaxCommand is the longest command in bytes: MAX_ARG_STRLEN of execve(2), 32
-// pages including the NUL at the end.
-const MaxCommand = 128<<10 - 1
-
-// A session is the kernel's side of one tree: the leader, and everything that
-// the leader started and that did not make a session of its own.
+// A session is the kernel's side of one tree: the leader, everything that the leader
+// started and that did not make a session of its own, and the evidence for the rest.
 //
 // The leader's number names the leader, its process group and its session. The
-// number is ours as long as the leader is not reaped. After that it is ours as
-// long as anything is left in the group or the session: the kernel gives a
-// number away only when it names nothing any more.
+// number is ours as long as the leader is not reaped. After that it is ours as long
+// as a member that is held by a pidfd is in the session, because no process can enter
+// a session that exists. A pidfd alone reserves no number.
 type session struct {
-	pid    int
-	cookie string // the environment variable that every descendant gets
+	pid     int
+	born    time.Time // shortly before the fork
+	cookie  string    // the environment variable that every descendant gets
+	mark    mark      // 0 in a cgroup
+	slice   uint64    // the scheduler slice that every descendant inherits; 0 for none
+	nested  bool      // no process gets the mark: they have that of the manager around this one
+	late    bool      // a descendant may have neither mark nor slice
+	dead    bool      // its System has died, and its number may be another's
+	wrapped bool      // as in Command
+	cgroup  *cgroup   // nil if Config.Cgroup is not set
 
-	// mark is the limit that every descendant inherits; 0 if the leader could
-	// not be marked. whole is set if the leader had it before it could fork.
-	mark   mark
-	whole  bool
-	forget sync.Once // the mark is given back
-	// doubtful has the processes that have the mark, and of which the last search
-	// could not tell whether they are members.
-	doubtful atomic.Pointer[[]int]
-	// proven has the processes that were found as members by more than the mark and
-	// have no cookie, with the inodes of their directories in /proc. Searches alone
-	// use it, one at a time.
-	proven map[int]uint64
+	// leader is the leader's pidfd, in Go's poller.
+	fd     int // of leader, until that exists
+	leader *os.File
+	conn   syscall.RawConn
 
 	// num guards reaped. It is also held while a signal is sent to the number:
 	// so the leader cannot be reaped, and its number cannot be given away, in
@@ -44,145 +47,195 @@ type session struct {
 	num    sync.Mutex
 	reaped bool
 
-	// leader is a pidfd. It is nil if the system has no pidfds, or if the leader
-	// was started without one.
-	leader *polled
-
-	// anchor is the tree's pipe. Before the leader is reaped, the owner of the
-	// pipe is set to the leader's group: see holdsNumber.
-	anchor end
-
-	cgroup  *cgroup // nil if Config.Cgroup is not set
-	noPidfd bool    // use no pidfds
-	wrapped bool    // as in Command
-
-	// empty is set when nothing is left in the session. Members that have left
-	// it may still live. From then on the number is no longer the session's.
-	empty atomic.Bool
-
-	// calm has the processes at the last call of stopped, if none was stopped.
-	calm atomic.Pointer[calm]
-
+	// ended is set when the leader has exited.
+	ended atomic.Bool
 	// killed is set when SIGKILL was sent. From then on, a search kills each
 	// member that it finds, at once.
 	killed atomic.Bool
 
-	// pins are the members that await waits for. mu guards pins, and it guards
-	// that done is closed once: when nobody waits for the session any longer.
-	mu   sync.Mutex
-	pins []member
+	mu   sync.Mutex // guards pins
+	pins []member   // the members that await waits for
 	done chan struct{}
 }
 
-// A leader is a process that has just been started.
-type leader struct {
-	pid, pidfd int // pidfd is -1 if there is none
-	mark       mark
-	whole      bool // it had the mark before its first instruction
-	wrapped    bool // as in Command
-	away       bool // it is started on a thread that is restricted
+// newSession returns a session whose leader is to be started.
+func (s *System) newSession(c *Command, cookie string) (l *session, err error) {
+	l = &session{cookie: cookie, wrapped: c.Wrapped, fd: -1, born: time.Now(), done: make(chan struct{})}
+	if l.cgroup, err = s.cgroups.add(); err != nil || l.cgroup != nil {
+		return l, err
+	}
+	marked, sliced := ownMark().tagged(), slicing().own != slicing().base
+	l.mark, l.nested = takeMark(), marked || sliced
+	if s.slices && (marked || !sliced) {
+		l.slice = l.mark.slice()
+	}
+	return l, nil
 }
 
-// newSession takes over a leader.
-func newSession(l leader, cookie string, anchor end, group *cgroup, noPidfd bool) *session {
-	s := &session{
-		pid: l.pid, cookie: cookie, mark: l.mark, whole: l.whole, wrapped: l.wrapped,
-		anchor: anchor, cgroup: group, noPidfd: noPidfd, done: make(chan struct{}),
+// bootID names the time since the system was booted.
+var bootID = sync.OnceValue(func() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" if the system does not tell
+	return strings.TrimSpace(string(text))
+})
+
+func (s *session) lineage() Lineage {
+	l := Lineage{PID: s.pid, Boot: bootID(), Cookie: s.cookie, Mark: uint64(s.mark)}
+	if s.cgroup != nil {
+		l.Cgroup = s.cgroup.path
 	}
-	if l.pidfd >= 0 {
-		s.leader = &polled{fd: l.pidfd, leader: true}
+	if p, ok := procstat.Look(s.pid); ok && s.pid > 0 {
+		l.Start = p.Start
 	}
-	if s.mark != 0 && !s.whole {
-		s.markAgain(time.Millisecond)
-	}
-	return s
+	return l
 }
 
-// markAgain marks the leader's descendants once more after a while, and then a
-// few times. When a leader is marked late, one of its forks may be under way:
-// such a child inherits no mark, and is not listed yet.
-func (s *session) markAgain(after time.Duration) {
-	time.AfterFunc(after, func() {
-		s.num.Lock()
-		defer s.num.Unlock()
-		if s.reaped {
-			return
+// start starts the leader as attr has it. The thread may be restricted.
+func (s *session) start(file string, argv []string, attr *syscall.ProcAttr) error {
+	attr.Sys.PidFD = &s.fd
+	if s.cgroup != nil {
+		fd, err := s.cgroup.open()
+		if err != nil {
+			return cgroupError(s.cgroup.path, err)
 		}
-		s.mark.setAll(s.pid)
-		if after < 100*time.Millisecond {
-			s.markAgain(5 * after)
-		}
+		defer unix.Close(fd)
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
+	}
+	sliced, err := withSlice(s.slice, func() (err error) {
+		s.pid, _, err = syscall.StartProcess(file, argv, attr)
+		return err
 	})
+	if !sliced {
+		s.slice = 0
+	}
+	if err != nil && s.cgroup != nil && unix.Access(file, unix.X_OK) == nil && !errors.Is(forkError(err, file), sentinel.ErrLimit) && !errors.Is(err, unix.E2BIG) {
+		err = cgroupError(s.cgroup.path, err) // the program is not the reason
+	}
+	return err
 }
 
-// awaitLeader returns when the leader has exited, if there is no pidfd. It does
-// not reap the leader. It costs a thread.
-func (s *session) awaitLeader() {
-	exited := make(chan struct{})
-	go func() { // ends with the leader
-		_ = waitForExit(unix.P_PID, s.pid, 0) // on an error, another part of the program has reaped it
-		close(exited)
-	}()
-	select {
-	case <-exited:
-	case <-s.done:
+// begin marks the leader, which has been started.
+func (s *session) begin(q *searches) {
+	s.leader = pollable(s.fd)
+	s.conn, _ = s.leader.SyscallConn() // fails only for a nil file
+	switch {
+	case s.cgroup != nil:
+	case s.slice > 0:
+		_ = s.nested || s.mark.set(s.pid) // what could not be marked has the slice
+	default:
+		s.late = s.nested || !s.markLate(q.newest)
 	}
 }
 
-// exit reaps the leader, which has exited, and returns how.
-func (s *session) exit() Exit {
-	if s.leader == nil {
-		return exitOf(unix.P_PID, s.pid)
+// unsure reports whether a member may have escaped unseen.
+func (s *session) unsure() bool { return s.late }
+
+// awaitExit returns true when the leader has exited, and false if the session is
+// abandoned before. It does not reap the leader.
+func (s *session) awaitExit() bool {
+	if !awaitEnd(s.leader, s.done) {
+		return false
 	}
-	end := Exit{Lost: true}
-	_ = s.leader.Control(func(fd uintptr) { end = exitOf(unix.P_PIDFD, int(fd)) })
-	return end
+	// A leader that a stranger traces exits for its tracer first.
+	for pause := time.Millisecond; ; pause = min(2*pause, rescan) {
+		var info unix.Siginfo
+		err := error(unix.EINTR)
+		_ = s.conn.Control(func(fd uintptr) {
+			for err == unix.EINTR {
+				err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+			}
+		})
+		if err != nil || info.Signo != 0 { // after an error, another part of the program has reaped it
+			s.ended.Store(true)
+			return true
+		}
+		select {
+		case <-s.done:
+			return false
+		case <-time.After(pause):
+		}
+	}
 }
 
-// reap reaps the leader and returns its exit. It holds the lock that signals
-// take.
+// reap reaps the leader, which has exited, and returns its exit. It holds the lock
+// that signals take.
 func (s *session) reap() Exit {
 	s.num.Lock()
 	defer s.num.Unlock()
-	_ = s.anchor.Control(func(fd uintptr) { setOwner(int(fd), s.pid) })
 	s.reaped = true
-	return s.exit()
-}
-
-// vacant reports whether nothing of the session is left, not even a zombie: its
-// number names no process, group or session. It is one cheap call, on any
-// descriptor, and it must be called only after reap. With a cgroup it reports
-// whether nothing lives in the cgroup.
-func (s *session) vacant(probe *os.File) bool {
-	if s.cgroup != nil {
-		return !s.cgroup.populated()
+	var info unix.Siginfo
+	var usage unix.Rusage
+	err := error(unix.EINTR)
+	_ = s.conn.Control(func(fd uintptr) {
+		for err == unix.EINTR {
+			err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG, &usage)
+		}
+	})
+	if err != nil || info.Signo == 0 {
+		return Exit{Lost: true}
 	}
-	return !setOwner(int(probe.Fd()), s.pid)
+	end := Exit{OOM: s.cgroup.outOfMemory(), Usage: &Usage{
+		User:   time.Duration(usage.Utime.Nano()),
+		System: time.Duration(usage.Stime.Nano()),
+		MaxRSS: ownPeak(int64(usage.Maxrss) << 10),
+	}}
+	const cldExited = 1 // CLD_EXITED of sigaction(2)
+	if status := childStatus(&info); info.Code == cldExited {
+		end.Status = status
+	} else {
+		end.Signal = syscall.Signal(status)
+	}
+	return end
 }
 
-// holdsNumber reports whether the session's number has been its own until now.
-// That is so if the leader is not reaped, if the leader's group has a member,
-// or if a member that was verified before is alive in the session: no process
-// can enter a session. If the answer is true, everything that was read under
-// the number before is about this session and about no stranger.
+// childStatus reads si_status, which x/sys does not name. siginfo_t has three
+// ints. After them, aligned to a pointer, come si_pid, si_uid and si_status.
+func childStatus(info *unix.Siginfo) int {
+	const pointer = unsafe.Sizeof(uintptr(0))
+	const at = (12+pointer-1)/pointer*pointer + 8
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), at)))
+}
+
+// ownPeak returns the peak memory of a child in bytes, or 0 if it is not known.
+// Linux counts the peak of the program that forked as the child's own, until the
+// child's exec. A value that does not exceed that peak measures nothing.
+func ownPeak(bytes int64) int64 {
+	if bytes <= programPeak.Load() {
+		return 0 // that peak never falls
+	}
+	var own unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &own) != nil {
+		return 0
+	}
+	peak := int64(own.Maxrss) << 10
+	programPeak.Store(peak)
+	if bytes > peak {
+		return bytes
+	}
+	return 0
+}
+
+// programPeak is the peak memory of this program when it was last asked for.
+var programPeak atomic.Int64
+
+// holdsNumber reports whether the session's number has been its own until now. Then
+// everything that was read under the number before is about this session and about
+// no stranger.
 func (s *session) holdsNumber() bool {
 	if !s.isReaped() {
 		return true
 	}
 	held := false
-	_ = s.anchor.Control(func(fd uintptr) { held = hasOwner(int(fd)) })
-	if held {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range s.pins {
+	s.eachPin(func(m member) {
 		sid, err := unix.Getsid(m.pid)
-		if err == nil && sid == s.pid && m.alive() {
-			return true
-		}
-	}
-	return false
+		held = held || err == nil && sid == s.pid && m.alive()
+	})
+	return held
+}
+
+func (s *session) isReaped() bool {
+	s.num.Lock()
+	defer s.num.Unlock()
+	return s.reaped
 }
 
 // eachPin calls f for each member that await waits for. No member is closed
@@ -191,23 +244,41 @@ func (s *session) eachPin(f func(member)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.pins {
-		if m != unseen {
-			f(m)
-		}
+		f(m)
 	}
 }
 
-// awaits reports whether a member that await waits for is alive.
-func (s *session) awaits() (alive bool) {
-	s.eachPin(func(m member) { alive = alive || m.alive() })
-	return alive
+// await takes over the members. It returns when all of them have gone, when a time
+// that is not zero has come, or when the session is abandoned.
+func (s *session) await(members []member, until time.Time) {
+	for i := range members {
+		members[i].file = pollable(members[i].fd)
+		_ = members[i].file.SetReadDeadline(until)
+	}
+	s.mu.Lock()
+	closeMembers(s.pins)
+	s.pins = members
+	select {
+	case <-s.done:
+		closeMembers(members)
+		s.pins = nil
+		members = nil
+	default:
+	}
+	s.mu.Unlock()
+	for _, m := range members {
+		if !awaitEnd(m.file, s.done) {
+			return
+		}
+		m.reap()
+	}
 }
 
 // signalGroup sends a signal to the leader's whole process group at once. It
 // reports false if it cannot do that without a doubt about the number.
 func (s *session) signalGroup(sig syscall.Signal) bool {
 	err := error(unix.ENOSYS)
-	_ = s.leader.Control(func(fd uintptr) {
+	_ = s.conn.Control(func(fd uintptr) {
 		// Linux 6.9. The kernel uses the group itself, not its number.
 		err = unix.PidfdSendSignal(int(fd), sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 	})
@@ -219,89 +290,167 @@ func (s *session) signalGroup(sig syscall.Signal) bool {
 	return !s.reaped && unix.Kill(-s.pid, sig) == nil
 }
 
-// isReaped reports whether the leader is reaped.
-func (s *session) isReaped() bool {
-	s.num.Lock()
-	defer s.num.Unlock()
-	return s.reaped
+// deliverGroup sends a signal to the leader's group, and SIGKILL to the whole
+// cgroup if there is one. It reports whether the group has got it.
+func (s *session) deliverGroup(sig syscall.Signal) bool {
+	if sig == syscall.SIGKILL {
+		s.killed.Store(true)
+		if s.cgroup != nil {
+			_ = s.cgroup.kill()
+		}
+	}
+	if s.spares(sig) {
+		return false
+	}
+	grouped := s.signalGroup(sig)
+	if wakes(sig) {
+		s.signalGroup(syscall.SIGCONT)
+	}
+	return grouped
 }
 
-// sealed reports whether no member can leave the session unseen.
-func (s *session) sealed() bool { return s.cgroup != nil }
+// spares reports whether a signal goes to all members but the leader.
+func (s *session) spares(sig syscall.Signal) bool { return s.wrapped && sig != syscall.SIGKILL }
 
-// release closes the leader's pidfd, and removes the cgroup if that is empty.
+// stopped reports whether a member of the cgroup is stopped by a signal.
+func (s *session) stopped() bool {
+	if s.cgroup == nil {
+		return false
+	}
+	for _, pid := range s.cgroup.pids() {
+		if p, _ := procstat.Look(pid); p.State == 'T' {
+			return true
+		}
+	}
+	return false
+}
+
+// release closes the leader's pidfd and the pins, gives the mark back, and removes
+// the cgroup if that is empty.
 func (s *session) release() {
 	s.cgroup.remove()
 	if s.leader != nil {
 		_ = s.leader.Close()
+	} else if s.fd >= 0 {
+		unix.Close(s.fd)
 	}
-}
-
-// abandon wakes the goroutines that wait in the session. Members that are still
-// alive are left alone.
-func (s *session) abandon() {
-	s.release()
+	if s.mark != 0 {
+		s.mark.free()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-s.done:
-		return
-	default:
-		close(s.done)
-	}
 	closeMembers(s.pins)
 	s.pins = nil
 }
 
-// rescan is how often await looks again for a member for which it cannot wait.
+// A member is a live process that belongs to a session. A pidfd holds it, so
+// that it stays the process that was verified, even if its number is given
+// away.
+type member struct {
+	pid  int
+	fd   int
+	file *os.File // owns fd while await waits for the member
+}
+
+// openMember opens a pidfd for a process. The error is ESRCH if that has gone.
+func openMember(pid int) (m member, err error) {
+	m.pid = pid
+	m.fd, err = unix.PidfdOpen(pid, 0)
+	if err == unix.EINVAL || err == unix.ENOENT { // it is a thread
+		err = unix.ESRCH
+	}
+	return m, err
+}
+
+// alive reports whether any thread of the member runs. A zombie is not alive.
+func (m member) alive() bool { return !readable(m.fd) }
+
+// signal sends a signal. It is no error if the member has gone meanwhile.
+func (m member) signal(sig syscall.Signal) error {
+	if err := unix.PidfdSendSignal(m.fd, sig, nil, 0); err != unix.ESRCH {
+		return err
+	}
+	return nil
+}
+
+// reap reaps a member that has exited, if this program has adopted it as PID 1
+// or as a subreaper. It does nothing to a child of another process, and nothing
+// to a member that lives.
+func (m member) reap() { _ = unix.Waitid(unix.P_PIDFD, m.fd, nil, unix.WEXITED|unix.WNOHANG, nil) }
+
+func (m member) close() {
+	if m.file != nil {
+		_ = m.file.Close()
+	} else {
+		_ = unix.Close(m.fd)
+	}
+}
+
+func closeMembers(members []member) {
+	for _, m := range members {
+		m.close()
+	}
+}
+
+// pollable returns a file that owns a pidfd. Go's poller can wait for it.
+func pollable(fd int) *os.File {
+	_ = unix.SetNonblock(fd, true) // os.NewFile gives only a non-blocking descriptor to the poller
+	return os.NewFile(uintptr(fd), "pidfd")
+}
+
+// rescan is how often awaitEnd looks if the poller has no room for another file.
 const rescan = 100 * time.Millisecond
 
-// await takes over the members. It returns when all of them have gone, or when
-// the session is abandoned.
-func (s *session) await(members []member) {
-	for i := range members {
-		if m := &members[i]; m.pidfd >= 0 {
-			m.file = pollable(m.pidfd, "pidfd")
-		}
+// awaitEnd returns true when the process of a pidfd has ended, and false after the
+// deadline of the file, or when it is closed.
+func awaitEnd(file *os.File, done <-chan struct{}) bool {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return false
 	}
-	s.mu.Lock()
-	select {
-	case <-s.done:
-		s.mu.Unlock()
-		closeMembers(members)
-		return
-	default:
-	}
-	s.pins = members
-	s.mu.Unlock()
-
-	blind := false
-	for _, m := range members {
-		if m.file == nil {
-			blind = true
-			continue
-		}
-		conn, err := m.file.SyscallConn()
-		if err != nil {
-			continue
-		}
-		_ = conn.Read(func(fd uintptr) bool {
-			if !readable(int(fd)) {
-				return false
-			}
-			member{pidfd: int(fd)}.reap()
-			return true
+	for {
+		ended := false
+		err := conn.Read(func(fd uintptr) bool {
+			ended = readable(int(fd))
+			return ended
 		})
-	}
-	if blind {
+		if ended || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
+			return ended
+		}
 		select {
-		case <-s.done:
+		case <-done:
+			return false
 		case <-time.After(rescan):
 		}
 	}
+}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	closeMembers(s.pins)
-	s.pins = nil
+// readable reports whether a descriptor is readable now. It does not wait. A
+// pidfd is readable when all threads of its process have exited.
+func readable(fd int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(fds, 0)
+		if err == unix.EINTR {
+			continue
+		}
+		return err == nil && n > 0
+	}
+}
+
+// checkKernel fails if waitid cannot wait for a pidfd. Linux has this since 5.4. A
+// sandbox may lack it, even if it reports a newer version. A kernel that knows P_PIDFD
+// says that this process is not its own child.
+func checkKernel() error {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err == nil {
+		defer unix.Close(fd)
+		if err = unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED|unix.WNOHANG, nil); err == unix.ECHILD {
+			return nil
+		}
+	}
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return err
+	}
+	return xerrors.Errorf("this kernel has no pidfds, which are needed to hold processes (Linux 5.4): %v: %w", err, errors.ErrUnsupported)
 }

@@ -1,209 +1,403 @@
 package osproc
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
-	"slices"
-	"strings"
+	"os/exec"
+	"strconv"
 	"sync"
-	"sync/atomic"
 	"syscall"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
+
+func checkPlatform() error { return nil }
+
+// lastInheritable returns 0: a leader inherits only the handles that it is given.
+func lastInheritable() int { return 0 }
 
 // A session is the system's side of one tree: the leader, and the job object
 // that holds the leader and everything that it starts.
 type session struct {
-	pid   int
-	empty atomic.Bool   // nothing is left in the job
-	done  chan struct{} // closed when nobody waits any longer
+	pid    int
+	cookie string
+	cmd    *exec.Cmd
+	exited chan struct{} // closed when the leader has exited
+	done   chan struct{} // closed when nobody waits any longer
 
-	// stop is an event that is set together with done. A wait for a process
-	// cannot wait for a channel too.
-	stop windows.Handle
-
-	// mu guards the fields below. It also guards that no handle is closed while
-	// a goroutine uses it other than the one that follows the tree.
+	// mu guards the fields below, and that the job is not closed while it is used.
 	mu       sync.Mutex
-	process  windows.Handle // 0 if none was started
 	job      job
 	ended    syscall.Signal // the signal that ended the job; 0 for none yet
 	released bool
-	closing  sync.Once
 }
 
-// newSession makes a session without a process. startIn starts the process.
-func newSession() (*session, error) {
-	j, err := newJob()
-	if err != nil {
+// fork starts a leader in a job of its own.
+func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
+	if err := checkStdin(c.Stdin); err != nil {
 		return nil, err
 	}
-	stop, err := windows.CreateEvent(nil, 1, 0, nil)
-	if err != nil {
-		j.close()
-		return nil, err
+	line := commandLine(file, c.Argv)
+	if utf16, err := windows.UTF16FromString(line); err != nil {
+		return nil, forkError(err, file)
+	} else if len(utf16) > maxCommandLine {
+		return nil, xerrors.Errorf("the command line has %d characters, this system takes at most %d; write the command to a script file and run that: %w",
+			len(utf16)-1, maxCommandLine-1, sentinel.ErrInvalid)
 	}
-	return &session{job: j, stop: stop, done: make(chan struct{})}, nil
+	l := &session{cookie: cookie, exited: make(chan struct{}), done: make(chan struct{})}
+	if c.Claim != nil {
+		if err := c.Claim(l.lineage()); err != nil {
+			return nil, err
+		}
+	}
+	read, write, err := newPipePair()
+	if err != nil {
+		return nil, forkError(err, file)
+	}
+	defer write.Close() // a copy of it is the child's
+	p := newPipe(uintptr(read), c.Output)
+	if l.job, err = newJob(); err == nil {
+		// A console of its own, which nobody sees. So the command cannot prompt on
+		// the host's console, or change how that console works.
+		const flags = windows.CREATE_NO_WINDOW | windows.CREATE_SUSPENDED
+		l.cmd = &exec.Cmd{
+			Path: file, Dir: c.Dir, Env: c.Env, Stdout: write, Stderr: write,
+			SysProcAttr: &syscall.SysProcAttr{CmdLine: line, CreationFlags: flags},
+		}
+		if err = c.onThread(l.begin); err != nil {
+			l.release()
+		}
+	}
+	if err != nil {
+		p.close()
+		if plain := (*notStarted)(nil); errors.As(err, &plain) {
+			return nil, plain.error
+		}
+		if gone := CheckDirectory(c.Dir); gone != nil {
+			return nil, gone
+		}
+		return nil, forkError(err, file)
+	}
+	if c.Started != nil {
+		c.Started(l.lineage())
+	}
+	go func() { // ends with the leader
+		_ = l.cmd.Wait() // ProcessState tells
+		close(l.exited)
+	}()
+	return &Tree{system: s, session: l, pipe: p, done: l.done}, nil
 }
 
-// waitFor returns true when a handle is signalled. It returns false if the
-// session is abandoned first, or if the time is over. It costs a thread.
-func (s *session) waitFor(handle windows.Handle, milliseconds uint32) bool {
-	event, err := windows.WaitForMultipleObjects([]windows.Handle{handle, s.stop}, false, milliseconds)
-	return err == nil && event == windows.WAIT_OBJECT_0
+var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
+
+// begin starts the leader. It runs nothing before it is in the job, so that no member
+// is ever outside.
+func (s *session) begin() error {
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.pid = s.cmd.Process.Pid
+	err := errors.New("it has no handle")
+	_ = s.cmd.Process.WithHandle(func(handle uintptr) {
+		if err = windows.AssignProcessToJobObject(windows.Handle(s.job), windows.Handle(handle)); err != nil {
+			return
+		}
+		if status, _, _ := resumeProcess.Call(handle); status != 0 {
+			err = windows.NTStatus(status)
+		}
+	})
+	if err != nil {
+		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Wait()
+	}
+	return err
 }
 
-// awaitLeader returns when the leader has exited.
-func (s *session) awaitLeader() bool { return s.waitFor(s.process, windows.INFINITE) }
+// forkError explains the error of a failed start. After it nothing runs.
+func forkError(err error, shell string) error {
+	switch {
+	case errors.Is(err, windows.ERROR_TOO_MANY_OPEN_FILES), errors.Is(err, windows.ERROR_NO_SYSTEM_RESOURCES),
+		errors.Is(err, windows.ERROR_NOT_ENOUGH_QUOTA), errors.Is(err, windows.ERROR_MAX_THRDS_REACHED):
+		return xerrors.Errorf("the system has no resources left for another process (%v); end some of them: %w", err, sentinel.ErrLimit)
+	case errors.Is(err, windows.ERROR_NOT_ENOUGH_MEMORY), errors.Is(err, windows.ERROR_OUTOFMEMORY),
+		errors.Is(err, windows.ERROR_COMMITMENT_LIMIT):
+		return xerrors.Errorf("no memory is left for another process (%v): %w", err, sentinel.ErrLimit)
+	}
+	return xerrors.Errorf("%s: %v; set Options.Shell: %w", shell, err, sentinel.ErrInvalid)
+}
+
+func (s *session) lineage() Lineage { return Lineage{PID: s.pid, Cookie: s.cookie} }
+
+// unsure reports false: no process can leave a job.
+func (s *session) unsure() bool { return false }
+
+// awaitExit returns true when the leader has exited, and false if the session is
+// abandoned before.
+func (s *session) awaitExit() bool {
+	select {
+	case <-s.exited:
+		return true
+	case <-s.done:
+		return false
+	}
+}
 
 // reap returns the leader's exit. Windows has no signals: if this manager ended
 // the job by one, the exit code is the one that was given for that signal.
 func (s *session) reap() Exit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var code uint32
-	if err := windows.GetExitCodeProcess(s.process, &code); err != nil || !signalled(s.process) {
+	if s.released || s.cmd.ProcessState == nil {
 		return Exit{Lost: true}
 	}
-	end := Exit{Status: int(code), Usage: s.job.usage(s.process)}
+	end := Exit{Status: s.cmd.ProcessState.ExitCode(), Usage: s.job.usage(s.cmd.ProcessState)}
 	if s.ended != 0 && end.Status == 128+int(s.ended) {
 		end.Signal = s.ended
 	}
 	return end
 }
 
-// signalled reports whether a process has exited. It does not wait.
-func signalled(process windows.Handle) bool {
-	event, err := windows.WaitForSingleObject(process, 0)
-	return err == nil && event == windows.WAIT_OBJECT_0
-}
-
-// vacant reports whether nothing is left in the job.
-func (s *session) vacant(*os.File) bool {
+// alive reports whether a process of the job lives. The console that the system may
+// have made for the others counts, and ends by itself a moment after them.
+func (s *session) alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.released || !s.job.populated()
+	return !s.released && s.job.accounting().active > 0
 }
 
-// sealed reports whether no member can leave the session unseen: none can leave
-// a job.
-func (s *session) sealed() bool { return true }
+// await asks until no process of the job lives, until a time that is not zero, or until
+// the session is abandoned.
+func (s *session) await(_ []member, until time.Time) {
+	for pause := time.Millisecond; s.alive(); pause = min(2*pause, 100*time.Millisecond) {
+		if !until.IsZero() {
+			if pause = min(pause, time.Until(until)); pause <= 0 {
+				return
+			}
+		}
+		select {
+		case <-s.done:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
 
-// release closes the handles. The goroutine that follows the tree calls it
-// last.
+// release closes the job. All that is left in it ends.
 func (s *session) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.released {
-		return
-	}
-	s.released = true
-	s.job.close()
-	if s.process != 0 {
-		_ = windows.CloseHandle(s.process)
-	}
-	_ = windows.CloseHandle(s.stop)
-}
-
-// abandon wakes the goroutines that wait in the session.
-func (s *session) abandon() {
-	s.closing.Do(func() { close(s.done) })
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if !s.released {
-		_ = windows.SetEvent(s.stop)
+		s.released = true
+		s.job.close()
 	}
 }
 
-// A member is a live process of a job. A handle holds it: while the handle is
-// open, the number is not given away.
-type member struct {
-	pid    int
-	handle windows.Handle // 0 if the process cannot be opened
-}
+// A member stands for all processes that are left in a job.
+type member struct{}
 
-// members returns the live processes of the job. await closes them.
-func (s *session) members() (live []member) {
-	const access = windows.SYNCHRONIZE | windows.PROCESS_QUERY_LIMITED_INFORMATION
-	for _, pid := range s.job.pids() {
-		handle, err := windows.OpenProcess(access, false, uint32(pid))
-		switch {
-		case errors.Is(err, windows.ERROR_INVALID_PARAMETER): // the process has gone
-		case err != nil:
-			live = append(live, member{pid: pid})
-		case signalled(handle), isConsole(handle):
-			_ = windows.CloseHandle(handle)
-		default:
-			live = append(live, member{pid: pid, handle: handle})
+func closeMembers([]member) {}
+
+// searches has nothing to share here.
+type searches struct{}
+
+func (*searches) open() error  { return nil }
+func (*searches) close()       {}
+func (*searches) blind() error { return nil }
+
+// find tells which of some sessions have members.
+func (*searches) find(sessions []*session) (found map[*session][]member, settled bool) {
+	found = make(map[*session][]member)
+	for _, s := range sessions {
+		if s.alive() {
+			found[s] = []member{{}}
 		}
 	}
-	// A number may have been given away before the process was opened. It
-	// cannot be given away now, so its process is in the job or is a stranger.
-	still := s.job.pids()
-	return slices.DeleteFunc(live, func(m member) bool {
-		if slices.Contains(still, m.pid) {
-			return false
+	return found, true
+}
+
+// deliver ends all members of some sessions, whatever the signal: Windows
+// cannot ask anything of a process that has a console of its own. The signal
+// shows only in the exit code. The leader stands for what was still there.
+func (*searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
+	live = make(map[*session][]int)
+	for _, s := range sessions {
+		left, failed := s.end(sig)
+		if left {
+			live[s] = []int{s.pid}
 		}
-		m.close()
-		return true
-	})
-}
-
-// isConsole reports whether a process is the console that the system has made
-// for the other processes of a job. It ends by itself after them.
-func isConsole(handle windows.Handle) bool {
-	name := make([]uint16, windows.MAX_LONG_PATH)
-	size := uint32(len(name))
-	system, err := windows.GetSystemDirectory()
-	return err == nil && windows.QueryFullProcessImageName(handle, 0, &name[0], &size) == nil &&
-		strings.EqualFold(windows.UTF16ToString(name[:size]), system+`\conhost.exe`)
-}
-
-func (m member) close() {
-	if m.handle != 0 {
-		_ = windows.CloseHandle(m.handle)
-	}
-}
-
-func closeMembers(members []member) {
-	for _, m := range members {
-		m.close()
-	}
-}
-
-// awaits reports false: no member can leave the job.
-func (s *session) awaits() bool { return false }
-
-// rescan is how often, in milliseconds, await looks again for a process for
-// which it cannot wait.
-const rescan = 100
-
-// await takes over the members. It returns when all of them have gone, or when
-// the session is abandoned.
-func (s *session) await(members []member) {
-	defer closeMembers(members)
-	for _, m := range members {
-		if m.handle != 0 {
-			s.waitFor(m.handle, windows.INFINITE)
-		} else {
-			_, _ = windows.WaitForSingleObject(s.stop, rescan)
+		if failed != nil {
+			err = xerrors.Errorf("pid %d cannot be ended: %w", s.pid, failed)
 		}
 	}
+	return live, true, err
 }
 
-// end ends all processes of the job.
-func (s *session) end(sig syscall.Signal) (left []int, err error) {
+// end ends all processes of the job, and reports whether there were any.
+func (s *session) end(sig syscall.Signal) (left bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.released {
-		return nil, nil
+	if s.released || s.job.accounting().active == 0 {
+		return false, nil
 	}
-	if err := s.job.terminate(128 + int(sig)); err != nil {
-		return s.job.pids(), err
-	}
-	if s.ended == 0 {
+	if err = s.job.terminate(128 + int(sig)); err == nil && s.ended == 0 {
 		s.ended = sig
 	}
-	return s.job.pids(), nil
+	return true, err
 }
+
+// A job is a job object. It holds the processes of one tree, for good: it lets
+// none of them break away.
+type job windows.Handle
+
+// newJob makes an empty job. When its last handle is closed, all its processes
+// end: so a program that dies leaves nothing behind. A process that crashes in
+// it ends too, and no dialog waits for a person.
+func newJob() (job, error) {
+	handle, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
+	j := job(handle)
+	if err := j.set(windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)); err != nil {
+		j.close()
+		return 0, err
+	}
+	return j, nil
+}
+
+// set sets one kind of information of the job. The memory to which info points
+// does not move before set returns. A plain number would not see to that.
+//
+//go:uintptrescapes
+func (j job) set(class uint32, info, size uintptr) error {
+	_, err := windows.SetInformationJobObject(windows.Handle(j), class, info, uint32(size))
+	return err
+}
+
+// query returns one kind of information about the job. info is as with set.
+//
+//go:uintptrescapes
+func (j job) query(class int32, info, size uintptr) error {
+	return windows.QueryInformationJobObject(windows.Handle(j), class, info, uint32(size), nil)
+}
+
+// accounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION. Its times are in units
+// of 100 ns, and count all processes that have ever been in the job.
+type accounting struct {
+	userTime, kernelTime             int64
+	periodUserTime, periodKernelTime int64
+	pageFaults                       uint32
+	processes, active, terminated    uint32
+}
+
+func (j job) accounting() (a accounting) {
+	_ = j.query(windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)) // on an error it stays zero
+	return a
+}
+
+// usage returns the resources that all processes of the job have used. It asks
+// the leader's times as well: not every system adds them up.
+func (j job) usage(leader *os.ProcessState) *Usage {
+	a := j.accounting()
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	_ = j.query(windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)) // on an error MaxRSS is 0
+	return &Usage{
+		User:   max(time.Duration(a.userTime)*100, leader.UserTime()),
+		System: max(time.Duration(a.kernelTime)*100, leader.SystemTime()),
+		MaxRSS: int64(limits.PeakProcessMemoryUsed),
+	}
+}
+
+// terminate ends all processes of the job at once, with an exit code.
+func (j job) terminate(code int) error {
+	return windows.TerminateJobObject(windows.Handle(j), uint32(code))
+}
+
+func (j job) close() { _ = windows.CloseHandle(windows.Handle(j)) }
+
+// newPipePair returns a pipe. Go's poller can wait for its read end, which
+// works only for a pipe with a name.
+func newPipePair() (r windows.Handle, w *os.File, err error) {
+	name, err := windows.UTF16PtrFromString(`\\.\pipe\toolproc-` + rand.Text())
+	if err != nil {
+		return 0, nil, err
+	}
+	// The pipe has one instance, which must be the first. Nobody can guess the
+	// name, so the pipe cannot exist already. If another program opened it
+	// before us, our own open would fail.
+	r, err = windows.CreateNamedPipe(name,
+		windows.PIPE_ACCESS_INBOUND|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
+		windows.PIPE_TYPE_BYTE|windows.PIPE_WAIT|windows.PIPE_REJECT_REMOTE_CLIENTS,
+		1, 0, pipeSize, 0, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	write, err := windows.CreateFile(name, windows.GENERIC_WRITE|windows.FILE_READ_ATTRIBUTES, 0, nil, windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		_ = windows.CloseHandle(r)
+		return 0, nil, err
+	}
+	return r, os.NewFile(uintptr(write), "|1"), nil
+}
+
+// whenReadable calls f each time that there is something to read, until f
+// reports that no more bytes can come, or until the file is closed.
+func whenReadable(file *os.File, conn syscall.RawConn, f func(fd uintptr) (more bool)) {
+	for more := true; more; {
+		_, err := file.Read(nil) // it returns when there are some bytes
+		_ = conn.Control(func(fd uintptr) { more = f(fd) })
+		if err != nil {
+			return
+		}
+	}
+}
+
+var peekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
+
+// readNow reads from a pipe and does not wait. If the pipe is empty, n is 0, and more
+// tells whether more bytes can still come.
+func readNow(fd uintptr, buf []byte) (n int, more bool) {
+	var there, got uint32
+	if ok, _, _ := peekNamedPipe.Call(fd, 0, 0, 0, uintptr(unsafe.Pointer(&there)), 0); ok == 0 || there == 0 {
+		return 0, ok != 0
+	}
+	event, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
+		return 0, true
+	}
+	defer windows.CloseHandle(event) //nolint:errcheck // it is open
+	// The handle belongs to Go's completion port. The lowest bit of the event
+	// keeps this read out of that port.
+	io := windows.Overlapped{HEvent: event | 1}
+	err = windows.ReadFile(windows.Handle(fd), buf[:min(int(there), len(buf))], &got, &io)
+	if errors.Is(err, windows.ERROR_IO_PENDING) {
+		err = windows.GetOverlappedResult(windows.Handle(fd), &io, &got, true)
+	}
+	return int(got), err == nil
+}
+
+// signalName returns the name of a signal as [Signal] has it. Windows has no
+// names of its own.
+func signalName(s syscall.Signal) string {
+	switch s {
+	case SIGTERM:
+		return "SIGTERM"
+	case SIGINT:
+		return "SIGINT"
+	case SIGKILL:
+		return "SIGKILL"
+	}
+	return "SIG" + strconv.Itoa(int(s))
+}
+
+// enterable reports whether this user may run a command in a directory. On
+// Windows only a try can tell.
+func enterable(string) bool { return true }

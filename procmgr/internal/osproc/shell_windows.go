@@ -2,7 +2,6 @@ package osproc
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -18,27 +17,6 @@ const (
 	// the quotes.
 	MaxCommand = 3 * (maxCommandLine - 1)
 )
-
-// shellAdvice says what to do if there is no shell.
-const shellAdvice = "install Git for Windows or MSYS2 and put the directory of its sh.exe on PATH, or set Options.Shell"
-
-// LookShell finds a program on PATH. By default Git for Windows puts git on
-// PATH, but not the sh that comes with it.
-func LookShell(name string) (string, error) {
-	file, err := exec.LookPath(name)
-	if err == nil || name != "sh" && name != "bash" {
-		return file, err
-	}
-	if git, gerr := exec.LookPath("git.exe"); gerr == nil {
-		// Beside GIT\cmd\git.exe there is GIT\bin\sh.exe, which also puts the
-		// tools that come with it on PATH.
-		beside := filepath.Join(filepath.Dir(filepath.Dir(git)), "bin", name+".exe")
-		if _, serr := os.Stat(beside); serr == nil {
-			return beside, nil
-		}
-	}
-	return "", err
-}
 
 // commandLine joins arguments to one line, which the program takes apart again.
 // There are three ways to do that, and it depends on the program.

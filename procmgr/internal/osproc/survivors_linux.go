@@ -2,10 +2,8 @@ package osproc
 
 import (
 	"context"
-	"math"
+	"fmt"
 	"os"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,45 +16,42 @@ import (
 const (
 	// survivorPause is how long EndSurvivors waits before it looks again.
 	survivorPause = 10 * time.Millisecond
-	// maxSurvivorKill is how long it repeats SIGKILL.
-	maxSurvivorKill = 5 * time.Second
+	// killSurvivors is how long it repeats SIGKILL.
+	killSurvivors = 5 * time.Second
 )
 
 // EndSurvivors ends what is left of trees whose System died with its program: SIGTERM
 // to every member, SIGKILL to those that live after grace. It returns when nothing is
 // left, or with an error that names the survivors. It signals no process unless
-// something proves that it is a member: the mark, the cookie or the cgroup, or the
-// leader's number and start time. This program and its descendants are passed over.
+// something proves that it is a member: the mark, the slice, the cookie or the cgroup.
+// This program and its descendants are passed over.
 func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) error {
-	s := newSurvivors(dead)
+	var q searches
+	sessions, err := q.openDead(dead)
+	if err != nil {
+		return err
+	}
+	defer q.close()
 	killAt := time.Now().Add(grace)
-	giveUp := killAt.Add(maxSurvivorKill)
 	terminated := make(map[int]bool)
-	for empty := 0; empty < 2; { // a member may have forked behind the first look's back
-		living, err := s.find()
-		if err != nil {
-			return err
-		}
-		now := time.Now()
+	for {
+		living, settled := q.survivors(sessions)
 		var names []string
 		for _, m := range living {
-			switch {
-			case !now.Before(killAt):
-				_ = m.signal(syscall.SIGKILL) // whoever cannot be signalled stays, and is named
-			case !terminated[m.pid]:
+			if time.Now().After(killAt) {
+				_ = m.signal(syscall.SIGKILL) // what cannot be signalled stays, and is named
+			} else if !terminated[m.pid] {
 				terminated[m.pid] = true
 				_ = m.signal(syscall.SIGTERM)
 				_ = m.signal(syscall.SIGCONT)
 			}
-			names = append(names, "pid "+strconv.Itoa(m.pid))
+			names = append(names, fmt.Sprint("pid ", m.pid))
 		}
 		closeMembers(living)
-		if len(living) == 0 {
-			empty++
-			continue
+		if len(living) == 0 && settled {
+			break
 		}
-		empty = 0
-		if now.After(giveUp) {
+		if time.Since(killAt) > killSurvivors {
 			return xerrors.Errorf("processes of a dead manager are still alive: %s", strings.Join(names, ", "))
 		}
 		select {
@@ -65,128 +60,74 @@ func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) erro
 			return ctx.Err()
 		}
 	}
-	for _, l := range s.cgroups {
-		(&cgroup{path: l}).remove()
+	for _, s := range sessions {
+		s.cgroup.remove()
 	}
 	return nil
 }
 
-// BootID names the boot of this machine, or is "".
-func BootID() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+// Lives reports whether anything of a tree is alive, or may be.
+func Lives(l Lineage) bool {
+	var q searches
+	sessions, err := q.openDead([]Lineage{l})
 	if err != nil {
-		return ""
+		return true
 	}
-	return strings.TrimSpace(string(id))
+	defer q.close()
+	living, settled := q.survivors(sessions)
+	closeMembers(living)
+	return len(living) > 0 || !settled
 }
 
-// survivors looks for the members of some trees.
-type survivors struct {
-	byMark   map[mark]bool
-	byCookie map[string]bool
-	leaders  map[int]uint64 // the start times
-	cgroups  []string
-	environ  environReader
-}
-
-func newSurvivors(dead []Lineage) *survivors {
-	s := &survivors{byMark: make(map[mark]bool), byCookie: make(map[string]bool), leaders: make(map[int]uint64)}
-	boot := BootID()
+// openDead opens the searches and returns the sessions of the trees that this boot of
+// the machine has seen. Their numbers prove nothing.
+func (q *searches) openDead(dead []Lineage) (sessions []*session, err error) {
+	if err := q.open(); err != nil {
+		return nil, err
+	}
+	if q.proc != nil {
+		q.proc.older = nil // the survivors are
+	}
 	for _, l := range dead {
-		if l.Boot != boot {
+		if l.Boot != bootID() {
 			continue
 		}
-		if l.Mark != 0 {
-			s.byMark[lineageKey(mark(l.Mark))] = true
-		}
-		if l.Cookie != "" {
-			s.byCookie[l.Cookie] = true
-		}
-		if l.PID != 0 && l.Start != 0 {
-			s.leaders[l.PID] = l.Start
-		}
+		s := &session{cookie: l.Cookie, mark: mark(l.Mark), slice: mark(l.Mark).slice(), fd: -1, reaped: true, dead: true}
 		if l.Cgroup != "" {
-			s.cgroups = append(s.cgroups, l.Cgroup)
+			s.cgroup = &cgroup{path: l.Cgroup}
 		}
+		sessions = append(sessions, s)
 	}
-	s.environ.patience = maxPatience
-	return s
+	return sessions, q.blocked
 }
 
-// lineageKey returns the part of a mark that all members of a tree have, also those
-// that a manager within the tree has marked.
-func lineageKey(m mark) mark {
-	if m&innerSpace == innerSpace {
-		return m >> treeShift << treeShift
-	}
-	return m
-}
-
-// find returns the members that live.
-func (s *survivors) find() (living []member, err error) {
-	for _, path := range s.cgroups {
-		for _, m := range (&cgroup{path: path}).members(false) {
-			if m != unseen {
+// survivors returns the members of dead trees that live, without this program and its
+// descendants.
+func (q *searches) survivors(sessions []*session) (living []member, settled bool) {
+	found, settled := q.find(sessions)
+	for _, members := range found {
+		for _, m := range members {
+			if isOwn(m.pid) {
+				m.close()
+			} else {
 				living = append(living, m)
 			}
 		}
 	}
-	if len(s.byMark)+len(s.byCookie)+len(s.leaders) == 0 {
-		return living, nil
-	}
-	proc, err := openProcfs()
-	if err != nil {
-		return living, err
-	}
-	defer proc.close()
-	err = proc.each(1, math.MaxInt, func(pid int, _ uint64) {
-		if !s.has(pid) || slices.ContainsFunc(living, func(m member) bool { return m.pid == pid }) {
-			return
-		}
-		m, ok := openMember(pid, false)
-		switch {
-		case !ok:
-		case m.alive() && s.has(pid) && !isOwn(pid): // asked again, now that the pidfd holds it
-			living = append(living, m)
-		default:
-			m.close()
-		}
-	})
-	return living, err
-}
-
-// has reports whether something proves that a process is a member.
-func (s *survivors) has(pid int) bool {
-	if start := s.leaders[pid]; start != 0 {
-		if p, ok := procstat.Look(pid); ok && p.Start == start {
-			return true
-		}
-	}
-	if m, ok := markOf(pid); ok && m.tagged() && (s.byMark[m] || s.byMark[m>>treeShift<<treeShift]) {
-		return true
-	}
-	text, err := s.environ.read(pid)
-	found := false
-	if err == nil {
-		eachCookie(text, func(name []byte) bool {
-			found = s.byCookie[string(name)]
-			return !found
-		})
-	}
-	return found
+	return living, settled
 }
 
 // isOwn reports whether a process is this program or a descendant of it.
 func isOwn(pid int) bool {
-	for own := os.Getpid(); pid > 1; {
-		if pid == own {
-			return true
-		}
+	for pid > 1 && pid != os.Getpid() {
 		p, ok := procstat.Look(pid)
 		if !ok || p.Parent == pid {
 			return false
 		}
 		pid = p.Parent
 	}
-	return false
+	return pid == os.Getpid()
 }
+
+// BootID names the boot of this machine, or is "".
+func BootID() string { return bootID() }

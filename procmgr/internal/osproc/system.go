@@ -1,22 +1,38 @@
 package osproc
 
 import (
-	"errors"
+	"log/slog"
 	"os"
+	"sync"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+	"github.com/toolproc/toolproc/procmgr/internal/sockets"
 )
+
+// A Config says how a System runs commands.
+type Config struct {
+	// Cgroup is a directory of a cgroup v2 file system. Each tree gets a cgroup
+	// of its own in it. "" means no cgroups.
+	Cgroup string
+	// NoSlice runs as on a kernel without scheduler slices. Tests use it.
+	NoSlice bool
+	// Logger gets a line for each dead System whose remains Open ends.
+	Logger *slog.Logger
+}
 
 // A System starts commands on this machine. It is safe for concurrent use.
 type System struct {
+	null    *os.File // the stdin of leaders
 	cgroups *cgroups // nil if Config.Cgroup is not set
-	lacks   lacks
-	shell   shellPath
 	// inheritable is the highest descriptor that leaders do not inherit.
 	inheritable int
-	shared
+	searches    searches
+	slices      bool           // trees have a scheduler slice of their own
+	reading     sync.WaitGroup // the goroutines that read the trees' pipes
 }
 
-// Open returns a System. It fails if the platform cannot run commands, or if
-// the cgroup cannot be used.
+// Open returns a System. Where commands cannot be run, the error is
+// [errors.ErrUnsupported]. It also fails if the cgroup cannot be used.
 func Open(c Config) (*System, error) {
 	if err := checkPlatform(); err != nil {
 		return nil, err
@@ -25,20 +41,14 @@ func Open(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &System{inheritable: lastInheritable(), shared: shared{null: null, oom: newOOMCounter()}}
-	if s.poller, err = newPoller(c.NoPoll, &s.crew); err != nil {
+	s := &System{null: null, inheritable: lastInheritable(), slices: !c.NoSlice && hasSlices()}
+	if err = s.searches.open(); err == nil && c.Cgroup != "" {
+		s.cgroups, err = openCgroups(&c)
+	}
+	if err != nil {
+		s.searches.close()
 		null.Close()
 		return nil, err
-	}
-	s.lacks.pidfd, s.lacks.mark = c.NoPidfd || !hasPidfds(), c.NoMark
-	s.lacks.trace.Store(c.NoTrace)
-	if c.Cgroup != "" {
-		if s.cgroups, err = openCgroups(&c); err != nil {
-			s.poller.close()
-			s.crew.close()
-			null.Close()
-			return nil, err
-		}
 	}
 	return s, nil
 }
@@ -49,50 +59,28 @@ func (s *System) Blind() error {
 	if s.cgroups != nil {
 		return nil
 	}
-	return checkProcfs()
+	return s.searches.blind()
 }
-
-// Go calls f in a goroutine. No method of the System waits for it.
-func (s *System) Go(f func()) { s.crew.run(f) }
 
 // Close frees the resources of the System. The caller calls it when it follows
 // no tree any more.
 func (s *System) Close() {
-	s.poller.close()
 	s.reading.Wait()
-	s.crew.close()
+	s.searches.close()
 	s.null.Close()
 	s.cgroups.close()
 }
 
-// Start runs a command. Its output is not read before Watch. If Start returns
+// Start runs a command. Its output is not read before Follow. If Start returns
 // an error, nothing runs. Start holds no lock during the fork.
 func (s *System) Start(c Command) (*Tree, error) {
 	cookie := newCookie()
 	c.Env = append(c.Env, cookie+"=1")
-	file, known, err := s.shell.find(c.Argv[0])
+	file, err := findShell(c.Argv[0])
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.fork(&c, file, cookie)
-	if known && errors.Is(err, errShell) {
-		// The shell may have moved since it was found.
-		s.shell.forget()
-		if file, _, err = s.shell.find(c.Argv[0]); err != nil {
-			return nil, err
-		}
-		t, err = s.fork(&c, file, cookie)
-	}
-	return t, err
-}
-
-func (s *System) fork(c *Command, file, cookie string) (*Tree, error) {
-	leader, pipe, input, err := fork(c, file, cookie, s.null, s.inheritable, s.cgroups, &s.lacks)
-	if err != nil {
-		return nil, err
-	}
-	s.sessions.add(leader)
-	return &Tree{shared: &s.shared, session: leader, pipe: pipe, input: input}, nil
+	return s.fork(&c, file, cookie)
 }
 
 // A Delivery tells how far a signal has come.
@@ -110,7 +98,7 @@ type Delivery struct {
 // if the system did not permit it to signal one of them. On Windows every signal
 // ends the trees.
 func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
-	found, settled, err := s.sessions.deliver(sessionsOf(trees), sig)
+	found, settled, err := s.searches.deliver(sessionsOf(trees), sig)
 	live := make(map[*Tree][]int, len(found))
 	for _, t := range trees {
 		if pids := found[t.session]; len(pids) > 0 {
@@ -120,29 +108,26 @@ func (s *System) Signal(trees []*Tree, sig Signal) (Delivery, error) {
 	return Delivery{live, settled}, err
 }
 
-// KillGroups sends SIGKILL to the groups of the leaders of some trees, and does
-// not search. Then Finish kills the members that it finds besides.
-func (s *System) KillGroups(trees []*Tree) { s.sessions.killGroups(sessionsOf(trees)) }
-
-// Search looks for members that have left the sessions of some trees that have
-// ended. It reports false if it may have missed one. The caller follows or
-// closes each Escaped that it gets.
-func (s *System) Search(trees []*Tree) (found map[*Tree]*Escaped, settled bool) {
-	s.oom.struck() // no later death is put down to an old strike
-	members, settled := s.sessions.find(sessionsOf(trees), true)
-	found = make(map[*Tree]*Escaped, len(members))
-	for _, t := range trees {
-		if left := members[t.session]; len(left) > 0 {
-			found[t] = &Escaped{tree: t, members: left}
-		}
-	}
-	return found, settled
-}
-
 func sessionsOf(trees []*Tree) []*session {
 	sessions := make([]*session, len(trees))
 	for i, t := range trees {
 		sessions[i] = t.session
 	}
 	return sessions
+}
+
+// A Use is a live member of a tree, and what the system tells of its work.
+type Use struct {
+	PID int
+	procstat.Use
+}
+
+// A Listen is a TCP socket on which a member of a tree listens.
+type Listen = sockets.Listen
+
+// A Waiting is a member of a tree that waits for input.
+type Waiting struct {
+	PID     int
+	Program string // its name, which it can change
+	Secret  bool   // it has turned the echo of the terminal off, and reads lines
 }

@@ -1,62 +1,48 @@
 package osproc
 
 import (
-	"os"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// settle is how long Follow waits, after the leader's exit, for the end of the
-// pipe and of the remaining members. A pager behind "exec > >(cat)" still has
-// to write its last line. A child that ends together with the leader is not
-// left behind.
-const settle = 50 * time.Millisecond
-
-// shared is the part of a System that all its trees need.
-type shared struct {
-	null     *os.File // the stdin of every leader
-	oom      *oomCounter
-	sessions searches
-	reading  sync.WaitGroup // the goroutines that read the trees' pipes
-	crew     crew
-	poller   *poller // nil if the system has none
-}
+const (
+	// settle is how long Follow waits, after the leader's exit, for the end of the
+	// pipe and of the remaining members. A pager behind "exec > >(cat)" still has
+	// to write its last line. A child that ends together with the leader is not
+	// left behind.
+	settle = 50 * time.Millisecond
+	// mostSearching is how long Follow searches for members on a machine that is so busy
+	// that it cannot be told if there are any. Then they are said to live on.
+	mostSearching = 2 * time.Second
+	// lookAgain is how long Follow waits before it looks again for members that it
+	// may have missed.
+	lookAgain = 100 * time.Millisecond
+)
 
 // A Tree is a command and everything that it started. Its leader is the process
 // of the command itself.
 type Tree struct {
-	*shared
+	system  *System
 	session *session
 	pipe    *pipe
-	input   *Input      // nil if stdin is empty
-	wanted  atomic.Bool // a caller has asked for the end
-	reader  func()      // of readSome, which alone uses it; nil before the first output
-
-	mu     sync.Mutex // guards exited
-	exited func()     // of Watch; nil when it is called
+	input   *Input        // nil if stdin is empty
+	done    chan struct{} // closed by Abandon
+	closing sync.Once
 }
 
 // PID returns the leader's number.
 func (t *Tree) PID() int { return t.session.pid }
 
-// Sealed reports whether no member can leave the tree unseen.
-func (t *Tree) Sealed() bool { return t.session.sealed() }
+// Lineage returns the evidence by which the members of the tree are found.
+func (t *Tree) Lineage() Lineage { return t.session.lineage() }
 
-// Doubtful returns the live processes that may be members of the tree or of another
-// manager's, and that are left alone: this program runs within a tree of another
-// manager, they have the mark, and nothing else shows to whom they belong. The last
-// search has found them. Only Linux has marks.
-func (t *Tree) Doubtful() (pids []int) { return t.session.stillDoubtful() }
+// Unsure reports whether a member may have escaped: it could not be marked in time,
+// or nothing can be looked for. It never is if each tree has a cgroup.
+func (t *Tree) Unsure() bool { return t.session.unsure() || t.system.Blind() != nil }
 
-// Stopped reports whether the leader, a descendant of it or another member that
-// is known is stopped by a signal. It makes no search. If TellsStopped is false,
-// it returns false.
+// Stopped reports whether a member is stopped by a signal. Only a cgroup tells.
 func (t *Tree) Stopped() bool { return t.session.stopped() }
-
-// Want notes that a caller wants the tree to end. From then on, Follow believes
-// in an end only after it has searched for members that have left the session.
-func (t *Tree) Want() { t.wanted.Store(true) }
 
 // Held reports whether a process may still hold the tree's stdout or stderr.
 func (t *Tree) Held() bool {
@@ -72,81 +58,101 @@ func (t *Tree) Held() bool {
 // It is closed when the tree is released or abandoned.
 func (t *Tree) Input() *Input { return t.input }
 
-// Watch reads the output of the tree from now on. When the leader has exited, or
-// when the tree is abandoned, it calls exited in a goroutine of its own, once.
-// exited calls Finish, and System.Close does not wait for it. Watch is called
-// once.
-func (t *Tree) Watch(exited func()) {
-	t.mu.Lock()
-	t.exited = exited
-	t.mu.Unlock()
-	t.watch()
-}
-
-// leaderExited calls exited in a goroutine. A second call does nothing.
-func (t *Tree) leaderExited() {
-	if exited := t.takeExited(); exited != nil {
-		t.crew.run(exited)
+// Follow reads the output of the tree and returns when nothing is left of the tree,
+// or when it is abandoned. It returns how the leader exited, and when the last
+// member had gone. If the leader has exited and other members live on, Follow calls
+// detached before it waits for them. It is called once.
+//
+// The leader is reaped when it is known what it has left behind: until then its
+// number, which is that of the session and the group, can be nobody else's.
+func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
+	t.system.reading.Go(t.pipe.collect) // System.Close waits for it
+	if !t.session.awaitExit() {
+		return Exit{Lost: true}, time.Now()
+	}
+	at = time.Now()
+	exited, until := at, at.Add(settle) // until is zero when detached was called
+	forking := true                     // a child of this program that has not reached its exec may hold the pipe
+	for {
+		t.pipe.drain()
+		members, settled := t.look()
+		ended := t.pipe.drain()
+		select {
+		case <-t.done:
+			closeMembers(members)
+			return end, time.Now()
+		default:
+		}
+		switch {
+		case len(members) == 0 && ended && settled:
+			if !until.IsZero() {
+				end = t.session.reap()
+			}
+			return end, at
+		case until.IsZero() || time.Now().Before(until):
+		case len(members) == 0 && ended && time.Since(exited) < mostSearching:
+		case len(members) == 0 && settled && forking:
+			forking = false
+			t.awaitForks()
+			until = time.Now().Add(settle)
+		default:
+			end = t.session.reap()
+			detached(end)
+			until = time.Time{}
+		}
+		t.await(members, ended, until)
+		at = time.Now()
 	}
 }
 
-// takeExited returns exited the first time, and nil after that.
-func (t *Tree) takeExited() (exited func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	exited, t.exited = t.exited, nil
-	return exited
+// look looks for live members. It reports false if it may have missed one. Nobody
+// can look if the System is blind: then a tree ends with its leader and its pipe.
+func (t *Tree) look() (members []member, settled bool) {
+	found, settled := t.system.searches.find([]*session{t.session})
+	return found[t.session], settled
 }
 
-// collect reads the output in a goroutine, for which System.Close waits.
-func (t *Tree) collect() { t.reading.Go(t.pipe.collect) }
-
-// awaitLeader waits for the leader's exit in a goroutine. It ends with the leader,
-// or when the tree is abandoned.
-func (t *Tree) awaitLeader() {
-	go func() {
-		t.session.awaitLeader()
-		t.leaderExited()
-	}()
+// await waits until the members have gone, and at most until a time that is not
+// zero. If there are none, a member has left unseen: if one holds the pipe, await
+// waits for the end of the pipe.
+func (t *Tree) await(members []member, ended bool, until time.Time) {
+	if len(members) > 0 {
+		t.session.await(members, until)
+		return
+	}
+	wait := lookAgain
+	if !until.IsZero() {
+		wait = min(wait, max(time.Until(until), settle/10))
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	over := timer.C
+	if !ended && until.IsZero() {
+		over = nil
+	}
+	eof := t.pipe.eof
+	if ended {
+		eof = nil
+	}
+	select {
+	case <-eof:
+	case <-over:
+	case <-t.done:
+	}
 }
 
-// Follow is Watch and Finish in one call, which waits.
-func (t *Tree) Follow(detached func(Exit)) (end Exit, at time.Time) {
-	exited := make(chan struct{})
-	t.Watch(func() { close(exited) })
-	<-exited
-	return t.Finish(detached)
-}
-
-// Finish is called after the leader's exit. It returns when nothing is left of the
-// tree, or when the tree is abandoned. It returns how the leader exited, and
-// when the last member had gone. If the leader has exited and other members
-// live on, Finish calls detached before it waits for them. Finish is called
-// once.
-func (t *Tree) Finish(detached func(Exit)) (end Exit, at time.Time) {
-	at = time.Now()
-	exit := t.reap()
-	if !t.pipe.drain() || !t.gone() || t.wanted.Load() {
-		timer := time.NewTimer(settle)
-		defer timer.Stop()
-		t.finishReading(timer)
-		timer.Reset(time.Until(at.Add(settle)))
-		if (!t.gone() || t.wanted.Load()) && t.outlive(func() { detached(exit) }, timer) {
-			at = time.Now()
+// awaitForks waits until the forks that are under way in this program have reached
+// their exec. Until then a child has a copy of every descriptor, and on a busy
+// machine that can take long.
+func (t *Tree) awaitForks() {
+	for !syscall.ForkLock.TryRLock() {
+		select {
+		case <-t.done:
+			return
+		case <-time.After(time.Millisecond):
 		}
 	}
-	t.session.empty.Store(true)
-	t.sessions.remove(t.session)
-	return exit, at
-}
-
-// reap reaps the leader, which has exited, and returns how.
-func (t *Tree) reap() Exit {
-	end := t.session.reap()
-	if !t.wanted.Load() {
-		end.OOM = t.oom.outOfMemory(t.session, end)
-	}
-	return end
+	syscall.ForkLock.RUnlock()
 }
 
 // Release frees the resources of a tree that was followed to its end.
@@ -156,178 +162,8 @@ func (t *Tree) Release() {
 	t.session.release()
 }
 
-// Abandon makes Finish return. Members that are still alive are left alone.
+// Abandon makes Follow return. Members that are still alive are left alone.
 func (t *Tree) Abandon() {
-	t.input.close()
-	t.pipe.close()
-	t.session.abandon()
-	t.abandoned()
-}
-
-// finishReading reads the bytes that are in the pipe, which were written before
-// the leader's exit. It then waits for the end of the pipe until the timer
-// fires.
-func (t *Tree) finishReading(timer *time.Timer) {
-	if t.pipe.drain() {
-		return
-	}
-	t.readOn()
-	select {
-	case <-t.pipe.eof:
-		return
-	case <-timer.C:
-	case <-t.session.done:
-		return
-	}
-	// On a busy machine the pipe may have ended before the goroutine that reads
-	// it had its turn.
-	if t.pipe.drain() {
-		return
-	}
-	// If nothing of the session is left, another child of this program may hold
-	// the pipe: a child that was forked while this tree was started. On a busy
-	// machine it can take long before its exec.
-	if t.session.vacant(t.null) && forks.wait(t.session.done, 2*settle) && !t.pipe.drain() {
-		timer.Reset(settle)
-		select {
-		case <-t.pipe.eof:
-		case <-timer.C:
-		case <-t.session.done:
-		}
-	}
-}
-
-// gone reports whether the pipe has ended and the session's number names
-// nothing any more. It needs no look at /proc.
-func (t *Tree) gone() bool {
-	return !t.Held() && t.session.vacant(t.null)
-}
-
-// outlive waits for the members that live on after the leader, and reports
-// whether there were any. A member that ends before the timer fires was not
-// left behind.
-func (t *Tree) outlive(detach func(), timer *time.Timer) (lived bool) {
-	detached := false
-	for {
-		select {
-		case <-t.session.done:
-			return lived
-		default:
-		}
-		// As long as a caller of Start waits, only a look that costs little is
-		// made.
-		deep := detached || t.wanted.Load()
-		var members []member
-		settled := true
-		if deep || !t.gone() {
-			members, settled = t.look(deep)
-		}
-		held := t.Held()
-		select {
-		case <-t.session.done:
-			closeMembers(members)
-			return lived
-		default:
-		}
-		if len(members) == 0 && !held && settled {
-			if deep == (detached || t.wanted.Load()) {
-				return lived
-			}
-			continue // a caller wants the end now, and has to know
-		}
-		lived = true
-
-		left := make(chan struct{})
-		go func() { // waited for just below
-			defer close(left)
-			t.await(members, held)
-		}()
-		for waiting := true; waiting && !detached; {
-			select {
-			case <-left:
-				waiting = false
-			case <-timer.C:
-				// On a busy machine the members may have gone, and the goroutine that
-				// waits for that may not have had a turn.
-				if t.lives(deep) {
-					detached = true
-					detach()
-				} else {
-					timer.Reset(settle)
-				}
-			}
-		}
-		<-left
-	}
-}
-
-// lives reports whether something is left at this moment. A member that await waits
-// for may have left the session meanwhile, and a look that is not deep does not see it
-// then.
-func (t *Tree) lives(deep bool) bool {
-	members, settled := t.look(deep)
-	closeMembers(members)
-	return len(members) > 0 || !settled || !t.pipe.drain() || t.session.awaits()
-}
-
-// lookAgain is how long a tree waits before it looks again for members that it
-// may have missed.
-const lookAgain = 100 * time.Millisecond
-
-// await waits until the members have gone. If there are none, a member has left
-// unseen: if one holds the pipe, await waits for the end of the pipe.
-func (t *Tree) await(members []member, held bool) {
-	if len(members) > 0 {
-		t.session.await(members)
-		return
-	}
-	if held {
-		select {
-		case <-t.pipe.eof:
-		case <-t.session.done:
-		}
-		return
-	}
-	select {
-	case <-time.After(lookAgain):
-	case <-t.session.done:
-	}
-}
-
-// look looks for live members. It reports false if it may have missed one. A
-// deep look also reads environments.
-func (t *Tree) look(deep bool) (members []member, settled bool) {
-	found, settled := t.sessions.find([]*session{t.session}, deep)
-	return found[t.session], settled
-}
-
-// An Escaped has the members of an ended tree that a search found alive. They
-// had left their session.
-type Escaped struct {
-	tree    *Tree
-	members []member
-	missed  bool // there may be more of them
-}
-
-// Follow returns when none of the members is left. It reports false if the tree
-// was abandoned before that.
-func (e *Escaped) Follow() bool {
-	members, settled := e.members, !e.missed
-	for len(members) > 0 || !settled {
-		e.tree.await(members, false)
-		select {
-		case <-e.tree.session.done:
-			return false
-		default:
-		}
-		members, settled = e.tree.look(true)
-	}
-	return true
-}
-
-// Close releases the members without a wait. e may be nil.
-func (e *Escaped) Close() {
-	if e != nil {
-		closeMembers(e.members)
-	}
+	t.closing.Do(func() { close(t.done) })
+	t.Release()
 }

@@ -1,6 +1,7 @@
 package osproc_test
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,56 +15,23 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // untilOut makes a script wait until there is a file.
 const untilOut = "while [ ! -e out ]; do sleep 0.01; done"
 
-// Follow does not wait for a member that has left its session and let go of the
-// pipe. A search finds it, and a signal reaches it.
-func TestSearch(t *testing.T) {
+// A member that has left its session, its environment and the pipe is told before
+// anybody hears of an end. A signal reaches it.
+func TestDaemon(t *testing.T) {
 	systems(t, func(t *testing.T, s *osproc.System) {
-		stays := start(t, s, "sh", "-c", "exit 4")
-		leaves := start(t, s, "sh", "-c", "setsid sh -c ': >out; exec sleep 1000' >/dev/null 2>&1 & "+untilOut+"; exit 3")
-		require.Equal(t, 3, *leaves.wait(t).Code())
-		stays.wait(t)
-		require.False(t, leaves.Sealed())
-		found, looked := s.Search([]*osproc.Tree{stays.Tree, leaves.Tree})
-		require.True(t, looked)
-		require.Len(t, found, 1)
-		followed := make(chan bool, 1)
-		go func() { followed <- found[leaves.Tree].Follow() }() // waited for below
-		live, err := s.Signal([]*osproc.Tree{leaves.Tree}, syscall.SIGTERM)
+		c := start(t, s, "sh", "-c", "setsid sh -c ': >out; exec sleep 1000' >/dev/null 2>&1 & "+untilOut+"; exit 3")
+		require.Equal(t, 3, *c.left(t).Code())
+		live, err := s.Signal([]*osproc.Tree{c.Tree}, syscall.SIGTERM)
 		require.NoError(t, err)
-		require.Len(t, live.Live[leaves.Tree], 1)
-		select {
-		case whole := <-followed:
-			require.True(t, whole)
-		case <-time.After(long):
-			require.Fail(t, "its end is not seen")
-		}
-		found, looked = s.Search([]*osproc.Tree{leaves.Tree})
-		require.True(t, looked)
-		require.Empty(t, found)
-	})
-}
-
-// A caller that asks for the end hears of it when the members that left the
-// session have gone too.
-func TestWantedEndIsWhole(t *testing.T) {
-	systems(t, func(t *testing.T, s *osproc.System) {
-		c := begin(t, s, "setsid sleep 1000 >/dev/null 2>&1 & echo $!; echo ready; exec sleep 1000")
-		child := number.FindString(c.output())
-		c.Want()
-		require.NoError(t, syscall.Kill(c.PID(), syscall.SIGKILL))
-		select {
-		case <-c.gone:
-			require.False(t, alive(child), "the end was told while a part of the tree lived")
-		case <-c.detached:
-		}
-		c.kill(t)
-		require.False(t, alive(child))
+		require.Len(t, live.Live[c.Tree], 1)
+		c.wait(t)
 	})
 }
 
@@ -166,22 +134,6 @@ func adopt(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)) })
 }
 
-// Zombies are no members. If nobody reaps orphans, as under a PID 1 that does
-// not, a tree still ends.
-func TestZombiesAreNoMembers(t *testing.T) {
-	adopt(t)
-	s := open(t, osproc.Config{NoPidfd: true}) // so that the System does not reap them either
-	c := start(t, s, "sh", "-c", "sh -c '"+untilOut+"' >/dev/null & echo $!")
-	c.left(t)
-	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "out"), nil, 0o600))
-	orphan := strings.TrimSpace(c.output())
-	c.wait(t)
-	stat, err := os.ReadFile("/proc/" + orphan + "/stat")
-	require.NoError(t, err, "the orphan is this program's, which has not reaped it")
-	require.Contains(t, string(stat), ") Z ")
-	reap(t, orphan)
-}
-
 // If this program is PID 1 or a subreaper, it reaps the processes that it
 // adopts from a command, and nobody else's child.
 func TestAdoptedOrphansAreReaped(t *testing.T) {
@@ -198,24 +150,11 @@ func TestAdoptedOrphansAreReaped(t *testing.T) {
 		require.NoFileExists(t, "/proc/"+strings.TrimSpace(c.output())+"/stat", script)
 	}
 	c := start(t, s, "sh", "-c", "setsid sh -c 'touch out; until [ -e go ]; do sleep 0.01; done' >/dev/null 2>&1 & echo $!; "+untilOut)
-	c.wait(t)
-	orphan := strings.TrimSpace(c.output())
-	found, looked := s.Search([]*osproc.Tree{c.Tree})
-	require.True(t, looked)
-	require.NotNil(t, found[c.Tree])
+	c.left(t)
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o600))
-	require.True(t, found[c.Tree].Follow())
-	require.NoFileExists(t, "/proc/"+orphan+"/stat")
+	c.wait(t)
+	require.NoFileExists(t, "/proc/"+strings.TrimSpace(c.output())+"/stat")
 	require.NoError(t, stranger.Wait(), "its exit is there for the one who started it")
-}
-
-// reap reaps a child that this program has adopted.
-func reap(t *testing.T, pid string) {
-	t.Helper()
-	n, err := strconv.Atoi(pid)
-	require.NoError(t, err)
-	_, err = unix.Wait4(n, nil, 0, nil)
-	require.NoError(t, err)
 }
 
 // A member that was known is ended, even if it leaves session and cookie later.
@@ -265,4 +204,39 @@ func sessionLives(session int) bool {
 		sid, err := unix.Getsid(pid)
 		return err == nil && sid == session && alive(e.Name())
 	})
+}
+
+// A leader that another program traces exits for that program first. Its end is
+// told when that program has let go of it, and is not lost.
+func TestTracedLeader(t *testing.T) {
+	testenv.Programs(t, "python3")
+	c := begin(t, open(t, osproc.Config{}), "echo ready; exec sleep 1000")
+	const seize = `
+import ctypes, sys
+if ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), 0, 0): # PTRACE_SEIZE
+    sys.exit("it cannot be traced")
+print("traced", flush=True)
+sys.stdin.read()`
+	tracer := exec.Command("python3", "-c", seize, strconv.Itoa(c.PID()))
+	stdin, err := tracer.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := tracer.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, tracer.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "traced\n", line)
+
+	require.NoError(t, unix.Kill(c.PID(), unix.SIGKILL))
+	eventually(t, "it is dead", func() bool { return !alive(strconv.Itoa(c.PID())) })
+	select {
+	case <-c.gone:
+		require.Fail(t, "its end is told before it can be known")
+	case <-time.After(20 * time.Millisecond):
+	}
+	require.NoError(t, stdin.Close())
+	require.NoError(t, tracer.Wait())
+	end := c.wait(t)
+	require.False(t, end.Lost)
+	require.Equal(t, "SIGKILL", end.SignalName())
 }

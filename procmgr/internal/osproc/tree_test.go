@@ -12,11 +12,8 @@ import (
 
 // systems are the ways in which commands run on this platform.
 func systems(t *testing.T, f func(t *testing.T, s *osproc.System)) {
-	t.Run("pidfd", func(t *testing.T) { f(t, open(t, osproc.Config{})) })
-	t.Run("no pidfd", func(t *testing.T) { f(t, open(t, osproc.Config{NoPidfd: true})) })
-	t.Run("no trace", func(t *testing.T) { f(t, open(t, osproc.Config{NoTrace: true})) })
-	t.Run("no mark", func(t *testing.T) { f(t, open(t, osproc.Config{NoMark: true})) })
-	t.Run("no poller", func(t *testing.T) { f(t, open(t, osproc.Config{NoPoll: true})) })
+	t.Run("slice", func(t *testing.T) { f(t, open(t, osproc.Config{})) })
+	t.Run("no slice", func(t *testing.T) { f(t, open(t, osproc.Config{NoSlice: true})) })
 }
 
 func TestExit(t *testing.T) {
@@ -83,7 +80,6 @@ func TestSignalEndsAll(t *testing.T) {
 		} {
 			t.Run(tt.sig.String(), func(t *testing.T) {
 				c := begin(t, s, tt.script)
-				c.Want()
 				_, err := s.Signal([]*osproc.Tree{c.Tree}, tt.sig)
 				require.NoError(t, err)
 				end := c.wait(t)

@@ -22,9 +22,6 @@ type Process struct {
 	// zero until an exec has written that, when the process exits, and if this
 	// program may not read it. They are equal if the environment is empty.
 	Environ [2]uint64
-	// Unborn says that it was forked and has not reached its exec: of the program
-	// that it was to be, nothing has run.
-	Unborn bool
 	// Exiting says that it is about to end, though its State may not say so yet: its
 	// memory may be gone already.
 	Exiting bool
@@ -44,10 +41,3 @@ func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
 // Stopped reports whether the first thread of the process is stopped, by a signal or
 // by a tracer.
 func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' }
-
-// Is reports whether the process with a number is the one that began at start. It
-// also reports true if start is 0, or if the system does not tell.
-func Is(pid int, start uint64) bool {
-	p, ok := Look(pid)
-	return !ok || start == 0 || p.Start == start
-}

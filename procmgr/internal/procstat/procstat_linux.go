@@ -5,31 +5,18 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 	"unsafe"
 )
 
-// forkNoExec is PF_FORKNOEXEC of the kernel. A fork sets it, and an exec clears it
-// before the first instruction of the new program.
-const forkNoExec = 0x40
-
 // exiting is PF_EXITING of the kernel.
 const exiting = 0x4
-
-// trusted reports whether the flags mean what they mean on Linux: this program has
-// reached its exec.
-var trusted = sync.OnceValue(func() bool {
-	_, flags, ok := read(dirOf(os.Getpid()))
-	return ok && flags != 0 && flags&forkNoExec == 0
-})
 
 // Look returns the facts that the system tells about a process. It reports false if
 // there is none, or if the system does not tell.
 func Look(pid int) (p Process, ok bool) {
 	p, flags, ok := read(dirOf(pid))
-	p.Unborn = ok && flags&forkNoExec != 0 && trusted()
 	p.Exiting = ok && flags&exiting != 0
 	return p, ok
 }

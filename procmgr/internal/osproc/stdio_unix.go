@@ -35,7 +35,7 @@ func openStdio(c *Command, null *os.File) (*stdio, error) {
 	if err != nil {
 		return nil, err
 	}
-	growPipe(read, grownSize)
+	growPipe(read)
 	out := uintptr(write)
 	s := &stdio{kind: c.Stdin, output: read, input: -1, leader: [3]uintptr{null.Fd(), out, out}}
 	s.theirs = append(s.theirs, func() { unix.Close(write) })
@@ -130,6 +130,37 @@ func (s *stdio) newInput(p *pipe) *Input {
 		return in
 	}
 	return nil
+}
+
+// newPipePair returns a pipe. Both ends are closed at an exec, so that a child
+// keeps only the end that it is given. The read end does not block.
+func newPipePair() (r, w int, err error) {
+	var fds [2]int
+	if err := pipe2(fds[:]); err != nil {
+		return -1, -1, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		unix.Close(fds[0])
+		unix.Close(fds[1])
+		return -1, -1, err
+	}
+	return fds[0], fds[1], nil
+}
+
+// whenReadable calls f each time that there is something to read, until f
+// reports that no more bytes can come, or until the file is closed.
+func whenReadable(_ *os.File, conn syscall.RawConn, f func(fd uintptr) (more bool)) {
+	_ = conn.Read(func(fd uintptr) bool { return !f(fd) })
+}
+
+// readNow reads from a pipe that does not block. If the pipe is empty, n is 0, and
+// more tells whether more bytes can still come.
+func readNow(fd uintptr, buf []byte) (n int, more bool) {
+	err := error(unix.EINTR)
+	for err == unix.EINTR {
+		n, err = unix.Read(int(fd), buf)
+	}
+	return max(n, 0), n > 0 || err == unix.EAGAIN
 }
 
 // An Input is this program's end of a tree's stdin. One goroutine at a time may

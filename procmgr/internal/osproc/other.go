@@ -1,0 +1,67 @@
+//go:build !(linux || darwin || freebsd || netbsd || openbsd || dragonfly || windows)
+
+package osproc
+
+import (
+	"errors"
+	"runtime"
+	"strconv"
+	"time"
+
+	"golang.org/x/xerrors"
+)
+
+// MaxCommand is the longest command in bytes.
+const MaxCommand = 32<<10 - 1
+
+// checkPlatform fails, and so does Open. Nothing below is ever called.
+func checkPlatform() error {
+	return xerrors.Errorf("processes cannot be run on %s yet; use a Host on another machine: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
+type session struct{ pid int }
+
+func (s *session) lineage() Lineage          { return Lineage{} }
+func (s *session) unsure() bool              { return false }
+func (s *session) awaitExit() bool           { return false }
+func (s *session) reap() Exit                { return Exit{} }
+func (s *session) await([]member, time.Time) {}
+func (s *session) release()                  {}
+
+type member struct{}
+
+func closeMembers([]member) {}
+
+type searches struct{}
+
+func (*searches) open() error                                                  { return nil }
+func (*searches) close()                                                       {}
+func (*searches) blind() error                                                 { return nil }
+func (*searches) find([]*session) (map[*session][]member, bool)                { return nil, true }
+func (*searches) deliver([]*session, Signal) (map[*session][]int, bool, error) { return nil, true, nil }
+
+type pipe struct{ eof chan struct{} }
+
+func (p *pipe) collect()    {}
+func (p *pipe) drain() bool { return true }
+func (p *pipe) close()      {}
+
+func (s *System) fork(*Command, string, string) (*Tree, error) { return nil, checkPlatform() }
+
+// A Signal is the number of a signal. This type only lets the package build.
+type Signal int
+
+// The signals that end a tree.
+const (
+	SIGTERM Signal = 15
+	SIGINT  Signal = 2
+	SIGKILL Signal = 9
+)
+
+func (s Signal) String() string { return "signal " + strconv.Itoa(int(s)) }
+
+func signalName(s Signal) string { return s.String() }
+
+func enterable(string) bool { return true }
+
+func lastInheritable() int { return 0 }

@@ -1,0 +1,485 @@
+package osproc
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+)
+
+// searches look through /proc for the members of the sessions of a System. All
+// callers who ask at the same time share one search. One search is made at a time,
+// and a caller who asks meanwhile gets the answers of the next one. So each answer is
+// of a search that began after the question, and however many callers ask, they wait
+// for two searches at most.
+type searches struct {
+	turn    sync.Mutex // held during a search; it guards proc's directory and environ
+	proc    *procfs    // nil if blocked says why
+	blocked error
+	environ []byte // the memory for the environment of a process
+
+	mu   sync.Mutex // guards next; held for moments
+	next *batch
+}
+
+// A batch has the requests that one search answers.
+type batch struct {
+	requests []*request
+	done     chan struct{} // closed when they are answered
+}
+
+// A request asks for the live members of some sessions.
+type request struct {
+	sessions []*session
+	// sig is sent to each member as soon as it is found, and the members are not
+	// handed over; 0 for none. grouped has the sessions whose leader's group has got
+	// it already.
+	sig     syscall.Signal
+	grouped map[*session]bool
+
+	// The answers: the members; the numbers of those that were signalled; whether
+	// none was missed; and whether one could not be signalled.
+	found   map[*session][]member
+	live    map[*session][]int
+	settled bool
+	err     error
+}
+
+func (q *searches) open() (err error) {
+	if err := checkKernel(); err != nil {
+		return err
+	}
+	if q.proc, err = openProcfs(); errors.Is(err, errors.ErrUnsupported) {
+		q.blocked = err
+		return nil
+	}
+	return err
+}
+
+func (q *searches) close() {
+	if q.proc != nil {
+		q.proc.close()
+	}
+}
+
+func (q *searches) blind() error { return q.blocked }
+
+// newest returns the number that the kernel gave out last, or 0 if it does not tell.
+func (q *searches) newest() int {
+	if q.proc == nil {
+		return 0
+	}
+	return q.proc.newest()
+}
+
+// find looks for the live members of some sessions. It reports false if it may have
+// missed one. The caller closes the members.
+func (q *searches) find(sessions []*session) (found map[*session][]member, settled bool) {
+	r := &request{sessions: sessions}
+	q.do(r)
+	return r.found, r.settled
+}
+
+// deliver sends a signal to all members of some sessions: first to the leader's
+// group at once, then to every other member that is in the session or has left
+// it. It returns the live members, and an error if the system did not permit it
+// to signal one of them.
+func (q *searches) deliver(sessions []*session, sig syscall.Signal) (live map[*session][]int, settled bool, err error) {
+	r := &request{sessions: sessions, sig: sig, grouped: make(map[*session]bool, len(sessions))}
+	for _, s := range sessions {
+		r.grouped[s] = s.deliverGroup(sig)
+	}
+	q.do(r)
+	for _, s := range sessions {
+		// A process that was a member at the last look is still one, whatever
+		// it has left since.
+		s.eachPin(func(m member) {
+			if !slices.Contains(r.live[s], m.pid) && m.alive() {
+				r.send(s, m)
+			}
+		})
+		if s.spares(sig) && slices.Equal(r.live[s], []int{s.pid}) {
+			s.signalGroup(sig) // the shell has not begun
+		}
+	}
+	return r.live, r.settled, r.err
+}
+
+// do answers a request. The first of a batch makes the search for all of them.
+func (q *searches) do(r *request) {
+	r.found, r.live = make(map[*session][]member), make(map[*session][]int)
+	q.mu.Lock()
+	b, first := q.next, q.next == nil
+	if first {
+		b = &batch{done: make(chan struct{})}
+		q.next = b
+	}
+	b.requests = append(b.requests, r)
+	q.mu.Unlock()
+	if !first {
+		<-b.done
+		return
+	}
+	q.turn.Lock()
+	defer q.turn.Unlock()
+	q.mu.Lock()
+	q.next = nil // a later request may ask for processes that this search has passed
+	q.mu.Unlock()
+	newSearch(q, b.requests).run()
+	close(b.done)
+}
+
+// A search looks for the members of the sessions of some requests.
+type search struct {
+	*searches
+	requests map[*session][]*request
+	found    map[*session][]member
+	dead     map[int]bool // members that have exited, and are not reaped
+	// again is the first process that was listed and has ended before it was looked
+	// at, or that is in the middle of an exec; 0 for none.
+	again int
+	full  bool // no descriptor was left for a member
+	own   mark // of this program
+	// oldest is the first number that a member or its session can have.
+	oldest int
+
+	inCgroup  []*session // the sessions with a cgroup, which knows all its members
+	bySession map[int]*session
+	byMark    map[mark]*session
+	bySlice   map[uint64]*session
+	byCookie  map[string]*session
+}
+
+func newSearch(q *searches, requests []*request) *search {
+	f := &search{
+		searches: q, own: ownMark(),
+		requests: make(map[*session][]*request), found: make(map[*session][]member), dead: make(map[int]bool),
+		bySession: make(map[int]*session), byMark: make(map[mark]*session), bySlice: make(map[uint64]*session), byCookie: make(map[string]*session),
+	}
+	for _, r := range requests {
+		for _, s := range r.sessions {
+			f.requests[s] = append(f.requests[s], r)
+			if s.cgroup != nil {
+				if len(f.requests[s]) == 1 {
+					f.inCgroup = append(f.inCgroup, s)
+				}
+				continue
+			}
+			if !s.dead {
+				f.bySession[s.pid] = s
+			}
+			if !s.nested {
+				f.byMark[s.mark] = s
+			}
+			if s.slice > 0 {
+				f.bySlice[s.slice] = s
+			}
+			if s.slice == 0 || s.dead {
+				f.byCookie[s.cookie] = s // it takes ten times as long as all others
+			}
+		}
+	}
+	return f
+}
+
+// run makes the search and answers the requests.
+func (f *search) run() {
+	settled := true
+	for _, s := range f.inCgroup {
+		members, all := s.cgroup.members()
+		settled = settled && all
+		for _, m := range members {
+			f.add(s, m)
+		}
+	}
+	if len(f.inCgroup) < len(f.requests) && f.proc != nil {
+		settled = f.lookThrough() && settled
+	}
+	for s, requests := range f.requests {
+		members, mine := f.found[s], true
+		for _, r := range requests {
+			r.settled = settled
+			switch {
+			case r.sig != 0 || len(members) == 0:
+			case mine:
+				r.found[s], mine = members, false
+			default:
+				r.found[s] = cloneMembers(members)
+			}
+		}
+		if mine {
+			closeMembers(members)
+		}
+	}
+}
+
+// A search that does not settle gives up when it has looked this often and this
+// long. On a slow machine one look alone takes long.
+const (
+	leastLooks   = 20
+	leastLooking = 500 * time.Millisecond
+)
+
+// lookThrough looks until it has settled. It reports false if it does not, or if no
+// descriptor was left to look.
+//
+// The kernel gives out numbers in their order, and /proc is listed in that order too,
+// until there is no higher number. So a look sees each process that lives from its
+// beginning to its end, and each one that is forked meanwhile: that is still ahead.
+// There are two exceptions, after which it looks again. If a process has ended since it
+// was listed, it may have been in the middle of a fork: its child had a number, but was
+// not to be seen yet. And the numbers may have begun again at the lowest ones.
+func (f *search) lookThrough() (settled bool) {
+	began := time.Now()
+	newest := f.proc.newest()
+	first := f.first(newest)
+	f.oldest = first
+	for looks := 1; ; looks++ {
+		f.again = 0
+		if f.proc.each(first, f.look) != nil || f.full {
+			return false
+		}
+		now := f.proc.newest()
+		switch {
+		case now < newest:
+			first, f.oldest = 1, 1
+		case f.again == 0 || f.enough():
+			return true
+		default:
+			first = f.again
+		}
+		if looks >= leastLooks && time.Since(began) >= leastLooking {
+			return false
+		}
+		if looks > 2 {
+			time.Sleep(50 * time.Microsecond) // an exec takes some 100 µs
+		}
+		newest = now
+	}
+}
+
+// first returns the first number to look at: that of the oldest leader if the
+// numbers cannot have begun again since it was started.
+func (f *search) first(newest int) (first int) {
+	first = newest
+	for s := range f.requests {
+		if s.cgroup != nil {
+			continue
+		}
+		if s.dead || newest < s.pid || time.Since(s.born) >= f.proc.lap {
+			return 1
+		}
+		first = min(first, s.pid)
+	}
+	return first
+}
+
+// enough reports whether each session has a member that lives: then nobody asks
+// if there are others, unless all of them are to be killed.
+func (f *search) enough() bool {
+	for s := range f.requests {
+		if s.killed.Load() || len(f.found[s]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// look checks one process. It opens the pidfd first and asks then whether the process
+// is a member. So the answer is about the process that the pidfd holds, or that
+// process is not alive.
+func (f *search) look(pid int) {
+	s, known := f.sessionOf(pid)
+	switch {
+	case !known:
+		f.lookAgain(pid)
+		return
+	case s == nil, pid == s.pid && s.ended.Load(), f.dead[pid], slices.ContainsFunc(f.found[s], func(m member) bool { return m.pid == pid }):
+		return
+	}
+	m, err := openMember(pid)
+	if err != nil {
+		f.full = f.full || err != unix.ESRCH
+		f.lookAgain(pid)
+		return
+	}
+	again, _ := f.sessionOf(pid)
+	if again == s && m.alive() {
+		if limit, _ := markOf(pid); !s.nested && !s.dead && limit != s.mark {
+			s.mark.setAll(pid)
+		}
+		f.add(s, m)
+		return
+	}
+	if again == s && pid != s.pid {
+		m.reap()
+	}
+	f.dead[pid] = again == s // it starts nothing any more
+	m.close()
+	f.lookAgain(pid)
+}
+
+// lookAgain notes that another look is to begin with a process at the latest.
+func (f *search) lookAgain(pid int) {
+	if f.again == 0 || pid < f.again {
+		f.again = pid
+	}
+}
+
+// sessionOf returns the session to which a process belongs, nil if to none. known is
+// false if that cannot be told: the process has gone, or it is in the middle of an
+// exec and has no environment yet.
+func (f *search) sessionOf(pid int) (s *session, known bool) {
+	sid, ok := sidOf(pid)
+	if !ok {
+		return nil, false
+	}
+	if s := f.bySession[sid]; s != nil && s.holdsNumber() {
+		return s, true
+	}
+	if sid == 0 || sid < f.oldest {
+		return nil, true // a kernel thread, or in a session that is older than all leaders
+	}
+	limit, ok := markOf(pid)
+	if ok && limit.tagged() && limit != f.own {
+		return f.byMark[limit], true
+	}
+	if s := f.bySlice[sliceOf(pid)]; s != nil {
+		// Another manager may have the same slice.
+		if cookies, _ := f.cookiesOf(pid); len(cookies) == 0 || slices.Contains(cookies, s.cookie) {
+			return s, true
+		}
+	}
+	if len(f.byCookie) == 0 {
+		if !ok { // it has gone, or is hidden
+			_, ok = sidOf(pid)
+		}
+		return nil, ok
+	}
+	cookies, known := f.cookiesOf(pid)
+	for _, cookie := range cookies {
+		if s := f.byCookie[cookie]; s != nil {
+			return s, true
+		}
+	}
+	return nil, known
+}
+
+// sidOf returns the session of a process. It reports false if that has gone. Like the
+// other questions of a search it does not block, so the goroutine need not offer its
+// processor to others, which it may not get back soon.
+func sidOf(pid int) (sid int, ok bool) {
+	n, _, errno := unix.RawSyscall(unix.SYS_GETSID, uintptr(pid), 0, 0)
+	return int(n), errno == 0
+}
+
+// cookiesOf returns the cookies that a process has in its environment, without those
+// that this program has itself. It reports false if that cannot be told now.
+func (f *search) cookiesOf(pid int) (cookies []string, known bool) {
+	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if errors.Is(err, os.ErrPermission) {
+		return nil, true
+	}
+	if err != nil {
+		f.full = f.full || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
+		return nil, false
+	}
+	defer file.Close()
+	if f.environ == nil {
+		f.environ = make([]byte, 16<<10)
+	}
+	n := 0
+	for {
+		got, err := file.Read(f.environ[n:])
+		n += got
+		if err != nil || got == 0 {
+			break
+		}
+		if n == len(f.environ) {
+			f.environ = append(f.environ, make([]byte, n)...)
+		}
+	}
+	if n == 0 {
+		// For a moment of its exec a process has no environment.
+		p, ok := procstat.Look(pid)
+		return nil, ok && (p.Ended() || p.Exiting || p.Environ[1] > 0 && p.Environ[0] == p.Environ[1])
+	}
+	for kv := range bytes.SplitSeq(f.environ[:n], []byte{0}) {
+		if name, _, ok := bytes.Cut(kv, []byte{'='}); ok && bytes.HasPrefix(name, []byte(CookiePrefix)) && !inheritedCookies()[string(name)] {
+			cookies = append(cookies, string(name))
+		}
+	}
+	return cookies, true
+}
+
+// inheritedCookies returns the cookies that this program has itself: those of
+// the managers around it.
+var inheritedCookies = sync.OnceValue(func() map[string]bool {
+	all := make(map[string]bool)
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, CookiePrefix) {
+			all[name] = true
+		}
+	}
+	return all
+})
+
+// add takes a member that lives, and sends it the signals of the requests for
+// its session.
+func (f *search) add(s *session, m member) {
+	f.found[s] = append(f.found[s], m)
+	killed := false
+	for _, r := range f.requests[s] {
+		if r.sig != 0 {
+			r.send(s, m)
+			killed = killed || r.sig == syscall.SIGKILL
+		}
+	}
+	if s.killed.Load() && !killed {
+		_ = m.signal(syscall.SIGKILL) // Kill names it if that is forbidden
+	}
+}
+
+// send sends the request's signal to a member, unless the signal to the leader's
+// group has reached it.
+func (r *request) send(s *session, m member) {
+	r.live[s] = append(r.live[s], m.pid)
+	if r.sig != syscall.SIGKILL {
+		if group, err := unix.Getpgid(m.pid); err == nil && group == s.pid && r.grouped[s] {
+			return
+		}
+	}
+	if s.spares(r.sig) && m.pid == s.pid {
+		if wakes(r.sig) {
+			_ = m.signal(syscall.SIGCONT)
+		}
+		return
+	}
+	if err := m.signal(r.sig); err != nil {
+		r.err = xerrors.Errorf("pid %d cannot be signalled: %w", m.pid, err)
+	}
+	if wakes(r.sig) {
+		_ = m.signal(syscall.SIGCONT) // no more is permitted than the signal itself
+	}
+}
+
+// cloneMembers returns members with pidfds of their own, those for which there is a
+// descriptor.
+func cloneMembers(members []member) (clones []member) {
+	for _, m := range members {
+		if fd, err := unix.FcntlInt(uintptr(m.fd), unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			clones = append(clones, member{pid: m.pid, fd: fd})
+		}
+	}
+	return clones
+}

@@ -1,0 +1,230 @@
+package osproc
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+	"github.com/toolproc/toolproc/procmgr/internal/sockets"
+	"github.com/toolproc/toolproc/procmgr/internal/waiting"
+)
+
+// These report whether Members, Listening and Waiting can tell anything on this
+// platform.
+const (
+	TellsMembers = true
+	TellsPorts   = true
+	TellsWaiting = true
+)
+
+// Members returns the members of a tree that live, in the order of their numbers. It
+// reports false if it could not look.
+func (s *System) Members(t *Tree) (all []Use, looked bool) {
+	members, looked := t.look()
+	defer closeMembers(members)
+	if !looked {
+		return nil, false
+	}
+	for _, m := range members {
+		// The number is the member's as long as that lives.
+		if use, ok := procstat.LookUse(m.pid); ok && m.alive() {
+			all = append(all, Use{m.pid, use})
+		}
+	}
+	slices.SortFunc(all, func(a, b Use) int { return cmp.Compare(a.PID, b.PID) })
+	return all, true
+}
+
+// Listening returns the TCP sockets on which the members of some trees listen, as
+// [sockets.Table.HeldBy] does. It reports false if it could not look.
+func (s *System) Listening(trees []*Tree) (found map[*Tree][]Listen, looked bool) {
+	members, looked := s.searches.find(sessionsOf(trees))
+	defer func() {
+		for _, all := range members {
+			closeMembers(all)
+		}
+	}()
+	if !looked {
+		return nil, false
+	}
+	table := make(sockets.Table)
+	processes := make(map[*session][]sockets.Process)
+	for of, all := range members {
+		for _, m := range all {
+			table.Add(m.pid)
+			processes[of] = append(processes[of], sockets.Process{PID: m.pid, Alive: m.alive})
+		}
+	}
+	found = make(map[*Tree][]Listen)
+	for _, t := range trees {
+		if all := table.HeldBy(processes[t.session]); len(all) > 0 {
+			found[t] = all
+		}
+	}
+	return found, true
+}
+
+// Waiting reports whether a member waits for input on the tree's stdin, as package
+// waiting says: the leader, what it has started, or another member that is known. It
+// makes no search. If nobody can tell, or if the stdin is empty, it reports false.
+func (t *Tree) Waiting() (w Waiting, ok bool) {
+	in := t.input
+	if in == nil || in.isGone() {
+		return w, false
+	}
+	found := in.readers.waits(in.conn, in.terminal, in.mode, t.session.knownMembers)
+	if found == nil || t.pipe.unread() {
+		return w, false
+	}
+	return Waiting{PID: found.PID, Program: found.Program, Secret: found.Secret}, true
+}
+
+// unread reports whether there is output that has not reached the Sink. What a program
+// has printed before it began to wait belongs in front of the wait, and whoever reads it
+// may not have had a processor since.
+func (p *pipe) unread() (yes bool) {
+	if !p.mu.TryLock() {
+		return true // it is read right now
+	}
+	defer p.mu.Unlock()
+	_ = p.conn.Control(func(fd uintptr) { // an end that is closed has nothing more
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 0)
+		yes = err == nil && n > 0 && fds[0].Revents&unix.POLLIN != 0
+	})
+	return yes
+}
+
+// mode returns what the terminal tells of itself; zero for a pipe. It reports false if
+// the terminal does not tell.
+func (in *Input) mode() (mode waiting.Mode, ok bool) {
+	if !in.terminal {
+		return mode, true
+	}
+	m, err := in.Mode()
+	if err != nil {
+		return mode, false
+	}
+	mode.Keys, mode.Secret = !m.Lines, m.Lines && !m.Echo
+	mode.Group, ok = foreground(in.conn)
+	return mode, ok
+}
+
+// knownMembers returns the numbers of the leader, if it lives, and of the other
+// members that are known.
+func (s *session) knownMembers() (pids []int) {
+	if !s.ended.Load() {
+		pids = append(pids, s.pid)
+	}
+	s.eachPin(func(m member) {
+		if m.alive() {
+			pids = append(pids, m.pid)
+		}
+	})
+	return pids
+}
+
+// readers is what is known of the processes that read from a terminal or a pipe.
+type readers struct {
+	mu    sync.Mutex // held by the one that looks; guards the fields below
+	place *waiting.Place
+	last  *waiting.Look
+}
+
+// lookPatience is how long a look is waited for. A process can make the system wait
+// when its memory is read.
+const lookPatience = 100 * time.Millisecond
+
+// waits looks whether one of some processes waits for input, or something that they
+// have started. conn is the other end of what they read. mode and pids are called
+// unless the last look still holds. waits returns nil if none waits or if nobody can tell.
+//
+// Nobody waits for a look that takes longer than lookPatience. It ends with the process
+// that keeps it, and until then there is no other look.
+func (r *readers) waits(conn syscall.RawConn, terminal bool, mode func() (waiting.Mode, bool), pids func() []int) *waiting.Found {
+	if !r.mu.TryLock() {
+		return nil
+	}
+	if r.last != nil && r.last.Lasts() {
+		defer r.mu.Unlock()
+		return r.last.Found
+	}
+	if r.place == nil {
+		_ = conn.Control(func(fd uintptr) {
+			if p, err := waiting.PlaceOf(int(fd), terminal); err == nil {
+				r.place = &p
+			}
+		})
+	}
+	now, ok := mode()
+	if r.place == nil || !ok {
+		r.mu.Unlock()
+		return nil
+	}
+	all, done := pids(), make(chan *waiting.Found, 1)
+	go func() {
+		defer r.mu.Unlock()
+		r.last = r.place.At(all, now)
+		if after, ok := mode(); !ok || after != now {
+			// A program has set it meanwhile, such as the echo, and waits since.
+			r.last = nil
+			done <- nil
+			return
+		}
+		done <- r.last.Found
+	}()
+	over := time.NewTimer(lookPatience)
+	defer over.Stop()
+	select {
+	case found := <-done:
+		return found
+	case <-over.C:
+		return nil
+	}
+}
+
+// foreground returns the group of processes in the foreground of a terminal.
+func foreground(conn syscall.RawConn) (group int, ok bool) {
+	_ = conn.Control(func(fd uintptr) {
+		var err error
+		group, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP)
+		ok = err == nil && group > 0
+	})
+	return group, ok
+}
+
+const ioctlGetTermios = unix.TCGETS
+
+// MaxLine is how many bytes of a line a terminal takes that collects lines; it
+// drops the others. See N_TTY_BUF_SIZE of the kernel.
+const MaxLine = 4095
+
+// growPipe asks for a larger pipe. A user without privileges may have 64 MiB of
+// pipes in all. If they are used up, the pipe stays as it is.
+func growPipe(fd int) { _, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, grownSize) }
+
+// pipe2 makes a pipe that no other child inherits.
+func pipe2(fds []int) error { return unix.Pipe2(fds, unix.O_CLOEXEC) }
+
+// ignoredUnknown reports whether this program ignores a signal. [signal.Ignored]
+// does not know of SIGTSTP and SIGCONT that were ignored from the beginning, of a
+// signal that C code ignores, and of SIGHUP after a signal.Notify and a
+// signal.Stop.
+func ignoredUnknown(sig syscall.Signal) bool {
+	const sigIgn = 1
+	// An architecture that has another struct sigaction, or more signals, refuses
+	// the size of the mask.
+	var action struct {
+		handler         uintptr
+		flags, restorer uintptr
+		mask            uint64
+	}
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&action)), unsafe.Sizeof(action.mask), 0, 0)
+	return errno == 0 && action.handler == sigIgn
+}
