@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"maps"
 	"net"
@@ -19,15 +20,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
-const (
-	// slice is how long one request of a client waits. Proxies cut connections
-	// that are silent for 60 s, and some already after 30 s.
-	slice = 25 * time.Second
-	// answerTime is how long a request may take beyond its wait.
-	answerTime = 10 * time.Second
-	// defaultRetry is the default of ClientOptions.Retry.
-	defaultRetry = 10 * time.Second
-)
+// defaultRetry is the default of ClientOptions.Retry.
+const defaultRetry = 10 * time.Second
 
 // ClientOptions configures [NewClient]. The zero value of every field is its
 // default.
@@ -57,9 +51,8 @@ type ClientOptions struct {
 	// again. Each side asks every 10 s of silence whether the other is there,
 	// and gives up after 5 s without an answer.
 	//
-	// The context of Dial ends after 30 s, when the client is closed, or when
-	// no call waits for the connection any more. It has no effect on a
-	// connection that was made. Set Dial or Transport, not both.
+	// The context of Dial ends after 30 s, or when the client is closed. It has no
+	// effect on a connection that was made. Set Dial or Transport, not both.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Retry is how long a call repeats its request while it gets no answer,
 	// counted from the failure of its first attempt: 10 s by default; a negative
@@ -71,7 +64,8 @@ type ClientOptions struct {
 }
 
 // Client is a [procmgr.Host] whose processes run on the machine of the handler.
-// It is safe for concurrent use.
+// It is safe for concurrent use. Its own calls are the host's: they find the
+// processes of every chat, and start processes that belong to none.
 //
 // If an answer is lost, the client asks again, and still nothing runs twice. If
 // the server was restarted since a Start was sent, or never answers it, the
@@ -85,18 +79,18 @@ type ClientOptions struct {
 // A wait that takes longer than 25 s takes several requests. It is still one
 // wait: it does not miss output that is printed between two of them.
 type Client struct {
+	manager                                      // of the host
 	base      string                             // URL without a slash at its end
 	header    http.Header                        // of every request
 	inject    func(context.Context, http.Header) // adds to it what a call has of its own
 	transport http.RoundTripper
-	own       *http.Transport // the same as transport; nil if ClientOptions gave it, or Dial
-	dialed    *dialed         // the same as transport; nil without Dial
+	own       *http.Transport // the same as transport; nil if ClientOptions gave it
+	dialer    *dialer         // of own; nil without Dial
 	retry     time.Duration
 	slice     time.Duration
 	log       *slog.Logger
 	seen      instances
 	machines  machines
-	all       manager // the host's view of all chats
 }
 
 var _ procmgr.Host = (*Client)(nil)
@@ -120,61 +114,59 @@ func newClient(target string, opts *ClientOptions) (*Client, error) {
 		o = *opts
 	}
 	u, err := url.Parse(target)
-	if err != nil {
+	switch {
+	case err != nil:
 		// The error of url.Parse quotes the URL, which may have credentials.
 		return nil, xerrors.Errorf("the URL cannot be read; it begins with http://, https:// or unix://: %w", procmgr.ErrInvalid)
-	}
-	if strings.ContainsFunc(o.Token, unicode.IsControl) {
+	case u.User != nil:
+		return nil, xerrors.Errorf("the URL has credentials, which would end up in logs; set ClientOptions.Token: %w", procmgr.ErrInvalid)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, xerrors.Errorf("the URL has a query or a fragment: %w", procmgr.ErrInvalid)
+	case strings.ContainsFunc(o.Token, unicode.IsControl):
 		return nil, xerrors.Errorf("Token has a character that no header can carry, most often the end of the line in its file: %w", procmgr.ErrInvalid)
+	case o.Dial != nil && o.Transport != nil:
+		return nil, xerrors.Errorf("set one of Dial and Transport: %w", procmgr.ErrInvalid)
 	}
 	c := &Client{
 		header:    make(http.Header, len(o.Header)+2),
 		inject:    o.Inject,
 		transport: o.Transport,
-		retry:     o.Retry,
+		retry:     cmp.Or(o.Retry, defaultRetry),
 		slice:     slice,
-		log:       o.Logger,
+		log:       cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
+	c.manager = manager{c: c}
 	maps.Copy(c.header, o.Header.Clone())
 	c.header.Set(headerProtocol, protocol)
 	if o.Token != "" {
 		c.header.Set("Authorization", "Bearer "+o.Token)
 	}
-	if c.retry == 0 {
-		c.retry = defaultRetry
-	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
-	switch {
-	case o.Dial != nil && c.transport != nil:
-		return nil, xerrors.Errorf("set one of Dial and Transport: %w", procmgr.ErrInvalid)
-	case o.Dial != nil:
-		c.dialed = &dialed{dial: o.Dial}
-		c.transport = c.dialed
-	case c.transport == nil:
+	if c.transport == nil {
 		c.own = newTransport(o.TLS)
 		c.transport = c.own
 	}
-	c.all = manager{c: c}
 	switch {
-	case u.User != nil:
-		return nil, xerrors.Errorf("the URL has credentials, which would end up in logs; set ClientOptions.Token: %w", procmgr.ErrInvalid)
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, xerrors.Errorf("the URL has a query or a fragment: %w", procmgr.ErrInvalid)
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		c.base = u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/")
 	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
 		c.base = "http://localhost"
 		if c.own != nil {
-			path := u.Path
 			c.own.Proxy = nil
 			c.own.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", path)
+				return new(net.Dialer).DialContext(ctx, "unix", u.Path)
 			}
 		}
 	default:
 		return nil, xerrors.Errorf("the URL must be http://HOST:PORT, https://HOST:PORT or unix:///PATH: %w", procmgr.ErrInvalid)
+	}
+	if o.Dial != nil {
+		c.base = "http://" + strings.SplitN(c.base, "://", 2)[1]
+		c.dialer = newDialer(o.Dial)
+		// One connection carries all requests.
+		c.own.DialContext, c.own.Proxy, c.own.MaxConnsPerHost, c.own.IdleConnTimeout = c.dialer.connect, nil, 1, 0
+		c.own.HTTP2.StrictMaxConcurrentRequests = true
+		c.own.Protocols = new(http.Protocols)
+		c.own.Protocols.SetUnencryptedHTTP2(true)
 	}
 	return c, nil
 }
@@ -193,7 +185,7 @@ func newTransport(config *tls.Config) *http.Transport {
 		ExpectContinueTimeout: time.Second,
 		DisableCompression:    true,
 		// A connection that died silently must not swallow the next attempts.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pongTime},
 	}
 }
 
@@ -204,8 +196,8 @@ func newTransport(config *tls.Config) *http.Transport {
 // It waits until a command of [Command] has ended, and not for a Dial that
 // ignores its context. A later call fails, and nothing is sent.
 func (c *Client) Close() error {
-	if c.dialed != nil {
-		c.dialed.close()
+	if c.dialer != nil {
+		c.dialer.close()
 	}
 	if c.own != nil {
 		c.own.CloseIdleConnections()
@@ -213,26 +205,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Start implements [procmgr.Manager]. The process belongs to no chat.
-func (c *Client) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	return c.all.Start(ctx, req)
-}
-
-// Output implements [procmgr.Manager]. It finds the processes of every chat.
-func (c *Client) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return c.all.Output(ctx, id, req)
-}
-
-// Signal implements [procmgr.Manager]. It finds the processes of every chat.
-func (c *Client) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	return c.all.Signal(ctx, id, sig)
-}
-
 // Chat implements [procmgr.Host]. The rules for a chat's ID are those of
 // [proclocal.Local].
-func (c *Client) Chat(id string) procmgr.Manager { return c.chat(id) }
-
-func (c *Client) chat(id string) *manager {
+func (c *Client) Chat(id string) procmgr.Manager {
 	return &manager{c: c, chat: id, isChat: true, header: []string{encodeChat(id)}}
 }
 
@@ -252,16 +227,46 @@ func (m *manager) check() error {
 	return nil
 }
 
-func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	out, err := m.start(ctx, req)
-	return out, wrap("start", req.ID, err)
+// isOf reports whether p is the process with an ID, in the manager's chat.
+func (m *manager) isOf(p procmgr.Process, id string) bool {
+	return p.ID == id && (!m.isChat || p.ChatID == m.chat)
 }
 
-func (m *manager) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	out, err := m.output(ctx, id, req)
-	return out, wrap("output", id, err)
+// errMixedUp is the error of an answer that is meant for another caller.
+var errMixedUp = xerrors.New("the answer is about another process or chat: does something in between cache, or change the header " + headerChat + "?")
+
+// about returns an error unless the answer was read, and is about the process
+// with an ID.
+func (a *answer) about(m *manager, p procmgr.Process, id string) error {
+	if a.unread == nil && !m.isOf(p, id) {
+		return errMixedUp
+	}
+	return a.unread
 }
 
+// explain replaces "not found" by restartedError if the answer comes from
+// another server than the one to which the process was sent.
+func (m *manager) explain(id string, answer *answer, err error) error {
+	if answer != nil && errors.Is(err, procmgr.ErrNotFound) && m.c.seen.elsewhere(m.chat, id, answer.instance) {
+		return restartedError{}
+	}
+	return err
+}
+
+// A restartedError is the error of a process whose server was replaced by
+// another one. The new server does not have the process, and it is unknown
+// whether its command has run.
+type restartedError struct{}
+
+func (restartedError) Error() string {
+	return "the server was restarted since this process was started, and what has become of it is not known: " + procmgr.ErrNotFound.Error()
+}
+
+func (restartedError) Is(target error) bool {
+	return target == procmgr.ErrNotFound || target == procmgr.ErrUnknown
+}
+
+// Signal implements [procmgr.Manager]. The signal has a key, and is sent once.
 func (m *manager) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 	return wrap("signal", id, m.signal(ctx, id, sig))
 }
@@ -270,40 +275,13 @@ func (m *manager) signal(ctx context.Context, id string, sig procmgr.Signal) err
 	if err := m.check(); err != nil {
 		return err
 	}
-	if id == "" || len(id) > maxPath {
-		return xerrors.Errorf("the process ID has %d bytes: %w", len(id), procmgr.ErrInvalid)
-	}
-	body, err := encode(signalBody{Signal: sig})
-	if err != nil {
-		return err
-	}
 	forwarded, _ := ctx.Value(forwardedKey{}).(string)
-	c := &call{
-		manager: m,
-		id:      id,
-		method:  http.MethodPost,
-		path:    processPath(id, "signal"),
-		body:    body,
-		wait:    signalTime - answerTime,
-		key:     cmp.Or(forwarded, newKey()),
-	}
-	c.first = m.c.seen.now()
-	answer, err := m.c.call(ctx, c)
+	answer, err := m.c.call(ctx, &call{manager: m, id: id, path: pathSignal, key: cmp.Or(forwarded, newKey()), body: func() (any, time.Duration) {
+		return signalBody{processID{id}, sig}, signalTime - answerTime
+	}})
 	return m.explain(id, answer, err)
 }
 
 // forwardedKey has the key of a signal that a handler forwards. It stays the same on the
 // whole way, so that the signal is sent once even if it is asked for again by another way.
 type forwardedKey struct{}
-
-// errMixedUp is the error of an answer that is meant for another caller.
-var errMixedUp = xerrors.New("the answer is about another process or chat: does something in between cache, or change the header " + headerChat + "?")
-
-// processPath returns the path of an endpoint of one process.
-func processPath(id, endpoint string) string {
-	escaped := url.PathEscape(id)
-	if strings.Trim(id, ".") == "" {
-		escaped = strings.ReplaceAll(id, ".", "%2E") // otherwise "." and ".." change the path
-	}
-	return "/" + escaped + "/" + endpoint
-}

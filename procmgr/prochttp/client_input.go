@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"net/http"
 	"time"
 	"unicode/utf8"
 
@@ -11,19 +10,14 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// Input implements [procmgr.Manager]. It finds the processes of every chat.
-// If the answer is lost, the client asks again with the same key, so that
-// nothing is written twice. If no answer comes at all, the error is
-// [procmgr.ErrUnknown], and a caller that has chosen the key can ask again. If
-// the Host behind the handler cannot write, the error is
+// Input implements [procmgr.Manager]. If the answer is lost, the client asks again
+// with the same key, so that nothing is written twice. If no answer comes at all,
+// the error is [procmgr.ErrUnknown], and a caller that has chosen the key can ask
+// again. If the Host behind the handler cannot write, the error is
 // [errors.ErrUnsupported].
 //
 // A pipe that has taken a part of Data and is full is waited for as long as one
 // request waits, 25 s at most: Written then says where to go on.
-func (c *Client) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return c.all.Input(ctx, id, req)
-}
-
 func (m *manager) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
 	out, err := m.input(ctx, id, req)
 	return out, wrap("input", id, err)
@@ -36,41 +30,32 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 		return out, err
 	}
 	switch {
-	case id == "" || len(id) > maxPath:
-		return out, procmgr.ErrNotFound
+	case !utf8.ValidString(id):
+		return out, procmgr.ErrNotFound // no process has such an ID
 	case len(req.Data) > procmgr.MaxInput:
 		return out, xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), procmgr.MaxInput, procmgr.ErrInvalid)
-	case len(req.Until) > maxPath:
-		return out, xerrors.Errorf("the pattern has %d bytes: %w", len(req.Until), procmgr.ErrInvalid)
-	case !utf8.ValidString(req.Until):
-		return out, xerrors.Errorf("the pattern is not UTF-8, which this connection cannot carry: %w", procmgr.ErrInvalid)
 	}
-	if req.IdempotencyKey == "" {
-		req.IdempotencyKey = newKey()
+	body := inputBody{processID{id}, inputFields(req)}
+	if body.IdempotencyKey == "" {
+		body.IdempotencyKey = newKey()
 	}
-	body := newInputBody(req)
 	began := time.Now()
-	server, first := m.c.seen.now(), true
 	for {
 		var next procmgr.InputOutput
-		c := &call{manager: m, id: id, method: http.MethodPost, path: processPath(id, "input"), into: &next}
-		if c.first = server; !first {
-			c.instance = server // only the server that has written knows the key
-		}
-		c.prepare = func() {
-			c.wait = max(min(req.Wait-time.Since(began), m.c.slice), 0)
-			c.body = body.encode(c.wait)
-		}
+		c := &call{manager: m, id: id, path: pathInput, into: &next, body: func() (any, time.Duration) {
+			body.Wait = m.c.left(req.Wait, began)
+			return body, body.Wait
+		}}
 		asked := time.Now()
 		answer, err := m.c.call(ctx, c)
-		if answer != nil {
-			server, first = answer.instance, false
-		}
-		if notYet(answer) && time.Since(asked) >= c.wait && time.Since(began) < req.Wait {
-			continue
-		}
 		if err != nil {
-			return m.inputFailed(ctx, id, c, answer, out, err)
+			// The program did not take the input within this slice, and nothing
+			// was written.
+			notYet := answer != nil && answer.failure.Code == codeNotReady && answer.failure.Result == nil
+			if notYet && time.Since(asked) >= body.Wait && time.Since(began) < req.Wait {
+				continue
+			}
+			return m.inputFailed(ctx, c, answer, out, err)
 		}
 		if err := answer.about(m, next.Process, id); err != nil {
 			return out, err
@@ -79,26 +64,21 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 		out = next
 		// What was not taken in one slice is for another key, and so for the
 		// caller.
-		if !answer.waiting || changed || out.Written < len(req.Data) || req.Until == "" && req.UntilQuiet <= 0 && !req.UntilWaiting || time.Since(began) >= req.Wait {
+		waits := req.Until != "" || req.UntilQuiet > 0 || req.UntilWaiting
+		if !answer.waiting || changed || out.Written < len(req.Data) || !waits || time.Since(began) >= req.Wait {
 			return out, nil
 		}
 	}
 }
 
-// notYet reports whether an answer says that the program did not take the input
-// within the slice, and that nothing was written.
-func notYet(a *answer) bool {
-	return a != nil && a.failure.Code == codeNotReady && a.failure.Result == nil
-}
-
 // inputFailed returns what is known of an input that failed. out is the answer
 // to an earlier request of the same input.
-func (m *manager) inputFailed(ctx context.Context, id string, c *call, answer *answer, out procmgr.InputOutput, err error) (procmgr.InputOutput, error) {
+func (m *manager) inputFailed(ctx context.Context, c *call, answer *answer, out procmgr.InputOutput, err error) (procmgr.InputOutput, error) {
 	switch {
-	case answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, id):
+	case answer != nil && answer.failure.Result != nil && m.isOf(answer.failure.Result.Process, c.id):
 		return procmgr.InputOutput{Output: *answer.failure.Result, Written: answer.failure.Written}, err
-	case answer == nil && c.mayHaveArrived && ctx.Err() == nil:
+	case answer == nil && c.retry.phase == unsure && ctx.Err() == nil:
 		return out, unknown(xerrors.Errorf("the input may have been written: %w", err))
 	}
-	return out, m.explain(id, answer, err)
+	return out, m.explain(c.id, answer, err)
 }

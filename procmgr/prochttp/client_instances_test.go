@@ -2,9 +2,7 @@ package prochttp_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 
@@ -70,52 +68,4 @@ func (l *lateStart) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-l.release
 	}
 	return l.Transport.RoundTrip(r)
-}
-
-// If an ID was forgotten and is then used again, it is remembered again.
-func TestRememberedFromItsLastUse(t *testing.T) {
-	server := &replaced{}
-	restart := func() {
-		h := newHandler(t, instantHost{}, nil)
-		server.now.Store(&h)
-	}
-	restart()
-	c := newClient(t, "http://localhost", &prochttp.ClientOptions{Token: token, Transport: server})
-	refused := func(id string) {
-		_, err := c.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "refused"})
-		require.ErrorIs(t, err, procmgr.ErrLimit)
-	}
-	refused("x")
-	for i := range prochttp.MaxSent - 1 {
-		refused(fmt.Sprint("a", i))
-	}
-	for _, id := range []string{"x", "y"} { // y is one more than there is room for
-		_, err := c.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "true"})
-		require.NoError(t, err)
-	}
-	for i := range prochttp.MaxSent - 2 {
-		refused(fmt.Sprint("b", i))
-	}
-	restart()
-	_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "true"})
-	require.ErrorIs(t, err, procmgr.ErrUnknown)
-}
-
-// replaced is a connection to a handler that the test can replace.
-type replaced struct{ now atomic.Pointer[http.Handler] }
-
-func (s *replaced) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	(*s.now.Load()).ServeHTTP(w, r)
-	return w.Result(), nil
-}
-
-// An instantHost runs every command at once, or refuses it.
-type instantHost struct{ unable }
-
-func (instantHost) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	if req.Command == "refused" {
-		return procmgr.Output{}, procmgr.ErrLimit
-	}
-	return procmgr.Output{Process: procmgr.Process{ID: req.ID, State: procmgr.Exited}}, nil
 }

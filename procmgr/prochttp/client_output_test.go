@@ -1,7 +1,6 @@
 package prochttp_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,20 +55,6 @@ func TestStartInSlices(t *testing.T) {
 	require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 }
 
-// A start ends when its shell exits and leaves a member behind, in any slice.
-func TestDetachedInSlices(t *testing.T) {
-	t.Parallel()
-	c, _ := sliced(t, newLocal(t, nil))
-	for i := range 20 {
-		began := time.Now()
-		out := run(t, c.Chat("a"), fmt.Sprintf("sleep 1000 & sleep 0.%02d; exit 4", i))
-		require.Equal(t, procmgr.Detached, out.Process.State)
-		require.Equal(t, 4, *out.Process.ExitCode)
-		require.Less(t, time.Since(began), long/2)
-		require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-	}
-}
-
 // A wait in slices is one wait. Each of many lines is pushed out of the window at
 // once, and the wait misses none, whichever request is on its way at that time.
 func TestMatchesInSlices(t *testing.T) {
@@ -94,18 +79,6 @@ func TestMatchesInSlices(t *testing.T) {
 	wg.Wait()
 	require.Greater(t, p.count("/output"), needles)
 	require.NoError(t, c.Signal(t.Context(), id, procmgr.Kill))
-}
-
-// The client asks again for lost slices, and the wait goes on.
-func TestLostSlices(t *testing.T) {
-	c, p := sliced(t, newLocal(t, nil))
-	m := c.Chat("a")
-	id := begin(t, m, "echo ready; sleep 0.5; echo done").Process.ID
-	p.set(func(p *proxy) { p.plan = once("/output", lostAnswer) })
-	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: long})
-	require.NoError(t, err)
-	require.Equal(t, procmgr.Exited, out.Process.State)
-	require.Equal(t, "ready\ndone\n", out.Text)
 }
 
 // A wait from beyond the end gets the output that is printed after it began,
@@ -176,25 +149,4 @@ func (l *lostSlice) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	return l.Transport.RoundTrip(r)
-}
-
-// If the state changes before the host has begun to wait for a change, the
-// caller sees it by the end of the slice.
-func TestChangeBeforeTheWait(t *testing.T) {
-	c, _ := sliced(t, slowWaits{newLocal(t, nil)})
-	out := run(t, c, "sleep 1000 & sleep 0.2; exit 4")
-	require.Equal(t, procmgr.Detached, out.Process.State)
-	require.Less(t, time.Since(out.Process.StartedAt), long/2)
-	require.NoError(t, c.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-}
-
-// slowWaits is a host that is slow to begin a wait, like a host behind a
-// network.
-type slowWaits struct{ *proclocal.Local }
-
-func (s slowWaits) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	if req.Wait > 0 {
-		time.Sleep(400 * time.Millisecond)
-	}
-	return s.Local.Output(ctx, id, req)
 }

@@ -1,9 +1,10 @@
 package prochttp
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -14,34 +15,37 @@ import (
 // maxRestarts is how many new servers in a row a start may meet.
 const maxRestarts = 5
 
-// A starting is a start that the client is sending.
-type starting struct {
-	*manager
-	req   procmgr.StartRequest // with an ID
-	body  startBody
-	until time.Time // the end of its wait
-	call  call
-	out   procmgr.Output // what the call is answered
-	asked bool           // another call has sent the ID before
+// Start implements [procmgr.Manager]. If the request has no ID, the client chooses
+// one, so that it can ask again if an answer is lost.
+func (m *manager) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	out, err := m.start(ctx, req)
+	return out, wrap("start", req.ID, err)
 }
 
-// start starts a command. If the caller gives no ID, start chooses one, so that
-// it can ask again if an answer is lost.
 func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	if err := ctx.Err(); err != nil {
-		return procmgr.Output{}, err
-	}
-	if err := m.check(); err != nil {
+	if err := cmp.Or(ctx.Err(), m.check()); err != nil {
 		return procmgr.Output{}, err
 	}
 	own := req.ID == ""
 	if own {
 		req.ID = procmgr.NewID()
 	}
-	s, err := m.newStarting(ctx, req)
-	if err != nil {
+	if _, err := encode(startBody(req)); err != nil {
 		return procmgr.Output{}, err // nothing was sent
 	}
+	instance, asked, err := m.instanceFor(ctx, req.ID)
+	if err != nil {
+		return procmgr.Output{}, err
+	}
+	s := &starting{manager: m, req: req, began: time.Now(), asked: asked}
+	s.call = call{manager: m, id: req.ID, path: pathStart, instance: instance, into: &s.out, body: func() (any, time.Duration) {
+		body := startBody(req)
+		body.Wait = max(min(req.Wait, m.c.slice), 0)
+		if s.call.retry.tries > 0 { // later attempts wait for the time that is left
+			body.Wait = m.c.left(req.Wait, s.began)
+		}
+		return body, body.Wait
+	}}
 	answer, err := s.send(ctx)
 	if err != nil {
 		return s.failed(ctx, answer, err)
@@ -53,31 +57,6 @@ func (m *manager) start(ctx context.Context, req procmgr.StartRequest) (procmgr.
 	return out, err
 }
 
-// newStarting makes the call of a start, and finds the server that it is for.
-func (m *manager) newStarting(ctx context.Context, req procmgr.StartRequest) (*starting, error) {
-	body, err := newStartBody(req)
-	if err != nil {
-		return nil, err
-	}
-	s := &starting{manager: m, req: req, body: body, until: time.Now().Add(req.Wait)}
-	s.call = call{manager: m, id: req.ID, method: http.MethodPost, path: pathStart, into: &s.out, prepare: s.prepare}
-	if s.call.instance, s.asked, err = m.instanceFor(ctx, req.ID); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// prepare makes the body of an attempt. Later ones wait for the time that is
-// left.
-func (s *starting) prepare() {
-	left := s.req.Wait
-	if s.call.body != nil {
-		left = time.Until(s.until)
-	}
-	s.call.wait = max(min(left, s.c.slice), 0)
-	s.call.body = s.body.encode(s.call.wait)
-}
-
 // instanceFor returns the server that a start is meant for. asked reports
 // whether the ID was sent before.
 func (m *manager) instanceFor(ctx context.Context, id string) (instance string, asked bool, err error) {
@@ -85,12 +64,21 @@ func (m *manager) instanceFor(ctx context.Context, id string) (instance string, 
 		return instance, asked, nil
 	}
 	// No server has answered yet: a start without an instance could run twice.
-	host := &manager{c: m.c}
-	if _, err := m.c.call(ctx, &call{manager: host, method: http.MethodGet, path: pathHealth}); err != nil {
+	if _, err := m.c.call(ctx, &call{manager: &m.c.manager, path: pathHealth}); err != nil {
 		return "", false, err
 	}
 	instance, asked = m.c.seen.claim(m.chat, id)
 	return instance, asked, nil
+}
+
+// A starting is a start that the client is sending.
+type starting struct {
+	*manager
+	req   procmgr.StartRequest // with an ID
+	began time.Time
+	call  call
+	out   procmgr.Output // what the call is answered
+	asked bool           // another call has sent the ID before
 }
 
 // errTurns is the error of a start that meets a new server at each attempt.
@@ -103,10 +91,10 @@ func (s *starting) send(ctx context.Context) (*answer, error) {
 	for range maxRestarts {
 		answer, err := s.c.call(ctx, &s.call)
 		moved := answer != nil && answer.failure.Code == codeRestarted && answer.instance != s.call.instance
-		if !moved || s.asked || s.call.mayHaveArrived || !s.c.seen.move(s.chat, s.req.ID, answer.instance) {
+		if !moved || s.asked || s.call.retry.phase == unsure || !s.c.seen.forget(s.chat, s.req.ID) {
 			return answer, err
 		}
-		s.call.instance = answer.instance
+		s.call.instance, s.asked = s.c.seen.claim(s.chat, s.req.ID)
 	}
 	return nil, errTurns
 }
@@ -120,29 +108,32 @@ func (s *starting) begun() procmgr.Output {
 // failed returns the Output and the error of a start that failed. The Output has
 // an ID if the command may have begun. answer is nil if no answer came.
 func (s *starting) failed(ctx context.Context, answer *answer, err error) (procmgr.Output, error) {
+	var f failure
+	if answer != nil {
+		f = answer.failure
+	}
+	sure := s.call.retry.phase == unsent
 	switch {
-	case answer != nil && answer.failure.Code == codeRestarted:
+	case f.Code == codeRestarted:
 		return s.begun(), xerrors.Errorf("the server was restarted after the command was sent to it: %w", procmgr.ErrUnknown)
-	case answer != nil && answer.failure.Result != nil:
-		if out := *answer.failure.Result; s.isOf(out.Process, s.req.ID) {
-			return out, err
-		}
+	case f.Result != nil && s.isOf(f.Result.Process, s.req.ID):
+		return *f.Result, err
+	case f.Result != nil, errors.Is(err, procmgr.ErrUnknown):
 		return s.begun(), err
-	case errors.Is(err, procmgr.ErrUnknown):
-		return s.begun(), err
-	case !s.call.mayHaveArrived && !s.asked:
+	case sure && !s.asked:
 		s.c.seen.forget(s.chat, s.req.ID)
 		return procmgr.Output{}, err
 	case errors.Is(err, procmgr.ErrConflict):
 		return procmgr.Output{}, err // it holds for every attempt, and for an earlier call too
-	case !s.call.mayHaveArrived && answer != nil && answer.failure.Code != codeClosed && !errors.Is(err, procmgr.ErrRefused):
+	case sure && answer != nil && f.Code != codeClosed && !errors.Is(err, procmgr.ErrRefused):
 		return procmgr.Output{}, err // the server does not know of an earlier call either
-	case !s.call.mayHaveArrived && answer != nil, ctx.Err() != nil:
+	case sure && answer != nil, ctx.Err() != nil:
 		return s.begun(), err // an earlier call or attempt may have started it
 	case answer != nil:
 		// The answer says nothing about the attempt before it.
-		_, message := answer.failure.Code.status()
-		return s.begun(), xerrors.Errorf("an attempt got no answer, and the next one this: %s: %w", message, procmgr.ErrUnknown)
+		f = failure{Code: f.Code}
+		f.fill()
+		return s.begun(), xerrors.Errorf("an attempt got no answer, and the next one this: %s: %w", f.Detail, procmgr.ErrUnknown)
 	}
 	return s.begun(), unknown(err)
 }
@@ -153,7 +144,7 @@ func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, er
 	if err := answer.about(s.manager, out.Process, s.req.ID); err != nil {
 		return s.begun(), unknown(err)
 	}
-	left := time.Until(s.until)
+	left := s.req.Wait - time.Since(s.began)
 	if !answer.waiting || left <= 0 {
 		return out, nil
 	}
@@ -166,4 +157,88 @@ func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, er
 		err = unknown(err) // the process was there before
 	}
 	return more, err
+}
+
+// maxSent is the number of process IDs that a client remembers at least. It is the
+// number of tombstones that a Local keeps.
+const maxSent = 16384
+
+// instances remembers to which server each process ID was sent. A server that
+// was restarted knows none of the IDs, and would run a command again.
+type instances struct {
+	mu      sync.Mutex // guards the fields below
+	current string     // the instance that answered last
+	// newer has the IDs that were sent last, up to maxSent, and older those that
+	// were sent before these.
+	newer, older map[processKey]*sentTo
+}
+
+type processKey struct{ chat, id string }
+
+// sentTo says to which server an ID was sent.
+type sentTo struct {
+	instance string
+	shared   bool // several calls sent the ID: none of them knows what the others did
+}
+
+// find returns to which server an ID was sent, or nil. The caller holds mu.
+func (s *instances) find(chat, id string) *sentTo {
+	key := processKey{chat, id}
+	return cmp.Or(s.newer[key], s.older[key])
+}
+
+// claim returns the server to which an ID was sent. If the ID is new, claim
+// remembers that it goes to the server that answered last. The instance is "" if
+// no server has answered yet.
+func (s *instances) claim(chat, id string) (instance string, asked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if to := s.find(chat, id); to != nil {
+		to.shared = true
+		return to.instance, true
+	}
+	if s.current == "" {
+		return "", false
+	}
+	if s.newer == nil || len(s.newer) >= maxSent {
+		s.newer, s.older = make(map[processKey]*sentTo), s.newer
+	}
+	s.newer[processKey{chat, id}] = &sentTo{instance: s.current}
+	return s.current, false
+}
+
+// forget forgets an ID that was not sent, or under which nothing ran. It does
+// nothing and reports false if another call may have sent the ID.
+func (s *instances) forget(chat, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if to := s.find(chat, id); to != nil && to.shared {
+		return false
+	}
+	delete(s.newer, processKey{chat, id})
+	delete(s.older, processKey{chat, id})
+	return true
+}
+
+// answered remembers the instance that answered last.
+func (s *instances) answered(instance string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = instance
+}
+
+// now returns the server that answered last, or "".
+func (s *instances) now() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// elsewhere reports whether an ID was sent to another server than this one, which
+// may not know it.
+func (s *instances) elsewhere(chat, id, instance string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to := s.find(chat, id)
+	return to != nil && to.instance != instance
 }

@@ -24,8 +24,6 @@ const (
 	maxStderr = 4 << 10
 	// endTime is how long Close waits for a command after each of its steps.
 	endTime = 2 * time.Second
-	// maxLook is the longest time between two looks at the group of a command.
-	maxLook = 100 * time.Millisecond
 	// pipeTime is how long the end of a command waits for its stderr. A
 	// process that it left behind may hold that open.
 	pipeTime = 500 * time.Millisecond
@@ -48,11 +46,10 @@ const (
 // A program that asks package signal for SIGPIPE gets it also when a command has
 // ended and something is written to it.
 //
-// Close of the connection closes the command's stdin. If the command or another
-// process of its group still lives after 2 s, the group gets a SIGTERM, and after
-// 2 s more a SIGKILL. Close waits for the end of the command in any case. Only on
-// Linux does this reach processes that outlive the command. Windows has no
-// SIGTERM: there the command alone is ended.
+// Close of the connection closes the command's stdin. If the command still lives
+// after 2 s, its process group gets a SIGTERM, and after 2 s more a SIGKILL. Close
+// waits for the end of the command in any case. On Linux, a SIGKILL then ends what
+// is left of the group. Windows has no SIGTERM: there the command alone is ended.
 func Command(argv ...string) func(ctx context.Context) (net.Conn, error) {
 	argv = append([]string(nil), argv...)
 	return func(ctx context.Context) (net.Conn, error) {
@@ -79,10 +76,8 @@ type commandConn struct {
 	stderr *headtail.Buffer
 
 	exited chan struct{} // closed when the command has exited
-	drain  chan struct{} // closed when its stdout has ended, and nobody reads it any more
-
-	closing sync.Once
-	done    chan struct{} // closed when Close is done
+	shut   func()        // begins to close the connection
+	done   chan struct{} // closed when it is closed
 }
 
 func startCommand(argv []string) (*commandConn, error) {
@@ -104,7 +99,6 @@ func startCommand(argv []string) (*commandConn, error) {
 		out:    out,
 		stderr: headtail.New(maxStderr/2, maxStderr/2),
 		exited: make(chan struct{}),
-		drain:  make(chan struct{}),
 		done:   make(chan struct{}),
 	}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, c.stderr
@@ -115,14 +109,12 @@ func startCommand(argv []string) (*commandConn, error) {
 		out.Close()
 		return nil, err
 	}
-	go c.await() // close waits for it
+	c.shut = sync.OnceFunc(func() { go c.end() }) // Close waits for it
+	go func() {                                   // end waits for it
+		awaitExit(c.cmd)
+		close(c.exited)
+	}()
 	return c, nil
-}
-
-// await waits for the exit of the command.
-func (c *commandConn) await() {
-	awaitExit(c.cmd)
-	close(c.exited)
 }
 
 // Read implements [net.Conn]. At the end of the command's stdout, it says how
@@ -132,13 +124,24 @@ func (c *commandConn) Read(p []byte) (int, error) {
 	if n == 0 && errors.Is(err, io.EOF) {
 		c.shut()
 		<-c.done
-		err = &commandError{name: c.name, status: c.cmd.ProcessState.String(), stderr: c.said()}
+		err = c.ended()
 	}
 	return n, err
 }
 
-// Write implements [net.Conn].
-func (c *commandConn) Write(p []byte) (int, error) { return c.in.Write(p) }
+// Write implements [net.Conn]. If the command takes nothing any more, it says how the
+// command has ended: whoever reads closes the connection then.
+func (c *commandConn) Write(p []byte) (int, error) {
+	n, err := c.in.Write(p)
+	if err != nil {
+		select {
+		case <-c.done:
+			err = c.ended()
+		case <-time.After(endTime):
+		}
+	}
+	return n, err
+}
 
 // Close implements [net.Conn]. It returns when the command has ended.
 func (c *commandConn) Close() error {
@@ -147,74 +150,43 @@ func (c *commandConn) Close() error {
 	return nil
 }
 
-// shut begins to close the connection. The goroutine ends with the command, and
-// Close waits for it.
-func (c *commandConn) shut() {
-	c.closing.Do(func() { go c.end() })
-}
-
 // end ends the command and waits for it.
 func (c *commandConn) end() {
 	defer close(c.done)
 	_ = c.in.Close() // a second Close, or one of a broken pipe, tells nothing
-	go c.empty()     // waited for below
+	drained := make(chan struct{})
+	go func() { // waited for below; the command must not be held up by its stdout
+		defer close(drained)
+		_ = c.out.SetReadDeadline(time.Time{})
+		_, _ = io.Copy(io.Discard, c.out)
+	}()
 	for _, signal := range []func(*exec.Cmd){terminateGroup, killGroup} {
-		if c.gone(endTime) {
-			break
-		}
-		if c.ours() {
+		select {
+		case <-c.exited:
+		case <-time.After(endTime):
 			signal(c.cmd)
 		}
 	}
-	c.gone(endTime)
 	<-c.exited
+	if keepsNumber {
+		killGroup(c.cmd)
+	}
 	_ = c.out.SetReadDeadline(time.Now()) // a process that still holds the pipe is no part of the command
 	select {
-	case <-c.drain:
+	case <-drained:
 	case <-time.After(pipeTime): // Windows has no deadline for a pipe
 	}
 	_ = c.cmd.Wait() // ProcessState has its exit status
 	_ = c.out.Close()
 }
 
-// ours reports whether the number of the command is surely its own.
-func (c *commandConn) ours() bool {
-	select {
-	case <-c.exited:
-		return keepsNumber
-	default:
-		return true
+// ended says how the command has ended.
+func (c *commandConn) ended() error {
+	text := "the command " + strconv.Quote(c.name) + " has ended (" + c.cmd.ProcessState.String() + ")"
+	if said := c.said(); said != "" {
+		text += ": " + said
 	}
-}
-
-// empty reads the rest of the command's stdout, so that the command is not held
-// up by it.
-func (c *commandConn) empty() {
-	defer close(c.drain)
-	_ = c.out.SetReadDeadline(time.Time{})
-	_, _ = io.Copy(io.Discard, c.out)
-}
-
-// gone waits until the command has exited, nobody holds its stdout, and its
-// process group is empty, or until a time is over.
-func (c *commandConn) gone(d time.Duration) bool {
-	over := time.NewTimer(d)
-	defer over.Stop()
-	for _, step := range []<-chan struct{}{c.exited, c.drain} {
-		select {
-		case <-step:
-		case <-over.C:
-			return false
-		}
-	}
-	for pause := time.Millisecond; groupLives(c.cmd); pause = min(2*pause, maxLook) {
-		select {
-		case <-time.After(pause):
-		case <-over.C:
-			return false
-		}
-	}
-	return true
+	return xerrors.New(text)
 }
 
 // said returns what the command has written to stderr so far.
@@ -222,20 +194,6 @@ func (c *commandConn) said() string {
 	text, _ := c.stderr.Snapshot(0).Text(headtail.Limits{Bytes: maxStderr, Line: -1})
 	return string(bytes.TrimSpace([]byte(text)))
 }
-
-// A commandError says how the command of a connection has ended.
-type commandError struct{ name, status, stderr string }
-
-func (e *commandError) Error() string {
-	text := "the command " + strconv.Quote(e.name) + " has ended (" + e.status + ")"
-	if e.stderr != "" {
-		text += ": " + e.stderr
-	}
-	return text
-}
-
-// Unwrap says that the connection has ended too early.
-func (e *commandError) Unwrap() error { return io.ErrUnexpectedEOF }
 
 func (c *commandConn) LocalAddr() net.Addr                { return commandAddr(c.name) }
 func (c *commandConn) RemoteAddr() net.Addr               { return commandAddr(c.name) }

@@ -1,11 +1,7 @@
 package prochttp
 
 import (
-	"bytes"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"syscall"
 	"unsafe"
 )
@@ -30,19 +26,4 @@ func awaitExit(cmd *exec.Cmd) {
 			return
 		}
 	}
-}
-
-// groupLives reports whether the group of a command that has exited still has
-// processes. A signal cannot ask: it finds the command itself, which is not reaped.
-func groupLives(cmd *exec.Cmd) bool {
-	group := strconv.Itoa(cmd.Process.Pid)
-	names, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
-	for _, name := range names {
-		stat, _ := os.ReadFile(name)                                    // it may have ended
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // state, parent, group
-		if len(fields) > 2 && string(fields[2]) == group && fields[0][0] != 'Z' && fields[0][0] != 'X' {
-			return true
-		}
-	}
-	return false
 }

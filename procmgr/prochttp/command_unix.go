@@ -3,7 +3,9 @@
 package prochttp
 
 import (
+	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 )
 
@@ -18,4 +20,11 @@ func killGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGKILL) }
 
 func signalGroup(cmd *exec.Cmd, sig syscall.Signal) {
 	_ = syscall.Kill(-cmd.Process.Pid, sig) // if the group has gone, there is nothing to end
+}
+
+// outlivePipes makes a write to a stdout or stderr that nobody reads an error.
+// Otherwise Go ends the program by SIGPIPE. The signal is caught and not
+// ignored, since other children would inherit that.
+func outlivePipes() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the channel is never read
 }

@@ -55,52 +55,6 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Each chat of a Host may have a machine of its own.
-func TestDescribeAChat(t *testing.T) {
-	c := newClient(t, serve(t, newHandler(t, machines{newLocal(t, nil)}, nil)), nil)
-	for chat, want := range map[string]string{"bash": "bash", "zsh": "zsh"} {
-		machine, err := c.Chat(chat).Describe(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, procmgr.Description{Shell: want}, machine)
-	}
-	_, err := c.Chat("").Describe(t.Context())
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-}
-
-// machines is a Host whose chats are called like their shells.
-type machines struct{ procmgr.Host }
-
-func (machines) Chat(id string) procmgr.Manager { return machine{name: id} }
-
-type machine struct {
-	procmgr.Unsupported
-	name string
-}
-
-func (m machine) Describe(context.Context) (procmgr.Description, error) {
-	return procmgr.Description{Shell: m.name}, nil
-}
-
-// A server without the endpoint has not told that nothing is known: the client
-// returns an error, and asks again.
-func TestDescribeWithoutTheEndpoint(t *testing.T) {
-	h := newHandler(t, newLocal(t, nil), nil)
-	old, asked := counting(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/describe" {
-			r.URL.Path = "/nothing"
-		}
-		h.ServeHTTP(w, r)
-	}), "/describe")
-	c := newClient(t, serve(t, old), nil)
-	for range 2 {
-		_, err := c.Describe(t.Context())
-		require.ErrorContains(t, err, "prochttp: describe: ")
-		require.ErrorContains(t, err, "there is no such endpoint")
-	}
-	require.EqualValues(t, 2, asked.Load())
-	require.Equal(t, "ok\n", run(t, c, "echo ok").Text)
-}
-
 // A server that was restarted may have another shell.
 func TestDescribeAfterARestart(t *testing.T) {
 	var now atomic.Pointer[http.Handler]

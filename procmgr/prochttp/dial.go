@@ -1,18 +1,16 @@
 package prochttp
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"io/fs"
+	"encoding/binary"
+	"fmt"
+	"io"
 	"net"
-	"net/http"
-	"os/exec"
 	"sync"
 	"time"
 
 	"golang.org/x/xerrors"
-
-	"github.com/toolproc/toolproc/procmgr"
 )
 
 const (
@@ -23,243 +21,191 @@ const (
 	// dialTime is how long a dial may take, the first bytes of the far side
 	// included. Several attempts of a call may wait for one dial.
 	dialTime = 30 * time.Second
-	// reasonTime is how long a call whose context has ended waits for the
-	// reason why there is no connection.
-	reasonTime = 250 * time.Millisecond
+	// maxBanner is how much an error quotes of what came instead of HTTP/2, in
+	// bytes.
+	maxBanner = 512
+	// bannerTime is how long the rest of that may take to come.
+	bannerTime = 200 * time.Millisecond
+	// preface is what a client of HTTP/2 says first, see RFC 9113, section 3.4.
+	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	// frameHeader is the length of the header of an HTTP/2 frame in bytes.
+	frameHeader = 9
 )
 
-// A dialed is a transport that carries all requests over one connection of
-// ClientOptions.Dial. http.Transport would dial once for each of the first
-// requests.
-type dialed struct {
-	dial func(context.Context) (net.Conn, error)
+var (
+	errClientClosed = xerrors.New("the client is closed")
+	errBanner       = xerrors.New("keep login scripts and banners from writing to its stdout")
+)
 
-	mu     sync.Mutex // guards the fields below, and the waiters of each dialing
-	now    *dialing   // the connection for the next request; nil if there is none
-	links  map[*link]struct{}
-	closed bool
+// A dialer makes the connections of ClientOptions.Dial for an http.Transport. It
+// hands one over only once the far side has begun to speak HTTP/2, so that a dial
+// that fails says why, and no request was sent.
+type dialer struct {
+	dial   func(context.Context) (net.Conn, error)
+	ctx    context.Context // ends with close
+	cancel context.CancelFunc
+
+	mu      sync.Mutex     // guards pending, and held while a connection is counted
+	pending net.Conn       // the far side that has not spoken yet; nil: none
+	conns   sync.WaitGroup // one goroutine for each connection
 }
 
-// A dialing is a connection, from the dial on.
-type dialing struct {
-	cancel  context.CancelFunc // ends the dial
-	waiters int                // the requests that wait for the dial
-	done    chan struct{}      // closed once the fields below are set
-	conn    *http.ClientConn
-	link    *link
-	err     error
+func newDialer(dial func(context.Context) (net.Conn, error)) *dialer {
+	d := &dialer{dial: dial}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	return d
 }
 
-// An unsentError is the error of a request that was not sent.
-type unsentError struct{ err error }
-
-func (e *unsentError) Error() string { return e.err.Error() }
-func (e *unsentError) Unwrap() error { return e.err }
-
-// final reports whether a repeat would fail in the same way.
-func (e *unsentError) final() bool {
-	var banner *bannerError
-	return errors.As(e.err, &banner) || errors.Is(e.err, errClientClosed) || errors.Is(e.err, exec.ErrNotFound) ||
-		errors.Is(e.err, fs.ErrNotExist) || errors.Is(e.err, fs.ErrPermission) ||
-		errors.Is(e.err, procmgr.ErrInvalid) || errors.Is(e.err, procmgr.ErrRefused)
-}
-
-var errClientClosed = xerrors.New("the client is closed")
-
-// RoundTrip implements [http.RoundTripper].
-func (d *dialed) RoundTrip(req *http.Request) (*http.Response, error) {
-	g, err := d.connection(req.Context())
+// connect makes a connection. It is the DialContext of a Transport, which goes on
+// with it when the context of the request has ended.
+func (d *dialer) connect(ctx context.Context, _, _ string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	defer context.AfterFunc(d.ctx, cancel)()
+	c, err := d.open(ctx)
+	if d.ctx.Err() != nil {
+		err = errClientClosed
+	}
 	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close() // it is in memory
-		}
-		return nil, &unsentError{err}
+		return nil, &unsentError{xerrors.Errorf("dial: %w", err)}
 	}
-	res, err := g.conn.RoundTrip(req)
-	if err != nil && req.Context().Err() == nil {
-		if why := g.link.failure(); why != nil {
-			err = why
-		}
-	}
-	return res, err
+	return c, nil
 }
 
-// connection returns the connection, or waits for it.
-func (d *dialed) connection(ctx context.Context) (*dialing, error) {
-	g, err := d.join()
+// open dials, and waits until the far side speaks. A goroutine, for which close
+// waits, closes the connection.
+func (d *dialer) open(ctx context.Context) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	conn, err := d.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-g.done:
-		d.leave(g)
-		return g, g.err
-	case <-ctx.Done():
-	}
-	last := d.leave(g)
-	if last && !errors.Is(context.Cause(ctx), errLate) {
-		g.cancel() // the call is over, and nobody else waits
-	}
-	if why := g.reason(); why != nil {
-		return nil, xerrors.Errorf("%v: %w", why, context.Cause(ctx))
-	}
-	return nil, xerrors.Errorf("there is no connection yet: %w", context.Cause(ctx))
-}
-
-// reason returns why the dial has failed, if it tells soon.
-func (g *dialing) reason() error {
-	over := time.NewTimer(reasonTime)
-	defer over.Stop()
-	select {
-	case <-g.done:
-		return g.err
-	case <-over.C:
-		return nil
-	}
-}
-
-// join finds the dial or the connection that there is, or begins to dial. The
-// caller leaves it.
-func (d *dialed) join() (*dialing, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
+	closed := make(chan struct{})
+	c := &dialedConn{Conn: conn, skip: len(preface), close: sync.OnceFunc(func() { close(closed) })}
+	if !d.set(conn, func() {
+		select {
+		case <-d.ctx.Done():
+		case <-closed:
+		}
+		_ = conn.Close() // the connection is over in any case
+	}) {
+		_ = conn.Close() // nobody can use it any more
 		return nil, errClientClosed
 	}
-	if d.now != nil && !d.now.usable() {
-		d.now = nil
+	stop := context.AfterFunc(ctx, c.close)
+	err = c.greet()
+	if !stop() {
+		err = xerrors.New(d.status())
 	}
-	if d.now == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), dialTime)
-		d.now = &dialing{cancel: cancel, done: make(chan struct{})}
-		go d.connect(ctx, d.now)
+	d.set(nil, nil)
+	if err != nil {
+		c.close()
+		return nil, err
 	}
-	d.now.waiters++
-	return d.now, nil
+	return c, nil
 }
 
-// leave reports whether no other request waits for the dial.
-func (d *dialed) leave(g *dialing) (last bool) {
+// set sets the connection that is pending, and runs a function that ends with it. It
+// reports false if the client is closed.
+func (d *dialer) set(conn net.Conn, f func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	g.waiters--
-	return g.waiters == 0
+	d.pending = nil
+	if conn != nil && d.ctx.Err() == nil {
+		d.pending = conn
+		d.conns.Go(f)
+	}
+	return d.pending != nil
 }
 
-// usable reports whether the connection can take a request, or the dial goes on.
-func (g *dialing) usable() bool {
-	select {
-	case <-g.done:
-		return g.err == nil && g.conn.Err() == nil && g.link.failure() == nil
-	default:
-		return true
-	}
-}
-
-// connect dials, and sets the fields of g. It ends with the dial, for which
-// nobody waits longer than a call does: it may ignore its context.
-func (d *dialed) connect(ctx context.Context, g *dialing) {
-	defer g.cancel()
-	defer close(g.done)
-	conn, err := d.dial(ctx)
-	if err != nil {
-		g.err = xerrors.Errorf("dial: %w", err)
-		return
-	}
-	g.link = newLink(conn)
-	if !d.enter(g.link) {
-		g.link.end()
-		g.err = errClientClosed
-		return
-	}
-	transport := &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return g.link, nil },
-		Protocols:   new(http.Protocols),
-		HTTP2:       &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pongTime},
-		// As that of a client's own transport.
-		ExpectContinueTimeout: time.Second,
-		DisableCompression:    true,
-	}
-	transport.Protocols.SetUnencryptedHTTP2(true)
-	if g.conn, err = transport.NewClientConn(ctx, "http", "localhost:80"); err != nil {
-		g.err = xerrors.Errorf("dial: %w", g.link.refused(err))
-		g.link.end()
-		return
-	}
-	select {
-	case <-g.link.established:
-		g.link.inUse.Store(true)
-		if g.conn.Err() != nil {
-			g.link.end() // HTTP/2 may have tried that before
-		}
-	case <-g.link.broken:
-		g.link.end()
-		g.err = xerrors.Errorf("dial: %w", g.link.failure())
-	case <-ctx.Done():
-		text := "the far side does not answer"
-		if said := g.link.said(); said != "" {
+// status says why there is no connection yet.
+func (d *dialer) status() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	text := "the far side does not answer"
+	if c, ok := d.pending.(*commandConn); ok {
+		if said := c.said(); said != "" {
 			text += "; it says: " + said
 		}
-		g.err = xerrors.New(text)
-		g.link.end()
 	}
+	return text
 }
 
-// enter adds a link to those for which Close waits. It reports false if the
-// transport is closed. A link leaves when it is closed.
-func (d *dialed) enter(l *link) bool {
+// close ends the dial and the connections, and waits for the commands behind them.
+// It does not wait for a dial that ignores its context.
+func (d *dialer) close() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return false
-	}
-	if d.links == nil {
-		d.links = make(map[*link]struct{})
-	}
-	for old := range d.links {
-		select {
-		case <-old.closed:
-			delete(d.links, old)
-		default:
-		}
-	}
-	d.links[l] = struct{}{}
-	return true
-}
-
-// distrust closes the connection if nothing was heard of it since a request was
-// sent that got no answer in time. The next request dials.
-func (d *dialed) distrust() {
-	d.mu.Lock()
-	g := d.now
+	d.cancel()
 	d.mu.Unlock()
-	if g == nil {
-		return
-	}
-	select {
-	case <-g.done:
-		if g.err == nil && g.link.silence() >= answerTime {
-			_ = g.conn.Close() // the link says why it was closed
-		}
-	default:
-	}
+	d.conns.Wait()
 }
 
-// close ends the dial and the connections, and waits for the commands behind
-// them. It does not wait for a dial that ignores its context.
-func (d *dialed) close() {
-	d.mu.Lock()
-	d.closed = true
-	if d.now != nil {
-		d.now.cancel()
+// A dialedConn is a connection on which the preface of HTTP/2 was sent, and the
+// answer to it was seen.
+type dialedConn struct {
+	net.Conn
+	skip  int    // how much of the preface the transport has still to write
+	ahead []byte // what was read, and not by the transport
+	close func() // begins to close it
+}
+
+// greet sends the preface, and reads the header of the first frame. The far side
+// has to begin with its settings.
+func (c *dialedConn) greet() error {
+	_, failed := c.Conn.Write([]byte(preface)) // why nobody reads it is in what the far side says
+	head := make([]byte, maxBanner)
+	n, err := io.ReadFull(c.Conn, head[:frameHeader])
+	if err == nil && isSettings(head) {
+		c.ahead = head[:n]
+		return failed
 	}
-	links := d.links
-	d.links = nil
-	d.mu.Unlock()
-	for l := range links {
-		l.end()
+	if err == nil {
+		// The rest of the line, or of the page, is most likely on its way.
+		_ = c.Conn.SetReadDeadline(time.Now().Add(bannerTime)) // without a deadline, the far side speaks or ends
+		more, _ := io.ReadFull(c.Conn, head[n:])
+		n += more
 	}
-	for l := range links {
-		<-l.closed
+	banner, _, _ := bytes.Cut(head[:n], []byte{0}) // a frame begins with a NUL, and no banner has one
+	text := fmt.Sprintf("the far side does not speak HTTP/2 at once, it begins with %q", banner)
+	switch {
+	case err == nil:
+		return xerrors.Errorf("%s: %w", text, errBanner)
+	case len(banner) == 0:
+		return err
 	}
+	return xerrors.Errorf("%s, and ends (%v): %w", text, err, errBanner)
+}
+
+// isSettings reports whether this is the header of a SETTINGS frame that is no
+// acknowledgement.
+func isSettings(head []byte) bool {
+	length := binary.BigEndian.Uint32(head) >> 8
+	return head[3] == 4 && head[4] == 0 && binary.BigEndian.Uint32(head[5:]) == 0 && length%6 == 0 && length <= 16<<10
+}
+
+// Read implements [net.Conn].
+func (c *dialedConn) Read(p []byte) (int, error) {
+	if len(c.ahead) > 0 {
+		n := copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}
+
+// Write implements [net.Conn]. The preface was sent before.
+func (c *dialedConn) Write(p []byte) (int, error) {
+	skip := min(c.skip, len(p))
+	c.skip -= skip
+	n, err := c.Conn.Write(p[skip:])
+	return skip + n, err
+}
+
+// Close implements [net.Conn]. HTTP/2 closes connections while calls wait for it,
+// so Close does not wait for a command to end.
+func (c *dialedConn) Close() error {
+	c.close()
+	return nil
 }

@@ -32,6 +32,27 @@
 // This also works if the answer to the start never came, and if the start
 // itself arrives later.
 //
+// # Retries
+//
+// Each call is one request, or one for each 25 s of its wait. A request is repeated
+// until it is answered:
+//
+//	           answer, or error that a repeat cannot change
+//	attempt ------------------------------------------------> done
+//	 ^   |
+//	 |   | no answer, or "busy"
+//	 |   v
+//	 |  unsent: no attempt can have arrived  --+  time is up, or Retry is negative
+//	 |  unsure: an attempt may have arrived  --+----------------------------------> given up
+//	 |   |                                     |
+//	 +---+ pause of 50 ms to 2 s               +----------------------------------> ended
+//	                                              the context of the call
+//
+// A call is unsent until one of its attempts got a connection and no answer. It then
+// stays unsure. A Start or an Input that is given up while it is unsure is
+// [procmgr.ErrUnknown]; one that is unsent has done nothing. The time is
+// ClientOptions.Retry from the first failure on, and begins anew when a wait was cut.
+//
 // # Security
 //
 // A caller of a handler runs commands. Nobody may call it unless the options
@@ -51,9 +72,9 @@
 //
 // # Platforms
 //
-// Handler and client run everywhere; ListenUnix needs a Unix with flock. On
-// Windows, the end of a Command's connection ends the command itself and nothing
-// that it has started. To test your code against them, serve a Local with
+// Handler and client run everywhere; ListenUnix needs a Unix. On Windows, the end
+// of a Command's connection ends the command itself and nothing that it has
+// started. To test your code against them, serve a Local with
 // [net/http/httptest] and run the suite of
 // [github.com/toolproc/toolproc/procmgr/proctest].
 package prochttp

@@ -2,7 +2,6 @@ package prochttp_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -143,28 +142,6 @@ func TestEventsAfterARestart(t *testing.T) {
 		require.False(t, page.Gap, "it is told once")
 		require.Empty(t, page.Events)
 	}
-}
-
-// mixed is a Host that mixes its chats up.
-type mixed struct{ *proclocal.Local }
-
-func (m mixed) Chat(string) procmgr.Manager { return m.Local }
-
-func TestEventsRefused(t *testing.T) {
-	l := newLocal(t, nil)
-	run(t, l.Chat("a"), "true")
-	_, err := newClient(t, serve(t, newHandler(t, unable{}, nil)), nil).Events(t.Context(), procmgr.EventsRequest{})
-	require.ErrorIs(t, err, errors.ErrUnsupported, "the Host has none")
-	h := newHandler(t, mixed{l}, nil)
-	_, err = newClient(t, serve(t, h), nil).Chat("b").Events(t.Context(), procmgr.EventsRequest{})
-	require.ErrorContains(t, err, "another chat")
-	_, err = newClient(t, serve(t, h), &prochttp.ClientOptions{Token: "wrong"}).Events(t.Context(), procmgr.EventsRequest{})
-	require.ErrorIs(t, err, procmgr.ErrRefused)
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = newClient(t, serve(t, h), nil).Events(ctx, procmgr.EventsRequest{})
-	require.ErrorIs(t, err, context.Canceled)
 }
 
 // A server that is about to end answers the waits for events at once.

@@ -26,21 +26,8 @@ const (
 	Slice    = slice
 )
 
-// Progress is the shortest time after which an attempt that breaks counts as cut
-// by a proxy.
-const Progress = progress
-
 // ServeBytes is ServeStdio with other streams and another limit.
 var ServeBytes = serveStdio
 
-// MaxSent is how many process IDs a client remembers.
-const MaxSent = maxSent
-
 // CommandPID returns the PID of the command behind a connection of Command.
 func CommandPID(conn net.Conn) int { return conn.(*commandConn).cmd.Process.Pid }
-
-// StartBody is the body of a start.
-type StartBody = startBody
-
-// Decode reads JSON.
-var Decode = decode

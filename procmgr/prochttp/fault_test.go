@@ -1,9 +1,11 @@
 package prochttp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -255,7 +257,8 @@ func TestMatchWhileTheConnectionIsCut(t *testing.T) {
 			// The wait is on its way. Its connection is cut, and only then
 			// is the line printed.
 			ctx, cancel := context.WithCancel(context.Background())
-			req, _ := http.NewRequestWithContext(ctx, r.Method, p.backend+r.URL.RequestURI(), nil)
+			body, _ := io.ReadAll(r.Body)
+			req, _ := http.NewRequestWithContext(ctx, r.Method, p.backend+r.URL.RequestURI(), bytes.NewReader(body))
 			req.Header = r.Header.Clone()
 			go func() {
 				time.Sleep(200 * time.Millisecond)
@@ -492,7 +495,8 @@ func TestSlowReader(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
-	_, err = fmt.Fprintf(conn, "GET /%s/output?limit_bytes=-1&limit_line=-1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", out.Process.ID, token)
+	body := fmt.Sprintf(`{"id":%q,"limit":{"bytes":-1,"line":-1}}`, out.Process.ID)
+	_, err = fmt.Fprintf(conn, "POST /output HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", token, len(body), body)
 	require.NoError(t, err)
 	select {
 	case err := <-wrote:
@@ -531,9 +535,9 @@ func TestWaitWithAState(t *testing.T) {
 	local := newLocal(t, nil)
 	id := run(t, local.Chat("a"), "sleep 1000 & echo left").Process.ID
 	h := newHandler(t, local, nil)
-	for _, query := range []string{"wait=1m&state=running", "wait=1m&state=running&wait_id=w"} {
+	for _, wait := range []string{`"wait":"1m","state":"running"`, `"wait":"1m","state":"running","wait_id":"w"`} {
 		began := time.Now()
-		status, _ := ask(t, h, request(http.MethodGet, "/"+id+"/output?"+query, ""))
+		status, _ := ask(t, h, request("/output", `{"id":"`+id+`",`+wait+`}`))
 		require.Equal(t, http.StatusOK, status)
 		require.Less(t, time.Since(began), 30*time.Second)
 	}

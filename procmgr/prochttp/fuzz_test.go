@@ -75,17 +75,15 @@ func FuzzHandler(f *testing.F) {
 	const head = " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token + "\r\n"
 	const post = head + "Content-Type: application/json\r\nToolproc-Chat-Id: a\r\nContent-Length: "
 	for _, seed := range []string{
-		"GET /list" + head + "\r\n",
-		"GET /list" + head + "Toolproc-Chat-Id: a\r\n\r\n",
+		"POST /list" + post + "2\r\n\r\n{}",
 		"GET /list HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		"GET /list" + head + "Origin: x\r\n\r\n",
-		"GET /x/output?from=1&wait=0s&until=a&limit_bytes=9&limit_line=-1&wait_id=w&state=running" + head + "\r\n",
-		"GET /list?limit=1&offset=-1&state=exited" + head + "\r\n",
-		"GET /%2e%2e/output" + head + "Toolproc-Chat-Id: %61%2F\r\n\r\n",
+		"POST /list" + head + "Origin: x\r\n\r\n",
+		"POST /output" + post + "63\r\n\r\n{\"id\":\"x\",\"from\":1,\"wait\":\"0s\",\"until\":\"a\",\"state\":\"running\"}",
+		"POST /./output" + head + "Toolproc-Chat-Id: %61%2F\r\n\r\n",
 		"POST /start" + post + "18\r\n\r\n{\"command\":\"true\"}",
 		"POST /start" + post + "70\r\n\r\n{\"id\":\"x\",\"command\":\"a\",\"wait\":\"1s\",\"limit\":{\"bytes\":1},\"env\":{\"a\":\"b\"}}",
-		"POST /x/signal" + post + "17\r\n\r\n{\"signal\":\"kill\"}",
-		"POST /x/signal" + head + "Idempotency-Key: k\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"sig\r\n0\r\n\r\n",
+		"POST /signal" + post + "24\r\n\r\n{\"id\":\"x\",\"signal\":\"kill\"}",
+		"POST /signal" + head + "Idempotency-Key: k\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"sig\r\n0\r\n\r\n",
 		"OPTIONS *" + head + "\r\n",
 	} {
 		f.Add([]byte(seed))

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
-	"net/url"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -26,14 +25,9 @@ const (
 	defaultMaxWaiters = 4096
 )
 
-const (
-	// maxHeader is the limit of a request's header in bytes, whatever limit
-	// the server itself has.
-	maxHeader = 32 << 10
-	// deadline is how long a request may take to be read, and its answer to be
-	// written, beyond its wait.
-	deadline = 30 * time.Second
-)
+// deadline is how long a request may take to be read, and its answer to be
+// written, beyond its wait.
+const deadline = 30 * time.Second
 
 // HandlerOptions configures [NewHandler]. Set exactly one of Authorize, Token
 // and Insecure, because a caller of the handler runs commands.
@@ -100,6 +94,7 @@ type handler struct {
 	instance string
 	deadline time.Duration
 	log      *slog.Logger
+	mux      *http.ServeMux
 	waits    waits
 	signals  signals
 }
@@ -137,16 +132,37 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &handler{
+	s := &handler{
 		host:     h,
 		opts:     o,
 		token:    sha256.Sum256([]byte(o.Token)),
 		instance: cmp.Or(o.Instance, newKey()),
 		deadline: deadline,
 		log:      log,
+		mux:      http.NewServeMux(),
 		waits:    waits{max: o.MaxWaiters, log: log, held: make(map[waitKey]*heldWait)},
 		signals:  signals{calls: make(map[signalKey]*signalCall)},
-	}, nil
+	}
+	s.mux.HandleFunc("/", s.serve("", (*request).noEndpoint))
+	for path, call := range map[string]func(*request){
+		pathStart:    (*request).start,
+		pathOutput:   (*request).output,
+		pathInput:    (*request).input,
+		pathSignal:   (*request).signal,
+		pathList:     (*request).list,
+		pathEvents:   (*request).events,
+		pathDescribe: (*request).describe,
+	} {
+		s.mux.HandleFunc("POST "+path, s.serve(path, func(r *request) {
+			if r.admit() {
+				call(r)
+			}
+		}))
+		s.mux.HandleFunc(path, s.serve(path, func(r *request) { r.wrongMethod(http.MethodPost) }))
+	}
+	s.mux.HandleFunc("GET "+pathHealth, s.serve(pathHealth, (*request).health))
+	s.mux.HandleFunc(pathHealth, s.serve(pathHealth, func(r *request) { r.wrongMethod(http.MethodGet) }))
+	return s, nil
 }
 
 func (o HandlerOptions) check() error {
@@ -161,10 +177,19 @@ func (o HandlerOptions) check() error {
 		return xerrors.Errorf("nobody may call it: set Authorize or Token, or Insecure where everybody who can connect may run commands: %w", procmgr.ErrInvalid)
 	case ways > 1:
 		return xerrors.Errorf("set one of Authorize, Token and Insecure: %w", procmgr.ErrInvalid)
-	case strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case strings.ContainsFunc(o.Token, unprintable):
 		return xerrors.Errorf("Token has a character that a header cannot carry, use printable ASCII without spaces: %w", procmgr.ErrInvalid)
 	}
 	return nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if p := req.URL.Path; path.Clean(p) != p || p[0] != '/' {
+		h.serve("", (*request).noEndpoint)(w, req) // the mux would redirect, or answer by itself
+		return
+	}
+	h.mux.ServeHTTP(w, req)
 }
 
 // A request is one HTTP request in the handler.
@@ -172,120 +197,61 @@ type request struct {
 	*http.Request
 	h        *handler
 	w        http.ResponseWriter
+	endpoint string // its name; "": none
 	chat     string
-	endpoint string
 	manager  procmgr.Manager
 	id       string // of the process, if the request is about one
 
-	status int
+	status int // of the answer; 0: it has none yet
 	code   code
-	values [6]string // of the answer's header
 }
 
-// ServeHTTP implements [http.Handler].
-func (h *handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	began := time.Now()
-	r := &request{Request: req, h: h, w: w}
-	defer func() {
-		if p := recover(); p != nil {
-			h.log.LogAttrs(context.WithoutCancel(req.Context()), slog.LevelError, "panic in a request",
-				slog.String("endpoint", r.endpoint), slog.String("panic", fmt.Sprint(p)))
-			r.fail(failure{Code: codeInternal, Detail: "the server failed unexpectedly", Result: r.mayHaveBegun()})
-		}
-		r.logTo(h.log, time.Since(began))
-	}()
-	for i, field := range [...]struct{ name, value string }{
-		{headerInstance, h.instance},
-		{headerProtocol, protocol},
-		{"Cache-Control", "no-store"},
-		{"X-Content-Type-Options", "nosniff"},
-	} {
-		r.header(i, field.name, field.value)
-	}
-	r.extend(0)
-
-	if serve := r.route(); serve != nil && r.admit() {
-		serve(r)
+// serve returns the handler of one endpoint, which call answers.
+func (h *handler) serve(path string, call func(*request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		began := time.Now()
+		r := &request{Request: req, h: h, w: w, endpoint: strings.TrimPrefix(path, "/")}
+		defer func() {
+			if p := recover(); p != nil {
+				h.log.LogAttrs(context.WithoutCancel(req.Context()), slog.LevelError, "panic in a request",
+					slog.String("endpoint", r.endpoint), slog.String("panic", fmt.Sprint(p)))
+				r.fail(failure{Code: codeInternal, Detail: "the server failed unexpectedly", Result: r.mayHaveBegun()})
+			}
+			r.logTo(h.log, time.Since(began))
+		}()
+		header := w.Header()
+		header.Set(headerInstance, h.instance)
+		header.Set(headerProtocol, protocol)
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		r.extend(0)
+		call(r)
 	}
 }
 
-// header sets a field of the answer's header. Its value is in a place of the
-// request, so that it takes no memory of its own. The name is canonical.
-func (r *request) header(place int, name, value string) {
-	r.values[place] = value
-	r.w.Header()[name] = r.values[place : place+1 : place+1]
-}
+func (r *request) noEndpoint() { r.fail(failure{Code: codeNoEndpoint}) }
 
-// route returns the function that serves a request's endpoint. If there is
-// none, it answers the request and returns nil.
-func (r *request) route() func(*request) {
-	path := r.URL.EscapedPath()
-	var method string
-	var serve func(*request)
-	switch {
-	case path == pathHealth:
-		r.endpoint, method, serve = "health", http.MethodGet, (*request).health
-	case path == pathStart:
-		r.endpoint, method, serve = "start", http.MethodPost, (*request).start
-	case path == pathList:
-		r.endpoint, method, serve = "list", http.MethodGet, (*request).list
-	case path == pathEvents:
-		r.endpoint, method, serve = "events", http.MethodGet, (*request).events
-	case path == pathDescribe:
-		r.endpoint, method, serve = "describe", http.MethodGet, (*request).describe
-	default:
-		id, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-		id, err := url.PathUnescape(id)
-		if err != nil {
-			rest = ""
-		}
-		switch rest {
-		case "output":
-			r.endpoint, method, serve = "output", http.MethodGet, (*request).output
-		case "input":
-			r.endpoint, method, serve = "input", http.MethodPost, (*request).input
-		case "signal":
-			r.endpoint, method, serve = "signal", http.MethodPost, (*request).signal
-		default:
-			r.fail(failure{Code: codeNoEndpoint})
-			return nil
-		}
-		r.id = id
-	}
-	if r.Method != method && (path != pathHealth || r.Method != http.MethodHead) {
-		r.w.Header().Set("Allow", method)
-		r.fail(failure{Code: codeMethod})
-		return nil
-	}
-	return serve
+func (r *request) wrongMethod(allowed string) {
+	r.w.Header().Set("Allow", allowed)
+	r.fail(failure{Code: codeMethod})
 }
 
 // health answers that the server is there. A client that starts a command
 // learns the instance of the server from it.
 func (r *request) health() {
-	if r.h.opts.Context.Err() != nil {
+	switch {
+	case !r.sameProtocol():
+	case r.h.opts.Context.Err() != nil:
 		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down"})
-		return
+	default:
+		r.answer(http.StatusOK, status{"ok"})
 	}
-	r.answer(http.StatusOK, struct {
-		Status string `json:"status"`
-	}{"ok"})
-}
-
-// describe serves what is known of the machine.
-func (r *request) describe() {
-	d, err := r.manager.Describe(r.Context())
-	if err != nil {
-		r.failWith(err, nil)
-		return
-	}
-	r.answer(http.StatusOK, d)
 }
 
 // mayHaveBegun returns the little that is known of a process whose start went
 // wrong, or nil if the request is no start with an ID.
 func (r *request) mayHaveBegun() *procmgr.Output {
-	if r.endpoint != "start" || r.id == "" {
+	if r.URL.Path != pathStart || r.id == "" {
 		return nil
 	}
 	return &procmgr.Output{Process: procmgr.Process{ID: r.id, ChatID: r.chat}}
@@ -307,8 +273,6 @@ func (r *request) fail(f failure) {
 	if r.status != 0 {
 		return // the handler panicked after the answer
 	}
-	status, message := f.Code.status()
-	f.Message = message
 	r.code = f.Code
 	switch f.Code {
 	case codeUnauthorized:
@@ -316,15 +280,13 @@ func (r *request) fail(f failure) {
 	case codeBusy:
 		r.w.Header().Set("Retry-After", "1")
 	}
+	status := f.fill()
 	r.answer(status, f)
 }
 
-// failWith answers with an error of the host.
+// failWith answers with an error of the host, and with what is known of a process
+// in spite of it.
 func (r *request) failWith(err error, result *procmgr.Output) {
-	if errors.Is(err, errBusy) {
-		r.fail(failure{Code: codeBusy, Detail: err.Error()})
-		return
-	}
 	f := failureOf(err)
 	f.Result = result
 	r.fail(f)
@@ -333,13 +295,12 @@ func (r *request) failWith(err error, result *procmgr.Output) {
 // finish answers with an output. If there is an error, it answers with the
 // error and the output that came with it.
 func (r *request) finish(out *procmgr.Output, err error) {
-	if p := &out.Process; p.ID != "" && (err == nil || p.ChatID != "") && !r.mine(p) {
-		return
-	}
+	p := &out.Process
 	switch {
+	case p.ID != "" && (err == nil || p.ChatID != "") && !r.mine(p):
 	case err == nil:
 		r.answer(http.StatusOK, out)
-	case out.Process.ID != "":
+	case p.ID != "":
 		r.failWith(err, out)
 	default:
 		r.failWith(err, nil)
@@ -362,11 +323,11 @@ func (r *request) answer(status int, body any) {
 	if b.enc.Encode(body) != nil {
 		status = http.StatusInternalServerError
 		b.Reset()
-		b.WriteString(`{"message":"the call failed","code":"internal"}`)
+		b.WriteString(`{"code":"internal","detail":"the call failed"}`)
 	}
 	r.status = status
-	r.header(4, "Content-Type", "application/json")
-	r.header(5, "Content-Length", strconv.Itoa(b.Len()))
+	r.w.Header().Set("Content-Type", "application/json")
+	r.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	r.extend(0)
 	r.w.WriteHeader(status)
 	// A caller that gets no answer asks again. HTTP/2 may still be reading the

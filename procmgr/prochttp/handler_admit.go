@@ -20,15 +20,7 @@ import (
 // admit reports whether a request may be served. If not, it answers the request.
 // It does not read the body.
 func (r *request) admit() bool {
-	if err := otherProtocol(r.Header, "client", "server"); err != nil {
-		r.failWith(err, nil)
-		return false
-	}
-	if r.endpoint == "health" {
-		return true
-	}
-	if headerSize(r.Header) > maxHeader {
-		r.fail(failure{Code: codeHeaderTooLong})
+	if !r.sameProtocol() {
 		return false
 	}
 	if detail := r.foreign(); detail != "" {
@@ -45,7 +37,7 @@ func (r *request) admit() bool {
 	chat, ok, err := decodeChat(r.Header)
 	switch {
 	case err != nil:
-		r.fail(failureOf(err))
+		r.failWith(err, nil)
 		return false
 	case ok && (scope.Chats == nil || !scope.Chats(chat)):
 		r.fail(failure{Code: codeForbidden, Detail: "this caller may not act for this chat"})
@@ -61,15 +53,14 @@ func (r *request) admit() bool {
 	return true
 }
 
-// headerSize returns the approximate size of a header in bytes.
-func headerSize(h http.Header) int {
-	n := 0
-	for name, values := range h {
-		for _, value := range values {
-			n += len(name) + len(value) + len(": \r\n")
-		}
+// sameProtocol reports whether the caller speaks this version of the protocol. If
+// not, it answers the request.
+func (r *request) sameProtocol() bool {
+	err := otherProtocol(r.Header, "client", "server")
+	if err != nil {
+		r.failWith(err, nil)
 	}
-	return n
+	return err == nil
 }
 
 // foreign returns why a request looks like a browser's, or "". A page of any
@@ -137,15 +128,18 @@ func (r *request) body(v any) bool {
 	}
 	switch {
 	case tooLong:
-		r.fail(failure{Code: codeTooLarge, Detail: "write a long command to a script file and run that"})
+		r.fail(failure{Code: codeTooLarge})
 		return false
 	case err != nil:
 		r.failWith(xerrors.Errorf("the body could not be read (%v): %w", err, procmgr.ErrInvalid), nil)
 		return false
 	}
-	if err := decodeStrict(data.Bytes(), v); err != nil {
+	if err := decodeRequest(data.Bytes(), v); err != nil {
 		r.failWith(err, nil)
 		return false
+	}
+	if about, ok := v.(interface{ process() string }); ok {
+		r.id = about.process()
 	}
 	return true
 }

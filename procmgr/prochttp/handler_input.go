@@ -1,61 +1,13 @@
 package prochttp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"time"
 
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
-
-// An inputBody is an InputRequest on the wire. Data is in base64, because it
-// need not be text.
-type inputBody struct {
-	inputFields
-	Wait       string `json:"wait,omitempty"`
-	UntilQuiet string `json:"until_quiet,omitempty"`
-}
-
-// inputFields are those of an InputRequest.
-type inputFields struct {
-	IdempotencyKey string          `json:"key,omitempty"`
-	Data           []byte          `json:"data,omitempty"`
-	Keys           []procmgr.Key   `json:"keys,omitempty"`
-	Close          bool            `json:"close,omitempty"`
-	Secret         bool            `json:"secret,omitempty"`
-	Wait           time.Duration   `json:"-"` // those of the inputBody count
-	Until          string          `json:"until,omitempty"`
-	UntilQuiet     time.Duration   `json:"-"`
-	UntilWaiting   bool            `json:"until_waiting,omitempty"`
-	Limit          headtail.Limits `json:"limit,omitzero"`
-}
-
-func newInputBody(req procmgr.InputRequest) inputBody {
-	b := inputBody{inputFields: inputFields(req)}
-	if req.UntilQuiet > 0 {
-		b.UntilQuiet = req.UntilQuiet.String()
-	}
-	return b
-}
-
-// encode writes the body of an attempt that waits for a time.
-func (b inputBody) encode(wait time.Duration) []byte {
-	if wait > 0 {
-		b.Wait = wait.String()
-	}
-	data, _ := encode(b) // strings and numbers can always be written
-	return data
-}
-
-func (b inputBody) request() (procmgr.InputRequest, error) {
-	wait, err := parseWait(b.Wait)
-	quiet, wrong := parseWait(b.UntilQuiet)
-	b.inputFields.Wait, b.inputFields.UntilQuiet = wait, quiet
-	return procmgr.InputRequest(b.inputFields), cmp.Or(err, wrong)
-}
 
 // input serves an input, with a wait of at most maxSlice. The process itself
 // remembers the keys, so a repeated request writes nothing, whichever handler it
@@ -65,11 +17,7 @@ func (r *request) input() {
 	if !r.body(&body) {
 		return
 	}
-	req, err := body.request()
-	if err != nil {
-		r.failWith(err, nil)
-		return
-	}
+	req := procmgr.InputRequest(body.inputFields)
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = newKey()
 	}

@@ -1,39 +1,94 @@
 package prochttp
 
 import (
-	"errors"
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// list serves a list: the processes that the query asks for, and the counts.
+// describe serves what is known of the machine.
+func (r *request) describe() {
+	if !r.body(&struct{}{}) {
+		return
+	}
+	d, err := r.manager.Describe(r.Context())
+	if err != nil {
+		r.failWith(err, nil)
+		return
+	}
+	r.answer(http.StatusOK, d)
+}
+
+// list serves a list: the processes that the request asks for, and the counts.
 func (r *request) list() {
-	var query listQuery
-	if err := query.parameters().parse(r.URL.RawQuery); err != nil {
-		r.failWith(err, nil)
+	var body listBody
+	if !r.body(&body) {
 		return
 	}
-	page, err := r.manager.List(r.Context(), procmgr.ListRequest(query))
-	body := listBody(page)
-	var partial *procmgr.PartialError
-	if err != nil && !errors.As(err, &partial) {
-		r.failWith(err, nil)
-		return
-	}
-	for i := range body.Processes {
-		if !r.mine(&body.Processes[i]) {
+	page, err := r.manager.List(r.Context(), procmgr.ListRequest(body))
+	for i := range page.Processes {
+		if !r.mine(&page.Processes[i]) {
 			return
 		}
 	}
-	if body.Processes == nil {
-		body.Processes = []procmgr.Process{} // never null
+	if page.Processes == nil {
+		page.Processes = []procmgr.Process{} // never null
 	}
-	if partial != nil {
-		f := failureOf(err)
-		f.List = &body
-		r.fail(f)
+	r.finishPage(err, new(listPage(page)), nil)
+}
+
+// events serves a page of events, with a wait of at most maxSlice. A wait needs
+// not be held between two requests: reading takes no event away.
+func (r *request) events() {
+	var body eventsBody
+	if !r.body(&body) {
 		return
 	}
-	r.answer(http.StatusOK, body)
+	req := procmgr.EventsRequest(body)
+	req.Wait = min(req.Wait, maxSlice)
+	if r.h.opts.Context.Err() != nil {
+		req.Wait = 0
+	}
+	var page procmgr.EventPage
+	began := time.Now()
+	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
+		page, err = r.manager.Events(ctx, req)
+		return err
+	})
+	took := time.Since(began)
+	if ended {
+		req.Wait = 0
+		page, err = r.manager.Events(r.Context(), req)
+	}
+	for i := range page.Events {
+		if !r.mine(&page.Events[i].Process) {
+			return
+		}
+	}
+	if page.Events == nil {
+		page.Events = []procmgr.Event{} // never null
+	}
+	if err == nil && req.Wait > 0 && took >= req.Wait && len(page.Events) == 0 && !page.Gap {
+		r.w.Header().Set(headerWaiting, "true")
+	}
+	r.finishPage(err, nil, &page)
+}
+
+// finishPage answers with one of two kinds of pages. If some machines are missing, it
+// answers with the error and the page of the others.
+func (r *request) finishPage(err error, list *listPage, events *procmgr.EventPage) {
+	switch {
+	case err == nil && list != nil:
+		r.answer(http.StatusOK, list)
+	case err == nil:
+		r.answer(http.StatusOK, events)
+	case is[*procmgr.PartialError](err):
+		f := failureOf(err)
+		f.List, f.Page = list, events
+		r.fail(f)
+	default:
+		r.failWith(err, nil)
+	}
 }

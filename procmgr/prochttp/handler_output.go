@@ -2,43 +2,55 @@ package prochttp
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 // output serves an output, with a wait of at most maxSlice.
 func (r *request) output() {
-	var query outputQuery
-	if err := query.parameters().parse(r.URL.RawQuery); err != nil {
-		r.failWith(err, nil)
+	var body outputBody
+	if !r.body(&body) {
 		return
 	}
-	query.Wait = min(query.Wait, maxSlice)
-	if query.Wait == 0 {
-		query.WaitID = ""
+	if body.WaitID != "" {
+		if err := checkKey(body.WaitID); err != nil {
+			r.failWith(err, nil)
+			return
+		}
 	}
-	if query.WaitID == "" && r.h.opts.Context.Err() != nil {
-		query.Wait = 0
+	body.Wait = min(body.Wait, maxSlice)
+	if body.Wait == 0 {
+		body.WaitID = ""
+	}
+	if body.WaitID == "" && r.h.opts.Context.Err() != nil {
+		body.Wait = 0
 	}
 	var out procmgr.Output
 	var err error
-	waiting, ended := false, query.Wait == 0
-	if query.Wait > 0 {
-		place := query.WaitID == "" // a held wait takes one itself
-		ended, err = r.limited(query.Wait, place, func(ctx context.Context) (err error) {
-			if query.WaitID == "" {
-				out, err = r.manager.Output(ctx, r.id, query.OutputRequest)
+	waiting, ended := false, body.Wait == 0
+	if body.Wait > 0 {
+		place := body.WaitID == "" // a held wait takes one itself
+		ended, err = r.limited(body.Wait, place, func(ctx context.Context) (err error) {
+			if body.WaitID == "" {
+				out, err = r.manager.Output(ctx, r.id, procmgr.OutputRequest(body.outputFields))
 			} else {
-				out, waiting, err = r.heldOutput(ctx, &query)
+				out, waiting, err = r.heldOutput(ctx, &body)
 			}
 			return err
 		})
 	}
 	if ended {
-		query.Wait = 0
+		body.Wait = 0
 		waiting = false // if the server is about to end, the client cannot continue the wait
-		out, err = r.manager.Output(r.Context(), r.id, query.OutputRequest)
+		out, err = r.manager.Output(r.Context(), r.id, procmgr.OutputRequest(body.outputFields))
 	}
 	if err == nil && waiting {
 		r.w.Header().Set(headerWaiting, "true")
@@ -47,20 +59,20 @@ func (r *request) output() {
 }
 
 // heldOutput waits in a wait that outlives the request: a new one, or the wait
-// of an earlier request with the same name. It sets query.From to the offset
+// of an earlier request with the same name. It sets body.From to the offset
 // from which that wait reads.
-func (r *request) heldOutput(ctx context.Context, query *outputQuery) (out procmgr.Output, waiting bool, err error) {
-	snapshot := query.OutputRequest
+func (r *request) heldOutput(ctx context.Context, body *outputBody) (out procmgr.Output, waiting bool, err error) {
+	snapshot := procmgr.OutputRequest(body.outputFields)
 	snapshot.Wait, snapshot.State = 0, ""
-	key := waitKey{r.chat, r.id, query.WaitID, snapshot}
-	held, err := r.h.waits.join(ctx, r.manager, key, query.State, query.Left)
+	key := waitKey{r.chat, r.id, body.WaitID, snapshot}
+	held, err := r.h.waits.join(ctx, r.manager, key, body.State, body.Left)
 	if err != nil {
 		return out, false, err
 	}
 	defer r.h.waits.leave(key, held)
-	defer func() { query.From = held.from.Load() }()
-	slice := query.Wait
-	if query.Left > 0 && query.Left <= slice {
+	defer func() { body.From = held.from.Load() }()
+	slice := body.Wait
+	if body.Left > 0 && body.Left <= slice {
 		// The last one: the wait ends by itself, and knows what it has seen.
 		slice += holdTime
 	}
@@ -81,11 +93,183 @@ func (r *request) heldOutput(ctx context.Context, query *outputQuery) (out procm
 	}
 	snapshot.From, snapshot.Until = held.from.Load(), ""
 	out, err = r.manager.Output(ctx, r.id, snapshot)
-	if err != nil || query.State == "" || out.Process.State == query.State {
+	if err != nil || body.State == "" || out.Process.State == body.State {
 		return out, true, err
 	}
 	// If the state changed before the wait began, this ends the wait too.
-	snapshot.Until = query.Until
+	snapshot.Until = body.Until
 	out, err = r.manager.Output(ctx, r.id, snapshot)
 	return out, false, err
+}
+
+const (
+	// holdTime is how long a wait goes on after a request that named it, until
+	// the next request comes. That is enough for a round trip, or for a client
+	// to notice that its connection was cut.
+	holdTime = 2 * time.Second
+	// maxHeld is the longest time of a wait over all its requests.
+	maxHeld = 24 * time.Hour
+)
+
+// waits counts the calls that wait, and has the waits that are held between two
+// requests. A client waits in slices, because proxies cut connections that are
+// silent for long. If each slice were a wait of its own, none would match output
+// that is printed between two slices and dropped at once.
+type waits struct {
+	max int // the limit of calls that wait; negative: no limit
+	log *slog.Logger
+
+	mu   sync.Mutex // guards the fields below
+	n    int        // requests that wait, and held waits without a request
+	held map[waitKey]*heldWait
+}
+
+// A waitKey names a held wait. The request is part of the name, so that two
+// different requests never share an answer.
+type waitKey struct {
+	chat, process, name string
+	request             procmgr.OutputRequest // without Wait and State
+}
+
+// A heldWait is a wait that outlives the requests that ask for it.
+type heldWait struct {
+	cancel context.CancelFunc
+	left   time.Duration // the longest time that it takes
+	state  procmgr.State // the last one that the caller knew when it began
+	done   chan struct{} // closed once out and err are set
+	out    procmgr.Output
+	err    error
+	from   atomic.Int64 // the offset to read from; one beyond the end becomes the end at the time when the wait began
+
+	// waits.mu guards the fields below.
+	users  int         // requests that are waiting for it
+	expiry *time.Timer // ends it; set if there are none
+}
+
+// errBusy is the error of a call that wants to wait when there is no room.
+var errBusy = xerrors.New("nothing was done: end a call that waits, or ask without waiting")
+
+// limited makes a call that waits for at most a time. The context of the call
+// ends with the request and with the server. ended reports whether the server's
+// end cut the call short: then the request is answered without a wait. If place
+// is set, the call takes one of the places of those that wait. If there is none,
+// the error is errBusy, and the call was not made.
+func (r *request) limited(wait time.Duration, place bool, call func(context.Context) error) (ended bool, err error) {
+	if place {
+		if !r.h.waits.enter() {
+			return false, errBusy
+		}
+		defer r.h.waits.exit()
+	}
+	r.extend(wait)
+	ctx, server := r.Context(), r.h.opts.Context
+	if server.Done() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(server, cancel)()
+	}
+	err = call(ctx)
+	return err != nil && ctx.Err() != nil && r.Context().Err() == nil, err
+}
+
+// enter takes a place for a call that waits; exit gives it back.
+func (w *waits) enter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.take()
+}
+
+func (w *waits) exit() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n--
+}
+
+// take counts one more call that waits, or reports that there is no room. The
+// caller holds mu.
+func (w *waits) take() bool {
+	if w.max >= 0 && w.n >= w.max {
+		return false
+	}
+	w.n++
+	return true
+}
+
+// join finds a held wait or begins it, for at most the time that is left of it; 0
+// is not known. The goroutine of a held wait ends with
+// the wait; leave ends the wait when no request wants it any more.
+func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, state procmgr.State, left time.Duration) (*heldWait, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if there := w.held[key]; there != nil {
+		if there.users > 0 && !w.take() {
+			return nil, errBusy
+		}
+		there.users++
+		if there.expiry != nil {
+			there.expiry.Stop()
+			there.expiry = nil
+		}
+		return there, nil
+	}
+	if !w.take() {
+		return nil, errBusy
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if left <= 0 || left > maxHeld {
+		left = maxHeld
+	}
+	begun := &heldWait{cancel: cancel, done: make(chan struct{}), left: left, state: state, users: 1}
+	begun.from.Store(key.request.From)
+	w.held[key] = begun
+	go begun.wait(ctx, m, key, w.log)
+	return begun, nil
+}
+
+// wait waits, and sets out and err.
+func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log *slog.Logger) {
+	defer close(h.done)
+	defer func() {
+		if p := recover(); p != nil {
+			log.LogAttrs(ctx, slog.LevelError, "panic in a wait", slog.String("panic", fmt.Sprint(p)))
+			h.err = errPanicked
+		}
+	}()
+	req := key.request
+	if req.From > 0 {
+		now, err := m.Output(ctx, key.process, procmgr.OutputRequest{From: req.From, Limit: headtail.Limits{Bytes: 1}})
+		if err != nil {
+			h.err = err
+			return
+		}
+		req.From = min(req.From, now.Next)
+		h.from.Store(req.From)
+	}
+	req.Wait, req.State = h.left, h.state
+	h.out, h.err = m.Output(ctx, key.process, req)
+}
+
+// leave ends a request's use of a held wait. After the last request has left,
+// the wait ends in holdTime, unless another request comes.
+func (w *waits) leave(key waitKey, held *heldWait) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held.users--
+	if held.users > 0 {
+		w.n--
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(holdTime, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if held.expiry != timer {
+			return // another request has come
+		}
+		held.cancel()
+		delete(w.held, key)
+		w.n--
+	})
+	held.expiry = timer
 }

@@ -76,14 +76,14 @@ func TestShutdownAfterAMatch(t *testing.T) {
 	for range 2 {
 		for range 20 {
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, request(http.MethodGet, "/x/output?wait=1m&until=needle&wait_id=w", ""))
+			h.ServeHTTP(w, request("/output", `{"id":"x","wait":"1m","until":"needle","wait_id":"w"}`))
 			require.Equal(t, http.StatusOK, w.Code)
 			require.Contains(t, w.Body.String(), `"matched":true`)
 		}
 		shutDown()
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, request(http.MethodGet, "/x/output?wait=1m&until=needle", ""))
+	h.ServeHTTP(w, request("/output", `{"id":"x","wait":"1m","until":"needle"}`))
 	require.Equal(t, http.StatusOK, w.Code)
 	require.NotContains(t, w.Body.String(), "matched", "without a name there is no such wait")
 }
@@ -100,7 +100,7 @@ func TestShutdownInAStart(t *testing.T) {
 	} {
 		ctx, shutDown := context.WithCancel(t.Context())
 		host := shutHost{newLocal(t, nil), shutDown, test.id}
-		r := request(http.MethodPost, "/start", `{"id":"x","command":"true"}`)
+		r := request("/start", `{"id":"x","command":"true"}`)
 		r.Header.Del("Toolproc-Chat-Id")
 		status, code := ask(t, newHandler(t, host, &prochttp.HandlerOptions{Token: token, Context: ctx}), r)
 		require.Equal(t, test.status, status)

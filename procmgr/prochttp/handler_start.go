@@ -14,30 +14,21 @@ func (r *request) start() {
 	if !r.body(&body) {
 		return
 	}
-	req, err := body.request()
-	if err != nil {
-		r.failWith(err, nil)
-		return
-	}
-	r.id = req.ID
 	if meant := r.Header.Get(headerInstance); meant != "" && meant != r.h.instance {
-		r.fail(failure{Code: codeRestarted, Detail: "nothing was started; what ran before is not known here"})
+		r.fail(failure{Code: codeRestarted})
 		return
 	}
 	if r.h.opts.Context.Err() != nil {
 		r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
 		return
 	}
+	req := procmgr.StartRequest(body)
 	req.Wait = min(req.Wait, maxSlice)
 	var out procmgr.Output
 	ended, err := r.limited(req.Wait, req.Wait > 0, func(ctx context.Context) (err error) {
 		out, err = r.manager.Start(ctx, req)
 		return err
 	})
-	if errors.Is(err, errBusy) {
-		r.fail(failure{Code: codeBusy, Detail: "nothing was started; " + errBusy.Error()})
-		return
-	}
 	if out.Process.ID != "" {
 		r.id = out.Process.ID
 	}

@@ -20,20 +20,20 @@ func TestTooManyWaiters(t *testing.T) {
 	id := begin(t, local.Chat("a"), "echo ready; exec sleep 1000").Process.ID
 	h := newHandler(t, local, &prochttp.HandlerOptions{Token: token, MaxWaiters: 2})
 	var wg sync.WaitGroup
-	for _, query := range []string{"wait=1m", "wait=1m&wait_id=w&until=never"} {
-		wg.Go(func() { ask(t, h, request(http.MethodGet, "/"+id+"/output?"+query, "")) })
+	for _, wait := range []string{`}`, `,"wait_id":"w","until":"never"}`} {
+		wg.Go(func() { ask(t, h, request("/output", `{"id":"`+id+`","wait":"1m"`+wait)) })
 	}
 	require.Eventually(t, func() bool { return prochttp.Waiters(h) == 2 }, long, time.Millisecond)
 	for _, r := range []*http.Request{
-		request(http.MethodGet, "/"+id+"/output?wait=1m", ""),
-		request(http.MethodGet, "/"+id+"/output?wait=1m&wait_id=v", ""),
-		request(http.MethodPost, "/start", `{"command":"true","wait":"1m"}`),
+		request("/output", `{"id":"`+id+`","wait":"1m"}`),
+		request("/output", `{"id":"`+id+`","wait":"1m","wait_id":"v"}`),
+		request("/start", `{"command":"true","wait":"1m"}`),
 	} {
 		status, code := ask(t, h, r)
 		require.Equal(t, http.StatusTooManyRequests, status)
 		require.Equal(t, "busy", code)
 	}
-	status, _ := ask(t, h, request(http.MethodGet, "/"+id+"/output", ""))
+	status, _ := ask(t, h, request("/output", `{"id":"`+id+`"}`))
 	require.Equal(t, http.StatusOK, status, "reading takes no place")
 	require.NoError(t, local.Chat("a").Signal(t.Context(), id, procmgr.Kill))
 	wg.Wait()
@@ -54,7 +54,7 @@ func TestWaitersOfOneName(t *testing.T) {
 	for range 5 {
 		go func() {
 			w := httptest.NewRecorder()
-			h.ServeHTTP(w, request(http.MethodGet, "/"+id+"/output?wait=1m&wait_id=w", ""))
+			h.ServeHTTP(w, request("/output", `{"id":"`+id+`","wait":"1m","wait_id":"w"}`))
 			statuses <- w.Code
 		}()
 	}

@@ -3,19 +3,14 @@
 package prochttp_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
@@ -138,48 +133,6 @@ func TestSecretInSlices(t *testing.T) {
 	require.Greater(t, p.count("/input"), 2)
 }
 
-// Errors come through a chain as they are.
-func TestInputErrorsOverAChain(t *testing.T) {
-	c := newClient(t, serve(t, newHandler(t, overTCP(t, nil), nil)), nil)
-	start := func(stdin procmgr.Stdin, command string) string {
-		out, err := c.Start(t.Context(), procmgr.StartRequest{Command: command, Stdin: stdin})
-		require.NoError(t, err)
-		return out.Process.ID
-	}
-	empty, pipe, terminal := start("", "exec sleep 600"), start(procmgr.StdinPipe, "head -c 100000 >/dev/null; exec <&-; echo closed; exec sleep 600"), start(procmgr.StdinTerminal, "exec cat")
-	input := func(id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-		return c.Input(t.Context(), id, req)
-	}
-	_, err := input(empty, procmgr.InputRequest{Data: []byte("x")})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	_, err = input(pipe, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	_, err = input("nosuch", procmgr.InputRequest{})
-	require.ErrorIs(t, err, procmgr.ErrNotFound)
-	_, err = input(terminal, procmgr.InputRequest{Data: []byte("x"), Secret: true})
-	require.ErrorIs(t, err, procmgr.ErrNotReady)
-	require.Contains(t, procmgr.Reason(err), "echo")
-	_, err = input(terminal, procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("x")})
-	require.NoError(t, err)
-	_, err = input(terminal, procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("y")})
-	require.ErrorIs(t, err, procmgr.ErrConflict)
-
-	data := make([]byte, procmgr.MaxInput)
-	_, err = input(pipe, procmgr.InputRequest{Data: data, Wait: long})
-	require.NoError(t, err)
-	for err == nil {
-		var out procmgr.InputOutput
-		if out, err = input(pipe, procmgr.InputRequest{Data: data, Wait: long}); err != nil {
-			require.ErrorIs(t, err, procmgr.ErrNotRunning)
-			require.Equal(t, "its stdin is closed", procmgr.Reason(err))
-			require.Less(t, out.Written, len(data))
-		}
-	}
-	out, err := c.Output(t.Context(), terminal, procmgr.OutputRequest{Screen: true, Wait: long, Until: "x"}) // the echo
-	require.NoError(t, err)
-	require.Equal(t, "x", strings.Join(out.Screen.Rows, ""))
-}
-
 // If no answer comes, the input may have been written.
 func TestInputIsUnknown(t *testing.T) {
 	p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
@@ -203,34 +156,3 @@ func TestInputIsUnknown(t *testing.T) {
 	require.NoError(t, err, "Until is no part of what a key stands for")
 	require.Equal(t, "one\n", got.Text)
 }
-
-// Neither a line of the log nor an error has the input.
-func TestInputIsNotLogged(t *testing.T) {
-	var log bytes.Buffer
-	var mu sync.Mutex
-	logger := slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return log.Write(p)
-	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
-	h := newHandler(t, newLocal(t, nil), &prochttp.HandlerOptions{Insecure: true, Logger: logger})
-	post := func(body string) string {
-		r := httptest.NewRequest(http.MethodPost, "http://localhost/x/input", strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		text, err := io.ReadAll(w.Result().Body)
-		assert.NoError(t, err)
-		return string(text)
-	}
-	for _, body := range []string{`{"data":"aHVudGVyMg=="}`, `{"data":"hunter2"}`, `{"hunter2":1}`, `{"keys":["enter"],"data":"aHVudGVyMg==","secret":true}`} {
-		post(body)
-	}
-	require.Contains(t, log.String(), "endpoint=input")
-	require.NotContains(t, log.String(), "hunter2")
-	require.NotContains(t, log.String(), "aHVudGVyMg")
-}
-
-type writer func(p []byte) (int, error)
-
-func (w writer) Write(p []byte) (int, error) { return w(p) }

@@ -1,12 +1,16 @@
-//go:build !unix || aix || (solaris && !illumos)
+//go:build !unix
 
 package prochttp
 
 import (
 	"errors"
 	"net"
+
+	"golang.org/x/xerrors"
 )
 
-// listenUnix fails: on these systems the mode of a socket means nothing, or a
-// directory cannot be locked.
-func listenUnix(string) (net.Listener, error) { return nil, errors.ErrUnsupported }
+// ListenUnix returns [errors.ErrUnsupported]: on these systems the mode of a socket
+// means nothing.
+func ListenUnix(path string) (net.Listener, error) {
+	return nil, xerrors.Errorf("prochttp: listen: %w", errors.ErrUnsupported)
+}

@@ -1,4 +1,4 @@
-//go:build unix && !aix && (!solaris || illumos)
+//go:build unix
 
 package prochttp
 
@@ -11,12 +11,32 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 )
+
+// ListenUnix listens on a unix socket at a path that only this user and root
+// can open: its mode is 0600 from its first moment on. So a handler on it can
+// let in every caller that can connect, see HandlerOptions.Insecure.
+//
+// ListenUnix replaces a socket that a killed server left behind. It is an error
+// if another server serves the socket, or if the path is there and is no
+// socket. A directory that others can write to is an error, unless it is sticky
+// as /tmp is. A directory that belongs neither to this user nor to root is an
+// error too. Paths have at most some 100 bytes on all systems. Closing the
+// listener removes the socket. Of two servers that begin at the same moment both
+// may succeed, and the later one has the socket.
+//
+// On systems other than Unix it returns [errors.ErrUnsupported].
+func ListenUnix(path string) (net.Listener, error) {
+	l, err := listenUnix(path)
+	if err != nil {
+		return nil, xerrors.Errorf("prochttp: listen: %w", err)
+	}
+	return l, nil
+}
 
 // listenUnix makes the socket in a directory that no other user can enter, and
 // then moves it to its path. So the socket never has a mode that lets others
@@ -27,29 +47,24 @@ func listenUnix(path string) (net.Listener, error) {
 		return nil, err
 	}
 	dir := filepath.Dir(path)
-	lock, err := lockDir(dir)
-	if err != nil {
+	if err := checkDir(dir); err != nil {
 		return nil, err
 	}
-	defer lock.Close()
 	if err := removeStale(path); err != nil {
 		return nil, err
-	}
-	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most {
-		return nil, xerrors.Errorf("the path has %d bytes, a socket's has at most %d: %w", len(path), most, procmgr.ErrInvalid)
 	}
 	// The name is short, because the path of a socket is limited even if the
 	// socket is moved later.
 	private := filepath.Join(dir, "."+rand.Text()[:6])
-	if most := len(syscall.RawSockaddrUnix{}.Path) - 1 - len("/s"); len(private) > most {
-		return nil, xerrors.Errorf("the directory's path has %d bytes, that of a socket's has at most %d: %w",
-			len(dir), most-(len(private)-len(dir)), procmgr.ErrInvalid)
+	made := filepath.Join(private, "s")
+	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; max(len(path), len(made)) > most {
+		return nil, xerrors.Errorf("%s is too long for a socket, whose path has at most %d bytes, and its directory's %d: %w",
+			path, most, most-len(made)+len(dir), procmgr.ErrInvalid)
 	}
 	if err := os.Mkdir(private, 0o700); err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(private) }() // it is empty by then
-	made := filepath.Join(private, "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: made, Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -70,53 +85,24 @@ func listenUnix(path string) (net.Listener, error) {
 	return &unixListener{UnixListener: l, path: path, info: info}, nil
 }
 
-// lockDir locks a directory while a socket is made in it. Otherwise two servers
-// that start at once could each believe that the other's socket is stale. It
-// refuses a directory in which others can replace the socket.
-func lockDir(dir string) (*os.File, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
+// checkDir refuses a directory in which others can replace the socket.
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
 	switch {
-	case err == nil && !trusted(info):
-		err = xerrors.Errorf("%s belongs to another user, who can replace what is in it: %w", dir, procmgr.ErrInvalid)
-	case err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
-		err = xerrors.Errorf("others can write to %s: make it 0700: %w", dir, procmgr.ErrInvalid)
-	case err == nil:
-		err = lock(f)
+	case err != nil:
+		return err
+	case !trusted(info):
+		return xerrors.Errorf("%s belongs to another user, who can replace what is in it: %w", dir, procmgr.ErrInvalid)
+	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+		return xerrors.Errorf("others can write to %s: make it 0700: %w", dir, procmgr.ErrInvalid)
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return nil
 }
 
 // trusted reports whether a directory belongs to this user or to root.
 func trusted(dir fs.FileInfo) bool {
 	stat, ok := dir.Sys().(*syscall.Stat_t)
 	return ok && (stat.Uid == 0 || int(stat.Uid) == os.Geteuid())
-}
-
-// lockTime is how long listenUnix waits for a lock. Another server holds the
-// lock only for moments, but any user that can read the directory can hold it
-// for ever.
-const lockTime = 5 * time.Second
-
-func lock(f *os.File) error {
-	for until := time.Now().Add(lockTime); ; time.Sleep(5 * time.Millisecond) {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case err == nil:
-			return nil
-		case !errors.Is(err, syscall.EINTR) && !errors.Is(err, syscall.EWOULDBLOCK):
-			return err
-		case time.Now().After(until):
-			return xerrors.Errorf("lock %s, which another program holds: %w", f.Name(), err)
-		}
-	}
 }
 
 // removeStale removes a socket that a killed server left behind. It leaves

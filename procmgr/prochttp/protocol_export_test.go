@@ -1,7 +1,6 @@
 package prochttp
 
 import (
-	"net/url"
 	"time"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -41,7 +40,11 @@ func ProtocolObjects() map[string]any {
 		"Input request":     &inputBody{},
 		"Screen object":     &procmgr.Screen{},
 		"Size object":       &procmgr.Size{},
-		"List object":       &listBody{},
+		"Output request":    &outputBody{},
+		"List request":      &listBody{},
+		"Events request":    &eventsBody{},
+		"Health object":     &status{},
+		"List object":       &listPage{},
 		"Machine object":    &procmgr.Description{},
 		"Error object":      &failure{},
 		"Output object":     &procmgr.Output{},
@@ -61,30 +64,14 @@ func ProtocolObjects() map[string]any {
 	}
 }
 
-// ProtocolQuery returns the query of a client that sets every parameter.
-func ProtocolQuery() url.Values {
-	q := outputQuery{
-		OutputRequest: procmgr.OutputRequest{
-			From: 1, Wait: time.Second, Until: "x", State: procmgr.Running, Ports: true, Members: true, Screen: true, UntilListening: 3000, UntilWaiting: true, Highlight: 1, Against: "x", Limit: headtail.Limits{Bytes: 1, Line: 1},
-		},
-		WaitID: "w",
-		Left:   time.Second,
+// ProtocolEncode writes a request, or reports that v is none.
+func ProtocolEncode(v any) (data []byte, ok bool) {
+	switch v.(type) {
+	case *startBody, *outputBody, *inputBody, *signalBody, *listBody, *eventsBody:
+		data, err := encode(v)
+		return data, err == nil
 	}
-	values, err := url.ParseQuery(q.encode())
-	if err != nil {
-		panic(err)
-	}
-	return values
-}
-
-// ProtocolEventsQuery is ProtocolQuery for events.
-func ProtocolEventsQuery() url.Values {
-	q := eventsQuery{After: "x", Wait: time.Second, Limit: 1}
-	values, err := url.ParseQuery(q.encode())
-	if err != nil {
-		panic(err)
-	}
-	return values
+	return nil, false
 }
 
 // ProtocolChat returns how a chat's ID is written in its header.
@@ -95,25 +82,24 @@ func ProtocolChat(id string) string { return encodeChat(id) }
 var (
 	ProtocolBytes = map[string]int64{
 		"body of a request":                 defaultMaxBody,
-		"header of a request":               maxHeader,
 		"body from which it sends `Expect`": askFirst,
 		"longest answer":                    maxAnswer,
 		"ID of a chat":                      check.MaxChat,
 		"key, `wait_id`":                    maxKey,
 	}
 	ProtocolTimes = map[string]time.Duration{
-		"wait of one request":                                 maxSlice,
-		"time that a wait is held":                            holdTime,
-		"a wait in all its slices":                            maxHeld,
-		"time to read a request, and to write its answer":     deadline,
-		"time for a signal with a key":                        signalTime,
-		"memory of a key":                                     signalMemory,
-		"longest slice":                                       slice,
-		"time for an answer, beside the wait":                 answerTime,
-		"first pause":                                         firstPause,
-		"longest pause":                                       lastPause,
-		"time for the attempts of a call":                     defaultRetry,
-		"an attempt that lasted this long was cut by a proxy": progress,
+		"wait of one request":                             maxSlice,
+		"time that a wait is held":                        holdTime,
+		"a wait in all its slices":                        maxHeld,
+		"time to read a request, and to write its answer": deadline,
+		"time for a signal with a key":                    signalTime,
+		"memory of a key":                                 signalMemory,
+		"longest slice":                                   slice,
+		"time for an answer, beside the wait":             answerTime,
+		"first pause":                                     firstPause,
+		"longest pause":                                   lastPause,
+		"time for the attempts of a call":                 defaultRetry,
+		"a wait that lasted this long was cut":            firstPause,
 	}
 	ProtocolCounts = map[string]int64{
 		"calls that wait at a time":                    defaultMaxWaiters,

@@ -351,7 +351,7 @@ var scenes = map[string]func(testing.TB) scene{
 
 	"invalid":    refused,
 	"badchat":    refused,
-	"badquery":   refused,
+	"twice":      refused,
 	"notfound":   fails(procmgr.Output{}, procmgr.ErrNotFound),
 	"notrunning": fails(procmgr.Output{}, procmgr.ErrNotRunning),
 	"not-ready": func(t testing.TB) scene {
@@ -386,11 +386,10 @@ var scenes = map[string]func(testing.TB) scene{
 			return prochttp.Scope{Chats: func(id string) bool { return id == "chat-42" }}, nil
 		}}}
 	},
-	"noendpoint":     refused,
-	"method":         refused,
-	"mediatype":      refused,
-	"toolarge":       refused,
-	"headertoolarge": refused,
+	"noendpoint": refused,
+	"method":     refused,
+	"mediatype":  refused,
+	"toolarge":   refused,
 	"busy": func(t testing.TB) scene {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})

@@ -96,6 +96,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	r.Body = io.NopCloser(bytes.NewReader(body)) // for those who look at the request
 	what := none
 	if plan != nil {
 		what = plan(r)

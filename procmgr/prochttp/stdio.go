@@ -2,7 +2,6 @@ package prochttp
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -68,8 +67,8 @@ func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.
 		far.Close()
 	}()
 
-	conn := &onlyConn{Conn: near, closed: make(chan struct{})}
-	var requests sync.WaitGroup
+	var requests sync.WaitGroup // and the connection, which comes before them and ends after them
+	ended := make(chan struct{})
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			requests.Add(1)
@@ -80,8 +79,9 @@ func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
 			case http.StateNew:
-				requests.Add(1) // its requests come before its end
+				requests.Add(1)
 			case http.StateClosed:
+				close(ended)
 				requests.Done()
 			}
 		},
@@ -90,15 +90,17 @@ func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.
 		HTTP2:             &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pongTime, MaxConcurrentStreams: maxStreams},
 	}
 	server.Protocols.SetUnencryptedHTTP2(true)
+	conns := make(onlyListener, 1)
+	conns <- near
 	served := make(chan struct{})
 	go func() { // waited for below
 		defer close(served)
-		_ = server.Serve(&onlyListener{conn: conn, given: make(chan struct{}, 1)}) // it returns when the connection is closed
+		_ = server.Serve(conns) // it returns when the server is closed
 	}()
 
 	var err error
 	select {
-	case <-conn.closed:
+	case <-ended:
 	case <-ctx.Done():
 		err = ctx.Err()
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
@@ -107,44 +109,28 @@ func serveStdio(ctx context.Context, handler http.Handler, in io.Reader, out io.
 	}
 	// Nothing is left that these could fail to close.
 	_ = server.Close()
-	_ = conn.Close()
+	_ = near.Close()
 	<-served
 	requests.Wait()
 	return err
 }
 
-// An onlyConn is the connection of an onlyListener.
-type onlyConn struct {
-	net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-// Close implements [net.Conn].
-func (c *onlyConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
-}
-
 // An onlyListener has one connection.
-type onlyListener struct {
-	conn  *onlyConn
-	given chan struct{}
-}
+type onlyListener chan net.Conn
 
-// Accept implements [net.Listener]. After the only connection, it waits for its
-// end.
-func (l *onlyListener) Accept() (net.Conn, error) {
-	select {
-	case l.given <- struct{}{}:
-		return l.conn, nil
-	case <-l.conn.closed:
-		return nil, errors.New("the connection has ended")
+// Accept implements [net.Listener].
+func (l onlyListener) Accept() (net.Conn, error) {
+	if conn, ok := <-l; ok {
+		return conn, nil
 	}
+	return nil, net.ErrClosed
 }
 
-// Close implements [net.Listener].
-func (l *onlyListener) Close() error { return nil }
+// Close implements [net.Listener]. http.Server calls it once.
+func (l onlyListener) Close() error {
+	close(l)
+	return nil
+}
 
 // Addr implements [net.Listener].
-func (l *onlyListener) Addr() net.Addr { return l.conn.LocalAddr() }
+func (l onlyListener) Addr() net.Addr { return commandAddr("stdin and stdout") }

@@ -30,9 +30,8 @@ func TestHeldCommandIsEnded(t *testing.T) {
 	}{
 		{"by TERM", "trap 'echo term >> $0; exit' TERM; echo ready; while :; do sleep 0.05; done", "term\n", 2 * time.Second},
 		{"by KILL", "trap 'echo term >> $0' TERM; echo ready; while :; do sleep 0.05; done", "term\n", 4 * time.Second},
-		{"with its group", "trap '' TERM; (echo ready; while :; do sleep 0.05; done) & exit", "", 4 * time.Second},
-		{"with one that holds no pipe", "sleep 99 >/dev/null 2>&1 & echo ready; exec cat >/dev/null", "", 2 * time.Second},
-		{"with a stubborn one that holds no pipe", "(trap '' TERM; exec sleep 99) >/dev/null 2>&1 & echo ready; exec cat >/dev/null", "", 4 * time.Second},
+		{"with its group", "trap '' TERM; (echo ready; while :; do sleep 0.05; done) & exit", "", 0},
+		{"with one that holds no pipe", "(trap '' TERM; exec sleep 99) >/dev/null 2>&1 & echo ready; exec cat >/dev/null", "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

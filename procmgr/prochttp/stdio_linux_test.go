@@ -148,7 +148,7 @@ func TestBanner(t *testing.T) {
 		{"a word", "printf hi; ", `begins with "hi"`},
 		{"late lines", "echo one; sleep 0.05; echo two; ", `begins with "one\ntwo\n"`},
 		{"nothing after it", "echo no such command; echo why >&2; exit 3; ", `begins with "no such command\n"`},
-		{"a short word and the end", "printf hi; exit 3; ", `begins with "hi": keep`},
+		{"a short word and the end", "printf hi; exit 3; ", `begins with "hi", and ends (the command`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := dialing(t, prochttp.Command("sh", "-c", tt.before+`exec "$@"`, "sh", "env", farSideVariable+"=1", self(t)), prochttp.ClientOptions{})
@@ -238,9 +238,8 @@ func TestCloseWhileDialling(t *testing.T) {
 func TestDialReasonSurvivesContext(t *testing.T) {
 	refuses := errors.New("the gate is closed")
 	for name, dial := range map[string]func(context.Context) (net.Conn, error){
-		"at once":    func(context.Context) (net.Conn, error) { return nil, refuses },
-		"at its end": func(ctx context.Context) (net.Conn, error) { <-ctx.Done(); return nil, refuses },
-		"on stderr":  prochttp.Command("sh", "-c", "echo the gate is closed >&2; exec sleep 1000"),
+		"at once":   func(context.Context) (net.Conn, error) { return nil, refuses },
+		"on stderr": prochttp.Command("sh", "-c", "echo the gate is closed >&2; exec sleep 1000"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

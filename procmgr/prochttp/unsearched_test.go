@@ -28,14 +28,14 @@ func TestUnsearchedInSlices(t *testing.T) {
 	before, requests := host.waiting.Load(), p.count("/output")
 	done := make(chan procmgr.Output)
 	go func() {
-		out, err := c.Output(t.Context(), id, procmgr.OutputRequest{Until: "never", Wait: 2 * time.Second})
+		out, err := c.Output(t.Context(), id, procmgr.OutputRequest{Until: "never", Wait: 4 * time.Second})
 		if err != nil {
 			t.Error(err)
 		}
 		done <- out
 	}()
 	// It has begun in the first of its requests.
-	require.Eventually(t, func() bool { return host.waiting.Load() > before && p.count("/output") > requests+10 }, long, time.Millisecond)
+	require.Eventually(t, func() bool { return host.waiting.Load() > before && p.count("/output") > requests+2 }, long, time.Millisecond)
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	out := <-done
 	require.False(t, out.Matched)

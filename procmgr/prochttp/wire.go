@@ -3,18 +3,18 @@ package prochttp
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/json"
+	stdjson "encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
@@ -45,6 +45,215 @@ const (
 // misunderstand the other one.
 const protocol = "1"
 
+// The endpoints. Each takes a POST with the request below, and answers with the
+// value behind the arrow or with a failure. Health is a GET.
+const (
+	pathStart    = "/start"    // startBody → procmgr.Output
+	pathOutput   = "/output"   // outputBody → procmgr.Output
+	pathInput    = "/input"    // inputBody → procmgr.InputOutput
+	pathSignal   = "/signal"   // signalBody → {}
+	pathList     = "/list"     // listBody → listPage
+	pathEvents   = "/events"   // eventsBody → procmgr.EventPage
+	pathDescribe = "/describe" // {} → procmgr.Description
+	pathHealth   = "/health"   // → status
+)
+
+const (
+	// maxSlice is the longest wait of one request.
+	maxSlice = 5 * time.Minute
+	// signalTime is how long a signal may take. A kill gives up after 10 s at most.
+	signalTime = 15 * time.Second
+	// maxKey is the longest key of a wait or of a signal, in bytes.
+	maxKey = 64
+)
+
+// A startBody is a [procmgr.StartRequest].
+type startBody struct {
+	ID           string            `json:"id,omitempty"`
+	Command      string            `json:"command"`
+	WorkDir      string            `json:"work_dir,omitempty"`
+	Env          map[string]string `json:"env,omitempty"`
+	Background   bool              `json:"background,omitzero"`
+	Stdin        procmgr.Stdin     `json:"stdin,omitempty"`
+	Size         procmgr.Size      `json:"size,omitzero"`
+	Wait         time.Duration     `json:"wait,omitzero"`
+	UntilWaiting bool              `json:"until_waiting,omitzero"`
+	Limit        headtail.Limits   `json:"limit,omitzero"`
+	Notify       string            `json:"notify,omitempty"`
+}
+
+// A processID says which process a request is about.
+type processID struct {
+	ID string `json:"id"`
+}
+
+func (p processID) process() string { return p.ID }
+func (b startBody) process() string { return b.ID }
+
+// An outputBody is a [procmgr.OutputRequest], and the part of its wait that one
+// request is.
+type outputBody struct {
+	processID
+	outputFields
+	// WaitID names the wait, so that the next request can continue it; "" if
+	// the wait ends with its request.
+	WaitID string `json:"wait_id,omitempty"`
+	// Left is how long the wait takes in all its slices from now on; 0 is not
+	// known.
+	Left time.Duration `json:"left,omitzero"`
+}
+
+type outputFields struct {
+	From           int64           `json:"from,omitzero"`
+	Wait           time.Duration   `json:"wait,omitzero"`
+	State          procmgr.State   `json:"state,omitempty"`
+	Until          string          `json:"until,omitempty"`
+	Ports          bool            `json:"ports,omitzero"`
+	UntilListening int             `json:"until_listening,omitzero"`
+	Members        bool            `json:"members,omitzero"`
+	UntilWaiting   bool            `json:"until_waiting,omitzero"`
+	Limit          headtail.Limits `json:"limit,omitzero"`
+	Screen         bool            `json:"screen,omitzero"`
+	Highlight      int             `json:"highlight,omitzero"`
+	Against        string          `json:"against,omitempty"`
+}
+
+// An inputBody is a [procmgr.InputRequest]. Data is in base64, because it need not
+// be text.
+type inputBody struct {
+	processID
+	inputFields
+}
+
+type inputFields struct {
+	IdempotencyKey string          `json:"key,omitempty"`
+	Data           []byte          `json:"data,omitempty"`
+	Keys           []procmgr.Key   `json:"keys,omitempty"`
+	Close          bool            `json:"close,omitzero"`
+	Secret         bool            `json:"secret,omitzero"`
+	Wait           time.Duration   `json:"wait,omitzero"`
+	Until          string          `json:"until,omitempty"`
+	UntilQuiet     time.Duration   `json:"until_quiet,omitzero"`
+	UntilWaiting   bool            `json:"until_waiting,omitzero"`
+	Limit          headtail.Limits `json:"limit,omitzero"`
+}
+
+// A signalBody is the request of a signal.
+type signalBody struct {
+	processID
+	Signal procmgr.Signal `json:"signal"`
+}
+
+// A listBody is a [procmgr.ListRequest].
+type listBody struct {
+	State  procmgr.State `json:"state,omitempty"`
+	Offset int           `json:"offset,omitzero"`
+	Limit  int           `json:"limit,omitzero"`
+}
+
+// A listPage is a [procmgr.ListPage].
+type listPage struct {
+	Processes []procmgr.Process `json:"processes"`
+	Total     int               `json:"total"`
+	Live      int               `json:"live"`
+}
+
+// An eventsBody is a [procmgr.EventsRequest].
+type eventsBody struct {
+	After string        `json:"after,omitempty"`
+	Wait  time.Duration `json:"wait,omitzero"`
+	Limit int           `json:"limit,omitzero"`
+}
+
+// A status is the answer to a health check.
+type status struct {
+	Status string `json:"status"`
+}
+
+// encode writes the body of a request. Durations are text such as "10s". Text that
+// is not UTF-8 is an error, because JSON would change it, and with it the command.
+func encode(v any) ([]byte, error) {
+	data, err := json.Marshal(v, json.Deterministic(true), durations)
+	if wrong, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return nil, xerrors.Errorf("%q is not UTF-8, which this connection cannot carry: %w",
+			strings.TrimPrefix(string(wrong.JSONPointer), "/"), procmgr.ErrInvalid)
+	}
+	return data, err
+}
+
+var durations = json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {
+	return e.WriteToken(jsontext.String(d.String()))
+}))
+
+// decodeRequest reads the body of a request, one JSON object. It refuses
+// everything that encoding/json would guess, because a command must not run
+// otherwise than its caller wrote it. It refuses fields that v does not have,
+// names that come twice or in another case, and text that is not Unicode, which
+// encoding/json would change.
+func decodeRequest(data []byte, v any) error {
+	err := decode(data, v, json.RejectUnknownMembers(true),
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readText), json.UnmarshalFromFunc(readWait))))
+	if err != nil {
+		return xerrors.Errorf("the body is not the JSON object of this endpoint (%v): %w", explained(err), procmgr.ErrInvalid)
+	}
+	return nil
+}
+
+// decodeAnswer reads the body of an answer, one JSON object. It skips fields that v
+// does not have. The error of data that is no JSON is a [jsontext.SyntacticError].
+func decodeAnswer(data []byte, v any) error {
+	return decode(data, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+		json.WithUnmarshalers(json.UnmarshalFromFunc(readNanoseconds)))
+}
+
+func decode(data []byte, v any, opts ...json.Options) error {
+	reflect.ValueOf(v).Elem().SetZero()
+	err := json.Unmarshal(data, v, opts...)
+	if err == nil && jsontext.Value(data).Kind() != '{' {
+		err = xerrors.New("it is not an object")
+	}
+	return err
+}
+
+// readText refuses null for a variable: it is no text, and may be meant to unset it.
+func readText(d *jsontext.Decoder, _ *string) error {
+	if d.PeekKind() == 'n' && strings.HasPrefix(string(d.StackPointer()), "/env/") {
+		return xerrors.New("it is not a string")
+	}
+	return errors.ErrUnsupported
+}
+
+// readWait reads a duration such as "10s". A negative duration is no wait.
+func readWait(d *jsontext.Decoder, to *time.Duration) error {
+	var text string
+	if err := json.UnmarshalDecode(d, &text); err != nil {
+		return err
+	}
+	wait, err := time.ParseDuration(text)
+	if err != nil && text != "" {
+		return xerrors.Errorf(`%.80q is not a duration such as "10s"`, text)
+	}
+	*to = max(wait, 0)
+	return nil
+}
+
+// readNanoseconds reads a duration as encoding/json writes it.
+func readNanoseconds(d *jsontext.Decoder, to *time.Duration) error {
+	return json.UnmarshalDecode(d, (*int64)(to))
+}
+
+// explained returns an error of package json without the types of Go in it.
+func explained(err error) error {
+	wrong, ok := errors.AsType[*json.SemanticError](err)
+	if !ok {
+		return err
+	}
+	if wrong.Err == nil {
+		return xerrors.Errorf("%.40q cannot be a JSON %s", wrong.JSONPointer, wrong.JSONKind)
+	}
+	return xerrors.Errorf("%.40q: %w", wrong.JSONPointer, wrong.Err)
+}
+
 // otherProtocol returns the error of a peer that speaks another version, or nil. A
 // peer that does not say its version, such as a client that somebody has written
 // for this one, is taken at its word.
@@ -57,119 +266,16 @@ func otherProtocol(h http.Header, peer, own string) error {
 		peer, version, own, protocol, procmgr.ErrInvalid)
 }
 
-// The endpoints. None of them is the path of a process, which has two segments.
-const (
-	pathStart    = "/start"
-	pathList     = "/list"
-	pathDescribe = "/describe"
-	pathEvents   = "/events"
-	pathHealth   = "/health"
-)
-
-// maxSlice is the longest wait of one request.
-const maxSlice = 5 * time.Minute
-
-// signalTime is how long a signal may take. A kill gives up after 10 s at most.
-const signalTime = 15 * time.Second
-
-// maxPath is the limit of a process ID or a pattern in bytes. The client does
-// not send a longer one, because no valid one is that long.
-const maxPath = 1024
-
-// maxKey is the longest key of a wait or of a signal, in bytes.
-const maxKey = 64
-
-// A startBody is a StartRequest on the wire.
-type startBody struct {
-	startFields
-	Wait string `json:"wait,omitempty"`
-}
-
-// startFields are those of a StartRequest.
-type startFields struct {
-	ID           string            `json:"id,omitempty"`
-	Command      string            `json:"command"`
-	WorkDir      string            `json:"work_dir,omitempty"`
-	Env          map[string]string `json:"env,omitempty"`
-	Background   bool              `json:"background,omitempty"`
-	Stdin        procmgr.Stdin     `json:"stdin,omitempty"`
-	Size         procmgr.Size      `json:"size,omitzero"`
-	Wait         time.Duration     `json:"-"` // that of the startBody counts
-	UntilWaiting bool              `json:"until_waiting,omitempty"`
-	Limit        headtail.Limits   `json:"limit,omitzero"`
-	Notify       string            `json:"notify,omitempty"`
-}
-
-// newStartBody returns the body of a start that does not wait yet.
-func newStartBody(req procmgr.StartRequest) (startBody, error) {
-	// JSON would change the bytes, and so the command.
-	for _, t := range [...]struct{ what, text string }{
-		{"ID", req.ID}, {"command", req.Command}, {"working directory", req.WorkDir}, {"pattern", req.Notify}, {"stdin", string(req.Stdin)},
-	} {
-		if !utf8.ValidString(t.text) {
-			return startBody{}, errNotUTF8(t.what)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
-		if !utf8.ValidString(name) || !utf8.ValidString(req.Env[name]) {
-			return startBody{}, errNotUTF8("environment variable " + strconv.Quote(name))
-		}
-	}
-	return startBody{startFields: startFields(req)}, nil
-}
-
-func errNotUTF8(what string) error {
-	return xerrors.Errorf("the %s is not UTF-8, which this connection cannot carry: %w", what, procmgr.ErrInvalid)
-}
-
-// encode writes the body of an attempt that waits for a time.
-func (b startBody) encode(wait time.Duration) []byte {
-	if wait > 0 {
-		b.Wait = wait.String()
-	}
-	data, _ := encode(b) // strings and numbers can always be written
-	return data
-}
-
-func (b startBody) request() (procmgr.StartRequest, error) {
-	wait, err := parseWait(b.Wait)
-	b.startFields.Wait = wait
-	return procmgr.StartRequest(b.startFields), err
-}
-
-// A listBody is the answer to a list.
-type listBody struct {
-	Processes []procmgr.Process `json:"processes"`
-	Total     int               `json:"total"`
-	Live      int               `json:"live"`
-}
-
-// A signalBody is the request of a signal.
-type signalBody struct {
-	Signal procmgr.Signal `json:"signal"`
-}
-
-// parseWait reads a duration such as "10s". A negative duration is no wait.
-func parseWait(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return 0, xerrors.Errorf(`the wait %.80q is not a duration such as "10s": %w`, text, procmgr.ErrInvalid)
-	}
-	return max(d, 0), nil
-}
-
 // checkKey returns the error of a key that is not valid, or nil.
 func checkKey(key string) error {
-	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(r rune) bool {
-		return r <= ' ' || r > '~'
-	}) {
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, unprintable) {
 		return xerrors.Errorf("a key has 1 to %d printable ASCII characters: %w", maxKey, procmgr.ErrInvalid)
 	}
 	return nil
 }
+
+// unprintable reports whether a header cannot carry a character as it is.
+func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // newKey returns a random name of 26 characters.
 func newKey() string { return rand.Text() }
@@ -177,11 +283,11 @@ func newKey() string { return rand.Text() }
 // encodeChat writes a chat's ID into a header.
 func encodeChat(id string) string {
 	var b []byte
-	for i := range len(id) {
-		if c := id[i]; c > ' ' && c <= '~' && c != '%' {
-			b = append(b, c)
-		} else {
+	for _, c := range []byte(id) {
+		if unprintable(rune(c)) || c == '%' {
 			b = fmt.Appendf(b, "%%%02X", c)
+		} else {
+			b = append(b, c)
 		}
 	}
 	return string(b)
@@ -197,22 +303,13 @@ func decodeChat(h http.Header) (id string, ok bool, err error) {
 		return "", false, nil
 	case len(values) > 1:
 		return "", false, xerrors.Errorf("the header %s is there %d times: %w", headerChat, len(values), procmgr.ErrInvalid)
-	case values[0] == "":
-		return "", false, xerrors.Errorf("the header %s is empty: %w", headerChat, procmgr.ErrInvalid)
+	case strings.ContainsFunc(values[0], unprintable):
+		return "", false, xerrors.Errorf("the header %s has a byte that must be percent-encoded: %w", headerChat, procmgr.ErrInvalid)
 	}
-	for _, c := range []byte(values[0]) {
-		if c <= ' ' || c > '~' {
-			return "", false, xerrors.Errorf("the header %s has a byte that must be percent-encoded: %w", headerChat, procmgr.ErrInvalid)
-		}
-	}
-	id, err = url.PathUnescape(values[0])
-	if err != nil {
+	if id, err = url.PathUnescape(values[0]); err != nil {
 		return "", false, xerrors.Errorf("the header %s has a %% that begins no percent-encoded byte: %w", headerChat, procmgr.ErrInvalid)
 	}
-	if err := check.Chat(id); err != nil {
-		return "", false, err
-	}
-	return id, true, nil
+	return id, true, check.Chat(id)
 }
 
 // maxFreed is the size in bytes of the largest buffer that is used again. A full
@@ -222,12 +319,12 @@ const maxFreed = 128 << 10
 // A buffer holds a body that is being written or read.
 type buffer struct {
 	bytes.Buffer
-	enc *json.Encoder // writes into it
+	enc *stdjson.Encoder // writes an answer into it
 }
 
 var buffers = sync.Pool{New: func() any {
 	b := new(buffer)
-	b.enc = json.NewEncoder(&b.Buffer)
+	b.enc = stdjson.NewEncoder(&b.Buffer)
 	b.enc.SetEscapeHTML(false) // the output of a process is not for a web page
 	return b
 }}
@@ -240,14 +337,4 @@ func (b *buffer) free() {
 		b.Reset()
 		buffers.Put(b)
 	}
-}
-
-// encode returns a body.
-func encode(v any) ([]byte, error) {
-	b := newBuffer()
-	defer b.free()
-	if err := b.enc.Encode(v); err != nil {
-		return nil, xerrors.Errorf("encode: %w", err)
-	}
-	return bytes.Clone(b.Bytes()), nil
 }

@@ -108,7 +108,7 @@ func request(method, path, chat, body string) []byte {
 }
 
 var (
-	list  = request(http.MethodGet, "/list", "", "")
+	list  = request(http.MethodPost, "/list", "", "{}")
 	start = request(http.MethodPost, "/start", "", `{"id":"mine","command":"echo attacked"}`)
 )
 
@@ -233,12 +233,12 @@ func TestForgedRequests(t *testing.T) {
 		data          []byte
 		status        int
 	}{
-		{"another chat", own + "list", alice, request(http.MethodGet, "/list", "bob-1", ""), 403},
-		{"another chat, escaped", own + "list", alice, request(http.MethodGet, "/list", "bob%2D1", ""), 403},
-		{"two chats", own + "list", alice, bytes.Replace(request(http.MethodGet, "/list", "alice-1", ""), []byte("Host:"), []byte("Toolproc-Chat-Id: bob-1\r\nHost:"), 1), 400},
+		{"another chat", own + "list", alice, request(http.MethodPost, "/list", "bob-1", "{}"), 403},
+		{"another chat, escaped", own + "list", alice, request(http.MethodPost, "/list", "bob%2D1", "{}"), 403},
+		{"two chats", own + "list", alice, bytes.Replace(request(http.MethodPost, "/list", "alice-1", "{}"), []byte("Host:"), []byte("Toolproc-Chat-Id: bob-1\r\nHost:"), 1), 400},
 		{"an empty chat", own + "list", alice, bytes.Replace(list, []byte("Host:"), []byte("Toolproc-Chat-Id: \r\nHost:"), 1), 400},
 		{"another call", own + "list", alice, start, 403},
-		{"the output of another chat's process", own + "output", alice, request(http.MethodGet, "/theirs/output", "", ""), 404},
+		{"the output of another chat's process", own + "output", alice, request(http.MethodPost, "/output", "", `{"id":"theirs"}`), 404},
 		{"a start as the host", "toolproc.build._host.health", alice, start, 403},
 		{"a list as the host", "toolproc.build._host.health", alice, list, 403},
 		{"a chat by the health of the host", "toolproc.build._host.health", alice, request(http.MethodGet, "/health", "bob-1", ""), 403},

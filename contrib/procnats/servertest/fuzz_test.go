@@ -38,7 +38,7 @@ func (w *witness) ServeHTTP(res http.ResponseWriter, r *http.Request) {
 // call of its subject, or not at all.
 func FuzzRequest(f *testing.F) {
 	for _, chat := range []string{"", "bob-1", "alice-1", "bob%2D1"} {
-		f.Add(request(http.MethodGet, "/list", chat, ""))
+		f.Add(request(http.MethodPost, "/list", chat, "{}"))
 		f.Add(request(http.MethodGet, "/x/list", chat, ""))
 		f.Add(request(http.MethodPost, "/start", chat, `{"command":"true"}`))
 	}
