@@ -14,10 +14,7 @@ func SetSlice(c *Client, d time.Duration) { c.slice = d }
 
 // Waiters returns how many calls wait in a handler.
 func Waiters(h http.Handler) int {
-	w := &h.(*handler).waits
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.n
+	return int(h.(*handler).waits.n.Load())
 }
 
 // The limits of waits.

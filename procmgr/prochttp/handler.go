@@ -72,8 +72,8 @@ type HandlerOptions struct {
 	// that never ends.
 	Context context.Context
 	// Logger gets one line for each request, with chat_id and process_id; nil
-	// logs nothing. No line has a command, its output, a credential or a
-	// query.
+	// logs nothing. No line has a command, its output, a pattern or a
+	// credential.
 	Logger *slog.Logger
 }
 
@@ -251,7 +251,7 @@ func (r *request) health() {
 // mayHaveBegun returns the little that is known of a process whose start went
 // wrong, or nil if the request is no start with an ID.
 func (r *request) mayHaveBegun() *procmgr.Output {
-	if r.URL.Path != pathStart || r.id == "" {
+	if r.endpoint != "start" || r.id == "" {
 		return nil
 	}
 	return &procmgr.Output{Process: procmgr.Process{ID: r.id, ChatID: r.chat}}

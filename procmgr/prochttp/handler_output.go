@@ -62,17 +62,19 @@ func (r *request) output() {
 // of an earlier request with the same name. It sets body.From to the offset
 // from which that wait reads.
 func (r *request) heldOutput(ctx context.Context, body *outputBody) (out procmgr.Output, waiting bool, err error) {
-	snapshot := procmgr.OutputRequest(body.outputFields)
+	req := procmgr.OutputRequest(body.outputFields)
+	req.Wait = max(body.Left, body.Wait)
+	snapshot := req
 	snapshot.Wait, snapshot.State = 0, ""
 	key := waitKey{r.chat, r.id, body.WaitID, snapshot}
-	held, err := r.h.waits.join(ctx, r.manager, key, body.State, body.Left)
+	held, err := r.h.waits.join(ctx, r.manager, key, req)
 	if err != nil {
 		return out, false, err
 	}
 	defer r.h.waits.leave(key, held)
 	defer func() { body.From = held.from.Load() }()
 	slice := body.Wait
-	if body.Left > 0 && body.Left <= slice {
+	if req.Wait <= slice {
 		// The last one: the wait ends by itself, and knows what it has seen.
 		slice += holdTime
 	}
@@ -102,14 +104,10 @@ func (r *request) heldOutput(ctx context.Context, body *outputBody) (out procmgr
 	return out, false, err
 }
 
-const (
-	// holdTime is how long a wait goes on after a request that named it, until
-	// the next request comes. That is enough for a round trip, or for a client
-	// to notice that its connection was cut.
-	holdTime = 2 * time.Second
-	// maxHeld is the longest time of a wait over all its requests.
-	maxHeld = 24 * time.Hour
-)
+// holdTime is how long a wait goes on after a request that named it, until the next
+// request comes. That is enough for a round trip, or for a client to notice that its
+// connection was cut.
+const holdTime = 2 * time.Second
 
 // waits counts the calls that wait, and has the waits that are held between two
 // requests. A client waits in slices, because proxies cut connections that are
@@ -119,8 +117,8 @@ type waits struct {
 	max int // the limit of calls that wait; negative: no limit
 	log *slog.Logger
 
-	mu   sync.Mutex // guards the fields below
-	n    int        // requests that wait, and held waits without a request
+	n    atomic.Int64 // requests that wait, and held waits without a request
+	mu   sync.Mutex   // guards held
 	held map[waitKey]*heldWait
 }
 
@@ -134,8 +132,6 @@ type waitKey struct {
 // A heldWait is a wait that outlives the requests that ask for it.
 type heldWait struct {
 	cancel context.CancelFunc
-	left   time.Duration // the longest time that it takes
-	state  procmgr.State // the last one that the caller knew when it began
 	done   chan struct{} // closed once out and err are set
 	out    procmgr.Output
 	err    error
@@ -173,62 +169,44 @@ func (r *request) limited(wait time.Duration, place bool, call func(context.Cont
 	return err != nil && ctx.Err() != nil && r.Context().Err() == nil, err
 }
 
-// enter takes a place for a call that waits; exit gives it back.
+// enter takes a place for a call that waits, if there is room; exit gives it back.
 func (w *waits) enter() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.take()
-}
-
-func (w *waits) exit() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.n--
-}
-
-// take counts one more call that waits, or reports that there is no room. The
-// caller holds mu.
-func (w *waits) take() bool {
-	if w.max >= 0 && w.n >= w.max {
+	if w.n.Add(1) > int64(w.max) && w.max >= 0 {
+		w.exit()
 		return false
 	}
-	w.n++
 	return true
 }
 
-// join finds a held wait or begins it, for at most the time that is left of it; 0
-// is not known. The goroutine of a held wait ends with
-// the wait; leave ends the wait when no request wants it any more.
-func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, state procmgr.State, left time.Duration) (*heldWait, error) {
+func (w *waits) exit() { w.n.Add(-1) }
+
+// join finds a held wait or begins it with a request. The goroutine of a held wait
+// ends with the wait; leave ends the wait when no request wants it any more.
+func (w *waits) join(ctx context.Context, m procmgr.Manager, key waitKey, req procmgr.OutputRequest) (*heldWait, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if there := w.held[key]; there != nil {
-		if there.users > 0 && !w.take() {
-			return nil, errBusy
-		}
-		there.users++
-		if there.expiry != nil {
-			there.expiry.Stop()
-			there.expiry = nil
-		}
-		return there, nil
-	}
-	if !w.take() {
+	held := w.held[key]
+	// A wait without a request has a place, which the next request takes over.
+	if (held == nil || held.users > 0) && !w.enter() {
 		return nil, errBusy
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	if left <= 0 || left > maxHeld {
-		left = maxHeld
+	if held == nil {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		held = &heldWait{cancel: cancel, done: make(chan struct{})}
+		held.from.Store(req.From)
+		w.held[key] = held
+		go held.wait(ctx, m, key.process, req, w.log)
 	}
-	begun := &heldWait{cancel: cancel, done: make(chan struct{}), left: left, state: state, users: 1}
-	begun.from.Store(key.request.From)
-	w.held[key] = begun
-	go begun.wait(ctx, m, key, w.log)
-	return begun, nil
+	held.users++
+	if held.expiry != nil {
+		held.expiry.Stop()
+		held.expiry = nil
+	}
+	return held, nil
 }
 
 // wait waits, and sets out and err.
-func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log *slog.Logger) {
+func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, id string, req procmgr.OutputRequest, log *slog.Logger) {
 	defer close(h.done)
 	defer func() {
 		if p := recover(); p != nil {
@@ -236,9 +214,8 @@ func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log
 			h.err = errPanicked
 		}
 	}()
-	req := key.request
 	if req.From > 0 {
-		now, err := m.Output(ctx, key.process, procmgr.OutputRequest{From: req.From, Limit: headtail.Limits{Bytes: 1}})
+		now, err := m.Output(ctx, id, procmgr.OutputRequest{From: req.From, Limit: headtail.Limits{Bytes: 1}})
 		if err != nil {
 			h.err = err
 			return
@@ -246,8 +223,7 @@ func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log
 		req.From = min(req.From, now.Next)
 		h.from.Store(req.From)
 	}
-	req.Wait, req.State = h.left, h.state
-	h.out, h.err = m.Output(ctx, key.process, req)
+	h.out, h.err = m.Output(ctx, id, req)
 }
 
 // leave ends a request's use of a held wait. After the last request has left,
@@ -255,9 +231,8 @@ func (h *heldWait) wait(ctx context.Context, m procmgr.Manager, key waitKey, log
 func (w *waits) leave(key waitKey, held *heldWait) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	held.users--
-	if held.users > 0 {
-		w.n--
+	if held.users--; held.users > 0 {
+		w.exit()
 		return
 	}
 	var timer *time.Timer
@@ -269,7 +244,7 @@ func (w *waits) leave(key waitKey, held *heldWait) {
 		}
 		held.cancel()
 		delete(w.held, key)
-		w.n--
+		w.exit()
 	})
 	held.expiry = timer
 }

@@ -90,7 +90,6 @@ var (
 	ProtocolTimes = map[string]time.Duration{
 		"wait of one request":                             maxSlice,
 		"time that a wait is held":                        holdTime,
-		"a wait in all its slices":                        maxHeld,
 		"time to read a request, and to write its answer": deadline,
 		"time for a signal with a key":                    signalTime,
 		"memory of a key":                                 signalMemory,

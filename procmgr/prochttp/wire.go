@@ -98,8 +98,8 @@ type outputBody struct {
 	// WaitID names the wait, so that the next request can continue it; "" if
 	// the wait ends with its request.
 	WaitID string `json:"wait_id,omitempty"`
-	// Left is how long the wait takes in all its slices from now on; 0 is not
-	// known.
+	// Left is how long the wait takes in all its slices from now on; less than
+	// Wait counts as that.
 	Left time.Duration `json:"left,omitzero"`
 }
 
@@ -173,7 +173,7 @@ type status struct {
 // encode writes the body of a request. Durations are text such as "10s". Text that
 // is not UTF-8 is an error, because JSON would change it, and with it the command.
 func encode(v any) ([]byte, error) {
-	data, err := json.Marshal(v, json.Deterministic(true), durations)
+	data, err := json.Marshal(v, written)
 	if wrong, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return nil, xerrors.Errorf("%q is not UTF-8, which this connection cannot carry: %w",
 			strings.TrimPrefix(string(wrong.JSONPointer), "/"), procmgr.ErrInvalid)
@@ -181,9 +181,19 @@ func encode(v any) ([]byte, error) {
 	return data, err
 }
 
-var durations = json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder, d time.Duration) error {
+// How package json writes a request, reads a request, and reads an answer. The values
+// have caches.
+var (
+	written = json.JoinOptions(json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(writeDuration)))
+	asked   = json.JoinOptions(json.RejectUnknownMembers(true),
+		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readText), json.UnmarshalFromFunc(readWait))))
+	answered = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
+		json.WithUnmarshalers(json.UnmarshalFromFunc(readNanoseconds)))
+)
+
+func writeDuration(e *jsontext.Encoder, d time.Duration) error {
 	return e.WriteToken(jsontext.String(d.String()))
-}))
+}
 
 // decodeRequest reads the body of a request, one JSON object. It refuses
 // everything that encoding/json would guess, because a command must not run
@@ -191,9 +201,7 @@ var durations = json.WithMarshalers(json.MarshalToFunc(func(e *jsontext.Encoder,
 // names that come twice or in another case, and text that is not Unicode, which
 // encoding/json would change.
 func decodeRequest(data []byte, v any) error {
-	err := decode(data, v, json.RejectUnknownMembers(true),
-		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readText), json.UnmarshalFromFunc(readWait))))
-	if err != nil {
+	if err := decode(data, v, asked); err != nil {
 		return xerrors.Errorf("the body is not the JSON object of this endpoint (%v): %w", explained(err), procmgr.ErrInvalid)
 	}
 	return nil
@@ -202,13 +210,12 @@ func decodeRequest(data []byte, v any) error {
 // decodeAnswer reads the body of an answer, one JSON object. It skips fields that v
 // does not have. The error of data that is no JSON is a [jsontext.SyntacticError].
 func decodeAnswer(data []byte, v any) error {
-	return decode(data, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
-		json.WithUnmarshalers(json.UnmarshalFromFunc(readNanoseconds)))
+	return decode(data, v, answered)
 }
 
-func decode(data []byte, v any, opts ...json.Options) error {
+func decode(data []byte, v any, opts json.Options) error {
 	reflect.ValueOf(v).Elem().SetZero()
-	err := json.Unmarshal(data, v, opts...)
+	err := json.Unmarshal(data, v, opts)
 	if err == nil && jsontext.Value(data).Kind() != '{' {
 		err = xerrors.New("it is not an object")
 	}
