@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -45,22 +44,6 @@ func BenchmarkWaiters(b *testing.B) {
 				b.ReportMetric(float64(last.Microseconds())/1000, "ms-last")
 			}
 			b.ReportMetric(0, "ns/op") // it is mostly the time of the preparation
-		})
-	}
-}
-
-// Each of many callers gets the line that it waits for, and leaves nothing
-// behind.
-func TestManyWaiters(t *testing.T) {
-	for name, host := range map[string]func(testing.TB, procmgr.Host) procmgr.Host{
-		"http1": func(t testing.TB, local procmgr.Host) procmgr.Host {
-			return newClient(t, serve(t, newHandler(t, local, nil)), &prochttp.ClientOptions{Token: token, Retry: patience})
-		},
-		"http2": func(t testing.TB, local procmgr.Host) procmgr.Host { return overTLS(t, local) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			each, last := wakeMany(t, host)
-			t.Logf("%.1f KiB for each waiter, client and server; the last one woke after %v", each/1024, last)
 		})
 	}
 }

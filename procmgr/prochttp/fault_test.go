@@ -91,28 +91,6 @@ func TestFaultOfASignal(t *testing.T) {
 	}
 }
 
-// The client asks again for an output and a list.
-func TestFaultOfReading(t *testing.T) {
-	for _, what := range []fault{lostRequest, lostAnswer, cutAnswer, badGateway} {
-		t.Run(what.String(), func(t *testing.T) {
-			p := newProxy(t, serve(t, newHandler(t, newLocal(t, nil), nil)))
-			c := newClient(t, p.url, nil)
-			m := c.Chat("a")
-			id := run(t, m, "echo hello").Process.ID
-			p.set(func(p *proxy) { p.plan = once("/output", what) })
-			out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: "hello", Wait: long})
-			require.NoError(t, err)
-			require.True(t, out.Matched)
-			require.Equal(t, "hello\n", out.Text)
-			p.set(func(p *proxy) { p.plan = once("/list", what) })
-			page, err := m.List(t.Context(), procmgr.ListRequest{})
-			all := page.Processes
-			require.NoError(t, err)
-			require.Len(t, all, 1)
-		})
-	}
-}
-
 // Many callers use a connection that loses every third request or answer.
 func TestHeldFaultsAtRandom(t *testing.T) {
 	testenv.Held(t)
