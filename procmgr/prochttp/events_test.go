@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,41 +31,6 @@ func kinds(page procmgr.EventPage) []string {
 		all = append(all, e.Process.ID+" "+string(e.Kind))
 	}
 	return all
-}
-
-// A page is the same behind a client, and behind a chain. Its cursor is that of
-// the Local.
-func TestEventsInAChain(t *testing.T) {
-	l := newLocal(t, nil)
-	one := newClient(t, serve(t, newHandler(t, l, nil)), nil)
-	two := newClient(t, serve(t, newHandler(t, one, nil)), nil)
-	for i, m := range []procmgr.Manager{two.Chat("ä b"), two, one.Chat("c")} {
-		_, err := m.Start(t.Context(), procmgr.StartRequest{ID: fmt.Sprint("p", i), Command: "echo 'ready \"1\"'", Notify: "^ready", Wait: long})
-		require.NoError(t, err)
-	}
-	for _, req := range []procmgr.EventsRequest{{}, {Limit: 2}, {Limit: -1}, {After: "garbled ?&"}, {After: strings.Repeat("%", 5<<10)}} {
-		for _, view := range []func(procmgr.Host) procmgr.Manager{
-			func(h procmgr.Host) procmgr.Manager { return h },
-			func(h procmgr.Host) procmgr.Manager { return h.Chat("ä b") },
-			func(h procmgr.Host) procmgr.Manager { return h.Chat("nobody") },
-		} {
-			want := events(t, view(l), req)
-			for _, h := range []procmgr.Host{one, two} {
-				got := events(t, view(h), req)
-				require.Equal(t, want.Next, got.Next)
-				require.Equal(t, want.Gap, got.Gap)
-				require.Equal(t, kinds(want), kinds(got))
-				for i := range got.Events {
-					require.True(t, want.Events[i].At.Equal(got.Events[i].At))
-					require.Equal(t, want.Events[i].Line, got.Events[i].Line)
-					require.Equal(t, want.Events[i].Process.ExitCode, got.Events[i].Process.ExitCode)
-				}
-			}
-		}
-	}
-	require.Equal(t, `ready "1"`, events(t, two.Chat("ä b"), procmgr.EventsRequest{}).Events[1].Line)
-	_, err := two.Chat("").Events(t.Context(), procmgr.EventsRequest{})
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
 }
 
 // A wait goes on over slices, lost requests and lost answers, and misses no

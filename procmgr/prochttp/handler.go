@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"path"
@@ -92,6 +93,7 @@ type handler struct {
 	opts     HandlerOptions
 	token    [sha256.Size]byte // of opts.Token
 	instance string
+	header   http.Header // of every answer
 	deadline time.Duration
 	log      *slog.Logger
 	mux      *http.ServeMux
@@ -137,11 +139,21 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 		opts:     o,
 		token:    sha256.Sum256([]byte(o.Token)),
 		instance: cmp.Or(o.Instance, newKey()),
+		header:   make(http.Header),
 		deadline: deadline,
 		log:      log,
 		mux:      http.NewServeMux(),
 		waits:    waits{max: o.MaxWaiters, log: log, held: make(map[waitKey]*heldWait)},
 		signals:  signals{calls: make(map[signalKey]*signalCall)},
+	}
+	for name, value := range map[string]string{
+		headerInstance:           s.instance,
+		headerProtocol:           protocol,
+		"Cache-Control":          "no-store",
+		"Content-Type":           "application/json",
+		"X-Content-Type-Options": "nosniff",
+	} {
+		s.header.Set(name, value)
 	}
 	s.mux.HandleFunc("/", s.serve("", (*request).noEndpoint))
 	for path, call := range map[string]func(*request){
@@ -219,11 +231,7 @@ func (h *handler) serve(path string, call func(*request)) http.HandlerFunc {
 			}
 			r.logTo(h.log, time.Since(began))
 		}()
-		header := w.Header()
-		header.Set(headerInstance, h.instance)
-		header.Set(headerProtocol, protocol)
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
+		maps.Copy(w.Header(), h.header)
 		r.extend(0)
 		call(r)
 	}
@@ -326,7 +334,6 @@ func (r *request) answer(status int, body any) {
 		b.WriteString(`{"code":"internal","detail":"the call failed"}`)
 	}
 	r.status = status
-	r.w.Header().Set("Content-Type", "application/json")
 	r.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	r.extend(0)
 	r.w.WriteHeader(status)
