@@ -201,6 +201,8 @@ func TestProcessSignal(t *testing.T) {
 	t.Parallel()
 	ended := exited("p1", 143, "bye")
 	ended.Process.EndedBy, ended.Process.Signal = procmgr.CauseRequest, "SIGTERM"
+	daemonized := exited("p1", 137, "")
+	daemonized.Process.MayLiveOn = true
 	for _, tt := range []struct {
 		name, signal string
 		err          error
@@ -223,6 +225,7 @@ func TestProcessSignal(t *testing.T) {
 		{name: "closed", signal: "kill", err: procmgr.ErrClosed, isError: true, want: "closed"},
 		{name: "survivors", signal: "kill", err: errors.New("12 (sh) survived"), out: running("p1", ""), lives: true, want: "12 (sh) survived"},
 		{name: "error but ended", signal: "kill", err: errors.New("reset"), out: ended, success: true, want: "143"},
+		{name: "a daemon may live on", signal: "kill", err: errors.New("may live on"), out: daemonized, success: true, want: "a daemon that it started may run unseen"},
 		{name: "manager gone", signal: "kill", err: errors.New("reset"), outErr: errors.New("no"), isError: true, lives: true, want: "reset"},
 		{name: "sent and unreadable", signal: "kill", outErr: errors.New("no"), success: true, lives: true, want: "The signal was sent; its effect could not be read"},
 	} {

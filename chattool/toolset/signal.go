@@ -59,6 +59,8 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 			rep.Success = false
 			rep.Error = words(err)
 			rep.Add(`Part of the process may still run; look with %s {"process_id":%q,"wait_timeout":"0s"}.`, k.names.output, id)
+		} else if out.Process.MayLiveOn {
+			rep.Add("Process %s has ended, but a daemon that it started may run unseen: look for it with ps.", id)
 		}
 		return rep
 	}

@@ -57,7 +57,8 @@ func isEnded(t *testing.T, script, want string, after time.Duration) {
 		require.ErrorIs(t, err, os.ErrNotExist)
 	}
 	require.Equal(t, want, string(text))
-	require.Empty(t, liveInGroup(prochttp.CommandPID(conn)))
+	// What is left of the group got its SIGKILL, and needs a processor to die of it.
+	require.Eventually(t, func() bool { return len(liveInGroup(prochttp.CommandPID(conn))) == 0 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, conn.Close(), "once more")
 }
 
