@@ -24,7 +24,8 @@ const (
 // to every member, SIGKILL to those that live after grace. It returns when nothing is
 // left, or with an error that names the survivors. It signals no process unless
 // something proves that it is a member: the mark, the slice, the cookie or the cgroup.
-// This program and its descendants are passed over.
+// This program is passed over, and so are its descendants if it runs in a tree itself.
+// Otherwise it may be their parent because it is the init of a container.
 func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) error {
 	var q searches
 	sessions, err := q.openDead(dead)
@@ -32,6 +33,9 @@ func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) erro
 		return err
 	}
 	defer q.close()
+	if len(sessions) == 0 {
+		return nil
+	}
 	killAt := time.Now().Add(grace)
 	terminated := make(map[int]bool)
 	for {
@@ -101,13 +105,13 @@ func (q *searches) openDead(dead []Lineage) (sessions []*session, err error) {
 	return sessions, q.blocked
 }
 
-// survivors returns the members of dead trees that live, without this program and its
-// descendants.
+// survivors returns the members of dead trees that live, without those to pass over.
 func (q *searches) survivors(sessions []*session) (living []member, settled bool) {
 	found, settled := q.find(sessions)
+	inTree := ownMark().tagged()
 	for _, members := range found {
 		for _, m := range members {
-			if isOwn(m.pid) {
+			if m.pid == os.Getpid() || inTree && isOwn(m.pid) {
 				m.close()
 			} else {
 				living = append(living, m)
