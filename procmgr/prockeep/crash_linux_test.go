@@ -142,7 +142,7 @@ func killKeepers(t *testing.T, kills int) {
 			}
 		})
 	}
-	for n := 0; n < kills; {
+	for n := 0; n < kills && !t.Failed(); {
 		time.Sleep(rand.N(200 * time.Millisecond))
 		for _, pid := range keepers(t, dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)

@@ -24,7 +24,7 @@ type procfs struct {
 	// directories. No other process with such a number ever has the same inode. They
 	// are never members, because these are started later.
 	older map[int]uint64
-	buf   [4 << 10]byte // small, so that what is listed is looked at soon
+	buf   [1 << 10]byte // small, so that what is listed is looked at soon
 }
 
 // leastFork is less time than a processor needs to start and end a thread.

@@ -18,6 +18,9 @@ const (
 	survivorPause = 10 * time.Millisecond
 	// killSurvivors is how long it repeats SIGKILL.
 	killSurvivors = 5 * time.Second
+	// emptySearches in a row show that nothing is left, even if none of them settles
+	// because other programs start processes all the time.
+	emptySearches = 3
 )
 
 // EndSurvivors ends what is left of trees whose System died with its program: SIGTERM
@@ -38,7 +41,7 @@ func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) erro
 	}
 	killAt := time.Now().Add(grace)
 	terminated := make(map[int]bool)
-	for {
+	for empty := 0; ; {
 		living, settled := q.survivors(sessions)
 		var names []string
 		for _, m := range living {
@@ -52,10 +55,12 @@ func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) erro
 			names = append(names, fmt.Sprint("pid ", m.pid))
 		}
 		closeMembers(living)
-		if len(living) == 0 && settled {
+		if len(living) > 0 {
+			empty = 0
+		} else if empty++; settled || empty == emptySearches {
 			break
 		}
-		if time.Since(killAt) > killSurvivors {
+		if len(living) > 0 && time.Since(killAt) > killSurvivors {
 			return xerrors.Errorf("processes of a dead manager are still alive: %s", strings.Join(names, ", "))
 		}
 		select {
