@@ -160,17 +160,17 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 	}
 }
 
-// A member that has changed its mark, wiped its environment and left its session
-// cannot be found without a cgroup. If it holds the pipe, it is known to exist,
+// A member that has changed its mark and its slice, wiped its environment and left its
+// session cannot be found without a cgroup. If it holds the pipe, it is known to exist,
 // and Kill says so.
 func TestHeldKillIsHonest(t *testing.T) {
 	testenv.Held(t)
 	t.Parallel() // it takes all the time that Kill may take
-	testenv.Programs(t, "prlimit")
+	testenv.Programs(t, "prlimit", "chrt")
 	l := newLocal(t, nil)
 	dir := t.TempDir()
 	out, err := l.Start(t.Context(), procmgr.StartRequest{
-		Command: "prlimit --locks=0:0 setsid env -i sh -c 'echo $$ >" + dir + "/pid; exec sleep 1000' & while [ ! -s " + dir + "/pid ]; do sleep 0.01; done; exit 3",
+		Command: "prlimit --locks=0:0 chrt -i 0 setsid env -i sh -c 'echo $$ >" + dir + "/pid; exec sleep 1000' & while [ ! -s " + dir + "/pid ]; do sleep 0.01; done; exit 3",
 		Wait:    long,
 	})
 	require.NoError(t, err)

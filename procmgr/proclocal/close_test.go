@@ -51,6 +51,11 @@ func TestCloseGivesUpAStartThatHangs(t *testing.T) {
 			require.ErrorIs(t, err, procmgr.ErrNotFound)
 			close(goOn)
 			<-went
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Log(goroutines())
+				}
+			})
 			eventually(t, "the start is over", func() bool { return goroutines() == "" })
 			_, err = os.Stat(filepath.Join(dir, "ran"))
 			require.ErrorIs(t, err, os.ErrNotExist)

@@ -32,15 +32,7 @@ func TestMain(m *testing.M) {
 
 // goroutines returns the goroutines of this package and of the packages below
 // it, without those that wait for whatever comes next in a Local.
-func goroutines() string {
-	var busy []string
-	for g := range strings.SplitSeq(leftover.Goroutines("toolproc/procmgr"), "\n\n") {
-		if !strings.Contains(g, "osproc.(*crew).rest") && !strings.Contains(g, "osproc.(*poller).run") {
-			busy = append(busy, g)
-		}
-	}
-	return strings.Join(busy, "\n\n")
-}
+func goroutines() string { return leftover.Goroutines("toolproc/procmgr") }
 
 // newLocal returns a Local that the test closes, and that must end clean.
 func newLocal(t testing.TB, opts *proclocal.Options) *proclocal.Local {
