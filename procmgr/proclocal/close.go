@@ -66,8 +66,12 @@ func (l *Local) shutdown() error {
 	l.asks.Close()
 	l.mu.Lock()
 	l.events.Close()
+	l.left = true
+	hanging := l.hanging > 0
 	l.mu.Unlock()
-	l.system.Close()
+	if !hanging {
+		l.system.Close()
+	}
 	if l.logs != nil {
 		l.logs.Close()
 	}
@@ -104,10 +108,14 @@ func (l *Local) awaitStart(r *record, until time.Time) error {
 	if failed, err := r.started(ctx); failed || err == nil {
 		return err
 	}
-	if l.answer(r, procmgr.ErrClosed) {
-		l.mu.Lock()
-		r.hangs = r.forking
-		l.mu.Unlock()
+	l.mu.Lock()
+	given := l.answerLocked(r, procmgr.ErrClosed)
+	if given && r.forking {
+		r.hangs = true
+		l.hanging++
+	}
+	l.mu.Unlock()
+	if given {
 		r.log(slog.LevelWarn, "a start that hangs was given up")
 		l.giveUp(r)
 	}

@@ -62,12 +62,16 @@ type Local struct {
 	// fork, a wait or a look at /proc.
 	mu     sync.Mutex
 	closed bool // nothing is started any more
-	seq    uint64
-	chats  records
-	past   *retention.Tombstones
-	events *retention.Events
-	exits  *list.List // the records that have exited, in the order of their exits
-	expiry *time.Timer
+	// hanging is how many forks Close has given up that have not returned. If there are
+	// any when it has left, the last one closes system.
+	hanging int
+	left    bool
+	seq     uint64
+	chats   records
+	past    *retention.Tombstones
+	events  *retention.Events
+	exits   *list.List // the records that have exited, in the order of their exits
+	expiry  *time.Timer
 	// expiring is the record for which expiry is set.
 	expiring *record
 

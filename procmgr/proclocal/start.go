@@ -105,6 +105,7 @@ func (l *Local) launch(r *record, req procmgr.StartRequest, from *baseenv.Origin
 		} else {
 			r.refused()
 		}
+		l.letGo(r)
 		return
 	}
 	if err != nil {
@@ -146,6 +147,10 @@ func (l *Local) launch(r *record, req procmgr.StartRequest, from *baseenv.Origin
 func (l *Local) answer(r *record, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.answerLocked(r, err)
+}
+
+func (l *Local) answerLocked(r *record, err error) bool {
 	if r.answered {
 		return false
 	}
@@ -174,6 +179,20 @@ func (l *Local) endUnheard(r *record) {
 	r.gone(r.tree.Follow(func(osproc.Exit) {}))
 	r.tree.Release()
 	r.out.Drop()
+}
+
+// letGo ends a start that Close has given up. The last one that hung in its fork frees
+// what Close had to leave to it.
+func (l *Local) letGo(r *record) {
+	l.mu.Lock()
+	if r.hangs {
+		l.hanging--
+	}
+	last := r.hangs && l.hanging == 0 && l.left
+	l.mu.Unlock()
+	if last {
+		l.system.Close()
+	}
 }
 
 // spawn forks. The caller holds no lock.
