@@ -136,7 +136,7 @@ func TestWatch(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				host := proctest.NewScript()
-				defer host.Close()
+				defer func() { require.NoError(t, host.Close()) }()
 				host.On("make", test.play)
 				start := func() {
 					_, err := host.Start(context.Background(), procmgr.StartRequest{ID: "id", Command: "make"})

@@ -93,7 +93,7 @@ func lockDirNow(dir string) (*os.File, error) {
 // lockShared waits for a shared lock of a file, which lasts until that is closed.
 func lockShared(f *os.File) error {
 	err := error(syscall.EINTR)
-	for err == syscall.EINTR { //nolint:errorlint // as the system returns it
+	for err == syscall.EINTR {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH)
 	}
 	return err

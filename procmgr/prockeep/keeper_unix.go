@@ -344,7 +344,7 @@ func (l *keeperLog) Write(p []byte) (int, error) {
 	if l.file == nil {
 		var err error
 		if l.file, err = openLog(l.path); err != nil {
-			return len(p), nil //nolint:nilerr // lines are lost
+			return len(p), nil // lines are lost
 		}
 		redirectOutput(l.file)
 	}

@@ -66,14 +66,6 @@ func (m *Metrics) exited(p procmgr.Process) {
 	}
 }
 
-// again reports that a process came back after its exit was reported, and then
-// its second exit.
-func (m *Metrics) again(delta int) {
-	if m != nil && m.Running != nil {
-		m.Running(delta)
-	}
-}
-
 func (m *Metrics) output() func(bytes int) {
 	if m == nil {
 		return nil

@@ -114,7 +114,7 @@ func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 						t.Skipf("cases have failed before it, and took %v", long)
 					}
 					host, began := newHost(t), time.Now()
-					tc.test(t, host, left.over, longest, func() {
+					tc.test(left.over, t, host, longest, func() {
 						if t.Failed() {
 							left.spend(time.Since(began))
 						}
@@ -130,7 +130,7 @@ func TestHost(t *testing.T, newHost func(*testing.T) procmgr.Host) {
 }
 
 // test runs a case, calls ended, and ends the processes that the case has started.
-func (tc testCase) test(r reporter, host procmgr.Host, over context.Context, longest time.Duration, ended func()) {
+func (tc testCase) test(over context.Context, r reporter, host procmgr.Host, longest time.Duration, ended func()) {
 	c := &check{reporter: r, promise: tc.promise, long: longest, over: over, mark: procmgr.NewID()}
 	c.host = &view{c: c, m: host, to: host}
 	var cancel context.CancelFunc
