@@ -21,8 +21,7 @@ type Metrics struct {
 	// the end, and for how long the process ran.
 	Exited func(cause procmgr.Cause, ran time.Duration)
 	// Running is called with 1 when a process starts, and with -1 when it has
-	// exited. It is called with 1 again if a search finds the process still
-	// alive. The sum is the number of processes that have not exited.
+	// exited. The sum is the number of processes that have not exited.
 	Running func(delta int)
 	// Output is called with the number of bytes that processes print, as they
 	// come. If the output is kept as plain text, it counts that text.
