@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -163,12 +164,11 @@ func (s *session) reap() Exit {
 	return end
 }
 
-// alive reports whether a process of the job lives. The console that the system may
-// have made for the others counts, and ends by itself a moment after them.
+// alive reports whether a process of the job lives.
 func (s *session) alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.released && s.job.accounting().active > 0
+	return !s.released && s.job.accounting().active > 0 && s.job.lives()
 }
 
 // await asks until no process of the job lives, until a time that is not zero, or until
@@ -313,6 +313,62 @@ func (j job) usage(leader *os.ProcessState) *Usage {
 		User:   max(time.Duration(a.userTime)*100, leader.UserTime()),
 		System: max(time.Duration(a.kernelTime)*100, leader.SystemTime()),
 		MaxRSS: int64(limits.PeakProcessMemoryUsed),
+	}
+}
+
+// lives reports whether a process of the job lives that is not the console which the
+// system has made for the others. That ends by itself after them, and on a busy machine
+// a good while after them.
+func (j job) lives() bool {
+	const access = windows.SYNCHRONIZE | windows.PROCESS_QUERY_LIMITED_INFORMATION
+	for _, pid := range j.pids() {
+		handle, err := windows.OpenProcess(access, false, pid)
+		if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
+			continue // it has gone
+		}
+		lives := true
+		if err == nil {
+			state, _ := windows.WaitForSingleObject(handle, 0)
+			lives = state != windows.WAIT_OBJECT_0 && !isConsole(handle)
+			_ = windows.CloseHandle(handle)
+		}
+		if lives {
+			return true
+		}
+	}
+	return false
+}
+
+// isConsole reports whether a process runs the console of Windows.
+func isConsole(handle windows.Handle) bool {
+	name := make([]uint16, windows.MAX_LONG_PATH)
+	size := uint32(len(name))
+	system, err := windows.GetSystemDirectory()
+	return err == nil && windows.QueryFullProcessImageName(handle, 0, &name[0], &size) == nil &&
+		strings.EqualFold(windows.UTF16ToString(name[:size]), system+`\conhost.exe`)
+}
+
+// pids returns the processes of the job that live or are about to end.
+func (j job) pids() []uint32 {
+	for room := 16; ; room *= 4 {
+		// JOBOBJECT_BASIC_PROCESS_ID_LIST: two numbers of 32 bits, then the list. The
+		// second number is how many processes are in the list.
+		const size = unsafe.Sizeof(uintptr(0))
+		const header = 8 / size
+		list := make([]uintptr, header+uintptr(room))
+		err := j.query(windows.JobObjectBasicProcessIdList, uintptr(unsafe.Pointer(&list[0])), uintptr(len(list))*size)
+		if errors.Is(err, windows.ERROR_MORE_DATA) {
+			continue
+		}
+		if err != nil {
+			return nil
+		}
+		count := *(*uint32)(unsafe.Add(unsafe.Pointer(&list[0]), 4))
+		pids := make([]uint32, count)
+		for i, pid := range list[header:][:count] {
+			pids[i] = uint32(pid)
+		}
+		return pids
 	}
 }
 
