@@ -72,7 +72,7 @@ func noticesPage(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(l.dir, name), []byte(content), 0o600))
 	}
 	transcript{
-		page: "README.md", test: "NoticesPage",
+		page: "docs/notifications.md", test: "NoticesPage",
 		same: []sameText{
 			{regexp.MustCompile("\nworkdir: " + regexp.QuoteMeta(l.dir)), ""},
 			{regexp.MustCompile(`after \S+;`), "after 2m;"},
@@ -115,7 +115,7 @@ func TestAgainPage(t *testing.T) {
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(l.dir, "test.sh"), []byte(totalTests), 0o600))
 	transcript{
-		page: "README.md", test: "AgainPage",
+		page: "docs/output.md", test: "AgainPage",
 		same: []sameText{{regexp.MustCompile(`· \S+ \(\S+s before\)`), "· 4.1s (3.9s before)"}},
 		before: func(t *testing.T, n int) {
 			broken := filepath.Join(l.dir, "broken")

@@ -38,7 +38,7 @@
 // With -view, serve prints the URL of a page too, on which a person of that machine
 // sees the processes: see package procview.
 //
-// docs/reach.md shows the ways, and docs/security.md says who is trusted with
+// docs/remote.md shows the ways, and docs/security.md says who is trusted with
 // what.
 package main
 

@@ -106,9 +106,9 @@ type callKey struct{ chat, id string }
 // let nc's user serve is [procmgr.ErrRefused]. If a machine answers to the name
 // already, the error is [procmgr.ErrConflict]. If one has the name and does
 // not answer, most likely it has lost its power: Serve then waits up to a minute
-// for the server to notice, see ping_interval in docs/fleet.md.
+// for the server to notice, see ping_interval in README.md.
 //
-// Who may call is up to the permissions of NATS, see docs/fleet.md, and the
+// Who may call is up to the permissions of NATS, see README.md, and the
 // handler's HandlerOptions.Insecure is right then. It must not be an endpoint of
 // anything else.
 //

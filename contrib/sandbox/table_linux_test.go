@@ -241,7 +241,7 @@ func TestSecurityPage(t *testing.T) {
 		}
 		lines = append(lines, fmt.Sprintf("| %s: %s | %s | %s |", first.group, strings.Join(names, "; "), first.accidents, first.boundary))
 	}
-	const begin, end = "<!-- attacks -->\n", "\n<!-- end of attacks -->"
+	const begin, end = "<!-- made by: go test ./contrib/sandbox -run SecurityPage -update -->\n", "\n<!-- end of what is made -->"
 	data, err := os.ReadFile(securityPage)
 	require.NoError(t, err)
 	head, rest, ok := strings.Cut(string(data), begin)

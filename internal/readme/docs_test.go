@@ -51,6 +51,8 @@ var docsRules = []rule{
 	{page: "docs/output.md", has: "plain text   ", run: drawing},
 	{page: "docs/output.md", has: "=== RUN", run: longOutput},
 	{page: "docs/output.md", has: "of these, by line", run: highlights},
+	{page: "docs/internals.md", has: "chattool/toolset  ", run: drawing},
+	{page: "docs/internals.md", has: "write(2)", run: drawing},
 	{page: "docs/processes.md", has: "tombstone", run: drawing},
 	{page: "docs/processes.md", language: "ini", has: "Delegate=yes", run: unit},
 	{page: "docs/processes.md", language: "sh", has: "systemd-run", run: systemdRun},
@@ -79,7 +81,7 @@ BLOCK
 	{page: "docs/protocol.md", language: "http", has: "HTTP/1.1", many: true, run: exchange},
 	{page: "docs/protocol.md", has: "| running |", run: drawing},
 	{
-		page: "docs/serving.md", language: "go", has: serverBlock, run: server,
+		page: "docs/remote.md", language: "go", has: serverBlock, run: server,
 		instead: map[string]string{`"127.0.0.1:8080"`: `os.Getenv("ADDRESS")`},
 		program: `func main() {
 	token := os.Getenv("TOKEN")
@@ -93,7 +95,7 @@ BLOCK
 	}
 }`,
 	},
-	{page: "docs/serving.md", language: "nginx", has: "upstream toolproc", run: nginx},
+	{page: "docs/remote.md", language: "nginx", has: "upstream toolproc", run: nginx},
 	{page: "docs/security.md", language: "go", has: "sandbox.New(", run: inExamples("contrib/sandbox/example_linux_test.go"), elsewhere: true},
 	{page: "contrib/sandbox/README.md", language: "console", has: "contrib/sandbox", run: goGet},
 	{page: "contrib/sandbox/README.md", language: "go", has: "box, err := sandbox.New(", run: inExamples("contrib/sandbox/example_linux_test.go"), elsewhere: true},

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	fleetPage   = "docs/fleet.md"
+	fleetPage   = "contrib/procnats/README.md"
 	serverTests = "contrib/procnats/servertest/"
 )
 
@@ -57,6 +57,6 @@ func unindented(text string) string {
 // fleetConfiguration is loaded by the tests of procnats, which attack it.
 func fleetConfiguration(t *testing.T, _ *pages, _ block) {
 	test := read(t, serverTests+"fleet_test.go")
-	require.Contains(t, test, `"docs", "fleet.md")`)
+	require.Contains(t, test, `"..", "README.md")`)
 	require.Contains(t, test, "```conf\\n")
 }

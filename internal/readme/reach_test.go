@@ -24,10 +24,10 @@ const (
 
 // The way of the page is replaced by a program that is not there.
 var reachRules = []rule{
-	{page: "docs/reach.md", has: "stdin and stdout of ssh", run: drawing},
-	{page: "docs/reach.md", has: personBlock, run: person},
+	{page: "docs/remote.md", has: "stdin and stdout of ssh", run: drawing},
+	{page: "docs/remote.md", has: personBlock, run: person},
 	{
-		page: "docs/reach.md", language: "go", has: dialBlock, run: dial,
+		page: "docs/remote.md", language: "go", has: dialBlock, run: dial,
 		instead: map[string]string{`"ssh"`: `"no-such-way"`},
 		program: `func main() {
 BLOCK
@@ -40,7 +40,7 @@ BLOCK
 }`,
 	},
 	{
-		page: "docs/machines.md", language: "go", has: partialBlock, run: partial,
+		page: "docs/remote.md", language: "go", has: partialBlock, run: partial,
 		program: `type router map[string]procmgr.Host
 
 func (r router) Host(context.Context, string) (procmgr.Host, error) { return r["good"], nil }

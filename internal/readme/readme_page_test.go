@@ -32,7 +32,7 @@ const (
 	keepBlock   = "prockeep.Open(ctx"
 	guardBlock  = "procmgr.WrapHost("
 	scriptBlock = "proctest.NewScript("
-	filesBlock  = "procfile.NewLocal("
+	tokenBlock  = "type withToken struct"
 
 	loopAsItStands = "the loop as it stands"
 )
@@ -50,12 +50,12 @@ BLOCK
 	},
 	{page: "README.md", language: "console", has: "go run ./examples/quickstart", run: stepsOfCI},
 	{page: "README.md", has: "model   [...]", run: quickstartTranscript},
-	{page: "README.md", language: "text", has: "meanwhile: ", run: transcript},
-	{page: "README.md", language: "text", has: "ran again", run: transcript},
-	{page: "README.md", language: "text", has: "runs already", run: keptTranscript},
+	{page: "docs/notifications.md", language: "text", has: "meanwhile: ", run: transcript},
+	{page: "docs/output.md", language: "text", has: "ran again", run: transcript},
+	{page: "docs/notifications.md", language: "text", has: "runs already", run: keptTranscript},
 	{page: "README.md", language: "go", has: agentBlock, run: agent},
 	{
-		page: "README.md", language: "go", has: loopBlock, run: loop,
+		page: "docs/frameworks.md", language: "go", has: loopBlock, run: loop,
 		files: map[string]string{"script.go": scriptedAsk},
 		instead: map[string]string{
 			`return Message{}, errors.New("ask your provider here")`: `return script(ctx, messages, tools, errors.New("the script is over"))`,
@@ -65,7 +65,7 @@ BLOCK
 		},
 	},
 	{
-		page: "README.md", language: "go", has: clientBlock, run: client,
+		page: "docs/remote.md", language: "go", has: clientBlock, run: client,
 		program: `func main() {
 	ctx := context.Background()
 BLOCK
@@ -73,7 +73,7 @@ BLOCK
 }`,
 	},
 	{
-		page: "README.md", language: "go", has: keepBlock, run: kept,
+		page: "docs/recipes.md", language: "go", has: keepBlock, run: kept,
 		instead: map[string]string{`"/var/lib/agent/keeper"`: `os.Getenv("KEEPER")`},
 		program: `func main() {
 	ctx := context.Background()
@@ -81,10 +81,24 @@ BLOCK
 	fmt.Println(set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(os.Getenv("ARGUMENTS"))}).Report.State)
 }`,
 	},
-	{page: "README.md", language: "go", has: filesBlock, run: inExamples("contrib/filetool/example_test.go"), elsewhere: true},
-	{page: "README.md", language: "go", has: `procnats.Transport(agent, "build")`, run: fleetExample, elsewhere: true},
+	{page: "docs/recipes.md", language: "go", has: "procmgr.Follow(", run: inExamples("procmgr/example_test.go"), elsewhere: true},
+	{page: "docs/recipes.md", language: "go", has: "type chatKey", run: inExamples("chattool/toolset/example_test.go"), elsewhere: true},
+	{page: "docs/recipes.md", language: "go", has: "type placeKey", run: inExamples("chattool/toolset/example_once_test.go"), elsewhere: true},
 	{
-		page: "README.md", language: "go", has: guardBlock, run: guard,
+		page: "docs/recipes.md", language: "go", has: tokenBlock, run: chatToken,
+		program: `BLOCK
+func main() {
+	local, err := proclocal.New(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer local.Close()
+	set := perChat(local, func(context.Context) string { return "alice" }, func(chat string) string { return "s3cr3t0f" + chat + "0123456789" })
+	fmt.Println(set.Call(context.Background(), toolset.Call{Name: "execute", Arguments: json.RawMessage(os.Getenv("ARGUMENTS"))}).Output.Text)
+}`,
+	},
+	{
+		page: "docs/recipes.md", language: "go", has: guardBlock, run: guard,
 		program: `BLOCK
 func main() {
 	local, err := proclocal.New(nil)
@@ -105,7 +119,7 @@ func main() {
 }`,
 	},
 	{
-		page: "README.md", language: "go", has: scriptBlock, run: agentTest,
+		page: "docs/recipes.md", language: "go", has: scriptBlock, run: agentTest,
 		program: `BLOCK
 func agent(ctx context.Context, set *toolset.Set) {
 	for range 3 {
@@ -121,7 +135,7 @@ func main() {
 	testing.Main(func(string, string) (bool, error) { return true, nil }, tests, nil, nil)
 }`,
 	},
-	{page: "README.md", language: "console", has: keysBlock, run: serving},
+	{page: "docs/remote.md", language: "console", has: keysBlock, run: serving},
 }
 
 // agentTest runs the test of an agent.
@@ -129,6 +143,13 @@ func agentTest(t *testing.T, p *pages, _ block) {
 	program := start(t, t.TempDir(), nil, p.programs[scriptBlock])
 	require.Zero(t, program.end(t), "%s %s", &program.out, &program.err)
 	require.Equal(t, "PASS\n", program.out.String())
+}
+
+// chatToken prints the token of a chat, and how long it is.
+func chatToken(t *testing.T, p *pages, _ block) {
+	program := start(t, t.TempDir(), []string{`ARGUMENTS={"command":"echo $GITHUB_TOKEN ${#GITHUB_TOKEN}"}`}, p.programs[tokenBlock])
+	require.Zero(t, program.end(t), &program.err)
+	require.Equal(t, "[withheld: GITHUB_TOKEN] 23\n\n", program.out.String())
 }
 
 // goGet names the module of the page's directory.

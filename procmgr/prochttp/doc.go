@@ -13,7 +13,7 @@
 //
 // Whatever has a stdin and a stdout is a way to another machine: ssh, docker
 // exec -i, kubectl exec -i. [Command] makes a connection of such a command, for
-// ClientOptions.Dial, and [ServeStdio] is the far side of it. docs/reach.md says
+// ClientOptions.Dial, and [ServeStdio] is the far side of it. docs/remote.md says
 // which ways were tried.
 //
 // # What the network must not change
@@ -68,7 +68,7 @@
 // # The wire
 //
 // docs/protocol.md describes every request and answer, for clients in other
-// languages. docs/serving.md lists the limits of a reverse proxy that matter.
+// languages. docs/remote.md lists the limits of a reverse proxy that matter.
 //
 // # Platforms
 //

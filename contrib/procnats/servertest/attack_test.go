@@ -112,7 +112,7 @@ var (
 	start = request(http.MethodPost, "/start", "", `{"id":"mine","command":"echo attacked"}`)
 )
 
-// Each of these is refused by the permissions of docs/fleet.md.
+// Each of these is refused by the permissions of ../README.md.
 func TestAttacksOnPermissions(t *testing.T) {
 	v := newVictim(t)
 	for _, tt := range []struct{ who, publishes, subscribes string }{
@@ -330,7 +330,7 @@ func TestAnswersToOthers(t *testing.T) {
 
 // With JetStream in the account of the agents, one that may only read a consumer
 // deletes any stream. If this test fails, NATS has closed that, and
-// docs/fleet.md can be simpler.
+// ../README.md can be simpler.
 func TestOneAccountIsNotEnough(t *testing.T) {
 	accounts := `accounts { ONE {
 	jetstream: enabled

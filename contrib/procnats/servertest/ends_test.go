@@ -16,7 +16,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// With the configuration of docs/fleet.md, an agent that was away finds every end
+// With the configuration of ../README.md, an agent that was away finds every end
 // of its chat in its durable consumer, and none of another chat.
 func TestEndsOfAFleet(t *testing.T) {
 	f := newFleet(t)

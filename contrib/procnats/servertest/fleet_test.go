@@ -18,13 +18,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// The chats of the configuration in docs/fleet.md, as subjects have them.
+// The chats of the configuration in ../README.md, as subjects have them.
 const (
 	aliceChat = "C5M6IOR55KOG"
 	bobChat   = "C9NM4B9H"
 )
 
-// A fleet is a server with the configuration of docs/fleet.md, and the machine
+// A fleet is a server with the configuration of ../README.md, and the machine
 // build.
 type fleet struct {
 	url   string
@@ -46,10 +46,10 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// fleetOptions returns the options of the configuration in docs/fleet.md.
+// fleetOptions returns the options of the configuration in ../README.md.
 func fleetOptions(t *testing.T) *server.Options {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "fleet.md"))
+	page, err := os.ReadFile(filepath.Join("..", "README.md"))
 	require.NoError(t, err)
 	_, config, found := strings.Cut(string(page), "```conf\n")
 	require.True(t, found)

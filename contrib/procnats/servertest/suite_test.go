@@ -16,7 +16,7 @@ func TestHostOverNATS(t *testing.T) {
 	})
 }
 
-// The rights of the configuration in docs/fleet.md are enough for all of it.
+// The rights of the configuration in ../README.md are enough for all of it.
 func TestHeldHostOverFleet(t *testing.T) {
 	longTest(t)
 	f := newFleet(t)
