@@ -80,7 +80,7 @@ func ExamplePrepareStep() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Notices: toolset.NoticesInInbox, BackgroundWait: -1})
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Notices: toolset.NoticesInInbox})
 	inbox := set.Inbox(ctx, "")
 	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"sleep 0.5; exit 1","run_in_background":true}`)})
 	if err := inbox.Wait(ctx); err != nil {

@@ -182,6 +182,8 @@ type StartRequest struct {
 	UntilWaiting bool
 	// Limit bounds the Text of the answer; the zero value is the default.
 	Limit headtail.Limits
+	// Highlight asks for highlights as that of an OutputRequest does.
+	Highlight int
 	// Notify is an RE2 pattern with the limits of OutputRequest.Until. The
 	// first line that it matches is an [Event] of kind [EventMatched], the
 	// unfinished last line included. Later lines are none. "." is the first
@@ -231,8 +233,9 @@ type OutputRequest struct {
 	Limit headtail.Limits
 	// Screen asks for Output.Screen.
 	Screen bool
-	// Highlight asks for Output.Highlights of at most so many bytes of text.
-	// 0 or less asks for none.
+	// Highlight asks for Output.Highlights of at most so many bytes of text; 0 or
+	// less asks for none. They take a part of Limit: if Text is cut, it is shorter
+	// by about what they and the numbers of their lines take.
 	Highlight int
 	// Against asks for Output.Changes: it is the ID of another process of this
 	// chat that has ended, whose whole output is compared with that of this one.

@@ -39,7 +39,7 @@ func (k *kit) compareAgain(ctx context.Context, t *notices.Turn, r *report) {
 	ctx, cancel := context.WithTimeout(ctx, compareLimit)
 	defer cancel()
 	for _, e := range earlier {
-		out, err := t.Manager.Output(ctx, p.ID, procmgr.OutputRequest{From: atEnd, Against: e.ID, Limit: k.opts.Limit})
+		out, err := t.Manager.Output(ctx, p.ID, procmgr.OutputRequest{From: atEnd, Against: e.ID, Limit: k.page.Limit})
 		if err != nil || out.Changes == nil {
 			continue // nobody can tell, or this manager does not know the question
 		}

@@ -348,38 +348,6 @@ func TestChangesWithinALine(t *testing.T) {
 	require.Contains(t, res.Content, "xnewx")
 }
 
-// A result with what differs has no highlights, so the log is not searched for them.
-func TestNoSearchBehindChanges(t *testing.T) {
-	t.Parallel()
-	l := newLoop(t, toolset.Options{})
-	asked := 0
-	l.set = toolset.New(toolset.Static(asking{l.chat, &asked}), nil)
-	much := strings.Repeat(tests(1000, nil), 3)
-	l.prints(much, 0)
-	require.True(t, isWhole(l.run()))
-	require.NotZero(t, asked, "the first result has highlights")
-	asked = 0
-	l.prints(much+"x\n", 0)
-	require.False(t, isWhole(l.run()))
-	require.Zero(t, asked)
-	l.prints(strings.ReplaceAll(much, "PASS", "FAIL"), 1)
-	require.True(t, isWhole(l.run()))
-	require.NotZero(t, asked, "too much differs, so the result is whole")
-}
-
-// asking counts the searches for highlights.
-type asking struct {
-	procmgr.Manager
-	asked *int
-}
-
-func (a asking) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	if req.Highlight > 0 {
-		*a.asked++
-	}
-	return a.Manager.Output(ctx, id, req)
-}
-
 // Chats do not see each other's, although they have one Set.
 func TestComparedInAChat(t *testing.T) {
 	t.Parallel()

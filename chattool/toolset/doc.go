@@ -204,7 +204,7 @@
 //	... [the line above 9999 times more] ...
 //
 // or [99 empty lines more] for empty lines. This happens only if the result is
-// shorter, and not if Options.KeepRepeats is set. It changes the text that a
+// shorter. It changes the text that a
 // model reads and nothing else: truncated, next_offset, the log and
 // Result.Output are about the bytes that the process printed. A line that was
 // cut is not counted with others.

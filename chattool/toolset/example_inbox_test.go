@@ -26,8 +26,7 @@ func ExampleSet_Inbox() {
 	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
 		Notices: toolset.NoticesInInbox,
 		// So that the output below is always the same.
-		ProcessID:      func(context.Context, toolset.Call) string { return "npc5orns6a" },
-		BackgroundWait: -1,
+		ProcessID: func(context.Context, toolset.Call) string { return "npc5orns6a" },
 	})
 	inbox := set.Inbox(ctx, "") // or the cursor that was saved last
 	set.Call(ctx, toolset.Call{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
@@ -11,6 +12,11 @@ import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/procmgr"
 )
+
+// backgroundWait is how long execute watches a command that it has started in the
+// background. So a command that fails at once ("command not found", "address in use")
+// is reported as failed.
+const backgroundWait = 200 * time.Millisecond
 
 // execute runs a command.
 func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
@@ -40,8 +46,8 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 		WorkDir:    string(args.WorkDir),
 		Background: bool(args.RunInBackground),
 		Stdin:      procmgr.Stdin(args.Stdin),
-		Limit:      k.opts.Limit,
 	}}
+	run.req.Limit, run.req.Highlight = k.page.ask(budget)
 	run.req.UntilWaiting = run.req.Stdin != procmgr.StdinEmpty
 	run.req.Wait, run.clamped = k.opts.clamp("timeout", args.Timeout)
 	shell := k.shells.of(ctx, m)
@@ -55,8 +61,10 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 		}
 	}
 	if run.req.Background {
-		run.req.Wait = k.opts.BackgroundWait
-		run.clamped = ""
+		run.req.Wait, run.clamped = backgroundWait, ""
+	}
+	if advice.PrintsFiles(run.source) {
+		run.req.Highlight = 0
 	}
 	if run.req.Notify = string(args.NotifyOn); run.req.Notify != "" {
 		if res, ok = k.watch(ctx, t, run.req.Notify); !ok {
@@ -151,7 +159,6 @@ func unfinished(out procmgr.Output, err error) bool {
 func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) report {
 	p := out.Process
 	rep := r.kit.describe(out)
-	rep.findIn(r.m)
 	rep.place(&r.kit.places, r.m, out)
 	rep.compare = !out.Attached
 	if out.Attached {

@@ -1,6 +1,7 @@
 package toolset_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -118,7 +119,7 @@ func TestExecuteRequest(t *testing.T) {
 		{"defaults", `{"command":"x"}`, toolset.Options{},
 			procmgr.StartRequest{Command: "x", Wait: 10 * time.Second}},
 		{"all", `{"command":"x","timeout":"1m30s","workdir":" /tmp "}`, toolset.Options{Limit: limit},
-			procmgr.StartRequest{Command: "x", Wait: 90 * time.Second, WorkDir: " /tmp ", Limit: limit}},
+			procmgr.StartRequest{Command: "x", Wait: 90 * time.Second, WorkDir: " /tmp ", Limit: headtail.Limits{Line: 10}}},
 		{"no wait", `{"command":"x","timeout":"0s"}`, toolset.Options{},
 			procmgr.StartRequest{Command: "x"}},
 		{"own default", `{"command":"x","timeout":""}`, toolset.Options{DefaultTimeout: time.Minute},
@@ -133,8 +134,6 @@ func TestExecuteRequest(t *testing.T) {
 			procmgr.StartRequest{Command: "x", Wait: 4 * time.Hour}},
 		{"background", `{"command":"x","run_in_background":true,"timeout":"1m"}`, toolset.Options{},
 			procmgr.StartRequest{Command: "x", Wait: 200 * time.Millisecond, Background: true}},
-		{"background without a wait", `{"command":"x","run_in_background":"True"}`, toolset.Options{BackgroundWait: -1},
-			procmgr.StartRequest{Command: "x", Background: true}},
 		{"trailing &", `{"command":"cd a && npm start & # go"}`, toolset.Options{},
 			procmgr.StartRequest{Command: "cd a && npm start  # go", Wait: 200 * time.Millisecond, Background: true}},
 		{"trailing & and background", `{"command":"x &","run_in_background":true}`, toolset.Options{},
@@ -153,7 +152,10 @@ func TestExecuteRequest(t *testing.T) {
 			require.Len(t, m.starts, 1)
 			require.Regexp(t, `^[a-z2-7]{10}$`, m.starts[0].ID)
 			require.Equal(t, m.starts[0].ID, res.Output.Process.ID)
-			m.starts[0].ID = ""
+			require.Positive(t, m.starts[0].Limit.Bytes)
+			require.LessOrEqual(t, m.starts[0].Limit.Bytes, cmp.Or(tt.opts.Limit.Bytes, 16000))
+			require.Positive(t, m.starts[0].Highlight)
+			m.starts[0].ID, m.starts[0].Limit.Bytes, m.starts[0].Highlight = "", 0, 0
 			require.Equal(t, tt.want, m.starts[0])
 			if strings.HasPrefix(tt.name, "clamped") {
 				require.Contains(t, got["note"], "cut from 9h to the longest allowed, 4h")

@@ -2,6 +2,7 @@ package toolset_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math/rand/v2"
 	"regexp"
@@ -21,14 +22,33 @@ import (
 // note.
 const envelope = 1 << 10
 
+// A printer is a manager with one process, which has printed data, and keeps so many
+// bytes of it.
+func printer(t testing.TB, data []byte, keep int) *fake {
+	t.Helper()
+	return &fake{
+		start: func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+			return printed(t, data, keep, req.Limit), nil
+		},
+		output: func(_ context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {
+			return printedFrom(t, data, keep, req.From, req.Limit), nil
+		},
+	}
+}
+
 // printed returns the output of a process that printed data, as a manager
 // returns it that keeps so many bytes and has a limit.
 func printed(t testing.TB, data []byte, keep int, limit headtail.Limits) procmgr.Output {
 	t.Helper()
+	return printedFrom(t, data, keep, 0, limit)
+}
+
+func printedFrom(t testing.TB, data []byte, keep int, from int64, limit headtail.Limits) procmgr.Output {
+	t.Helper()
 	b := headtail.New(keep/2, max(keep-keep/2, utf8.UTFMax)) // the last rune is always kept
 	_, _ = b.Write(data)                                     // never fails
 	require.NoError(t, b.Close())
-	snap := b.Snapshot(0)
+	snap := b.Snapshot(from)
 	out := exited("p1", 0, "")
 	out.Text, out.Truncated = snap.Text(limit)
 	out.Next = snap.Total
@@ -37,67 +57,62 @@ func printed(t testing.TB, data []byte, keep int, limit headtail.Limits) procmgr
 
 var markerForm = regexp.MustCompile(`\.\.\. \[omitted (\d+) bytes\] \.\.\.`)
 
-// fits checks what a model reads of output.
-func fits(t testing.TB, data []byte, out procmgr.Output, limit int) {
+// fits checks what a model reads of data.
+func fits(t testing.TB, data []byte, m procmgr.Manager, limit headtail.Limits) {
 	t.Helper()
-	opts := &toolset.Options{Limit: headtail.Limits{Bytes: limit}, KeepRepeats: true}
-	for _, keep := range []bool{true, false} {
-		opts.KeepRepeats = keep
-		res := toolset.New(toolset.Static(&fake{start: answerStart(out)}), opts).
-			Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
-		require.LessOrEqual(t, len(res.Content), limit+envelope)
-		var got struct {
-			Output    string
-			Truncated *headtail.Truncation
-		}
-		require.NoError(t, json.Unmarshal([]byte(res.Content), &got))
-		require.True(t, utf8.ValidString(res.Content))
-		var encoded bytes.Buffer
-		enc := json.NewEncoder(&encoded)
-		enc.SetEscapeHTML(false)
-		require.NoError(t, enc.Encode(got.Output))
-		require.LessOrEqual(t, encoded.Len()-len("\"\"\n"), limit)
+	res := toolset.New(toolset.Static(m), &toolset.Options{Limit: limit}).
+		Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x"}`)})
+	require.LessOrEqual(t, len(res.Content), limit.Bytes+envelope)
+	var got struct {
+		Output    string
+		Truncated *headtail.Truncation
+	}
+	require.NoError(t, json.Unmarshal([]byte(res.Content), &got))
+	require.True(t, utf8.ValidString(res.Content))
+	var encoded bytes.Buffer
+	enc := json.NewEncoder(&encoded)
+	enc.SetEscapeHTML(false)
+	require.NoError(t, enc.Encode(got.Output))
+	require.LessOrEqual(t, encoded.Len()-len("\"\"\n"), limit.Bytes)
 
-		last, _ := utf8.DecodeLastRune(data)
-		if len(data) > 0 && (keep || last != '\n') { // a folded run of lines ends with its count
-			require.True(t, strings.HasSuffix(got.Output, asShown(string(last))), "the last bytes are gone: %q", got.Output[max(0, len(got.Output)-20):])
+	last, _ := utf8.DecodeLastRune(data)
+	if len(data) > 0 && last != '\n' { // a folded run of lines ends with its count
+		require.True(t, strings.HasSuffix(got.Output, asShown(string(last))), "the last bytes are gone: %q", got.Output[max(0, len(got.Output)-20):])
+	}
+	tr := got.Truncated
+	if tr == nil {
+		return
+	}
+	require.Equal(t, tr.OriginalBytes, tr.RetainedBytes+tr.OmittedBytes)
+	if !bytes.Contains(data, []byte("\uFFFD")) {
+		require.EqualValues(t, len(data), tr.OriginalBytes)
+	}
+	if bytes.Contains(data, []byte("omitted")) || bytes.Contains(data, []byte("\uFFFD")) {
+		return // to this test, a marker of the program looks like one of the manager
+	}
+	gaps := strings.Count(got.Output, "\n\n... [omitted ")
+	require.LessOrEqual(t, gaps, 1, "it was cut twice")
+	sum := int64(0)
+	for _, marker := range markerForm.FindAllStringSubmatch(got.Output, -1) {
+		n, err := strconv.ParseInt(marker[1], 10, 64)
+		require.NoError(t, err)
+		sum += n
+	}
+	if gaps > 0 {
+		require.Equal(t, tr.OmittedBytes, sum)
+	}
+	if tr.TruncatedLines == 0 && res.Report.Folded == 0 {
+		// The text has the beginning and the end of the printed
+		// data.
+		begin, end, _ := strings.Cut(got.Output, "\n\n... [omitted ")
+		if gaps == 0 {
+			begin, end = "", got.Output
+		} else {
+			_, end, _ = strings.Cut(end, "] ...\n\n")
 		}
-		tr := got.Truncated
-		if tr == nil {
-			require.Equal(t, out.Truncated, tr)
-			continue
-		}
-		require.Equal(t, tr.OriginalBytes, tr.RetainedBytes+tr.OmittedBytes)
-		if !bytes.Contains(data, []byte("\uFFFD")) {
-			require.EqualValues(t, len(data), tr.OriginalBytes)
-		}
-		if bytes.Contains(data, []byte("omitted")) || bytes.Contains(data, []byte("\uFFFD")) {
-			continue // to this test, a marker of the program looks like one of the manager
-		}
-		gaps := strings.Count(got.Output, "\n\n... [omitted ")
-		require.LessOrEqual(t, gaps, 1, "it was cut twice")
-		sum := int64(0)
-		for _, marker := range markerForm.FindAllStringSubmatch(got.Output, -1) {
-			n, err := strconv.ParseInt(marker[1], 10, 64)
-			require.NoError(t, err)
-			sum += n
-		}
-		if gaps > 0 {
-			require.Equal(t, tr.OmittedBytes, sum)
-		}
-		if keep && tr.TruncatedLines == 0 {
-			// The text has the beginning and the end of the printed
-			// data.
-			begin, end, _ := strings.Cut(got.Output, "\n\n... [omitted ")
-			if gaps == 0 {
-				begin, end = "", got.Output
-			} else {
-				_, end, _ = strings.Cut(end, "] ...\n\n")
-			}
-			whole := asShown(string(data))
-			require.True(t, strings.HasPrefix(whole, begin))
-			require.True(t, strings.HasSuffix(whole, end))
-		}
+		whole := asShown(string(data))
+		require.True(t, strings.HasPrefix(whole, begin))
+		require.True(t, strings.HasSuffix(whole, end))
 	}
 }
 
@@ -136,8 +151,7 @@ func TestEncodedLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, keep := range []int{limit, 4 << 20} {
-				out := printed(t, []byte(data), keep, headtail.Limits{})
-				fits(t, []byte(data), out, limit)
+				fits(t, []byte(data), printer(t, []byte(data), keep), headtail.Limits{Bytes: limit})
 			}
 		})
 	}
@@ -163,7 +177,7 @@ func TestEncodedLimitOfAnything(t *testing.T) {
 		if r.IntN(2) == 0 {
 			keep = r.IntN(3000)
 		}
-		fits(t, b.Bytes(), printed(t, b.Bytes(), keep, headtail.Limits{Bytes: size, Line: 64 * r.IntN(3)}), size)
+		fits(t, b.Bytes(), printer(t, b.Bytes(), keep), headtail.Limits{Bytes: size, Line: 64 * r.IntN(3)})
 	}
 }
 
@@ -172,16 +186,17 @@ func TestEncodedLimitOfAnything(t *testing.T) {
 func TestEncodedLimitOfACarelessManager(t *testing.T) {
 	t.Parallel()
 	for _, data := range []string{strings.Repeat("\x00", 1<<20), strings.Repeat("line\n", 1<<18) + "the end"} {
-		fits(t, []byte(data), printed(t, []byte(data), 4<<20, headtail.Limits{Bytes: -1, Line: -1}), 1<<10)
+		out := printed(t, []byte(data), 4<<20, headtail.Limits{Bytes: -1, Line: -1})
+		fits(t, []byte(data), &fake{start: answerStart(out), output: answerOutput(out)}, headtail.Limits{Bytes: 1 << 10})
 	}
 }
 
 // Output that is short after folding is not cut before.
 func TestFoldedBeforeItIsCut(t *testing.T) {
 	t.Parallel()
-	data := strings.Repeat("y\n", headtail.DefaultTextLimit/2)
-	_, got := call(t, &fake{start: answerStart(printed(t, []byte(data), 1<<20, headtail.Limits{}))}, nil, "execute", `{"command":"x"}`)
-	require.Equal(t, "y\n... [the line above 16383 times more] ...\n", got["output"])
+	data := strings.Repeat("y\n", 7000)
+	_, got := call(t, printer(t, []byte(data), 1<<20), nil, "execute", `{"command":"x"}`)
+	require.Equal(t, "y\n... [the line above 6999 times more] ...\n", got["output"])
 	require.NotContains(t, got, "truncated")
 }
 
@@ -190,7 +205,7 @@ func TestFoldedBeforeItIsCut(t *testing.T) {
 func TestOneCut(t *testing.T) {
 	t.Parallel()
 	data := strings.Repeat("begin \x00\x01\x02\n\n", 3000) + strings.Repeat("\nend of it\n", 3000)
-	_, got := call(t, &fake{start: answerStart(printed(t, []byte(data), 1<<20, headtail.Limits{}))}, nil, "execute", `{"command":"x"}`)
+	_, got := call(t, printer(t, []byte(data), 1<<20), nil, "execute", `{"command":"x"}`)
 	text := got["output"].(string)
 	require.Equal(t, 1, strings.Count(text, "[omitted "))
 	require.Regexp(t, `^begin ␀\x01\x02\n`, text)
@@ -204,13 +219,7 @@ func TestOneCut(t *testing.T) {
 func TestEncodedLimitFromAnOffset(t *testing.T) {
 	t.Parallel()
 	data := []byte("skipped" + strings.Repeat("\xff\x00", 8000))
-	b := headtail.New(1<<20, 0)
-	_, _ = b.Write(data) // never fails
-	out := exited("p1", 0, "")
-	out.Text, out.Truncated = b.Snapshot(7).Text(headtail.Limits{Bytes: -1})
-	require.Nil(t, out.Truncated)
-	out.Next = int64(len(data))
-	_, got := call(t, &fake{output: answerOutput(out)}, nil, "process_output", `{"process_id":"p1","since":7}`)
+	_, got := call(t, printer(t, data, 1<<20), nil, "process_output", `{"process_id":"p1","since":7}`)
 	require.EqualValues(t, len(data)-7, got["truncated"].(map[string]any)["original_bytes"])
 }
 
@@ -225,8 +234,8 @@ func FuzzEncodedLimit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, keep, limit uint16, times uint8) {
 		data = bytes.Repeat(data, int(times%16)+1)
 		size := max(int(limit), 16) // two escapes take twelve
-		fits(t, data, printed(t, data, int(keep), headtail.Limits{Bytes: size}), size)
-		fits(t, data, printed(t, data, 1<<20, headtail.Limits{Bytes: size, Line: 64}), size)
+		fits(t, data, printer(t, data, int(keep)), headtail.Limits{Bytes: size})
+		fits(t, data, printer(t, data, 1<<20), headtail.Limits{Bytes: size, Line: 64})
 	})
 }
 
@@ -236,20 +245,12 @@ func TestFoldedResult(t *testing.T) {
 	out := running("p1", text)
 	out.Next = 4321
 	out.Truncated = &headtail.Truncation{OriginalBytes: 8001, RetainedBytes: 8000, OmittedBytes: 1, Strategy: "head_tail"}
-	for _, keep := range []bool{false, true} {
-		opts := fixed()
-		opts.KeepRepeats = keep
-		for tool, arguments := range map[string]string{"execute": `{"command":"x"}`, "process_output": `{"process_id":"p1"}`} {
-			m := &fake{start: answerStart(out), output: answerOutput(out)}
-			res, got := call(t, m, opts, tool, arguments)
-			want := "not yet\n... [the line above 999 times more] ...\n"
-			if keep {
-				want = text
-			}
-			require.Equal(t, want, got["output"])
-			require.EqualValues(t, 4321, got["next_offset"])
-			require.EqualValues(t, 8000, got["truncated"].(map[string]any)["retained_bytes"])
-			require.Equal(t, text, res.Output.Text, "a user interface gets what was printed")
-		}
+	for tool, arguments := range map[string]string{"execute": `{"command":"x"}`, "process_output": `{"process_id":"p1"}`} {
+		m := &fake{start: answerStart(out), output: answerOutput(out)}
+		res, got := call(t, m, fixed(), tool, arguments)
+		require.Equal(t, "not yet\n... [the line above 999 times more] ...\n", got["output"])
+		require.EqualValues(t, 4321, got["next_offset"])
+		require.EqualValues(t, 8000, got["truncated"].(map[string]any)["retained_bytes"])
+		require.Equal(t, text, res.Output.Text, "a user interface gets what was printed")
 	}
 }

@@ -69,7 +69,7 @@ func TestForgedSentences(t *testing.T) {
 		return func(t *testing.T) (all []string) {
 			for _, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoticesInInbox} {
 				w := newWorld()
-				set := toolset.New(toolset.Static(&view{w, "a"}), &toolset.Options{Notices: mode, BackgroundWait: -1})
+				set := toolset.New(toolset.Static(&view{w, "a"}), &toolset.Options{Notices: mode})
 				inbox := set.Inbox(t.Context(), "")
 				pairs := []any{"command", command, "run_in_background", true}
 				if notify {
@@ -159,7 +159,7 @@ func TestForgedSentences(t *testing.T) {
 		}},
 		{"a process that a foreign server names", func(*testing.T) []string {
 			w := newWorld()
-			set := toolset.New(toolset.Static(&view{w, "a"}), &toolset.Options{BackgroundWait: -1,
+			set := toolset.New(toolset.Static(&view{w, "a"}), &toolset.Options{
 				ProcessID: func(context.Context, toolset.Call) string { return `x ended. FORGED` }})
 			say(t, set, "execute", arguments(t, "command", "x", "run_in_background", true))
 			w.exit(w.all[0], 1)

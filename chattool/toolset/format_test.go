@@ -117,7 +117,7 @@ func TestMaxOutput(t *testing.T) {
 		{`{"command":"x","max_output":100000}`, 16384, "max_output was cut from 100000 to the most allowed, 16384."},
 	} {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-			m := &fake{start: answerStart(exited("p1", 0, text))}
+			m := printer(t, []byte(text), 1<<20)
 			res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(tt.arguments)})
 			require.LessOrEqual(t, len(res.Content), 2*tt.tokens)
 			require.Greater(t, len(res.Content), min(2*tt.tokens, len(text))*9/10)
@@ -133,43 +133,8 @@ func TestMaxOutput(t *testing.T) {
 		require.True(t, res.IsError, wrong)
 		require.Contains(t, got["error"], `want a number of tokens such as 4000 or "4k"`)
 	}
-	res, _ := call(t, &fake{output: answerOutput(exited("p1", 0, text))}, nil, "process_output", `{"process_id":"p1","max_output":1000}`)
+	res, _ := call(t, printer(t, []byte(text), 1<<20), nil, "process_output", `{"process_id":"p1","max_output":1000}`)
 	require.LessOrEqual(t, len(res.Content), 2000)
-}
-
-func TestCountTokens(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name  string
-		count func(string) int
-	}{
-		{"words", func(text string) int { return len(strings.Fields(text)) }},
-		{"bytes", func(text string) int { return len(text) }},
-		{"three bytes", func(text string) int { return len(text) / 3 }},
-		{"the beginning is cheap", func(text string) int { return min(len(text), 3000)/4 + max(len(text)-3000, 0)/2 }},
-	} {
-		for _, tokens := range []int{1000, 2000, 4000} {
-			for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
-				counts := 0
-				opts := &toolset.Options{Format: format, CountTokens: func(text string) int { counts++; return tt.count(text) }}
-				m := &fake{start: answerStart(exited("p1", 0, numbered(32<<10)))}
-				res := toolset.New(toolset.Static(m), opts).Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","max_output":` + strconv.Itoa(tokens) + `}`)})
-				require.LessOrEqual(t, counts, 3, tt.name)
-				require.LessOrEqual(t, tt.count(res.Content), tokens, tt.name)
-				require.GreaterOrEqual(t, len(res.Content), tokens*8/10, tt.name)
-			}
-		}
-	}
-	// One that panics costs no result.
-	opts := &toolset.Options{CountTokens: func(string) int { panic("an odd text") }}
-	res, got := call(t, &fake{start: answerStart(exited("p1", 3, numbered(32<<10)))}, opts, "execute", `{"command":"x","max_output":1000}`)
-	require.False(t, res.IsError, res.Content)
-	require.EqualValues(t, 3, got["exit_code"])
-	require.LessOrEqual(t, len(res.Content), 2000)
-	// A result that cannot have too many tokens is not counted.
-	opts = &toolset.Options{CountTokens: func(string) int { panic("needless") }}
-	res, _ = call(t, &fake{}, opts, "execute", `{"command":"x"}`)
-	require.False(t, res.IsError)
 }
 
 // An output that has its half of a small budget is not cut, and its log is not

@@ -165,8 +165,6 @@ func TestLocalHighlightsReachTheCut(t *testing.T) {
 // in the order of the stream all the same, and each is shown once.
 func TestHighlightsInAnyOrder(t *testing.T) {
 	t.Parallel()
-	out := exited("p1", 1, numbered(32<<10))
-	out.Process.LogPath = "/log"
 	var found []procmgr.Highlight
 	for i := range 20 {
 		found = append(found, procmgr.Highlight{Line: 500 + 2*i, Offset: 16_000 + 50*int64(i), Text: fmt.Sprintf("error %d", i)})
@@ -174,8 +172,7 @@ func TestHighlightsInAnyOrder(t *testing.T) {
 	backward := slices.Clone(found)
 	slices.Reverse(backward)
 	for _, given := range [][]procmgr.Highlight{found, backward} {
-		m := &fake{start: answerStart(out), output: answerOutput(procmgr.Output{Highlights: given})}
-		res := ask(t, m, nil, "execute", `{"command":"x"}`)
+		res := ask(t, troubledPrinter(t, given, 0), nil, "execute", `{"command":"x"}`)
 		require.Equal(t, found, res.Report.Highlights)
 	}
 }

@@ -3,7 +3,6 @@ package toolset_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/chattool/toolset"
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -60,50 +58,67 @@ func TestLocalHighlights(t *testing.T) {
 	}
 }
 
-// A result is no worse if there are no highlights to be had.
-func TestHighlightsAreNotNeeded(t *testing.T) {
-	t.Parallel()
-	text := numbered(32 << 10)
-	cut := exited("p1", 1, text)
-	for _, tt := range []struct {
-		name, log string
-		output    func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error)
-		asked     bool
-		note      string
-	}{
-		{"no log", "", nil, false, "the host's LogDir would keep it"},
-		{"an older server", "/log", func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
-			return procmgr.Output{}, errors.New("the query has \"highlight\", which this endpoint does not know")
-		}, true, ""},
-		{"none found", "/log", answerOutput(cut), true, ""},
-		{"not all searched", "/log", answerOutput(procmgr.Output{Unscanned: 1234567}), true, "1,234,567 bytes of the middle were not searched for trouble"},
-		{"of what was printed since", "/log", answerOutput(procmgr.Output{Highlights: []procmgr.Highlight{{Offset: 1 << 20, Text: "error"}}}), true, ""},
-		{"of what is shown", "/log", answerOutput(procmgr.Output{Highlights: []procmgr.Highlight{{Offset: 0, Text: "line 0 of a log, as long as most"}}}), true, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			out := cut
-			out.Process.LogPath = tt.log
-			m := &fake{start: answerStart(out), output: tt.output}
-			res := ask(t, m, nil, "execute", `{"command":"x"}`)
-			require.NotContains(t, *res.Report.Output, "of these, by line")
-			require.Empty(t, res.Report.Highlights)
-			require.Greater(t, len(res.Content), 15500)
-			require.Contains(t, res.Content, tt.note)
-			require.Equal(t, tt.asked, len(m.outputs) > 0)
-			for _, req := range m.outputs {
-				require.Positive(t, req.Highlight)
-				require.Zero(t, req.Wait)
+// troubledPrinter is a printer of a failed command with a log, whose answers have
+// highlights if they are asked for.
+func troubledPrinter(t *testing.T, found []procmgr.Highlight, unscanned int64) *fake {
+	t.Helper()
+	m := printer(t, []byte(numbered(32<<10)), 1<<20)
+	with := func(out procmgr.Output, highlight int) procmgr.Output {
+		out.Process.ExitCode, out.Process.LogPath = new(1), "/log"
+		if highlight > 0 && out.Truncated != nil {
+			out.Highlights, out.Unscanned = found, unscanned
+		}
+		return out
+	}
+	start, output := m.start, m.output
+	room := func(limit *int, highlight int) {
+		for _, h := range found {
+			if highlight -= len(h.Text); highlight > 0 {
+				*limit = max(*limit-len(h.Text)-32, 1)
 			}
-		})
+		}
+	}
+	m.start = func(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+		room(&req.Limit.Bytes, req.Highlight)
+		out, err := start(ctx, req)
+		return with(out, req.Highlight), err
+	}
+	m.output = func(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
+		room(&req.Limit.Bytes, req.Highlight)
+		out, err := output(ctx, id, req)
+		return with(out, req.Highlight), err
+	}
+	return m
+}
+
+// One request gets a long output with its highlights.
+func TestHighlightsInOneRequest(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		command   string
+		found     []procmgr.Highlight
+		unscanned int64
+		want      string
+	}{
+		{"make", nil, 0, ""},
+		{"make", nil, 1234567, "1,234,567 bytes of the middle were not searched for trouble"},
+		{"make", []procmgr.Highlight{{Line: 600, Offset: 16000, Text: "error: x\n  y", Count: 2}}, 0, "600: error: x ... [2 more like it]\n601:   y\n"},
+		{"make", []procmgr.Highlight{{Offset: 16000, Text: "error: x\n  y"}}, 0, "byte 16000: error: x\n    y\n"},
+		{"cat a.txt", nil, 0, ""},
+	} {
+		m := troubledPrinter(t, tt.found, tt.unscanned)
+		res := ask(t, m, nil, "execute", arguments(t, "command", tt.command))
+		require.Contains(t, res.Content, tt.want)
+		require.Greater(t, len(res.Content), 15000)
+		require.Len(t, res.Report.Highlights, len(tt.found))
+		require.Equal(t, tt.command == "make", m.starts[0].Highlight > 0)
+		require.Empty(t, m.outputs)
 	}
 }
 
-// Highlights take at most a third of a budget, and 8 KiB.
+// Highlights take at most a third of a budget, and 8 KiB, whatever a manager answers.
 func TestHighlightsAreFew(t *testing.T) {
 	t.Parallel()
-	out := exited("p1", 1, numbered(32<<10))
-	out.Process.LogPath = "/log"
 	var many []procmgr.Highlight
 	for i := range 2000 {
 		many = append(many, procmgr.Highlight{Offset: 16_000 + int64(i)/4, Text: fmt.Sprintf("error: \"kind\" %d\nnext line", i), Count: i})
@@ -111,46 +126,20 @@ func TestHighlightsAreFew(t *testing.T) {
 	for _, tokens := range []int{500, 4000, 16000} {
 		for _, format := range []toolset.Format{toolset.FormatJSON, toolset.FormatText} {
 			for _, found := range [][]procmgr.Highlight{nil, many[:1], many} { // a slow disk: not all was searched
-				m := &fake{start: answerStart(out), output: answerOutput(procmgr.Output{Highlights: found, Unscanned: 12_345_678})}
+				m := troubledPrinter(t, found, 12_345_678)
 				res := toolset.New(toolset.Static(m), &toolset.Options{Format: format}).Call(t.Context(),
 					toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"x","max_output":%d}`, tokens))})
 				require.LessOrEqual(t, len(res.Content), 2*tokens)
 				require.Contains(t, res.Content, "12,345,678 bytes of the middle")
+				size := 0
+				for _, h := range res.Report.Highlights {
+					size += len(h.Text)
+				}
+				require.LessOrEqual(t, size, min(2*tokens/3, 8<<10))
+				if found != nil {
+					require.Contains(t, *res.Report.Output, `byte 16000: error: "kind" 0`)
+				}
 			}
-			m := &fake{start: answerStart(out), output: answerOutput(procmgr.Output{Highlights: many})}
-			set := toolset.New(toolset.Static(m), &toolset.Options{Format: format})
-			res := set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(fmt.Sprintf(`{"command":"x","max_output":%d}`, tokens))})
-			require.LessOrEqual(t, len(res.Content), 2*tokens)
-			_, middle, ok := strings.Cut(*res.Report.Output, "... [of these, by line] ...\n")
-			require.True(t, ok)
-			middle, _, ok = strings.Cut(middle, "... [the end] ...\n")
-			require.True(t, ok)
-			require.LessOrEqual(t, len(middle), min(2*tokens/3, 8<<10))
-			require.Contains(t, middle, `byte 16000: error: "kind" 0`)
 		}
 	}
-}
-
-// A result tells how much was not searched for the highlights that it shows, and
-// not how much was not searched another time.
-func TestUnscannedIsThatOfTheShown(t *testing.T) {
-	t.Parallel()
-	out := exited("p1", 1, numbered(32<<10))
-	out.Process.LogPath = "/log"
-	searches := 0
-	m := &fake{start: answerStart(out), output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) {
-		searches++
-		found := procmgr.Output{Truncated: &headtail.Truncation{Strategy: "head_tail"}}
-		if searches == 1 {
-			found.Unscanned = 1_234_567
-		}
-		for i := range 20 * searches { // more each time, so that there is no room for them in a longer text
-			found.Highlights = append(found.Highlights, procmgr.Highlight{Line: 500 + i, Offset: 16_000 + 50*int64(i), Text: fmt.Sprintf("error %d", i)})
-		}
-		return found, nil
-	}}
-	res := ask(t, m, nil, "execute", `{"command":"x"}`)
-	require.Greater(t, searches, 1)
-	require.Len(t, res.Report.Highlights, 20)
-	require.Contains(t, strings.Join(res.Report.Notes, " "), "1,234,567 bytes of the middle were not searched for trouble")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func inboxOptions() *toolset.Options {
-	return &toolset.Options{Notices: toolset.NoticesInInbox, BackgroundWait: -1}
+	return &toolset.Options{Notices: toolset.NoticesInInbox}
 }
 
 // A cursor that cannot be read, or that is of another chat, is one that knows

@@ -46,8 +46,8 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 		Close:          bool(args.End),
 		Secret:         bool(args.Secret),
 		Until:          string(args.WaitFor),
-		Limit:          k.opts.Limit,
 	}
+	t.req.Limit, _ = k.page.ask(budget)
 	var clamped string
 	t.req.Wait, clamped = k.opts.clamp("wait_timeout", args.WaitTimeout)
 	if args.WaitFor == "" && !args.End {

@@ -1,182 +1,340 @@
 package toolset
 
 import (
-	"context"
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
 const (
+	// defaultTokens is how much of its context a model spends on a result
+	// unless it asks for more or less.
+	defaultTokens = 8000
+	// tokenBytes is how many bytes count as a token: the output of tools has 2.3
+	// to 2.7 bytes in a token of o200k_base, so a result stays below its budget.
+	tokenBytes = 2
+	// besideOutput is the room for the facts and notes of a result whose output is
+	// cut. If they take less, the result is a little shorter than it may be.
+	besideOutput = 400
+	// highlightPart is the part of a budget that highlights may take: one of
+	// so many. maxHighlights is the most, in bytes of text.
+	highlightPart = 3
+	maxHighlights = 8 << 10
+	// maxReads is how often the manager is asked for a shorter output before a
+	// result has its end alone.
+	maxReads = 4
 	// binaryPart is how much of an output may be controls or invalid bytes, in
-	// percent. Nobody wants to read one that has more.
+	// percent. Nobody wants to read one that has more. maxBinary is how many bytes
+	// of such an output a result shows.
 	binaryPart = 30
-	// maxBinary is how many bytes of such an output a result shows.
-	maxBinary = 512
-	// mostShown is a number as long as that of the highlights can get.
-	mostShown = 999
-	// unscannedNote says how much of what is cut was not searched.
-	unscannedNote = "%s bytes of the middle were not searched for trouble"
+	maxBinary  = 512
 )
 
-// A layout puts the output into a report.
-type layout struct {
-	writer writer
-	ctx    context.Context
-	draft  *report
-	notes  []string // without those on what is cut
-	log    string   // the LogPath of a report whose text is not cut
+// A writer writes results for a model. Its fields are those of Options.
+type writer struct {
+	Format Format
+	Limit  headtail.Limits
+	// OutputTool is the name of the tool that reads the output of a process.
+	OutputTool string
 }
 
-// lay lays the output out so that the result takes at most size bytes, and
-// returns the result. If its facts and notes take more than half of that, the
-// output gets the other half all the same.
-func (l *layout) lay(size int) string {
-	r := l.draft
-	binary := isBinary(r.Out.Text)
-	if r.Out.Truncated == nil && !binary {
-		whole := cut{end: r.Out.Text}
-		if content := l.write(whole, l.notes); len(content) <= size {
-			return content
+// A budget is what a result may take.
+type budget struct {
+	bytes int
+	most  bool // writer.Limit allows no more
+}
+
+// limit returns how many bytes a result may take, however many tokens a model
+// asks for.
+func (w writer) limit() int {
+	switch n := w.Limit.Bytes; {
+	case n == 0:
+		return headtail.DefaultTextLimit
+	case n > 0:
+		return n
+	}
+	return math.MaxInt
+}
+
+// allow returns the budget of a call that asks for a number of tokens; 0 is the
+// default. The note says that it got fewer, or is "".
+func (w writer) allow(want int) (b budget, note string) {
+	most := max(w.limit()/tokenBytes, 1)
+	if want > most {
+		note = fmt.Sprintf("max_output was cut from %d to the most allowed, %d.", want, most)
+	}
+	tokens := min(cmp.Or(want, defaultTokens), most)
+	return budget{tokens * tokenBytes, tokens == most}, note
+}
+
+// listBytes returns how many bytes a list may take.
+func (w writer) listBytes() int { return min(w.limit(), defaultTokens*tokenBytes) }
+
+// byDefault says in a description how many tokens a result has by default.
+func (w writer) byDefault() string {
+	b, _ := w.allow(0)
+	if tokens := b.bytes / tokenBytes; tokens < 1000 || tokens%1000 != 0 {
+		return strconv.Itoa(tokens)
+	}
+	return strconv.Itoa(b.bytes/tokenBytes/1000) + "k"
+}
+
+// ask returns how much output to ask a manager for, and how much of that for
+// highlights, so that most results need no second request. The output of most tools
+// is some percent longer in JSON.
+func (w writer) ask(b budget) (limit headtail.Limits, highlight int) {
+	room := b.bytes - min(besideOutput, b.bytes/2)
+	if w.Format == FormatJSON {
+		room -= room / 20
+	}
+	return headtail.Limits{Bytes: max(room, 1), Line: w.Limit.Line}, min(b.bytes/highlightPart, maxHighlights)
+}
+
+// write lays out the output of a report within its budget, and returns the text of the
+// result.
+func (w writer) write(r *report) string {
+	if r.Reads {
+		if r.Budget.bytes == 0 {
+			r.Budget, _ = w.allow(0)
+		}
+		plain := r.Report
+		r.unprintable = r.replaced()
+		w.lay(r, slices.Concat(plain.Notes, r.unprintable))
+		if r.Again != nil {
+			if short, ok := w.again(r, plain); ok {
+				r.Report = short
+			}
 		}
 	}
-	none := l.cut(0)
-	if none.told == nil { // an output without a byte
-		return l.write(none, l.notes)
+	return w.Format.render(r.Report)
+}
+
+// lay puts the output into a report so that the result takes at most its budget. If the
+// facts and notes take more than half of that, the output gets the other half all the
+// same. Only the manager cuts the output: if its answer does not fit, it is asked for a
+// shorter one.
+func (w writer) lay(r *report, notes []string) {
+	size := r.Budget.bytes
+	limit, highlight := w.ask(r.Budget)
+	binary, log := isBinary(r.Out.Text), r.LogPath
+	if long := r.Out.Truncated != nil || 2*len(r.Out.Text) > limit.Bytes; long && advice.PrintsFiles(&script.Source{Text: r.Out.Process.Command}) {
+		highlight = 0 // the lines of files tell of no trouble of the command
 	}
-	// Numbers as long as they can get.
-	total := none.told.OriginalBytes
-	longest := cut{begun: total, missing: []headtail.Cut{{}}, told: &headtail.Truncation{OriginalBytes: total, RetainedBytes: total, OmittedBytes: total}}
+	for reads := 0; ; reads++ {
+		text := w.arrange(r, highlight)
+		w.put(r, text, log, w.cutNotes(r, notes, binary))
+		cost := w.Format.cost(text.String())
+		room := max(size-(len(w.Format.render(r.Report))-cost), size/2)
+		if r.Out.Truncated == nil && cost > room {
+			room -= min(besideOutput, room/2) // for the notes on what is cut
+		}
+		if binary {
+			room = min(room, maxBinary)
+		}
+		if cost <= room {
+			return
+		}
+		has := len(r.Out.Text)
+		for _, h := range text.highlights {
+			has += len(h.Text)
+		}
+		limit.Bytes = max(int(float64(has)*float64(room)/float64(cost)*0.98), 1)
+		if reads == maxReads || !r.readAgain(limit, highlight) {
+			r.keepEnd(w.Format.suffix(r.Out.Text, room))
+			w.put(r, w.arrange(r, 0), log, w.cutNotes(r, notes, binary))
+			return
+		}
+	}
+}
+
+// readAgain asks for a shorter output, and reports whether there is one.
+func (r *report) readAgain(limit headtail.Limits, highlight int) bool {
+	if r.Read == nil || r.Screen != nil {
+		return false
+	}
+	now, err := r.Read(procmgr.OutputRequest{From: r.From, Limit: limit, Highlight: highlight})
+	if err != nil || now.Text == "" {
+		return false
+	}
+	out := *r.Out
+	out.Text, out.Truncated, out.Next, out.Live = now.Text, now.Truncated, now.Next, now.Live
+	out.Highlights, out.Unscanned, out.Redacted = now.Highlights, now.Unscanned, now.Redacted
+	if r.Out = &out; r.NextOffset != nil {
+		r.NextOffset = &out.Next
+	}
+	return true
+}
+
+// keepEnd leaves the end of the output alone, from an offset in the text on: the
+// manager answers no more, or ignores the limit.
+func (r *report) keepEnd(at int) {
+	out := *r.Out
+	told := headtail.Truncation{OriginalBytes: int64(len(out.Text)), Strategy: "head_tail"}
+	if out.Truncated != nil {
+		told.OriginalBytes, told.Unknown = out.Truncated.OriginalBytes, out.Truncated.Unknown
+	}
+	out.Text, out.Highlights = out.Text[at:], nil
+	told.RetainedBytes = min(int64(len(out.Text)), told.OriginalBytes)
+	told.OmittedBytes = told.OriginalBytes - told.RetainedBytes
+	out.Truncated = &told
+	r.Out = &out
+}
+
+// An arranged is an output as a result shows it: repeated lines are folded, and
+// the highlights of what is missing stand behind the marker of the gap.
+type arranged struct {
+	begin, middle, end string
+	highlights         []procmgr.Highlight // that middle has
+	folded             int                 // runs of lines
+}
+
+func (a arranged) String() string { return a.begin + a.middle + a.end }
+
+// arrange arranges the output of a report, with highlights of at most so many bytes of a
+// result.
+func (w writer) arrange(r *report, highlight int) (a arranged) {
+	text := r.Out.Text
+	gap := gapOf(r.Out.Truncated, text)
+	after := gap.At + gap.Len
+	first := after // where the first whole line behind the gap begins
+	if gap.Len > 0 {
+		first += strings.IndexByte(text[after:], '\n') + 1
+	}
+	begin, runs := foldLines(text[:gap.At])
+	end, more := foldLines(text[first:])
+	a = arranged{begin: withoutNULs(begin) + text[gap.At:after], end: withoutNULs(text[after:first] + end), folded: runs + more}
+	if r.Out.Truncated != nil && highlight > 0 {
+		a.middle, a.highlights = w.Format.spellHighlights(r.Out.Highlights, highlight)
+	}
+	return a
+}
+
+// gapOf returns the cut between two lines of a text. It is at 0 and has no marker if
+// there is none, or if it is not known.
+func gapOf(t *headtail.Truncation, text string) headtail.Cut {
+	if t == nil || !tells(t, text) {
+		return headtail.Cut{}
+	}
+	i := slices.IndexFunc(t.Cuts, func(c headtail.Cut) bool { return !c.Line && c.Len > 0 })
+	if i < 0 {
+		return headtail.Cut{}
+	}
+	return t.Cuts[i]
+}
+
+// tells reports whether a Truncation tells the parts that are missing, and the
+// markers of a text. One from another machine may say anything.
+func tells(t *headtail.Truncation, text string) bool {
+	at, from, sum, gaps := 0, int64(0), int64(0), 0
+	for _, c := range t.Cuts {
+		if c.At < at || c.Len < 0 || c.Len > len(text)-c.At || c.From < from || c.To <= c.From {
+			return false
+		}
+		at, from, sum = c.At+c.Len, c.To, sum+c.To-c.From
+		if !c.Line {
+			gaps++
+		}
+	}
+	return len(t.Cuts) > 0 && gaps <= 1 && sum == t.OmittedBytes
+}
+
+// put puts a text and the notes into a report. log is its LogPath if nothing is cut.
+func (w writer) put(r *report, a arranged, log string, notes []string) {
+	text := a.String()
+	r.Output, r.Truncated, r.Notes, r.LogPath = &text, nil, notes, log
+	r.Highlights, r.Shown, r.Folded, r.Shows = a.highlights, len(a.highlights), a.folded, r.shows()
 	if t := r.Out.Truncated; t != nil {
-		longest.told.TruncatedLines = t.TruncatedLines
-	}
-	if runs := l.fold(l.source().whole()).folded; runs > 0 {
-		longest.folded = runs + 1 // the gap may lie within one
-	}
-	if r.Find != nil && r.Out.Process.LogPath != "" {
-		longest.mayShow = mostShown
-	}
-	beside := len(l.write(longest, l.cutNotes(longest, binary)))
-	room := max(size-beside, size/2)
-	if binary {
-		room = min(room, maxBinary)
-	}
-	c := l.cut(room)
-	if c.told == nil {
-		return l.write(c, l.notes)
-	}
-	if !binary {
-		c = l.highlight(c, size, room)
-	}
-	return l.write(c, l.cutNotes(c, binary))
-}
-
-// cut returns the output in at most room bytes of a result.
-func (l *layout) cut(room int) cut {
-	s := l.source()
-	c := s.whole()
-	if whole := l.fold(c).String(); s.format.fits(whole, room) {
-		return c
-	}
-	// The text is cut before it is folded: folded text has other bytes than
-	// the stream.
-	return s.fit(room)
-}
-
-// write puts a text and the notes into the report, and returns the result.
-func (l *layout) write(c cut, notes []string) string {
-	r := l.draft
-	c = l.fold(c)
-	text := withoutNULs(c.String())
-	for i := range c.highlights {
-		c.highlights[i].Text = withoutNULs(c.highlights[i].Text)
-	}
-	r.Output, r.Truncated, r.Highlights, r.Notes, r.LogPath = &text, c.told, c.highlights, notes, l.log
-	r.Shows = l.shows(c)
-	r.Folded, r.Shown = c.folded, max(c.mayShow, len(c.highlights))
-	if c.told != nil {
-		r.LogPath = r.Out.Process.LogPath
+		told := *t
+		told.Cuts = nil // they are about the text as the manager gave it
+		r.Truncated, r.LogPath = &told, r.Out.Process.LogPath
 	}
 	if r.Unknown {
 		told := headtail.Truncation{Strategy: "head_tail"}
-		if c.told != nil {
-			told = *c.told
+		if r.Truncated != nil {
+			told = *r.Truncated
 		}
 		told.Unknown = true
 		r.Truncated = &told
 	}
-	return l.writer.Format.render(r.Report)
 }
 
-// shows returns the parts of the stream that a text shows, as far as they are known.
-func (l *layout) shows(c cut) (spans []Span) {
-	r := l.draft
-	if r.Screen != nil || c.told != nil && !c.known() {
+// shows returns the parts of the stream that the output shows, as far as they are known.
+func (r *report) shows() (spans []Span) {
+	t := r.Out.Truncated
+	if r.Screen != nil || t != nil && !tells(t, r.Out.Text) {
 		return nil
 	}
-	at := min(r.From, r.Out.Next)
-	for _, m := range append(slices.Clone(c.missing), headtail.Cut{From: r.Out.Next, To: r.Out.Next}) {
-		if m.From = min(m.From, r.Out.Next); m.From > at {
-			spans = append(spans, Span{From: at, To: m.From})
+	at, next := min(r.From, r.Out.Next), r.Out.Next
+	var cuts []headtail.Cut
+	if t != nil {
+		cuts = t.Cuts
+	}
+	for _, c := range append(slices.Clone(cuts), headtail.Cut{From: next, To: next}) {
+		if c.From = min(c.From, next); c.From > at {
+			spans = append(spans, Span{From: at, To: c.From})
 		}
-		at = max(at, m.To)
+		at = max(at, c.To)
 	}
 	return spans
 }
 
-// cutNotes returns the notes of a report whose text is cut: where the rest is,
-// and how to read more, each once.
-func (l *layout) cutNotes(c cut, binary bool) []string {
-	r, w := l.draft, l.writer
-	p := r.Out.Process
-	var notes []string
-	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	log := "log_path"
+// cutNotes returns the notes of a report behind those on what is cut: where the rest
+// is, and how to read more.
+func (w writer) cutNotes(r *report, notes []string, binary bool) []string {
+	t, p := r.Out.Truncated, r.Out.Process
+	if t == nil {
+		return notes
+	}
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	log, search := "log_path", "grep -n -a PATTERN" // without -a, one byte that is not text keeps grep from printing anything
 	if w.Format == FormatText {
 		log = wording.Odd(p.LogPath)
 	}
+	if t.TruncatedLines > 0 {
+		// It prints a match and its offset, and not a line that is too long for a
+		// result. Text before the match would cost grep minutes on such a line.
+		search = `grep -n -a -b -o 'PATTERN.\{0,200\}'`
+	}
 	switch {
 	case binary:
-		add("binary, %s bytes: write it to a file, or look with xxd", wording.Grouped(c.told.OriginalBytes))
-		return append(notes, l.notes...)
+		add("binary, %s bytes: write it to a file, or look with xxd", wording.Grouped(t.OriginalBytes))
+		return append(all, notes...)
 	case p.LogPath != "" && p.LogError != "":
-		add("only the beginning of it is in %s (%s); search that with %s FILE", log, wording.Clip(p.LogError, wording.MaxWords), search(c.told))
+		add("only the beginning of it is in %s (%s); search that with %s FILE", log, wording.Clip(p.LogError, wording.MaxWords), search)
 	case p.LogPath != "":
-		add("all of it is in %s; search it with %s FILE", log, search(c.told))
-	case p.LogError != "" && c.told.RetainedBytes > 0:
+		add("all of it is in %s; search it with %s FILE", log, search)
+	case p.LogError != "" && t.RetainedBytes > 0:
 		add("without a log (%s), the middle of a long output is not kept", wording.Clip(p.LogError, wording.MaxWords))
-	case c.told.RetainedBytes == 0 && p.ID != "" && p.State == procmgr.Exited:
+	case t.RetainedBytes == 0 && p.ID != "" && p.State == procmgr.Exited:
 		add("The output is no longer kept.")
-		return append(notes, l.notes...)
+		return append(all, notes...)
 	default:
 		add("without a log, the middle of a long output is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
 	}
-	if c.unscanned > 0 {
-		add(unscannedNote, wording.Grouped(c.unscanned))
+	if r.Out.Unscanned > 0 {
+		add("%s bytes of the middle were not searched for trouble", wording.Grouped(r.Out.Unscanned))
 	}
-	if p.ID != "" && c.known() {
-		more := ""
+	if p.ID != "" && tells(t, r.Out.Text) {
+		since, more := r.From, ""
+		if gap := gapOf(t, r.Out.Text); gap.Len > 0 {
+			since = gap.From
+		}
 		if !r.Budget.most {
 			more = `, and a larger max_output shows more`
 		}
-		add(`%s {"process_id":%q,"since":%d} reads on%s; do not run the command again for that`, w.OutputTool, p.ID, r.From+c.begun, more)
+		add(`%s {"process_id":%q,"since":%d} reads on%s; do not run the command again for that`, w.OutputTool, p.ID, since, more)
 	}
-	return append(notes, l.notes...)
-}
-
-// search returns the command that finds something in a log. If lines were too
-// long for the result, it prints a match and its offset, and not the whole
-// line. It does not print text before the match, because that costs grep
-// minutes on such a line. Without -a, one byte that is not text keeps grep from
-// printing anything.
-func search(t *headtail.Truncation) string {
-	if t.TruncatedLines > 0 {
-		return `grep -n -a -b -o 'PATTERN.\{0,200\}'`
-	}
-	return "grep -n -a PATTERN"
+	return append(all, notes...)
 }
 
 // isBinary reports whether a text is mostly one that a terminal could not show.
@@ -192,4 +350,129 @@ func isBinary(text string) bool {
 	}
 	bytes := len(text) - 2*invalid // U+FFFD stands for one byte of the stream
 	return len(text) > maxBinary && (bad+invalid)*100 > bytes*binaryPart
+}
+
+// spellHighlights writes highlights between the beginning and the end of a text, in the
+// order of the stream. They are given in the order of rank: the first one is always
+// shown, and others as long as all take at most room bytes of a result.
+func (f Format) spellHighlights(found []procmgr.Highlight, room int) (text string, shown []procmgr.Highlight) {
+	for _, h := range found {
+		h.Text = withoutNULs(h.Text)
+		if room -= f.cost(spellHighlight(h)); room < 0 && len(shown) > 0 {
+			break
+		}
+		shown = append(shown, h)
+	}
+	if len(shown) == 0 {
+		return "", nil
+	}
+	slices.SortStableFunc(shown, func(a, b procmgr.Highlight) int { return cmp.Compare(a.Offset, b.Offset) })
+	for _, h := range shown {
+		text += spellHighlight(h)
+	}
+	return "... [of these, by line] ...\n" + text + "... [the end] ...\n\n", shown
+}
+
+// spellHighlight writes the lines of a highlight with their numbers, or with its
+// offset if its number is not known.
+func spellHighlight(h procmgr.Highlight) string {
+	var b strings.Builder
+	for i, line := range strings.Split(h.Text, "\n") {
+		switch {
+		case h.Line > 0:
+			b.WriteString(strconv.Itoa(h.Line+i) + ": ")
+		case i == 0:
+			b.WriteString("byte " + strconv.FormatInt(h.Offset, 10) + ": ")
+		default:
+			b.WriteString("  ")
+		}
+		b.WriteString(line)
+		if i == 0 && h.Count > 0 {
+			b.WriteString(" ... [" + strconv.Itoa(h.Count) + " more like it]")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// minRepeats is the shortest run of identical lines that is folded. Two or
+// three lines are quicker to read than a count.
+const minRepeats = 4
+
+// lineMarker begins the marker of package headtail in a line that misses its middle.
+// Two such lines may look alike although they differed.
+const lineMarker = " ... [omitted "
+
+// foldLines replaces each run of identical lines in a text without a gap by one
+// line and a count of the others, and returns how many runs these are. A last
+// line without a line end stays as it is. A folded text is always shorter.
+func foldLines(text string) (folded string, runs int) {
+	var b strings.Builder
+	done := 0 // b has all the text before this offset
+	for at := 0; at < len(text); {
+		size := strings.IndexByte(text[at:], '\n') + 1
+		if size == 0 {
+			break
+		}
+		line, end := text[at:at+size], at+size
+		for strings.HasPrefix(text[end:], line) {
+			end += size
+		}
+		if more := (end - at - size) / size; more+1 >= minRepeats && !strings.Contains(line, lineMarker) {
+			marker := "... [the line above " + strconv.Itoa(more) + " times more] ...\n"
+			if line == "\n" { // "the line above" would be empty
+				marker = "... [" + strconv.Itoa(more) + " empty lines more] ...\n"
+			}
+			if len(marker) < more*size {
+				b.WriteString(text[done:at+size] + marker)
+				done = end
+				runs++
+			}
+		}
+		at = end
+	}
+	if done == 0 {
+		return text, 0
+	}
+	b.WriteString(text[done:])
+	return b.String(), runs
+}
+
+// A result shows a NUL as U+2400, because databases refuse a text with a NUL, and a
+// model would not see it.
+const (
+	nul      = "\x00"
+	nulShown = "␀"
+)
+
+// withoutNULs returns a text as a result shows it.
+func withoutNULs(text string) string { return strings.ReplaceAll(text, nul, nulShown) }
+
+// replaced returns a note for each kind of byte that a result shows as something
+// else: without it, a model takes what is shown for what was printed.
+func (r *report) replaced() (notes []string) {
+	text := r.Out.Text
+	if r.Screen != nil || isBinary(text) {
+		return nil // of a screen no bytes are known, and a binary has its own note
+	}
+	// An invalid byte of the stream is U+FFFD in the text, which has three.
+	held, stream := len(text), r.Out.Next-r.From+int64(len(r.Out.Live))
+	if t := r.Out.Truncated; t != nil {
+		stream = t.RetainedBytes
+		if tells(t, text) {
+			for _, c := range t.Cuts {
+				held -= c.Len
+			}
+		}
+	}
+	switch n := min((held-int(stream))/2, strings.Count(text, "\uFFFD")); {
+	case n == 1:
+		notes = append(notes, "1 byte is not UTF-8, shown as U+FFFD")
+	case n > 1:
+		notes = append(notes, strconv.Itoa(n)+" bytes are not UTF-8, each shown as U+FFFD")
+	}
+	if strings.Contains(text, nul) {
+		notes = append(notes, nulShown+" stands for a NUL byte")
+	}
+	return notes
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -158,7 +157,7 @@ func TestLocalBackground(t *testing.T) {
 		require.Contains(t, again["note"], "already ended")
 	}
 	t.Run("fails at once", func(t *testing.T) {
-		got := newLocal(t, &toolset.Options{BackgroundWait: time.Minute}).call(t.Context(), "execute", "command", "no-such-program &")
+		got := newLocal(t, nil).call(t.Context(), "execute", "command", "no-such-program &")
 		require.Equal(t, false, got["success"])
 		require.EqualValues(t, 127, got["exit_code"])
 	})
@@ -199,7 +198,7 @@ func TestLocalCanceled(t *testing.T) {
 	}
 	t.Run("background is left alone", func(t *testing.T) {
 		t.Parallel()
-		l := newLocal(t, &toolset.Options{BackgroundWait: time.Minute})
+		l := newLocal(t, nil)
 		got := l.call(ready(t, l), "execute", "command", "echo > up; exec sleep 100", "run_in_background", true)
 		require.Equal(t, false, got["success"])
 		require.Contains(t, got["error"], "left alone")

@@ -147,7 +147,7 @@ func TestNotifyOnFlood(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				set := toolset.New(toolset.Static(m), &toolset.Options{Notices: mode, BackgroundWait: -1})
+				set := toolset.New(toolset.Static(m), &toolset.Options{Notices: mode})
 				inbox := set.Inbox(ctx, "")
 				// 10,000 lines at a time, for as long as it may run.
 				id := say(t, set, "execute", `{"command":"echo begins; i=0; while [ $i -lt 2000 ]; do seq -f 'error %.0f' 10000; i=$((i+1)); sleep 0.5; done","run_in_background":true,"notify_on":"error 9"}`).Report.ProcessID
@@ -222,7 +222,7 @@ func TestMeanwhileIsClaimed(t *testing.T) {
 	dir := t.TempDir()
 	manager := newHost(t, &proclocal.Options{WorkDir: func() string { return dir }})
 	m := manager.Chat("chat")
-	set := toolset.New(toolset.Static(m), &toolset.Options{BackgroundWait: -1})
+	set := toolset.New(toolset.Static(m), &toolset.Options{})
 	var want, got []string
 	for range 6 {
 		want = append(want, say(t, set, "execute", `{"command":"until [ -e go ]; do sleep 0.01; done","run_in_background":true}`).Report.ProcessID)

@@ -132,7 +132,7 @@ func TestRestartIsTold(t *testing.T) {
 	for _, tool := range []string{"process_output", "process_list", "Inbox.Pending"} {
 		t.Run(tool, func(t *testing.T) {
 			w := newWorld()
-			opts := &toolset.Options{BackgroundWait: -1}
+			opts := &toolset.Options{}
 			if tool == "Inbox.Pending" {
 				opts = inboxOptions()
 			}

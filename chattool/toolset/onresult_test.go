@@ -91,7 +91,7 @@ func TestShows(t *testing.T) {
 			}}
 			var got toolset.Result
 			set := toolset.New(toolset.Static(m), &toolset.Options{
-				Limit: tt.limit, Format: tt.format, KeepRepeats: true,
+				Limit: tt.limit, Format: tt.format,
 				OnResult: func(_ context.Context, _ toolset.Call, r toolset.Result) { got = r },
 			})
 			set.Call(t.Context(), toolset.Call{Name: "process_output", Arguments: fmt.Appendf(nil, `{"process_id":"p1","since":%d}`, tt.since)})

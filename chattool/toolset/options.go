@@ -37,10 +37,6 @@ type Options struct {
 	// MaxTimeout is the longest wait: 4 h by default. A longer wait is cut
 	// to it, and the note says so. DefaultTimeout is cut to it too.
 	MaxTimeout time.Duration
-	// BackgroundWait is how long execute watches a command that it started
-	// in the background: 200 ms by default. So a command that fails at once
-	// ("command not found", "address in use") is reported as failed.
-	BackgroundWait time.Duration
 	// Format is the form of a result: FormatJSON by default.
 	Format Format
 	// Limit is how long a result may be, however much a model asks for; see
@@ -50,16 +46,6 @@ type Options struct {
 	// middle is left out. Without max_output a result has 8,000 tokens, or
 	// fewer if Limit allows fewer.
 	Limit headtail.Limits
-	// CountTokens counts the tokens of a text as the model does. If it is nil,
-	// two bytes count as a token, which is more than the output of tools has
-	// as a rule. It is called at most three times for a result, and only if the
-	// result could have too many tokens. If it panics, two bytes count as a
-	// token. It must be safe for concurrent use.
-	CountTokens func(text string) int
-	// KeepRepeats leaves runs of identical lines in a result as they are.
-	// By default such a run becomes the line once and a count of the
-	// others, if that is shorter.
-	KeepRepeats bool
 	// Whole makes every result have the output itself. By default, if a command ran
 	// before and one of the last 20 results has shown its output, the result has
 	// what differs alone, if that is at most half as long; and a third read in a row
@@ -171,7 +157,6 @@ func (o *Options) withDefaults() Options {
 	}
 	opts.MaxTimeout = wait(opts.MaxTimeout, 4*time.Hour, noLimit)
 	opts.DefaultTimeout = min(wait(opts.DefaultTimeout, 10*time.Second, 0), opts.MaxTimeout)
-	opts.BackgroundWait = wait(opts.BackgroundWait, 200*time.Millisecond, 0)
 	return opts
 }
 

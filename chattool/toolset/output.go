@@ -25,14 +25,14 @@ func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
 		return refuse("%s: %s", k.names.output, words(err))
 	}
 	budget, cut := k.page.allow(int(args.MaxOutput))
-	rep := k.readOutput(ctx, args, t)
+	rep := k.readOutput(ctx, args, budget, t)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
 	return rep
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.Turn) report {
+func (k *kit) readOutput(ctx context.Context, args outputInputArgs, budget budget, t *notices.Turn) report {
 	wait, clamped := k.opts.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
 	m, res, ok := k.manager(ctx)
@@ -40,7 +40,8 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, t *notices.T
 		return res
 	}
 	t.Manager = m
-	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort), Limit: k.opts.Limit}
+	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort)}
+	req.Limit, req.Highlight = k.page.ask(budget)
 	out, err := m.Output(ctx, id, req)
 	if err == nil && out.Process.ID == "" {
 		out.Process.ID = id
@@ -117,7 +118,6 @@ func (k *kit) leftAlone(ctx context.Context, out procmgr.Output, from int64) rep
 func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
 	rep := k.describeFrom(out, from)
 	rep.compare = true
-	rep.findIn(m)
 	rep.place(&k.places, m, out)
 	rep.NextOffset = &out.Next
 	rep.Add(clamped)

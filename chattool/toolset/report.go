@@ -1,12 +1,9 @@
 package toolset
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/script"
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -109,8 +106,8 @@ type report struct {
 	Budget budget
 	// Unknown says that output was lost, and that nobody knows how much.
 	Unknown bool
-	// Find reads the highlights of the output. It is nil if there can be none.
-	Find finder
+	// Read reads the output again. It is nil if no manager can be asked.
+	Read func(procmgr.OutputRequest) (procmgr.Output, error)
 	// Again is how the output differs from one that the model has. If it is not
 	// nil, the result may have that in the place of the output.
 	Again *again
@@ -129,17 +126,5 @@ func (r *report) Add(format string, args ...any) {
 	}
 	if format != "" {
 		r.Notes = append(r.Notes, format)
-	}
-}
-
-// findIn lets the report find highlights in the log of its process. The lines of files
-// that a command only prints tell of no trouble of the command.
-func (r *report) findIn(m procmgr.Manager) {
-	if advice.PrintsFiles(&script.Source{Text: r.Out.Process.Command}) {
-		return
-	}
-	id := r.Out.Process.ID
-	r.Find = func(ctx context.Context, req procmgr.OutputRequest) (procmgr.Output, error) {
-		return m.Output(ctx, id, req)
 	}
 }

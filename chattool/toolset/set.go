@@ -40,11 +40,9 @@ func New(managers Resolver, opts *Options) *Set {
 	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
 	s.shells.named = s.opts.Shell
 	s.page = writer{
-		Format:      s.opts.Format,
-		KeepRepeats: s.opts.KeepRepeats,
-		Limit:       s.opts.Limit,
-		CountTokens: s.opts.CountTokens,
-		OutputTool:  s.names.output,
+		Format:     s.opts.Format,
+		Limit:      s.opts.Limit,
+		OutputTool: s.names.output,
 	}
 	define := func(name, description string, args any, parallel bool, run func(context.Context, Call, *notices.Turn) report) {
 		quiet := func(description string) string { return strings.TrimPrefix(s.fill(description), notifyOnDescription) }
@@ -185,8 +183,16 @@ func (s *Set) Forget() { s.memory.Forget() }
 // processes, and writes all of it for the model.
 func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 	s.tellNotices(ctx, t, &r)
+	if m := t.Manager; m != nil && r.Out != nil && r.Out.Process.ID != "" {
+		id := r.Out.Process.ID
+		r.Read = func(req procmgr.OutputRequest) (procmgr.Output, error) {
+			ctx, cancel := fresh(ctx, snapshotLimit)
+			defer cancel()
+			return m.Output(ctx, id, req)
+		}
+	}
 	s.compareAgain(ctx, t, &r)
-	content := s.page.write(ctx, &r)
+	content := s.page.write(&r)
 	s.remember(t, &r)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: r.Report}
 }

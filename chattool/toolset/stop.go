@@ -49,7 +49,10 @@ func fresh(ctx context.Context, limit time.Duration) (context.Context, context.C
 func (k *kit) snapshot(ctx context.Context, m procmgr.Manager, id string, from int64) (procmgr.Output, error) {
 	ctx, cancel := fresh(ctx, snapshotLimit)
 	defer cancel()
-	return m.Output(ctx, id, procmgr.OutputRequest{From: from, Limit: k.opts.Limit})
+	req := procmgr.OutputRequest{From: from}
+	usual, _ := k.page.allow(0)
+	req.Limit, req.Highlight = k.page.ask(usual)
+	return m.Output(ctx, id, req)
 }
 
 // settle waits up to grace for the end of a process. A wait also ends when the

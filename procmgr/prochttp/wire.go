@@ -79,6 +79,7 @@ type startBody struct {
 	Wait         time.Duration     `json:"wait,omitzero"`
 	UntilWaiting bool              `json:"until_waiting,omitzero"`
 	Limit        headtail.Limits   `json:"limit,omitzero"`
+	Highlight    int               `json:"highlight,omitzero"`
 	Notify       string            `json:"notify,omitempty"`
 }
 

@@ -85,7 +85,7 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 	waiting := r.waiting(process.State)
 	page := r.out.Read(from, limit, m)
 	failed := process.ExitCode != nil && *process.ExitCode != 0
-	found, unscanned := r.out.Highlights(page, highlight, failed)
+	page, found, unscanned := r.out.Highlighted(page, limit, highlight, failed)
 	var highlights []procmgr.Highlight
 	for _, h := range found {
 		highlights = append(highlights, procmgr.Highlight(h))

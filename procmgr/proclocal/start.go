@@ -89,7 +89,7 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	default:
 		l.opts.Metrics.waited(time.Since(r.begun))
 	}
-	out := r.output(0, req.Limit, 0, nil)
+	out := r.output(0, req.Limit, req.Highlight, nil)
 	out.Attached = !mine
 	return out, err
 }

@@ -1,8 +1,21 @@
 package capture
 
-import "time"
+import (
+	"time"
 
-// AllHighlights is Highlights for a machine that may be busy.
+	"github.com/toolproc/toolproc/headtail"
+)
+
+// AllHighlights returns the highlights of what a page leaves out, on a machine that may
+// be busy.
 func (s *Stream) AllHighlights(p Page, room int, failed bool) ([]Highlight, int64) {
+	if room <= 0 || s.log == nil {
+		return nil, 0
+	}
 	return s.highlightsWithin(p, room, failed, time.Hour)
+}
+
+// AllHighlighted is Highlighted on a machine that may be busy.
+func (s *Stream) AllHighlighted(p Page, limit headtail.Limits, room int, failed bool) (Page, []Highlight, int64) {
+	return s.highlightedWithin(p, limit, room, failed, time.Hour)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -28,27 +29,79 @@ const (
 	maxForms     = 2048
 	searchChunk  = 256 << 10 // how much of a log is searched at a time
 	maxFollowing = 2         // lines that are shown after a highlight
+	maxTwice     = 8 << 20   // how much a text may leave out for a second search
 	maxCalm      = 15        // lines that are shown of a command that hasn't failed
+	// besideLine is the room for what a reader puts beside each line, such as its number.
+	besideLine = 16
 )
 
-// Highlights looks through the output that the text of a page leaves out, as far as
-// the log has it. It returns highlights of at most room bytes of text, the gravest first,
-// and how many of the bytes that are left out were not searched. failed says that the
-// command has failed, so that more lines count.
-func (s *Stream) Highlights(p Page, room int, failed bool) (found []Highlight, unscanned int64) {
-	return s.highlightsWithin(p, room, failed, maxSearchTime)
+// Highlighted returns highlights of at most room bytes, and the page with a Text that
+// leaves them their part of its limit: without highlights it stays as it is.
+func (s *Stream) Highlighted(p Page, limit headtail.Limits, room int, failed bool) (with Page, found []Highlight, unscanned int64) {
+	return s.highlightedWithin(p, limit, room, failed, maxSearchTime)
 }
 
-// highlightsWithin is Highlights with another time for the search.
-func (s *Stream) highlightsWithin(p Page, room int, failed bool, limit time.Duration) (found []Highlight, unscanned int64) {
+// highlightedWithin is Highlighted with another time for the search.
+func (s *Stream) highlightedWithin(p Page, limit headtail.Limits, room int, failed bool, most time.Duration) (with Page, found []Highlight, unscanned int64) {
 	if p.Truncated == nil || room <= 0 || s.log == nil {
-		return nil, 0
+		return p, nil, 0
 	}
+	without := func(taken int) Page {
+		less := limit
+		if less.Bytes == 0 {
+			less.Bytes = headtail.DefaultTextLimit
+		}
+		if less.Bytes > 0 {
+			less.Bytes = max(less.Bytes-taken, 1)
+		}
+		return p.within(less)
+	}
+	found, unscanned = s.highlightsWithin(without(room), room, failed, most)
+	if len(found) == 0 {
+		return p, nil, unscanned
+	}
+	text, lines := 0, 0
+	for _, h := range found {
+		text += len(h.Text)
+		lines += strings.Count(h.Text, "\n") + 1
+	}
+	with = without(min(text+lines*besideLine, room))
+	before := len(found)
+	found = slices.DeleteFunc(found, with.shows)
+	if len(found) < before && p.Truncated.OmittedBytes <= maxTwice {
+		// There is room for others.
+		found, unscanned = s.highlightsWithin(with, text, failed, most)
+		found = slices.DeleteFunc(found, with.shows)
+	}
+	if len(found) == 0 {
+		return p, nil, unscanned
+	}
+	return with, found, unscanned
+}
+
+// shows reports whether the text of a page has the lines of a highlight. If the text
+// of the highlight lacks its beginning, it is not known where it ends.
+func (p Page) shows(h Highlight) bool {
+	if strings.HasPrefix(h.Text, "…") {
+		return false
+	}
+	end := h.Offset + int64(len(h.Text))
+	return p.Truncated == nil || !slices.ContainsFunc(p.Truncated.Cuts, func(c headtail.Cut) bool { return h.Offset < c.To && c.From < end })
+}
+
+// highlightsWithin looks through the output that the text of a page leaves out, as far
+// as the log has it. It returns highlights of at most room bytes of text, the gravest
+// first, and how many of the bytes that are left out were not searched. failed says
+// that the command has failed, so that more lines count.
+func (s *Stream) highlightsWithin(p Page, room int, failed bool, limit time.Duration) (found []Highlight, unscanned int64) {
 	s.awaitLog()
 	now := time.Now()
 	// A part of the time is for the numbers of the lines.
 	search := scan{log: s.log, failed: failed, deadline: now.Add(limit * 3 / 4), left: maxSearch, forms: make(map[string]*finding)}
-	shown := p.from
+	shown := p.snap.From
+	if p.Truncated == nil {
+		return nil, 0
+	}
 	var parts []headtail.Cut
 	for _, c := range p.Truncated.Cuts {
 		if !c.Line {

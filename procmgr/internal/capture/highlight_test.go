@@ -211,6 +211,34 @@ func TestHighlightsAtTheCut(t *testing.T) {
 	}
 }
 
+// A text with highlights keeps to its limit, and no line of trouble falls between the two.
+func TestHighlightsTakeRoomOfTheText(t *testing.T) {
+	t.Parallel()
+	text := filler(0, 200)
+	for i := range 10 {
+		text += fmt.Sprintf("error %s: it broke\n\n", strings.Repeat("x", i)) + filler(0, 40)
+	}
+	s := logged(t, text)
+	for size := 1000; size < len(text)+100; size += 97 {
+		limit := headtail.Limits{Bytes: size}
+		page := s.Read(0, limit, nil)
+		with, found, unscanned := s.AllHighlighted(page, limit, size/3, true)
+		require.Zero(t, unscanned)
+		all, room := with.Text, len(with.Text)
+		for _, h := range found {
+			all, room = all+h.Text, room+len(h.Text)
+		}
+		require.LessOrEqual(t, room, size)
+		require.Equal(t, page.Truncated == nil, with.Truncated == nil)
+		for i := range 10 {
+			require.Equal(t, 1, strings.Count(all, fmt.Sprintf("error %s: it broke", strings.Repeat("x", i))), "%d bytes", size)
+		}
+		if len(found) == 0 {
+			require.Equal(t, page.Text, with.Text)
+		}
+	}
+}
+
 // Highlights of any text are lines of it, each once, with their numbers; each line that
 // begins with "error: " is in one.
 func TestHighlightsOfAnything(t *testing.T) {

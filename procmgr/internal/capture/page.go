@@ -28,7 +28,18 @@ type Page struct {
 	// Unsearched is how many bytes the pattern was not matched against.
 	Unsearched int64
 
-	from int64 // the offset at which Text begins
+	snap headtail.Snapshot // from which Text was made
+	held int               // how many of its last bytes are held back
+}
+
+// within returns the same page with a Text of another limit.
+func (p Page) within(limit headtail.Limits) Page {
+	p.Text, p.Truncated = p.snap.Text(limit)
+	p.Live = 0
+	if p.held > 0 {
+		p.Live = liveBytes(p.snap, p.held, p.Text)
+	}
+	return p
 }
 
 // Read returns a page. If m is not nil, Read also takes back this matcher, with
@@ -45,15 +56,11 @@ func (s *Stream) Read(from int64, limit headtail.Limits, m *Matcher) Page {
 		snap.Tail = append(snap.Tail, pending...)
 		snap.Total += int64(len(pending))
 	}
-	text, truncated := snap.Text(limit)
-	page := Page{Text: text, Truncated: truncated, Next: next, Matched: matched, from: snap.From}
-	if len(pending) > 0 {
-		page.Live = liveBytes(snap, len(pending), text)
-	}
+	page := Page{Next: next, Matched: matched, snap: snap, held: len(pending)}
 	if m != nil {
 		page.Found, page.Unsearched = m.found, m.skipped
 	}
-	return page
+	return page.within(limit)
 }
 
 // liveBytes returns how many of the last bytes of a text are the last n bytes of
