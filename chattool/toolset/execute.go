@@ -86,7 +86,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	if k.opts.OnStart != nil {
 		k.opts.OnStart(ctx, c, run.req.ID)
 	}
-	k.ledger.Begin(t, run.req.ID)
+	t.Started = run.req.ID
 	rep := run.start(ctx)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)

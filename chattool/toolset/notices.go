@@ -4,16 +4,34 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
+)
+
+// A NoticeMode says how a model is told of background processes that have
+// ended; see Options.Notices.
+type NoticeMode int
+
+const (
+	// NoticesInResults puts it into the result of the next call, whatever tool
+	// that is of. A model is told at most once: if the loop drops the result,
+	// or a crash or a compaction of the conversation loses it, so is the
+	// notice. The model can ask with process_list at any time.
+	NoticesInResults NoticeMode = iota
+	// NoticesInInbox leaves it to the host, which takes it from an [Inbox]. So
+	// nothing is lost, and an idle model can be woken.
+	NoticesInInbox
+	// NoNotices tells nothing.
+	NoNotices
 )
 
 // tellNotices enters into the ledger what a result shows, and puts into the result
 // what has become of other processes.
 func (k *kit) tellNotices(ctx context.Context, t *notices.Turn, r *report) {
 	if k.opts.Notices == NoNotices {
-		t.End()
 		return
 	}
 	shown := notices.View{Listed: r.Processes, Out: r.Out, ProcessID: r.ProcessID}
@@ -36,13 +54,10 @@ func (k *kit) promise(ctx context.Context, t *notices.Turn, p procmgr.Process, n
 	if notifyOn != "" {
 		when += ", or when a line matches notify_on"
 	}
-	switch {
-	case k.opts.Notices == NoticesInResults:
-		return when + ", in the result of a later call"
-	case k.ledger.Attended():
-		return when
+	if k.opts.Notices == NoticesInResults {
+		when += ", in the result of a later call"
 	}
-	return ""
+	return when
 }
 
 // watch sees to it that a match of notify_on will be found. If ok is false, nobody
@@ -67,4 +82,99 @@ func (k *kit) watch(ctx context.Context, t *notices.Turn, pattern string) (rep r
 		return refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", wording.Sentence(words(err))), false
 	}
 	return report{}, true
+}
+
+// An Inbox tells a host what its model has not been told: which background
+// processes have ended, or matched notify_on, without a result that shows it.
+// With it a host loses nothing, and can wake an idle model:
+//
+//	for inbox.Wait(ctx) == nil {
+//		notices, err := inbox.Pending(ctx)
+//		// …send notices.Text to the model as a message of a user, and then:
+//		save(inbox.Ack(notices))
+//	}
+//
+// Nothing is queued. What Pending returns is computed when it is called, so a
+// process whose end a result has shown meanwhile is not in it. Each end is told
+// once. After a crash between the sending and Ack it is told twice. An Inbox is
+// for one conversation, which needs no more than one. It is safe for concurrent
+// use.
+//
+// Without Options.Notices set to [NoticesInInbox] it is always empty.
+type Inbox struct {
+	inbox *notices.Inbox // nil if it is always empty
+}
+
+// Notices are what [Inbox.Pending] returns.
+type Notices struct {
+	// Text is for the model, as a message of the user's role. It says that it
+	// does not come from the user, and that the lines of output in it are data
+	// and not instructions. It is "" if there is nothing to tell. It tells of 8
+	// processes and has about 2 KiB at most. Others follow after Ack.
+	Text string
+	// Processes are those that it tells of, in its order.
+	Processes []procmgr.Process
+}
+
+// Inbox returns the inbox of a conversation: that of the manager which the
+// resolver returns for ctx. The Inbox keeps the values of ctx, and does not end
+// with it.
+//
+// cursor is what Ack returned last, or "" for a new conversation. If another
+// Set returned it, for example that of a program which has crashed, the Inbox
+// also tells of the processes of the chat that the other Set has left running.
+// It knows those of the time before that Ack. Of those that have started since,
+// it tells of all background processes, and of a foreground command only if it
+// still lives or was detached. Processes without a chat, which the host
+// itself has started, are told only if the cursor has them.
+//
+// If the cursor cannot be read, or is of another chat, everything counts as new. If the
+// manager has dropped events since, its List decides. If the manager cannot be asked now,
+// what a result shows until it can may be told again. The manager must have Events.
+func (s *Set) Inbox(ctx context.Context, cursor string) *Inbox {
+	if s.opts.Notices != NoticesInInbox {
+		return &Inbox{}
+	}
+	return &Inbox{inbox: s.ledger.Inbox(ctx, cursor)}
+}
+
+// Pending returns what no result has shown, and the same again until Ack, unless a
+// result shows it or it is no longer so. What becomes of a process meanwhile is told
+// after Ack. If there is nothing, Notices is empty. An error is that of the resolver or of the
+// manager, and loses nothing.
+func (b *Inbox) Pending(ctx context.Context) (Notices, error) {
+	if b.inbox == nil {
+		return Notices{}, nil
+	}
+	text, processes, err := b.inbox.Pending(ctx)
+	if err != nil {
+		return Notices{}, xerrors.Errorf("toolset: pending notices: %w", err)
+	}
+	return Notices{Text: text, Processes: processes}, nil
+}
+
+// Ack notes that the model has been told of n, which Pending returned: call it
+// once the provider has taken the request. It returns the cursor for the next
+// Inbox of the conversation. To have a cursor without telling anything, call it
+// with the zero Notices. It asks the manager, for 2 s at most.
+func (b *Inbox) Ack(n Notices) (cursor string) {
+	if b.inbox == nil {
+		return ""
+	}
+	return b.inbox.Ack(n.Processes)
+}
+
+// Wait returns when Pending would return something. Until then no tokens are
+// used: it waits for an event of the manager. It returns an error if ctx has ended, or
+// if the manager or the resolver fails. The error is [errors.ErrUnsupported] if the
+// manager has no events, or if nothing is ever pending.
+func (b *Inbox) Wait(ctx context.Context) error {
+	err := errors.ErrUnsupported
+	if b.inbox != nil {
+		err = b.inbox.Wait(ctx)
+	}
+	if err != nil {
+		return xerrors.Errorf("toolset: wait for notices: %w", err)
+	}
+	return nil
 }

@@ -52,6 +52,7 @@ type simulation struct {
 	drops  bool // records get lost
 	steps  int
 	crash  bool
+	mode   toolset.NoticeMode
 	broken error
 }
 
@@ -354,11 +355,14 @@ func (s *simulation) run() error {
 	}
 	for _, h := range s.sets {
 		for range 8 {
-			s.pend(h)
-			if s.broken != nil || len(h.pending.Processes) == 0 {
-				break
+			if s.pend(h); s.broken == nil && len(h.pending.Processes) > 0 {
+				s.ack(h)
+			} else if s.mode == toolset.NoticesInResults {
+				s.result(h, h.call(s.context(), "process_list", `{}`), "")
 			}
-			s.ack(h)
+			if s.broken != nil {
+				return s.broken
+			}
 		}
 	}
 	for _, d := range s.fates {
@@ -390,9 +394,10 @@ func simulate(most int, mode toolset.NoticeMode, broken func(teller) teller, see
 			world: newWorld(),
 			sets:  make([]*host, 1+rng.IntN(2)),
 			fates: make(map[string]*destiny),
+			mode:  mode,
 			gaps:  rng.IntN(4) == 0,
 			steps: 4 + rng.IntN(20),
-			crash: rng.IntN(2) == 0,
+			crash: mode == toolset.NoticesInInbox && rng.IntN(2) == 0,
 			fresh: func() teller {
 				if used++; used > len(pool) {
 					pool = append(pool, setTeller{toolset.New(resolve, &toolset.Options{Notices: mode})})

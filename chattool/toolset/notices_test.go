@@ -286,7 +286,6 @@ func TestPromise(t *testing.T) {
 	}{
 		{"in results", toolset.NoticesInResults, false, true},
 		{"in an inbox", toolset.NoticesInInbox, true, true},
-		{"in an inbox that nobody has", toolset.NoticesInInbox, false, false},
 		{"not at all", toolset.NoNotices, true, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

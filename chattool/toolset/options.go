@@ -197,20 +197,3 @@ func (o *Options) clamp(name string, d arguments.Duration) (wait time.Duration, 
 	}
 	return o.MaxTimeout, name + " was cut from " + wording.Duration(wait) + " to the longest allowed, " + wording.Duration(o.MaxTimeout) + "."
 }
-
-// A NoticeMode says how a model is told of background processes that have
-// ended; see Options.Notices.
-type NoticeMode int
-
-const (
-	// NoticesInResults puts it into the result of the next call, whatever tool
-	// that is of. A model is told at most once: if the loop drops the result,
-	// or a crash or a compaction of the conversation loses it, so is the
-	// notice. The model can ask with process_list at any time.
-	NoticesInResults NoticeMode = iota
-	// NoticesInInbox leaves it to the host, which takes it from an [Inbox]. So
-	// nothing is lost, and an idle model can be woken.
-	NoticesInInbox
-	// NoNotices tells nothing. An Inbox of the Set is always empty.
-	NoNotices
-)

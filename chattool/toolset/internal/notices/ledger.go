@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -26,6 +27,10 @@ const (
 	// it tells, in bytes of a result.
 	maxTold      = 8
 	maxMeanwhile = 2 << 10
+	// lookLimit is how long a result waits for news of other processes.
+	lookLimit = 2 * time.Second
+	// lastLineBytes is how much of an output is read for its last line.
+	lastLineBytes = 1024
 )
 
 // A Ledger holds what is not told yet: which processes has a Set left running
@@ -44,16 +49,7 @@ type Ledger struct {
 	books map[Conversation]*book
 	count int    // jobs in all books
 	order uint64 // of the last job
-	// starting counts the commands whose outcome is not in the ledger yet.
-	starting int
-	inbox    bool   // there has been an Inbox
-	reads    uint64 // pages of events
-	// latest is when the last process exited that was seen in a conversation, by the
-	// clock of its manager, if there has been an Inbox.
-	latest map[Conversation]time.Time
-	// wakes are called when a process is left running.
-	wakes map[int]func()
-	waked int // the last key in wakes
+	pages uint64 // of events that were read
 }
 
 // A Conversation is a chat. For a manager without chats, it is the manager.
@@ -80,17 +76,14 @@ type Turn struct {
 	Started string
 	Manager procmgr.Manager // nil until the resolver has returned one
 	Command string          // of execute
+
 	// since is a place in the events before the match of what is started, if it
 	// is to be told, or before the turn has ended. It is "" if it is not known.
 	// page is the last page that was read before.
 	since string
 	page  uint64
-	// Unwatched says that the manager has no events.
-	Unwatched bool
-
 	who   Conversation // of the call, if known is set
 	known bool
-	over  func() // for End
 }
 
 // A View is what a result shows of processes: those that it lists, or one of them
@@ -141,6 +134,17 @@ func (l *Ledger) of(m procmgr.Manager) (who Conversation, ok bool) {
 	return Conversation{}, false
 }
 
+// conversation does the same as ConversationOf, for a manager that may be a
+// host: it sees the processes of every chat, and is a conversation of its own.
+func (l *Ledger) conversation(m procmgr.Manager, chat string) Conversation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if own := ConversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
+		return own
+	}
+	return ConversationOf(m, chat)
+}
+
 // manager asks for the manager of a conversation.
 func (l *Ledger) manager(ctx context.Context) (procmgr.Manager, error) {
 	if l.Managers == nil {
@@ -153,53 +157,29 @@ func (l *Ledger) manager(ctx context.Context) (procmgr.Manager, error) {
 	return m, err
 }
 
-// Begin notes that a command is being started in a turn.
-func (l *Ledger) Begin(t *Turn, id string) {
+// WatchFrom notes the place in the events from which on it is to be told what becomes
+// of a process that the turn starts.
+func (l *Ledger) WatchFrom(ctx context.Context, t *Turn) error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.starting++
-	t.Started = id
-	t.over = func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.starting--
-	}
+	t.page = l.pages
+	l.mu.Unlock()
+	page, err := t.Manager.Events(ctx, procmgr.EventsRequest{Limit: -1})
+	t.since = page.Next
+	return err
 }
 
-// End notes that the outcome of a start is in the ledger, or need not be.
-func (t *Turn) End() {
-	if t.over != nil {
-		t.over()
-	}
-}
-
-// Watch finds out whether it can be told what becomes of a process that the turn
-// leaves running, and from which place in the events on.
+// Watch reports whether it can be told what becomes of a process that the turn leaves
+// running: its manager has events.
 func (l *Ledger) Watch(ctx context.Context, t *Turn, chat string) bool {
-	if t.since != "" || t.Unwatched {
-		return !t.Unwatched
-	}
 	l.mu.Lock()
 	b := l.books[ConversationOf(t.Manager, chat)]
 	l.mu.Unlock()
-	if b != nil {
+	if t.since != "" || b != nil {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
 	defer cancel()
-	_ = l.WatchFrom(ctx, t)
-	return !t.Unwatched
-}
-
-// WatchFrom notes the place in the events from which on it is to be told what becomes
-// of a process that the turn is going to start.
-func (l *Ledger) WatchFrom(ctx context.Context, t *Turn) error {
-	l.mu.Lock()
-	t.page = l.reads
-	l.mu.Unlock()
-	page, err := t.Manager.Events(ctx, procmgr.EventsRequest{Limit: -1})
-	t.since, t.Unwatched = page.Next, errors.Is(err, errors.ErrUnsupported)
-	return err
+	return !errors.Is(l.WatchFrom(ctx, t), errors.ErrUnsupported)
 }
 
 // Watches reports whether the model will be told what becomes of a process.
@@ -210,17 +190,9 @@ func (l *Ledger) Watches(who Conversation, id string) bool {
 	return b != nil && b.jobs[id] != nil
 }
 
-// Attended reports whether an Inbox tells of what becomes of processes.
-func (l *Ledger) Attended() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.inbox
-}
-
 // Note enters into the ledger what a result shows: which processes have ended,
 // and which one it leaves running.
 func (l *Ledger) Note(ctx context.Context, t *Turn, r View) {
-	defer t.End()
 	if t.Manager == nil {
 		return
 	}
@@ -247,62 +219,35 @@ func (l *Ledger) Note(ctx context.Context, t *Turn, r View) {
 	if p.State != procmgr.Exited && t.Started != "" && r.ProcessID == t.Started && t.known && l.Watch(ctx, t, p.ChatID) {
 		maybe := p.ID == ""
 		p.ID, p.Command = t.Started, cmp.Or(p.Command, t.Command)
-		l.leave(t.who, t, p, maybe)
+		l.leave(t, p, maybe)
 	}
-}
-
-// conversation does the same as ConversationOf, for a manager that may be a
-// host: it sees the processes of every chat, and is a conversation of its own.
-func (l *Ledger) conversation(m procmgr.Manager, chat string) Conversation {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if own := ConversationOf(m, ""); chat != "" && own.manager != nil && l.books[own] != nil {
-		return own
-	}
-	return ConversationOf(m, chat)
 }
 
 // show notes that a result shows how a process stands.
 func (l *Ledger) show(who Conversation, p procmgr.Process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.see(who, p.ExitedAt)
 	b := l.books[who]
 	switch {
 	case b == nil:
 	case p.State == procmgr.Exited:
 		l.drop(who, p.ID)
 	case b.jobs[p.ID] != nil:
-		b.jobs[p.ID].told(p.Waiting)
+		b.jobs[p.ID].toldWaiting(p.Waiting)
 	}
 }
 
-// see notes when the last process has exited. The caller holds mu.
-func (l *Ledger) see(who Conversation, at time.Time) {
-	if !l.inbox || !at.After(l.latest[who]) {
-		return
-	}
-	if l.latest == nil || len(l.latest) >= maxLeft {
-		l.latest = make(map[Conversation]time.Time)
-	}
-	l.latest[who] = at
-}
-
-// leave notes that a process was left running. maybe says that it may not have
+// leave notes that a turn has left a process running. maybe says that it may not have
 // started.
-func (l *Ledger) leave(who Conversation, t *Turn, p procmgr.Process, maybe bool) {
+func (l *Ledger) leave(t *Turn, p procmgr.Process, maybe bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.book(who, t.Manager)
-	if b.read == "" || t.since != "" && b.page > t.page {
+	if b := l.book(t.who, t.Manager); b.read == "" || t.since != "" && b.page > t.page {
 		b.read = t.since // an event that is read twice does no harm
 	}
-	j := l.add(who, p)
+	j := l.add(t.who, p)
 	j.maybe = maybe
-	j.told(p.Waiting)
-	for _, wake := range l.wakes {
-		wake()
-	}
+	j.toldWaiting(p.Waiting)
 }
 
 // book returns the book of a conversation. The caller holds mu, and adds a job.
@@ -330,21 +275,15 @@ func (l *Ledger) add(who Conversation, p procmgr.Process) *job {
 	j := &job{id: p.ID, order: l.order, process: p, unsure: true}
 	b.jobs[p.ID] = j
 	if l.count++; l.count > maxLeft {
-		l.forget()
+		var most Conversation
+		for who, b := range l.books {
+			if top := l.books[most]; top == nil || len(b.jobs) > len(top.jobs) {
+				most = who
+			}
+		}
+		l.drop(most, l.books[most].sorted()[0].id)
 	}
 	return j
-}
-
-// forget drops the oldest job of the conversation that has the most. The caller
-// holds mu.
-func (l *Ledger) forget() {
-	var most Conversation
-	for who, b := range l.books {
-		if top := l.books[most]; top == nil || len(b.jobs) > len(top.jobs) {
-			most = who
-		}
-	}
-	l.drop(most, jobsOf(l.books[most])[0].id)
 }
 
 // drop removes a job, and the book if it has no other. The caller holds mu.
@@ -360,8 +299,8 @@ func (l *Ledger) drop(who Conversation, id string) {
 	}
 }
 
-// jobsOf returns the jobs of a book in the order in which they were left.
-func jobsOf(b *book) (jobs []*job) {
+// sorted returns the jobs of a book in the order in which they were left.
+func (b *book) sorted() (jobs []*job) {
 	for _, j := range b.jobs {
 		jobs = append(jobs, j)
 	}
@@ -369,21 +308,31 @@ func jobsOf(b *book) (jobs []*job) {
 	return jobs
 }
 
-// onLeave calls wake whenever a process is left running, until forget is called.
-func (l *Ledger) onLeave(wake func()) (forget func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.wakes == nil {
-		l.wakes = make(map[int]func())
+// due returns the jobs of which something is to be told, the oldest news first.
+func (b *book) due() (due []*job) {
+	for _, j := range b.sorted() {
+		if j.due() {
+			due = append(due, j)
+		}
 	}
-	l.waked++
-	key := l.waked
-	l.wakes[key] = wake
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.wakes, key)
+	slices.SortStableFunc(due, func(x, y *job) int { return x.at.Compare(y.at) })
+	return due
+}
+
+// choose returns the jobs of which one message tells, without those that a result shows.
+func (b *book) choose(shown map[string]string) (chosen []*job) {
+	size := 0
+	for _, j := range b.due() {
+		if _, ok := shown[j.id]; ok || !j.ready() {
+			continue
+		}
+		size += wording.Len(j.notice()) + len(`"",`)
+		if len(chosen) == maxTold || size > maxMeanwhile {
+			break
+		}
+		chosen = append(chosen, j)
 	}
+	return chosen
 }
 
 // empty reports whether nothing was left running that has not been told.
@@ -429,7 +378,22 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 	if !l.others(t.who, shown) || l.look(ctx, t.Manager, t.who) != nil {
 		return nil
 	}
-	return l.claim(t.who, shown)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[t.who]
+	if b == nil {
+		return nil
+	}
+	for id, text := range shown {
+		if j := b.jobs[id]; j != nil && j.matched && strings.Contains(text, j.matchedLine) {
+			j.matched, j.matchTold = false, true
+		}
+	}
+	for _, j := range b.choose(shown) {
+		notices = append(notices, j.notice())
+		l.told(t.who, j, *j)
+	}
+	return notices
 }
 
 // others reports whether something may have become of a process that a result
@@ -447,67 +411,127 @@ func (l *Ledger) others(who Conversation, shown map[string]string) bool {
 	return false
 }
 
-// claim takes what one message can tell out of the ledger. shown has the
-// processes that the result shows, with the output of them that it has.
-func (l *Ledger) claim(who Conversation, shown map[string]string) (notices []string) {
+// told notes that the model is told how a job was. The caller holds mu.
+func (l *Ledger) told(who Conversation, j *job, was job) {
+	if was.ended {
+		l.drop(who, j.id)
+		return
+	}
+	j.toldWaiting(was.asks)
+	if was.matched {
+		j.matched, j.matchTold = false, true
+	}
+}
+
+// look brings the book of a conversation up to date: with the manager's events, and
+// with the state and the last line of each process of which they do not tell enough.
+func (l *Ledger) look(ctx context.Context, m procmgr.Manager, who Conversation) error {
+	l.mu.Lock()
+	b := l.books[who]
+	after := ""
+	if b != nil {
+		after = b.read
+	}
+	l.mu.Unlock()
+	if b == nil {
+		return nil
+	}
+	page, err := m.Events(ctx, procmgr.EventsRequest{After: after, Limit: -1})
+	if err != nil {
+		return err
+	}
+	if after == "" {
+		page.Events, page.Gap = nil, false // from before the first look: no news
+	}
+	l.enterEvents(who, m, after, page)
+	for _, id := range l.unread(who) {
+		out, err := m.Output(ctx, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: lastLineBytes}})
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l.enterOutput(who, id, out, err)
+	}
+	return ctx.Err()
+}
+
+// enterEvents enters a page of events into a book.
+func (l *Ledger) enterEvents(who Conversation, m procmgr.Manager, after string, page procmgr.EventPage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil {
+		return // another call has told all that there was
+	}
+	b.manager = m
+	l.pages++
+	for _, e := range page.Events {
+		if ConversationOf(m, e.Process.ChatID) == who {
+			b.happened(e)
+		}
+	}
+	if b.read == after { // or another call has read further meanwhile
+		b.read, b.page = page.Next, l.pages
+	}
+	for _, j := range b.jobs {
+		j.unsure = j.unsure || page.Gap && !j.ended
+	}
+}
+
+// unread returns the jobs about which the manager has to be asked: those of which the
+// events do not tell enough, and those that come next and whose last line is not known.
+func (l *Ledger) unread(who Conversation) (ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.books[who]
 	if b == nil {
 		return nil
 	}
-	for id, text := range shown {
-		if j := b.jobs[id]; j != nil && j.matched && strings.Contains(text, j.matchedLine) {
-			j.matchTold = true
+	due := b.due()
+	for _, j := range due[:min(len(due), maxTold)] {
+		if !j.ready() && !j.unsure {
+			ids = append(ids, j.id)
 		}
 	}
-	wanted := func(j *job) bool {
-		_, ok := shown[j.id]
-		return !ok && !j.offered
+	for _, j := range b.sorted() {
+		if j.unsure {
+			ids = append(ids, j.id)
+		}
 	}
-	for _, j := range choose(b, wanted) {
-		notices = append(notices, j.notice())
-		l.tell(who, j, j.ended, j.matched, j.asks)
-	}
-	return notices
+	return ids
 }
 
-// tell notes that the model is told of the end if ended is set, of the match if matched
-// is, and how the process waits for input if asks is not nil. The caller holds mu.
-func (l *Ledger) tell(who Conversation, j *job, ended, matched bool, asks *procmgr.Waiting) {
-	if ended {
-		l.drop(who, j.id)
+// enterOutput enters what the manager says of a job. An end whose output cannot be read
+// is told without its last line, and a question that is no longer asked is not told.
+func (l *Ledger) enterOutput(who Conversation, id string, out procmgr.Output, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.books[who]
+	if b == nil || b.jobs[id] == nil {
 		return
 	}
-	j.told(asks)
-	j.matchTold, j.offered = j.matchTold || matched, false
+	j, p := b.jobs[id], out.Process
+	switch missing := errors.Is(err, procmgr.ErrNotFound) || errors.Is(err, procmgr.ErrInvalid); { // no process can have an invalid ID
+	case missing && !j.ended && j.maybe && !errors.Is(err, procmgr.ErrUnknown):
+		l.drop(who, id) // it has not started
+	case missing && !j.ended:
+		j.lose()
+	case err != nil:
+		j.read = j.read || j.ended // or the next look tries again
+	case p.State == procmgr.Exited || j.ended:
+		if p.ID = id; !j.ended {
+			j.exit(p)
+		}
+		j.line, j.read = lastLine(out.Text), true
+	default:
+		p.ID, j.unsure = id, false
+		j.know(p)
+		j.waits(out.Waiting)
+		j.line, j.read = lastLine(out.Text), true
+	}
 }
 
-// choose returns the jobs of which one message tells. The caller holds the
-// ledger's mu.
-func choose(b *book, wanted func(*job) bool) (chosen []*job) {
-	size := 0
-	for _, j := range dueIn(b) {
-		if !j.ready() || !wanted(j) {
-			continue
-		}
-		size += wording.Len(j.notice()) + len(`"",`)
-		if len(chosen) == maxTold || size > maxMeanwhile {
-			break
-		}
-		chosen = append(chosen, j)
-	}
-	return chosen
-}
-
-// dueIn returns the jobs of which something is to be told, the oldest news first. The
-// caller holds the ledger's mu.
-func dueIn(b *book) (due []*job) {
-	for _, j := range jobsOf(b) {
-		if j.due() {
-			due = append(due, j)
-		}
-	}
-	slices.SortStableFunc(due, func(x, y *job) int { return x.at.Compare(y.at) })
-	return due
+// lastLine returns the last line of a text that is not blank.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

@@ -36,69 +36,22 @@ type job struct {
 	// matchTold that the model knows.
 	matched, matchTold bool
 	matchedLine        string
-	// asks is how it waits for input, if that is to be told, and question what it
-	// asks, once that is read. knows is since when it waited at the last time that
-	// the model was told so, by a notice or by a result.
-	asks     *procmgr.Waiting
-	question string
-	asksRead bool
-	knows    time.Time
-	// last is the last line of the output. It is read when it is needed.
-	last     string
-	lastRead bool
-	// offered says that an Inbox has given it out. So a result leaves it out.
-	// matchOffered says so of the match.
-	offered, matchOffered bool
-}
-
-// An offer is what an Inbox has given out of a job. It does not change when more
-// becomes of the process: that is told after Ack, or the model would read twice what
-// it was sent already.
-type offer struct {
-	job            *job
-	notice         string
-	process        procmgr.Process
-	ended, matched bool
-	asks           *procmgr.Waiting
-}
-
-func newOffer(j *job) offer {
-	o := offer{job: j, notice: j.notice(), process: j.snapshot(), ended: j.ended, matched: j.matched && !j.matchTold, asks: j.asks}
-	j.offered, j.matchOffered = true, j.matchOffered || o.matched
-	return o
-}
-
-// holds reports whether all of an offer is still so, and not known to the model.
-func (o offer) holds() bool {
-	j := o.job
-	return (!o.ended || j.ended) && (!o.matched || !j.matchTold) && (o.asks == nil || j.asks != nil && j.asks.Since.Equal(o.asks.Since))
+	// asks is how it waits for input, if that is to be told. knows is since when
+	// it waited at the last time that the model was told so, by a notice or by a
+	// result.
+	asks  *procmgr.Waiting
+	knows time.Time
+	// line is the last line of the output: what it asks, or its last one. It is
+	// read when it is needed.
+	line string
+	read bool
 }
 
 // due reports whether there is something to tell.
-func (j *job) due() bool { return j.ended || j.matched && !j.matchTold || j.asks != nil }
+func (j *job) due() bool { return j.ended || j.matched || j.asks != nil }
 
 // ready reports whether all is known that is to be told now.
-func (j *job) ready() bool {
-	return j.due() && (!j.ended || j.lastRead) && (j.asks == nil || j.asksRead)
-}
-
-// snapshot returns the process as it was seen last.
-func (j *job) snapshot() procmgr.Process {
-	p := j.process
-	p.Waiting = j.asks
-	return copyOf(p)
-}
-
-// copyOf returns a process that shares nothing that its caller may change.
-func copyOf(p procmgr.Process) procmgr.Process {
-	if p.ExitCode != nil {
-		p.ExitCode = new(*p.ExitCode)
-	}
-	if p.Waiting != nil {
-		p.Waiting = new(*p.Waiting)
-	}
-	return p
-}
+func (j *job) ready() bool { return j.read || !j.ended && j.asks == nil }
 
 // waits notes how a process waits for input, or that it does not if w is nil.
 func (j *job) waits(w *procmgr.Waiting) {
@@ -106,12 +59,13 @@ func (j *job) waits(w *procmgr.Waiting) {
 	case w == nil || w.Since.Equal(j.knows):
 		j.asks = nil
 	case !j.ended && (j.asks == nil || !w.Since.Equal(j.asks.Since)):
-		j.asks, j.asksRead, j.question, j.at = w, false, "", w.Since
+		j.asks, j.at = w, w.Since
+		j.line, j.read = "", false
 	}
 }
 
-// told notes that the model knows how a process waits for input.
-func (j *job) told(w *procmgr.Waiting) {
+// toldWaiting notes that the model knows how a process waits for input.
+func (j *job) toldWaiting(w *procmgr.Waiting) {
 	if w == nil {
 		return
 	}
@@ -120,12 +74,11 @@ func (j *job) told(w *procmgr.Waiting) {
 	}
 }
 
-// exit notes the end of a process. The caller holds mu.
-func (b *book) exit(p procmgr.Process) {
-	if j := b.jobs[p.ID]; j != nil {
-		j.know(p)
-		j.ended, j.unsure, j.at, j.asks = true, false, p.ExitedAt, nil
-	}
+// exit notes the end of a process.
+func (j *job) exit(p procmgr.Process) {
+	j.know(p)
+	j.ended, j.unsure, j.at, j.asks = true, false, p.ExitedAt, nil
+	j.line, j.read = "", false
 }
 
 // know notes how the process of a job stands.
@@ -139,34 +92,32 @@ func (j *job) know(p procmgr.Process) {
 
 // lose notes that the manager knows a process no more.
 func (j *job) lose() {
-	j.ended, j.lost, j.lastRead, j.unsure, j.asks = true, true, true, false, nil
+	j.ended, j.lost, j.read, j.unsure, j.asks, j.line = true, true, true, false, nil, ""
 	j.at = time.Now()
 	j.process.State, j.process.EndedBy = procmgr.Exited, procmgr.CauseLost
 }
 
-// happened notes an event. The caller holds mu.
+// happened notes an event. One may be read twice.
 func (b *book) happened(e procmgr.Event) {
-	if e.Kind == procmgr.EventExited {
-		b.exit(e.Process)
-		return
-	}
 	j := b.jobs[e.Process.ID]
 	if j == nil {
 		return
 	}
+	if e.Kind == procmgr.EventExited && !j.ended {
+		j.exit(e.Process)
+	}
+	if e.Kind == procmgr.EventMatched && !j.matchTold {
+		j.matched, j.matchedLine = true, e.Line
+	}
+	if j.ended {
+		return
+	}
+	j.know(e.Process)
 	switch e.Kind {
 	case procmgr.EventMatched:
-		if !j.matchTold {
-			j.matched, j.matchedLine = true, e.Line
-		}
-		if !j.ended {
-			j.at = e.At
-		}
+		j.at = e.At
 	case procmgr.EventWaiting:
 		j.waits(e.Process.Waiting)
-	}
-	if !j.ended { // an event may be read twice
-		j.know(e.Process)
 	}
 }
 
@@ -178,7 +129,7 @@ func (j *job) notice() string {
 	if command := strings.TrimSpace(p.Command); command != "" {
 		text += " (" + wording.Quote(command, maxToldCommand) + ")"
 	}
-	if j.matched && !j.matchTold {
+	if j.matched {
 		text += " printed a line that matches notify_on: " + wording.Quote(j.matchedLine, maxToldLine)
 		if j.ended || j.asks != nil {
 			text += ", and"
@@ -189,8 +140,8 @@ func (j *job) notice() string {
 		if j.asks.Secret {
 			text += ", without an echo, as for a password"
 		}
-		if j.question != "" {
-			text += ": " + wording.Quote(j.question, maxToldLine)
+		if j.line != "" {
+			text += ": " + wording.Quote(j.line, maxToldLine)
 		}
 	}
 	switch {
@@ -200,19 +151,18 @@ func (j *job) notice() string {
 		return text + " is no longer known to the process manager, and nobody can tell how it ended"
 	}
 	text += " " + howEnded(p)
-	if j.last != "" && (j.last != j.matchedLine || j.matchTold) {
-		text += "; last line: " + wording.Quote(j.last, maxToldLine)
+	if j.line != "" && (j.line != j.matchedLine || !j.matched) {
+		text += "; last line: " + wording.Quote(j.line, maxToldLine)
 	}
 	return text
 }
 
 // howEnded says how a process has ended, and how long it ran.
 func howEnded(p procmgr.Process) string {
-	after := ""
+	after, code := "", ""
 	if p.Elapsed > 0 {
 		after = " after " + wording.Brief(p.Elapsed)
 	}
-	code := ""
 	if p.ExitCode != nil {
 		code = fmt.Sprintf(" (exit code %d)", *p.ExitCode)
 	}
