@@ -23,22 +23,18 @@ const maxTold = 256
 // an agent, that tells the model what an inbox has: behind the messages of a
 // step it puts the text as one more, of the user's role. fantasy builds each step
 // from its own messages, which do not have it. So each later step, also of later
-// turns, gets the message again, at the same place: behind the message that it
-// was behind at first. If that one is no longer there, for example because the
-// host has put a summary in its place, neither is the message. If the host keeps
-// the message in its history, as next can do, it is not put there twice.
+// turns, gets the message again, behind the message that it was behind at first. If
+// that one is no longer there, for example because the host has put a summary in its
+// place, neither is the message. If the host keeps the message in its history, as next
+// can do, it is not put there twice.
 //
-// The text is acknowledged when the step after it begins, because only then has
-// the provider taken the request. If a turn failed and the next one begins with
-// its messages and no answer to them, the text is not acknowledged. Then that
-// turn has the message too. Options.Notices of the [toolset.Set] should be
-// [toolset.NoticesInInbox].
+// The text is acknowledged when a step has an answer of the model behind it. Until
+// then each step has it, or what has become of it. Options.Notices of the
+// [toolset.Set] has to be [toolset.NoticesInInbox].
 //
 // What the last step of a turn has told is acknowledged when the next turn
 // begins. A host that calls inbox.Wait between two turns calls inbox.Ack before
-// that. inbox.Pending returns in next what the step tells.
-//
-// To wake an idle model, make the Text of inbox.Pending the prompt of a turn.
+// that. To wake an idle model, make the Text of inbox.Pending the prompt of a turn.
 // Messages that have it already get it no second time.
 //
 // next is called with the messages in its Messages, and may be nil. If it returns
@@ -108,32 +104,28 @@ type told struct {
 func (t *telling) tell(ctx context.Context, messages []fantasy.Message) (whole []fantasy.Message, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	again := 0 // how many messages are those of the last step
-	for again < min(len(messages), len(t.given)) && same(messages[again], t.given[again]) {
-		again++
-	}
-	// A turn has failed if the next one begins with its messages, and has none of
-	// the model behind them.
-	failed := again == len(messages) || again < len(t.given) && messages[again].Role != fantasy.MessageRoleAssistant && asked(messages[:again])
+	anew := len(messages) <= len(t.given) && slices.EqualFunc(messages, t.given[:len(messages)], same) // a turn that failed begins anew
 	t.given, whole = slices.Clone(messages), slices.Clone(messages)
-	answered := !failed
-	t.told = slices.DeleteFunc(t.told, func(m told) bool {
+	answered := false
+	kept := t.told[:0]
+	for _, m := range t.told {
 		i := where(whole, m.text)
 		if i < 0 {
-			if i = m.place(whole); i < 0 && again == len(messages) && m.text != t.open.Text {
-				i = len(whole) // what a turn that failed was told, for the one that begins anew
+			if i = m.place(whole); i < 0 && anew {
+				i = len(whole)
 			}
 			if i < 0 {
-				return true
+				continue
 			}
 			whole = slices.Insert(whole, i, fantasy.NewUserMessage(m.text))
 		}
 		if m.text == t.open.Text {
 			answered = slices.ContainsFunc(whole[i:], func(m fantasy.Message) bool { return m.Role == fantasy.MessageRoleAssistant })
 		}
-		return false
-	})
-	if t.open.Text != "" && answered {
+		kept = append(kept, toldAt(whole, i, m.text))
+	}
+	t.told = kept
+	if answered {
 		t.inbox.Ack(t.open)
 		t.open = toolset.Notices{}
 	}
@@ -164,28 +156,32 @@ func (t *telling) add(whole []fantasy.Message, text string) []fantasy.Message {
 	if slices.ContainsFunc(t.told, func(m told) bool { return m.text == text }) {
 		return whole
 	}
-	m := told{text: text, at: at}
-	if at > 0 {
-		m.after = whole[at-1]
-	}
-	t.told = append(t.told, m)
+	t.told = append(t.told, toldAt(whole, at, text))
 	t.told = t.told[max(len(t.told)-maxTold, 0):]
 	return whole
 }
 
+// toldAt returns a message that is told at an index.
+func toldAt(whole []fantasy.Message, at int, text string) told {
+	m := told{text: text, at: at}
+	if at > 0 {
+		m.after = whole[at-1]
+	}
+	return m
+}
+
 // place returns the index at which a message belongs, or -1 if the one that it
-// is behind is not there. If there are several like that, it takes the nearest.
+// is behind is not there.
 func (m told) place(whole []fantasy.Message) int {
 	if m.at == 0 || m.at <= len(whole) && same(whole[m.at-1], m.after) {
 		return m.at
 	}
-	place := -1
-	for i, other := range whole {
-		if (place < 0 || max(i+1-m.at, m.at-i-1) < max(place-m.at, m.at-place)) && same(other, m.after) {
-			place = i + 1
+	for i, other := range slices.Backward(whole) {
+		if same(other, m.after) {
+			return i + 1
 		}
 	}
-	return place
+	return -1
 }
 
 // same reports whether two messages say the same. One of them may have been
@@ -201,9 +197,4 @@ func same(a, b fantasy.Message) bool {
 	x, xerr := json.Marshal(a)
 	y, yerr := json.Marshal(b)
 	return xerr == nil && yerr == nil && bytes.Equal(x, y)
-}
-
-// asked reports whether there is a message other than one of the system.
-func asked(messages []fantasy.Message) bool {
-	return slices.ContainsFunc(messages, func(m fantasy.Message) bool { return m.Role != fantasy.MessageRoleSystem })
 }

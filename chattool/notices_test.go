@@ -130,7 +130,7 @@ func TestPrepareStepAcks(t *testing.T) {
 	}{
 		{"the next step", 1, []fantasy.Message{user, answer}, false, true},
 		{"the next turn", 0, []fantasy.Message{user, answer, other}, false, true},
-		{"another history", 0, []fantasy.Message{other}, false, false},
+		{"another history", 0, []fantasy.Message{other}, true, true},
 		{"the same request", 0, []fantasy.Message{user}, true, true},
 		{"a prompt after a failure", 0, []fantasy.Message{user, other}, true, true},
 		{"an answer after that", 0, []fantasy.Message{user, other, answer}, false, true},
