@@ -159,7 +159,7 @@ func unfinished(out procmgr.Output, err error) bool {
 func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) report {
 	p := out.Process
 	rep := r.kit.describe(out)
-	rep.place(&r.kit.places, r.m, out)
+	r.kit.place(&rep, r.m, out)
 	rep.compare = !out.Attached
 	if out.Attached {
 		rep.Add("This process was started by an earlier call with the same id; nothing was run again.")
@@ -182,9 +182,8 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	case out.Waiting != nil && !r.req.Background:
 		rep.Add("It has not ended: do not run it again.")
 	case r.req.Background:
-		r.kit.lastTook(&rep, r.m, p)
 		rep.Add(`Runs in the background as process %s%s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, rep.tookLast(), r.kit.promise(ctx, r.turn, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
+			p.ID, r.kit.lastTook(&rep, r.m, p), r.kit.promise(ctx, r.turn, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
 		r.promote(&rep, out)
 	}

@@ -160,7 +160,7 @@ func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 		from = out.Next - out.Truncated.OriginalBytes
 	}
 	rep := k.describeFrom(out.Output, max(from, 0))
-	rep.place(&k.places, t.m, out.Output)
+	k.place(&rep, t.m, out.Output)
 	rep.NextOffset = &out.Next
 	if k.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
 		return rep

@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
-	"github.com/toolproc/toolproc/chattool/toolset/internal/recall"
 )
 
 // A kit is what the tools of a Set work with. It knows none of them.
@@ -11,10 +10,9 @@ type kit struct {
 	opts     Options
 	names    names
 	page     writer
-	places   places
 	shells   shells
 	ledger   notices.Ledger
-	memory   recall.Memory[notices.Conversation]
+	memory   memory
 	// noInput says that a manager has no Input, so that no note advises to use it.
 	noInput answer[bool]
 }

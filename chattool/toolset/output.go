@@ -47,7 +47,9 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, budget budge
 		out.Process.ID = id
 	}
 	silence := silence{kit: k, m: m, req: req, quiet: !k.opts.Whole && !bool(args.Screen)}
-	out, err = silence.wait(ctx, out, err)
+	if err == nil {
+		out = silence.wait(ctx, out)
+	}
 	switch {
 	case err == nil && ctx.Err() != nil && alive(out.Process) && !out.Matched:
 		return k.leftAlone(ctx, out, req.From)
@@ -118,7 +120,7 @@ func (k *kit) leftAlone(ctx context.Context, out procmgr.Output, from int64) rep
 func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped string) report {
 	rep := k.describeFrom(out, from)
 	rep.compare = true
-	rep.place(&k.places, m, out)
+	k.place(&rep, m, out)
 	rep.NextOffset = &out.Next
 	rep.Add(clamped)
 	k.tellQuestion(&rep, m, out)

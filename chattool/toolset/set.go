@@ -177,7 +177,7 @@ func (s *Set) carryOut(ctx context.Context, c Call) (res Result) {
 // Forget makes the Set forget what its results have shown, in all conversations: a
 // host calls it when it has compacted one, since the model no longer has the outputs
 // before it. The next results are whole.
-func (s *Set) Forget() { s.memory.Forget() }
+func (s *Set) Forget() { s.memory.forget() }
 
 // finish makes the result of a report: it adds what has become of other
 // processes, and writes all of it for the model.
@@ -191,9 +191,9 @@ func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 			return m.Output(ctx, id, req)
 		}
 	}
-	s.compareAgain(ctx, t, &r)
+	s.compareAgain(ctx, t.Manager, &r)
 	content := s.page.write(&r)
-	s.remember(t, &r)
+	s.remember(t.Manager, &r)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: r.Report}
 }
 

@@ -275,13 +275,8 @@ var arrows = []arrow{
 		why:     "it remembers what a model has not been told, and does not know the tools",
 	},
 	{
-		dir:    "chattool/toolset/internal/recall",
-		module: []string{"procmgr"},
-		why:    "it remembers what a model has been shown, and neither asks a manager nor writes a result",
-	},
-	{
 		dir:     "chattool/toolset",
-		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/arguments", "chattool/toolset/internal/notices", "procmgr", "headtail", "chattool/internal/wording", "chattool/arguments", "chattool/toolset/internal/recall"},
+		module:  []string{"chattool/toolset/internal/script", "chattool/internal/wording", "chattool/toolset/internal/advice", "chattool/arguments", "chattool/toolset/internal/notices", "procmgr", "headtail"},
 		outside: []string{xerrors},
 		tests:   []string{"procmgr/proclocal", "internal/beside", "procmgr/prochttp", "internal/testenv"},
 		why:     "a custom loop does not need fantasy: a program that links it grows from 3 MB to 12 MB",
