@@ -54,8 +54,8 @@ func (k *kit) ask(ctx context.Context, m procmgr.Manager, q Question, undone str
 		return rep, true
 	}
 	q.Call.Arguments = bytes.Clone(q.Call.Arguments)
-	q.Description = k.shells.description(ctx, m)
-	q.Shell = cmp.Or(k.shells.named, q.Description.Shell)
+	q.Description = k.machines.describe(ctx, m)
+	q.Shell = cmp.Or(k.opts.Shell, q.Description.Shell)
 	v, err := k.approve(ctx, q)
 	switch {
 	case ctx.Err() != nil:

@@ -16,7 +16,7 @@ func (k *kit) tellQuestion(rep *report, m procmgr.Manager, out procmgr.Output) {
 		return
 	}
 	rep.Waiting = out.Waiting
-	if none, _ := k.noInput.from(m); none || !k.opts.Input {
+	if !k.opts.Input || !k.machines.hasInput(m) {
 		return
 	}
 	switch id := out.Process.ID; {

@@ -50,7 +50,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	run.req.Limit, run.req.Highlight = k.page.ask(budget)
 	run.req.UntilWaiting = run.req.Stdin != procmgr.StdinEmpty
 	run.req.Wait, run.clamped = k.opts.clamp("timeout", args.Timeout)
-	shell := k.shells.of(ctx, m)
+	shell := k.machines.shellOf(ctx, m)
 	run.source = &script.Source{Text: run.req.Command, Shell: shell}
 	if script.MayBackground(run.req.Command) {
 		if command, ok := run.source.Tree().WithoutAmpersand(run.req.Background); ok {
@@ -228,7 +228,7 @@ func (r *run) tellInput(rep *report, out procmgr.Output) {
 	if r.req.Stdin == procmgr.StdinEmpty {
 		return
 	}
-	if none, _ := r.kit.noInput.from(r.m); !none && p.State == procmgr.Running && out.Waiting == nil {
+	if r.kit.machines.hasInput(r.m) && p.State == procmgr.Running && out.Waiting == nil {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
 	}
 	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {

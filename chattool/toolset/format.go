@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
@@ -30,45 +29,6 @@ func (f Format) cost(text string) int {
 		return len(text) + (len(nulShown)-len(nul))*strings.Count(text, nul)
 	}
 	return wording.Len(text)
-}
-
-// fits reports whether a text takes at most room bytes in a result.
-func (f Format) fits(text string, room int) bool {
-	return len(text) <= room && (len(text) <= room/wording.MaxCost || f.cost(text) <= room)
-}
-
-// prefix returns the length of the longest beginning of a text that takes at
-// most room bytes in a result. It cuts between runes.
-func (f Format) prefix(text string, room int) int {
-	if f != FormatText {
-		n, _ := wording.Prefix(text, room)
-		return n
-	}
-	n := min(max(room, 0), len(text))
-	for over := f.cost(text[:n]) - room; n > 0 && over > 0; over = f.cost(text[:n]) - room {
-		n -= (over + len(nulShown) - 1) / len(nulShown) // no byte takes more
-	}
-	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return n
-}
-
-// suffix returns the offset of the longest end of a text that takes at most
-// room bytes in a result. It cuts between runes.
-func (f Format) suffix(text string, room int) int {
-	if f != FormatText {
-		at, _ := wording.Suffix(text, room)
-		return at
-	}
-	at := len(text) - min(max(room, 0), len(text))
-	for over := f.cost(text[at:]) - room; at < len(text) && over > 0; over = f.cost(text[at:]) - room {
-		at += (over + len(nulShown) - 1) / len(nulShown)
-	}
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return at
 }
 
 // A resultObject is a report in JSON. A field that says nothing is left out.

@@ -165,7 +165,7 @@ func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 	if k.showScreen(ctx, t.m, &rep, out.Output, bool(t.args.Screen)) {
 		return rep
 	}
-	k.advise(ctx, &rep, t.m, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, t.m)}, Reading: true})
+	k.advise(ctx, &rep, t.m, advice.Result{Output: out.Output, Command: &script.Source{Text: out.Process.Command, Shell: k.machines.shellOf(ctx, t.m)}, Reading: true})
 	return rep
 }
 
@@ -176,7 +176,7 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	case errors.Is(err, procmgr.ErrNotFound):
 		return k.notFound(t.id, err)
 	case errors.Is(err, errors.ErrUnsupported):
-		k.noInput.keep(t.m, true)
+		k.machines.withoutInput(t.m)
 		return refuse("%s: this host does not offer it (%s), so nothing was written. Use flags, or pipe the answer in", k.names.input, words(err))
 	case never(err):
 		return denied("written", err)

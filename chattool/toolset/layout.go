@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
@@ -149,7 +150,7 @@ func (w writer) lay(r *report, notes []string) {
 		}
 		limit.Bytes = max(int(float64(has)*float64(room)/float64(cost)*0.98), 1)
 		if reads == maxReads || !r.readAgain(limit, highlight) {
-			r.keepEnd(w.Format.suffix(r.Out.Text, room))
+			r.keepEnd(room)
 			w.put(r, w.arrange(r, 0), log, w.cutNotes(r, notes, binary))
 			return
 		}
@@ -174,10 +175,17 @@ func (r *report) readAgain(limit headtail.Limits, highlight int) bool {
 	return true
 }
 
-// keepEnd leaves the end of the output alone, from an offset in the text on: the
-// manager answers no more, or ignores the limit.
-func (r *report) keepEnd(at int) {
+// keepEnd leaves the end of the output alone, which surely takes at most room bytes of
+// a result: the manager answers no more, or ignores the limit.
+func (r *report) keepEnd(room int) {
 	out := *r.Out
+	at := max(len(out.Text)-room/wording.MaxCost, 0)
+	for at < len(out.Text) && !utf8.RuneStart(out.Text[at]) {
+		at++
+	}
+	if _, last := utf8.DecodeLastRuneInString(out.Text); at == len(out.Text) {
+		at -= last
+	}
 	told := headtail.Truncation{OriginalBytes: int64(len(out.Text)), Strategy: "head_tail"}
 	if out.Truncated != nil {
 		told.OriginalBytes, told.Unknown = out.Truncated.OriginalBytes, out.Truncated.Unknown

@@ -232,7 +232,7 @@ func (k *kit) compareAgain(ctx context.Context, m procmgr.Manager, r *report) {
 		}
 	}
 	unlock()
-	if printed <= minCompared || len(earlier) == 0 || advice.PrintsFiles(&script.Source{Text: p.Command, Shell: k.shells.of(ctx, m)}) {
+	if printed <= minCompared || len(earlier) == 0 || advice.PrintsFiles(&script.Source{Text: p.Command, Shell: k.machines.shellOf(ctx, m)}) {
 		return
 	}
 	defer func() { _ = recover() }() // a manager that panics must not cost the result

@@ -95,7 +95,7 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, budget budge
 		rep.searched(out, req.From, req.Until, wait)
 	}
 	if !bool(args.Screen) || !k.showScreen(ctx, m, &rep, out, true) {
-		k.advise(ctx, &rep, m, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.shells.of(ctx, m)}, Reading: true})
+		k.advise(ctx, &rep, m, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.machines.shellOf(ctx, m)}, Reading: true})
 	}
 	k.tellHolder(ctx, &rep, t, out)
 	silence.tell(&rep, out)

@@ -19,6 +19,17 @@ type Set struct {
 	tools   []tool // in the order of Definitions; never changed
 }
 
+// A kit is what the tools of a Set work with. It knows none of them.
+type kit struct {
+	managers Resolver
+	opts     Options
+	names    names
+	page     writer
+	machines machines
+	ledger   notices.Ledger
+	memory   memory
+}
+
 // A tool is one tool of a Set.
 type tool struct {
 	def Definition
@@ -38,7 +49,7 @@ func New(managers Resolver, opts *Options) *Set {
 	s.names, s.mistake = own.rename(s.opts.Names)
 	s.opts.Names = nil
 	s.ledger.Managers, s.ledger.SetID, s.ledger.OutputTool = managers, procmgr.NewID(), s.names.output
-	s.shells.named = s.opts.Shell
+	s.machines.shell = s.opts.Shell
 	s.page = writer{
 		Format:     s.opts.Format,
 		Limit:      s.opts.Limit,
@@ -82,14 +93,14 @@ func New(managers Resolver, opts *Options) *Set {
 // The first call of Definitions asks a manager, for 2 s at most, and so does
 // each call of execute.
 func (s *Set) Definitions() []Definition {
-	machine, quiet := s.shells.describe(s.managers)
+	machine := s.machines.forDefinitions(s.managers)
 	told := strings.NewReplacer(shellMark, spellShell(machine.Shell), rulesMark, spellRules(machine.Sandbox))
 	defs := make([]Definition, len(s.tools))
 	for i, t := range s.tools {
 		defs[i] = t.def
 		defs[i].Description = told.Replace(t.def.Description)
 		defs[i].Schema = slices.Clone(t.def.Schema)
-		if quiet || s.opts.Notices == NoNotices {
+		if machine.silent || s.opts.Notices == NoNotices {
 			defs[i].Schema = slices.Clone(t.quiet)
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"time"
 
+	"github.com/toolproc/toolproc/chattool/internal/wording"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -76,91 +78,68 @@ func (k *kit) settle(ctx context.Context, m procmgr.Manager, id string, from int
 // atEnd is an offset that skips all of the output.
 const atEnd = math.MaxInt64
 
-// cancel handles a command whose caller has asked for a stop. Start returned
-// out and err.
+// cancel stops a command whose caller has asked for a stop: first with terminate, and
+// with kill if it does not end. Start returned out and err.
 func (r *run) cancel(ctx context.Context, out procmgr.Output, err error) report {
 	begun := err == nil || mayHaveBegun(out, err)
 	if r.req.Background {
 		return r.leave(ctx, out, begun)
 	}
-	limit := signalLimit
+	end := func(did string) report {
+		switch {
+		case out.Process.ID != "":
+			return r.kit.canceled(ctx, did, &out, "")
+		case strings.Contains(did, "may still run"):
+			return r.kit.canceled(ctx, did, nil, r.req.ID)
+		}
+		return r.kit.canceled(ctx, did, nil, "")
+	}
+	limit, grace := signalLimit, stopGrace
 	if !begun {
 		limit = stopGrace // the signal spends the ID; most likely no process has it
 	}
-	switch asked := r.signal(ctx, procmgr.Terminate, limit); {
-	case !begun && asked != nil && !errors.Is(asked, procmgr.ErrNotRunning):
-		return r.kit.canceled(ctx, "the command was not started", nil, "")
-	case errors.Is(asked, procmgr.ErrNotFound):
-		return r.prevented(ctx, err, asked)
-	case errors.Is(asked, procmgr.ErrNotRunning):
-		return r.over(ctx, out)
-	case asked == nil:
-		if ended, ok := r.ended(ctx); ok {
-			return r.kit.canceled(ctx, "the command was stopped", &ended, "")
+	var sent error
+	for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {
+		sent = r.signal(ctx, sig, limit)
+		over := errors.Is(sent, procmgr.ErrNotRunning)
+		switch {
+		case errors.Is(sent, procmgr.ErrNotFound) && (errors.Is(err, procmgr.ErrUnknown) || errors.Is(sent, procmgr.ErrUnknown)):
+			// This manager is not the one that got the start.
+			return r.kit.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
+		case errors.Is(sent, procmgr.ErrNotFound), sent != nil && !over && !begun:
+			// The ID is spent, so a start that is still on its way runs nothing.
+			return r.kit.canceled(ctx, "the command was not started", nil, "")
+		case sent != nil && !over && sig == procmgr.Terminate:
+			continue // it did not reach the command
 		}
-	}
-	// The command ignores the signal, or the signal did not reach it.
-	return r.kill(ctx, out, err)
-}
-
-// prevented reports on a command that the manager does not know. The signal has
-// spent its ID, so a start that is still on its way runs nothing. Start
-// returned err, and Signal returned asked. asked is also ErrUnknown if this
-// manager is not the one that got the start.
-func (r *run) prevented(ctx context.Context, err, asked error) report {
-	if errors.Is(err, procmgr.ErrUnknown) || errors.Is(asked, procmgr.ErrUnknown) {
-		return r.kit.canceled(ctx, "it is unknown whether the command ran; check what it would have changed before running it again", nil, r.req.ID)
-	}
-	return r.kit.canceled(ctx, "the command was not started", nil, "")
-}
-
-// over reports on a command that had ended before the signal came. out is the
-// last known snapshot, or empty.
-func (r *run) over(ctx context.Context, out procmgr.Output) report {
-	const did = "the command had ended by then"
-	if found, err := r.kit.snapshot(ctx, r.m, r.req.ID, 0); err == nil {
-		out = found
-	}
-	if out.Process.ID == "" {
-		return r.kit.canceled(ctx, did, nil, "")
-	}
-	return r.kit.canceled(ctx, did, &out, "")
-}
-
-// ended waits for the end of a command that was asked to end.
-func (r *run) ended(ctx context.Context) (out procmgr.Output, ok bool) {
-	ctx, done := fresh(ctx, stopGrace+snapshotLimit)
-	defer done()
-	out, err := r.kit.settle(ctx, r.m, r.req.ID, 0, stopGrace)
-	return out, err == nil && out.Process.State == procmgr.Exited
-}
-
-// kill ends a command that did not end when it was asked to. Start returned out
-// and err.
-func (r *run) kill(ctx context.Context, out procmgr.Output, err error) report {
-	killed := r.signal(ctx, procmgr.Kill, signalLimit)
-	if errors.Is(killed, procmgr.ErrNotFound) {
-		return r.prevented(ctx, err, killed)
-	}
-	ended := killed == nil || errors.Is(killed, procmgr.ErrNotRunning)
-	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID, 0)
-	switch {
-	case ended && ferr != nil:
-		return r.kit.canceled(ctx, "the command was killed", nil, "")
-	case ferr == nil && found.Process.State == procmgr.Exited:
-		return r.kit.canceled(ctx, "the command was killed, since it did not end when asked to", &found, "")
+		found, ferr := r.settle(ctx, grace)
+		if ferr == nil {
+			out = found
+		}
+		switch exited := ferr == nil && found.Process.State == procmgr.Exited; {
+		case over && sig == procmgr.Terminate:
+			return end("the command had ended by then")
+		case exited && sig == procmgr.Terminate:
+			return end("the command was stopped")
+		case exited:
+			return end("the command was killed, since it did not end when asked to")
+		case sig == procmgr.Kill && ferr != nil && (sent == nil || over):
+			return r.kit.canceled(ctx, "the command was killed", nil, "")
+		}
+		limit, grace, begun = signalLimit, 0, true
 	}
 	did := "the command could not be stopped and may still run, as process " + r.req.ID
-	if !ended {
-		did += ": " + words(killed)
+	if sent != nil && !errors.Is(sent, procmgr.ErrNotRunning) {
+		did += ": " + words(sent)
 	}
-	switch {
-	case ferr == nil:
-		return r.kit.canceled(ctx, did, &found, "")
-	case out.Process.ID != "":
-		return r.kit.canceled(ctx, did, &out, "")
-	}
-	return r.kit.canceled(ctx, did, nil, r.req.ID)
+	return end(did)
+}
+
+// settle waits up to grace for the end of the command.
+func (r *run) settle(ctx context.Context, grace time.Duration) (procmgr.Output, error) {
+	ctx, done := fresh(ctx, grace+snapshotLimit)
+	defer done()
+	return r.kit.settle(ctx, r.m, r.req.ID, 0, grace)
 }
 
 // leave reports on a background command whose caller is gone. begun says that
@@ -187,4 +166,44 @@ func (r *run) signal(ctx context.Context, sig procmgr.Signal, limit time.Duratio
 	ctx, done := fresh(ctx, limit)
 	defer done()
 	return r.m.Signal(ctx, r.req.ID, sig)
+}
+
+// promote reports that a foreground command runs on although its timeout is over:
+// from now on it is a background process.
+func (r *run) promote(rep *report, out procmgr.Output) {
+	rep.Success = false
+	rep.Error = "still running after " + wording.Duration(r.req.Wait) + ", the timeout; nothing was killed"
+	took := r.kit.lastTook(rep, r.m, out.Process)
+	if took != "" {
+		rep.Error = "still running after " + wording.Duration(r.req.Wait) + took + "; nothing was killed"
+	}
+	if r.overdrawn {
+		rep.Error = "still running when the call ran out of time" + took + "; nothing was killed"
+	}
+	next := max(2*min(r.req.Wait, noLimit/2), time.Minute)
+	rep.Add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,
+		r.kit.names.output, out.Process.ID, out.Next, wording.Duration(min(next, r.kit.opts.MaxTimeout)), r.kit.names.signal)
+}
+
+// overdue reports on a command whose call reached its deadline. It ends
+// nothing: the result is the same as for the tool's own timeout. Start returned
+// out and err.
+func (r *run) overdue(ctx context.Context, out procmgr.Output, err error) report {
+	r.overdrawn = true
+	if err == nil {
+		return r.started(ctx, out, "")
+	}
+	found, ferr := r.kit.snapshot(ctx, r.m, r.req.ID, 0)
+	switch {
+	case ferr == nil:
+		return r.started(ctx, found, "")
+	case out.Process.State != "":
+		return r.started(ctx, out, "") // as it was when the deadline passed
+	case !mayHaveBegun(out, err):
+		return r.kit.canceled(ctx, "nothing was started", nil, "")
+	}
+	rep := unsure(r.req.ID, "the call ran out of time before it was known whether the command has started")
+	rep.Add(`It may run, or be about to start, as process %s. Do not run it again before %s {"process_id":%q} has said twice that there is no such process.`,
+		r.req.ID, r.kit.names.output, r.req.ID)
+	return rep
 }

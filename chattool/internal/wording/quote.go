@@ -43,7 +43,7 @@ func Clip(s string, n int) string {
 	if len(s) <= n/MaxCost || Len(s) <= n {
 		return s
 	}
-	short, _ := Prefix(s, n-len("…"))
+	short, _ := prefix(s, n-len("…"))
 	return s[:short] + "…"
 }
 

@@ -1,0 +1,225 @@
+package toolset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"github.com/toolproc/toolproc/procmgr"
+)
+
+// manager calls the resolver. If ok is false, the report says why.
+func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {
+	if k.managers == nil {
+		return nil, refuse("no process manager is set up, so no command can be run and no process seen; tell the user"), false
+	}
+	m, err := k.managers(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, k.canceled(ctx, "nothing was done", nil, ""), false
+	case never(err):
+		return nil, denied("done", err), false
+	case err != nil:
+		return nil, refuse("no process manager is available, nothing was done: %s. Try again, and tell the user if that fails too", words(err)), false
+	case m == nil:
+		return nil, refuse("there is no process manager for this chat, so nothing was done; tell the user"), false
+	}
+	return m, report{}, true
+}
+
+// describeLimit is how long a manager may take to describe its machine. The managers of
+// this module answer from memory, or with one request.
+const describeLimit = 2 * time.Second
+
+// machines has what is known of the machines that run a Set's commands. There may be
+// several if a Resolver returns managers of several machines.
+type machines struct {
+	shell string    // Options.Shell
+	asked sync.Once // for the call that Definitions makes
+
+	mu   sync.Mutex // guards the fields below
+	last machine    // that of the manager that was asked last
+	// told is the machine in the description of execute, or nothing until one
+	// is known. After that it does not change: if a description changes,
+	// the provider's cache is lost.
+	told machine
+}
+
+// A machine is what its manager says of it.
+type machine struct {
+	of procmgr.Manager // nil if it cannot be compared, and is asked again each time
+	procmgr.Description
+	silent  bool // it has no events, so nobody would be told of any
+	noInput bool // a call has shown that it has no Input, so that no note advises to use it
+}
+
+// shellOf returns the base name of the shell that runs the commands of m, or ""
+// if it is not known.
+func (ms *machines) shellOf(ctx context.Context, m procmgr.Manager) string {
+	return cmp.Or(ms.shell, ms.describe(ctx, m).Shell)
+}
+
+// describe returns what m says of its machine, as far as it can tell. It asks
+// a manager only once while calls go to the same one.
+func (ms *machines) describe(ctx context.Context, m procmgr.Manager) procmgr.Description {
+	comparable := reflect.ValueOf(m).Comparable()
+	ms.mu.Lock()
+	last, first := ms.last, ms.told.Shell == "" && ms.told.Sandbox == nil
+	ms.mu.Unlock()
+	if comparable && last.of == m {
+		return last.Description
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	var now machine
+	err := survive(func() (err error) {
+		now.Description, err = m.Describe(ctx)
+		return err
+	})
+	if err != nil {
+		now.Description = procmgr.Description{}
+	}
+	if err != nil && ctx.Err() != nil {
+		return now.Description // the next call asks again
+	}
+	if first {
+		now.silent = errors.Is(survive(func() error {
+			_, err := m.Events(ctx, procmgr.EventsRequest{Limit: 1})
+			return err
+		}), errors.ErrUnsupported)
+	}
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if first {
+		ms.told = now
+	}
+	if comparable {
+		now.of = m
+		ms.last = now
+	}
+	return now.Description
+}
+
+// survive asks a manager that may panic.
+func survive(ask func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = xerrors.Errorf("it panicked: %w", errors.ErrUnsupported)
+		}
+	}()
+	return ask()
+}
+
+// withoutInput notes that a manager has no Input, and hasInput reports whether it may.
+func (ms *machines) withoutInput(m procmgr.Manager) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if reflect.ValueOf(m).Comparable() && ms.last.of == m {
+		ms.last.noInput = true
+	}
+}
+
+func (ms *machines) hasInput(m procmgr.Manager) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return !reflect.ValueOf(m).Comparable() || ms.last.of != m || !ms.last.noInput
+}
+
+// forDefinitions returns the machine that the description of execute tells of, or
+// nothing if none is known yet. The first call asks the resolver, as a call of a tool
+// would, and waits for up to describeLimit. If the resolver does not return by
+// then, it does not wait for it. The goroutine ends when the resolver returns.
+func (ms *machines) forDefinitions(manager Resolver) machine {
+	ms.asked.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), describeLimit)
+		go func() {
+			defer cancel()
+			_ = survive(func() error { // if the resolver panics, the next call of a tool reports it
+				if m, err := manager(ctx); err == nil && m != nil {
+					ms.describe(ctx, m)
+				}
+				return nil
+			})
+		}()
+		<-ctx.Done()
+	})
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	told := ms.told
+	told.Shell = cmp.Or(ms.shell, told.Shell)
+	return told
+}
+
+// spellRules returns the sentence by which a description tells the rules of a sandbox.
+func spellRules(rules *procmgr.SandboxRules) string {
+	if rules == nil {
+		return ""
+	}
+	said := "Commands may write in $TMPDIR only"
+	switch n := len(rules.Write); {
+	case n == 1:
+		said = "Commands may write below " + wording.Odd(rules.Write[0]) + " and in $TMPDIR only"
+	case n > 1:
+		said = "Commands may write below " + listed(rules.Write, " and ") + ", and in $TMPDIR only"
+	}
+	if len(rules.Protect) > 0 {
+		said += ", but not to " + listed(rules.Protect, " or ")
+	}
+	var besides []string
+	if len(rules.Hide) > 0 {
+		besides = append(besides, "cannot read "+listed(rules.Hide, " or "))
+	}
+	if rules.NoUnixSockets {
+		besides = append(besides, "have no Unix sockets")
+	}
+	if rules.NoNetwork {
+		besides = append(besides, "have no network")
+	}
+	for i, words := range besides {
+		if said += ", "; i == len(besides)-1 {
+			said += "and "
+		}
+		said += words
+	}
+	return said + ". "
+}
+
+// maxRulePaths is how many paths of a rule the description of execute names.
+const maxRulePaths = 8
+
+// listed names some paths of a list. last stands before the last one.
+func listed(paths []string, last string) string {
+	var named []string
+	for _, p := range paths[:min(len(paths), maxRulePaths)] {
+		named = append(named, wording.Odd(p))
+	}
+	if more := len(paths) - len(named); more > 0 {
+		return strings.Join(named, ", ") + fmt.Sprintf(" and %d more", more)
+	}
+	n := len(named) - 1
+	if n == 0 {
+		return named[0]
+	}
+	return strings.Join(named[:n], ", ") + last + named[n]
+}
+
+// spellShell returns the words by which a description names a shell.
+func spellShell(name string) string {
+	switch name {
+	case "":
+		return "bash -c if there is a bash, else sh -c"
+	case "sh", "dash", "ash":
+		return name + " -c, not bash"
+	case "cmd", "powershell", "pwsh":
+		return name
+	}
+	return name + " -c"
+}
