@@ -19,55 +19,44 @@ const (
 	// a keeper that hangs is answered for from the file.
 	routeTime = 5 * time.Second
 	askTime   = 4 * time.Second
-	// watchTime is how often a wait for events looks for other keepers.
-	watchTime = 200 * time.Millisecond
+	// sliceTime is how often a wait for events looks for other keepers.
+	sliceTime = time.Second
 	// nameLost is the name of the machine that stands for the file.
 	nameLost = "lost"
 )
 
-// A routed is a question to all keepers; it travels in the context.
-type routed struct {
-	*view
-	read time.Time // when the caller had read all events
-}
-
-type routedKey struct{}
-
-// A router is a [procroute.Router] of the keepers.
+// A router is a [procroute.Router] of the keepers. The view that asks them travels in the
+// context.
 type router struct{ h *Host }
 
+type viewKey struct{}
+
 // Host implements procroute.Router. Nobody asks for a chat's machine.
-func (r router) Host(context.Context, string) (procmgr.Host, error) { return nil, errAbsent }
+func (r router) Host(context.Context, string) (procmgr.Host, error) { return nil, errNone }
 
 // Hosts implements procroute.Router.
 func (r router) Hosts(ctx context.Context) (map[string]procmgr.Host, error) {
-	q, _ := ctx.Value(routedKey{}).(routed)
-	if err := q.valid(); err != nil {
-		return nil, err
+	v, ok := ctx.Value(viewKey{}).(*view)
+	if !ok {
+		return nil, errNone
 	}
 	all := make(map[string]procmgr.Host)
 	err := r.h.read(func(t *table) {
 		for token, g := range t.generations {
-			p := &part{routed: q, token: token, pid: g.PID}
+			p := &part{view: v, token: token, pid: g.PID}
 			for _, c := range g.claims() {
-				if q.sees(c) {
+				if v.sees(c) {
 					p.running = append(p.running, c.process())
 				}
 			}
 			all[token] = p
 		}
-		for token, ended := range t.ended {
-			all[token] = &part{routed: q, gap: !ended.Before(q.read)}
-		}
-		lost := &lostPart{file: t.file}
-		for _, l := range t.lost {
-			lost.all = append(lost.all, nil)
-			if c := t.claims[l.key]; c != nil && q.sees(c) {
-				p := c.process()
-				lost.all[len(lost.all)-1] = &p
+		lost := &lostPart{file: t.file, since: time.Now().Add(-r.h.retain)}
+		for _, key := range t.lost {
+			if c := t.claims[key]; c != nil && v.sees(c) {
+				lost.all = append(lost.all, c.process())
 			}
 		}
-		lost.since = time.Now().Add(-r.h.retain)
 		all[nameLost] = lost
 	})
 	return all, err
@@ -76,14 +65,13 @@ func (r router) Hosts(ctx context.Context) (map[string]procmgr.Host, error) {
 // sees reports whether a view has a process.
 func (v *view) sees(c *claim) bool { return !v.isChat || c.Chat == v.chat }
 
-// A part is a keeper's part of an answer. One without a token has ended in order.
+// A part is a keeper's part of an answer.
 type part struct {
 	procmgr.Unsupported
-	routed
+	view    *view
 	token   string
 	pid     int
 	running []procmgr.Process // as the file has them
-	gap     bool              // the caller may not have read its last events
 }
 
 // Chat implements [procmgr.Host].
@@ -92,16 +80,13 @@ func (p *part) Chat(string) procmgr.Manager { return p }
 // List implements [procmgr.Manager]. What a keeper runs that does not answer is running,
 // as far as anybody knows.
 func (p *part) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	if p.token == "" {
-		return procmgr.ListPage{}, nil
-	}
 	short, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	page, err := p.at(p.token).List(short, req)
+	page, err := p.view.at(p.token).List(short, req)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return page, err
-	case p.h.died(ctx, p.token, err):
+	case p.view.h.died(ctx, p.token, err):
 		return procmgr.ListPage{}, nil // it has just ended
 	}
 	page, failed := procmgr.PageOf(p.running, req)
@@ -113,26 +98,19 @@ func (p *part) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListP
 
 // Events implements [procmgr.Manager].
 func (p *part) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	if p.token == "" {
-		gap := p.gap && req.After != "" && req.After != endedCursor
-		return procmgr.EventPage{Next: endedCursor, Gap: gap}, nil
-	}
-	page, err := p.at(p.token).Events(ctx, req)
-	if err != nil && ctx.Err() == nil && p.h.died(ctx, p.token, err) {
+	page, err := p.view.at(p.token).Events(ctx, req)
+	if err != nil && ctx.Err() == nil && p.view.h.died(ctx, p.token, err) {
 		return procmgr.EventPage{Next: req.After}, nil // it has just ended
 	}
 	return page, err
 }
 
-// endedCursor is the cursor of a keeper that has ended.
-const endedCursor = "-"
-
 // A lostPart has the processes that were lost with their keepers.
 type lostPart struct {
 	procmgr.Unsupported
 	file  string
-	all   []*procmgr.Process // nil for one that the view doesn't have
-	since time.Time          // List has what was lost since then
+	all   []procmgr.Process
+	since time.Time // List has what was lost since then
 }
 
 // Chat implements [procmgr.Host].
@@ -140,49 +118,28 @@ func (l *lostPart) Chat(string) procmgr.Manager { return l }
 
 // List implements [procmgr.Manager].
 func (l *lostPart) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	var all []procmgr.Process
+	var recent []procmgr.Process
 	for _, p := range l.all {
-		if p != nil && p.ExitedAt.After(l.since) {
-			all = append(all, *p)
+		if p.ExitedAt.After(l.since) {
+			recent = append(recent, p)
 		}
 	}
-	return procmgr.PageOf(all, req)
+	return procmgr.PageOf(recent, req)
 }
 
-// Events implements [procmgr.Manager]. A cursor is the name of the file and a number.
-func (l *lostPart) Events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
-	at := 0
+// Events implements [procmgr.Manager]. It does not wait, because the caller asks again. A
+// cursor is the name of the file and a number.
+func (l *lostPart) Events(_ context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
 	file, number, _ := strings.Cut(req.After, ".")
-	switch n, err := strconv.Atoi(number); {
-	case err == nil && file == l.file && n >= 0 && n <= len(l.all):
-		at = n
-	case req.After != "":
-		page.Gap = true
+	at, err := strconv.Atoi(number)
+	if err != nil || file != l.file || at < 0 || at > len(l.all) {
+		at, page.Gap = 0, req.After != ""
 	}
 	for ; at < len(l.all) && (req.Limit <= 0 || len(page.Events) < req.Limit); at++ {
-		if p := l.all[at]; p != nil {
-			page.Events = append(page.Events, procmgr.Event{At: p.ExitedAt, Kind: procmgr.EventExited, Process: *p})
-		}
+		page.Events = append(page.Events, procmgr.Event{At: l.all[at].ExitedAt, Kind: procmgr.EventExited, Process: l.all[at]})
 	}
 	page.Next = l.file + "." + strconv.Itoa(at)
-	if req.Wait > 0 && len(page.Events) == 0 && !page.Gap {
-		select { // the caller looks for news, and asks again
-		case <-time.After(req.Wait):
-		case <-ctx.Done():
-			return page, ctx.Err()
-		}
-	}
 	return page, nil
-}
-
-// List implements [procmgr.Manager]. The host has the processes of every chat. If a
-// keeper does not answer, the error is a *[procmgr.PartialError] and its processes are
-// listed as running.
-func (v *view) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	if err := v.ready(ctx); err != nil {
-		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
-	}
-	return v.h.route.List(context.WithValue(ctx, routedKey{}, routed{view: v}), req)
 }
 
 // ready ends what dead keepers have left, so that an answer tells of it.
@@ -196,76 +153,30 @@ func (v *view) ready(ctx context.Context) error {
 	return v.h.endDead(ctx)
 }
 
-// Events implements [procmgr.Manager]. The host has the events of every chat. The cursor
-// has a place for each keeper.
-func (v *view) Events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
-	q := routed{view: v}
-	millis, after, ok := strings.Cut(req.After, ".")
-	if ms, err := strconv.ParseInt(millis, 36, 64); ok && err == nil {
-		q.read, req.After = time.UnixMilli(ms), after
+// List implements [procmgr.Manager]. The host has the processes of every chat. If a
+// keeper does not answer, the error is a *[procmgr.PartialError] and its processes are
+// listed as running.
+func (v *view) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	if err := v.ready(ctx); err != nil {
+		return procmgr.ListPage{}, callerr.Wrap("list", "", err)
 	}
-	until := time.Now().Add(req.Wait)
-	for {
+	return v.h.route.List(context.WithValue(ctx, viewKey{}, v), req)
+}
+
+// Events implements [procmgr.Manager]. The host has the events of every chat. The cursor
+// has a place for each keeper. When a keeper has ended, the next page has Gap.
+func (v *view) Events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
+	var p pause
+	for until := time.Now().Add(req.Wait); ; p.wait(ctx) {
 		if err := v.ready(ctx); err != nil {
 			return page, callerr.Wrap("events", "", err)
 		}
-		before, begun := v.h.news(), time.Now()
-		req.Wait = max(time.Until(until), 0)
-		waiting, stop := context.WithCancel(context.WithValue(ctx, routedKey{}, q))
-		if req.Wait > 0 {
-			go v.h.watch(waiting, stop, before) // it ends with waiting
-		}
-		page, err = v.h.route.Events(waiting, req)
-		news := waiting.Err() != nil && ctx.Err() == nil
-		stop()
-		var missing *procmgr.PartialError
-		if errors.As(err, &missing) && req.Wait > 0 && len(page.Events) == 0 && !page.Gap && v.h.anyDead() {
-			news = true // its connection broke; what it had is about to be told as lost
-		}
-		if news && len(page.Events) == 0 && !page.Gap {
-			continue
-		}
-		if page.Next != "" {
-			if full := req.Limit >= 0 && len(page.Events) >= max(req.Limit, 1); full {
-				begun = q.read // there may be more
-			}
-			page.Next = strconv.FormatInt(begun.UnixMilli(), 36) + "." + page.Next
-		}
-		return page, err
-	}
-}
-
-// A news says which keepers there are, and how many processes were lost.
-type news struct {
-	newest            string
-	generations, lost int
-}
-
-func (h *Host) news() (n news) {
-	_ = h.read(func(t *table) { n = news{t.newest, len(t.generations), len(t.lost)} }) // the next call tells an error
-	return n
-}
-
-// watch calls stop if there are news.
-func (h *Host) watch(ctx context.Context, stop func(), before news) {
-	ticker := time.NewTicker(watchTime)
-	defer ticker.Stop()
-	for h.news() == before && !h.anyDead() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
+		left := time.Until(until)
+		req.Wait = max(min(left, sliceTime), 0)
+		page, err = v.h.route.Events(context.WithValue(ctx, viewKey{}, v), req)
+		var missing *procmgr.PartialError // of a keeper that has died or hangs
+		if len(page.Events) > 0 || page.Gap || left <= 0 || err != nil && !errors.As(err, &missing) {
+			return page, err
 		}
 	}
-	stop()
-}
-
-// anyDead reports whether a keeper has died.
-func (h *Host) anyDead() (dead bool) {
-	var tokens []string
-	_ = h.read(func(t *table) { tokens = t.tokens() }) // the next call tells an error
-	for _, token := range tokens {
-		dead = dead || isDead(h.dir, token)
-	}
-	return dead
 }

@@ -55,7 +55,7 @@ func (k *hooks) follow(ctx context.Context, h *Host, after string) {
 		}
 		if err != nil {
 			select { // a keeper hangs, or none can be started
-			case <-time.After(tick):
+			case <-time.After(sliceTime):
 			case <-ctx.Done():
 			}
 		}

@@ -1,15 +1,17 @@
 package prockeep
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -29,11 +31,9 @@ import (
 // processes; List and Events ask all of them. If none runs, the next call starts one with
 // the options of this Host.
 type Host struct {
-	view   // of all chats
-	dir    string
-	path   string // Options.Path
-	passed passed // empty if the Host was made by Find
-	finds  bool
+	view         // of all chats
+	order  order // for a keeper that this Host starts
+	finds  bool  // whether the Host was made by Find
 	retain time.Duration
 	log    *slog.Logger
 	origin originMaker
@@ -104,8 +104,7 @@ func (h *Host) read(f func(t *table)) error {
 	if h.closed {
 		return xerrors.Errorf("this Host of the keepers was closed: %w", procmgr.ErrClosed)
 	}
-	err := h.ids.refresh()
-	if err != nil && !isAbsentFile(err) {
+	if err := h.ids.refresh(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	f(&h.ids.table) // if the file was removed, the keepers are about to write it anew
@@ -119,9 +118,11 @@ func (h *Host) client(token string) *client {
 	if c := h.clients[token]; c != nil {
 		return c
 	}
-	transport := &http.Transport{DialContext: dialer(h.dir, token), DisableCompression: true, MaxIdleConnsPerHost: 16}
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dial(ctx, h.order.Dir, token)
+	}}
 	// A keeper is on this machine, so no answer means that it hangs or is gone.
-	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: sender{transport}, Retry: -1, Logger: h.log})
+	c, err := prochttp.NewClient("http://localhost", &prochttp.ClientOptions{Transport: transport, Inject: inject, Retry: -1, Logger: h.log})
 	if err != nil {
 		panic(err) // the options are right
 	}
@@ -162,32 +163,30 @@ func (v *view) valid() error {
 }
 
 // locate returns what is known of an ID, or nil, and the keeper that has it, or "" if
-// that has ended. The host finds the IDs of every chat.
-func (v *view) locate(id string, everywhere bool) (found *claim, token string, err error) {
+// that has ended. Unless it is about to start one, the host finds the IDs of every chat.
+func (v *view) locate(id string, starts bool) (found *claim, token string, err error) {
 	failed := v.h.read(func(t *table) {
-		chat := v.chat
-		if !v.isChat && everywhere {
-			chats := slices.DeleteFunc(slices.Clone(t.chats[id]), func(chat string) bool { return t.claims[idKey{chat, id}].Kind == lineStop })
-			switch {
-			case len(chats) > 1:
-				err = xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(chats), procmgr.ErrConflict)
+		c := t.claims[idKey{v.chat, id}]
+		if !v.isChat && !starts {
+			all := t.started(id)
+			if len(all) > 1 {
+				err = xerrors.Errorf("%d chats have a process with this ID, ask in the chat: %w", len(all), procmgr.ErrConflict)
 				return
-			case len(chats) == 1:
-				chat = chats[0]
+			}
+			if len(all) == 1 {
+				c = all[0]
 			}
 		}
-		if c := t.claims[idKey{chat, id}]; c != nil {
-			own := *c
-			found = &own
-			if t.generations[c.Keeper] != nil {
-				token = c.Keeper
-			}
+		if c == nil {
+			return
+		}
+		own := *c
+		found = &own
+		if t.generations[c.Keeper] != nil {
+			token = c.Keeper
 		}
 	})
-	if failed != nil {
-		err = failed
-	}
-	return found, token, err
+	return found, token, cmp.Or(failed, err)
 }
 
 const (
@@ -212,7 +211,7 @@ func (p *pause) wait(ctx context.Context) {
 // call asks the keeper that has an ID, or the newest one if none has it. If that keeper
 // dies meanwhile or says that another one has it, call asks anew. past answers if the
 // keeper that had the ID is gone. On an error it returns what is known of the process.
-func call[T any](ctx context.Context, v *view, id string, everywhere bool, do func(m procmgr.Manager) (T, error), past func(c *claim) (T, error)) (out T, known *claim, err error) {
+func call[T any](ctx context.Context, v *view, id string, starts bool, do func(m procmgr.Manager) (T, error), past func(c *claim) (T, error)) (out T, known *claim, err error) {
 	if err := v.valid(); err != nil {
 		return out, nil, err
 	}
@@ -222,7 +221,7 @@ func call[T any](ctx context.Context, v *view, id string, everywhere bool, do fu
 			return out, known, err
 		}
 		var token string
-		if known, token, err = v.locate(id, everywhere); err != nil {
+		if known, token, err = v.locate(id, starts); err != nil {
 			return out, known, err
 		}
 		switch {
@@ -230,7 +229,7 @@ func call[T any](ctx context.Context, v *view, id string, everywhere bool, do fu
 			out, err = past(known)
 			return out, known, err
 		case known == nil:
-			if token, err = v.h.newest(ctx); err != nil {
+			if token, err = v.h.newest(ctx, starts); err != nil {
 				return out, nil, err
 			}
 		}
@@ -252,6 +251,9 @@ func call[T any](ctx context.Context, v *view, id string, everywhere bool, do fu
 	}
 }
 
+// starting is the parameter starts of call for a Start.
+const starting = true
+
 // Start implements [procmgr.Manager]. A process that the host itself starts belongs to no
 // chat. Its command gets the environment of this program, as Options.Local has it, and
 // runs in this program's current directory if the request names none.
@@ -269,7 +271,7 @@ func (v *view) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Out
 	}
 	ctx = context.WithValue(ctx, originKey{}, from)
 	sent := false // the claim of this ID may be this call's
-	out, _, err := call(ctx, v, req.ID, false, func(m procmgr.Manager) (procmgr.Output, error) {
+	out, _, err := call(ctx, v, req.ID, starting, func(m procmgr.Manager) (procmgr.Output, error) {
 		out, err := m.Start(ctx, req)
 		sent = sent || err != nil && out.Process.ID != ""
 		return out, err
@@ -309,7 +311,7 @@ func named(verb, id string, err error) error {
 
 // Output implements [procmgr.Manager]. The host finds the processes of every chat.
 func (v *view) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	out, known, err := call(ctx, v, id, true, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) },
+	out, known, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) },
 		func(c *claim) (procmgr.Output, error) {
 			if c.Kind == lineStop {
 				return procmgr.Output{}, procmgr.ErrNotFound
@@ -336,21 +338,21 @@ func answered(err error) bool {
 
 // Signal implements [procmgr.Manager]. The host finds the processes of every chat.
 func (v *view) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	_, _, err := call(ctx, v, id, true, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) },
+	_, _, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) },
 		func(c *claim) (struct{}, error) { return struct{}{}, c.over() })
 	return named("signal", id, err)
 }
 
 // Input implements [procmgr.Manager]. The host finds the processes of every chat.
 func (v *view) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	out, _, err := call(ctx, v, id, true, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) },
+	out, _, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) },
 		func(c *claim) (procmgr.InputOutput, error) { return procmgr.InputOutput{}, c.over() })
 	return out, named("input", id, err)
 }
 
 // Describe implements [procmgr.Manager].
 func (v *view) Describe(ctx context.Context) (procmgr.Description, error) {
-	out, _, err := call(ctx, v, "", false, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) }, nil)
+	out, _, err := call(ctx, v, "", !starting, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) }, nil)
 	return out, named("describe", "", err)
 }
 
@@ -387,7 +389,7 @@ func fingerprint(req procmgr.StartRequest) string {
 	env := maps.Clone(req.Env)
 	delete(env, "TRACEPARENT") // they say who asks
 	delete(env, "TRACESTATE")
-	data, _ := json.Marshal([]any{req.Command, req.WorkDir, env, req.Stdin, req.Size}) // it has only strings and numbers
+	data, _ := json.Marshal([]any{req.Command, req.WorkDir, env, req.Stdin}) // it has only strings
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16])
 }
@@ -398,11 +400,4 @@ type warnings struct{ slog.Handler }
 // Enabled implements [slog.Handler].
 func (h warnings) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
-}
-
-// tokens returns the keepers that may live, the newest one last.
-func (t *table) tokens() []string {
-	return slices.SortedFunc(maps.Keys(t.generations), func(a, b string) int {
-		return int(t.generations[a].At-t.generations[b].At) + 2*b2i(a == t.newest) - 2*b2i(b == t.newest)
-	})
 }

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/xerrors"
@@ -52,13 +51,14 @@ type line struct {
 	At     int64  `json:"at,omitempty"`     // in Unix milliseconds
 
 	// Again marks what is written anew into a new file: a generation that doesn't become
-	// the newest by it, or a start whose keeper need not be the newest.
+	// the newest by it, or a start whose keeper need not be the newest. In an end it says
+	// that the process was lost with its keeper.
 	Again bool `json:"again,omitempty"`
 
 	// Of a generation.
-	Protocol int    `json:"protocol,omitempty"`
-	PID      int    `json:"pid,omitempty"`
-	Boot     string `json:"boot,omitempty"`
+	Protocol int      `json:"protocol,omitempty"`
+	PID      int      `json:"pid,omitempty"`
+	Identity identity `json:"identity,omitempty"`
 
 	// Of an ID. Seq numbers the claims of a keeper.
 	Seq     uint64          `json:"seq,omitempty"`
@@ -75,16 +75,19 @@ type line struct {
 
 func (l line) key() idKey { return idKey{l.Chat, l.ID} }
 
-// encode returns the line as it is appended.
-func (l line) encode() ([]byte, error) {
-	if !utf8.ValidString(l.Chat) || !utf8.ValidString(l.ID) { // JSON would make two such keys alike
-		return nil, xerrors.Errorf("the ID %.80q is not UTF-8: %w", l.Chat+" "+l.ID, procmgr.ErrInvalid)
+// encode returns lines as they are appended.
+func encode(lines ...line) (text []byte, err error) {
+	for _, l := range lines {
+		if !utf8.ValidString(l.Chat) || !utf8.ValidString(l.ID) { // JSON would make two such keys alike
+			return nil, xerrors.Errorf("the ID %.80q is not UTF-8: %w", l.Chat+" "+l.ID, procmgr.ErrInvalid)
+		}
+		data, err := json.Marshal(l)
+		if err != nil {
+			return nil, err
+		}
+		text = fmt.Appendf(text, "\n%08x %s\n", crc32.ChecksumIEEE(data), data)
 	}
-	data, err := json.Marshal(l)
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(nil, "\n%08x %s\n", crc32.ChecksumIEEE(data), data), nil
+	return text, nil
 }
 
 // decode reads a line without its newlines.
@@ -102,20 +105,24 @@ type idKey struct{ chat, id string }
 
 // A claim is a keeper's right to run an ID.
 type claim struct {
-	line // of the latest start, or of the stop
-	// end is nil while the process may run.
-	end *line
+	line        // of the latest start, or of the stop
+	place int   // among all claims of the file
+	end   *line // nil while the process may run
 }
 
-// lost reports whether the process ended with its keeper.
-func (c *claim) lost() bool { return c.end != nil && c.end.EndedBy == procmgr.CauseLost }
+// lost reports whether the process was lost with its keeper.
+func (c *claim) lost() bool { return c.end != nil && c.Kind == lineStart && c.end.Again }
+
+func inOrder(a, b *claim) int { return cmp.Compare(a.place, b.place) }
 
 // A generation is a keeper that has not ended in order.
 type generation struct {
 	line
 	open map[idKey]*claim // those without an end
-	last int64            // when the last of the others had ended
 }
+
+// claims returns the open claims of a keeper, the oldest first.
+func (g *generation) claims() []*claim { return slices.SortedFunc(maps.Values(g.open), inOrder) }
 
 // A table is what the lines of a file say together.
 type table struct {
@@ -123,178 +130,147 @@ type table struct {
 	newest      string // the token of the keeper that may start processes
 	generations map[string]*generation
 	claims      map[idKey]*claim
-	order       []idKey             // of claims, the oldest first; it may name an ID twice
-	chats       map[string][]string // the chats that have used an ID
-	running     map[string]int      // the open claims of each chat
-	lost        []lostID
-	ended       map[string]time.Time // when the last process of each keeper that is gone had ended
-	damaged     int                  // lines that do not count
-}
-
-// A lostID is an ID whose process was lost, in the order in which that was found.
-type lostID struct {
-	key idKey
-	at  int64
+	claimed     int     // how many claims there were
+	lost        []idKey // in the order in which that was found
 }
 
 func newTable() *table {
-	return &table{
-		generations: make(map[string]*generation), claims: make(map[idKey]*claim),
-		chats: make(map[string][]string), running: make(map[string]int), ended: make(map[string]time.Time),
-	}
+	return &table{generations: make(map[string]*generation), claims: make(map[idKey]*claim)}
 }
 
 // add applies the next line.
 func (t *table) add(l line) {
-	switch now := t.claims[l.key()]; l.Kind {
+	g, c := t.generations[l.Keeper], t.claims[l.key()]
+	same := c != nil && c.Keeper == l.Keeper && c.Seq == l.Seq
+	switch l.Kind {
 	case lineFile:
 		t.file = l.Keeper
 	case lineGeneration:
 		if !l.Again {
 			t.newest = l.Keeper
 		}
-		if t.generations[l.Keeper] == nil {
+		if g == nil {
 			t.generations[l.Keeper] = &generation{line: l, open: make(map[idKey]*claim)}
 		}
 	case lineStart, lineStop:
 		switch {
-		case now == nil:
-			if l.Again || l.Keeper == t.newest {
-				t.claim(l)
-			}
-		case now.Keeper == l.Keeper && now.Seq == l.Seq && now.Kind == l.Kind && l.Lineage != nil:
-			now.Lineage = l.Lineage
+		case c == nil && (l.Again || l.Keeper == t.newest):
+			t.claim(l)
+		case same && l.Kind == c.Kind && l.Lineage != nil:
+			c.Lineage = l.Lineage
 		}
 	case lineEnd:
-		if now != nil && now.Keeper == l.Keeper && now.Seq == l.Seq && now.end == nil {
-			t.end(now, l)
+		if same && c.end == nil {
+			t.end(c, l)
 		}
 	case lineForget:
-		if now != nil && now.Keeper == l.Keeper && now.Seq == l.Seq && now.end == nil {
-			t.close(now)
+		if same && c.end == nil {
 			delete(t.claims, l.key())
-			t.chats[l.ID] = slices.DeleteFunc(t.chats[l.ID], func(chat string) bool { return chat == l.Chat })
+			if g != nil {
+				delete(g.open, l.key())
+			}
 		}
 	case lineGone:
-		if g := t.generations[l.Keeper]; g != nil {
-			for _, c := range g.claims() {
-				t.end(c, line{Kind: lineEnd, Keeper: l.Keeper, At: l.At, Seq: c.Seq, Chat: c.Chat, ID: c.ID, EndedBy: procmgr.CauseLost})
-			}
-			t.ended[l.Keeper] = time.UnixMilli(g.last)
-			delete(t.generations, l.Keeper)
+		if g == nil {
+			return
 		}
+		for _, c := range g.claims() {
+			t.end(c, line{
+				Kind: lineEnd, Keeper: l.Keeper, At: l.At, Again: true, Seq: c.Seq, Chat: c.Chat, ID: c.ID, EndedBy: procmgr.CauseLost,
+			})
+		}
+		delete(t.generations, l.Keeper)
 	}
 }
 
 func (t *table) claim(l line) {
-	c := &claim{line: l}
+	c := &claim{line: l, place: t.claimed}
 	t.claims[l.key()] = c
-	t.order = append(t.order, l.key())
-	t.chats[l.ID] = append(t.chats[l.ID], l.Chat)
+	t.claimed++
 	if l.Kind == lineStop {
 		c.end = &c.line
-		return
-	}
-	t.running[l.Chat]++
-	if g := t.generations[l.Keeper]; g != nil {
+	} else if g := t.generations[l.Keeper]; g != nil {
 		g.open[l.key()] = c
 	}
 }
 
 func (t *table) end(c *claim, l line) {
-	if g := t.generations[c.Keeper]; g != nil && l.EndedBy != procmgr.CauseLost {
-		g.last = max(g.last, l.At)
-	}
-	t.close(c)
-	c.end = &l
-	if c.lost() {
-		t.lost = append(t.lost, lostID{c.key(), l.At})
-	}
-}
-
-// close takes a claim from those that are open.
-func (t *table) close(c *claim) {
-	if t.running[c.Chat]--; t.running[c.Chat] == 0 {
-		delete(t.running, c.Chat)
-	}
 	if g := t.generations[c.Keeper]; g != nil {
 		delete(g.open, c.key())
 	}
-}
-
-// claims returns the open claims of a keeper, the oldest first.
-func (g *generation) claims() []*claim {
-	return slices.SortedFunc(maps.Values(g.open), func(a, b *claim) int { return cmp.Compare(a.Seq, b.Seq) })
-}
-
-// runningInAll counts the open claims of all chats.
-func (t *table) runningInAll() (n int) {
-	for _, in := range t.running {
-		n += in
+	c.end = &l
+	if c.lost() {
+		t.lost = append(t.lost, c.key())
 	}
-	return n
+}
+
+// started returns the claims of an ID in all chats, without those of a stop.
+func (t *table) started(id string) (found []*claim) {
+	for key, c := range t.claims {
+		if key.id == id && c.Kind == lineStart {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// running returns the open claims of all keepers, or those in one chat, the oldest first.
+func (t *table) running(chat string, inAll bool) (all []*claim) {
+	for _, g := range t.generations {
+		for key, c := range g.open {
+			if inAll || key.chat == chat {
+				all = append(all, c)
+			}
+		}
+	}
+	slices.SortFunc(all, inOrder)
+	return all
 }
 
 // maxTombstones is how many ended IDs a new file has at most, as many as a Local keeps.
 const maxTombstones = 16384
 
-// dump returns the lines of a new file that says the same. The oldest of more than
-// maxTombstones ended IDs are left out.
-func (t *table) dump() ([]byte, error) {
-	lines := []line{{Kind: lineFile, Keeper: owndir.Name()}}
-	for _, g := range t.generations {
-		again := g.line
-		again.Again = g.Keeper != t.newest
-		lines = append(lines, again)
+// missing returns the lines that a file needs besides those of t to say what another
+// table says. The oldest of more than maxTombstones ended IDs are left out.
+func (t *table) missing(other *table) (lines []line) {
+	for token, g := range other.generations {
+		if t.generations[token] == nil {
+			again := g.line
+			again.Again = token != other.newest || t.newest != ""
+			lines = append(lines, again)
+		}
 	}
 	ended := 0
-	for _, c := range t.claims {
-		ended += b2i(c.end != nil)
-	}
-	written := make(map[idKey]bool, len(t.claims))
-	for _, key := range t.order {
-		c := t.claims[key]
-		if c == nil || written[key] {
-			continue
+	for _, c := range other.claims {
+		if c.end != nil {
+			ended++
 		}
-		written[key] = true
+	}
+	for _, c := range slices.SortedFunc(maps.Values(other.claims), inOrder) {
 		if c.end != nil {
 			if ended--; ended >= maxTombstones {
 				continue
 			}
 		}
-		lines = append(lines, c.again()...)
-	}
-	var text []byte
-	for _, l := range lines {
-		data, err := l.encode()
-		if err != nil {
-			return nil, err
+		now := t.claims[c.key()]
+		if now == nil {
+			again := c.line
+			again.Again = true
+			lines = append(lines, again)
 		}
-		text = append(text, data...)
+		same := now == nil || now.Keeper == c.Keeper && now.Seq == c.Seq && now.end == nil
+		if same && c.end != nil && c.Kind == lineStart {
+			lines = append(lines, *c.end)
+		}
 	}
-	return text, nil
-}
-
-// again returns the lines that make a claim anew.
-func (c *claim) again() []line {
-	start := c.line
-	start.Again = true
-	if c.end == nil || c.Kind == lineStop {
-		return []line{start}
-	}
-	return []line{start, *c.end}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return lines
 }
 
 // An idFile is the file "ids" of a directory, as far as it was read. It is not safe for
 // concurrent use.
+//
+// Whoever writes to it holds a shared lock of it as long as it is open, also a keeper that
+// is stopped. So whoever gets the exclusive lock knows that nobody appends to it any more.
 type idFile struct {
 	path string
 	file *os.File // nil before there is one
@@ -321,8 +297,7 @@ func (f *idFile) refresh() error {
 		}
 		return err
 	}
-	f.turnTo(next)
-	return f.read()
+	return f.turnTo(next)
 }
 
 // current reports whether the file at the path is the one that was opened.
@@ -335,9 +310,10 @@ func (f *idFile) current() bool {
 }
 
 // turnTo goes on with another file.
-func (f *idFile) turnTo(next *os.File) {
+func (f *idFile) turnTo(next *os.File) error {
 	f.close()
 	f.file, f.off, f.table = next, 0, *newTable()
+	return f.read()
 }
 
 func (f *idFile) close() {
@@ -355,7 +331,7 @@ func (f *idFile) read() error {
 	}
 	rest := make([]byte, info.Size()-f.off)
 	n, err := f.file.ReadAt(rest, f.off)
-	if err != nil && err != io.EOF { //nolint:errorlint // as ReadAt has it
+	if err != nil && !errors.Is(err, io.EOF) {
 		return xerrors.Errorf("%s cannot be read: %w", nameIDs, err)
 	}
 	rest = rest[:n]
@@ -367,31 +343,24 @@ func (f *idFile) read() error {
 		f.off, rest = f.off+int64(len(text))+1, after
 		if l, ok := decode(text); ok {
 			f.add(l)
-		} else if len(text) > 0 {
-			f.damaged++
 		}
 	}
 }
 
-// An idWriter is a keeper's idFile. As long as a keeper has the file open, it holds a
-// shared lock of it, so whoever gets the exclusive lock knows that no keeper, not even
-// one that is stopped, appends to it any more.
-type idWriter struct{ *idFile }
-
 // join opens the file of the directory for appending, and makes it if it isn't there.
-// If this keeper knows of lines in an earlier file that the new one lacks, it appends
+// If this program knows of lines in an earlier file that the new one lacks, it appends
 // them.
-func (w idWriter) join() error {
-	for range 100 { // another keeper may make the file, or replace it, at each turn
-		if w.current() {
-			return w.read()
+func (f *idFile) join() error {
+	for range 100 { // a keeper may make the file, or replace it, at each turn
+		if f.current() {
+			return f.read()
 		}
-		next, err := os.OpenFile(w.path, os.O_RDWR|os.O_APPEND, 0)
+		next, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0)
 		if errors.Is(err, fs.ErrNotExist) {
-			if w.file != nil {
-				_ = w.read() // what other keepers have appended since it was removed
+			if f.file != nil {
+				_ = f.read() // what other keepers have appended since it was removed
 			}
-			if next, err = w.make(os.Link); errors.Is(err, fs.ErrExist) {
+			if next, err = f.make(os.Link); errors.Is(err, fs.ErrExist) {
 				continue
 			}
 		}
@@ -402,101 +371,74 @@ func (w idWriter) join() error {
 			next.Close()
 			return xerrors.Errorf("%s cannot be locked: %w", nameIDs, err)
 		}
-		if own, err := next.Stat(); err != nil || !isAt(w.path, own) {
+		if own, err := next.Stat(); err != nil || !isAt(f.path, own) {
 			next.Close()
 			continue
 		}
-		before := w.table
-		w.turnTo(next)
-		if err := w.read(); err != nil {
+		before := f.table
+		if err := f.turnTo(next); err != nil {
 			return err
 		}
-		return w.append(w.lacks(before)...)
+		return f.append(f.missing(&before)...)
 	}
-	return xerrors.Errorf("%s is replaced again and again", w.path)
+	return xerrors.Errorf("%s is replaced again and again", f.path)
 }
 
 // make puts a file at the path that says what the table says, and returns it locked.
 // place is os.Link or os.Rename.
-func (w idWriter) make(place func(from, to string) error) (*os.File, error) {
-	text, err := w.dump()
+func (f *idFile) make(place func(from, to string) error) (*os.File, error) {
+	text, err := encode(append([]line{{Kind: lineFile, Keeper: owndir.Name()}}, newTable().missing(&f.table)...)...)
 	if err != nil {
 		return nil, err
 	}
-	temp := w.path + "." + owndir.Name()
-	if err := makeDir(filepath.Dir(w.path)); err != nil {
+	if err := makeDir(filepath.Dir(f.path)); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(temp, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	temp := f.path + "." + owndir.Name()
+	next, err := os.OpenFile(temp, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.Remove(temp) }() // it may have been renamed
-	if _, err = f.Write(text); err == nil {
-		err = lockShared(f)
+	if _, err = next.Write(text); err == nil {
+		err = lockShared(next)
 	}
 	if err == nil {
-		err = place(temp, w.path)
+		err = place(temp, f.path)
 	}
 	if err != nil {
-		f.Close()
+		next.Close()
 		return nil, err
 	}
-	return f, nil
-}
-
-// lacks returns the lines that this file needs to say what another table says.
-func (w idWriter) lacks(before table) (lines []line) {
-	for token, g := range before.generations {
-		if w.generations[token] == nil {
-			again := g.line
-			again.Again = true
-			lines = append(lines, again)
-		}
-	}
-	written := make(map[idKey]bool)
-	for _, key := range before.order {
-		c, now := before.claims[key], w.claims[key]
-		switch {
-		case c == nil || written[key]:
-		case now == nil:
-			lines = append(lines, c.again()...)
-		case now.Keeper == c.Keeper && now.Seq == c.Seq && now.end == nil && c.end != nil:
-			lines = append(lines, *c.end)
-		}
-		written[key] = true
-	}
-	return lines
+	return next, nil
 }
 
 // append appends lines, and reads to the end of the file.
-func (w idWriter) append(lines ...line) error {
-	for _, l := range lines {
-		data, err := l.encode()
-		if err != nil {
-			return err
-		}
-		if _, err := w.file.Write(data); err != nil {
-			return xerrors.Errorf("%s cannot be written: %w", nameIDs, err)
-		}
-	}
-	return w.read()
-}
-
-// compact replaces the file by one without the oldest IDs that have ended, if no other
-// keeper has it open. The caller holds the lock of the directory, so that none is about
-// to open it.
-func (w idWriter) compact() error {
-	if !lockExclusive(w.file) {
-		return lockShared(w.file) // the attempt has given it up
-	}
-	if err := w.read(); err != nil {
-		return err
-	}
-	next, err := w.make(os.Rename)
+func (f *idFile) append(lines ...line) error {
+	text, err := encode(lines...)
 	if err != nil {
 		return err
 	}
-	w.turnTo(next)
-	return w.read()
+	if _, err := f.file.Write(text); err != nil {
+		return xerrors.Errorf("%s cannot be written: %w", nameIDs, err)
+	}
+	return f.read()
+}
+
+// compact replaces the file by one without the oldest IDs that have ended, if nobody else
+// has it open for appending. Whoever opens it meanwhile waits for its lock, and opens the
+// new one then.
+func (f *idFile) compact() error {
+	if !lockExclusive(f.file) {
+		return lockShared(f.file) // the attempt has given it up
+	}
+	err := f.read()
+	var next *os.File
+	if err == nil {
+		next, err = f.make(os.Rename)
+	}
+	if err != nil {
+		return errors.Join(err, lockShared(f.file))
+	}
+	return f.turnTo(next)
 }

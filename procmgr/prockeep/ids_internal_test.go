@@ -18,16 +18,16 @@ import (
 // These tests are internal because no test through the exported API can cut a write in
 // two or run a keeper's every second instruction beside another one's.
 
-func openIDs(t testing.TB, dir string) idWriter {
+func openIDs(t testing.TB, dir string) *idFile {
 	t.Helper()
-	w := idWriter{newIDFile(dir)}
+	w := newIDFile(dir)
 	require.NoError(t, w.join())
 	t.Cleanup(w.close)
 	return w
 }
 
 // claimed appends a start, and reports whether the keeper may run the ID.
-func claimed(t testing.TB, w idWriter, keeper string, seq uint64, key idKey) bool {
+func claimed(t testing.TB, w *idFile, keeper string, seq uint64, key idKey) bool {
 	t.Helper()
 	require.NoError(t, w.join())
 	require.NoError(t, w.append(line{Kind: lineStart, Keeper: keeper, Seq: seq, Chat: key.chat, ID: key.id}))
@@ -67,7 +67,6 @@ func TestIDsRace(t *testing.T) {
 	reader := newIDFile(dir)
 	defer reader.close()
 	require.NoError(t, reader.refresh())
-	require.Zero(t, reader.damaged)
 	require.Len(t, reader.claims, len(owners))
 	for key, owner := range owners {
 		require.Equal(t, owner, reader.claims[key].Keeper)
@@ -135,20 +134,13 @@ func TestIDsCompact(t *testing.T) {
 			lines = append(lines, start)
 		}
 	}
-	var text []byte
-	for _, l := range lines {
-		data, err := l.encode()
-		require.NoError(t, err)
-		text = append(text, data...)
-	}
-	_, err := w.file.Write(text)
-	require.NoError(t, err)
+	require.NoError(t, w.append(lines...))
 	require.NoError(t, w.compact())
 	require.Len(t, w.claims, maxTombstones+1)
 	require.Nil(t, w.claims[idKey{"c", "0"}].end)
 	require.Nil(t, w.claims[idKey{"c", "99"}])
 	require.NotNil(t, w.claims[idKey{"c", "100"}].end)
-	require.Equal(t, 1, w.runningInAll())
+	require.Len(t, w.running("", true), 1)
 }
 
 // FuzzIDs appends lines of which some writes are cut short. No other line is lost by
@@ -178,7 +170,7 @@ func FuzzIDs(f *testing.F) {
 			case 7:
 				l = line{Kind: lineGone, Keeper: l.Keeper}
 			}
-			data, err := l.encode()
+			data, err := encode(l)
 			if err != nil {
 				require.ErrorIs(t, err, procmgr.ErrInvalid)
 				continue
@@ -194,18 +186,17 @@ func FuzzIDs(f *testing.F) {
 			require.True(t, ok)
 			want.add(decoded)
 		}
-		want.damaged = w.damaged
-		require.Equal(t, *want, w.table)
+			require.Equal(t, *want, w.table)
 
 		// Again, as after a removal.
 		require.NoError(t, os.Remove(w.path))
 		before := w.table
 		require.NoError(t, w.join())
-		require.Zero(t, w.damaged)
-		require.Equal(t, before.running, w.running)
+		require.Len(t, w.running("", true), len(before.running("", true)))
 		require.Len(t, w.claims, len(before.claims))
 		for key, c := range before.claims {
-			c.Again = true
+			require.NotNil(t, w.claims[key])
+			c.Again, c.place = true, w.claims[key].place
 			require.Equal(t, c, w.claims[key])
 		}
 		if before.generations[before.newest] != nil {
@@ -218,7 +209,7 @@ func FuzzIDs(f *testing.F) {
 
 // FuzzLine reads anything, and never takes damaged text for a line.
 func FuzzLine(f *testing.F) {
-	data, err := line{Kind: lineStart, Keeper: "k", Seq: 1, Chat: "c", ID: "i"}.encode()
+	data, err := encode(line{Kind: lineStart, Keeper: "k", Seq: 1, Chat: "c", ID: "i"})
 	require.NoError(f, err)
 	f.Add(strings.TrimSpace(string(data)), 3)
 	f.Fuzz(func(t *testing.T, text string, at int) {

@@ -3,8 +3,10 @@
 package prockeep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -12,21 +14,23 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
+	"golang.org/x/xerrors"
+
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/owndir"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 const (
+	// tick is how often a keeper looks whether there is anything to do besides serving.
+	tick = time.Second
 	// lastAnswers is how long a keeper that has ended waits until its callers have read
 	// their answers.
 	lastAnswers = 2 * time.Second
@@ -39,68 +43,80 @@ const (
 
 // A keeper runs the processes of a directory, from its start to its end in one process.
 type keeper struct {
-	*register
-	dir     string
-	local   *proclocal.Local
-	box     proclocal.Sandbox // nil for none
-	idle    time.Duration
-	web     *http.Server
-	name    net.Listener // at an abstract address; nil if there is none
-	logFile *keeperLog
+	register
+	dir   string
+	order order
+	local *proclocal.Local
+	box   proclocal.Sandbox // nil for none
+	web   *http.Server
 
 	ctx     context.Context // ends when the processes have ended
 	cancel  context.CancelFunc
-	kick    chan struct{} // for a tick at once
 	ends    sync.Once
 	endErr  error
-	reaping sync.Map // the tokens of dead keepers whose processes are being ended
+	burying atomic.Bool // whether what dead keepers have left is being ended
 	workers sync.WaitGroup
 	orphans orphans
 
-	active    sync.Map // the connections with a request
-	answering atomic.Int64
+	asking atomic.Int64 // requests that are being served
+	asked  atomic.Int64 // when there was the last one, in Unix nanoseconds
 
 	compactedTo int64 // the size of the file "ids" after it was compacted; mu guards it
 
 	socketMu sync.Mutex // guards the fields below
-	socket   net.Listener
+	socket   *socket
 	file     fs.FileInfo // of the socket
-	asking   int         // requests that are being served
-	asked    time.Time   // when there was the last one
+}
+
+// A socket listens until the program ends: also when the server has closed it, because
+// whoever cannot connect takes the keeper for dead.
+type socket struct {
+	*net.UnixListener
+	open *os.File
+}
+
+func (s *socket) release() {
+	if s != nil {
+		s.Close()
+		s.open.Close()
+	}
 }
 
 // newKeeper returns a keeper that listens, and is not the newest one so far.
 func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
+	log := slog.New(slog.NewTextHandler(&limitedLog{left: maxLog}, nil)).With(slog.Int("keeper", os.Getpid()))
 	k := &keeper{
-		register: &register{token: owndir.Name(), boot: osproc.BootID(), identity: o.Options.Identity, limits: o.Options.Limits},
-		dir:      o.Dir, idle: o.Options.Idle, kick: make(chan struct{}, 1), asked: time.Now(),
-		logFile: newKeeperLog(filepath.Join(o.Dir, nameLog)),
+		register: register{
+			token: owndir.Name(), log: log, ids: newIDFile(o.Dir),
+			maxRunning:        cmp.Or(o.Local.MaxRunning, defaultMaxRunning),
+			maxRunningPerChat: cmp.Or(o.Local.MaxRunningPerChat, defaultMaxRunningPerChat),
+		},
+		dir: o.Dir, order: o,
 	}
-	k.log = slog.New(slog.NewTextHandler(k.logFile, nil)).With(slog.Int("keeper", os.Getpid()))
-	k.ids = idWriter{newIDFile(o.Dir)}
+	k.asked.Store(time.Now().UnixNano())
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	debug.SetGCPercent(gcPercent)
-	options, err := o.Options.local(sandboxes)
+	options, err := o.Local.options(sandboxes)
 	if err != nil {
 		return nil, err
 	}
-	if k.box = options.Sandbox; k.box != nil {
-		if err := hideFrom(k.box, o.Dir); err != nil {
-			return nil, err
+	k.box, options.Logger = options.Sandbox, slog.New(warnings{log.Handler()})
+	if hider, ok := k.box.(interface{ Hide(dir string) error }); ok {
+		if err := hider.Hide(o.Dir); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return nil, xerrors.Errorf("the sandbox does not hide the keeper's directory: %w", err)
 		}
 	}
-	options.Logger = k.log
-	if err := k.do(func(*table) error { return k.ids.compact() }); err != nil { // the opener holds the lock
+	if err := k.do(func(*table) error { return k.ids.compact() }); err != nil {
 		return nil, err
 	}
 	if k.local, err = proclocal.New(&options); err != nil {
 		return nil, err
 	}
 	if err := k.orphans.adopt(); err != nil {
-		k.log.Warn("orphans of processes go to another process", slog.String("error", err.Error()))
+		log.Warn("orphans of processes go to another process", slog.String("error", err.Error()))
 	}
-	handler, err := prochttp.NewHandler(k.host(k.local), &prochttp.HandlerOptions{
-		Insecure: true, MaxBody: maxBody, MaxWaiters: -1, Context: k.ctx, Logger: slog.New(warnings{k.log.Handler()}),
+	handler, err := prochttp.NewHandler(registeredHost{registered{k.local, &k.register, ""}, k.local}, &prochttp.HandlerOptions{
+		Insecure: true, MaxBody: maxBody, MaxWaiters: -1, Context: k.ctx, Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -109,182 +125,214 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	mux.HandleFunc(pathKeeper, k.serveOwn)
 	mux.Handle("/", withOrigin(handler))
 	k.web = &http.Server{
-		Handler:     k.counted(mux),
-		ErrorLog:    slog.NewLogLogger(k.log.Handler(), slog.LevelWarn),
-		ConnContext: k.connected,
-		ConnState:   k.changed,
+		Handler: k.counted(mux), MaxHeaderBytes: 2 * maxBody,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn), ConnContext: k.connected,
 	}
-	if err := k.listen(); err != nil {
+	if err := k.findable(); err != nil {
 		return nil, err
 	}
-	if k.name, err = listenName(k.dir, k.token); err != nil {
-		k.log.Warn("the keeper has no name besides its directory", slog.String("error", err.Error()))
-	} else if k.name != nil {
-		go k.serve(k.name)
+	if name, err := listenName(k.dir, k.token); err != nil {
+		log.Warn("the keeper has no name besides its directory", slog.String("error", err.Error()))
+	} else if name != nil {
+		_, err = k.serve(name)
+		return k, err
 	}
 	return k, nil
+}
+
+// serve serves a listener until that is closed. Nobody waits for it.
+func (k *keeper) serve(l *net.UnixListener) (s *socket, err error) {
+	l.SetUnlinkOnClose(false)
+	s = &socket{UnixListener: l}
+	if s.open, err = l.File(); err == nil {
+		go func() { _ = k.web.Serve(l) }() // until the end of the program
+	}
+	return s, err
 }
 
 // take makes this keeper the newest one.
 func (k *keeper) take() error {
 	return k.do(func(*table) error {
 		return k.ids.append(line{
-			Kind: lineGeneration, Keeper: k.token, At: time.Now().UnixMilli(), Protocol: protocol, PID: os.Getpid(), Boot: k.boot,
+			Kind: lineGeneration, Keeper: k.token, At: time.Now().UnixMilli(), Protocol: protocol, PID: os.Getpid(), Identity: k.order.Identity,
 		})
 	})
 }
 
 // run works until the keeper has ended.
 func (k *keeper) run() {
-	k.log.Info("keeper serves", slog.String("token", k.token))
+	k.log.Info("keeper serves")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it doesn't end the keeper
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it doesn't end the keeper, and commands don't inherit that
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for k.ctx.Err() == nil {
+		k.look()
 		select {
 		case <-k.ctx.Done():
+		case <-ticker.C:
 		case <-signals:
 			go func() { _ = k.end("signal") }() // it is logged, and ends ctx
 			signals = nil
-		case <-ticker.C:
-			k.look()
-		case <-k.kick:
-			k.look()
 		}
 	}
 	k.workers.Wait()
-	// The sockets are closed by the end of the program: whoever sees that knows of it.
-	for late := time.Now().Add(lastAnswers); k.answering.Load() > 0 && time.Now().Before(late); {
-		time.Sleep(time.Millisecond)
-	}
+	late, cancel := context.WithTimeout(context.Background(), lastAnswers)
+	defer cancel()
+	_ = k.web.Shutdown(late) // whoever has not read an answer by then gets none
 	k.log.Info("keeper ends")
 	_ = os.Remove(socketPath(k.dir, k.token)) // the next keeper doesn't mind it
 }
 
-// changed counts the connections with a request that is not answered so far.
-func (k *keeper) changed(c net.Conn, state http.ConnState) {
-	_, was := k.active.LoadAndDelete(c)
-	if state == http.StateActive {
-		k.active.Store(c, true)
-	}
-	k.answering.Add(int64(b2i(state == http.StateActive) - b2i(was)))
-}
-
-// listen makes the socket of the keeper in its directory.
-func (k *keeper) listen() error {
-	path := socketPath(k.dir, k.token)
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return err
-	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // the network is "unix"
-	info, err := os.Lstat(path)
+// look does what a keeper does now and then: it makes its directory anew if that was
+// removed, writes down what it couldn't write before, ends what a dead keeper has left,
+// and ends itself if it is of no use any more.
+func (k *keeper) look() {
+	newest, others := false, []string(nil)
+	err := k.findable()
 	if err == nil {
-		err = os.Chmod(path, 0o600)
+		err = k.do(func(t *table) error {
+			newest = t.newest == k.token
+			for token := range t.generations {
+				if token != k.token {
+					others = append(others, token)
+				}
+			}
+			if k.ids.off > 2*k.compactedTo+compactAt {
+				if err := k.ids.compact(); err != nil {
+					return err
+				}
+				k.compactedTo = k.ids.off
+			}
+			return k.writeLate()
+		})
 	}
 	if err != nil {
-		l.Close()
-		return err
+		k.log.Warn("the keeper cannot use its directory", slog.String("error", err.Error()))
+		return
 	}
-	k.socketMu.Lock()
-	before := k.socket
-	k.socket, k.file = l, info
-	k.socketMu.Unlock()
-	if before != nil {
-		before.Close()
+	for _, token := range others {
+		if isDead(k.dir, token) && !k.burying.Swap(true) {
+			k.workers.Go(func() {
+				defer k.burying.Store(false)
+				if err := bury(k.ctx, k.dir); err != nil { // the next look tries again
+					k.log.Error("not all processes of a dead keeper are gone", slog.String("error", err.Error()))
+				}
+			})
+		}
 	}
-	go k.serve(l)
-	return nil
+	page, err := k.local.List(k.ctx, procmgr.ListRequest{Limit: 1})
+	switch {
+	case err != nil: // it has ended
+	case !newest && page.Total == 0:
+		// What is about to start is refused, because this keeper isn't the newest one.
+		go func() { _ = k.end("another keeper has taken over, and the last results were kept long enough") }() // run waits for its end
+	case newest && k.order.Idle >= 0 && k.isIdle(page.Live):
+		go func() { _ = k.end("nothing has run and nobody has asked for the idle time") }() // as above
+	}
+	k.orphans.reap(k.leads)
 }
 
-// serve serves until the listener is closed. Nobody waits for it.
-func (k *keeper) serve(l net.Listener) { _ = k.web.Serve(ownUser{l, k.log}) }
+// leads reports whether a process may be the leader of one of this keeper's processes.
+func (k *keeper) leads(pid int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if g := k.ids.generations[k.token]; g != nil {
+		for _, c := range g.open {
+			if c.Lineage == nil || c.Lineage.PID == 0 || c.Lineage.PID == pid {
+				return true
+			}
+		}
+	}
+	return false
+}
 
-// findable makes the directory and what is in it anew if any of it was removed.
+// isIdle reports whether nothing has run and nobody has asked for the idle time. From
+// then on, nothing starts.
+func (k *keeper) isIdle(live int) bool {
+	if live > 0 {
+		k.asked.Store(time.Now().UnixNano()) // the exit of what lives counts
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	// A request that comes after this look has not claimed anything so far.
+	k.ending = k.ending || k.asking.Load() == 0 && time.Since(time.Unix(0, k.asked.Load())) > k.order.Idle
+	return k.ending
+}
+
+// findable makes the directory and the socket in it if they are not there.
 func (k *keeper) findable() error {
 	if err := makeDir(k.dir); err != nil {
 		return err
 	}
+	path := socketPath(k.dir, k.token)
 	k.socketMu.Lock()
-	found := isAt(socketPath(k.dir, k.token), k.file)
-	k.socketMu.Unlock()
-	if !found {
-		_ = os.Remove(socketPath(k.dir, k.token)) // a copy
-		if err := k.listen(); err != nil {
-			return err
-		}
-		k.log.Warn("the directory was changed, and was made anew")
+	defer k.socketMu.Unlock()
+	if k.file != nil && isAt(path, k.file) {
+		return nil
 	}
-	return k.do(func(*table) error { return nil })
+	_ = os.Remove(path) // a copy
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: path})
+	if err != nil {
+		return err
+	}
+	before := k.socket
+	if k.socket, err = k.serve(l); err == nil {
+		k.file, err = os.Lstat(path)
+	}
+	before.release()
+	if err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o600)
 }
 
-// counted counts requests, and refuses those of commands in the keeper's sandbox.
+// counted counts requests, and refuses those that connected has marked.
 func (k *keeper) counted(next http.Handler) http.Handler {
-	count := func(n int) {
-		k.socketMu.Lock()
-		defer k.socketMu.Unlock()
-		k.asking += n
-		k.asked = time.Now()
+	count := func(n int64) {
+		k.asked.Store(time.Now().UnixNano())
+		k.asking.Add(n)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		count(1)
 		defer count(-1)
-		if r.Context().Value(boxedKey{}) == nil {
+		if r.Context().Value(strangerKey{}) == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusForbidden)
 		_ = json.NewEncoder(w).Encode(map[string]string{
-			"code": "refused", "message": procmgr.ErrRefused.Error(), "detail": "the keeper serves no command that runs in its sandbox",
+			"code": "refused", "message": procmgr.ErrRefused.Error(), "detail": "the keeper serves no command that runs in its sandbox, and no other user",
 		})
 	})
 }
 
-// boxedKey marks the requests of a command in the keeper's sandbox. If they were served,
-// it could run others outside of it.
-type boxedKey struct{}
+// strangerKey marks the connections of other users, who reach the abstract address, and of
+// commands in the keeper's sandbox, which could run others outside of it.
+type strangerKey struct{}
 
 func (k *keeper) connected(ctx context.Context, c net.Conn) context.Context {
-	if k.box != nil && isBoxed(c) {
-		k.log.Warn("a command in the sandbox has connected, and is refused")
-		return context.WithValue(ctx, boxedKey{}, true)
+	if isOwn(c) && (k.box == nil || isFree(c)) {
+		return ctx
 	}
-	return ctx
+	return context.WithValue(ctx, strangerKey{}, true)
 }
 
 // serveOwn serves the keeper's own endpoint.
 func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
 	answer := hello{Token: k.token}
-	switch r.Method {
-	case http.MethodDelete:
-		if err := k.end("stop"); err != nil {
-			answer.Error = err.Error()
-		}
-	case http.MethodPost:
-		var asked hello
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&asked); err != nil {
-			http.Error(w, "the greeting cannot be read", http.StatusBadRequest)
-			return
-		}
-		if answer.Conflict = k.identity.differs(asked.Identity); answer.Conflict == "" {
-			k.local.SetRetain(asked.Limits.Retain)
-			k.mu.Lock()
-			k.limits = asked.Limits
-			k.mu.Unlock()
-		}
+	err := k.findable()
+	if err == nil {
+		err = k.do(func(*table) error { return nil }) // the caller looks for the file
 	}
-	k.mu.Lock()
-	answer.Ending = k.ending
-	k.mu.Unlock()
-	if err := k.findable(); err != nil { // whoever greets by the name looks for the directory then
-		k.log.Warn("programs may not find the keeper", slog.String("error", err.Error()))
+	if r.Method == http.MethodDelete {
+		err = k.end("stop")
 	}
-	select {
-	case k.kick <- struct{}{}:
-	default:
+	if err != nil {
+		answer.Error = err.Error()
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(answer)
@@ -317,51 +365,14 @@ func (k *keeper) end(why string) error {
 	return k.endErr
 }
 
-// maxLog is the limit of keeper.log and of keeper.log.old in bytes.
-const maxLog = 512 << 10
+// A limitedLog writes to stderr until it has written so much.
+type limitedLog struct{ left int }
 
-// A keeperLog appends to keeper.log, which several keepers share. A log that cannot be
-// written, as on a full disk, loses lines and stops nothing.
-type keeperLog struct {
-	path string
-	mu   sync.Mutex // guards file
-	file *os.File
-}
-
-func newKeeperLog(path string) *keeperLog { return &keeperLog{path: path} }
-
-// Write implements [io.Writer].
-func (l *keeperLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file != nil {
-		info, err := l.file.Stat()
-		if err != nil || !isAt(l.path, info) || info.Size() > maxLog {
-			l.file.Close()
-			l.file = nil
-		}
+// Write implements [io.Writer]. A slog handler calls it from one goroutine at a time. A log
+// that cannot be written, as on a full disk, loses lines and stops nothing.
+func (l *limitedLog) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left >= 0 {
+		_, _ = os.Stderr.Write(p)
 	}
-	if l.file == nil {
-		var err error
-		if l.file, err = openLog(l.path); err != nil {
-			return len(p), nil // lines are lost
-		}
-		redirectOutput(l.file)
-	}
-	_, _ = l.file.Write(p) // as above
 	return len(p), nil
 }
-
-// openLog opens a log to append to it. A full one becomes keeper.log.old.
-func openLog(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
-		_ = os.Rename(path, path+".old") // otherwise it grows a little more
-	}
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-}
-
-// These say why a keeper ends.
-const (
-	endDrained = "another keeper has taken over, and the last results were kept long enough"
-	endIdle    = "nothing has run and nobody has asked for the idle time"
-)

@@ -1,14 +1,11 @@
 package prockeep
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,7 +34,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Host, error) {
 	}
 	h, err := newHost(dir, &o)
 	if err == nil {
-		_, err = h.open(ctx, o.Replace)
+		err = h.open(ctx, o.Replace)
 	}
 	if err == nil {
 		err = h.hooks.start(ctx, h, &o.Local)
@@ -59,18 +56,7 @@ func Find(ctx context.Context, dir string) (*Host, error) {
 	h, err := newHost(dir, &Options{})
 	if err == nil {
 		h.finds = true
-		if info, failed := os.Stat(h.dir); failed == nil && !info.IsDir() {
-			err = xerrors.Errorf("%s is no directory: %w", h.dir, procmgr.ErrInvalid)
-		} else if err = h.recall(ctx); err == nil {
-			err = h.endDead(ctx)
-		}
-	}
-	left := 0
-	if err == nil {
-		err = h.read(func(t *table) { left = len(t.generations) }) // the newest one may have died before the others
-	}
-	if err == nil && left == 0 {
-		err = xerrors.Errorf("no keeper runs: %w", procmgr.ErrNotFound)
+		err = h.find(ctx)
 	}
 	if err != nil {
 		return nil, xerrors.Errorf("prockeep: find: %w", err)
@@ -78,26 +64,40 @@ func Find(ctx context.Context, dir string) (*Host, error) {
 	return h, nil
 }
 
-func newHost(dir string, o *Options) (*Host, error) {
-	p, err := pass(o)
-	if err != nil {
-		return nil, err
+func (h *Host) find(ctx context.Context) error {
+	if err := checkDir(h.order.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	if err := h.recall(ctx); err != nil {
+		return err
+	}
+	if err := h.endDead(ctx); err != nil {
+		return err
+	}
+	tokens, err := h.keepers()
+	if err == nil && len(tokens) == 0 {
+		err = errNone
+	}
+	return err
+}
+
+func newHost(dir string, o *Options) (*Host, error) {
 	if dir == "" {
 		return nil, xerrors.Errorf("the directory has no name: %w", procmgr.ErrInvalid)
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
 		return nil, xerrors.Errorf("the directory is relative, and this program's own is gone: %w", procmgr.ErrInvalid)
 	}
 	if len(dir) > maxDirectory {
 		return nil, xerrors.Errorf("the path of the directory has %d bytes; with more than %d, no socket can be in it: %s: %w", len(dir), maxDirectory, dir, procmgr.ErrInvalid)
 	}
-	local := o.Local
-	h := &Host{
-		dir: dir, path: o.Path, passed: p, retain: o.Local.Retain, log: o.Logger,
-		ids: newIDFile(dir), clients: make(map[string]*client),
+	order, err := newOrder(dir, o)
+	if err != nil {
+		return nil, err
 	}
-	h.view.h, h.origin.options, h.origin.identity = h, &local, p.Identity
+	h := &Host{order: order, retain: o.Local.Retain, log: o.Logger, ids: newIDFile(dir), clients: make(map[string]*client)}
+	h.view.h, h.origin.options = h, &o.Local
 	h.route = procroute.New(router{h}, &procroute.Options{Timeout: routeTime})
 	if h.retain == 0 {
 		h.retain = time.Hour
@@ -108,96 +108,85 @@ func newHost(dir string, o *Options) (*Host, error) {
 	return h, nil
 }
 
-// dialer returns the function by which a transport reaches a keeper.
-func dialer(dir, token string) func(ctx context.Context, _, _ string) (net.Conn, error) {
-	return func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir, token) }
-}
+// protocol is the version of what programs and keepers say to each other, the file "ids"
+// included. It changes if one side would misunderstand the other one.
+const protocol = 1
 
-// isAbsentFile reports whether an error says that there is no such file, nor a directory
-// in which it could be.
-func isAbsentFile(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || isNoDirectory(err)
-}
+var (
+	errNone = xerrors.Errorf("no keeper runs: %w", procmgr.ErrNotFound)
+	// errEarly is the error of a keeper that has ended before it served, as if it was
+	// killed.
+	errEarly = xerrors.New("the keeper ended before it served")
+)
 
-// newest returns the keeper that starts processes, and starts one if there is none.
-func (h *Host) newest(ctx context.Context) (token string, err error) {
-	var g *generation
-	if err := h.read(func(t *table) { g = t.generations[t.newest] }); err != nil {
-		return "", err
-	}
-	switch {
-	case g == nil: // of one that has died, the first call that fails makes this
-		if h.finds {
-			return "", xerrors.Errorf("no keeper runs: %w", procmgr.ErrNotFound)
-		}
-		return h.open(ctx, false)
-	case g.Protocol != protocol:
-		return "", xerrors.Errorf("the keeper was replaced by one that speaks protocol %d, and this program speaks %d: start this program anew: %w", g.Protocol, protocol, procmgr.ErrConflict)
-	}
-	return g.Keeper, nil
-}
-
-// errEarly is the error of a keeper that has ended before it served, as if it was killed.
-var errEarly = xerrors.New("the keeper ended before it served")
-
-var errAbsent = xerrors.New("no keeper runs")
-
-// maxOpens is how many keepers Open meets that end in the midst of it, or that it starts
-// and that end at once.
-const maxOpens = 5
-
-// open returns the keeper that starts processes. It holds the lock of the directory until
-// that answers, so that of several programs one starts it.
-func (h *Host) open(ctx context.Context, replace bool) (token string, err error) {
-	lock, err := lockDir(ctx, h.dir)
-	if err != nil {
-		return "", err
-	}
-	defer lock.Close()
-	for range maxOpens {
-		if err := h.recall(ctx); err != nil {
-			return "", err
-		}
+// newest returns the keeper that starts processes, and starts one if there is none. One
+// that has died is ended by the first call that fails.
+func (h *Host) newest(ctx context.Context, starts bool) (token string, err error) {
+	for {
 		var g *generation
 		if err := h.read(func(t *table) { g = t.generations[t.newest] }); err != nil {
 			return "", err
 		}
-		if g == nil || replace || g.Protocol != protocol || isDead(h.dir, g.Keeper) {
-			if token, err = h.launch(ctx); errors.Is(err, errEarly) {
-				continue
-			} else if err != nil {
+		switch {
+		case g == nil && h.finds:
+			return "", errNone
+		case g == nil:
+			if err := h.open(ctx, false); err != nil {
 				return "", err
 			}
-			h.log.LogAttrs(ctx, slog.LevelInfo, "keeper started", slog.String("dir", h.dir))
-			replace = false
-			// A keeper that serves is greeted even if ctx ends now.
-			ctx = context.WithoutCancel(ctx)
-			continue
-		}
-		answer, err := h.greet(ctx, g.Keeper, http.MethodPost)
-		switch {
-		case err == nil && answer.Conflict != "":
-			return "", conflict(answer.Conflict)
-		case err == nil && !answer.Ending:
+		case g.Protocol != protocol:
+			return "", xerrors.Errorf("the keeper was replaced by one that speaks protocol %d, and this program speaks %d: start this program anew: %w", g.Protocol, protocol, procmgr.ErrConflict)
+		case starts:
+			return g.Keeper, h.order.Identity.check(g.Identity)
+		default:
 			return g.Keeper, nil
-		case err != nil && !h.died(ctx, g.Keeper, err):
-			return "", err
-		}
-		if err := h.awaitDeath(ctx, g.Keeper); err != nil {
-			return "", err
 		}
 	}
-	return "", xerrors.Errorf("each of %d keepers ended as soon as it was started; %s may say why", maxOpens, filepath.Join(h.dir, nameLog))
+}
+
+// maxLaunches is how many keepers Open starts that end at once.
+const maxLaunches = 5
+
+// open finds the keeper that starts processes, or starts one. It holds the lock of the
+// directory until that serves, so that of several programs one starts it.
+func (h *Host) open(ctx context.Context, replace bool) error {
+	lock, err := lockDir(ctx, h.order.Dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for range maxLaunches {
+		if err := h.recall(ctx); err != nil {
+			return err
+		}
+		var g *generation
+		if err := h.read(func(t *table) { g = t.generations[t.newest] }); err != nil {
+			return err
+		}
+		if g != nil && !replace && g.Protocol == protocol && !isDead(h.order.Dir, g.Keeper) {
+			return h.order.Identity.check(g.Identity)
+		}
+		if err := h.launch(ctx); !errors.Is(err, errEarly) {
+			if err == nil {
+				h.log.LogAttrs(ctx, slog.LevelInfo, "keeper started", slog.String("dir", h.order.Dir))
+			}
+			return err
+		}
+	}
+	return xerrors.Errorf("each of %d keepers ended as soon as it was started; keeper.log in %s may say why", maxLaunches, h.order.Dir)
 }
 
 // recall lets the keepers of a directory that was removed make it anew.
 func (h *Host) recall(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(h.dir, nameIDs)); !isAbsentFile(err) {
+	if _, err := os.Stat(filepath.Join(h.order.Dir, nameIDs)); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	for _, token := range namedKeepers(h.dir) {
-		if _, err := h.greet(ctx, token, http.MethodGet); err != nil && !h.died(ctx, token, err) {
-			return err
+	for _, token := range namedKeepers(h.order.Dir) {
+		ctx, cancel := context.WithTimeout(ctx, routeTime)
+		err := h.ask(ctx, token, http.MethodGet)
+		cancel()
+		if err != nil && !h.died(ctx, token, err) {
+			return xerrors.Errorf("the directory was removed, and its keeper does not answer: %w", err)
 		}
 	}
 	return nil
@@ -211,7 +200,7 @@ const dyingTime = 2 * time.Second
 func (h *Host) died(ctx context.Context, token string, err error) bool {
 	var p pause
 	for until := time.Now().Add(dyingTime); ; p.wait(ctx) {
-		if isDead(h.dir, token) {
+		if isDead(h.order.Dir, token) {
 			return true
 		}
 		if !isBroken(err) || ctx.Err() != nil || time.Now().After(until) {
@@ -220,115 +209,99 @@ func (h *Host) died(ctx context.Context, token string, err error) bool {
 	}
 }
 
-// awaitDeath waits until a keeper that is about to end has ended.
-func (h *Host) awaitDeath(ctx context.Context, token string) error {
-	var p pause
-	for !isDead(h.dir, token) {
-		if p.wait(ctx); ctx.Err() != nil {
-			return ctx.Err()
-		}
+// pathKeeper is the keeper's own endpoint: GET lets it make its directory anew, DELETE ends
+// it. It has one segment, so it is the path of no process.
+const pathKeeper = "/keeper"
+
+// A hello is the answer of the keeper's own endpoint.
+type hello struct {
+	Token string
+	Error string `json:",omitempty"`
+}
+
+// ask sends a request to the keeper's own endpoint.
+func (h *Host) ask(ctx context.Context, token, method string) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+pathKeeper, nil)
+	if err != nil {
+		return err
+	}
+	res, err := h.client(token).http.Do(req)
+	if err != nil {
+		return xerrors.Errorf("the keeper cannot be asked: %w", err)
+	}
+	defer res.Body.Close()
+	var answer hello
+	switch err := json.NewDecoder(res.Body).Decode(&answer); {
+	case res.StatusCode == http.StatusForbidden:
+		return xerrors.Errorf("the keeper serves no command that runs in its sandbox: %w", procmgr.ErrRefused)
+	case err != nil:
+		return err
+	case answer.Error != "":
+		return xerrors.New(answer.Error)
 	}
 	return nil
 }
 
-// greetTime is how long a keeper may take to answer a greeting.
-const greetTime = 10 * time.Second
-
-// greet sends a request for the keeper itself.
-func (h *Host) greet(ctx context.Context, token, method string) (answer hello, err error) {
-	if method != http.MethodDelete { // that one takes as long as the processes take to end
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, greetTime)
-		defer cancel()
-	}
-	data, err := json.Marshal(hello{Identity: h.passed.Identity, Limits: h.passed.Limits})
-	if err != nil {
-		return answer, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+pathKeeper, bytes.NewReader(data))
-	if err != nil {
-		return answer, err
-	}
-	res, err := h.client(token).http.Do(req)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return answer, xerrors.Errorf("the keeper has not answered for %v, it may be stopped: %w", greetTime, err)
-	case err != nil:
-		return answer, xerrors.Errorf("the keeper cannot be asked: %w", err)
-	}
-	defer res.Body.Close()
-	data, err = io.ReadAll(res.Body)
-	switch {
-	case err != nil:
-		return answer, err
-	case res.StatusCode == http.StatusForbidden:
-		return answer, xerrors.Errorf("the keeper serves no command that runs in its sandbox: %w", procmgr.ErrRefused)
-	case res.StatusCode != http.StatusOK || json.Unmarshal(data, &answer) != nil:
-		return answer, xerrors.Errorf("the socket is that of a server which is no keeper (status %d): %w", res.StatusCode, procmgr.ErrInvalid)
-	}
-	return answer, nil
+// keepers returns the keepers that have not ended in order.
+func (h *Host) keepers() (tokens []string, err error) {
+	err = h.read(func(t *table) {
+		for token := range t.generations {
+			tokens = append(tokens, token)
+		}
+	})
+	return tokens, err
 }
 
 // endDead ends what dead keepers have left, and tells of it. A keeper that lives does the
 // same, but only now and then.
 func (h *Host) endDead(ctx context.Context) error {
-	left := make(map[string][]osproc.Lineage)
-	err := h.read(func(t *table) {
-		for _, token := range t.tokens() {
-			left[token] = t.generations[token].lineages()
+	tokens, err := h.keepers()
+	for _, token := range tokens {
+		if isDead(h.order.Dir, token) {
+			return bury(ctx, h.order.Dir)
 		}
-	})
-	if err != nil {
+	}
+	return err
+}
+
+// survivorGrace is how long what a dead keeper has left has between SIGTERM and SIGKILL.
+const survivorGrace = 5 * time.Second
+
+// bury ends what dead keepers of a directory have left, and writes down that they are gone.
+// Of several programs that do that at once, one line counts.
+func bury(ctx context.Context, dir string) error {
+	ids := newIDFile(dir)
+	defer ids.close()
+	if err := ids.join(); err != nil {
 		return err
 	}
-	for token, dead := range left {
-		if !isDead(h.dir, token) {
+	var tokens []string
+	for token := range ids.generations {
+		tokens = append(tokens, token)
+	}
+	for _, token := range tokens {
+		if !isDead(dir, token) {
 			continue
 		}
-		// It may have ended in order after it was read.
-		if err := h.read(func(t *table) {
-			if g := t.generations[token]; g != nil {
-				dead = g.lineages()
-			} else {
-				token = ""
+		if err := ids.join(); err != nil { // it may have ended in order since the file was read
+			return err
+		}
+		var dead []osproc.Lineage
+		if g := ids.generations[token]; g != nil {
+			for _, c := range g.claims() {
+				if c.Lineage != nil {
+					dead = append(dead, *c.Lineage)
+				}
 			}
-		}); err != nil {
-			return err
-		}
-		if token == "" {
-			continue
-		}
-		if err := osproc.EndSurvivors(ctx, dead, survivorGrace); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return err
-		}
-		if err := h.tellGone(token); err != nil {
-			return err
+			if err := osproc.EndSurvivors(ctx, dead, survivorGrace); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				return err
+			}
+			if err := ids.append(line{Kind: lineGone, Keeper: token, At: time.Now().UnixMilli()}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
-}
-
-// tellGone writes down that a keeper and its processes are gone.
-func (h *Host) tellGone(token string) error {
-	w := idWriter{newIDFile(h.dir)}
-	defer w.close()
-	if _, err := os.Stat(w.path); err != nil { // those who live make it anew
-		return err
-	}
-	if err := w.join(); err != nil {
-		return err
-	}
-	return w.append(line{Kind: lineGone, Keeper: token, At: time.Now().UnixMilli()})
-}
-
-// lineages returns the evidence of the processes of a keeper that may live.
-func (g *generation) lineages() (all []osproc.Lineage) {
-	for _, c := range g.claims() {
-		if c.Lineage != nil {
-			all = append(all, *c.Lineage)
-		}
-	}
-	return all
 }
 
 // Stop ends every process of the directory as [proclocal.Local.Close] does, and then all
@@ -347,7 +320,7 @@ func (h *Host) Stop(ctx context.Context) error {
 }
 
 func (h *Host) stopAll(ctx context.Context) error {
-	lock, err := lockDir(ctx, h.dir)
+	lock, err := lockDir(ctx, h.order.Dir)
 	if err != nil {
 		return err
 	}
@@ -355,42 +328,43 @@ func (h *Host) stopAll(ctx context.Context) error {
 	if err := h.recall(ctx); err != nil {
 		return err
 	}
-	var tokens []string
-	if err := h.read(func(t *table) { tokens = t.tokens() }); err != nil {
+	tokens, err := h.keepers()
+	if err != nil {
 		return err
 	}
 	errs := make(chan error, len(tokens))
 	for _, token := range tokens {
-		go func() { // stopAll waits for it
-			answer, err := h.greet(ctx, token, http.MethodDelete)
-			if err == nil || h.died(ctx, token, err) {
-				err = h.awaitDeath(ctx, token)
-			}
-			if err == nil && answer.Error != "" {
-				err = xerrors.New(answer.Error)
-			}
-			errs <- err
-		}()
+		go func() { errs <- h.stop(ctx, token) }() // stopAll waits for it
 	}
 	for range tokens {
 		err = errors.Join(err, <-errs)
 	}
+	if err == nil {
+		err = h.endDead(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	if err := h.endDead(ctx); err != nil {
-		return err
-	}
-	w := idWriter{newIDFile(h.dir)}
-	defer w.close()
-	if err := w.join(); err != nil {
-		return err
-	}
-	if !lockExclusive(w.file) {
-		return nil // an earlier keeper has come back
+	ids := newIDFile(h.order.Dir)
+	defer ids.close()
+	if err := ids.join(); err != nil || !lockExclusive(ids.file) {
+		return err // an earlier keeper has come back
 	}
 	for _, token := range tokens {
-		_ = os.Remove(socketPath(h.dir, token)) // of a dead one
+		_ = os.Remove(socketPath(h.order.Dir, token)) // of a dead one
 	}
-	return os.Remove(w.path)
+	return os.Remove(ids.path)
+}
+
+// stop ends a keeper with its processes, and waits until it is gone.
+func (h *Host) stop(ctx context.Context, token string) error {
+	err := h.ask(ctx, token, http.MethodDelete)
+	if (errors.Is(err, errAbsent) || isBroken(err)) && h.died(ctx, token, err) {
+		return nil
+	}
+	var p pause
+	for !isDead(h.order.Dir, token) && ctx.Err() == nil {
+		p.wait(ctx)
+	}
+	return errors.Join(err, ctx.Err())
 }

@@ -1,16 +1,15 @@
 package prockeep
 
 import (
-	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
-	"io"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/xerrors"
@@ -21,19 +20,17 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// An origin is what a start takes from the program that asks for it. It travels in front
-// of the body of a request; headerOrigin has its length.
+// An origin is what a start takes from the program that asks for it. It travels in a
+// header of the request.
 type origin struct {
 	Env      []string
 	Withheld []string       `json:",omitempty"`
 	Secrets  []redact.Value `json:",omitempty"`
 	Dir      string         `json:",omitempty"`
-	Identity identity
 }
 
 const (
 	headerOrigin = "Toolproc-Origin"
-	pathStart    = "/start"
 	// maxBody is the limit of an origin, and of a request, in bytes. Either has room for
 	// an environment or a command of the largest size that Linux runs.
 	maxBody = 16 << 20
@@ -41,129 +38,83 @@ const (
 
 // An originMaker makes the origin of a program's starts. It is safe for concurrent use.
 type originMaker struct {
-	options  *proclocal.Options
-	identity identity
-	policy   baseenv.PolicyApplier
-
-	mu   sync.Mutex // guards the fields below
-	of   *baseenv.Applied
-	dir  string
-	last []byte
+	options *proclocal.Options
+	policy  baseenv.PolicyApplier
 }
 
-// make returns the origin of a start, as it travels.
-func (m *originMaker) make() ([]byte, error) {
+// make returns the origin of a start, as it travels. A function of the options that panics
+// makes the start invalid.
+func (m *originMaker) make() (header string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			m.logger().Error("hook panicked", slog.String("panic", fmt.Sprint(v)))
+			err = xerrors.Errorf("the program's WorkDir or UpdateEnv failed: %w", procmgr.ErrInvalid)
+		}
+	}()
 	applied := m.policy.Apply(&m.options.Env)
-	dir := ""
-	if m.options.WorkDir != nil {
-		dir = m.options.WorkDir()
-	}
-	if wd, err := os.Getwd(); err == nil && dir == "" {
-		dir = wd
-	}
-	m.mu.Lock()
-	last, same := m.last, m.of == applied && m.dir == dir
-	m.mu.Unlock()
-	if same && m.options.UpdateEnv == nil {
-		return last, nil
-	}
-	o := origin{Withheld: slices.Clone(applied.Withheld), Dir: dir, Identity: m.identity}
-	env, secrets := slices.Clone(applied.Env), applied.Secrets
 	if m.options.UpdateEnv != nil {
-		if updated, err := m.options.UpdateEnv(slices.Clone(env)); err == nil {
-			added := slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return slices.Contains(applied.Env, kv) })
-			secrets = append(slices.Clone(secrets), baseenv.Secrets(added, updated)...)
-			env = updated
-			o.Withheld = slices.DeleteFunc(o.Withheld, func(name string) bool {
-				return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-			})
+		updated, err := applied.Update(m.options.UpdateEnv)
+		if err == nil {
+			applied = updated
+		} else {
+			m.logger().Warn("UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
 		}
 	}
-	for _, kv := range env {
+	o := origin{Withheld: slices.Clone(applied.Withheld)}
+	for _, kv := range applied.Env {
 		name, _, _ := strings.Cut(kv, "=")
-		switch {
-		case utf8.ValidString(kv) && !strings.ContainsRune(kv, 0):
+		if utf8.ValidString(kv) {
 			o.Env = append(o.Env, kv)
-		case utf8.ValidString(name): // JSON cannot carry the value
+		} else if utf8.ValidString(name) { // JSON cannot carry the value
 			o.Withheld = append(o.Withheld, name)
 		}
+	}
+	if m.options.WorkDir != nil {
+		o.Dir = m.options.WorkDir()
+	}
+	if o.Dir == "" {
+		o.Dir, _ = os.Getwd() // the keeper says that it is gone
 	}
 	if !m.options.NoRedact {
 		for _, s := range m.options.Redact {
 			o.Secrets = append(o.Secrets, redact.Value(s))
 		}
-		o.Secrets = append(o.Secrets, secrets...)
+		o.Secrets = append(o.Secrets, applied.Secrets...)
 	}
 	data, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.of, m.dir, m.last = applied, dir, data
-	return data, nil
+	return base64.StdEncoding.EncodeToString(data), err
 }
 
+func (m *originMaker) logger() *slog.Logger {
+	if m.options.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return m.options.Logger
+}
+
+// originKey is the key of a context's origin: as it travels in the opener's program, and as
+// an *origin in the keeper.
 type originKey struct{}
 
-// A sender is a transport that puts the origin in the context of a start in front of its
-// body.
-type sender struct{ *http.Transport }
-
-// RoundTrip implements [http.RoundTripper].
-func (s sender) RoundTrip(req *http.Request) (*http.Response, error) {
-	data, ok := req.Context().Value(originKey{}).([]byte)
-	if !ok || req.URL.Path != pathStart {
-		return s.Transport.RoundTrip(req)
+// inject adds the origin of a call to a request.
+func inject(ctx context.Context, header http.Header) {
+	if o, ok := ctx.Value(originKey{}).(string); ok {
+		header.Set(headerOrigin, o)
 	}
-	out := req.Clone(req.Context())
-	out.Header.Set(headerOrigin, strconv.Itoa(len(data)))
-	body := req.Body
-	out.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(data), body), body}
-	out.ContentLength, out.GetBody = req.ContentLength+int64(len(data)), nil
-	return s.Transport.RoundTrip(out)
-}
-
-type receivedKey struct{}
-
-// received returns the origin of the request that a context belongs to, or nil.
-func received(ctx context.Context) *origin {
-	o, _ := ctx.Value(receivedKey{}).(*origin)
-	return o
 }
 
 // withOrigin serves requests that may have an origin.
 func withOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		length := r.Header.Get(headerOrigin)
-		if length == "" {
-			next.ServeHTTP(w, r)
-			return
+		if header := r.Header.Get(headerOrigin); header != "" {
+			o := new(origin)
+			data, err := base64.StdEncoding.DecodeString(header)
+			if err != nil || json.Unmarshal(data, o) != nil {
+				http.Error(w, "the origin cannot be read", http.StatusBadRequest)
+				return
+			}
+			r = r.WithContext(context.WithValue(r.Context(), originKey{}, o))
 		}
-		o, err := readOrigin(r.Body, length)
-		if err != nil {
-			http.Error(w, "the origin cannot be read", http.StatusBadRequest)
-			return
-		}
-		in := r.WithContext(context.WithValue(r.Context(), receivedKey{}, o))
-		n, _ := strconv.ParseInt(length, 10, 64) // it was read
-		in.ContentLength = max(r.ContentLength-n, -1)
-		next.ServeHTTP(w, in)
+		next.ServeHTTP(w, r)
 	})
-}
-
-func readOrigin(body io.Reader, length string) (*origin, error) {
-	n, err := strconv.Atoi(length)
-	if err != nil || n < 0 || n > maxBody {
-		return nil, xerrors.Errorf("its length is %.20q: %w", length, procmgr.ErrInvalid)
-	}
-	data := make([]byte, n)
-	if _, err := io.ReadFull(body, data); err != nil {
-		return nil, err
-	}
-	var o origin
-	return &o, json.Unmarshal(data, &o)
 }

@@ -21,14 +21,16 @@ const maxDirectory = 1 << 10
 // nothing.
 func Main(...func(json.RawMessage) (proclocal.Sandbox, error)) {}
 
-func (h *Host) launch(context.Context) (string, error)       { return "", errors.ErrUnsupported }
+var errAbsent = errors.New("no keeper runs")
+
+func (h *Host) launch(context.Context) error                 { return errors.ErrUnsupported }
 func lockDir(context.Context, string) (*os.File, error)      { return nil, errors.ErrUnsupported }
 func dial(context.Context, string, string) (net.Conn, error) { return nil, errors.ErrUnsupported }
 func isDead(string, string) bool                             { return true }
 func isBroken(error) bool                                    { return false }
-func isNoDirectory(error) bool                               { return false }
 func namedKeepers(string) []string                           { return nil }
 func socketPath(string, string) string                       { return "" }
+func checkDir(string) error                                  { return errors.ErrUnsupported }
 func makeDir(string) error                                   { return errors.ErrUnsupported }
 func lockShared(*os.File) error                              { return errors.ErrUnsupported }
 func lockExclusive(*os.File) bool                            { return false }

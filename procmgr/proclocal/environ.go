@@ -30,26 +30,27 @@ const (
 // has applied the policy to its own environment.
 func (l *Local) environ(r *record, req procmgr.StartRequest, from *baseenv.Origin) (env []string, secrets []redact.Value) {
 	own := l.withhold(r, from)
-	inherited, withheld := own.Env, own.Withheld
 	if r.terminal {
-		inherited = l.forTerminal(inherited, from != nil && !l.opts.Env.Interactive)
+		asking := *own
+		asking.Env = l.forTerminal(own.Env, from != nil && !l.opts.Env.Interactive)
+		own = &asking
 	}
+	withheld := own.Withheld
 	if len(withheld) > 0 {
 		r.log(slog.LevelDebug, "environment variables withheld", slog.Any("names", withheld))
 	}
-	env = inherited
-	var besides []string // variables that the policy has not seen
 	if l.opts.UpdateEnv != nil {
 		r.hook("UpdateEnv", func() {
-			updated, err := l.opts.UpdateEnv(slices.Clone(inherited))
+			updated, err := own.Update(l.opts.UpdateEnv)
 			if err != nil {
 				r.log(slog.LevelWarn, "UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
 				return
 			}
-			env = slices.DeleteFunc(slices.Clone(updated), func(kv string) bool { return strings.ContainsRune(kv, 0) })
-			besides = addedTo(inherited, env)
+			own = updated
 		})
 	}
+	env = own.Env
+	var besides []string // variables of the request, which the policy has not seen
 	env = over(env, l.sandbox.environ())
 	marks := []string{envMarker + "=1", envProcess + "=" + r.id}
 	if r.chat != "" {

@@ -90,13 +90,3 @@ func (l *Local) secrets(host []redact.Value, besides, env []string) []redact.Val
 	}
 	return values
 }
-
-// addedTo returns the variables of env that are not in before.
-func addedTo(before, env []string) (added []string) {
-	for _, kv := range env {
-		if !slices.Contains(before, kv) {
-			added = append(added, kv)
-		}
-	}
-	return added
-}

@@ -1,0 +1,234 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package prockeep
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
+
+	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+)
+
+// errElsewhere is the error for an ID that another keeper has. Callers read the file
+// again, and ask that one. errReplaced and errEnding are for a start that this keeper
+// does not take any more; it has started nothing.
+var (
+	errElsewhere = xerrors.Errorf("another keeper of the directory has this ID: %w", procmgr.ErrClosed)
+	errReplaced  = xerrors.Errorf("another keeper starts the processes of the directory now: %w", procmgr.ErrClosed)
+	errEnding    = xerrors.Errorf("the keeper is about to end: %w", procmgr.ErrClosed)
+)
+
+// A register writes down what a keeper runs.
+type register struct {
+	token string
+	log   *slog.Logger
+	// The limits of Options.Local; negative is none.
+	maxRunning, maxRunningPerChat int
+
+	mu     sync.Mutex // guards the fields below; held while the file is read and written
+	ids    *idFile
+	seq    uint64
+	late   []line // what could not be written so far
+	ending bool   // nothing is claimed any more
+}
+
+// do calls f with the file at hand and read.
+func (r *register) do(f func(t *table) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.ids.join(); err != nil {
+		return err
+	}
+	return f(&r.ids.table)
+}
+
+// line returns a line of this keeper about an ID.
+func (r *register) line(kind string, key idKey, seq uint64) line {
+	return line{Kind: kind, Keeper: r.token, At: time.Now().UnixMilli(), Seq: seq, Chat: key.chat, ID: key.id}
+}
+
+// claim writes the first line about an ID, unless there is one. The claim is this keeper's
+// only if that line counts in the order of the file. The caller holds mu.
+func (r *register) claim(t *table, kind string, key idKey, print string, l *osproc.Lineage) (seq uint64, err error) {
+	r.seq++
+	mine := r.line(kind, key, r.seq)
+	mine.Print, mine.Lineage = print, l
+	switch c := t.claims[key]; {
+	case r.ending:
+		return 0, errEnding
+	case t.newest != r.token:
+		return 0, errReplaced
+	case c != nil:
+		return 0, taken(c, r.token)
+	case kind == lineStart:
+		if err := r.room(t, key.chat); err != nil {
+			return 0, err
+		}
+	}
+	if err := r.ids.append(mine); err != nil {
+		r.writeLater(r.line(lineForget, key, mine.Seq)) // it may be there all the same
+		return 0, err
+	}
+	switch c := t.claims[key]; {
+	case c == nil:
+		return 0, errReplaced
+	case c.Keeper != r.token || c.Seq != mine.Seq:
+		return 0, errElsewhere
+	}
+	if !r.ids.current() { // it was removed meanwhile, and the new one has to have the claim, too
+		return mine.Seq, r.ids.join()
+	}
+	return mine.Seq, nil
+}
+
+// taken returns the error for an ID that has a claim.
+func taken(c *claim, token string) error {
+	switch {
+	case c.Kind == lineStop:
+		return errStopped
+	case c.Keeper != token:
+		return errElsewhere
+	}
+	return xerrors.Errorf("this ID was used before; take another one: %w", procmgr.ErrConflict)
+}
+
+// writeLater writes a line, now if it is possible. The caller holds mu.
+func (r *register) writeLater(l line) {
+	r.late = append(r.late, l)
+	if err := r.writeLate(); err != nil {
+		r.log.Warn("the end of a process was not written down so far", slog.String("error", err.Error()))
+	}
+}
+
+// writeLate writes the lines that could not be written. The caller holds mu.
+func (r *register) writeLate() error {
+	if len(r.late) == 0 {
+		return nil
+	}
+	err := r.ids.join()
+	if err == nil {
+		err = r.ids.append(r.late...) // a line that is there already counts for nothing
+	}
+	if err == nil {
+		r.late = nil
+	}
+	return err
+}
+
+const (
+	defaultMaxRunning        = 1024
+	defaultMaxRunningPerChat = 64
+)
+
+// room returns an error if a limit is reached, which counts the processes of all keepers
+// of the directory.
+func (r *register) room(t *table, chat string) error {
+	own := t.running(chat, false)
+	switch {
+	case chat != "" && r.maxRunningPerChat >= 0 && len(own) >= r.maxRunningPerChat:
+	case r.maxRunning >= 0 && len(t.running("", true)) >= r.maxRunning:
+	default:
+		return nil
+	}
+	ids := make([]string, 0, 5)
+	for _, c := range own[:min(len(own), cap(ids))] {
+		ids = append(ids, c.ID)
+	}
+	return xerrors.Errorf("%d processes of this chat run, and the keeper has a limit of %d for a chat and %d in all; end one first (the oldest of this chat: %s): %w",
+		len(own), r.maxRunningPerChat, r.maxRunning, strings.Join(ids, ", "), procmgr.ErrLimit)
+}
+
+// A registered is a keeper's view of its Local for the host or one chat: before a
+// process is started or an ID is spent, it is written down.
+type registered struct {
+	procmgr.Manager
+	r    *register
+	chat string
+}
+
+// Start implements [procmgr.Manager].
+func (m registered) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
+	o, ok := ctx.Value(originKey{}).(*origin)
+	if !ok {
+		return procmgr.Output{}, xerrors.Errorf("prockeep: start: no program that has opened the directory asks for it: %w", procmgr.ErrInvalid)
+	}
+	if req.ID == "" {
+		req.ID = procmgr.NewID()
+	}
+	r, key := m.r, idKey{m.chat, req.ID}
+	var seq uint64 // of the claim, which osproc makes before it forks
+	return m.Manager.Start(baseenv.With(ctx, &baseenv.Origin{
+		Env: o.Env, Withheld: o.Withheld, Secrets: o.Secrets, Dir: o.Dir,
+		Claim: func(l osproc.Lineage) error {
+			return r.do(func(t *table) (err error) {
+				seq, err = r.claim(t, lineStart, key, fingerprint(req), &l)
+				return err
+			})
+		},
+		Started: func(l osproc.Lineage) { // it is found without a PID, too
+			err := r.do(func(*table) error {
+				again := r.line(lineStart, key, seq)
+				again.Lineage = &l
+				return r.ids.append(again)
+			})
+			if err != nil {
+				r.log.Warn("a PID was not written down", slog.String("process_id", req.ID), slog.String("error", err.Error()))
+			}
+		},
+		Refused: func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if seq != 0 {
+				r.writeLater(r.line(lineForget, key, seq))
+			}
+		},
+		Ended: func(p procmgr.Process) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			end := r.line(lineEnd, key, seq)
+			end.At, end.Code, end.Signal, end.EndedBy = p.ExitedAt.UnixMilli(), p.ExitCode, p.Signal, p.EndedBy
+			r.writeLater(end)
+		},
+	}), req)
+}
+
+// Signal implements [procmgr.Manager]. A stop of an ID that has no claim spends it.
+func (m registered) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
+	if check.ID(id) != nil || m.chat != "" && check.Chat(m.chat) != nil {
+		return m.Manager.Signal(ctx, id, sig) // it says why
+	}
+	err := m.r.do(func(t *table) (err error) {
+		c := t.claims[idKey{m.chat, id}]
+		switch {
+		case m.chat == "" && len(t.started(id)) > 0: // the Local finds it
+		case c != nil && c.Keeper != m.r.token:
+			return errElsewhere
+		case c == nil && (sig == procmgr.Terminate || sig == procmgr.Kill):
+			_, err = m.r.claim(t, lineStop, idKey{m.chat, id}, "", nil)
+		}
+		return err
+	})
+	if err != nil {
+		return xerrors.Errorf("prockeep: signal %q: %w", id, err)
+	}
+	return m.Manager.Signal(ctx, id, sig)
+}
+
+// A registeredHost is the Host that a keeper serves.
+type registeredHost struct {
+	registered
+	local procmgr.Host
+}
+
+// Chat implements [procmgr.Host].
+func (h registeredHost) Chat(id string) procmgr.Manager {
+	return registered{h.local.Chat(id), h.r, id}
+}

@@ -1,0 +1,130 @@
+package prockeep
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// nameOf returns the beginning of the abstract addresses at which the keepers of a
+// directory are found even if that was removed, see unix(7). A path means another
+// directory in another mount namespace or below another root.
+func nameOf(dir string) string {
+	space, _ := os.Readlink("/proc/self/ns/mnt") // if it cannot be read, it is "" for other programs too
+	var root syscall.Stat_t
+	_ = syscall.Stat("/", &root) // it succeeds
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %d %d %s", os.Geteuid(), space, root.Dev, root.Ino, dir))
+	return "@toolproc-keeper-" + hex.EncodeToString(sum[:16]) + "-"
+}
+
+// listenName listens at the abstract address of a keeper.
+func listenName(dir, token string) (*net.UnixListener, error) {
+	return net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: nameOf(dir) + token})
+}
+
+// dialName connects to the abstract address of a keeper. If another user listens there, no
+// keeper does.
+func dialName(ctx context.Context, dir, token string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", nameOf(dir)+token)
+	if err == nil && !isOwn(conn) {
+		conn.Close()
+		return nil, errAbsent
+	}
+	return conn, err
+}
+
+// namedKeepers returns the tokens of the keepers of a directory that live.
+func namedKeepers(dir string) (tokens []string) {
+	text, _ := os.ReadFile("/proc/net/unix") // whoever cannot read it finds none
+	name := nameOf(dir)
+	for line := range bytes.Lines(text) {
+		_, token, found := strings.Cut(strings.TrimSpace(string(line)), name)
+		if found {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
+}
+
+// withPeer calls f with the descriptor of a connection, and with the credentials of the
+// program at its other end; of a listener, that is the program that has made it.
+func withPeer(conn net.Conn, f func(fd int, peer *unix.Ucred) bool) (ok bool) {
+	c, isConn := conn.(syscall.Conn)
+	if !isConn {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = raw.Control(func(fd uintptr) {
+		peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		ok = err == nil && f(int(fd), peer)
+	})
+	return ok && err == nil
+}
+
+// isOwn reports whether the program at the other end of a connection runs as this user.
+func isOwn(conn net.Conn) bool {
+	return withPeer(conn, func(_ int, peer *unix.Ucred) bool { return int(peer.Uid) == os.Geteuid() })
+}
+
+// isFree reports whether the program that has made a connection is certainly no command of
+// this keeper's sandbox. All of those are confined more than this program is: they can gain
+// no privileges, and have one more seccomp filter or another user namespace, none of which
+// they can give up.
+func isFree(conn net.Conn) bool {
+	return withPeer(conn, func(fd int, peer *unix.Ucred) bool {
+		if peer.Pid == 0 {
+			return true // it is in another container, and a sandbox makes no namespace of processes
+		}
+		own, err := confinementOf("self")
+		if err != nil {
+			return false
+		}
+		theirs, err := confinementOf(strconv.Itoa(int(peer.Pid)))
+		if err != nil {
+			return false // it has gone, and may have been such a one
+		}
+		if pidfd, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, soPeerPidfd); err == nil { // since Linux 6.5
+			defer unix.Close(pidfd)
+			// Nothing that was read is of another process, which has got the number since.
+			if n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 0); n != 0 || err != nil {
+				return false
+			}
+		}
+		return theirs.noNewPrivs == 0 || theirs.users != "" && theirs.users == own.users && theirs.filters <= own.filters
+	})
+}
+
+const soPeerPidfd = 77 // SO_PEERPIDFD
+
+// A confinement is what a process cannot give up.
+type confinement struct {
+	noNewPrivs, filters int
+	users               string // its user namespace; "" if that cannot be read
+}
+
+// confinementOf reads /proc/PID, see proc(5).
+func confinementOf(pid string) (c confinement, err error) {
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	for line := range bytes.Lines(status) {
+		_, _ = fmt.Sscanf(string(line), "NoNewPrivs: %d", &c.noNewPrivs)
+		_, _ = fmt.Sscanf(string(line), "Seccomp_filters: %d", &c.filters)
+	}
+	var failed error
+	if c.users, failed = os.Readlink("/proc/" + pid + "/ns/user"); errors.Is(failed, os.ErrNotExist) {
+		err = failed
+	}
+	return c, err
+}
