@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -327,4 +328,67 @@ func TestOrphans(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return parentOf(t, pid) == keeper }, long, time.Millisecond)
 	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, long, 10*time.Millisecond)
+}
+
+// asNobody lets a command run as a user without any rights, who could enter the directory
+// of a keeper if its mode allowed that.
+func asNobody(t testing.TB, cmd *exec.Cmd, dir string) *exec.Cmd {
+	t.Helper()
+	testenv.Root(t)
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o777))     //nolint:gosec // as above
+	cmd.Path, cmd.Dir, cmd.Stderr = "/proc/self/exe", "/", nil // others cannot enter the directory of a test binary
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	return cmd
+}
+
+// A program of another user is refused, whether it comes by the directory or by the
+// keeper's name, and finds no keeper of anybody else.
+func TestAnotherUser(t *testing.T) {
+	dir := newDir(t)
+	open(t, dir, nil)
+	out, err := asNobody(t, program(t, "print", dir, "x", "true"), dir).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), dir+" belongs to another user")
+
+	sockets, err := filepath.Glob(filepath.Join(dir, "k-*"))
+	require.NoError(t, err)
+	require.Len(t, sockets, 1)
+	_, token, _ := strings.Cut(filepath.Base(sockets[0]), "-")
+	all, err := os.ReadFile("/proc/net/unix")
+	require.NoError(t, err)
+	_, name, found := strings.Cut(string(all), "@toolproc-keeper-")
+	for ; found && !strings.Contains(strings.SplitN(name, "\n", 2)[0], token); _, name, found = strings.Cut(name, "@toolproc-keeper-") {
+	}
+	require.True(t, found)
+	name, _, _ = strings.Cut("@toolproc-keeper-"+name, "\n")
+	out, err = program(t, "knock", name).Output()
+	require.NoError(t, err)
+	require.Equal(t, "200\n", string(out))
+	out, err = asNobody(t, program(t, "knock", name), dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "403\n", string(out))
+
+	theirs := newDir(t)
+	cmd := asNobody(t, program(t, "print", theirs, "x", "echo ran"), theirs)
+	cmd.Env = append(cmd.Env, "PROCKEEP_TEST_STOP=1")
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "ran\n", string(out))
+	_, err = prockeep.Open(t.Context(), theirs, nil)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "belongs to another user")
+	_, err = prockeep.Find(t.Context(), theirs)
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+}
+
+// The opener is the init of a container, and so gets the orphans of its dead keeper: they
+// are ended all the same.
+func TestOpenerIsInit(t *testing.T) {
+	testenv.Root(t)
+	dir := newDir(t)
+	cmd := program(t, "init", dir)
+	cmd.Path, cmd.Args = "/usr/bin/unshare", append([]string{"unshare", "--pid", "--fork", "--mount-proc", "--kill-child", cmd.Path}, cmd.Args[1:]...)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Equal(t, "lost, 0 alive\n", string(out))
 }

@@ -186,7 +186,7 @@ func FuzzIDs(f *testing.F) {
 			require.True(t, ok)
 			want.add(decoded)
 		}
-			require.Equal(t, *want, w.table)
+		require.Equal(t, *want, w.table)
 
 		// Again, as after a removal.
 		require.NoError(t, os.Remove(w.path))

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -31,9 +32,6 @@ import (
 const (
 	// tick is how often a keeper looks whether there is anything to do besides serving.
 	tick = time.Second
-	// lastAnswers is how long a keeper that has ended waits until its callers have read
-	// their answers.
-	lastAnswers = 2 * time.Second
 	// compactAt is the size in bytes beyond which a file "ids" is compacted.
 	compactAt = 8 << 20
 	// gcPercent keeps the heap of a keeper small: what lives in it are a few KiB for each
@@ -44,18 +42,16 @@ const (
 // A keeper runs the processes of a directory, from its start to its end in one process.
 type keeper struct {
 	register
-	dir   string
 	order order
 	local *proclocal.Local
 	box   proclocal.Sandbox // nil for none
 	web   *http.Server
 
-	ctx     context.Context // ends when the processes have ended
-	cancel  context.CancelFunc
 	ends    sync.Once
 	endErr  error
-	burying atomic.Bool // whether what dead keepers have left is being ended
-	workers sync.WaitGroup
+	ended   chan struct{} // closed when the program may end
+	quit    sync.Once     // closes ended
+	burying atomic.Bool   // whether what dead keepers have left is being ended
 	orphans orphans
 
 	asking atomic.Int64 // requests that are being served
@@ -64,22 +60,8 @@ type keeper struct {
 	compactedTo int64 // the size of the file "ids" after it was compacted; mu guards it
 
 	socketMu sync.Mutex // guards the fields below
-	socket   *socket
+	socket   *net.UnixListener
 	file     fs.FileInfo // of the socket
-}
-
-// A socket listens until the program ends: also when the server has closed it, because
-// whoever cannot connect takes the keeper for dead.
-type socket struct {
-	*net.UnixListener
-	open *os.File
-}
-
-func (s *socket) release() {
-	if s != nil {
-		s.Close()
-		s.open.Close()
-	}
 }
 
 // newKeeper returns a keeper that listens, and is not the newest one so far.
@@ -91,10 +73,10 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 			maxRunning:        cmp.Or(o.Local.MaxRunning, defaultMaxRunning),
 			maxRunningPerChat: cmp.Or(o.Local.MaxRunningPerChat, defaultMaxRunningPerChat),
 		},
-		dir: o.Dir, order: o,
+		order: o,
 	}
 	k.asked.Store(time.Now().UnixNano())
-	k.ctx, k.cancel = context.WithCancel(context.Background())
+	k.ended = make(chan struct{})
 	debug.SetGCPercent(gcPercent)
 	options, err := o.Local.options(sandboxes)
 	if err != nil {
@@ -116,7 +98,7 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 		log.Warn("orphans of processes go to another process", slog.String("error", err.Error()))
 	}
 	handler, err := prochttp.NewHandler(registeredHost{registered{k.local, &k.register, ""}, k.local}, &prochttp.HandlerOptions{
-		Insecure: true, MaxBody: maxBody, MaxWaiters: -1, Context: k.ctx, Logger: options.Logger,
+		Insecure: true, MaxBody: maxBody, MaxWaiters: -1, Logger: options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -131,23 +113,12 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	if err := k.findable(); err != nil {
 		return nil, err
 	}
-	if name, err := listenName(k.dir, k.token); err != nil {
+	if name, err := listenName(k.order.Dir, k.token); err != nil {
 		log.Warn("the keeper has no name besides its directory", slog.String("error", err.Error()))
 	} else if name != nil {
-		_, err = k.serve(name)
-		return k, err
+		go func() { _ = k.web.Serve(name) }() // until the end of the program
 	}
 	return k, nil
-}
-
-// serve serves a listener until that is closed. Nobody waits for it.
-func (k *keeper) serve(l *net.UnixListener) (s *socket, err error) {
-	l.SetUnlinkOnClose(false)
-	s = &socket{UnixListener: l}
-	if s.open, err = l.File(); err == nil {
-		go func() { _ = k.web.Serve(l) }() // until the end of the program
-	}
-	return s, err
 }
 
 // take makes this keeper the newest one.
@@ -167,22 +138,20 @@ func (k *keeper) run() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // it doesn't end the keeper, and commands don't inherit that
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	for k.ctx.Err() == nil {
+	for {
 		k.look()
 		select {
-		case <-k.ctx.Done():
+		case <-k.ended:
+			// Whoever has no answer so far sees the sockets close, and asks the file.
+			k.log.Info("keeper ends")
+			_ = os.Remove(socketPath(k.order.Dir, k.token)) // the next keeper doesn't mind it
+			return
 		case <-ticker.C:
 		case <-signals:
-			go func() { _ = k.end("signal") }() // it is logged, and ends ctx
+			k.endSoon("signal")
 			signals = nil
 		}
 	}
-	k.workers.Wait()
-	late, cancel := context.WithTimeout(context.Background(), lastAnswers)
-	defer cancel()
-	_ = k.web.Shutdown(late) // whoever has not read an answer by then gets none
-	k.log.Info("keeper ends")
-	_ = os.Remove(socketPath(k.dir, k.token)) // the next keeper doesn't mind it
 }
 
 // look does what a keeper does now and then: it makes its directory anew if that was
@@ -213,23 +182,23 @@ func (k *keeper) look() {
 		return
 	}
 	for _, token := range others {
-		if isDead(k.dir, token) && !k.burying.Swap(true) {
-			k.workers.Go(func() {
+		if isDead(k.order.Dir, token) && !k.burying.Swap(true) {
+			go func() { // nobody waits for it: if this keeper ends first, another one does the same
 				defer k.burying.Store(false)
-				if err := bury(k.ctx, k.dir); err != nil { // the next look tries again
+				if err := bury(context.Background(), k.order.Dir); err != nil { // the next look tries again
 					k.log.Error("not all processes of a dead keeper are gone", slog.String("error", err.Error()))
 				}
-			})
+			}()
 		}
 	}
-	page, err := k.local.List(k.ctx, procmgr.ListRequest{Limit: 1})
+	page, err := k.local.List(context.Background(), procmgr.ListRequest{Limit: 1})
 	switch {
 	case err != nil: // it has ended
 	case !newest && page.Total == 0:
 		// What is about to start is refused, because this keeper isn't the newest one.
-		go func() { _ = k.end("another keeper has taken over, and the last results were kept long enough") }() // run waits for its end
+		k.endSoon("another keeper has taken over, and the last results were kept long enough")
 	case newest && k.order.Idle >= 0 && k.isIdle(page.Live):
-		go func() { _ = k.end("nothing has run and nobody has asked for the idle time") }() // as above
+		k.endSoon("nothing has run and nobody has asked for the idle time")
 	}
 	k.orphans.reap(k.leads)
 }
@@ -264,10 +233,10 @@ func (k *keeper) isIdle(live int) bool {
 
 // findable makes the directory and the socket in it if they are not there.
 func (k *keeper) findable() error {
-	if err := makeDir(k.dir); err != nil {
+	if err := makeDir(k.order.Dir); err != nil {
 		return err
 	}
-	path := socketPath(k.dir, k.token)
+	path := socketPath(k.order.Dir, k.token)
 	k.socketMu.Lock()
 	defer k.socketMu.Unlock()
 	if k.file != nil && isAt(path, k.file) {
@@ -278,12 +247,13 @@ func (k *keeper) findable() error {
 	if err != nil {
 		return err
 	}
-	before := k.socket
-	if k.socket, err = k.serve(l); err == nil {
-		k.file, err = os.Lstat(path)
+	l.SetUnlinkOnClose(false)
+	if k.socket != nil {
+		k.socket.Close()
 	}
-	before.release()
-	if err != nil {
+	k.socket = l
+	go func() { _ = k.web.Serve(l) }() // until it is closed
+	if k.file, err = os.Lstat(path); err != nil {
 		return err
 	}
 	return os.Chmod(path, 0o600)
@@ -330,16 +300,28 @@ func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodDelete {
 		err = k.end("stop")
+		defer k.quit.Do(func() { close(k.ended) })
 	}
 	if err != nil {
 		answer.Error = err.Error()
 	}
+	data, _ := json.Marshal(answer) // it has only strings
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer)
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	_, _ = w.Write(data)
+	_ = http.NewResponseController(w).Flush() // or the caller sees the end of the keeper
 }
 
-// end starts nothing any more, ends every process and then the keeper. Its error names
-// what survived. A later call waits for the first one.
+// endSoon ends the keeper without waiting for it.
+func (k *keeper) endSoon(why string) {
+	go func() { // run waits for it
+		_ = k.end(why) // it is logged
+		k.quit.Do(func() { close(k.ended) })
+	}()
+}
+
+// end starts nothing any more and ends every process. Its error names what survived. A
+// later call waits for the first one.
 func (k *keeper) end(why string) error {
 	k.ends.Do(func() {
 		k.log.Info("ending", slog.String("why", why))
@@ -360,7 +342,6 @@ func (k *keeper) end(why string) error {
 		if k.endErr == nil { // or the next keeper goes on with what survived
 			k.writeLater(line{Kind: lineGone, Keeper: k.token, At: time.Now().UnixMilli()})
 		}
-		k.cancel()
 	})
 	return k.endErr
 }

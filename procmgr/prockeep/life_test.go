@@ -365,6 +365,31 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// A function of the opener that panics makes that start invalid, and runs nothing. One that
+// returns an error is logged.
+func TestOpenerFunctionsFail(t *testing.T) {
+	dir, effects := newDir(t), filepath.Join(t.TempDir(), "effects")
+	var fail func()
+	log := new(bytes.Buffer)
+	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{
+		Logger:    slog.New(slog.NewTextHandler(log, nil)),
+		WorkDir:   func() string { fail(); return "" },
+		UpdateEnv: func([]string) ([]string, error) { return nil, errors.New("no vault") },
+	}})
+	fail = func() { panic("oops") }
+	_, err := h.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo run >> " + effects, Wait: long})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.NoFileExists(t, effects)
+	fail = func() {}
+	out, err := h.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "echo run >> " + effects, Wait: long})
+	require.NoError(t, err)
+	require.False(t, out.Attached)
+	require.Len(t, lines(t, effects), 1)
+	require.NoError(t, h.Close())
+	require.Contains(t, log.String(), "oops")
+	require.Contains(t, log.String(), "no vault")
+}
+
 // Stop ends all keepers, and IDs are unused again.
 func TestStop(t *testing.T) {
 	dir := newDir(t)

@@ -392,7 +392,8 @@ func (f *search) cookiesOf(pid int) (cookies []string, known bool) {
 	}
 	if err != nil {
 		f.full = f.full || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)
-		return nil, false
+		p, ok := procstat.Look(pid)
+		return nil, ok && p.Ended() // a zombie has no environ, since Linux 6.15
 	}
 	defer file.Close()
 	if f.environ == nil {
