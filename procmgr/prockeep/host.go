@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,16 +62,10 @@ func (h *Host) Chat(id string) procmgr.Manager { return &view{h: h, chat: id, is
 // Close closes the connections to the keepers, which go on with their processes. Every
 // later call is [procmgr.ErrClosed].
 func (h *Host) Close() error {
-	h.mu.Lock()
-	wasClosed := h.closed
-	h.closed = true
-	h.mu.Unlock()
-	if wasClosed {
-		return nil
-	}
 	h.hooks.stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.closed = true
 	for _, c := range h.clients {
 		c.http.CloseIdleConnections()
 	}
@@ -88,7 +83,7 @@ func (h *Host) Close() error {
 // only to callers who may run commands as this user.
 func (h *Host) Handler() http.Handler {
 	h.mu.Lock()
-	name := h.ids.table.file
+	name := h.ids.instance
 	h.mu.Unlock()
 	handler, err := prochttp.NewHandler(h, &prochttp.HandlerOptions{Insecure: true, MaxBody: maxBody, Instance: name, Logger: slog.New(warnings{h.log.Handler()})})
 	if err != nil {
@@ -109,6 +104,18 @@ func (h *Host) read(f func(t *table)) error {
 	}
 	f(&h.ids.table) // if the file was removed, the keepers are about to write it anew
 	return nil
+}
+
+// latest returns the keeper that starts processes, or nil.
+func (h *Host) latest() (g *generation, err error) {
+	err = h.read(func(t *table) { g = t.generations[t.newest] })
+	return g, err
+}
+
+// keepers returns the keepers that have not ended in order.
+func (h *Host) keepers() (tokens []string, err error) {
+	err = h.read(func(t *table) { tokens = slices.Collect(maps.Keys(t.generations)) })
+	return tokens, err
 }
 
 // client returns the client of a keeper.

@@ -35,7 +35,7 @@ import (
 
 // The kinds of lines.
 const (
-	lineFile       = "file"       // the first line: a name for this file
+	lineFile       = "file"       // the first line: names for this file
 	lineGeneration = "generation" // a keeper serves, and is the newest from here on
 	lineStart      = "start"      // before the fork; again after it, with the PID
 	lineStop       = "stop"       // a stop came before the start, so the ID never runs
@@ -47,7 +47,7 @@ const (
 // A line is one line of the file. Which fields it has depends on its kind.
 type line struct {
 	Kind   string `json:"kind"`
-	Keeper string `json:"keeper,omitempty"` // its token, or the name of the file
+	Keeper string `json:"keeper,omitempty"` // its token
 	At     int64  `json:"at,omitempty"`     // in Unix milliseconds
 
 	// Again marks what is written anew into a new file: a generation that doesn't become
@@ -59,6 +59,10 @@ type line struct {
 	Protocol int      `json:"protocol,omitempty"`
 	PID      int      `json:"pid,omitempty"`
 	Identity identity `json:"identity,omitempty"`
+
+	// Of the file. The instance has the same name in each file that takes over the IDs.
+	File     string `json:"file,omitempty"`
+	Instance string `json:"instance,omitempty"`
 
 	// Of an ID. Seq numbers the claims of a keeper.
 	Seq     uint64          `json:"seq,omitempty"`
@@ -126,7 +130,8 @@ func (g *generation) claims() []*claim { return slices.SortedFunc(maps.Values(g.
 
 // A table is what the lines of a file say together.
 type table struct {
-	file        string // its name
+	file        string // see line
+	instance    string // see line
 	newest      string // the token of the keeper that may start processes
 	generations map[string]*generation
 	claims      map[idKey]*claim
@@ -144,7 +149,7 @@ func (t *table) add(l line) {
 	same := c != nil && c.Keeper == l.Keeper && c.Seq == l.Seq
 	switch l.Kind {
 	case lineFile:
-		t.file = l.Keeper
+		t.file, t.instance = l.File, l.Instance
 	case lineGeneration:
 		if !l.Again {
 			t.newest = l.Keeper
@@ -387,7 +392,8 @@ func (f *idFile) join() error {
 // make puts a file at the path that says what the table says, and returns it locked.
 // place is os.Link or os.Rename.
 func (f *idFile) make(place func(from, to string) error) (*os.File, error) {
-	text, err := encode(append([]line{{Kind: lineFile, Keeper: owndir.Name()}}, newTable().missing(&f.table)...)...)
+	first := line{Kind: lineFile, File: owndir.Name(), Instance: cmp.Or(f.instance, owndir.Name())}
+	text, err := encode(append([]line{first}, newTable().missing(&f.table)...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -151,7 +151,7 @@ func FuzzIDs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte, chat string, cuts []byte) {
 		w := openIDs(t, t.TempDir())
 		want := newTable()
-		want.file = w.table.file
+		want.file, want.instance = w.table.file, w.table.instance
 		for i, op := range script {
 			l := line{Keeper: fmt.Sprint("k", op/64), Seq: uint64(op / 16 % 4), Chat: chat, ID: fmt.Sprint(op / 32)}
 			switch op % 8 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -123,11 +124,10 @@ var (
 // that has died is ended by the first call that fails.
 func (h *Host) newest(ctx context.Context, starts bool) (token string, err error) {
 	for {
-		var g *generation
-		if err := h.read(func(t *table) { g = t.generations[t.newest] }); err != nil {
-			return "", err
-		}
+		g, err := h.latest()
 		switch {
+		case err != nil:
+			return "", err
 		case g == nil && h.finds:
 			return "", errNone
 		case g == nil:
@@ -159,8 +159,8 @@ func (h *Host) open(ctx context.Context, replace bool) error {
 		if err := h.recall(ctx); err != nil {
 			return err
 		}
-		var g *generation
-		if err := h.read(func(t *table) { g = t.generations[t.newest] }); err != nil {
+		g, err := h.latest()
+		if err != nil {
 			return err
 		}
 		if g != nil && !replace && g.Protocol == protocol && !isDead(h.order.Dir, g.Keeper) {
@@ -242,16 +242,6 @@ func (h *Host) ask(ctx context.Context, token, method string) error {
 	return nil
 }
 
-// keepers returns the keepers that have not ended in order.
-func (h *Host) keepers() (tokens []string, err error) {
-	err = h.read(func(t *table) {
-		for token := range t.generations {
-			tokens = append(tokens, token)
-		}
-	})
-	return tokens, err
-}
-
 // endDead ends what dead keepers have left, and tells of it. A keeper that lives does the
 // same, but only now and then.
 func (h *Host) endDead(ctx context.Context) error {
@@ -275,30 +265,28 @@ func bury(ctx context.Context, dir string) error {
 	if err := ids.join(); err != nil {
 		return err
 	}
-	var tokens []string
-	for token := range ids.generations {
-		tokens = append(tokens, token)
-	}
-	for _, token := range tokens {
+	for token := range maps.Clone(ids.generations) {
 		if !isDead(dir, token) {
 			continue
 		}
 		if err := ids.join(); err != nil { // it may have ended in order since the file was read
 			return err
 		}
+		g := ids.generations[token]
+		if g == nil {
+			continue
+		}
 		var dead []osproc.Lineage
-		if g := ids.generations[token]; g != nil {
-			for _, c := range g.claims() {
-				if c.Lineage != nil {
-					dead = append(dead, *c.Lineage)
-				}
+		for _, c := range g.claims() {
+			if c.Lineage != nil {
+				dead = append(dead, *c.Lineage)
 			}
-			if err := osproc.EndSurvivors(ctx, dead, survivorGrace); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-				return err
-			}
-			if err := ids.append(line{Kind: lineGone, Keeper: token, At: time.Now().UnixMilli()}); err != nil {
-				return err
-			}
+		}
+		if err := osproc.EndSurvivors(ctx, dead, survivorGrace); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		if err := ids.append(line{Kind: lineGone, Keeper: token, At: time.Now().UnixMilli()}); err != nil {
+			return err
 		}
 	}
 	return nil
