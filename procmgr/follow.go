@@ -5,16 +5,18 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// The defaults of [FollowOptions].
+// The defaults and the lowest limit of [FollowOptions]. A shorter text has no room for
+// the marker of a cut.
 const (
 	defaultEvery = 50 * time.Millisecond
 	defaultChunk = 16 << 10
+	minChunk     = 256
 )
 
 // longestIdle is how long a follower waits before it asks again. A new byte or a
@@ -34,8 +36,8 @@ type FollowOptions struct {
 	// negative duration is none.
 	Every time.Duration
 	// Limit is how many bytes Text and Live of a chunk have together at most:
-	// 16 KiB by default. A negative number is no limit, and less than 4 bytes,
-	// in which not every rune fits, is 4.
+	// 16 KiB by default. A negative number is no limit, and less than 256 bytes
+	// are 256.
 	Limit int
 	// Await waits for a process that has not started yet, until ctx ends: for the ID
 	// that OnStart of package toolset was given. A start that is refused ends no wait.
@@ -57,9 +59,7 @@ type Chunk struct {
 	Live string
 	// From and Next are the offsets at which Text begins and ends. Gap is how
 	// many bytes before From are lost, since neither the window nor the log
-	// has them any more; or, among invalid bytes and U+FFFD that were printed, since
-	// the window has moved faster than anybody could tell them apart. The Next of the
-	// chunk before plus Gap is From.
+	// has them any more. The Next of the chunk before plus Gap is From.
 	From, Next, Gap int64
 	// Process is the process as it was when Text was read.
 	Process Process
@@ -87,7 +87,7 @@ func Follow(ctx context.Context, m Manager, id string, opts *FollowOptions) iter
 		o = *opts
 	}
 	o.Every = orDefault(o.Every, defaultEvery, 0)
-	o.Limit = max(orDefault(o.Limit, defaultChunk, math.MaxInt), utf8.UTFMax)
+	o.Limit = max(orDefault(o.Limit, defaultChunk, math.MaxInt), minChunk)
 	return func(yield func(Chunk, error) bool) {
 		f := follower{m: m, id: id, opts: o, at: max(o.From, 0), state: Running}
 		for over := false; !over; {
@@ -135,21 +135,15 @@ func (f *follower) next(ctx context.Context) (chunk Chunk, over bool, err error)
 		if wait == 0 {
 			out, err = f.first(ctx)
 		} else {
-			out, err = f.read(ctx, f.at, f.room(), wait)
+			out, err = f.read(ctx, f.opts.Limit, wait)
+		}
+		if err == nil {
+			chunk, err = f.chunk(ctx, out)
 		}
 		if err != nil {
 			return Chunk{}, false, err
 		}
-		chunk, all, err := f.chunk(ctx, out, false)
-		for tries := 1; errors.Is(err, errMoved); tries++ {
-			if out, err = f.read(ctx, f.at, f.room(), 0); err == nil {
-				chunk, all, err = f.chunk(ctx, out, tries == maxTries)
-			}
-		}
-		if err != nil {
-			return Chunk{}, false, err
-		}
-		over := all && chunk.Process.State == Exited
+		over = chunk.Process.State == Exited && chunk.Next == out.Next && chunk.Live == out.Live
 		if over || chunk.Text != "" || chunk.Gap > 0 || chunk.Live != f.live || chunk.Process.State != f.state {
 			return chunk, over, nil
 		}
@@ -165,7 +159,7 @@ func (f *follower) next(ctx context.Context) (chunk Chunk, over bool, err error)
 // first makes the first read, which waits for nothing new.
 func (f *follower) first(ctx context.Context) (Output, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, defaultEvery) {
-		out, err := f.read(ctx, f.at, f.room(), 0)
+		out, err := f.read(ctx, f.opts.Limit, 0)
 		if !f.opts.Await || !errors.Is(err, ErrNotFound) {
 			return out, err
 		}
@@ -173,6 +167,62 @@ func (f *follower) first(ctx context.Context) (Output, error) {
 			return Output{}, err
 		}
 	}
+}
+
+// read reads on, at most so many bytes. If wait is not 0, it waits for anything new.
+func (f *follower) read(ctx context.Context, limit int, wait time.Duration) (Output, error) {
+	req := OutputRequest{From: f.at, Limit: headtail.Limits{Bytes: limit, Line: -1}}
+	if wait > 0 {
+		req.Wait, req.Until, req.State = wait, ".", f.state
+	}
+	return f.m.Output(ctx, f.id, req)
+}
+
+// chunk returns the part of an output before the first cut. The manager says where
+// that is: a program can print text that looks like the marker of one.
+func (f *follower) chunk(ctx context.Context, out Output) (Chunk, error) {
+	from := min(f.at, out.Next) // an offset beyond the end is the end
+	text := strings.TrimSuffix(out.Text, out.Live)
+	c := Chunk{Text: text, Live: out.Live, From: from, Next: out.Next, Process: out.Process}
+	cut, ok := firstCut(out, from)
+	switch {
+	case !ok:
+		return c, nil
+	case cut.At >= len(text) && cut.From >= out.Next: // only the live line is cut
+		if text != "" {
+			c.Live = "" // the next chunk has it
+		}
+		return c, nil
+	case cut.At > 0:
+		c.Text, c.Live, c.Next = out.Text[:cut.At], "", cut.From
+		return c, nil
+	}
+	// The text begins with what is lost, and the limit may have cut off more: a read
+	// without a limit tells.
+	whole, err := f.read(ctx, -1, 0)
+	if err != nil {
+		return Chunk{}, err
+	}
+	c.Text, c.Live = "", ""
+	if cut, ok = firstCut(whole, from); ok && cut.At == 0 {
+		c.From, c.Gap = cut.To, cut.To-from
+	}
+	c.Next = c.From
+	return c, nil
+}
+
+// firstCut returns the first part of an output from an offset on that its text leaves
+// out. It reports false if there is none.
+func firstCut(out Output, from int64) (cut headtail.Cut, ok bool) {
+	t := out.Truncated
+	switch {
+	case t == nil || t.OmittedBytes <= 0:
+		return cut, false
+	case len(t.Cuts) == 0: // nobody says where it is missing
+		return headtail.Cut{From: from, To: min(from+t.OmittedBytes, out.Next)}, true
+	}
+	cut = t.Cuts[0]
+	return cut, cut.At >= 0 && cut.At <= len(out.Text) && from <= cut.From && cut.From < cut.To
 }
 
 // sleep returns when a time is over, or ctx's error.
@@ -188,143 +238,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// room is the limit of a text that is read for a chunk. If the text is cut, its
-// beginning and its end have half of the room each, and the chunk is the
-// beginning.
-func (f *follower) room() int {
-	const most = 1 << 29
-	if f.opts.Limit > most {
-		return -1
-	}
-	return 2*f.opts.Limit + 1024
-}
-
-// read reads from an offset on. If wait is not 0, it waits for anything new.
-func (f *follower) read(ctx context.Context, from int64, room int, wait time.Duration) (Output, error) {
-	req := OutputRequest{From: from, Limit: headtail.Limits{Bytes: room, Line: -1}}
-	if wait > 0 {
-		req.Wait, req.Until, req.State = wait, ".", f.state
-	}
-	return f.m.Output(ctx, f.id, req)
-}
-
-// chunk makes a chunk of an answer. all reports that nothing is left to be read.
-// If last is not set, the error may be errMoved: the caller then reads again. If it is
-// set, what cannot be told is counted in the gap.
-func (f *follower) chunk(ctx context.Context, out Output, last bool) (chunk Chunk, all bool, err error) {
-	from := min(f.at, out.Next) // an offset beyond the end is the end
-	s, live := firstStretch(out, from)
-	for room := f.room(); s.from > from && room > 0 && len(out.Text) > room-1024; {
-		// Kept output that did not fit into the text is not lost.
-		room = more(room)
-		if out, err = f.read(ctx, from, room, 0); err != nil {
-			return Chunk{}, false, err
-		}
-		s, live = firstStretch(out, from)
-	}
-	chunk = Chunk{From: s.from, Process: out.Process}
-	switch chunk.Text, chunk.Next, err = f.take(ctx, s); {
-	case errors.Is(err, errMoved) && last:
-		s = s.behindUnknown()
-		var rest stretch
-		chunk.Text, rest = s.take(f.opts.Limit)
-		chunk.From, chunk.Next = s.from, rest.from
-	case err != nil:
-		return Chunk{}, false, err
-	}
-	chunk.Gap = chunk.From - from
-	all = chunk.Next == out.Next
-	if all {
-		chunk.Live = f.fit(live, chunk.Text)
-		all = chunk.Live == live || chunk.Text == ""
-	}
-	return chunk, all, nil
-}
-
-// take returns the beginning of a stretch, as much as fits into a chunk, and the
-// offset at which it ends. The error is errMoved if it cannot tell the width of the
-// U+FFFD with which the stretch begins.
-func (f *follower) take(ctx context.Context, s stretch) (text string, next int64, err error) {
-	text, rest := s.take(f.opts.Limit)
-	for probes := 0; rest.beginsUnknown() && len(text)+len(holeText) <= f.opts.Limit; probes++ {
-		width, err := f.probe(ctx, rest)
-		switch {
-		case err != nil:
-			return "", 0, err
-		case text != "" && (width == unknown || probes == maxProbes):
-			return text, rest.from, nil // the next chunk begins with it
-		case width == unknown:
-			return "", 0, errMoved
-		}
-		more, behind := rest.behindHole(width).take(f.opts.Limit - len(text) - len(holeText))
-		text, rest = text+holeText+more, behind
-	}
-	return text, rest.from, nil
-}
-
-// probe returns how many bytes of the stream the U+FFFD is with which a stretch
-// begins, or unknown. It reads from the second byte on. If the U+FFFD is one
-// invalid byte, the text behind it follows. If it was printed as it is, its
-// second and its third byte follow, each of them invalid without the first.
-func (f *follower) probe(ctx context.Context, s stretch) (width int64, err error) {
-	out, err := f.read(ctx, s.from+1, f.room(), 0)
-	if err != nil {
-		return unknown, err
-	}
-	got, _ := firstStretch(out, s.from+1)
-	one := s.text[len(holeText):]
-	three := holeText + holeText + one
-	isOne, isThree := begins(got.text, one), begins(got.text, three)
-	switch {
-	case got.from != s.from+1, !isOne && !isThree:
-		return unknown, nil // the text has been dropped meanwhile
-	case !isOne:
-		return 3, nil
-	case !isThree:
-		return 1, nil
-	case got.to != s.to:
-		return unknown, nil
-	case len(got.text) == len(three):
-		return 3, nil // both texts end in the same place
-	}
-	return 1, nil // so, or a long text of nothing but U+FFFD
-}
-
-// errMoved: the process has printed more while the width of a U+FFFD was asked
-// for, and the answers do not fit together.
-var errMoved = errors.New("the output has changed meanwhile")
-
-// begins reports whether two texts are the same as far as both go.
-func begins(a, b string) bool {
-	n := min(len(a), len(b))
-	return a[:n] == b[:n]
-}
-
-// more returns a larger room; negative for no limit.
-func more(room int) int {
-	if room > math.MaxInt/8 {
-		return -1
-	}
-	return 4 * room
-}
-
-// fit returns as much of the live line as a chunk with a text can have: all of
-// it, or none if the next chunk can have it, or its end.
-func (f *follower) fit(live, text string) string {
-	room := f.opts.Limit - len(text)
-	if len(live) <= room {
-		return live
-	}
-	if text != "" {
-		return ""
-	}
-	at := len(live) - room
-	for at < len(live) && !utf8.RuneStart(live[at]) {
-		at++
-	}
-	return live[at:]
 }
 
 // orDefault returns v, or the default for 0, or none for a negative number.

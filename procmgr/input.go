@@ -6,9 +6,6 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 )
 
-// MaxInput is the largest Data of an [InputRequest] in bytes.
-const MaxInput = 64 << 10
-
 // An InputRequest has the input to write, and the time to wait for output. With
 // nothing to write, it only waits.
 type InputRequest struct {
@@ -21,7 +18,7 @@ type InputRequest struct {
 	// nothing leaves its key unused. If the first request is still being
 	// written, another one with its key waits for that, with any Wait.
 	IdempotencyKey string
-	// Data is written as it is, at most [MaxInput] bytes. On a terminal whose
+	// Data is written as it is, at most 64 KiB. On a terminal whose
 	// program has asked for bracketed paste, Data with a line end in it is
 	// marked as pasted text; if it has ESC [201~ in it, the error is
 	// [ErrInvalid]. A terminal that collects lines drops all bytes of a line

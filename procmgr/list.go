@@ -1,7 +1,6 @@
 package procmgr
 
 import (
-	"iter"
 	"slices"
 
 	"golang.org/x/xerrors"
@@ -33,52 +32,34 @@ type ListPage struct {
 // order of their starts, the oldest first. It serves a [Manager] that keeps a
 // plain list. An unknown State, and an Offset below 0, are [ErrInvalid]. The page
 // shares only the values that the processes point to with all.
-func PageOf(all []Process, req ListRequest) (ListPage, error) {
-	page, picked, err := PageFrom(func(yield func(*Process, *Process) bool) {
-		for i := range slices.Backward(all) {
-			if !yield(&all[i], &all[i]) {
-				return
-			}
-		}
-	}, req)
-	for _, p := range picked {
-		page.Processes = append(page.Processes, *p)
-	}
-	return page, err
-}
-
-// PageFrom is [PageOf] for a Manager that keeps more of a process than a Process, and
-// does not want to copy them all. all yields the processes, each with the value that
-// the Manager keeps of it, the newest start first. picked are the values for
-// page.Processes, which the caller fills in. PageFrom remembers only as many values as
-// a page can have.
-func PageFrom[T any](all iter.Seq2[T, *Process], req ListRequest) (page ListPage, picked []T, err error) {
+func PageOf(all []Process, req ListRequest) (page ListPage, err error) {
 	switch {
 	case req.State != "" && req.State != Running && req.State != Detached && req.State != Exited:
-		return ListPage{}, nil, xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
+		return ListPage{}, xerrors.Errorf("the state %.80q is none: it is %s, %s or %s: %w", string(req.State), Running, Detached, Exited, ErrInvalid)
 	case req.Offset < 0:
-		return ListPage{}, nil, xerrors.Errorf("the offset %d is negative: %w", req.Offset, ErrInvalid)
+		return ListPage{}, xerrors.Errorf("the offset %d is negative: %w", req.Offset, ErrInvalid)
 	}
-	var kinds [4][]T
-	for value, p := range all {
+	var kinds [4][]int // of indices in all
+	for i := range slices.Backward(all) {
+		p := &all[i]
 		if req.State != "" && p.State != req.State {
 			continue
 		}
-		k := kind(p)
 		page.Total++
 		if p.State != Exited {
 			page.Live++
 		}
-		if req.Limit <= 0 || len(kinds[k])-req.Limit < req.Offset { // no sum, which may overflow
-			kinds[k] = append(kinds[k], value)
-		}
+		kinds[kind(p)] = append(kinds[kind(p)], i)
 	}
-	picked = slices.Concat(kinds[:]...)
+	picked := slices.Concat(kinds[:]...)
 	picked = picked[min(req.Offset, len(picked)):]
 	if req.Limit > 0 {
 		picked = picked[:min(req.Limit, len(picked))]
 	}
-	return page, picked, nil
+	for _, i := range picked {
+		page.Processes = append(page.Processes, all[i])
+	}
+	return page, nil
 }
 
 // kind is a smaller number for a process that matters more.

@@ -94,21 +94,11 @@ type Description struct {
 	// Sandbox has the rules that hold for all commands; nil if there are none, or
 	// none are known.
 	Sandbox *SandboxRules `json:"sandbox,omitempty"`
-	// Warning says what the host lacks to keep the promises of a [Manager], and what to
-	// change; "" for nothing.
-	Warning string `json:"warning,omitempty"`
 }
 
-// The limits of [SandboxRules].
-const (
-	MaxSandboxPaths = 64   // of one field
-	MaxSandboxPath  = 4096 // bytes
-)
-
 // SandboxRules are what commands may not do, whatever they are. They hold for
-// all that a command starts too. A list has at most [MaxSandboxPaths] paths, each of
-// at most [MaxSandboxPath] bytes of UTF-8 without a control character; a [Manager]
-// leaves the others out.
+// all that a command starts too. A list has at most 64 paths, each of at most 4,096 bytes
+// of UTF-8 without a control character; a [Manager] leaves the others out.
 type SandboxRules struct {
 	// Write has the directories below which commands may write, and nowhere else
 	// but below $TMPDIR, and to devices such as /dev/null.
@@ -142,7 +132,7 @@ type Host interface {
 // A StartRequest names the command to run, and how to run it.
 //
 // An ID belongs to its chat, and there to one command. If the chat has used the
-// ID with the same Command, WorkDir, Env, Stdin and Size, Start starts nothing: it
+// ID with the same Command, WorkDir, Env and Stdin, Start starts nothing: it
 // returns that process, with Output.Attached set. This holds also for several
 // callers at the same instant. If any of them differs, the error is [ErrConflict]. The
 // requests are compared as they are: a WorkDir of "" differs from the default
@@ -173,8 +163,6 @@ type StartRequest struct {
 	// error is [errors.ErrUnsupported]; a proclocal.Local has terminals on Linux,
 	// macOS and BSD, and on Windows no other stdin than an empty one yet.
 	Stdin Stdin
-	// Size is the size of the terminal if Stdin is [StdinTerminal].
-	Size Size
 	// Wait is how long to wait for the end. If it is 0, Start returns when the
 	// process has started.
 	Wait time.Duration
@@ -224,7 +212,7 @@ type OutputRequest struct {
 	// Linux alone.
 	Members bool
 	// UntilWaiting ends the wait as soon as a member waits for input and the output
-	// has been quiet for 200 ms. Output.Waiting then says which. If nobody can tell,
+	// has been quiet for 200 ms. Process.Waiting then says which. If nobody can tell,
 	// as for a process with an empty stdin, it changes nothing. While a call waits
 	// so, the manager looks when the output has been quiet for 200 ms, and then
 	// after 0.4, 0.8 and so on up to 5 s.
@@ -264,7 +252,17 @@ type Highlight struct {
 // An Output is the output of a process from an offset on, and its state.
 type Output struct {
 	Process Process `json:"process"`
-	StartResult
+	// Attached reports that Start found this process by its ID and started
+	// nothing.
+	Attached bool `json:"attached,omitempty"`
+	// Withheld has the names of the variables that the command mentions and
+	// that the environment policy kept from it. It never has values. If the
+	// command has failed, the names in its output count too.
+	Withheld []string `json:"withheld,omitempty"`
+	// PassedOver says why the process does not run in the default directory, but in
+	// Process.WorkDir: "the program's own directory has gone". It is "" if no
+	// directory was passed over, as for a request that names its directory in full.
+	PassedOver string `json:"passed_over,omitempty"`
 	// Text is the output as valid UTF-8. If it exceeds the limit, its middle
 	// is left out.
 	Text string `json:"output"`
@@ -287,7 +285,21 @@ type Output struct {
 	// without it need not be Next minus From, because each invalid byte of the
 	// stream is U+FFFD in Text.
 	Live string `json:"live,omitempty"`
-	SearchResult
+	// Matched reports whether Until matched. It and the next three fields are zero if
+	// the request has no Until.
+	Matched bool `json:"matched,omitempty"`
+	// MatchedLine is the line that Until matched, as valid UTF-8 without its
+	// end. Of a line of over 300 bytes it is the part around the match, with …
+	// for the rest. It is "" if the pattern is ".".
+	MatchedLine string `json:"matched_line,omitempty"`
+	// MatchedAt is the offset in the stream at which that line begins, or From
+	// if it begins before that.
+	MatchedAt int64 `json:"matched_at,omitempty"`
+	// Unsearched is how many bytes of the stream from From on Until was not
+	// matched against, up to the match if there is one: bytes that were no
+	// longer kept when the call began, and those beyond the first 4 KiB of a
+	// line. Matched says nothing about them.
+	Unsearched int64 `json:"unsearched,omitempty"`
 	// Highlights are the first lines of each form of trouble in the part that
 	// Text leaves out, if OutputRequest.Highlight asks for them. A line tells of
 	// trouble if a word such as "error", from any program, starts its message, or
@@ -296,12 +308,9 @@ type Output struct {
 	// code is 0 or not known there are at most 15 lines. If there is
 	// no room for all, the last ones of this order are missing, so that more
 	// room never shows less. They come from the log, so there are none without
-	// one.
+	// one. A search ends after 64 MiB or 200 ms, and begins at both ends of the part
+	// left out.
 	Highlights []Highlight `json:"highlights,omitempty"`
-	// Unscanned is how many of the bytes that Text leaves out were not searched
-	// for highlights: a search ends after 64 MiB or 200 ms, and begins at both
-	// ends of the part left out. It is 0 if nothing was searched.
-	Unscanned int64 `json:"unscanned,omitempty"`
 	// Changes says how the output differs from that of OutputRequest.Against. It is
 	// nil if that was not asked for, or if it cannot be told: one of the two
 	// processes has not ended or is no longer kept, the window and the log have not
@@ -320,41 +329,4 @@ type Output struct {
 	// it. It is nil if the process has no terminal. After the end it is the
 	// last screen, as long as the output is kept.
 	Screen *Screen `json:"screen,omitempty"`
-	// Waiting is a member that waits for input on its stdin or terminal, if the
-	// output has been quiet for 200 ms. It is nil if none does or nobody can tell.
-	Waiting *Waiting `json:"waiting,omitempty"`
-}
-
-// StartResult is the part of an Output that tells how the process was started.
-type StartResult struct {
-	// Attached reports that Start found this process by its ID and started
-	// nothing.
-	Attached bool `json:"attached,omitempty"`
-	// Withheld has the names of the variables that the command mentions and
-	// that the environment policy kept from it. It never has values. If the
-	// command has failed, the names in its output count too.
-	Withheld []string `json:"withheld,omitempty"`
-	// PassedOver says why the process does not run in the default directory, but in
-	// Process.WorkDir: "the program's own directory has gone". It is "" if no
-	// directory was passed over, as for a request that names its directory in full.
-	PassedOver string `json:"passed_over,omitempty"`
-}
-
-// SearchResult is the part of an Output that tells of the search for Until. It is
-// zero if the request has no Until.
-type SearchResult struct {
-	// Matched reports whether Until matched.
-	Matched bool `json:"matched,omitempty"`
-	// MatchedLine is the line that Until matched, as valid UTF-8 without its
-	// end. Of a line of over 300 bytes it is the part around the match, with …
-	// for the rest. It is "" if the pattern is ".".
-	MatchedLine string `json:"matched_line,omitempty"`
-	// MatchedAt is the offset in the stream at which that line begins, or From
-	// if it begins before that.
-	MatchedAt int64 `json:"matched_at,omitempty"`
-	// Unsearched is how many bytes of the stream from From on Until was not
-	// matched against, up to the match if there is one: bytes that were no
-	// longer kept when the call began, and those beyond the first 4 KiB of a
-	// line. Matched says nothing about them.
-	Unsearched int64 `json:"unsearched,omitempty"`
 }

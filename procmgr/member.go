@@ -1,5 +1,7 @@
 package procmgr
 
+import "time"
+
 // A Member is one process of the system that belongs to a [Process].
 type Member struct {
 	PID int `json:"pid"`
@@ -9,9 +11,9 @@ type Member struct {
 	// Name is the name of its program as the system tells it, which the program can
 	// change: on Linux at most 15 bytes, as valid UTF-8.
 	Name string `json:"name,omitempty"`
-	// Usage is the CPU time that the member has used so far, without its children.
-	// Its MaxRSS is 0.
-	Usage Usage `json:"usage,omitzero"`
+	// CPU is the processor time that the member has used so far, without its
+	// children. In JSON it is in nanoseconds.
+	CPU time.Duration `json:"cpu_ns,omitempty"`
 	// Memory is how much of its memory is in RAM now, in bytes. What several members
 	// share counts for each of them.
 	Memory int64 `json:"memory,omitempty"`

@@ -1,12 +1,6 @@
 package procmgr
 
-import (
-	"encoding/json"
-	"strconv"
-	"time"
-
-	"golang.org/x/xerrors"
-)
+import "time"
 
 // A State is the stage of its life that a process has reached.
 type State string
@@ -64,14 +58,9 @@ type Process struct {
 	Stdin      Stdin  `json:"stdin,omitempty"`
 	PID        int    `json:"pid,omitempty"` // of the leader; also of its process group and session
 	State      State  `json:"state"`
-	// Stopped reports that the leader or another member is stopped by a signal
-	// such as SIGSTOP or SIGTTIN: it does nothing until it gets SIGCONT, which
-	// Terminate and Interrupt send too. Events do not tell it, nor does a list in
-	// the first 100 ms of a process. Only a process that has a cgroup of its own
-	// tells it.
-	Stopped bool `json:"stopped,omitempty"`
-	// Waiting is a member that waits for input, in a list and in an EventWaiting. An
-	// Output has its own, and here nil.
+	// Waiting is a member that waits for input on its stdin or terminal, in an Output, in
+	// a list and in an EventWaiting, if the output has been quiet for 200 ms. It is nil if
+	// no member waits, or if that cannot be told.
 	Waiting  *Waiting `json:"waiting,omitempty"`
 	ExitCode *int     `json:"exit_code,omitempty"` // of the leader; nil until it is known; 128+n if signal n ended it
 	// Signal is such as "SIGKILL", if a signal ended the leader. If a sandbox has a
@@ -96,7 +85,6 @@ type Process struct {
 	// because the clock of another one may differ: do not subtract StartedAt from a
 	// time of your own. In JSON it is in nanoseconds.
 	Elapsed time.Duration `json:"elapsed_ns,omitempty"`
-	Usage   Usage         `json:"usage,omitzero"` // zero until the leader has exited, and if the system does not tell
 	// LogPath is the file with the whole output, "" if there is none.
 	LogPath string `json:"log_path,omitempty"`
 	// LogError says why the file has only the beginning of the output, for
@@ -104,53 +92,4 @@ type Process struct {
 	// because a command has removed it. It is "" if the file has all of the
 	// output.
 	LogError string `json:"log_error,omitempty"`
-}
-
-// Usage counts the CPU time and the memory that the leader used, together with
-// the children for which it waited. In JSON its times are strings such as "1.5s".
-type Usage struct {
-	User, System time.Duration // CPU time
-	// MaxRSS is the peak memory of the largest single member, in bytes. It is
-	// 0 if the system does not tell. Linux tells a peak only if it exceeds that
-	// of the program that runs the manager, see wait4(2). Windows tells the
-	// memory that was committed.
-	MaxRSS int64
-}
-
-// usageJSON is the form of a Usage in JSON.
-type usageJSON struct {
-	User   string `json:"user"`
-	System string `json:"system"`
-	MaxRSS int64  `json:"max_rss,omitempty"`
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (u Usage) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, len(`{"user":"100.123456s","system":"100.123456s","max_rss":1000000000}`)), `{"user":"`...)
-	b = append(b, u.User.String()...)
-	b = append(b, `","system":"`...)
-	b = append(b, u.System.String()...)
-	b = append(b, '"')
-	if u.MaxRSS != 0 {
-		b = strconv.AppendInt(append(b, `,"max_rss":`...), u.MaxRSS, 10)
-	}
-	return append(b, '}'), nil
-}
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (u *Usage) UnmarshalJSON(data []byte) error {
-	var form usageJSON
-	if err := json.Unmarshal(data, &form); err != nil {
-		return xerrors.Errorf("procmgr: usage: %w", err)
-	}
-	user, err := time.ParseDuration(form.User)
-	if err != nil {
-		return xerrors.Errorf("procmgr: usage: user: %w", err)
-	}
-	system, err := time.ParseDuration(form.System)
-	if err != nil {
-		return xerrors.Errorf("procmgr: usage: system: %w", err)
-	}
-	*u = Usage{User: user, System: system, MaxRSS: form.MaxRSS}
-	return nil
 }

@@ -11,7 +11,4 @@ type Screen struct {
 	// Alternate reports that the program shows its alternate screen, as
 	// editors and pagers do.
 	Alternate bool `json:"alternate,omitempty"`
-	// Stale reports that the rows no longer follow the output, because it
-	// could not be drawn. The output as text goes on.
-	Stale bool `json:"stale,omitempty"`
 }

@@ -2,9 +2,6 @@ package procmgr
 
 // A Socket is a TCP socket on which a process listens.
 type Socket struct {
-	// Network is "tcp4" or "tcp6". A socket of tcp6 may take connections of
-	// IPv4 too.
-	Network string `json:"network"`
 	// Addr is HOST:PORT, as in "127.0.0.1:3000" or "[::]:3000". It is meant in
 	// the network namespace of the process, which may be a sandbox's own.
 	Addr string `json:"addr"`

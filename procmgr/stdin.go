@@ -9,7 +9,7 @@ const (
 	// StdinPipe: a pipe, to which [Manager].Input writes. It is open until
 	// Input or the end of the process closes it.
 	StdinPipe Stdin = "pipe"
-	// StdinTerminal: a terminal of its own, on which [Manager].Input types, and
+	// StdinTerminal: a terminal of its own with 120 columns and 40 rows, on which [Manager].Input types, and
 	// to which stdout and stderr go. The environment policy's variables that keep
 	// programs from asking are left out, and TERM is screen-256color, unless
 	// the policy's Set or the request has a TERM. A chat has at most 64
@@ -20,10 +20,3 @@ const (
 	// that.
 	StdinTerminal Stdin = "terminal"
 )
-
-// A Size is the size of a terminal in characters. If it is 0, it is 120
-// columns and 40 rows. At most it is 500 columns and 200 rows.
-type Size struct {
-	Cols int `json:"cols,omitempty"`
-	Rows int `json:"rows,omitempty"`
-}

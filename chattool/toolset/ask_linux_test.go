@@ -107,7 +107,7 @@ func TestQuestionIsTold(t *testing.T) {
 			for _, question := range []string{"name?", "sure?"} {
 				out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: patience, UntilWaiting: true})
 				require.NoError(t, err)
-				require.NotNil(t, out.Waiting)
+				require.NotNil(t, out.Process.Waiting)
 				res := say(t, set, "execute", `{"command":"true"}`)
 				require.Len(t, res.Report.Meanwhile, 1)
 				require.Contains(t, res.Report.Meanwhile[0], `waits for input: "`+question+`"`)

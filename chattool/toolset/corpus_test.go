@@ -225,11 +225,11 @@ func (s *steady) Output(ctx context.Context, id string, req procmgr.OutputReques
 	out, err := s.Manager.Output(ctx, id, req)
 	// The search for highlights has a bounded time, which on a busy machine may be
 	// over before it has begun.
-	cut := func() bool {
-		return out.Unscanned > 0 || slices.ContainsFunc(out.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 })
-	}
-	for tries := 0; err == nil && cut() && tries < 20; tries++ {
+	uncounted := func(h procmgr.Highlight) bool { return h.Line == 0 }
+	for tries, same := 0, req.Highlight <= 0; err == nil && !same && tries < 20; tries++ {
+		before := out.Highlights
 		out, err = s.Manager.Output(ctx, id, req)
+		same = slices.Equal(before, out.Highlights) && !slices.ContainsFunc(before, uncounted)
 	}
 	return s.fix(out), err
 }

@@ -179,7 +179,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	case p.State == procmgr.Exited && r.req.Background:
 		rep.Add("The command has already ended.")
 	case p.State == procmgr.Exited:
-	case out.Waiting != nil && !r.req.Background:
+	case out.Process.Waiting != nil && !r.req.Background:
 		rep.Add("It has not ended: do not run it again.")
 	case r.req.Background:
 		rep.Add(`Runs in the background as process %s%s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
@@ -228,7 +228,7 @@ func (r *run) tellInput(rep *report, out procmgr.Output) {
 	if r.req.Stdin == procmgr.StdinEmpty {
 		return
 	}
-	if r.kit.machines.hasInput(r.m) && p.State == procmgr.Running && out.Waiting == nil {
+	if r.kit.machines.hasInput(r.m) && p.State == procmgr.Running && out.Process.Waiting == nil {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
 	}
 	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {

@@ -172,7 +172,7 @@ func TestHighlightsInAnyOrder(t *testing.T) {
 	backward := slices.Clone(found)
 	slices.Reverse(backward)
 	for _, given := range [][]procmgr.Highlight{found, backward} {
-		res := ask(t, troubledPrinter(t, given, 0), nil, "execute", `{"command":"x"}`)
+		res := ask(t, troubledPrinter(t, given), nil, "execute", `{"command":"x"}`)
 		require.Equal(t, found, res.Report.Highlights)
 	}
 }

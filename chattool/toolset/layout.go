@@ -168,7 +168,7 @@ func (r *report) readAgain(limit headtail.Limits, highlight int) bool {
 	}
 	out := *r.Out
 	out.Text, out.Truncated, out.Next, out.Live = now.Text, now.Truncated, now.Next, now.Live
-	out.Highlights, out.Unscanned, out.Redacted = now.Highlights, now.Unscanned, now.Redacted
+	out.Highlights, out.Redacted = now.Highlights, now.Redacted
 	if r.Out = &out; r.NextOffset != nil {
 		r.NextOffset = &out.Next
 	}
@@ -328,9 +328,6 @@ func (w writer) cutNotes(r *report, notes []string, binary bool) []string {
 		return append(all, notes...)
 	default:
 		add("without a log, the middle of a long output is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
-	}
-	if r.Out.Unscanned > 0 {
-		add("%s bytes of the middle were not searched for trouble", wording.Grouped(r.Out.Unscanned))
 	}
 	if p.ID != "" && tells(t, r.Out.Text) {
 		since, more := r.From, ""

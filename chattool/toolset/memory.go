@@ -397,7 +397,7 @@ func (s *silence) wait(ctx context.Context, out procmgr.Output) procmgr.Output {
 // happened reports whether what a read waited for has come, or whether the process
 // waits for the model.
 func (s *silence) happened(out procmgr.Output) bool {
-	if out.Matched || out.Waiting != nil { // the answer is the model's to give
+	if out.Matched || out.Process.Waiting != nil { // the answer is the model's to give
 		return true
 	}
 	for _, l := range out.Listening {

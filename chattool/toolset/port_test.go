@@ -14,7 +14,7 @@ import (
 // listeningOn adds sockets to an output.
 func listeningOn(out procmgr.Output, addrs ...string) procmgr.Output {
 	for _, addr := range addrs {
-		out.Listening = append(out.Listening, procmgr.Socket{Network: "tcp4", Addr: addr, PID: 4760})
+		out.Listening = append(out.Listening, procmgr.Socket{Addr: addr, PID: 4760})
 	}
 	return out
 }

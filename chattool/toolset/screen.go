@@ -33,7 +33,4 @@ func (r *report) show(screen *procmgr.Screen, out procmgr.Output) {
 	out.Text, out.Truncated = strings.Join(rows, "\n"), nil
 	r.Out = &out
 	r.Add("This is the screen; the cursor is in row %d, column %d.", screen.Row+1, screen.Col+1)
-	if screen.Stale {
-		r.Add("It could not be drawn any further: the stream of output goes on.")
-	}
 }

@@ -51,7 +51,7 @@ func (r *report) searched(out procmgr.Output, from int64, pattern string, wait t
 		r.Add("The process ended without a match for wait_for.")
 	case p.State == procmgr.Detached:
 		r.Add("wait_for has not matched; the shell has ended.")
-	case out.Waiting != nil:
+	case out.Process.Waiting != nil:
 		r.Add("wait_for has not matched so far.")
 	default:
 		r.Add("wait_for did not match within %s; the process still runs.", wording.Duration(wait))

@@ -77,8 +77,6 @@ func state(p procmgr.Process) string {
 		code = strconv.Itoa(*p.ExitCode)
 	}
 	switch {
-	case p.Stopped:
-		return "stopped"
 	case p.Waiting != nil:
 		return "waiting for input"
 	case p.State != procmgr.Exited:

@@ -89,7 +89,7 @@ func watch(ctx context.Context, m procmgr.Manager, id string, notify func(second
 			return // the result of the call has the rest
 		}
 		newest, prefix := newestLine(out.Text), ""
-		if w := out.Waiting; w != nil && !w.Since.Equal(asked) && time.Since(w.Since) > 2*progressInterval {
+		if w := out.Process.Waiting; w != nil && !w.Since.Equal(asked) && time.Since(w.Since) > 2*progressInterval {
 			asked, prefix = w.Since, "waits for input: "
 		} else if newest == line && time.Since(told) < progressSilence {
 			continue

@@ -201,7 +201,7 @@ func (t *task) await(ctx context.Context, out procmgr.Output, req procmgr.Output
 	req.State = procmgr.Running
 	for t.goesOn(out) {
 		req.Wait, req.UntilWaiting = taskPoll, false
-		if out.Waiting == nil {
+		if out.Process.Waiting == nil {
 			req.Wait, req.UntilWaiting = time.Minute, out.Process.Stdin != procmgr.StdinEmpty
 		}
 		newer, err := t.manager.Output(ctx, t.id, req)
@@ -215,7 +215,7 @@ func (t *task) await(ctx context.Context, out procmgr.Output, req procmgr.Output
 
 // goesOn reports whether the process will go on without the model.
 func (t *task) goesOn(out procmgr.Output) bool {
-	return out.Process.State == procmgr.Running && (out.Waiting == nil || t.asks(out.Waiting))
+	return out.Process.State == procmgr.Running && (out.Process.Waiting == nil || t.asks(out.Process.Waiting))
 }
 
 // asks reports whether the user is to answer a process. If the client cannot ask or the
@@ -273,7 +273,7 @@ func onTask[R mcp.Result](s *server, do func(context.Context, *task, *taskParams
 // or "". A process that waits again asks another question.
 func (t *task) look(ctx context.Context) (out procmgr.Output, question string) {
 	out, _ = t.manager.Output(ctx, t.id, procmgr.OutputRequest{}) // the result of the call will tell an error
-	if w := out.Waiting; w != nil && t.asks(w) {
+	if w := out.Process.Waiting; w != nil && t.asks(w) {
 		question = fmt.Sprintf("input-%d", w.Since.UnixNano())
 	}
 	return out, question

@@ -218,7 +218,7 @@ func (w *watch) list(ctx context.Context) error {
 
 // same reports whether two snapshots of a process look alike.
 func same(a, b procmgr.Process) bool {
-	return a.State == b.State && a.Stopped == b.Stopped && a.Command == b.Command && a.LogPath == b.LogPath && a.LogError == b.LogError && a.StartedAt.Equal(b.StartedAt) && asksLike(a.Waiting, b.Waiting)
+	return a.State == b.State && a.Command == b.Command && a.LogPath == b.LogPath && a.LogError == b.LogError && a.StartedAt.Equal(b.StartedAt) && asksLike(a.Waiting, b.Waiting)
 }
 
 // asksLike reports whether a and b look alike.
@@ -338,11 +338,11 @@ func (w *watch) lookAt(ctx context.Context, k key) {
 	case err != nil, out.Process.State == procmgr.Exited:
 		return // an event or the list tells
 	}
-	r.State, r.Stopped = out.Process.State, out.Process.Stopped
+	r.State = out.Process.State
 	var spent time.Duration
 	var memory int64
 	for _, m := range out.Members {
-		spent += m.Usage.User + m.Usage.System
+		spent += m.CPU
 		memory += m.Memory
 	}
 	cpu := 0.0
@@ -357,8 +357,8 @@ func (w *watch) lookAt(ctx context.Context, k key) {
 	}
 	changed := cpu != r.CPU || !slices.Equal(ports, r.Ports) || len(out.Members) != len(r.Members) || max(memory-r.Memory, r.Memory-memory) > memory/100
 	r.looked, r.spent = now, spent
-	if changed || !asksLike(r.Waiting, out.Waiting) {
-		r.Waiting = out.Waiting
+	if changed || !asksLike(r.Waiting, out.Process.Waiting) {
+		r.Waiting = out.Process.Waiting
 		r.CPU, r.Memory, r.Ports, r.Members = cpu, memory, ports, out.Members
 		w.touch(r)
 		w.bell.ring()

@@ -16,6 +16,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
+// The limits of procmgr.SandboxRules.
+const (
+	maxPaths = 64   // of one field
+	maxPath  = 4096 // bytes
+)
+
 // resolve returns a policy with absolute paths that have no symbolic link, but for the
 // last part of those of Hide. Of Write, directories below another one are left out.
 func resolve(p Policy) (Policy, error) {
@@ -23,8 +29,8 @@ func resolve(p Policy) (Policy, error) {
 		name  string
 		paths *[]string
 	}{{"Write", &p.Write}, {"Read", &p.Read}, {"Protect", &p.Protect}, {"Hide", &p.Hide}} {
-		if len(*list.paths) > procmgr.MaxSandboxPaths {
-			return p, xerrors.Errorf("%s has %d paths, at most %d are allowed: %w", list.name, len(*list.paths), procmgr.MaxSandboxPaths, procmgr.ErrInvalid)
+		if len(*list.paths) > maxPaths {
+			return p, xerrors.Errorf("%s has %d paths, at most %d are allowed: %w", list.name, len(*list.paths), maxPaths, procmgr.ErrInvalid)
 		}
 		resolved := make([]string, 0, len(*list.paths))
 		for _, path := range *list.paths {
@@ -62,8 +68,8 @@ func resolvePath(path string, directory bool) (string, error) {
 	if abs, err = filepath.EvalSymlinks(abs); err != nil {
 		return "", err
 	}
-	if len(abs) > procmgr.MaxSandboxPath {
-		return "", xerrors.Errorf("it has more than %d bytes", procmgr.MaxSandboxPath)
+	if len(abs) > maxPath {
+		return "", xerrors.Errorf("it has more than %d bytes", maxPath)
 	}
 	fd, _, err := openExactly(abs, directory)
 	if err != nil {

@@ -171,6 +171,12 @@ var arrows = []arrow{
 		why:    "what a command starts from goes from a keeper's caller to a Local in a context, so no exported name shows it",
 	},
 	{
+		dir:     "procmgr/internal/idempotency",
+		module:  []string{"procmgr"},
+		outside: []string{xerrors},
+		why:     "it remembers the answers to requests, and knows nothing of what they ask for",
+	},
+	{
 		dir:    "procmgr/internal/callerr",
 		module: []string{"procmgr"},
 		why:    "every Manager names the call that failed in the same form",
@@ -203,13 +209,13 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal/internal/input",
-		module:  []string{"procmgr", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/redact"},
+		module:  []string{"procmgr", "procmgr/internal/idempotency", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/redact"},
 		outside: []string{xerrors},
 		why:     "it writes to the stdin of one process, and knows no chat, ID, record or limit",
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/asking", "procmgr/internal/linediff"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/asking", "procmgr/internal/linediff"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/charset", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/internal/randre", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",
@@ -223,7 +229,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/prochttp",
-		module:  []string{"procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "headtail"},
+		module:  []string{"procmgr", "procmgr/internal/idempotency", "procmgr/internal/callerr", "procmgr/internal/check", "headtail"},
 		outside: []string{strictJSON, xerrors},
 		tests:   []string{"procmgr/proclocal", "procmgr/procroute", "internal/beside", "procmgr/internal/asktest", "procmgr/proctest", "internal/testenv"},
 		why:     "a client and a handler know a Host and the limits of a text; how processes run is not their business, and net/http routes well enough; encoding/json guesses what a handler must refuse",

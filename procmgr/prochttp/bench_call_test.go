@@ -82,7 +82,6 @@ func (m atOnceChat) List(context.Context, procmgr.ListRequest) (procmgr.ListPage
 		all[i].Command, all[i].WorkDir = "go test ./...", "/home/user/project"
 		second := int64(len(all) - i) // the newest comes first
 		all[i].StartedAt, all[i].ExitedAt = time.Unix(second, 1), time.Unix(second, 2)
-		all[i].Usage = procmgr.Usage{User: time.Second, System: time.Millisecond, MaxRSS: 1 << 20}
 	}
 	return procmgr.ListPage{Processes: all, Total: len(all)}, nil
 }

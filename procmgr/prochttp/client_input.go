@@ -8,6 +8,7 @@ import (
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
+	"github.com/toolproc/toolproc/procmgr/internal/check"
 )
 
 // Input implements [procmgr.Manager]. If the answer is lost, the client asks again
@@ -32,8 +33,8 @@ func (m *manager) input(ctx context.Context, id string, req procmgr.InputRequest
 	switch {
 	case !utf8.ValidString(id):
 		return out, procmgr.ErrNotFound // no process has such an ID
-	case len(req.Data) > procmgr.MaxInput:
-		return out, xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), procmgr.MaxInput, procmgr.ErrInvalid)
+	case len(req.Data) > check.MaxInput:
+		return out, xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), check.MaxInput, procmgr.ErrInvalid)
 	}
 	body := inputBody{processID{id}, inputFields(req)}
 	if body.IdempotencyKey == "" {

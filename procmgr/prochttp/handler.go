@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 )
 
 // The defaults of [HandlerOptions].
@@ -98,7 +99,7 @@ type handler struct {
 	log      *slog.Logger
 	mux      *http.ServeMux
 	waits    waits
-	signals  signals
+	signals  idempotency.Memo[error]
 }
 
 // NewHandler returns a handler that serves h to [Client]. It fails if the
@@ -144,7 +145,7 @@ func NewHandler(h procmgr.Host, opts *HandlerOptions) (http.Handler, error) {
 		log:      log,
 		mux:      http.NewServeMux(),
 		waits:    waits{max: o.MaxWaiters, log: log, held: make(map[waitKey]*heldWait)},
-		signals:  signals{calls: make(map[signalKey]*signalCall)},
+		signals:  idempotency.Memo[error]{Max: maxSignals},
 	}
 	for name, value := range map[string]string{
 		headerInstance:           s.instance,

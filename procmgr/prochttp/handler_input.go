@@ -31,7 +31,7 @@ func (r *request) input() {
 	if ended && errors.Is(err, context.Canceled) {
 		req.Wait = 0 // what was written by then is told
 		out, err = r.manager.Input(r.Context(), r.id, req)
-	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched && !(req.UntilWaiting && out.Waiting != nil) {
+	} else if err == nil && req.Wait > 0 && time.Since(began) >= req.Wait && !out.Matched && !(req.UntilWaiting && out.Process.Waiting != nil) {
 		r.w.Header().Set(headerWaiting, "true")
 	}
 	switch {

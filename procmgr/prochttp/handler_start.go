@@ -46,7 +46,7 @@ func (r *request) start() {
 			err = unknown(err) // if the host is a client, the start may still be on its way
 		}
 	}
-	asks := req.UntilWaiting && out.Waiting != nil
+	asks := req.UntilWaiting && out.Process.Waiting != nil
 	if err == nil && req.Wait > 0 && out.Process.State == procmgr.Running && !asks && r.h.opts.Context.Err() == nil {
 		r.w.Header().Set(headerWaiting, "true")
 	}

@@ -143,7 +143,6 @@ func made() procmgr.Output {
 			ID: "k7qv2mzp4a", Command: "make test", WorkDir: "/srv/project", PID: 4711,
 			State: procmgr.Exited, ExitCode: &code, EndedBy: procmgr.CauseExit,
 			StartedAt: at(0), ExitedAt: ended, Elapsed: ended.Sub(at(0)),
-			Usage: procmgr.Usage{User: 1250 * time.Millisecond, System: 310 * time.Millisecond, MaxRSS: 73_400_320},
 		},
 		Text: "go test ./...\nok  \texample/a\nFAIL\texample/b\nmake: *** [Makefile:3: test] Error 1\n",
 		Next: 81,
@@ -231,7 +230,7 @@ var scenes = map[string]func(testing.TB) scene{
 			assert.Equal(t, procmgr.OutputRequest{From: 40, Wait: 10 * time.Second, UntilListening: 3000}, req)
 			out := web()
 			out.Text, out.Next = "", 40
-			out.Listening = []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:3000", PID: 4760}}
+			out.Listening = []procmgr.Socket{{Addr: "127.0.0.1:3000", PID: 4760}}
 			return out, nil
 		}}}
 	},

@@ -75,7 +75,6 @@ type startBody struct {
 	Env          map[string]string `json:"env,omitempty"`
 	Background   bool              `json:"background,omitzero"`
 	Stdin        procmgr.Stdin     `json:"stdin,omitempty"`
-	Size         procmgr.Size      `json:"size,omitzero"`
 	Wait         time.Duration     `json:"wait,omitzero"`
 	UntilWaiting bool              `json:"until_waiting,omitzero"`
 	Limit        headtail.Limits   `json:"limit,omitzero"`

@@ -276,10 +276,9 @@ func TestIdentity(t *testing.T) {
 	dir := newDir(t)
 	h := open(t, dir, &prockeep.Options{Local: proclocal.Options{MaxRunning: 2}})
 	for field, local := range map[string]proclocal.Options{
-		"Env":      {Env: envpolicy.Policy{Allow: []string{"*"}}},
-		"Redact":   {Redact: []proclocal.Secret{{Name: "A", Value: "long enough"}}},
-		"NoRedact": {NoRedact: true},
-		"Shell":    {Shell: []string{"sh", "-c"}},
+		"Env":    {Env: envpolicy.Policy{Allow: []string{"*"}}},
+		"Redact": {Redact: []proclocal.Secret{{Name: "A", Value: "long enough"}}},
+		"Shell":  {Shell: []string{"sh", "-c"}},
 	} {
 		_, err := prockeep.Open(t.Context(), dir, &prockeep.Options{Local: local})
 		require.ErrorIs(t, err, procmgr.ErrConflict)
@@ -291,10 +290,10 @@ func TestIdentity(t *testing.T) {
 	_, err := second.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
 
-	third := open(t, dir, &prockeep.Options{Replace: true, Local: proclocal.Options{NoRedact: true, MaxRunning: 3}})
+	third := open(t, dir, &prockeep.Options{Replace: true, Local: proclocal.Options{Shell: []string{"sh", "-c"}, MaxRunning: 3}})
 	_, err = second.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrConflict)
-	require.ErrorContains(t, err, "NoRedact")
+	require.ErrorContains(t, err, "Shell")
 	out, err := second.Start(t.Context(), procmgr.StartRequest{ID: "1", Command: "echo ready; exec sleep 1000"})
 	require.NoError(t, err)
 	require.True(t, out.Attached)

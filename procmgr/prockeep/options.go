@@ -21,7 +21,7 @@ import (
 
 // Options configures [Open]. The zero value of every field is its default.
 type Options struct {
-	// Local configures how processes run. Sandbox, Env, Redact, NoRedact, Cgroup and
+	// Local configures how processes run. Sandbox, Env, Redact, Cgroup and
 	// Shell identify a keeper: if the one that runs has others, the error is
 	// [procmgr.ErrConflict] and names the field. Everything else is taken from the
 	// program that started the keeper.
@@ -109,7 +109,7 @@ func newOrder(dir string, o *Options) (made order, err error) {
 	}
 	for field, value := range map[string]any{
 		"Sandbox": made.Local.Sandbox, "Env": o.Local.Env, "Redact": o.Local.Redact,
-		"NoRedact": o.Local.NoRedact, "Cgroup": o.Local.Cgroup, "Shell": o.Local.Shell,
+		"Cgroup": o.Local.Cgroup, "Shell": o.Local.Shell,
 	} {
 		data, err := json.Marshal(value)
 		if err != nil {

@@ -75,12 +75,10 @@ func (m *originMaker) make() (header string, err error) {
 	if o.Dir == "" {
 		o.Dir, _ = os.Getwd() // the keeper says that it is gone
 	}
-	if !m.options.NoRedact {
-		for _, s := range m.options.Redact {
-			o.Secrets = append(o.Secrets, redact.Value(s))
-		}
-		o.Secrets = append(o.Secrets, applied.Secrets...)
+	for _, s := range m.options.Redact {
+		o.Secrets = append(o.Secrets, redact.Value(s))
 	}
+	o.Secrets = append(o.Secrets, applied.Secrets...)
 	data, err := json.Marshal(o)
 	return base64.StdEncoding.EncodeToString(data), err
 }

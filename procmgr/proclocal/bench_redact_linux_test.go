@@ -27,7 +27,7 @@ func secretsOf(n, bytes int) (secrets []proclocal.Secret) {
 // The output of a build, 256 MiB of them, with values to mask and without any.
 func BenchmarkCaptureRedacted(b *testing.B) {
 	const blocks = 256 << 20 / block
-	plain := newLocal(b, &proclocal.Options{NoRedact: true})
+	plain := newLocal(b, nil)
 	child := role(b, "build", blocks, "")
 	for _, set := range []struct {
 		name    string
@@ -52,7 +52,7 @@ func BenchmarkCaptureRedacted(b *testing.B) {
 
 // A start with 8 values to mask, beside one with none.
 func BenchmarkStartRedacted(b *testing.B) {
-	masking, plain := newLocal(b, &proclocal.Options{Redact: secretsOf(8, 40), Shell: []string{"sh", "-c"}}), newLocal(b, &proclocal.Options{NoRedact: true, Shell: []string{"sh", "-c"}})
+	masking, plain := newLocal(b, &proclocal.Options{Redact: secretsOf(8, 40), Shell: []string{"sh", "-c"}}), newLocal(b, &proclocal.Options{Shell: []string{"sh", "-c"}})
 	start := func(l procmgr.Manager) {
 		_, err := l.Start(b.Context(), procmgr.StartRequest{Command: "true", Wait: time.Minute})
 		require.NoError(b, err)

@@ -30,7 +30,7 @@ import (
 // the command may begin once more; it is killed then.
 //
 // After Close, Start is [procmgr.ErrClosed]. The output that is kept in memory can
-// still be read. The logs are gone, unless Options.KeepLogs is set.
+// still be read. The logs are gone.
 func (l *Local) Close() error {
 	l.closing.Do(func() { l.closeErr = l.shutdown() })
 	return l.closeErr
@@ -42,7 +42,7 @@ func (l *Local) shutdown() error {
 	if l.expiry != nil {
 		l.expiry.Stop()
 	}
-	all := l.chats.all.records()
+	all := l.table.records()
 	l.mu.Unlock()
 
 	ctx := context.Background()

@@ -13,7 +13,7 @@ import (
 // hears of the end, the process no longer counts as running.
 func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process {
 	l.mu.Lock()
-	l.chats.ended(r)
+	l.table.exited(r)
 	r.mu.Lock()
 	r.leave(end)
 	r.process.ExitedAt, r.process.MayLiveOn = at, r.tree.Unsure()
@@ -32,9 +32,6 @@ func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process
 func (r *record) leave(end osproc.Exit) {
 	r.process.ExitCode = end.Code()
 	r.process.Signal = end.SignalName()
-	if end.Usage != nil {
-		r.process.Usage = procmgr.Usage(*end.Usage)
-	}
 	r.process.OOM = end.OOM
 	r.process.EndedBy = causeOf(end)
 	if r.asked != "" && !end.Lost {

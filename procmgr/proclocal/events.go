@@ -47,7 +47,7 @@ func (l *Local) look(v retention.Viewer, req procmgr.EventsRequest) (page procmg
 	page = l.events.Page(v, req)
 	for i := range page.Events {
 		p := &page.Events[i].Process
-		if !l.opts.KeepLogs && l.chats.get(p.ChatID, p.ID) == nil {
+		if l.table.get(p.ChatID, p.ID).record == nil {
 			p.LogPath = "" // the log went with the record
 		}
 	}

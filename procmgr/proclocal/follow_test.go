@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,6 +43,7 @@ func fits(t testing.TB, chunk procmgr.Chunk, at int64, limit int) int64 {
 	if limit == 0 {
 		limit = 16 << 10
 	}
+	limit = max(limit, 256)
 	require.Equal(t, at+chunk.Gap, chunk.From, "%+v", chunk)
 	require.GreaterOrEqual(t, chunk.Gap, int64(0))
 	require.GreaterOrEqual(t, chunk.Next, chunk.From)
@@ -143,18 +143,18 @@ func TestFollowLive(t *testing.T) {
 // At most one chunk comes each Every.
 func TestFollowPace(t *testing.T) {
 	l := newLocal(t, nil)
-	id := run(t, l, "head -c 300 /dev/zero").Process.ID
+	id := run(t, l, "head -c 1000 /dev/zero").Process.ID
 	const every = 20 * time.Millisecond
 	// What this test sees of a pace is shifted by the time until it looks. Only the
 	// beginning is surely before the first chunk.
 	began := time.Now()
 	chunks := 0
-	for _, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{Every: every, Limit: 100}) {
+	for _, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{Every: every, Limit: 256}) {
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, time.Since(began), time.Duration(chunks)*every)
 		chunks++
 	}
-	require.Equal(t, 3, chunks)
+	require.GreaterOrEqual(t, chunks, 3)
 }
 
 // What the log has is not skipped, even if the window has dropped it.
@@ -278,9 +278,6 @@ func checkFollow(t *testing.T, data []byte, head, tail, limit, piece int) {
 		shown += chunk.Next - chunk.From
 	}
 	require.Equal(t, int64(len(data)), at)
-	if bytes.Contains(data, []byte("\uFFFD")) && !utf8.Valid(data) {
-		return // while the window moves, nobody can tell a printed U+FFFD from an invalid byte
-	}
 	require.GreaterOrEqual(t, shown, min(int64(len(data)), int64(tail-6)), "the end of the window was skipped")
 }
 
@@ -292,10 +289,10 @@ func FuzzFollow(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("\uFFFD\xbf\xbd"), 20), uint16(900), uint16(900), uint16(16), uint16(77))
 	f.Add([]byte("\n\n... [omitted 7 bytes] ...\n\nand more of it"), uint16(9), uint16(9), uint16(100), uint16(100))
 	f.Fuzz(func(t *testing.T, data []byte, head, tail, limit, piece uint16) {
-		if len(data) > 1<<14 || strings.Contains(asText(data), strings.Repeat("\uFFFD", 100)) && bytes.Contains(data, []byte("\uFFFD")) {
-			return // a U+FFFD among hundreds of invalid bytes looks like those
+		if len(data) > 1<<14 {
+			return
 		}
-		checkFollow(t, data, int(head), int(tail), int(limit)%2000+4, int(piece)+1)
+		checkFollow(t, data, int(head), int(tail), int(limit)%2000, int(piece)+1)
 	})
 }
 
@@ -305,10 +302,10 @@ func TestFollowBinary(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
 		var data []byte
-		for range r.IntN(500) {
+		for range r.IntN(2000) {
 			data = append(data, parts[r.IntN(len(parts))]...)
 		}
-		checkFollow(t, data, r.IntN(300), r.IntN(300)+4, r.IntN(300)+4, r.IntN(300)+1)
+		checkFollow(t, data, r.IntN(1000), r.IntN(1000)+4, r.IntN(1000), r.IntN(1000)+1)
 	}
 }
 

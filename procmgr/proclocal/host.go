@@ -31,8 +31,7 @@ func New(opts *Options) (*Local, error) {
 func newLocal(opts *Options) *Local {
 	l := &Local{
 		opts:   opts.withDefaults(),
-		chats:  records{byChat: make(map[string]*chatRecords)},
-		past:   retention.NewTombstones(),
+		table:  newTable(),
 		events: retention.NewEvents(),
 		exits:  list.New(),
 
@@ -44,7 +43,6 @@ func newLocal(opts *Options) *Local {
 	l.streams = capture.Options{
 		Head:    l.opts.Head,
 		Tail:    l.opts.Tail,
-		Raw:     l.opts.RawOutput,
 		Memory:  &l.memory,
 		Grown:   l.makeRoom,
 		Written: l.opts.Metrics.output(),
@@ -76,7 +74,6 @@ func (l *Local) open() (err error) {
 func (l *Local) logOptions() capture.LogOptions {
 	return capture.LogOptions{
 		Dir:     l.opts.LogDir,
-		Keep:    l.opts.KeepLogs,
 		Max:     l.opts.MaxLog,
 		MaxAll:  l.opts.MaxLogs,
 		FreeOne: l.freeLog,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,18 +150,6 @@ func TestLog(t *testing.T) {
 		require.NotContains(t, line, "hidden-")
 	}
 	require.Contains(t, log.String(), "SOME_TOKEN", "the name of what was withheld may be told")
-}
-
-func TestUsage(t *testing.T) {
-	l := newLocal(t, nil)
-	out := run(t, l, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
-	require.Positive(t, out.Process.Usage.User)
-	require.Less(t, out.Process.Usage.User, long)
-	needs(t, "measure of memory that every system of its kind has")
-	// The usage of a child counts if the leader waited for it. It exceeds this
-	// program's own peak, and so it can be told.
-	out = run(t, l, "head -c 400000000 /dev/zero | tail -c 300000000 >"+os.DevNull)
-	require.Greater(t, out.Process.Usage.MaxRSS, int64(250<<20))
 }
 
 // If a command mentions a variable that it does not get, the answer says so.

@@ -91,15 +91,19 @@ func (r *record) watch(ctx context.Context, m *capture.Matcher, req procmgr.Inpu
 // put writes a request, or finds out what was written with its key. It returns nil
 // if the request was refused.
 func (l *Local) put(ctx context.Context, r *record, req procmgr.InputRequest, until time.Time) (*input.Written, error) {
-	w, mine, err := r.in.Begin(ctx, req)
-	if !mine || err != nil {
-		return w, err
-	}
-	refused, err := r.in.Write(ctx, w, req, until)
-	r.in.Finish(w, refused)
-	if refused {
+	var refused bool
+	var err error
+	w, failed := r.answers.Do(ctx, req.IdempotencyKey, input.FingerprintOf(req), func(w *input.Written) bool {
+		if refused, err = r.in.Write(ctx, w, req, until); !refused {
+			r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.N), slog.Int("keys", len(req.Keys)))
+		}
+		return refused
+	})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case refused:
 		return nil, err
 	}
-	r.log(slog.LevelInfo, "input written", slog.Int("bytes", w.N), slog.Int("keys", len(req.Keys)))
 	return w, err
 }

@@ -67,8 +67,7 @@ type Local struct {
 	hanging int
 	left    bool
 	seq     uint64
-	chats   records
-	past    *retention.Tombstones
+	table   table
 	events  *retention.Events
 	exits   *list.List // the records that have exited, in the order of their exits
 	expiry  *time.Timer

@@ -265,20 +265,6 @@ func TestLogGoesWithItsRecord(t *testing.T) {
 	}
 }
 
-// A host may keep the logs.
-func TestKeepLogs(t *testing.T) {
-	l, _ := logged(t, proclocal.Options{KeepLogs: true, Retain: 1})
-	out := run(t, l, "seq 5")
-	eventually(t, "the record is gone", func() bool {
-		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-		return err == nil && now.Text == "" && now.Process.LogPath == out.Process.LogPath
-	})
-	require.NoError(t, l.Close())
-	data, err := os.ReadFile(out.Process.LogPath)
-	require.NoError(t, err)
-	require.Equal(t, numbers(5), string(data))
-}
-
 // The manager neither writes to nor reads from a file that somebody has put in
 // the way.
 func TestLogsAndIntruders(t *testing.T) {

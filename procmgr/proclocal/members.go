@@ -30,8 +30,7 @@ func (r *record) tellMembers(s *osproc.System, out *procmgr.Output, req procmgr.
 	}
 	for _, m := range all {
 		out.Members = append(out.Members, procmgr.Member{
-			PID: m.PID, Parent: m.Parent, Name: m.Name, Memory: m.Memory,
-			Usage: procmgr.Usage{User: m.User, System: m.System},
+			PID: m.PID, Parent: m.Parent, Name: m.Name, Memory: m.Memory, CPU: m.User + m.System,
 		})
 	}
 	return nil

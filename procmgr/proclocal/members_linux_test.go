@@ -38,7 +38,7 @@ func TestMembers(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return len(members()) == 3 }, long, 10*time.Millisecond)
 	all := members()
-	require.Greater(t, all["leader"].Usage.User, time.Duration(0))
+	require.Greater(t, all["leader"].CPU, time.Duration(0))
 	require.Greater(t, all["leader"].Memory, int64(10_000))
 	require.NotEqual(t, out.Process.PID, all["sleep"].Parent)
 	require.NoError(t, l.Signal(ctx, id, procmgr.Kill))

@@ -39,9 +39,6 @@ type Options struct {
 	// Redact has values that are masked in all output, besides those of the
 	// variables that look like secrets to Env: see [Secret].
 	Redact []Secret
-	// NoRedact leaves output as it is printed: nothing is masked, and Redact counts
-	// for nothing.
-	NoRedact bool
 	// UpdateEnv gets the variables that Env let through, as NAME=value, and
 	// returns those that the command gets. A variable that it adds is not
 	// withheld. The variables of the request come after it. If it fails, the
@@ -91,14 +88,6 @@ type Options struct {
 	// headtail.DefaultTail.
 	Head, Tail int
 
-	// RawOutput keeps output as it was printed. Otherwise escape sequences are
-	// removed, and a line that is drawn again and again keeps its first and
-	// its newest state, see package plaintext. Offsets count the bytes that
-	// are kept. It also keeps output on Windows from being decoded: a line that is not
-	// UTF-8 is in UTF-16LE or the OEM code page there, which console programs print.
-	// Elsewhere what is not UTF-8 becomes U+FFFD.
-	RawOutput bool
-
 	// LogDir is a directory for logs, "" for none. The whole output of each
 	// process is then written to a file as well. A model can search that file
 	// for output that the window has dropped, and Output reads dropped output
@@ -110,11 +99,9 @@ type Options struct {
 	// written, as on a full disk, it ends there: its process goes on, and
 	// Process.LogError says why.
 	LogDir string
-	// KeepLogs leaves the files where they are. The host removes them.
-	KeepLogs bool
 	// MaxLog is the limit of one log (64 MiB by default) and MaxLogs that of
 	// all logs together (1 GiB by default), in bytes. To stay below MaxLogs,
-	// the oldest log of an exited process is removed, unless KeepLogs is set.
+	// the oldest log of an exited process is removed.
 	MaxLog, MaxLogs int64
 
 	// Retain is how long the record and the output of a process are kept after

@@ -8,7 +8,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // output is Output in one chat.
@@ -26,7 +25,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	r, past := l.find(chat, id)
 	switch {
 	case past != nil:
-		return past.OutputUntil(req), nil
+		return past.output(req), nil
 	case r == nil:
 		return procmgr.Output{}, procmgr.ErrNotFound
 	}
@@ -66,14 +65,14 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 
 // find returns the record or the tombstone of an ID in one chat, or neither. An
 // ID that a stop has spent was never a process.
-func (l *Local) find(chat, id string) (*record, *retention.Tombstone) {
+func (l *Local) find(chat, id string) (*record, *tombstone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r, past := l.lookup(chat, id)
-	if past != nil && past.Spent {
-		past = nil
+	a := l.table.get(chat, id)
+	if a.past != nil && a.past.spent {
+		return nil, nil
 	}
-	return r, past
+	return a.record, a.past
 }
 
 // output reads from an offset on, with so many bytes of highlights, and takes a
@@ -81,32 +80,30 @@ func (l *Local) find(chat, id string) (*record, *retention.Tombstone) {
 // takes the process before the text: if the process has exited, the text is all
 // there is.
 func (r *record) output(from int64, limit headtail.Limits, highlight int, m *capture.Matcher) procmgr.Output {
-	process, withheld := r.now(), r.names()
-	waiting := r.waiting(process.State)
+	process := r.now()
+	process.Waiting = r.waiting(process.State)
+	withheld := r.names()
 	page := r.out.Read(from, limit, m)
 	failed := process.ExitCode != nil && *process.ExitCode != 0
-	page, found, unscanned := r.out.Highlighted(page, limit, highlight, failed)
+	page, found, _ := r.out.Highlighted(page, limit, highlight, failed)
 	var highlights []procmgr.Highlight
 	for _, h := range found {
 		highlights = append(highlights, procmgr.Highlight(h))
 	}
 	return procmgr.Output{
 		Process:     process,
-		StartResult: procmgr.StartResult{Withheld: withheld, PassedOver: r.passedOver},
+		Withheld:    withheld,
+		PassedOver:  r.passedOver,
 		Text:        page.Text,
 		Truncated:   page.Truncated,
 		Next:        page.Next,
 		Redacted:    r.out.Redacted(),
 		Live:        page.Text[len(page.Text)-page.Live:],
-		SearchResult: procmgr.SearchResult{
-			Matched:     page.Matched,
-			MatchedLine: page.Found.Line,
-			MatchedAt:   page.Found.Offset,
-			Unsearched:  page.Unsearched,
-		},
-		Highlights: highlights,
-		Unscanned:  unscanned,
-		Waiting:    waiting,
+		Matched:     page.Matched,
+		MatchedLine: page.Found.Line,
+		MatchedAt:   page.Found.Offset,
+		Unsearched:  page.Unsearched,
+		Highlights:  highlights,
 	}
 }
 

@@ -6,15 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
 // Output for a terminal is read as plain text.
 func TestPlainText(t *testing.T) {
 	const command = `printf '\033[1;32mok\033[0m\r\n'; printf 'get 1%%\rget 50%%\rget 100%%\n'; printf '\033]0;title\007end\n'`
 	require.Equal(t, "ok\nget 1%\nget 100%\nend\n", run(t, newLocal(t, nil), command).Text)
-	raw := run(t, newLocal(t, &proclocal.Options{RawOutput: true}), command)
-	require.Equal(t, "\033[1;32mok\033[0m\r\nget 1%\rget 50%\rget 100%\n\033]0;title\007end\n", raw.Text)
 }
 
 // A reader can see a progress line or a prompt, and wait for it, while the line

@@ -44,13 +44,13 @@ func TestPorts(t *testing.T) {
 		name, command string // %d is the port
 		want          []procmgr.Socket
 	}{
-		{"http.server", "exec python3 -m http.server %d", []procmgr.Socket{{Network: "tcp4", Addr: "0.0.0.0:%d"}}},
-		{"node", `exec node -e 'require("http").createServer().listen(%d, "127.0.0.1")'`, []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
-		{"IPv6", `exec node -e 'require("http").createServer().listen(%d, "::1")'`, []procmgr.Socket{{Network: "tcp6", Addr: "[::1]:%d"}}},
-		{"both", "exec python3 -m http.server --bind :: %d", []procmgr.Socket{{Network: "tcp6", Addr: "[::]:%d"}}},
-		{"a child of a child", `sh -c "sh -c '` + strings.ReplaceAll(strings.ReplaceAll(pythonServer, `"`, `\"`), `'`, `'\''`) + `; :'; :"; :`, []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
-		{"one that is found by its mark alone", "setsid " + pythonServer + " >/dev/null 2>&1 & exec sleep 1000", []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
-		{"one that the shell left behind", pythonServer + " &", []procmgr.Socket{{Network: "tcp4", Addr: "127.0.0.1:%d"}}},
+		{"http.server", "exec python3 -m http.server %d", []procmgr.Socket{{Addr: "0.0.0.0:%d"}}},
+		{"node", `exec node -e 'require("http").createServer().listen(%d, "127.0.0.1")'`, []procmgr.Socket{{Addr: "127.0.0.1:%d"}}},
+		{"IPv6", `exec node -e 'require("http").createServer().listen(%d, "::1")'`, []procmgr.Socket{{Addr: "[::1]:%d"}}},
+		{"both", "exec python3 -m http.server --bind :: %d", []procmgr.Socket{{Addr: "[::]:%d"}}},
+		{"a child of a child", `sh -c "sh -c '` + strings.ReplaceAll(strings.ReplaceAll(pythonServer, `"`, `\"`), `'`, `'\''`) + `; :'; :"; :`, []procmgr.Socket{{Addr: "127.0.0.1:%d"}}},
+		{"one that is found by its mark alone", "setsid " + pythonServer + " >/dev/null 2>&1 & exec sleep 1000", []procmgr.Socket{{Addr: "127.0.0.1:%d"}}},
+		{"one that the shell left behind", pythonServer + " &", []procmgr.Socket{{Addr: "127.0.0.1:%d"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +153,7 @@ func TestPortsOfAnotherNetwork(t *testing.T) {
 	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", all[0].PID))
 	require.NoError(t, err)
 	require.NotEqual(t, mine, its)
-	require.Equal(t, procmgr.Socket{Network: "tcp4", Addr: "127.0.0.1:" + strconv.Itoa(port), PID: all[0].PID}, all[0])
+	require.Equal(t, procmgr.Socket{Addr: "127.0.0.1:" + strconv.Itoa(port), PID: all[0].PID}, all[0])
 }
 
 // Many waits look together: what one of them costs does not grow with them.

@@ -11,6 +11,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
@@ -25,7 +26,7 @@ type record struct {
 	id   string
 	chat string
 	seq  uint64 // the order of starts
-	key  retention.Fingerprint
+	key  idempotency.Fingerprint
 	out  *capture.Stream
 
 	terminal bool // its stdin is one
@@ -52,6 +53,8 @@ type record struct {
 
 	look sync.Once // for lookForWithheld
 
+	answers idempotency.Memo[input.Written]
+
 	// shown is the process as it was at its last turn; nil before the start has
 	// succeeded. It is read without a lock, and what it points to does not
 	// change.
@@ -66,9 +69,8 @@ type record struct {
 	changed  chan struct{}
 
 	// The Local's mu guards these.
-	listed   *atomic.Pointer[record] // the place in the lists of records
-	forking  bool                    // the fork is under way, or is over: Close can no longer prevent it
-	answered bool                    // the start is decided; ready is closed, or about to be
+	forking  bool // the fork is under way, or is over: Close can no longer prevent it
+	answered bool // the start is decided; ready is closed, or about to be
 }
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.
@@ -96,14 +98,11 @@ func (r *record) show() {
 	r.shown.Store(&p)
 }
 
-// now is snapshot for a caller, who is also told whether the process is stopped
-// and whether its log is still there.
-// The caller holds no lock.
+// now is snapshot for a caller, who is also told whether the log is still there. The
+// caller holds no lock.
 func (r *record) now() procmgr.Process {
 	r.out.LookForLog()
-	p := r.snapshot()
-	p.Stopped = p.State != procmgr.Exited && r.tree.Stopped()
-	return p
+	return r.snapshot()
 }
 
 // names returns the names for Output.Withheld.

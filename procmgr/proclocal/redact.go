@@ -77,9 +77,6 @@ func (m *masks) of(values []redact.Value) *redact.Set {
 // host has from the host's environment, and the secrets among the variables that came
 // besides. env is what the command gets.
 func (l *Local) secrets(host []redact.Value, besides, env []string) []redact.Value {
-	if l.opts.NoRedact {
-		return nil
-	}
 	values := make([]redact.Value, 0, len(l.opts.Redact)+len(host))
 	for _, s := range l.opts.Redact {
 		values = append(values, redact.Value(s))

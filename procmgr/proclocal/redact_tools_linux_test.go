@@ -107,15 +107,15 @@ func TestRedactOrdinary(t *testing.T) {
 	t.Setenv("AUTH_HOST", "auth01.a1b2c3d4e5f6.example.com")
 	t.Setenv("API_KEY_HEADER", "X-Api-Key")
 	t.Setenv("SESSION_SECRET", "development")
-	l := newLocal(t, &proclocal.Options{RawOutput: true})
+	l := newLocal(t, nil)
 	words := "postgres my-project-123456 claude-3-5-sonnet-20241022 /home/ada/.ssh/id_ed25519_2024 auth01.a1b2c3d4e5f6.example.com X-Api-Key development"
 	for i, text := range []string{
 		words, "ghp_", "ghp_16C7e42F292c6912E7710c838347Ae178B4", "hp_16C7e42F292c6912E7710c838347Ae178B4a",
 		"GHP_16C7E42F292C6912E7710C838347AE178B4A", "ghp_16C7e42F292c6912E7710c838347Ae178B4b",
 		"go: downloading github.com/stretchr/testify v1.10.0", "ok  \tgithub.com/toolproc/toolproc/envpolicy\t0.512s",
 		"--- FAIL: TestX (0.00s)\n    x_test.go:12: got 1, want 2\nFAIL", "commit 3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
-		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "\x1b[31merror\x1b[0m: expected `;`",
-		" 10% \r 20% \r 100%\n", "\x00\x01\x02\xff\xfe", "{\"a\":1,\"b\":[true,null]}", "<html><body>&amp;</body></html>",
+		"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+		"{\"a\":1,\"b\":[true,null]}", "<html><body>&amp;</body></html>",
 		"Password: ", "password for 'https://ada@example.com': ", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG9yZGluYXJ5IGtleQ ada@host",
 		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk", "Z2hwXzE2Qzc=", "6768705f",
 		"drwxr-xr-x 2 root root 4096 Nov 24 16:00 .", "PID TTY TIME CMD\n 1 ? 00:00:00 init", "真っ直ぐ é ü 🎉", "$GITHUB_TOKEN", "${GITHUB_TOKEN}",

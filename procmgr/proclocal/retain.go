@@ -3,6 +3,7 @@ package proclocal
 import (
 	"time"
 
+	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -18,24 +19,18 @@ func (l *Local) expire() {
 			return
 		}
 		l.exits.Remove(e)
-		l.chats.remove(r)
+		l.table.remove(r, buried(r))
 		r.out.Drop()
-		l.past.Add(r.chat, buried(r))
 		r.out.RetireLog()
 	}
 }
 
 // buried returns the tombstone of a record that has exited.
-func buried(r *record) *retention.Tombstone {
+func buried(r *record) *tombstone {
 	p := r.snapshot()
 	p.Command = retention.CutShort(p.Command)
-	if !r.opts.KeepLogs {
-		p.LogPath = "" // the log goes with the record
-	}
-	return &retention.Tombstone{
-		Seq: r.seq, ID: r.id, Key: r.key, Process: p, Withheld: r.withheld, PassedOver: r.passedOver,
-		Total: r.out.Total(),
-	}
+	p.LogPath = "" // the log goes with the record
+	return &tombstone{id: r.id, key: r.key, left: procmgr.Output{Process: p, Withheld: r.withheld, PassedOver: r.passedOver, Next: r.out.Total()}}
 }
 
 // expireIn makes the oldest record expire after a while. The caller holds mu.

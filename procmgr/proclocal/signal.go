@@ -10,7 +10,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // numberOf returns the system's signal.
@@ -75,15 +74,14 @@ func (l *Local) signal(ctx context.Context, chat, id string, sig procmgr.Signal)
 func (l *Local) target(chat, id string, sig procmgr.Signal) (*record, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r, t := l.lookup(chat, id)
+	a := l.table.get(chat, id)
 	switch {
-	case r != nil:
-		return r, nil
-	case t != nil && !t.Spent:
+	case a.record != nil:
+		return a.record, nil
+	case a.past != nil && !a.past.spent:
 		return nil, procmgr.ErrNotRunning
-	case t == nil && sig != procmgr.Interrupt && !l.closed:
-		l.seq++
-		l.past.Add(chat, &retention.Tombstone{Seq: l.seq, ID: id, Spent: true})
+	case a.past == nil && sig != procmgr.Interrupt && !l.closed:
+		l.table.bury(chat, &tombstone{id: id, spent: true})
 	}
 	return nil, procmgr.ErrNotFound
 }

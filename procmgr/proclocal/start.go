@@ -12,9 +12,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/check"
+	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // start is Start in one chat.
@@ -43,10 +43,10 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	if err != nil {
 		return procmgr.Output{}, err
 	}
-	key := retention.FingerprintOf(req)
+	key := fingerprintOf(req)
 	l.mu.Lock()
-	r, past, err := l.used(chat, req.ID, key)
-	mine := err == nil && r == nil && past == nil
+	known, err := l.used(chat, req.ID, key)
+	r, mine := known.record, err == nil && known == answer{}
 	if mine {
 		r, err = l.reserve(chat, req.ID, key, req.Stdin == procmgr.StdinTerminal)
 	}
@@ -54,8 +54,8 @@ func (l *Local) startOnce(ctx context.Context, chat string, req procmgr.StartReq
 	if err != nil {
 		return procmgr.Output{}, err
 	}
-	if past != nil {
-		out := past.Output(0)
+	if past := known.past; past != nil {
+		out := past.output(procmgr.OutputRequest{})
 		out.Attached = true
 		return out, nil
 	}
@@ -157,8 +157,8 @@ func (l *Local) answerLocked(r *record, err error) bool {
 	r.answered = true
 	if err != nil {
 		r.failed = err
-		l.chats.ended(r)
-		l.chats.remove(r)
+		l.table.exited(r)
+		l.table.remove(r, nil)
 	}
 	return true
 }
@@ -237,7 +237,7 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin)
 	c := osproc.Command{Argv: argv, Dir: dir, Env: env, Output: r.out, OnThread: l.sandbox.onThread, Wrapped: l.sandbox.wraps}
 	if req.Stdin != procmgr.StdinEmpty {
 		r.in = input.New(req, r.out, r.exited, r.masks)
-		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size(input.Size(req.Size))
+		c.Output, c.Stdin, c.Size = r.in, input.Kind(req.Stdin), osproc.Size{Cols: input.Cols, Rows: input.Rows}
 	}
 	if from != nil {
 		c.Claim, c.Started = from.Claim, from.Started
@@ -254,6 +254,18 @@ func (l *Local) spawn(r *record, req procmgr.StartRequest, from *baseenv.Origin)
 	r.process = process
 	r.mu.Unlock()
 	return nil
+}
+
+// fingerprintOf returns that of a request. The variables of the W3C trace context are no
+// part of it: they tell who asks, which is another span for each time.
+func fingerprintOf(req procmgr.StartRequest) idempotency.Fingerprint {
+	parts := []string{req.Command, req.WorkDir, string(req.Stdin)}
+	for _, name := range namesIn(req.Env) {
+		if name != "TRACEPARENT" && name != "TRACESTATE" {
+			parts = append(parts, name, req.Env[name])
+		}
+	}
+	return idempotency.FingerprintOf(parts...)
 }
 
 // checkCommand returns an error that says why a request cannot run, or nil.

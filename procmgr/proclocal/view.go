@@ -70,10 +70,8 @@ func (v view) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
 func (v view) List(ctx context.Context, req procmgr.ListRequest) (page procmgr.ListPage, err error) {
 	switch err = v.err; {
 	case err != nil:
-	case v.host:
-		page, err = listOf(ctx, v.l.chats.all.records(), req)
 	default:
-		page, err = listOf(ctx, v.l.chats.of(v.chat), req)
+		page, err = v.l.list(ctx, v, req)
 	}
 	return page, callerr.Wrap("list", "", err)
 }
@@ -93,9 +91,5 @@ func (v view) Describe(ctx context.Context) (procmgr.Description, error) {
 	if err != nil {
 		return procmgr.Description{}, callerr.Wrap("describe", "", err)
 	}
-	d := procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}
-	if blind := v.l.system.Blind(); blind != nil {
-		d.Warning = procmgr.Reason(blind)
-	}
-	return d, nil
+	return procmgr.Description{Shell: v.l.name, OS: runtime.GOOS, Sandbox: check.Sandbox(v.l.rules)}, nil
 }

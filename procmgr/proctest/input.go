@@ -57,7 +57,7 @@ var inputCases = []testCase{
 		for what, req := range map[string]procmgr.InputRequest{
 			"a key":           {Data: x, Keys: []procmgr.Key{"enter"}},
 			"a secret":        {Data: x, Secret: true},
-			"too much data":   {Data: make([]byte, procmgr.MaxInput+1)},
+			"too much data":   {Data: make([]byte, 64<<10+1)},
 			"a bad pattern":   {Data: x, Until: "("},
 			"a bad key of it": {IdempotencyKey: "not a key", Data: x},
 		} {
@@ -66,20 +66,15 @@ var inputCases = []testCase{
 		}
 		m.closes(id, "end\n")
 	})},
-	{"part of the start", "Stdin and Size belong to what an ID stands for: with others, Start is ErrConflict", piped("true", func(c *check, m *view, id string) {
+	{"part of the start", "Stdin belongs to what an ID stands for: with another one, Start is ErrConflict", piped("true", func(c *check, m *view, id string) {
 		req := procmgr.StartRequest{ID: id, Command: "true", Stdin: procmgr.StdinPipe}
 		if out, err := m.tryStart(req); err != nil || !out.Attached {
 			c.errorf("the same Start again returned Attached %v and %s", out.Attached, told(err))
 		}
-		for _, change := range []func(*procmgr.StartRequest){
-			func(r *procmgr.StartRequest) { r.Stdin = procmgr.StdinEmpty },
-			func(r *procmgr.StartRequest) { r.Size.Cols = 80 },
-		} {
-			other := req
-			change(&other)
-			_, err := m.tryStart(other)
-			c.is(err, procmgr.ErrConflict, "Start with the ID of a process with the stdin %q, with the stdin %q and the size %v", req.Stdin, other.Stdin, other.Size)
-		}
+		other := req
+		other.Stdin = procmgr.StdinEmpty
+		_, err := m.tryStart(other)
+		c.is(err, procmgr.ErrConflict, "Start with the ID of a process with the stdin %q, with the stdin %q", req.Stdin, other.Stdin)
 	})},
 	{"together", "the bytes of one request stay together, whoever else writes", piped(`while read -r x; do echo "${#x} $(printf %s "$x" | tr -s abcd)"; done`, inputTogether)},
 	{"until", "a wait for Until matches output from the offset before the write on, and nothing that stood there before", piped(`echo prompt; while read -r x; do echo "$x"; done`, func(c *check, m *view, id string) {
@@ -99,15 +94,15 @@ var inputCases = []testCase{
 			c.errorf("a wait for a quiet of 3 s returned the output %s, of lines that are 0.1 s apart", excerpt(out.Text))
 		}
 	})},
-	{"terminal", "StdinTerminal is a terminal of the size that the request names: Keys are pressed on it, and Output.Screen shows it; or Start fails with errors.ErrUnsupported", inputTerminal},
+	{"terminal", "StdinTerminal is a terminal of 120 columns and 40 rows: Keys are pressed on it, and Output.Screen shows it; or Start fails with errors.ErrUnsupported", inputTerminal},
 	{"secret", "a Secret is written only once the program has turned the echo off; if it does not, Input fails with ErrNotReady and writes nothing", inputSecret},
 	{"waits", "if the host can tell that a member waits for input, UntilWaiting ends a wait then, Waiting says which in outputs and lists, and the event waiting comes once for each time", piped(`echo first; read -r x; echo second; read -r x; exec sleep 600`, inputWaiting)},
 	{"does not wait", "Waiting is nil for a process whose stdin is empty, and for one that does not read, whatever it has printed", piped("echo 'Overwrite? [y/N] '; exec sleep 600", func(c *check, m *view, id string) {
 		pipeline, _ := m.opened(procmgr.StartRequest{Command: "echo 'Overwrite? [y/N] '; sleep 600 | cat", Stdin: procmgr.StdinPipe})
 		empty := m.start(procmgr.StartRequest{Command: "echo 'Overwrite? [y/N] '; exec sleep 600"}).Process.ID
 		for _, id := range []string{id, pipeline, empty} {
-			if out := m.read(id, procmgr.OutputRequest{Wait: time.Second, UntilWaiting: true}); out.Waiting != nil {
-				c.errorf("%q with the stdin %q does not wait for input, and Waiting is %+v", out.Process.Command, out.Process.Stdin, out.Waiting)
+			if out := m.read(id, procmgr.OutputRequest{Wait: time.Second, UntilWaiting: true}); out.Process.Waiting != nil {
+				c.errorf("%q with the stdin %q does not wait for input, and Waiting is %+v", out.Process.Command, out.Process.Stdin, out.Process.Waiting)
 			}
 		}
 		for _, p := range m.list() {
@@ -207,21 +202,21 @@ func inputTogether(c *check, m *view, id string) {
 func inputTerminal(c *check, m *view) {
 	id, ok := m.opened(procmgr.StartRequest{
 		Command: `test -t 0 && test -t 1 && echo terminal; stty size; read -r x; echo "got $x"; exec sleep 600`,
-		Stdin:   procmgr.StdinTerminal, Size: procmgr.Size{Cols: 77, Rows: 22},
+		Stdin:   procmgr.StdinTerminal,
 	})
 	if !ok {
 		return
 	}
-	if out := m.until(id, 0, "^[0-9]+ [0-9]+$"); !strings.HasPrefix(out.Text, "terminal\n22 77\n") {
-		c.fatalf("a command on a terminal of 77 columns and 22 rows finds %s", excerpt(out.Text))
+	if out := m.until(id, 0, "^[0-9]+ [0-9]+$"); !strings.HasPrefix(out.Text, "terminal\n40 120\n") {
+		c.fatalf("a command on a terminal of 120 columns and 40 rows finds %s", excerpt(out.Text))
 	}
 	got := m.input(id, procmgr.InputRequest{Data: []byte("xx"), Keys: []procmgr.Key{"backspace", "enter"}, Until: "^got x$", Wait: c.long})
 	if !got.Matched || got.Written != 2 {
 		c.errorf("two characters, backspace and enter came to %s, %d bytes written", excerpt(got.Text), got.Written)
 	}
 	out := m.read(id, procmgr.OutputRequest{Screen: true})
-	if out.Screen == nil || len(out.Screen.Rows) != 22 || out.Screen.Rows[1] != "22 77" || out.Screen.Alternate {
-		c.errorf("the screen is %+v, and its second row had to be \"22 77\"", out.Screen)
+	if out.Screen == nil || len(out.Screen.Rows) != 40 || out.Screen.Rows[1] != "40 120" || out.Screen.Alternate {
+		c.errorf("the screen is %+v, and its second row had to be \"40 120\"", out.Screen)
 	}
 }
 
@@ -247,14 +242,14 @@ func inputSecret(c *check, m *view) {
 
 func inputWaiting(c *check, m *view, id string) {
 	// A host that cannot tell never does, and one that can has 3 s for that.
-	for began := time.Now(); m.read(id, procmgr.OutputRequest{Wait: brief}).Waiting == nil; {
+	for began := time.Now(); m.read(id, procmgr.OutputRequest{Wait: brief}).Process.Waiting == nil; {
 		if time.Since(began) > 3*time.Second {
 			return
 		}
 	}
 	asks := func(out procmgr.Output) {
 		c.Helper()
-		if w := out.Waiting; w == nil || w.PID <= 0 || w.Since.IsZero() || w.Secret {
+		if w := out.Process.Waiting; w == nil || w.PID <= 0 || w.Since.IsZero() || w.Secret {
 			c.fatalf("the process %q waits for input, and Waiting is %+v", out.Process.ID, w)
 		}
 	}
@@ -262,7 +257,7 @@ func inputWaiting(c *check, m *view, id string) {
 	written := m.input(id, procmgr.InputRequest{Data: []byte("x\n"), Wait: c.long, UntilWaiting: true}).Output
 	asks(written)
 	c.text(written, "second\n")
-	if p := m.listed(); p.Waiting == nil || p.Waiting.PID != written.Waiting.PID {
+	if p := m.listed(); p.Waiting == nil || p.Waiting.PID != written.Process.Waiting.PID {
 		c.errorf("the process %q waits for input, and in the list Waiting is %+v", id, p.Waiting)
 	}
 	if m.tellsEvents() {

@@ -600,14 +600,14 @@ var mutants = []mutant{
 		out, err := m.Input(ctx, id, req)
 		if err == nil && req.Until != "" && !out.Matched {
 			whole, lost := m.Output(ctx, id, procmgr.OutputRequest{Until: req.Until, Wait: time.Nanosecond})
-			out.SearchResult, err = whole.SearchResult, lost
+			out.Matched, out.MatchedLine, out.MatchedAt, err = whole.Matched, whole.MatchedLine, whole.MatchedAt, lost
 		}
 		return out, err
 	}), "input/until"},
 	{"does not wait for quiet", typing(func(req *procmgr.InputRequest) { req.UntilQuiet = min(req.UntilQuiet, 1) }), "input/until quiet"},
 	{"takes every silent process for one that waits", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Process.State == procmgr.Running {
-			out.Waiting = &procmgr.Waiting{Since: time.Now(), PID: 1}
+			out.Process.Waiting = &procmgr.Waiting{Since: time.Now(), PID: 1}
 		}
 	}), "input/does not wait"},
 }

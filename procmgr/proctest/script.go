@@ -310,11 +310,12 @@ func (c *Command) output(from int64, limit headtail.Limits) procmgr.Output {
 	return out
 }
 
-// search looks for a pattern in the lines from an offset on; nil matches any output.
-func (c *Command) search(until *regexp.Regexp, from int64) (res procmgr.SearchResult) {
+// search looks for a pattern in the lines from an offset on; nil matches any output. The
+// result has nothing but what was found.
+func (c *Command) search(until *regexp.Regexp, from int64) (res procmgr.Output) {
 	text := append(c.out.Snapshot(from).Head, c.live...)
 	if until == nil {
-		return procmgr.SearchResult{Matched: len(text) > 0, MatchedAt: from}
+		return procmgr.Output{Matched: len(text) > 0, MatchedAt: from}
 	}
 	for line := range bytes.Lines(text) {
 		n := int64(len(line))
@@ -505,7 +506,7 @@ func same(a, b procmgr.StartRequest) bool {
 		delete(of, "TRACESTATE")
 		return of
 	}
-	return a.Command == b.Command && a.WorkDir == b.WorkDir && a.Stdin == b.Stdin && a.Size == b.Size && maps.Equal(env(a.Env), env(b.Env))
+	return a.Command == b.Command && a.WorkDir == b.WorkDir && a.Stdin == b.Stdin && maps.Equal(env(a.Env), env(b.Env))
 }
 
 // pattern compiles an Until. It returns nil for "." and "".
@@ -547,7 +548,7 @@ func (v scripted) Output(ctx context.Context, id string, req procmgr.OutputReque
 // await waits until a pattern matches or done reports true, and returns the output from
 // an offset on.
 func (c *Command) await(ctx context.Context, wait time.Duration, until string, compiled *regexp.Regexp, from int64, limit headtail.Limits, done func() bool) (procmgr.Output, error) {
-	var found procmgr.SearchResult
+	var found procmgr.Output
 	matched := func() bool {
 		if until != "" {
 			found = c.search(compiled, from)
@@ -560,7 +561,7 @@ func (c *Command) await(ctx context.Context, wait time.Duration, until string, c
 	}
 	matched()
 	out := c.output(from, limit)
-	out.SearchResult = found
+	out.Matched, out.MatchedLine, out.MatchedAt, out.Unsearched = found.Matched, found.MatchedLine, found.MatchedAt, found.Unsearched
 	return out, nil
 }
 

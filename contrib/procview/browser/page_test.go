@@ -404,7 +404,7 @@ func TestOrder(t *testing.T) {
 func TestTerminal(t *testing.T) {
 	l := newLocal(t)
 	s := newSite(t, l, &procview.Options{Loopback: true})
-	start(t, l.Chat("a"), procmgr.StartRequest{Command: `printf '\033[2J\033[2;3Hmenu\033[4;5H'; exec sleep 1000`, Stdin: procmgr.StdinTerminal, Size: procmgr.Size{Cols: 40, Rows: 5}})
+	start(t, l.Chat("a"), procmgr.StartRequest{Command: `printf '\033[2J\033[2;3Hmenu\033[4;5H'; exec sleep 1000`, Stdin: procmgr.StdinTerminal})
 	p := s.open(1200, 800)
 	p.pick("printf")
 	p.until(`document.querySelector('#screen').textContent === '\n  menu\n\n     \n'`)

@@ -47,7 +47,7 @@ func project(t testing.TB) (*site, *toolset.Set) {
 	s.view.Result(t.Context(), toolset.Call{Name: "edit_files", Arguments: []byte(`{"path":"retry_test.go"}`)}, toolset.Result{Content: `{"success":true,"places":1,"output":"retry_test.go\n41\tfor attempt := range 5 {\n"}`})
 	_, err := l.Chat("release notes").Start(t.Context(), procmgr.StartRequest{Command: "npm run build -- --watch 2>/dev/null; sleep 1000"})
 	require.NoError(t, err)
-	_, err = l.Chat("release notes").Start(t.Context(), procmgr.StartRequest{Command: "printf '\\033[2J\\033[3;5Hlines: 42\\033[5;5H[####      ] 40 %%'; sleep 1000", Stdin: procmgr.StdinTerminal, Size: procmgr.Size{Cols: 60, Rows: 12}})
+	_, err = l.Chat("release notes").Start(t.Context(), procmgr.StartRequest{Command: "printf '\\033[2J\\033[3;5Hlines: 42\\033[5;5H[####      ] 40 %%'; sleep 1000", Stdin: procmgr.StdinTerminal})
 	require.NoError(t, err)
 	return s, set
 }

@@ -302,17 +302,17 @@ func checkAsking(t *testing.T, m procmgr.Manager, p Program) {
 	began := time.Now()
 	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, UntilWaiting: true})
 	require.NoError(t, err)
-	require.NotNil(t, out.Waiting, "%q", out.Text)
+	require.NotNil(t, out.Process.Waiting, "%q", out.Text)
 	require.Less(t, time.Since(began), long)
-	require.Equal(t, p.Secret, out.Waiting.Secret)
-	require.NotZero(t, out.Waiting.PID)
-	require.NotEmpty(t, out.Waiting.Program)
-	t.Logf("%v: %s", time.Since(began).Round(time.Millisecond), out.Waiting.Program)
+	require.Equal(t, p.Secret, out.Process.Waiting.Secret)
+	require.NotZero(t, out.Process.Waiting.PID)
+	require.NotEmpty(t, out.Process.Waiting.Program)
+	t.Logf("%v: %s", time.Since(began).Round(time.Millisecond), out.Process.Waiting.Program)
 	// A program may do something for a moment and wait on: fzf draws again.
 	require.Eventually(t, func() bool {
 		list, err := m.List(t.Context(), procmgr.ListRequest{})
 		return err == nil && slices.ContainsFunc(list.Processes, func(one procmgr.Process) bool {
-			return one.ID == id && one.Waiting != nil && one.Waiting.PID == out.Waiting.PID
+			return one.ID == id && one.Waiting != nil && one.Waiting.PID == out.Process.Waiting.PID
 		})
 	}, long, 10*time.Millisecond)
 }
@@ -327,7 +327,7 @@ func checkSoon(t *testing.T, m procmgr.Manager) {
 		out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, UntilWaiting: true})
 		now := time.Now()
 		require.NoError(t, err)
-		require.NotNil(t, out.Waiting)
+		require.NotNil(t, out.Process.Waiting)
 		printed, _, _ := strings.Cut(out.Text, "\n")
 		at, err := strconv.ParseFloat(strings.TrimSpace(printed), 64)
 		require.NoError(t, err, "%q", out.Text)
@@ -353,7 +353,7 @@ func checkSilent(t *testing.T, m procmgr.Manager, p Program) {
 	for began := time.Now(); time.Since(began) < silence; {
 		out, err := m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: silence / 8, UntilWaiting: true})
 		require.NoError(t, err)
-		require.Nil(t, out.Waiting, "%+v: %q", out.Waiting, out.Text)
+		require.Nil(t, out.Process.Waiting, "%+v: %q", out.Process.Waiting, out.Text)
 	}
 	_ = m.Signal(t.Context(), out.Process.ID, procmgr.Kill) // some have ended
 }

@@ -18,17 +18,13 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// Each Local makes a directory in LogOptions.Dir. Its name begins with one of
-// these. A directory with the first prefix is removed when its Local has gone.
-const (
-	logsPrefix = "toolproc-logs-"
-	keptPrefix = "toolproc-kept-"
-)
+// logsPrefix begins the name of the directory that each Local makes in LogOptions.Dir.
+// The directory is removed when its Local has gone.
+const logsPrefix = "toolproc-logs-"
 
 // LogOptions has the directory of the logs, and how much room they may take.
 type LogOptions struct {
-	Dir  string
-	Keep bool // leave the files where they are
+	Dir string
 	// Max bounds one log and MaxAll bounds all of them, in bytes.
 	Max, MaxAll int64
 	// FreeOne drops an old log, and reports whether it could.
@@ -90,11 +86,7 @@ func OpenLogs(opts LogOptions) (*Logs, error) {
 
 // makePlace makes a directory and uses it from now on.
 func (l *Logs) makePlace() (place, error) {
-	prefix := logsPrefix
-	if l.opts.Keep {
-		prefix = keptPrefix
-	}
-	dir, err := owndir.Make(l.parent, prefix, 0o700)
+	dir, err := owndir.Make(l.parent, logsPrefix, 0o700)
 	if err != nil {
 		return place{}, err
 	}
@@ -137,7 +129,7 @@ func (l *Logs) remake(was place) (place, error) {
 	return p, err
 }
 
-// Close removes the directory, unless it is kept.
+// Close removes the directories.
 func (l *Logs) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -145,9 +137,7 @@ func (l *Logs) Close() {
 	l.removals.Wait()
 	for _, p := range l.made {
 		p.root.Close()
-		if !l.opts.Keep {
-			_ = os.RemoveAll(p.dir.Path) // on an error the next Local removes it
-		}
+		_ = os.RemoveAll(p.dir.Path) // on an error the next Local removes it
 		p.dir.Unlock()
 	}
 }
@@ -175,7 +165,7 @@ func (l *Logs) open() *logFile {
 func (l *Logs) reserve(n int64) bool {
 	for l.total.Add(n) > l.opts.MaxAll {
 		l.total.Add(-n)
-		if l.opts.Keep || !l.opts.FreeOne() {
+		if !l.opts.FreeOne() {
 			return false
 		}
 	}
@@ -335,20 +325,16 @@ func (g *logFile) look() {
 
 // gone reports whether the files no longer exist.
 func (l *Logs) gone() bool {
-	if l.opts.Keep {
-		return false
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.closed
 }
 
-// retire removes the log together with its record, unless logs are kept. It
-// reports whether there was a log to remove.
+// retire removes the log together with its record. It reports whether there was a log to remove.
 func (g *logFile) retire() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.logs.opts.Keep || g.retired || g.path == "" {
+	if g.retired || g.path == "" {
 		return false
 	}
 	g.retired = true

@@ -90,7 +90,7 @@ func TestReadWhileTheLogEnds(t *testing.T) {
 }
 
 // The next Local removes the logs of a Local that was killed. It does not
-// remove those of a living one, nor kept logs, nor the files of others.
+// remove those of a living one, nor the files of others.
 func TestLogsOfADeadHost(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing tells a dead Local's logs from a living one's here")
@@ -99,7 +99,7 @@ func TestLogsOfADeadHost(t *testing.T) {
 	living := newStream(capture.Options{})
 	living.LogTo(openLogs(t, capture.LogOptions{Dir: dir}))
 	defer living.End()
-	for _, name := range []string{"toolproc-logs-dead", "toolproc-kept-dead", "other"} {
+	for _, name := range []string{"toolproc-logs-dead", "other"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "1.log"), []byte("x"), 0o600))
 	}
@@ -107,7 +107,6 @@ func TestLogsOfADeadHost(t *testing.T) {
 	var logged bytes.Buffer
 	openLogs(t, capture.LogOptions{Dir: dir, Logger: slog.New(slog.NewJSONHandler(&logged, nil))})
 	require.NoDirExists(t, filepath.Join(dir, "toolproc-logs-dead"))
-	require.FileExists(t, filepath.Join(dir, "toolproc-kept-dead", "1.log"))
 	require.FileExists(t, filepath.Join(dir, "other", "1.log"))
 	require.FileExists(t, filepath.Join(dir, "toolproc-logs-file"))
 	path, _ := living.Log()

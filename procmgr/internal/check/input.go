@@ -6,6 +6,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
+// MaxInput is the largest Data of a request in bytes.
+const MaxInput = 64 << 10
+
 // Input returns an error that says why a request can never be carried out, or
 // nil.
 func Input(req procmgr.InputRequest) error {
@@ -14,8 +17,8 @@ func Input(req procmgr.InputRequest) error {
 			return err
 		}
 	}
-	if len(req.Data) > procmgr.MaxInput {
-		return xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), procmgr.MaxInput, procmgr.ErrInvalid)
+	if len(req.Data) > MaxInput {
+		return xerrors.Errorf("the data has %d bytes, at most %d are allowed at a time: %w", len(req.Data), MaxInput, procmgr.ErrInvalid)
 	}
 	if len(req.Keys) > maxKeys {
 		return xerrors.Errorf("there are %d keys, at most %d are allowed at a time: %w", len(req.Keys), maxKeys, procmgr.ErrInvalid)

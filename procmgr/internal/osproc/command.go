@@ -2,7 +2,6 @@ package osproc
 
 import (
 	"crypto/rand"
-	"time"
 
 	"golang.org/x/xerrors"
 
@@ -116,16 +115,8 @@ func newCookie() string { return CookiePrefix + rand.Text()[:26] }
 type Exit struct {
 	Status int    // if Signal is 0
 	Signal Signal // 0 if the leader exited by itself
-	Usage  *Usage // nil if the system does not tell
 	Lost   bool   // another part of the program reaped the leader
 	OOM    bool   // the out-of-memory killer has ended a member; only a cgroup tells
-}
-
-// Usage counts the resources that the leader used, together with the children
-// for which it waited.
-type Usage struct {
-	User, System time.Duration // CPU time
-	MaxRSS       int64         // bytes; 0 if the system does not tell
 }
 
 // Code returns the exit code as a shell would tell it: 128+n if signal n ended

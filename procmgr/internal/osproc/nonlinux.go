@@ -29,8 +29,6 @@ func (s *System) Listening([]*Tree) (found map[*Tree][]Listen, looked bool) { re
 // Waiting reports whether a member waits for input on the tree's stdin.
 func (t *Tree) Waiting() (w Waiting, ok bool) { return w, false }
 
-func (s *session) stopped() bool { return false }
-
 func hasSlices() bool { return false }
 
 // cgroups exist on Linux only.

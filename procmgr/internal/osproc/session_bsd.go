@@ -4,7 +4,6 @@ package osproc
 
 import (
 	"os"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -56,13 +55,6 @@ func (s *session) awaitExit() bool {
 		if err != nil {
 			s.end.Lost = true
 			return
-		}
-		s.end.Usage = &Usage{User: state.UserTime(), System: state.SystemTime()}
-		if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-			s.end.Usage.MaxRSS = int64(usage.Maxrss) << 10
-			if runtime.GOOS == "darwin" {
-				s.end.Usage.MaxRSS >>= 10 // it counts bytes
-			}
 		}
 		if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			s.end.Signal = status.Signal()

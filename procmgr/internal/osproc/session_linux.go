@@ -163,21 +163,16 @@ func (s *session) reap() Exit {
 	defer s.num.Unlock()
 	s.reaped = true
 	var info unix.Siginfo
-	var usage unix.Rusage
 	err := error(unix.EINTR)
 	_ = s.conn.Control(func(fd uintptr) {
 		for err == unix.EINTR {
-			err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG, &usage)
+			err = unix.Waitid(unix.P_PIDFD, int(fd), &info, unix.WEXITED|unix.WNOHANG, nil)
 		}
 	})
 	if err != nil || info.Signo == 0 {
 		return Exit{Lost: true}
 	}
-	end := Exit{OOM: s.cgroup.outOfMemory(), Usage: &Usage{
-		User:   time.Duration(usage.Utime.Nano()),
-		System: time.Duration(usage.Stime.Nano()),
-		MaxRSS: ownPeak(int64(usage.Maxrss) << 10),
-	}}
+	end := Exit{OOM: s.cgroup.outOfMemory()}
 	const cldExited = 1 // CLD_EXITED of sigaction(2)
 	if status := childStatus(&info); info.Code == cldExited {
 		end.Status = status
@@ -194,28 +189,6 @@ func childStatus(info *unix.Siginfo) int {
 	const at = (12+pointer-1)/pointer*pointer + 8
 	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), at)))
 }
-
-// ownPeak returns the peak memory of a child in bytes, or 0 if it is not known.
-// Linux counts the peak of the program that forked as the child's own, until the
-// child's exec. A value that does not exceed that peak measures nothing.
-func ownPeak(bytes int64) int64 {
-	if bytes <= programPeak.Load() {
-		return 0 // that peak never falls
-	}
-	var own unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &own) != nil {
-		return 0
-	}
-	peak := int64(own.Maxrss) << 10
-	programPeak.Store(peak)
-	if bytes > peak {
-		return bytes
-	}
-	return 0
-}
-
-// programPeak is the peak memory of this program when it was last asked for.
-var programPeak atomic.Int64
 
 // holdsNumber reports whether the session's number has been its own until now. Then
 // everything that was read under the number before is about this session and about
@@ -311,19 +284,6 @@ func (s *session) deliverGroup(sig syscall.Signal) bool {
 
 // spares reports whether a signal goes to all members but the leader.
 func (s *session) spares(sig syscall.Signal) bool { return s.wrapped && sig != syscall.SIGKILL }
-
-// stopped reports whether a member of the cgroup is stopped by a signal.
-func (s *session) stopped() bool {
-	if s.cgroup == nil {
-		return false
-	}
-	for _, pid := range s.cgroup.pids() {
-		if p, _ := procstat.Look(pid); p.State == 'T' {
-			return true
-		}
-	}
-	return false
-}
 
 // release closes the leader's pidfd and the pins, gives the mark back, and removes
 // the cgroup if that is empty.

@@ -157,7 +157,7 @@ func (s *session) reap() Exit {
 	if s.released || s.cmd.ProcessState == nil {
 		return Exit{Lost: true}
 	}
-	end := Exit{Status: s.cmd.ProcessState.ExitCode(), Usage: s.job.usage(s.cmd.ProcessState)}
+	end := Exit{Status: s.cmd.ProcessState.ExitCode()}
 	if s.ended != 0 && end.Status == 128+int(s.ended) {
 		end.Signal = s.ended
 	}
@@ -301,19 +301,6 @@ type accounting struct {
 func (j job) accounting() (a accounting) {
 	_ = j.query(windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a)) // on an error it stays zero
 	return a
-}
-
-// usage returns the resources that all processes of the job have used. It asks
-// the leader's times as well: not every system adds them up.
-func (j job) usage(leader *os.ProcessState) *Usage {
-	a := j.accounting()
-	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	_ = j.query(windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits)) // on an error MaxRSS is 0
-	return &Usage{
-		User:   max(time.Duration(a.userTime)*100, leader.UserTime()),
-		System: max(time.Duration(a.kernelTime)*100, leader.SystemTime()),
-		MaxRSS: int64(limits.PeakProcessMemoryUsed),
-	}
 }
 
 // lives reports whether a process of the job lives that is not the console which the

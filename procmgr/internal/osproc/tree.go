@@ -41,9 +41,6 @@ func (t *Tree) Lineage() Lineage { return t.session.lineage() }
 // or nothing can be looked for. It never is if each tree has a cgroup.
 func (t *Tree) Unsure() bool { return t.session.unsure() || t.system.Blind() != nil }
 
-// Stopped reports whether a member is stopped by a signal. Only a cgroup tells.
-func (t *Tree) Stopped() bool { return t.session.stopped() }
-
 // Held reports whether a process may still hold the tree's stdout or stderr.
 func (t *Tree) Held() bool {
 	select {

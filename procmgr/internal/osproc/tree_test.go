@@ -41,7 +41,6 @@ func TestExit(t *testing.T) {
 				require.Equal(t, tt.text, c.output())
 				require.False(t, end.Lost)
 				require.False(t, end.OOM)
-				require.NotNil(t, end.Usage)
 				require.Empty(t, c.detached)
 				c.mu.Lock()
 				defer c.mu.Unlock()

@@ -27,7 +27,7 @@ const (
 
 // question says that nobody can answer, if the command has asked a question.
 func question(r Result) string {
-	if r.alive() && r.Output.Process.Elapsed < promptPause || r.Output.Waiting != nil {
+	if r.alive() && r.Output.Process.Elapsed < promptPause || r.Output.Process.Waiting != nil {
 		return "" // or the result says how to answer
 	}
 	if r.Output.Process.Stdin != "" {

@@ -210,7 +210,7 @@ func (l *Ledger) Note(ctx context.Context, t *Turn, r View) {
 	var p procmgr.Process
 	if r.Out != nil && r.Out.Process.State != "" {
 		p = r.Out.Process
-		p.Waiting = r.Out.Waiting
+		p.Waiting = r.Out.Process.Waiting
 		t.who, t.known = l.conversation(t.Manager, p.ChatID), true
 		l.show(t.who, p)
 	} else {
@@ -525,7 +525,7 @@ func (l *Ledger) enterOutput(who Conversation, id string, out procmgr.Output, er
 	default:
 		p.ID, j.unsure = id, false
 		j.know(p)
-		j.waits(out.Waiting)
+		j.waits(out.Process.Waiting)
 		j.line, j.read = lastLine(out.Text), true
 	}
 }

@@ -16,10 +16,8 @@ type Inlet struct {
 	out      *capture.Stream
 	exited   func() bool   // nothing is left of the process
 	terminal bool          // it is no pipe
-	cols     int           // of the terminal
 	masks    *redact.Set   // what the screen does not show
 	tree     *osproc.Input // set before anybody knows the process
-	keys     keys
 	turn     chan struct{} // holds a token while a request writes
 	owed     string        // the rest of a pasted text's marks; for the request that has the turn
 	print    printing
@@ -42,8 +40,7 @@ func New(req procmgr.StartRequest, out *capture.Stream, exited func() bool, mask
 		turn: make(chan struct{}, 1), stalled: make(chan struct{}),
 	}
 	if in.terminal {
-		size := Size(req.Size)
-		in.screen, in.cols = screen.New(size.Cols, size.Rows), size.Cols
+		in.screen = screen.New(Cols, Rows)
 	}
 	return in
 }
@@ -110,7 +107,7 @@ func (in *Inlet) show() *procmgr.Screen {
 	if v.Rows == nil {
 		v.Rows = []string{}
 	}
-	return &procmgr.Screen{Rows: in.masks.MaskRows(v.Rows, in.cols, v.Row, v.Col), Row: v.Row, Col: v.Col, Alternate: in.screen.Modes().Alternate, Stale: v.Stale}
+	return &procmgr.Screen{Rows: in.masks.MaskRows(v.Rows, Cols, v.Row, v.Col), Row: v.Row, Col: v.Col, Alternate: in.screen.Modes().Alternate}
 }
 
 // modes returns what the program has asked of the terminal.

@@ -5,24 +5,13 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/screen"
 )
 
+// The size of a terminal in characters.
 const (
-	defaultCols = 120
-	defaultRows = 40
+	Cols = 120
+	Rows = 40
 )
-
-// Size returns the size of a terminal with its defaults.
-func Size(s procmgr.Size) procmgr.Size {
-	if s.Cols == 0 {
-		s.Cols = defaultCols
-	}
-	if s.Rows == 0 {
-		s.Rows = defaultRows
-	}
-	return s
-}
 
 // Check returns an error that says why a request's stdin cannot be given,
 // or nil.
@@ -31,10 +20,6 @@ func Check(req procmgr.StartRequest) error {
 	case procmgr.StdinEmpty, procmgr.StdinPipe, procmgr.StdinTerminal:
 	default:
 		return xerrors.Errorf("unknown stdin %.40q, use %q, %q or none: %w", string(req.Stdin), string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
-	}
-	if s := req.Size; s.Cols < 0 || s.Cols > screen.MaxCols || s.Rows < 0 || s.Rows > screen.MaxRows {
-		return xerrors.Errorf("a terminal cannot have %d columns and %d rows, at most %d and %d are allowed: %w",
-			s.Cols, s.Rows, screen.MaxCols, screen.MaxRows, procmgr.ErrInvalid)
 	}
 	return nil
 }

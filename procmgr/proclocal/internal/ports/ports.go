@@ -157,7 +157,7 @@ func (p *Looks) Tell(ctx context.Context, out *procmgr.Output, t *osproc.Tree, r
 		found = all[t]
 	}
 	for _, f := range found {
-		out.Listening = append(out.Listening, procmgr.Socket{Network: f.Network, Addr: f.Addr, PID: f.PID})
+		out.Listening = append(out.Listening, procmgr.Socket{Addr: f.Addr, PID: f.PID})
 	}
 	return nil
 }

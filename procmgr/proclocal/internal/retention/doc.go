@@ -9,6 +9,9 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
+// MaxTombstones is how many IDs are remembered after their records have gone.
+const MaxTombstones = 16384
+
 // maxEpitaph is how many bytes of a command a tombstone and an event keep.
 const maxEpitaph = 256
 

@@ -25,7 +25,7 @@ type Events struct {
 	Closed   bool      // there will be no more
 	newest   uint64    // the number of the newest event; the first one has 1
 	at       time.Time // of the newest event
-	byChat   *fair[*entry]
+	byChat   *Fair[*entry]
 	order    []*entry // of all chats, the oldest first; those that were dropped are still in it for a while
 	// dropped is the newest event of each chat that was dropped, as long as
 	// others of the chat are kept; droppedAny is the newest one of all chats,
@@ -58,7 +58,7 @@ type Bell struct {
 // NewEvents returns Events that have none.
 func NewEvents() *Events {
 	e := &Events{instance: rand.Text(), dropped: make(map[string]uint64), bells: make(map[Viewer]*Bell)}
-	e.byChat = newFair(MaxEvents, e.drop)
+	e.byChat = NewFair(MaxEvents, e.drop)
 	return e
 }
 
@@ -71,7 +71,7 @@ func (e *Events) Add(chat string, event procmgr.Event) {
 	e.newest++
 	it := &entry{number: e.newest, event: event}
 	e.order = append(e.order, it)
-	e.byChat.add(chat, it)
+	e.byChat.Add(chat, it)
 	e.byChat.trim(chat, MaxChatEvents)
 	e.ring(Viewer{Chat: chat})
 	e.ring(Viewer{Host: true})

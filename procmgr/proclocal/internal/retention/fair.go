@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// A fair keeps a bounded number of items, each of which belongs to a chat. If
+// A Fair keeps a bounded number of items, each of which belongs to a chat. If
 // there are too many, the chat with the most items loses its oldest one. So no
 // chat can push out the items of another chat.
-type fair[T comparable] struct {
+type Fair[T comparable] struct {
 	most    int // of all chats
 	count   int
 	added   uint64
@@ -25,19 +25,22 @@ type plot[T comparable] struct {
 	index int      // in plots
 }
 
-func newFair[T comparable](most int, dropped func(chat string, item T)) *fair[T] {
-	return &fair[T]{most: most, byChat: make(map[string]*plot[T]), dropped: dropped}
+// NewFair returns a Fair for so many items. dropped is called for each item that is
+// pushed out.
+func NewFair[T comparable](most int, dropped func(chat string, item T)) *Fair[T] {
+	return &Fair[T]{most: most, byChat: make(map[string]*plot[T]), dropped: dropped}
 }
 
 // of returns the items of a chat, the oldest first. They may not be changed.
-func (f *fair[T]) of(chat string) []T {
+func (f *Fair[T]) of(chat string) []T {
 	if p := f.byChat[chat]; p != nil {
 		return p.items
 	}
 	return nil
 }
 
-func (f *fair[T]) add(chat string, item T) {
+// Add adds an item, which is the newest one of its chat.
+func (f *Fair[T]) Add(chat string, item T) {
 	p := f.byChat[chat]
 	if p == nil {
 		p = &plot[T]{chat: chat}
@@ -54,14 +57,14 @@ func (f *fair[T]) add(chat string, item T) {
 }
 
 // trim drops the oldest items of a chat beyond a number.
-func (f *fair[T]) trim(chat string, most int) {
+func (f *Fair[T]) trim(chat string, most int) {
 	if p := f.byChat[chat]; p != nil && len(p.items) > most {
 		f.dropOldest(p)
 	}
 }
 
-// remove takes an item out of its chat.
-func (f *fair[T]) remove(chat string, item T) {
+// Remove takes an item out of its chat.
+func (f *Fair[T]) Remove(chat string, item T) {
 	p := f.byChat[chat]
 	if p == nil {
 		return
@@ -73,7 +76,7 @@ func (f *fair[T]) remove(chat string, item T) {
 	}
 }
 
-func (f *fair[T]) dropOldest(p *plot[T]) {
+func (f *Fair[T]) dropOldest(p *plot[T]) {
 	var none T
 	item := p.items[0]
 	p.items[0] = none // or the array keeps it
@@ -83,7 +86,7 @@ func (f *fair[T]) dropOldest(p *plot[T]) {
 }
 
 // shrunk puts a plot in its place after it has lost an item.
-func (f *fair[T]) shrunk(p *plot[T]) {
+func (f *Fair[T]) shrunk(p *plot[T]) {
 	f.count--
 	if len(p.items) == 0 {
 		heap.Remove(&f.plots, p.index)
