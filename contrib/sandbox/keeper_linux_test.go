@@ -94,7 +94,7 @@ func TestKeeperServesNoCommand(t *testing.T) {
 			require.Contains(t, in(start), "serves no command")
 			require.Contains(t, in(`curl -sS --unix-socket '`+socket+`' -d '{}' http://localhost/keeper`), "serves no command")
 			require.Contains(t, in(`curl -sS --unix-socket '`+socket+`' http://localhost/health`), "serves no command")
-			require.Contains(t, in(`setsid sh -c "`+strings.ReplaceAll(start, `"`, `\"`)+`"`), "serves no command")
+			require.Contains(t, in(`setsid --wait sh -c "`+strings.ReplaceAll(start, `"`, `\"`)+`"`), "serves no command")
 			require.NoFileExists(t, ran)
 
 			outside, err := exec.CommandContext(t.Context(), "curl", "-sS", "--unix-socket", socket, "http://localhost/keeper").CombinedOutput()

@@ -82,9 +82,8 @@ func (h *Host) Close() error {
 // The handler lets in everybody who reaches it, for every chat and as the host. Serve it
 // only to callers who may run commands as this user.
 func (h *Host) Handler() http.Handler {
-	h.mu.Lock()
-	name := h.ids.instance
-	h.mu.Unlock()
+	var name string
+	_ = h.read(func(t *table) { name = t.instance }) // whoever has closed the Host is told so by its calls
 	handler, err := prochttp.NewHandler(h, &prochttp.HandlerOptions{Insecure: true, MaxBody: maxBody, Instance: name, Logger: slog.New(warnings{h.log.Handler()})})
 	if err != nil {
 		panic(err) // the options are right
