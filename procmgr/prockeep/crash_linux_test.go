@@ -293,6 +293,25 @@ func TestDirectoryIsRemoved(t *testing.T) {
 	}
 }
 
+// The directory is removed just when the keeper is killed: a program that has it open
+// still knows what has run.
+func TestKeeperAndDirectoryAreGone(t *testing.T) {
+	dir, effects := newDir(t), filepath.Join(t.TempDir(), "effects")
+	h := open(t, dir, nil)
+	web := begin(t, h, "web", server(effects)).Process.PID
+	pid := keeperPID(t, h)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	require.NoError(t, os.RemoveAll(dir))
+	kill(t, pid)
+	out, err := h.Start(t.Context(), procmgr.StartRequest{ID: "web", Command: server(effects)})
+	require.NoError(t, err)
+	require.True(t, out.Attached)
+	require.Equal(t, procmgr.CauseLost, out.Process.EndedBy)
+	require.False(t, alive(web))
+	require.Equal(t, "yes\n", run(t, h, "echo yes").Text)
+	require.Len(t, lines(t, effects), 1)
+}
+
 // On a full disk nothing starts, and the error says why. What runs goes on.
 func TestFullDisk(t *testing.T) {
 	testenv.Root(t)

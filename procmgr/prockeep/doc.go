@@ -20,7 +20,6 @@
 //
 // The keeper is the program itself, which Open starts once more in a session of its own;
 // [Main] makes it a keeper before anything else of main runs. Its package inits run too.
-// If they are heavy, set Options.Path to a small program whose main function calls Main.
 //
 // # Upgrades
 //

@@ -63,42 +63,25 @@ func (k *hooks) follow(ctx context.Context, h *Host, after string) {
 }
 
 func (k *hooks) tell(e procmgr.Event) {
-	p := e.Process
-	attrs := []slog.Attr{slog.String("process_id", p.ID), slog.String("chat_id", p.ChatID)}
-	m := k.local.Metrics
+	p, m := e.Process, k.local.Metrics
 	if m == nil {
-		m = &proclocal.Metrics{}
+		m = new(proclocal.Metrics)
 	}
+	attrs := []slog.Attr{slog.String("process_id", p.ID), slog.String("chat_id", p.ChatID)}
 	switch e.Kind {
 	case procmgr.EventStarted:
 		attrs = append(attrs, slog.Int("pid", p.PID))
-		k.safely(func() {
-			if m.Started != nil {
-				m.Started()
-			}
-			if m.Running != nil {
-				m.Running(1)
-			}
-			if k.local.OnStart != nil {
-				k.local.OnStart(p)
-			}
-		})
+		k.call(m.Started != nil, func() { m.Started() })
+		k.call(m.Running != nil, func() { m.Running(1) })
+		k.call(k.local.OnStart != nil, func() { k.local.OnStart(p) })
 	case procmgr.EventExited:
 		attrs = append(attrs, slog.String("ended_by", string(p.EndedBy)))
 		if p.ExitCode != nil {
 			attrs = append(attrs, slog.Int("exit_code", *p.ExitCode))
 		}
-		k.safely(func() {
-			if m.Running != nil {
-				m.Running(-1)
-			}
-			if m.Exited != nil {
-				m.Exited(p.EndedBy, p.Elapsed)
-			}
-			if k.local.OnExit != nil {
-				k.local.OnExit(p)
-			}
-		})
+		k.call(m.Running != nil, func() { m.Running(-1) })
+		k.call(m.Exited != nil, func() { m.Exited(p.EndedBy, p.Elapsed) })
+		k.call(k.local.OnExit != nil, func() { k.local.OnExit(p) })
 	case procmgr.EventDetached:
 	default:
 		return
@@ -110,17 +93,18 @@ func (k *hooks) tell(e procmgr.Event) {
 
 // refused tells of a start of this program that has started nothing.
 func (k *hooks) refused(err error) {
-	if m := k.local.Metrics; m != nil && m.Refused != nil {
-		k.safely(func() { m.Refused(err) })
-	}
+	m := k.local.Metrics
+	k.call(m != nil && m.Refused != nil, func() { m.Refused(err) })
 }
 
-// safely calls functions of the opener. A panic ends that call alone.
-func (k *hooks) safely(f func()) {
+// call calls a function of the opener if that is set. A panic ends this call alone.
+func (k *hooks) call(isSet bool, f func()) {
 	defer func() {
 		if v := recover(); v != nil && k.local.Logger != nil {
 			k.local.Logger.Error("hook panicked", slog.String("panic", fmt.Sprint(v)))
 		}
 	}()
-	f()
+	if isSet {
+		f()
+	}
 }

@@ -276,7 +276,7 @@ func (v *view) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Out
 		return procmgr.Output{}, callerr.Wrap("start", req.ID, err)
 	}
 	ctx = context.WithValue(ctx, originKey{}, from)
-	sent := false // the claim of this ID may be this call's
+	sent, began := false, time.Now().UnixMilli() // whether a claim since then may be this call's
 	out, _, err := call(ctx, v, req.ID, starting, func(m procmgr.Manager) (procmgr.Output, error) {
 		out, err := m.Start(ctx, req)
 		sent = sent || err != nil && out.Process.ID != ""
@@ -290,7 +290,7 @@ func (v *view) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Out
 		}
 		out := c.output(0)
 		out.Attached = true
-		if sent && c.lost() {
+		if sent && c.lost() && c.At >= began {
 			return out, xerrors.Errorf("the keeper died when it was about to run the command: %w", procmgr.ErrUnknown)
 		}
 		return out, nil

@@ -352,15 +352,33 @@ func (f *idFile) read() error {
 	}
 }
 
+// openShared opens the file for appending, with its lock.
+func (f *idFile) openShared() (*os.File, error) {
+	for {
+		next, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0)
+		if err != nil {
+			return nil, err
+		}
+		err = lockShared(next)
+		if own, failed := next.Stat(); err == nil && failed == nil && isAt(f.path, own) {
+			return next, nil
+		}
+		next.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
 // join opens the file of the directory for appending, and makes it if it isn't there.
 // If this program knows of lines in an earlier file that the new one lacks, it appends
 // them.
 func (f *idFile) join() error {
-	for range 100 { // a keeper may make the file, or replace it, at each turn
+	for range 100 { // a keeper may make the file, and somebody remove it, at each turn
 		if f.current() {
 			return f.read()
 		}
-		next, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0)
+		next, err := f.openShared()
 		if errors.Is(err, fs.ErrNotExist) {
 			if f.file != nil {
 				_ = f.read() // what other keepers have appended since it was removed
@@ -372,21 +390,13 @@ func (f *idFile) join() error {
 		if err != nil {
 			return xerrors.Errorf("%s cannot be opened: %w", nameIDs, err)
 		}
-		if err := lockShared(next); err != nil {
-			next.Close()
-			return xerrors.Errorf("%s cannot be locked: %w", nameIDs, err)
-		}
-		if own, err := next.Stat(); err != nil || !isAt(f.path, own) {
-			next.Close()
-			continue
-		}
 		before := f.table
 		if err := f.turnTo(next); err != nil {
 			return err
 		}
 		return f.append(f.missing(&before)...)
 	}
-	return xerrors.Errorf("%s is replaced again and again", f.path)
+	return xerrors.Errorf("%s is removed again and again", f.path)
 }
 
 // make puts a file at the path that says what the table says, and returns it locked.

@@ -36,9 +36,9 @@ const (
 	envMark    = "TOOLPROC_KEEPER"
 	markLaunch = "launch"
 	markKeep   = "keep"
-	// maxInherited is the highest descriptor that a keeper does not inherit, such as the
-	// pipe of a shell that would wait for its end.
-	maxInherited = 255
+	// maxInherited is the highest descriptor that a keeper certainly does not inherit, such
+	// as the pipe of a shell that would wait for its end.
+	maxInherited = 4096
 	// launchTime is how long a program may take to become a keeper.
 	launchTime = 30 * time.Second
 	// nameKeeper is the name by which a keeper is found in a list of processes.
@@ -88,13 +88,16 @@ func tell(r report) {
 // relay starts the keeper and passes its report on.
 func relay() error {
 	fmt.Println(envMark) // this program calls Main
+	for fd := 3; fd <= maxInherited; fd++ {
+		unix.CloseOnExec(fd)
+	}
 	path, err := self()
 	if err != nil {
 		return err
 	}
 	cmd := &exec.Cmd{
 		Path: path, Args: []string{os.Args[0], nameKeeper}, Env: append(minimalEnv(), envMark+"="+markKeep),
-		Stdin: os.Stdin, Stderr: os.Stderr, ExtraFiles: make([]*os.File, maxInherited-2),
+		Stdin: os.Stdin, Stderr: os.Stderr,
 	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -246,10 +247,14 @@ func (h *Host) ask(ctx context.Context, token, method string) error {
 // same, but only now and then.
 func (h *Host) endDead(ctx context.Context) error {
 	tokens, err := h.keepers()
-	for _, token := range tokens {
-		if isDead(h.order.Dir, token) {
-			return bury(ctx, h.order.Dir)
-		}
+	if err != nil || !slices.ContainsFunc(tokens, func(token string) bool { return isDead(h.order.Dir, token) }) {
+		return err
+	}
+	if err = bury(ctx, h.order.Dir); errors.Is(err, fs.ErrNotExist) {
+		// The directory was removed, and there may be nobody else who makes it anew.
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.ids.join()
 	}
 	return err
 }
@@ -258,11 +263,16 @@ func (h *Host) endDead(ctx context.Context) error {
 const survivorGrace = 5 * time.Second
 
 // bury ends what dead keepers of a directory have left, and writes down that they are gone.
-// Of several programs that do that at once, one line counts.
+// Of several programs that do that at once, one line counts. If the file was removed, the
+// error is [fs.ErrNotExist]: a file that this made would know of no ID.
 func bury(ctx context.Context, dir string) error {
 	ids := newIDFile(dir)
 	defer ids.close()
-	if err := ids.join(); err != nil {
+	file, err := ids.openShared()
+	if err != nil {
+		return err
+	}
+	if err := ids.turnTo(file); err != nil {
 		return err
 	}
 	for token := range maps.Clone(ids.generations) {

@@ -14,7 +14,7 @@ import (
 // orphans are the processes whose parent has ended. Those that a keeper's processes have
 // started go to the keeper, which is all ours, and it reaps them.
 type orphans struct {
-	zombies map[int]int // how often each zombie was seen
+	zombies map[int]bool // those that the last look has seen
 }
 
 // adopt makes this program the parent of its descendants' orphans.
@@ -22,12 +22,9 @@ func (o *orphans) adopt() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// zombieLooks is how often a zombie is seen before it is reaped. Whoever has started it
-// has waited for it by then.
-const zombieLooks = 3
-
-// reap reaps the orphans that have exited. leads reports whether a process may have been
-// started by this program, which then waits for it elsewhere.
+// reap reaps the orphans that were zombies at the last look already, because whoever has
+// started a process in this program has waited for it by then. leads reports whether that
+// may still go on.
 func (o *orphans) reap(leads func(pid int) bool) {
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err != nil || info.Signo == 0 {
@@ -35,7 +32,7 @@ func (o *orphans) reap(leads func(pid int) bool) {
 		return
 	}
 	before := o.zombies
-	o.zombies = make(map[int]int)
+	o.zombies = make(map[int]bool)
 	files, _ := filepath.Glob("/proc/self/task/*/children") // a kernel may have none
 	for _, file := range files {
 		text, _ := os.ReadFile(file) // a thread that has ended has none
@@ -44,7 +41,7 @@ func (o *orphans) reap(leads func(pid int) bool) {
 			if p, ok := procstat.Look(pid); err != nil || !ok || p.State != 'Z' || leads(pid) {
 				continue
 			}
-			if o.zombies[pid] = before[pid] + 1; o.zombies[pid] >= zombieLooks {
+			if o.zombies[pid] = true; before[pid] {
 				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // somebody else may have been faster
 			}
 		}
