@@ -52,7 +52,7 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	run.req.Wait, run.clamped = k.opts.clamp("timeout", args.Timeout)
 	shell := k.machines.shellOf(ctx, m)
 	run.source = &script.Source{Text: run.req.Command, Shell: shell}
-	if script.MayBackground(run.req.Command) {
+	if strings.Contains(run.req.Command, "&") {
 		if command, ok := run.source.Tree().WithoutAmpersand(run.req.Background); ok {
 			run.req.Command = command
 			run.source = &script.Source{Text: command, Shell: shell}

@@ -85,17 +85,13 @@ func (k *kit) tellHolder(ctx context.Context, rep *report, t *notices.Turn, out 
 	}
 	ctx, cancel := context.WithTimeout(ctx, holderTime)
 	defer cancel()
-	all, err := everything(ctx, t.Manager)
+	page, err := t.Manager.List(ctx, procmgr.ListRequest{Limit: maxHolders}) // those that live come first
 	if err != nil {
 		return
 	}
-	asked := 0
-	for _, p := range slices.Backward(all) {
+	for _, p := range page.Processes {
 		if !alive(p) || p.ID == out.Process.ID {
 			continue
-		}
-		if asked++; asked > maxHolders {
-			return
 		}
 		holder, err := t.Manager.Output(ctx, p.ID, procmgr.OutputRequest{Ports: true, Limit: headtail.Limits{Bytes: 1}})
 		switch {
@@ -105,15 +101,13 @@ func (k *kit) tellHolder(ctx context.Context, rep *report, t *notices.Turn, out 
 			return
 		}
 		for _, l := range holder.Listening {
-			port := portOf(l)
-			switch {
+			command := wording.Quote(p.Command, maxMatched)
+			switch port := portOf(l); {
 			case slices.Contains(wanted, port):
-				rep.Add("Port %d is held by process %s of this chat (%s), pid %d; %s ends it.",
-					port, p.ID, wording.Quote(p.Command, maxMatched), l.PID, k.names.signal)
+				rep.Add("Port %d is held by process %s of this chat (%s), pid %d; %s ends it.", port, p.ID, command, l.PID, k.names.signal)
 				return
 			case len(wanted) == 0:
-				rep.Add("Process %s of this chat (%s) listens on port %d; %s ends it.",
-					p.ID, wording.Quote(p.Command, maxMatched), port, k.names.signal)
+				rep.Add("Process %s of this chat (%s) listens on port %d; %s ends it.", p.ID, command, port, k.names.signal)
 			}
 		}
 	}
@@ -141,11 +135,4 @@ func portsIn(text string) (ports []int) {
 		}
 	}
 	return ports
-}
-
-// everything lists all processes in the order of their starts.
-func everything(ctx context.Context, m procmgr.Manager) ([]procmgr.Process, error) {
-	page, err := m.List(ctx, procmgr.ListRequest{})
-	slices.SortStableFunc(page.Processes, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
-	return page.Processes, err
 }

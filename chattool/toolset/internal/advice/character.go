@@ -20,15 +20,6 @@ var (
 	masked = regexp.MustCompile(`(?s)\\.|'[^']*'|"(?:\\.|\$\([^()"]*(?:"[^"]*"[^()"]*)*\)|[^"\\])*"|(?:^|[\s;|(])#[^\n]*|<<[^\n]*\n.*`)
 )
 
-// The characters that models and web pages write in the place of others, and their names.
-// Any other space or invisible character counts too.
-var characterNames = map[rune]string{
-	'\u00A0': "a no-break space", '\u202F': "a narrow no-break space", '\uFEFF': "a byte order mark",
-	'\u200B': "a zero-width space", '\u200C': "a zero-width non-joiner", '\u200D': "a zero-width joiner", '\u2060': "a word joiner",
-	'\u00AD': "a soft hyphen", '\u2010': "a typographic hyphen", '\u2011': "a no-break hyphen", '\u2013': "an en dash", '\u2014': "an em dash", '\u2212': "a minus sign",
-	'\u2018': "a typographic quote", '\u2019': "a typographic quote", '\u201C': "a typographic quote", '\u201D': "a typographic quote",
-}
-
 // character names a character of the command that is not what it looks like. Quotes, comments
 // and here-documents may have any.
 func character(r Result) string {
@@ -85,14 +76,11 @@ func invisibleIn(text string) int {
 // nameCharacter returns the note on the character at an offset. harm says what comes of it.
 func nameCharacter(text string, at int, harm string) string {
 	c, _ := utf8.DecodeRuneInString(text[at:])
-	name := characterNames[c]
-	if name == "" {
-		name = "an invisible character"
-		if unicode.In(c, unicode.Zs, unicode.Pd, unicode.Pi, unicode.Pf, unicode.Ps) {
-			name = "a typographic character"
-		}
+	kind := "typographic"
+	if unicode.In(c, unicode.Zs, unicode.Cf) {
+		kind = "invisible"
 	}
-	return fmt.Sprintf("The command has %s (%U) in %s: %s", name, c, wordAt(text, at), harm)
+	return fmt.Sprintf("The command has the %s character %U in %s: %s", kind, c, wordAt(text, at), harm)
 }
 
 // wordAt returns the word around an offset, with all that is not ASCII escaped.

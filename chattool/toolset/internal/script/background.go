@@ -6,29 +6,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// MayBackground reports whether a command has an & that could background
-// something. It saves most commands from being parsed. It is never false if
-// WithoutAmpersand would return true.
-func MayBackground(command string) bool {
-	if strings.IndexByte(command, '&') < 0 {
-		return false
-	}
-	if strings.IndexByte(command, '\\') >= 0 {
-		return true // an escaped neighbor is no operator: \&& ends with one &
-	}
-	for i := range len(command) {
-		if command[i] != '&' {
-			continue
-		}
-		// &&, >&, <&, &> and |& are operators of their own.
-		before, after := i > 0 && strings.IndexByte("&><|", command[i-1]) >= 0, i+1 < len(command) && strings.IndexByte("&>", command[i+1]) >= 0
-		if !before && !after {
-			return true
-		}
-	}
-	return false
-}
-
 // WithoutAmpersand returns the command without the & that backgrounds its last
 // statement, and whether the command should run in the background instead. If
 // background is false, only assignments, cd and export may stand before that
