@@ -61,7 +61,7 @@ func ExampleTools() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Notices: toolset.NoticesInInbox})
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{NoticesInInbox: true})
 	inbox := set.Inbox(ctx, "")
 	tools := chattool.Tools(set)
 	// An agent gets both:
@@ -80,7 +80,7 @@ func ExamplePrepareStep() {
 	}
 	defer manager.Close() // ends what still runs
 
-	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{Notices: toolset.NoticesInInbox})
+	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{NoticesInInbox: true})
 	inbox := set.Inbox(ctx, "")
 	set.Call(ctx, toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"sleep 0.5; exit 1","run_in_background":true}`)})
 	if err := inbox.Wait(ctx); err != nil {

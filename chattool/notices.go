@@ -29,8 +29,8 @@ const maxTold = 256
 // can do, it is not put there twice.
 //
 // The text is acknowledged when a step has an answer of the model behind it. Until
-// then each step has it, or what has become of it. Options.Notices of the
-// [toolset.Set] has to be [toolset.NoticesInInbox].
+// then each step has it, or what has become of it. The
+// [toolset.Set] needs Options.NoticesInInbox.
 //
 // What the last step of a turn has told is acknowledged when the next turn
 // begins. A host that calls inbox.Wait between two turns calls inbox.Ack before

@@ -66,7 +66,7 @@ func before(do func(), answer func() (*fantasy.Response, error)) func() (*fantas
 func TestPrepareStep(t *testing.T) {
 	t.Parallel()
 	manager := &fake{exit: -1, text: "3 failing\n"}
-	set := toolset.New(toolset.Static(manager), &toolset.Options{Notices: toolset.NoticesInInbox, ProcessID: named("p1").ProcessID})
+	set := toolset.New(toolset.Static(manager), &toolset.Options{NoticesInInbox: true, ProcessID: named("p1").ProcessID})
 	inbox := set.Inbox(t.Context(), "")
 	var seen []string // by next
 	next := func(ctx context.Context, opts fantasy.PrepareStepFunctionOptions) (context.Context, fantasy.PrepareStepResult, error) {
@@ -138,7 +138,7 @@ func TestPrepareStepAcks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			manager := &fake{exit: -1}
-			set := toolset.New(toolset.Static(manager), &toolset.Options{Notices: toolset.NoticesInInbox})
+			set := toolset.New(toolset.Static(manager), &toolset.Options{NoticesInInbox: true})
 			set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
 			manager.exit = 0
 			inbox := set.Inbox(t.Context(), "")
@@ -173,8 +173,8 @@ type teller struct {
 func newTeller(t *testing.T) *teller {
 	tell := &teller{T: t, manager: &fake{}}
 	tell.set = toolset.New(toolset.Static(tell.manager), &toolset.Options{
-		Notices:   toolset.NoticesInInbox,
-		ProcessID: func(context.Context, toolset.Call) string { tell.ids++; return fmt.Sprint("p", tell.ids) },
+		NoticesInInbox: true,
+		ProcessID:      func(context.Context, toolset.Call) string { tell.ids++; return fmt.Sprint("p", tell.ids) },
 	})
 	tell.inbox = tell.set.Inbox(t.Context(), "")
 	tell.prepare = chattool.PrepareStep(tell.inbox, nil)
@@ -364,7 +364,7 @@ func (m *scriptedAnswers) Model() string    { return "scripted" }
 func TestPrepareStepOfOtherMessages(t *testing.T) {
 	t.Parallel()
 	manager := &fake{exit: -1}
-	set := toolset.New(toolset.Static(manager), &toolset.Options{Notices: toolset.NoticesInInbox})
+	set := toolset.New(toolset.Static(manager), &toolset.Options{NoticesInInbox: true})
 	set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: []byte(`{"command":"x","run_in_background":true}`)})
 	manager.exit = 0
 	inbox := set.Inbox(t.Context(), "")

@@ -34,8 +34,8 @@ func BenchmarkMeanwhile(b *testing.B) {
 	chat := newBenchLocal(b).Chat("bench")
 	call := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"true"}`)}
 	background := toolset.Call{Name: "execute", Arguments: json.RawMessage(`{"command":"exec sleep 1000","run_in_background":true}`)}
-	timed := func(mode toolset.NoticeMode) func() time.Duration {
-		set := toolset.New(toolset.Static(chat), &toolset.Options{Notices: mode})
+	timed := func(mode bool) func() time.Duration {
+		set := toolset.New(toolset.Static(chat), &toolset.Options{NoticesInInbox: mode})
 		require.False(b, set.Call(b.Context(), background).IsError)
 		return func() time.Duration {
 			time.Sleep(time.Millisecond)
@@ -46,7 +46,7 @@ func BenchmarkMeanwhile(b *testing.B) {
 			return took
 		}
 	}
-	beside.Times(b, timed(toolset.NoticesInResults), timed(toolset.NoNotices))
+	beside.Times(b, timed(false), timed(true))
 }
 
 func newBenchLocal(b *testing.B) *proclocal.Local {

@@ -57,7 +57,7 @@ const inputDescription = `Write to the stdin of a process that {execute} started
 	`Before the first text, end or control key, wait for the program's prompt with {process_output}: ` +
 	`else wait_for matches that prompt and not the answer, and ctrl-d is lost.`
 
-// A Set that tells nothing has no argument notify_on.
+// If its manager has no events, a Set has no argument notify_on.
 const notifyOnDescription = `In the background: be told of the first line that matches (RE2), not only of the end.`
 
 // The arguments of the tools, as package arguments reads them. [kit.fill]

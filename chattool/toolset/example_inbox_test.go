@@ -24,7 +24,7 @@ func ExampleSet_Inbox() {
 	defer manager.Close() // ends what still runs
 
 	set := toolset.New(toolset.Static(manager.Chat("chat-1")), &toolset.Options{
-		Notices: toolset.NoticesInInbox,
+		NoticesInInbox: true,
 		// So that the output below is always the same.
 		ProcessID: func(context.Context, toolset.Call) string { return "npc5orns6a" },
 	})

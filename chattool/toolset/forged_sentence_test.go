@@ -67,9 +67,9 @@ func TestForgedSentences(t *testing.T) {
 	// told returns what is told of a background process in a result and in an Inbox.
 	told := func(command, output string, notify bool) func(*testing.T) []string {
 		return func(t *testing.T) (all []string) {
-			for _, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoticesInInbox} {
+			for _, mode := range []bool{false, true} {
 				w := newWorld()
-				set := toolset.New(toolset.Static(&view{w, "a"}), &toolset.Options{Notices: mode})
+				set := toolset.New(toolset.Static(&view{w, "a"}), &toolset.Options{NoticesInInbox: mode})
 				inbox := set.Inbox(t.Context(), "")
 				pairs := []any{"command", command, "run_in_background", true}
 				if notify {

@@ -14,7 +14,7 @@ import (
 )
 
 func inboxOptions() *toolset.Options {
-	return &toolset.Options{Notices: toolset.NoticesInInbox}
+	return &toolset.Options{NoticesInInbox: true}
 }
 
 // A cursor that cannot be read, or that is of another chat, is one that knows

@@ -11,32 +11,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// A NoticeMode says how a model is told of background processes that have
-// ended; see Options.Notices.
-type NoticeMode int
-
-const (
-	// NoticesInResults puts it into the result of the next call, whatever tool
-	// that is of. A model is told at most once: if the loop drops the result,
-	// or a crash or a compaction of the conversation loses it, so is the
-	// notice. The model can ask with process_list at any time.
-	NoticesInResults NoticeMode = iota
-	// NoticesInInbox leaves it to the host, which takes it from an [Inbox]. So
-	// nothing is lost, and an idle model can be woken.
-	NoticesInInbox
-	// NoNotices tells nothing.
-	NoNotices
-)
-
 // tellNotices enters into the ledger what a result shows, and puts into the result
 // what has become of other processes.
 func (k *kit) tellNotices(ctx context.Context, t *notices.Turn, r *report) {
-	if k.opts.Notices == NoNotices {
-		return
-	}
 	shown := notices.View{Listed: r.Processes, Out: r.Out, ProcessID: r.ProcessID}
 	k.ledger.Note(ctx, t, shown)
-	if k.opts.Notices == NoticesInResults {
+	if !k.opts.NoticesInInbox {
 		r.Meanwhile = k.ledger.Meanwhile(ctx, t, shown)
 	}
 }
@@ -44,7 +24,7 @@ func (k *kit) tellNotices(ctx context.Context, t *notices.Turn, r *report) {
 // promise says in the result of a start when the model will be told of the
 // process. It is "" if nobody would tell.
 func (k *kit) promise(ctx context.Context, t *notices.Turn, p procmgr.Process, notifyOn string) string {
-	if p.State == "" || k.opts.Notices == NoNotices || !k.ledger.Watch(ctx, t, p.ChatID) {
+	if p.State == "" || !k.ledger.Watch(ctx, t, p.ChatID) {
 		return ""
 	}
 	when := "; you will be told when it ends"
@@ -54,7 +34,7 @@ func (k *kit) promise(ctx context.Context, t *notices.Turn, p procmgr.Process, n
 	if notifyOn != "" {
 		when += ", or when a line matches notify_on"
 	}
-	if k.opts.Notices == NoticesInResults {
+	if !k.opts.NoticesInInbox {
 		when += ", in the result of a later call"
 	}
 	return when
@@ -67,9 +47,6 @@ func (k *kit) watch(ctx context.Context, t *notices.Turn, pattern string) (rep r
 		return refuse("%s: %s", k.names.execute, words(err)), false
 	}
 	const instead = "nothing was started: %s. Leave notify_on out, and wait with the wait_for of %s"
-	if k.opts.Notices == NoNotices {
-		return refuse(instead, "notify_on cannot be used here", k.names.output), false
-	}
 	err := k.ledger.WatchFrom(ctx, t)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
@@ -100,7 +77,7 @@ func (k *kit) watch(ctx context.Context, t *notices.Turn, pattern string) (rep r
 // for one conversation, which needs no more than one. It is safe for concurrent
 // use.
 //
-// Without Options.Notices set to [NoticesInInbox] it is always empty.
+// Without Options.NoticesInInbox it is always empty.
 type Inbox struct {
 	inbox *notices.Inbox // nil if it is always empty
 }
@@ -132,7 +109,7 @@ type Notices struct {
 // manager has dropped events since, its List decides. If the manager cannot be asked now,
 // what a result shows until it can may be told again. The manager must have Events.
 func (s *Set) Inbox(ctx context.Context, cursor string) *Inbox {
-	if s.opts.Notices != NoticesInInbox {
+	if !s.opts.NoticesInInbox {
 		return &Inbox{}
 	}
 	return &Inbox{inbox: s.ledger.Inbox(ctx, cursor)}

@@ -14,15 +14,15 @@ func TestNoticesSimulationFails(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
-		mode   toolset.NoticeMode
+		mode   bool
 		breaks func(*broken)
 		want   string
 	}{
-		{"nothing is acknowledged", toolset.NoticesInInbox, func(b *broken) { b.ack = func(mailbox, toolset.Notices) string { return "" } }, "is told twice"},
-		{"the cursor is lost", toolset.NoticesInInbox, func(b *broken) {
+		{"nothing is acknowledged", true, func(b *broken) { b.ack = func(mailbox, toolset.Notices) string { return "" } }, "is told twice"},
+		{"the cursor is lost", true, func(b *broken) {
 			b.ack = func(box mailbox, n toolset.Notices) string { box.Ack(n); return "" }
 		}, "is not told"},
-		{"a queue of messages", toolset.NoticesInInbox, func(b *broken) {
+		{"a queue of messages", true, func(b *broken) {
 			b.pending = func(n toolset.Notices) toolset.Notices {
 				if len(b.last.Processes) == 0 {
 					b.last = n
@@ -34,16 +34,16 @@ func TestNoticesSimulationFails(t *testing.T) {
 				return box.Ack(n)
 			}
 		}, "after a result has shown it"},
-		{"a part is lost", toolset.NoticesInInbox, func(b *broken) {
+		{"a part is lost", true, func(b *broken) {
 			b.pending = func(n toolset.Notices) toolset.Notices { return toolset.Notices{} }
 		}, "is not told"},
-		{"a result repeats itself", toolset.NoticesInResults, func(b *broken) {
+		{"a result repeats itself", false, func(b *broken) {
 			b.result = func(r toolset.Report) toolset.Report {
 				r.Meanwhile, b.said = append(r.Meanwhile, b.said...), r.Meanwhile
 				return r
 			}
 		}, "is told"},
-		{"a result tells of a foreground command", toolset.NoticesInResults, func(b *broken) {
+		{"a result tells of a foreground command", false, func(b *broken) {
 			b.result = func(r toolset.Report) toolset.Report {
 				for _, p := range r.Processes {
 					b.said = append(b.said, p.ID+" (job) exited")

@@ -52,7 +52,7 @@ type simulation struct {
 	drops  bool // records get lost
 	steps  int
 	crash  bool
-	mode   toolset.NoticeMode
+	mode   bool
 	broken error
 }
 
@@ -357,7 +357,7 @@ func (s *simulation) run() error {
 		for range 8 {
 			if s.pend(h); s.broken == nil && len(h.pending.Processes) > 0 {
 				s.ack(h)
-			} else if s.mode == toolset.NoticesInResults {
+			} else if !s.mode {
 				s.result(h, h.call(s.context(), "process_list", `{}`), "")
 			}
 			if s.broken != nil {
@@ -380,7 +380,7 @@ func (s *simulation) run() error {
 }
 
 // simulate runs schedules until one fails, at most as many as most.
-func simulate(most int, mode toolset.NoticeMode, broken func(teller) teller, seed uint64) error {
+func simulate(most int, mode bool, broken func(teller) teller, seed uint64) error {
 	var pool []teller
 	for n := range most {
 		if n%64 == 0 {
@@ -397,10 +397,10 @@ func simulate(most int, mode toolset.NoticeMode, broken func(teller) teller, see
 			mode:  mode,
 			gaps:  rng.IntN(4) == 0,
 			steps: 4 + rng.IntN(20),
-			crash: mode == toolset.NoticesInInbox && rng.IntN(2) == 0,
+			crash: mode && rng.IntN(2) == 0,
 			fresh: func() teller {
 				if used++; used > len(pool) {
-					pool = append(pool, setTeller{toolset.New(resolve, &toolset.Options{Notices: mode})})
+					pool = append(pool, setTeller{toolset.New(resolve, &toolset.Options{NoticesInInbox: mode})})
 				}
 				if broken == nil {
 					return pool[used-1]
@@ -434,9 +434,9 @@ func simulateAll(t *testing.T, schedules int) {
 	var workers sync.WaitGroup
 	for seed := range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for _, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoticesInInbox} {
+			for _, mode := range []bool{false, true} {
 				if err := simulate(schedules/2/runtime.GOMAXPROCS(0), mode, nil, uint64(seed)); err != nil {
-					t.Errorf("mode %d: %v", mode, err)
+					t.Errorf("inbox %v: %v", mode, err)
 				}
 			}
 		})

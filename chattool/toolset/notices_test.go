@@ -200,10 +200,10 @@ func TestMeanwhileRequests(t *testing.T) {
 // A manager without events tells nothing, and nothing promises that it will.
 func TestNoEvents(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []toolset.NoticeMode{toolset.NoticesInResults, toolset.NoticesInInbox} {
+	for _, mode := range []bool{false, true} {
 		w := newWorld()
 		w.silent = true
-		set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Notices: mode})
+		set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: mode})
 		require.NotContains(t, string(set.Definitions()[0].Schema), "notify_on")
 		inbox := set.Inbox(t.Context(), "")
 		res := say(t, set, "execute", `{"command":"x","run_in_background":true}`)
@@ -218,7 +218,6 @@ func TestNoEvents(t *testing.T) {
 		require.ErrorIs(t, inbox.Wait(t.Context()), errors.ErrUnsupported)
 	}
 	require.Contains(t, string(toolset.New(toolset.Static(&view{newWorld(), "chat"}), nil).Definitions()[0].Schema), "told of the first line")
-	require.NotContains(t, string(toolset.New(nil, &toolset.Options{Notices: toolset.NoNotices}).Definitions()[0].Schema), "notify_on")
 }
 
 // Nobody is told of another chat's processes, of those of another Set, or of
@@ -280,17 +279,16 @@ func TestPromise(t *testing.T) {
 	const promise = "you will be told when it ends"
 	for _, tt := range []struct {
 		name  string
-		mode  toolset.NoticeMode
+		mode  bool
 		inbox bool
 		want  bool
 	}{
-		{"in results", toolset.NoticesInResults, false, true},
-		{"in an inbox", toolset.NoticesInInbox, true, true},
-		{"not at all", toolset.NoNotices, true, false},
+		{"in results", false, false, true},
+		{"in an inbox", true, true, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld()
-			set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{Notices: tt.mode})
+			set := toolset.New(toolset.Static(&view{w, "chat"}), &toolset.Options{NoticesInInbox: tt.mode})
 			var inbox *toolset.Inbox
 			if tt.inbox {
 				inbox = set.Inbox(t.Context(), "")
@@ -300,11 +298,11 @@ func TestPromise(t *testing.T) {
 				require.Equal(t, tt.want, strings.Contains(res.Content, promise), res.Content)
 				w.exit(w.all[len(w.all)-1], 1)
 				res = say(t, set, "process_output", nothing)
-				require.Equal(t, tt.mode == toolset.NoticesInResults, len(res.Report.Meanwhile) > 0)
+				require.Equal(t, !tt.mode, len(res.Report.Meanwhile) > 0)
 				if inbox != nil {
 					n, err := inbox.Pending(t.Context())
 					require.NoError(t, err)
-					require.Equal(t, tt.mode == toolset.NoticesInInbox, n.Text != "")
+					require.Equal(t, tt.mode, n.Text != "")
 					inbox.Ack(n)
 				}
 			}

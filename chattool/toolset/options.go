@@ -29,7 +29,8 @@ func Static(m procmgr.Manager) Resolver {
 }
 
 // Options configures a [Set]. The zero value of every field is its default. A
-// negative duration means that there is no such wait or limit.
+// negative duration means that there is no such wait or limit. Functions may be called
+// by several goroutines at once.
 type Options struct {
 	// DefaultTimeout is how long execute and process_output wait if the
 	// model names no time: 10 s by default.
@@ -41,101 +42,77 @@ type Options struct {
 	Format Format
 	// Limit is how long a result may be, however much a model asks for; see
 	// [headtail.Limits]. Its Bytes count the result as the model reads it: in
-	// JSON a line end is two bytes and a NUL six. The manager is asked for the
-	// same number of bytes of plain text. If that does not fit, more of the
-	// middle is left out. Without max_output a result has 8,000 tokens, or
-	// fewer if Limit allows fewer.
+	// JSON a line end is two bytes and a NUL six. Without max_output a result has
+	// 8,000 tokens, or fewer if Limit allows fewer.
 	Limit headtail.Limits
-	// Whole makes every result have the output itself. By default, if a command ran
-	// before and one of the last 20 results has shown its output, the result has
-	// what differs alone, if that is at most half as long; and a third read in a row
-	// that shows nothing new says so in one line. A host that takes results out of a
-	// conversation calls [Set.Forget], or sets Whole.
+	// Whole makes every result have the output itself: not only what differs from that
+	// of an earlier run, or one line if a read shows nothing new again. A host that takes
+	// results out of a conversation calls [Set.Forget], or sets Whole.
 	Whole bool
 	// Files are the host's tools for files, such as those of contrib/filetool. If a
 	// command only prints files, a note names the tool that reads them. The zero value
 	// is none, and then there is no such note. The Set does not carry out their calls.
 	Files FileTools
 	// Names maps this package's names of the tools to the host's, such as
-	// {"execute": "bash"}. A tool that is not in it keeps its name.
-	// Definitions, descriptions and results use the host's names, and Call
-	// takes no others. An unknown key, an empty name and one name for two
-	// tools are mistakes. If there is one, the tools keep their own names,
-	// and every call is refused with an error that says what is wrong. The
-	// map is copied.
+	// {"execute": "bash"}. A tool that is not in it keeps its name. If a name is
+	// unknown, empty or given twice, every call is refused with an error that says what
+	// is wrong.
 	Names map[string]string
 	// Shell is the base name of the shell that runs the commands, such as
-	// "bash" or "sh". The description of execute names it, and commands are
-	// parsed in its language. If it is "", the manager is asked, see
-	// Describe of [procmgr.Manager]. Set it if the manager cannot tell; the manager
-	// is asked for the rules of its sandbox all the same. It does not
-	// change which shell runs the commands.
+	// "bash" or "sh", if [procmgr.Manager].Describe cannot tell. The description of
+	// execute names it, and commands are parsed in its language. It does not
+	// change which shell runs them.
 	Shell string
-	// Notices says how the model is told of processes that were left running
-	// and have ended since: NoticesInResults by default. The manager must have
-	// Events. Of a manager without them nothing is told, and execute has no argument
-	// notify_on.
-	Notices NoticeMode
+	// NoticesInInbox leaves it to the host to tell the model of processes that were
+	// left running and have ended since: the host takes them from an [Inbox]. So
+	// nothing is lost, and an idle model can be woken. By default the result of the next
+	// call has them, at most once: if the loop drops that result, so is the notice. A
+	// manager without Events tells nothing either way.
+	NoticesInInbox bool
 	// OnStart is called before execute starts a process, with the ID that it
 	// is going to have, so that a user interface can follow it before there is
-	// a result, with Await of [procmgr.FollowOptions] and until OnResult. ctx is that of the call. The
-	// start may find the process of an earlier call. OnStart must be safe for concurrent use. If
-	// it is slow, so is the call.
+	// a result, with Await of [procmgr.FollowOptions] and until OnResult. The
+	// start may find the process of an earlier call. If it is slow, so is the call.
 	OnStart func(ctx context.Context, c Call, processID string)
 	// OnResult is called with each result before Call returns it, for a user
-	// interface or a record; package procview shows them beside the output. ctx is
-	// that of the call, and may have ended. OnResult must not change what the
-	// result points to, and must be safe for concurrent use. If it is slow, so is
-	// the call; if it panics, the model gets the result all the same.
+	// interface or a record. The context is that of the call, and may have ended. It must
+	// not change what the result points to. If it is slow, so is the call; if it panics,
+	// the model gets the result all the same.
 	OnResult func(ctx context.Context, c Call, r Result)
 	// Input adds the tool process_input, which writes to the stdin of a
 	// process, and to execute the argument stdin, which starts a process with
 	// one. Without it, stdin is always empty, so that nothing can hang on a
-	// question. The manager must have Input. If it does not, process_input says
-	// so, and from then on no note advises to use it.
+	// question. The manager must have Input.
 	Input bool
 	// ProcessID chooses the ID of the process that a call of execute
 	// starts: 1 to 64 characters of A-Z a-z 0-9 _ -. It is for a host that
-	// replays calls, after a crash or a lost answer. If it returns the same
+	// replays calls, after a crash or a lost answer: if it returns the same
 	// ID for the same call again, the call gets the process of the first
-	// time and runs nothing. If it is nil or returns "", each call gets a
-	// new ID. A call that is made twice then runs twice, whatever its
-	// Call.ID is.
-	//
-	// An ID runs once for as long as the manager lives and keeps a record of it. A
-	// manager that was restarted between the two calls does not know the first one, and
-	// runs the command again; a keeper knows it, see package prockeep.
+	// time and runs nothing, as long as the manager lives and keeps a record of it. If
+	// it is nil or returns "", each call gets a new ID, and a call that is made twice
+	// runs twice, whatever its Call.ID is.
 	//
 	// The ID must be new for every other call of the chat, or that call
 	// gets an error and does not run. A provider's Call.ID is often not
-	// new, since some providers count from 0 in each answer. The position
-	// of a call in the conversation is: the number of the message, and the
-	// number of the call in it. ProcessID must be safe for concurrent use.
+	// new, because some count from 0 in each answer. The number of the message in the
+	// conversation and that of the call in it are.
 	ProcessID func(ctx context.Context, c Call) string
 	// Approve decides whether a call of execute, process_input or process_signal
 	// may do its work. It is called before anything is started, written or sent,
-	// and the timeout of the call begins after its answer. If it is nil, all calls
-	// are allowed.
-	//
-	// A Verdict that denies makes a result and no tool error. It has the reason,
-	// and tells the model not to look for a way around. An error, a panic and a
-	// context that has ended deny as well. If ProcessID returns the ID of a process
-	// that the chat has, nothing would be started and Approve is not called.
-	//
-	// ctx is that of the call, and Approve has to return when ctx ends. Several
-	// goroutines may call Approve at once.
+	// and the timeout of the call begins after its answer. It has to return when ctx
+	// ends. An error, a panic and a context that has ended deny. If ProcessID returns the
+	// ID of a process that the chat has, nothing would be started and Approve is not
+	// called. If it is nil, all calls are allowed.
 	Approve func(ctx context.Context, q Question) (Verdict, error)
 	// Advise returns notes of the host's own on a result that has the output of a
-	// process, such as those of Advise in contrib/sandbox. They stand behind the
-	// Set's. Output of the Report is the text as the manager gave it, which the
-	// result may shorten. Advise must be safe for concurrent use, and must not change
-	// what the Report points to.
+	// process. They stand behind the Set's. Output of the Report is the text as the
+	// manager gave it, which the result may shorten. It must not change what the Report
+	// points to.
 	Advise func(Report) []string
 	// Intercept is called for each call, and calls next, which carries it out: with
 	// another context, for a trace, or not at all. What it returns is the result. To
 	// call next once more does nothing and returns the same result. If Intercept
-	// panics, the result is that of next, or a refusal if next was not called. It must
-	// be safe for concurrent use. If it is nil, calls are carried out as they are.
+	// panics, the result is that of next, or a refusal if next was not called.
 	Intercept func(ctx context.Context, c Call, next func(context.Context) Result) Result
 }
 

@@ -100,7 +100,7 @@ func (s *Set) Definitions() []Definition {
 		defs[i] = t.def
 		defs[i].Description = told.Replace(t.def.Description)
 		defs[i].Schema = slices.Clone(t.def.Schema)
-		if machine.silent || s.opts.Notices == NoNotices {
+		if machine.silent {
 			defs[i].Schema = slices.Clone(t.quiet)
 		}
 	}

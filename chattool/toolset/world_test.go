@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -102,7 +103,7 @@ func (v view) Start(_ context.Context, req procmgr.StartRequest) (procmgr.Output
 	return procmgr.Output{Process: l.Process, Text: l.line}, nil
 }
 
-func (v view) Output(_ context.Context, id string, _ procmgr.OutputRequest) (procmgr.Output, error) {
+func (v view) Output(_ context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
 	l := v.find(id)
 	if l == nil {
 		return procmgr.Output{}, procmgr.ErrNotFound
@@ -110,7 +111,11 @@ func (v view) Output(_ context.Context, id string, _ procmgr.OutputRequest) (pro
 	if l.dropped {
 		return procmgr.Output{Process: l.Process}, nil
 	}
-	return procmgr.Output{Process: l.Process, Text: l.line + "\n"}, nil
+	b := headtail.New(len(l.line)+1, 0)
+	_, _ = b.Write([]byte(l.line + "\n")) // never fails
+	out := procmgr.Output{Process: l.Process}
+	out.Text, out.Truncated = b.Snapshot(0).Text(req.Limit)
+	return out, nil
 }
 
 func (v view) List(_ context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {

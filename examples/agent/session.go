@@ -40,7 +40,7 @@ func newSession(model fantasy.LanguageModel, manager procmgr.Manager, from curso
 	opts.ProcessID = processID
 	var tools []fantasy.AgentTool
 	w := &watcher{manager: manager, stop: stop, show: show}
-	opts.Notices = toolset.NoticesInInbox
+	opts.NoticesInInbox = true
 	set := toolset.New(toolset.Static(manager), opts)
 	for _, tool := range chattool.Tools(set) {
 		tools = append(tools, watched{AgentTool: tool, watcher: w})
