@@ -20,6 +20,15 @@ type Definition struct {
 	Parallel bool
 }
 
+// SchemaMap returns Schema in the form that most libraries want. The caller owns it.
+func (d Definition) SchemaMap() map[string]any {
+	var schema map[string]any
+	if err := json.Unmarshal(d.Schema, &schema); err != nil {
+		return nil // it is not one of a Set
+	}
+	return schema
+}
+
 // These stand in a description for what a manager tells of its machine: the shell, and
 // the rules of its sandbox.
 const (

@@ -119,11 +119,10 @@
 // # Canceled calls
 //
 // Suppose that execute waits for a foreground command. If ctx is then canceled,
-// or its deadline passes with the cause [ErrStop], execute stops the command. It
-// sends terminate, waits up to 2 s for the end, and then sends kill, with contexts of
+// execute stops the command. It sends terminate, waits up to 2 s for the end, and then sends kill, with contexts of
 // their own, which keep the values of ctx. The stop uses the ID that was chosen before
 // the start, so it also prevents a start that is still under way. Background
-// commands are left alone, and so are the processes that process_output reads. Any other
+// commands are left alone, and so are the processes that process_output reads. A
 // deadline is a timeout and ends no process. The call outlasts ctx by up to 7 s, or by
 // 26 s if the manager answers nothing.
 //

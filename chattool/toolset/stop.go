@@ -25,20 +25,11 @@ const (
 	signalGrace = 1500 * time.Millisecond
 )
 
-// ErrStop is the cause of a deadline that stops a command as a cancel does:
-//
-//	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, toolset.ErrStop)
-//
-// A deadline with any other cause is a timeout, and ends no process.
-var ErrStop = errors.New("the command is to be stopped")
-
 // stopped reports whether a context that has ended asks for a stop. A deadline
 // says only that the caller no longer waits. It does not say that the work is
 // unwanted, because most deadlines are set far above this package, for all
 // calls alike.
-func stopped(ctx context.Context) bool {
-	return !errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(context.Cause(ctx), ErrStop)
-}
+func stopped(ctx context.Context) bool { return !errors.Is(ctx.Err(), context.DeadlineExceeded) }
 
 // fresh returns a context that does not end with ctx but keeps its values. A
 // resolver's manager may find its chat or its credentials there.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/chattool/toolset"
 	"github.com/toolproc/toolproc/procmgr"
 )
 
@@ -238,8 +237,8 @@ func inFakeTime(test func(t *testing.T)) func(t *testing.T) {
 	}
 }
 
-// A deadline is a stop if its cause is ErrStop. A cancel always is a stop.
-func TestErrStop(t *testing.T) {
+// A cancel is a stop, a deadline is none.
+func TestStopped(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -252,14 +251,6 @@ func TestErrStop(t *testing.T) {
 		{"deadline with another cause", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeoutCause(ctx, soon, errors.New("tea"))
 		}, false, "ran out of time"},
-		{"deadline that stops", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(ctx, soon, toolset.ErrStop)
-		}, true, "was canceled"},
-		{"deadline further up that stops", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithTimeoutCause(ctx, soon, toolset.ErrStop)
-			ctx, more := context.WithTimeout(ctx, time.Hour)
-			return ctx, func() { more(); cancel() }
-		}, true, "was canceled"},
 		{"cancel", func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(soon, cancel)
