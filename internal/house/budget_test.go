@@ -33,7 +33,7 @@ var parts = []part{
 		"procmgr/internal/redact", "internal/linematch",
 	}, 4386, 3600},
 	{"local manager", []string{
-		"procmgr/proclocal", "procmgr/internal/screen", "procmgr/internal/sockets", "procmgr/internal/waiting",
+		"procmgr/proclocal", "procmgr/internal/screen", "procmgr/internal/sockets", "procmgr/internal/prompt", "procmgr/internal/idempotency",
 		"procmgr/internal/baseenv", "procmgr/internal/check", "procmgr/internal/callerr",
 	}, 7450, 4600},
 	{"HTTP", []string{"procmgr/prochttp"}, 4570, 3500},

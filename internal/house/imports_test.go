@@ -111,11 +111,11 @@ var arrows = []arrow{
 		why:     "it knows network namespaces and descriptors, and a process by its number alone",
 	},
 	{
-		dir:     "procmgr/internal/waiting",
+		dir:     "procmgr/internal/prompt",
 		module:  []string{"procmgr/internal/procstat"},
 		outside: []string{sys},
 		tests:   []string{terminals},
-		why:     "it knows what the system tells of a program that reads, and neither who started it nor who asks",
+		why:     "it knows what the system tells of a program that reads, and when to look; it knows neither who started the program nor who asks",
 	},
 	{
 		dir:    "procmgr/internal/linediff",
@@ -147,7 +147,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/internal/osproc",
-		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets", "procmgr/internal/waiting"},
+		module:  []string{"procmgr/internal/owndir", "procmgr/internal/procstat", "procmgr/internal/sentinel", "procmgr/internal/sockets", "procmgr/internal/prompt"},
 		outside: []string{terminals, sys, xerrors},
 		tests:   []string{"procmgr/internal/leftover", "internal/testenv"},
 		why:     "it runs a command by each platform's means, which takes system calls that package syscall lacks; it knows no chat, ID, record or limit, so that no platform's file can touch one",
@@ -203,11 +203,6 @@ var arrows = []arrow{
 		why:     "it looks where processes listen, and knows no record",
 	},
 	{
-		dir:    "procmgr/proclocal/internal/asking",
-		module: []string{"procmgr", "procmgr/internal/osproc"},
-		why:    "it decides when to look whether a process waits for input, and knows no record",
-	},
-	{
 		dir:     "procmgr/proclocal/internal/input",
 		module:  []string{"procmgr", "procmgr/internal/idempotency", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/redact"},
 		outside: []string{xerrors},
@@ -215,7 +210,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/proclocal/internal/asking", "procmgr/internal/linediff"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/ports", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/internal/prompt", "procmgr/internal/linediff"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/charset", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/internal/randre", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",

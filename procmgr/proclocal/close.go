@@ -63,7 +63,7 @@ func (l *Local) shutdown() error {
 		}
 	}
 	l.wg.Wait()
-	l.asks.Close()
+	l.prompts.Close()
 	l.mu.Lock()
 	l.events.Close()
 	l.left = true

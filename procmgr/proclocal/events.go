@@ -13,12 +13,12 @@ func (l *Local) tell(ctx context.Context, v retention.Viewer, req procmgr.Events
 	if err := ctx.Err(); err != nil {
 		return procmgr.EventPage{}, err
 	}
-	l.asks.Once(v.Chat, v.Host)
+	l.prompts.Once(v.Chat, v.Host)
 	page, bell, err := l.look(v, req)
 	if bell == nil {
 		return page, err
 	}
-	defer l.asks.Follow(v.Chat, v.Host)()
+	defer l.prompts.Follow(v.Chat, v.Host)()
 	began := time.Now()
 	over := time.NewTimer(req.Wait)
 	defer over.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
@@ -25,7 +25,7 @@ import (
 //
 // An inlet's mu is held under a pipe while the screen draws, and nothing comes
 // after it. A stream's mu comes after Local.mu, and only its Buffer's lock comes after
-// it. The lock of the Looks of package asking comes before that of one of its
+// it. The lock of a prompt.Watcher comes before that of one of its
 // processes, and that before the one with which an inlet guards the time of the last
 // output. Every other lock is held alone. Under all locks but the first two, nobody
 // forks, waits, writes to the disk or calls the host. Under those two, nobody
@@ -53,7 +53,7 @@ type Local struct {
 	name         string                // of the shell, "" if it cannot be told
 	bash         bool                  // the shell is the default one, and bash
 	ports        ports.Looks
-	asks         asking.Looks
+	prompts      prompt.Watcher
 	comparing    chan struct{} // has a place for each comparison that is under way
 
 	wg sync.WaitGroup // the launch and watch of every record

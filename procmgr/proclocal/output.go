@@ -129,7 +129,7 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 	var waits <-chan struct{}
 	if ends.waiting {
 		var leave func()
-		waits, leave = r.asks.Load().Until()
+		waits, leave = r.prompts.Load().Until()
 		defer leave()
 	}
 	defer func() { r.opts.Metrics.waited(time.Since(began)) }()

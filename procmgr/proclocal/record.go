@@ -13,8 +13,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
@@ -47,9 +47,9 @@ type record struct {
 	told  chan struct{} // closed when OnStart has returned
 	begun time.Time     // when the command had begun
 
-	// asks is nil if stdin is empty, or if nobody can tell whether the process waits for
-	// input. It is set once the process is shown, so a list may be earlier.
-	asks atomic.Pointer[asking.Process]
+	// prompts is nil if stdin is empty, or if nobody can tell whether the process waits
+	// for input. It is set once the process is shown, so a list may be earlier.
+	prompts atomic.Pointer[prompt.Process]
 
 	look sync.Once // for lookForWithheld
 

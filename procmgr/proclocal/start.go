@@ -123,7 +123,7 @@ func (l *Local) launch(r *record, req procmgr.StartRequest, from *baseenv.Origin
 	r.mu.Lock()
 	r.show()
 	r.mu.Unlock()
-	l.lookForQuestions(r)
+	l.watchForPrompts(r)
 	began := r.snapshot()
 	r.begun = time.Now()
 	l.opts.Metrics.started()

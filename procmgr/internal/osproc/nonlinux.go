@@ -9,15 +9,14 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
-// These report whether Members, Listening and Waiting can tell anything on this
-// platform.
+// These report whether Members and Listening can tell anything on this platform.
 const (
 	TellsMembers = false
 	TellsPorts   = false
-	TellsWaiting = false
 )
 
 // Members returns the members of a tree.
@@ -27,7 +26,7 @@ func (s *System) Members(*Tree) (all []Use, looked bool) { return nil, false }
 func (s *System) Listening([]*Tree) (found map[*Tree][]Listen, looked bool) { return nil, false }
 
 // Waiting reports whether a member waits for input on the tree's stdin.
-func (t *Tree) Waiting() (w Waiting, ok bool) { return w, false }
+func (t *Tree) Waiting() (w prompt.Found, ok bool) { return w, false }
 
 func hasSlices() bool { return false }
 

@@ -180,9 +180,6 @@ func pipe2(fds []int) error {
 	return nil
 }
 
-// readers is empty: nothing tells here who reads an Input.
-type readers struct{}
-
 // ignoredUnknown reports whether this program ignores a signal of which
 // [signal.Ignored] does not know. Nothing here tells that without C code.
 func ignoredUnknown(syscall.Signal) bool { return false }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 	"github.com/toolproc/toolproc/procmgr/internal/sentinel"
 )
 
@@ -170,7 +171,7 @@ type Input struct {
 	conn     syscall.RawConn
 	terminal bool
 	gone     <-chan struct{} // of a terminal: closed when no member has it open
-	readers  readers         // for Tree.Waiting
+	reader   prompt.Reader   // for Tree.Waiting
 }
 
 // patience is how long a write waits in one go. A terminal does not always tell

@@ -3,24 +3,20 @@ package osproc
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/toolproc/toolproc/procmgr/internal/procstat"
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 	"github.com/toolproc/toolproc/procmgr/internal/sockets"
-	"github.com/toolproc/toolproc/procmgr/internal/waiting"
 )
 
-// These report whether Members, Listening and Waiting can tell anything on this
-// platform.
+// These report whether Members and Listening can tell anything on this platform.
 const (
 	TellsMembers = true
 	TellsPorts   = true
-	TellsWaiting = true
 )
 
 // Members returns the members of a tree that live, in the order of their numbers. It
@@ -71,18 +67,18 @@ func (s *System) Listening(trees []*Tree) (found map[*Tree][]Listen, looked bool
 }
 
 // Waiting reports whether a member waits for input on the tree's stdin, as package
-// waiting says: the leader, what it has started, or another member that is known. It
+// prompt says: the leader, what it has started, or another member that is known. It
 // makes no search. If nobody can tell, or if the stdin is empty, it reports false.
-func (t *Tree) Waiting() (w Waiting, ok bool) {
+func (t *Tree) Waiting() (w prompt.Found, ok bool) {
 	in := t.input
 	if in == nil || in.isGone() {
 		return w, false
 	}
-	found := in.readers.waits(in.conn, in.terminal, in.mode, t.session.knownMembers)
+	found := in.reader.Waits(in.conn, in.terminal, in.mode, t.session.knownMembers)
 	if found == nil || t.pipe.unread() {
 		return w, false
 	}
-	return Waiting{PID: found.PID, Program: found.Program, Secret: found.Secret}, true
+	return *found, true
 }
 
 // unread reports whether there is output that has not reached the Sink. What a program
@@ -103,7 +99,7 @@ func (p *pipe) unread() (yes bool) {
 
 // mode returns what the terminal tells of itself; zero for a pipe. It reports false if
 // the terminal does not tell.
-func (in *Input) mode() (mode waiting.Mode, ok bool) {
+func (in *Input) mode() (mode prompt.Mode, ok bool) {
 	if !in.terminal {
 		return mode, true
 	}
@@ -128,65 +124,6 @@ func (s *session) knownMembers() (pids []int) {
 		}
 	})
 	return pids
-}
-
-// readers is what is known of the processes that read from a terminal or a pipe.
-type readers struct {
-	mu    sync.Mutex // held by the one that looks; guards the fields below
-	place *waiting.Place
-	last  *waiting.Look
-}
-
-// lookPatience is how long a look is waited for. A process can make the system wait
-// when its memory is read.
-const lookPatience = 100 * time.Millisecond
-
-// waits looks whether one of some processes waits for input, or something that they
-// have started. conn is the other end of what they read. mode and pids are called
-// unless the last look still holds. waits returns nil if none waits or if nobody can tell.
-//
-// Nobody waits for a look that takes longer than lookPatience. It ends with the process
-// that keeps it, and until then there is no other look.
-func (r *readers) waits(conn syscall.RawConn, terminal bool, mode func() (waiting.Mode, bool), pids func() []int) *waiting.Found {
-	if !r.mu.TryLock() {
-		return nil
-	}
-	if r.last != nil && r.last.Lasts() {
-		defer r.mu.Unlock()
-		return r.last.Found
-	}
-	if r.place == nil {
-		_ = conn.Control(func(fd uintptr) {
-			if p, err := waiting.PlaceOf(int(fd), terminal); err == nil {
-				r.place = &p
-			}
-		})
-	}
-	now, ok := mode()
-	if r.place == nil || !ok {
-		r.mu.Unlock()
-		return nil
-	}
-	all, done := pids(), make(chan *waiting.Found, 1)
-	go func() {
-		defer r.mu.Unlock()
-		r.last = r.place.At(all, now)
-		if after, ok := mode(); !ok || after != now {
-			// A program has set it meanwhile, such as the echo, and waits since.
-			r.last = nil
-			done <- nil
-			return
-		}
-		done <- r.last.Found
-	}()
-	over := time.NewTimer(lookPatience)
-	defer over.Stop()
-	select {
-	case found := <-done:
-		return found
-	case <-over.C:
-		return nil
-	}
 }
 
 // foreground returns the group of processes in the foreground of a terminal.

@@ -2,15 +2,13 @@ package input
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // A printing tells when a process prints.
 type printing struct {
-	stamp  atomic.Uint64 // changes with the fields below, but not with news
-	mu     sync.Mutex    // guards the fields below
-	count  int64         // pieces of output
+	mu     sync.Mutex // guards the fields below
+	count  int64      // pieces of output
 	last   time.Time
 	wrote  time.Time     // when the process was last written to
 	writes int64         // how often it was
@@ -21,7 +19,6 @@ func (p *printing) note() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.count++
-	p.stamp.Add(1)
 	p.last = time.Now()
 	if p.news != nil {
 		close(p.news)
@@ -34,7 +31,6 @@ func (p *printing) written() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes++
-	p.stamp.Add(1)
 	p.wrote = time.Now()
 }
 
@@ -49,9 +45,6 @@ func (in *Inlet) Active() (at time.Time, writes int64) {
 	}
 	return at, p.writes
 }
-
-// Stamp returns a number that changes whenever Active does.
-func (in *Inlet) Stamp() uint64 { return in.print.stamp.Load() }
 
 // look returns how many pieces there were, when the last one came, and a channel
 // that is closed at the next one.

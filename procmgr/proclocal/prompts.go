@@ -4,16 +4,16 @@ import (
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/asking"
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 )
 
-// lookForQuestions lets the Local find out whether a process waits for input. The
+// watchForPrompts lets the Local find out whether a process waits for input. The
 // caller has set all fields that do not change.
-func (l *Local) lookForQuestions(r *record) {
+func (l *Local) watchForPrompts(r *record) {
 	if r.in == nil {
 		return
 	}
-	r.asks.Store(l.asks.Add(asking.Source{
+	r.prompts.Store(l.prompts.Add(prompt.Source{
 		Chat: r.chat,
 		Look: r.tree.Waiting,
 		Active: func() (time.Time, int64) {
@@ -23,20 +23,23 @@ func (l *Local) lookForQuestions(r *record) {
 			}
 			return at, writes
 		},
-		Stamp: r.in.Stamp,
-		Began: func(w procmgr.Waiting) { l.waits(r, w) },
+		Began: func(f prompt.Found) { l.waits(r, f) },
 	}))
 }
 
 // waits notes that a process has begun to wait for input.
-func (l *Local) waits(r *record, w procmgr.Waiting) {
+func (l *Local) waits(r *record, f prompt.Found) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !r.exited() {
 		p := r.snapshot()
-		p.Waiting = &w
-		l.happened(procmgr.EventWaiting, w.Since, p, "")
+		p.Waiting = waitingOf(f)
+		l.happened(procmgr.EventWaiting, f.Since, p, "")
 	}
+}
+
+func waitingOf(f prompt.Found) *procmgr.Waiting {
+	return &procmgr.Waiting{Since: f.Since, PID: f.PID, Program: f.Program, Secret: f.Secret}
 }
 
 // waiting returns the member that waits for input, or nil.
@@ -44,5 +47,8 @@ func (r *record) waiting(state procmgr.State) *procmgr.Waiting {
 	if state == procmgr.Exited {
 		return nil
 	}
-	return r.asks.Load().Now()
+	if f, ok := r.prompts.Load().Now(); ok {
+		return waitingOf(f)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package waiting
+package prompt
 
 import (
 	"bytes"
@@ -188,61 +188,6 @@ func (l *Look) isPlace(seen sight, task string) bool {
 	return ok && t.State == 'S' && (!l.place.terminal || t.Terminal == l.place.device && t.Group == l.mode.Group)
 }
 
-// isOwn reports whether only the program or the kernel acts on a descriptor: a pipe or
-// a pair of sockets to itself, an eventfd, a signalfd, a timerfd or an inotify.
-func (l *Look) isOwn(pid, fd int, seen sight) bool {
-	switch seen.kind {
-	case unix.S_IFIFO:
-		return l.isOwnPipe(pid, seen.file)
-	case unix.S_IFSOCK:
-		return l.isOwnSocket(pid, seen.inode)
-	}
-	link, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/fd/" + strconv.Itoa(fd))
-	switch link { // of a file with such a name, it begins with a slash
-	case "anon_inode:[eventfd]", "anon_inode:[signalfd]", "anon_inode:[timerfd]", "anon_inode:inotify":
-		return err == nil
-	}
-	return false
-}
-
-// isOwnPipe reports whether a process has the end of a pipe to which one writes, and
-// none of the others that are looked at has it too.
-func (l *Look) isOwnPipe(pid int, pipe file) bool {
-	if pipe == l.place.file || !writes(pid, pipe) {
-		return false
-	}
-	for _, p := range l.seen {
-		if p.pid != pid && writes(p.pid, pipe) {
-			return false
-		}
-	}
-	return true
-}
-
-// writes reports whether a process has the end of a pipe to which one writes.
-func writes(pid int, pipe file) bool {
-	dir := "/proc/" + strconv.Itoa(pid)
-	entries, _ := os.ReadDir(dir + "/fd")
-	for _, e := range entries {
-		fd, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if seen, ok := descriptor(pid, fd); !ok || seen.kind != unix.S_IFIFO || seen.file != pipe {
-			continue
-		}
-		var buf [128]byte
-		text, _ := slurp(dir+"/fdinfo/"+e.Name(), buf[:])
-		_, text, _ = bytes.Cut(text, []byte("flags:"))
-		text, _, _ = bytes.Cut(text, []byte("\n"))
-		flags, err := strconv.ParseUint(string(bytes.TrimSpace(text)), 8, 64)
-		if err == nil && flags&unix.O_ACCMODE != unix.O_RDONLY {
-			return true
-		}
-	}
-	return false
-}
-
 // tasksOf returns the directories of the threads of a process.
 func tasksOf(pid int) (tasks []string) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
@@ -296,4 +241,88 @@ func nameOf(pid int) string {
 		name = name[:len(name)-size]
 	}
 	return name
+}
+
+// multiplexer is /dev/ptmx, on which the master of each terminal is open.
+var multiplexer = unix.Mkdev(5, 2)
+
+// maxRelays is how many terminals are looked at of which one is behind the other.
+const maxRelays = 4
+
+// behind returns a program that waits for input on a terminal to whose master a process
+// passes what it reads from the place, as script(1) and sudo(8) do. Whatever else such a
+// process waits for, that program can only go on with input.
+func (l *Look) behind(p process) *Found {
+	if l.relays == maxRelays {
+		return nil
+	}
+	for _, task := range p.tasks {
+		for _, master := range l.relayed(p, task) {
+			place, mode, err := masterOf(p.pid, master)
+			if err != nil {
+				continue
+			}
+			inner := &Look{place: place, mode: mode, seen: l.seen, relays: l.relays + 1}
+			found := inner.find()
+			if _, after, err := masterOf(p.pid, master); found != nil && err == nil && after == mode {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// relayed returns the masters of terminals for which a thread waits while it waits for
+// input from the place.
+func (l *Look) relayed(p process, task string) (masters []int) {
+	s, ok := sleepOf(task)
+	if !ok {
+		return nil
+	}
+	all, _, ok := watchedBy(p.pid, s)
+	if !ok {
+		return nil
+	}
+	reads := false
+	for _, w := range all {
+		seen, ok := descriptor(p.pid, w.fd)
+		switch {
+		case !ok || w.file != file{} && w.file != seen.file:
+			return nil
+		case l.isPlace(seen, task):
+			reads = reads || w.reads
+		case seen.kind == unix.S_IFCHR && seen.device == multiplexer:
+			masters = append(masters, w.fd)
+		}
+	}
+	if !reads {
+		return nil
+	}
+	return masters
+}
+
+// masterOf returns the terminal whose master is a descriptor of a process, and what it
+// tells of itself.
+func masterOf(pid, fd int) (p Place, mode Mode, err error) {
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return p, mode, err
+	}
+	defer unix.Close(pidfd)
+	master, err := unix.PidfdGetfd(pidfd, fd, 0)
+	if err != nil {
+		return p, mode, err
+	}
+	defer unix.Close(master)
+	if p, err = PlaceOf(master, true); err != nil {
+		return p, mode, err
+	}
+	settings, err := unix.IoctlGetTermios(master, unix.TCGETS)
+	if err != nil {
+		return p, mode, err
+	}
+	lines := settings.Lflag&unix.ICANON != 0
+	mode.Keys, mode.Secret = !lines, lines && settings.Lflag&unix.ECHO == 0
+	mode.Group, err = unix.IoctlGetInt(master, unix.TIOCGPGRP)
+	return p, mode, err
 }

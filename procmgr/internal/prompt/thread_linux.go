@@ -1,4 +1,4 @@
-package waiting
+package prompt
 
 import (
 	"bytes"

@@ -1,5 +1,6 @@
-// Package waiting finds out whether a process waits for input on its terminal or
-// pipe. It asks the kernel, and concludes nothing from silence or from output.
+// Package prompt finds out whether a process waits for input on its terminal or pipe. A
+// [Reader] asks the kernel, and concludes nothing from silence or from output. A
+// [Watcher] has that done for many processes, while somebody wants to know.
 //
 // On Linux, /proc/PID/task/TID/syscall has the system call in which a thread sleeps,
 // with its arguments. A program waits for input if one of its threads sleeps in
@@ -39,11 +40,15 @@
 // gVisor, and kernels for architectures without the file, do not tell at all. The
 // numbers of the calls are known for amd64 and arm64. A program for 32 bits is not
 // looked at.
-package waiting
+package prompt
+
+import "time"
 
 // A Found is a program that waits for input.
 type Found struct {
 	PID int
+	// Since is when a Watcher saw that first. It is zero in a Look.
+	Since time.Time
 	// Program is the name by which the system knows it, in at most 64 bytes of
 	// printable text. A program can change it.
 	Program string

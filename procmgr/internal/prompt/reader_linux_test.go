@@ -1,4 +1,4 @@
-package osproc_test
+package prompt_test
 
 import (
 	"os"
@@ -8,8 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/waiting"
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 )
 
 // A program turns the echo off in the midst of a look, and then waits: it must not be
@@ -26,21 +25,22 @@ func TestModeChangesDuringALook(t *testing.T) {
 	require.NoError(t, in.Close())
 	conn, err := out.SyscallConn()
 	require.NoError(t, err)
-	readers := &osproc.Readers{Conn: conn}
+	reader := new(prompt.Reader)
 
-	open := func() (waiting.Mode, bool) { return waiting.Mode{}, true }
-	require.Eventually(t, func() bool { return readers.Waits(open, cmd.Process.Pid) != nil }, 30*time.Second, time.Millisecond)
+	pids := func() []int { return []int{cmd.Process.Pid} }
+	open := func() (prompt.Mode, bool) { return prompt.Mode{}, true }
+	require.Eventually(t, func() bool { return reader.Waits(conn, false, open, pids) != nil }, 30*time.Second, time.Millisecond)
 
-	readers = &osproc.Readers{Conn: conn} // one that has not looked yet
+	reader = new(prompt.Reader) // one that has not looked yet
 	calls := 0
-	change := func() (waiting.Mode, bool) {
+	change := func() (prompt.Mode, bool) {
 		calls++
-		return waiting.Mode{Secret: calls > 1}, true
+		return prompt.Mode{Secret: calls > 1}, true
 	}
-	require.Nil(t, readers.Waits(change, cmd.Process.Pid))
-	var found *waiting.Found
+	require.Nil(t, reader.Waits(conn, false, change, pids))
+	var found *prompt.Found
 	require.Eventually(t, func() bool { // the look before it ends a moment after its answer
-		found = readers.Waits(change, cmd.Process.Pid)
+		found = reader.Waits(conn, false, change, pids)
 		return found != nil
 	}, 30*time.Second, time.Millisecond)
 	require.True(t, found.Secret)

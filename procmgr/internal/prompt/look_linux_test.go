@@ -1,4 +1,4 @@
-package waiting_test
+package prompt_test
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/toolproc/toolproc/procmgr/internal/waiting"
+	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 )
 
 // long is a time that a test reaches only if something is wrong.
@@ -44,7 +44,7 @@ func run(t *testing.T, cmd *exec.Cmd) {
 }
 
 // found looks until a process waits at a place.
-func found(t *testing.T, p waiting.Place, pid int, mode waiting.Mode) *waiting.Look {
+func found(t *testing.T, p prompt.Place, pid int, mode prompt.Mode) *prompt.Look {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < long; time.Sleep(time.Millisecond) {
 		if l := p.At([]int{pid}, mode); l.Found != nil {
@@ -60,30 +60,30 @@ func found(t *testing.T, p waiting.Place, pid int, mode waiting.Mode) *waiting.L
 func TestPipe(t *testing.T) {
 	cmd, in := start(t, "read -r x; exec sleep 600")
 	_, other := start(t, "exec sleep 600")
-	here, err := waiting.PlaceOf(int(in.Fd()), false)
+	here, err := prompt.PlaceOf(int(in.Fd()), false)
 	require.NoError(t, err)
-	there, err := waiting.PlaceOf(int(other.Fd()), false)
+	there, err := prompt.PlaceOf(int(other.Fd()), false)
 	require.NoError(t, err)
 	require.NotEqual(t, here, there)
-	l := found(t, here, cmd.Process.Pid, waiting.Mode{})
+	l := found(t, here, cmd.Process.Pid, prompt.Mode{})
 	require.Equal(t, cmd.Process.Pid, l.Found.PID)
 	require.Equal(t, "sh", l.Found.Program)
 	require.False(t, l.Found.Secret)
-	require.Nil(t, there.At([]int{cmd.Process.Pid}, waiting.Mode{}).Found)
+	require.Nil(t, there.At([]int{cmd.Process.Pid}, prompt.Mode{}).Found)
 	require.True(t, l.Lasts())
 
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
 	require.Eventually(t, func() bool { return !l.Lasts() }, long, time.Millisecond)
-	require.Nil(t, here.At([]int{cmd.Process.Pid}, waiting.Mode{}).Found, "it is stopped")
+	require.Nil(t, here.At([]int{cmd.Process.Pid}, prompt.Mode{}).Found, "it is stopped")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
-	l = found(t, here, cmd.Process.Pid, waiting.Mode{})
+	l = found(t, here, cmd.Process.Pid, prompt.Mode{})
 	_, err = in.WriteString("x\n")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return !l.Lasts() }, long, time.Millisecond)
 	require.Eventually(t, func() bool {
-		return here.At([]int{cmd.Process.Pid}, waiting.Mode{}).Found == nil
+		return here.At([]int{cmd.Process.Pid}, prompt.Mode{}).Found == nil
 	}, long, time.Millisecond)
-	require.False(t, here.At([]int{1 << 30}, waiting.Mode{}).Lasts(), "nobody knows that process")
+	require.False(t, here.At([]int{1 << 30}, prompt.Mode{}).Lasts(), "nobody knows that process")
 }
 
 // Of a terminal, the group in the foreground counts, and its own name too.
@@ -95,25 +95,25 @@ func TestTerminal(t *testing.T) {
 	cmd.Stdin, cmd.SysProcAttr = slave, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	run(t, cmd)
 	require.NoError(t, slave.Close())
-	p, err := waiting.PlaceOf(int(master.Fd()), true)
+	p, err := prompt.PlaceOf(int(master.Fd()), true)
 	require.NoError(t, err)
 	pid := cmd.Process.Pid
-	l := found(t, p, pid, waiting.Mode{Group: pid, Secret: true})
+	l := found(t, p, pid, prompt.Mode{Group: pid, Secret: true})
 	require.True(t, l.Found.Secret)
-	require.Nil(t, p.At([]int{pid}, waiting.Mode{Group: pid + 1}).Found, "another group is in the foreground")
+	require.Nil(t, p.At([]int{pid}, prompt.Mode{Group: pid + 1}).Found, "another group is in the foreground")
 	other, theirs, err := pty.Open()
 	require.NoError(t, err)
 	defer other.Close()
 	defer theirs.Close()
-	q, err := waiting.PlaceOf(int(other.Fd()), true)
+	q, err := prompt.PlaceOf(int(other.Fd()), true)
 	require.NoError(t, err)
-	require.Nil(t, q.At([]int{pid}, waiting.Mode{Group: pid}).Found, "it is another terminal")
+	require.Nil(t, q.At([]int{pid}, prompt.Mode{Group: pid}).Found, "it is another terminal")
 }
 
 // A name that a program has forged stands on one line, without controls.
 func TestName(t *testing.T) {
 	cmd, in := start(t, `printf 'a\033[2J\nb' >/proc/$$/comm; read -r x; true`)
-	p, err := waiting.PlaceOf(int(in.Fd()), false)
+	p, err := prompt.PlaceOf(int(in.Fd()), false)
 	require.NoError(t, err)
-	require.Equal(t, "a[2Jb", found(t, p, cmd.Process.Pid, waiting.Mode{}).Found.Program)
+	require.Equal(t, "a[2Jb", found(t, p, cmd.Process.Pid, prompt.Mode{}).Found.Program)
 }

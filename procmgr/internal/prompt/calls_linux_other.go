@@ -1,5 +1,5 @@
 //go:build linux && !amd64 && !arm64
 
-package waiting
+package prompt
 
 var calls map[int]call // not known: nobody waits, as far as one can tell

@@ -1,4 +1,4 @@
-package waiting
+package prompt
 
 import "golang.org/x/sys/unix"
 
@@ -9,8 +9,11 @@ var calls = map[int]call{
 	unix.SYS_PREADV:  read,
 	unix.SYS_PREADV2: read,
 
+	unix.SYS_POLL:         poll,
 	unix.SYS_PPOLL:        ppoll,
+	unix.SYS_SELECT:       selects,
 	unix.SYS_PSELECT6:     selects,
+	unix.SYS_EPOLL_WAIT:   epoll,
 	unix.SYS_EPOLL_PWAIT:  epoll,
 	unix.SYS_EPOLL_PWAIT2: epoll2,
 
@@ -18,6 +21,7 @@ var calls = map[int]call{
 	unix.SYS_FUTEX_WAITV:     idle,
 	unix.SYS_RT_SIGTIMEDWAIT: idle,
 	unix.SYS_RT_SIGSUSPEND:   idle,
+	unix.SYS_PAUSE:           idle,
 
 	unix.SYS_NANOSLEEP:       nap,
 	unix.SYS_CLOCK_NANOSLEEP: nap,

@@ -1,0 +1,71 @@
+package prompt
+
+import (
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Supported reports whether a Reader can tell anything on this system.
+const Supported = true
+
+// A Reader looks at the processes that read from a terminal or a pipe. Its zero value
+// has not looked yet.
+type Reader struct {
+	mu    sync.Mutex // held by the one that looks; guards the fields below
+	place *Place
+	last  *Look
+}
+
+// patience is how long a look is waited for. A process can make the system wait when
+// its memory is read.
+const patience = 100 * time.Millisecond
+
+// Waits looks whether one of some processes waits for input, or something that they
+// have started. conn is the other end of what they read. mode and pids are called
+// unless the last look still holds. Waits returns nil if none waits or if nobody can
+// tell.
+//
+// Nobody waits for a look that takes longer than patience. It ends with the process
+// that keeps it, and until then there is no other look.
+func (r *Reader) Waits(conn syscall.RawConn, terminal bool, mode func() (Mode, bool), pids func() []int) *Found {
+	if !r.mu.TryLock() {
+		return nil
+	}
+	if r.last != nil && r.last.Lasts() {
+		defer r.mu.Unlock()
+		return r.last.Found
+	}
+	if r.place == nil {
+		_ = conn.Control(func(fd uintptr) {
+			if p, err := PlaceOf(int(fd), terminal); err == nil {
+				r.place = &p
+			}
+		})
+	}
+	now, ok := mode()
+	if r.place == nil || !ok {
+		r.mu.Unlock()
+		return nil
+	}
+	all, done := pids(), make(chan *Found, 1)
+	go func() { // waited for below, unless it takes too long
+		defer r.mu.Unlock()
+		r.last = r.place.At(all, now)
+		if after, ok := mode(); !ok || after != now {
+			// A program has set it meanwhile, such as the echo, and waits since.
+			r.last = nil
+			done <- nil
+			return
+		}
+		done <- r.last.Found
+	}()
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	select {
+	case found := <-done:
+		return found
+	case <-over.C:
+		return nil
+	}
+}
