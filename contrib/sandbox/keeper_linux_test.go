@@ -89,6 +89,7 @@ func TestKeeperServesNoCommand(t *testing.T) {
 				t.Helper()
 				out, err := k.Start(t.Context(), procmgr.StartRequest{Command: command, WorkDir: work, Wait: long})
 				require.NoError(t, err)
+				require.NotEmpty(t, out.Text, "%+v", out.Process)
 				return out.Text
 			}
 			require.Contains(t, in(start), "serves no command")
