@@ -50,7 +50,7 @@ type keeper struct {
 	ends    sync.Once
 	endErr  error
 	ended   chan struct{} // closed when the program may end
-	quit    sync.Once     // closes ended
+	quit    func()        // closes ended
 	burying atomic.Bool   // whether what dead keepers have left is being ended
 	orphans orphans
 
@@ -77,6 +77,7 @@ func newKeeper(o order, sandboxes makers) (_ *keeper, err error) {
 	}
 	k.asked.Store(time.Now().UnixNano())
 	k.ended = make(chan struct{})
+	k.quit = sync.OnceFunc(func() { close(k.ended) })
 	debug.SetGCPercent(gcPercent)
 	options, err := o.Local.options(sandboxes)
 	if err != nil {
@@ -300,7 +301,7 @@ func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodDelete {
 		err = k.end("stop")
-		defer k.quit.Do(func() { close(k.ended) })
+		defer k.quit()
 	}
 	if err != nil {
 		answer.Error = err.Error()
@@ -316,7 +317,7 @@ func (k *keeper) serveOwn(w http.ResponseWriter, r *http.Request) {
 func (k *keeper) endSoon(why string) {
 	go func() { // run waits for it
 		_ = k.end(why) // it is logged
-		k.quit.Do(func() { close(k.ended) })
+		k.quit()
 	}()
 }
 

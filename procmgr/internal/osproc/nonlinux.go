@@ -47,9 +47,3 @@ func EndSurvivors(_ context.Context, dead []Lineage, _ time.Duration) error {
 	}
 	return errors.ErrUnsupported
 }
-
-// Lives reports false: nothing tells here.
-func Lives(Lineage) bool { return false }
-
-// BootID returns "".
-func BootID() string { return "" }

@@ -75,19 +75,6 @@ func EndSurvivors(ctx context.Context, dead []Lineage, grace time.Duration) erro
 	return nil
 }
 
-// Lives reports whether anything of a tree is alive, or may be.
-func Lives(l Lineage) bool {
-	var q searches
-	sessions, err := q.openDead([]Lineage{l})
-	if err != nil {
-		return true
-	}
-	defer q.close()
-	living, settled := q.survivors(sessions)
-	closeMembers(living)
-	return len(living) > 0 || !settled
-}
-
 // openDead opens the searches and returns the sessions of the trees that this boot of
 // the machine has seen. Their numbers prove nothing.
 func (q *searches) openDead(dead []Lineage) (sessions []*session, err error) {
@@ -137,6 +124,3 @@ func isOwn(pid int) bool {
 	}
 	return pid == os.Getpid()
 }
-
-// BootID names the boot of this machine, or is "".
-func BootID() string { return bootID() }
