@@ -215,9 +215,9 @@ func (p *pause) wait(ctx context.Context) {
 }
 
 // call asks the keeper that has an ID, or the newest one if none has it. If that keeper
-// dies meanwhile or says that another one has it, call asks anew. past answers if the
-// keeper that had the ID is gone. On an error it returns what is known of the process.
-func call[T any](ctx context.Context, v *view, id string, starts bool, do func(m procmgr.Manager) (T, error), past func(c *claim) (T, error)) (out T, known *claim, err error) {
+// dies meanwhile or says that another one has it, call asks anew. If the keeper that had
+// the ID is gone, it asks a tombstone. It also returns what is known of the ID.
+func call[T any](ctx context.Context, v *view, id string, starts bool, do func(m procmgr.Manager) (T, error)) (out T, known *claim, err error) {
 	if err := v.valid(); err != nil {
 		return out, nil, err
 	}
@@ -230,21 +230,22 @@ func call[T any](ctx context.Context, v *view, id string, starts bool, do func(m
 		if known, token, err = v.locate(id, starts); err != nil {
 			return out, known, err
 		}
+		if known == nil {
+			token, err = v.h.newest(ctx, starts)
+		}
 		switch {
-		case known != nil && token == "":
-			out, err = past(known)
+		case err != nil:
 			return out, known, err
-		case known == nil:
-			if token, err = v.h.newest(ctx, starts); err != nil {
-				return out, nil, err
-			}
+		case token == "":
+			out, err = do(tombstone{c: known})
+			return out, known, err
 		}
 		out, err = do(v.at(token))
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return out, known, err
 		case errors.Is(err, procmgr.ErrNotFound) && known != nil && known.end != nil: // its keeper remembers fewer
-			out, err = past(known)
+			out, err = do(tombstone{c: known})
 			return out, known, err
 		case errors.Is(err, procmgr.ErrClosed) && time.Now().Before(until):
 		case v.h.died(ctx, token, err):
@@ -277,24 +278,14 @@ func (v *view) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Out
 	}
 	ctx = context.WithValue(ctx, originKey{}, from)
 	sent, began := false, time.Now().UnixMilli() // whether a claim since then may be this call's
-	out, _, err := call(ctx, v, req.ID, starting, func(m procmgr.Manager) (procmgr.Output, error) {
+	out, known, err := call(ctx, v, req.ID, starting, func(m procmgr.Manager) (procmgr.Output, error) {
 		out, err := m.Start(ctx, req)
 		sent = sent || err != nil && out.Process.ID != ""
 		return out, err
-	}, func(c *claim) (procmgr.Output, error) {
-		switch {
-		case c.Kind == lineStop:
-			return procmgr.Output{}, errStopped
-		case c.Print != fingerprint(req):
-			return procmgr.Output{}, xerrors.Errorf("this ID ran another command, directory, environment or stdin; take another ID: %w", procmgr.ErrConflict)
-		}
-		out := c.output(0)
-		out.Attached = true
-		if sent && c.lost() && c.At >= began {
-			return out, xerrors.Errorf("the keeper died when it was about to run the command: %w", procmgr.ErrUnknown)
-		}
-		return out, nil
 	})
+	if err == nil && sent && known != nil && known.lost() && known.At >= began {
+		err = xerrors.Errorf("the keeper died when it was about to run the command: %w", procmgr.ErrUnknown)
+	}
 	out.Attached = out.Attached && !own
 	if err != nil && out.Process.ID == "" {
 		v.h.hooks.refused(err)
@@ -317,13 +308,7 @@ func named(verb, id string, err error) error {
 
 // Output implements [procmgr.Manager]. The host finds the processes of every chat.
 func (v *view) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	out, known, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) },
-		func(c *claim) (procmgr.Output, error) {
-			if c.Kind == lineStop {
-				return procmgr.Output{}, procmgr.ErrNotFound
-			}
-			return c.output(req.From), nil
-		})
+	out, known, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (procmgr.Output, error) { return m.Output(ctx, id, req) })
 	if err != nil && out.Process.ID == "" && known != nil && known.end == nil && !answered(err) {
 		out.Process = known.process()
 	}
@@ -344,21 +329,19 @@ func answered(err error) bool {
 
 // Signal implements [procmgr.Manager]. The host finds the processes of every chat.
 func (v *view) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	_, _, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) },
-		func(c *claim) (struct{}, error) { return struct{}{}, c.over() })
+	_, _, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (struct{}, error) { return struct{}{}, m.Signal(ctx, id, sig) })
 	return named("signal", id, err)
 }
 
 // Input implements [procmgr.Manager]. The host finds the processes of every chat.
 func (v *view) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	out, _, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) },
-		func(c *claim) (procmgr.InputOutput, error) { return procmgr.InputOutput{}, c.over() })
+	out, _, err := call(ctx, v, id, !starting, func(m procmgr.Manager) (procmgr.InputOutput, error) { return m.Input(ctx, id, req) })
 	return out, named("input", id, err)
 }
 
 // Describe implements [procmgr.Manager].
 func (v *view) Describe(ctx context.Context) (procmgr.Description, error) {
-	out, _, err := call(ctx, v, "", !starting, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) }, nil)
+	out, _, err := call(ctx, v, "", !starting, func(m procmgr.Manager) (procmgr.Description, error) { return m.Describe(ctx) })
 	return out, named("describe", "", err)
 }
 
@@ -375,19 +358,44 @@ func (c *claim) process() procmgr.Process {
 	return p
 }
 
-// output is the output of a process whose keeper is gone.
-func (c *claim) output(from int64) procmgr.Output {
-	out := procmgr.Output{Process: c.process(), Next: max(from, 0)}
-	out.Truncated = &headtail.Truncation{Unknown: true}
-	return out
+// A tombstone answers for a process whose keeper is gone.
+type tombstone struct {
+	procmgr.Unsupported
+	c *claim
 }
 
-// over is the error of a signal to a process whose keeper is gone.
-func (c *claim) over() error {
-	if c.Kind == lineStop {
+// Start implements [procmgr.Manager].
+func (t tombstone) Start(_ context.Context, req procmgr.StartRequest) (out procmgr.Output, err error) {
+	switch {
+	case t.c.Kind == lineStop:
+		return out, errStopped
+	case t.c.Print != fingerprint(req):
+		return out, xerrors.Errorf("this ID ran another command, directory, environment or stdin; take another ID: %w", procmgr.ErrConflict)
+	}
+	out, err = t.Output(context.Background(), req.ID, procmgr.OutputRequest{})
+	out.Attached = true
+	return out, err
+}
+
+// Output implements [procmgr.Manager].
+func (t tombstone) Output(_ context.Context, _ string, req procmgr.OutputRequest) (procmgr.Output, error) {
+	if t.c.Kind == lineStop {
+		return procmgr.Output{}, procmgr.ErrNotFound
+	}
+	return procmgr.Output{Process: t.c.process(), Next: max(req.From, 0), Truncated: &headtail.Truncation{Unknown: true}}, nil
+}
+
+// Signal implements [procmgr.Manager].
+func (t tombstone) Signal(context.Context, string, procmgr.Signal) error {
+	if t.c.Kind == lineStop {
 		return procmgr.ErrNotFound
 	}
 	return procmgr.ErrNotRunning
+}
+
+// Input implements [procmgr.Manager].
+func (t tombstone) Input(ctx context.Context, id string, _ procmgr.InputRequest) (procmgr.InputOutput, error) {
+	return procmgr.InputOutput{}, t.Signal(ctx, id, procmgr.Interrupt)
 }
 
 // fingerprint returns a text that differs if two starts are not for the same command.
