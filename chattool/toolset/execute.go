@@ -25,21 +25,15 @@ func (k *kit) execute(ctx context.Context, c Call, t *notices.Turn) report {
 	if !k.opts.Input {
 		into = &args.executeArgs
 	}
-	if err := arguments.Decode(c.Arguments, into); err != nil {
-		return refuse("%s: %s", k.names.execute, words(err))
+	m, res, ok := k.begin(ctx, t, c, into, "nothing was started")
+	if !ok {
+		return res
 	}
 	if strings.TrimSpace(string(args.Command)) == "" {
 		return refuse(`%s: the argument "command" is empty`, k.names.execute)
 	}
-	if ctx.Err() != nil {
-		return k.canceled(ctx, "nothing was started", nil, "")
-	}
 	budget, cut := k.page.allow(int(args.MaxOutput))
-	m, res, ok := k.manager(ctx)
-	if !ok {
-		return res
-	}
-	t.Manager, t.Command = m, string(args.Command)
+	t.Command = string(args.Command)
 
 	run := run{kit: k, turn: t, m: m, req: procmgr.StartRequest{
 		Command:    string(args.Command),

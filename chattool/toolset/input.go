@@ -23,22 +23,15 @@ const inputQuiet = 300 * time.Millisecond
 // input writes to the stdin of a process.
 func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 	args := inputArgs{WaitTimeout: arguments.Duration(k.opts.DefaultTimeout)}
-	if err := arguments.Decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", k.names.input, words(err))
+	m, res, ok := k.begin(ctx, turn, c, &args, "nothing was written")
+	if !ok {
+		return res
 	}
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", k.names.input, words(err))
 	}
-	if ctx.Err() != nil {
-		return k.canceled(ctx, "nothing was written", nil, "")
-	}
 	budget, _ := k.page.allow(0)
-	m, res, ok := k.manager(ctx)
-	if !ok {
-		return res
-	}
-	turn.Manager = m
-	t := typing{kit: k, m: m, id: string(args.ProcessID), args: args}
+	t := typing{kit: k, call: c, m: m, id: string(args.ProcessID), args: args}
 	t.req = procmgr.InputRequest{
 		IdempotencyKey: procmgr.NewID(), // for awaitEnd, and for a manager that asks again
 		Data:           []byte(args.Text),
@@ -54,7 +47,7 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 		t.req.UntilQuiet = inputQuiet
 	}
 	t.req.UntilWaiting = !t.req.Close
-	if res, ok := k.ask(ctx, m, t.question(c), "Nothing was written"); !ok {
+	if res, ok := k.ask(ctx, m, t.question(), "Nothing was written"); !ok {
 		return res
 	}
 	rep := t.write(ctx)
@@ -66,6 +59,7 @@ func (k *kit) input(ctx context.Context, c Call, turn *notices.Turn) report {
 // A typing is one call of process_input.
 type typing struct {
 	kit  *kit
+	call Call
 	m    procmgr.Manager
 	id   string
 	args inputArgs
@@ -73,30 +67,22 @@ type typing struct {
 }
 
 // question returns the question about an input.
-func (t *typing) question(c Call) Question {
+func (t *typing) question() Question {
 	q := Question{
-		Call: c, Command: string(t.args.Text), ProcessID: t.id, Keys: slices.Clone([]procmgr.Key(t.args.Keys)), Secret: t.req.Secret,
+		Call: t.call, Command: string(t.args.Text), ProcessID: t.id, Keys: slices.Clone([]procmgr.Key(t.args.Keys)), Secret: t.req.Secret,
 	}
 	if q.Secret {
-		q.Command, q.Call.Arguments = "", t.args.withoutText()
+		q.Command = ""
+		raw, inner := []byte(t.call.Arguments), ""
+		if json.Unmarshal(raw, &inner) == nil { // some models encode the object twice
+			raw = []byte(inner)
+		}
+		var args map[string]json.RawMessage
+		_ = json.Unmarshal(raw, &args) // it was read before
+		delete(args, "text")
+		q.Call.Arguments, _ = json.Marshal(args) // of valid JSON, so there is no error
 	}
 	return q
-}
-
-// withoutText returns the arguments of an input as JSON, without the text. It
-// writes them anew, since the model may have sent them in another form, such as a
-// string.
-func (a inputArgs) withoutText() json.RawMessage {
-	data, _ := json.Marshal(map[string]any{ // of strings and flags alone, so there is no error
-		"process_id":   string(a.ProcessID),
-		"keys":         append([]procmgr.Key{}, a.Keys...),
-		"end":          bool(a.End),
-		"secret":       bool(a.Secret),
-		"wait_for":     string(a.WaitFor),
-		"wait_timeout": wording.Duration(time.Duration(a.WaitTimeout)),
-		"screen":       bool(a.Screen),
-	})
-	return data
 }
 
 // write writes, and reports what came of it.
@@ -172,18 +158,15 @@ func (t *typing) describe(ctx context.Context, out procmgr.InputOutput) report {
 // failed reports why nothing, or not all, was written.
 func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error) report {
 	k := t.kit
+	res, refused := k.failed(t.call, t.id, "written", err)
 	switch {
-	case errors.Is(err, procmgr.ErrNotFound):
-		return k.notFound(t.id, err)
 	case errors.Is(err, errors.ErrUnsupported):
 		k.machines.withoutInput(t.m)
 		return refuse("%s: this host does not offer it (%s), so nothing was written. Use flags, or pipe the answer in", k.names.input, words(err))
-	case never(err):
-		return denied("written", err)
 	case errors.Is(err, procmgr.ErrInvalid) && strings.Contains(procmgr.Reason(err), "its stdin is empty"):
 		return refuse(`%s: the stdin of process %s is empty, so nothing was written. End it with %s, and start it again with stdin "open" or "terminal"`, k.names.input, t.id, k.names.signal)
-	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrConflict), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrLimit):
-		return refuse("%s: %s; nothing was written", k.names.input, words(err))
+	case refused:
+		return res
 	case errors.Is(err, procmgr.ErrUnknown):
 		rep := unsure(t.id, "it is unknown whether it was written: %s", words(err))
 		rep.isError = true

@@ -2,7 +2,6 @@ package toolset
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
@@ -30,23 +29,18 @@ const (
 // list lists the processes: first all that live, then those that have ended.
 func (k *kit) list(ctx context.Context, c Call, t *notices.Turn) report {
 	var args listArgs
-	if err := arguments.Decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", k.names.list, words(err))
-	}
-	m, res, ok := k.manager(ctx)
+	m, res, ok := k.begin(ctx, t, c, &args, "")
 	if !ok {
 		return res
 	}
-	t.Manager = m
 	found, err := listFrom(ctx, m, args.Offset)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return k.canceled(ctx, "nothing was listed", nil, "")
-	case never(err):
-		return denied("listed", err)
-	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed):
-		return refuse("%s: %s", k.names.list, words(err))
-	case err != nil:
+	if err != nil {
+		if ctx.Err() != nil {
+			return k.canceled(ctx, "nothing was listed", nil, "")
+		}
+		if res, ok := k.failed(c, "", "listed", err); ok {
+			return res
+		}
 		return refuse("the processes could not be listed: %s. Try again, and tell the user if that fails too", words(err))
 	}
 	return k.showList(found, args.Offset)

@@ -153,8 +153,8 @@ func TestListThatCannotWorkIsNotTriedAgain(t *testing.T) {
 		err  error
 		want string
 	}{
-		{"invalid", xerrors.Errorf("procmgr: list: the chat ID is empty: %w", procmgr.ErrInvalid), "process_list: the chat ID is empty"},
-		{"closed", procmgr.ErrClosed, "process_list: the process manager is closed"},
+		{"invalid", xerrors.Errorf("procmgr: list: the chat ID is empty: %w", procmgr.ErrInvalid), "process_list: the chat ID is empty; nothing was listed"},
+		{"closed", procmgr.ErrClosed, "process_list: the process manager is closed; nothing was listed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &fake{list: func(context.Context) ([]procmgr.Process, error) { return nil, tt.err }}

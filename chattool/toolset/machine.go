@@ -12,9 +12,43 @@ import (
 
 	"golang.org/x/xerrors"
 
+	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
+
+// begin reads the arguments of a call, and finds its manager. If ok is false, the report
+// says why the call can do nothing. undone says what was not done if ctx has ended, or is
+// "" if the call goes on then.
+func (k *kit) begin(ctx context.Context, t *notices.Turn, c Call, args any, undone string) (m procmgr.Manager, res report, ok bool) {
+	if err := arguments.Decode(c.Arguments, args); err != nil {
+		return nil, refuse("%s: %s", c.Name, words(err)), false
+	}
+	if ctx.Err() != nil && undone != "" {
+		return nil, k.canceled(ctx, undone, nil, ""), false
+	}
+	m, res, ok = k.manager(ctx)
+	t.Manager = m
+	return m, res, ok
+}
+
+// failed returns the result of a request that the manager has refused for good, and
+// false for any other error. id is the process that it was about, or "", and did the verb
+// for the work that was not done.
+func (k *kit) failed(c Call, id, did string, err error) (res report, ok bool) {
+	switch {
+	case id != "" && errors.Is(err, procmgr.ErrNotFound) && errors.Is(err, procmgr.ErrUnknown): // the process was there
+		return refuse("process %s cannot be seen: %s. Do not simply run its command again: first check what it would have changed", id, words(err)), true
+	case id != "" && errors.Is(err, procmgr.ErrNotFound):
+		return refuse("there is no process %s; %s shows all processes", id, k.names.list), true
+	case never(err):
+		return denied(did, err), true
+	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict), errors.Is(err, procmgr.ErrLimit):
+		return refuse("%s: %s; nothing was %s", c.Name, words(err), did), true
+	}
+	return report{}, false
+}
 
 // manager calls the resolver. If ok is false, the report says why.
 func (k *kit) manager(ctx context.Context) (m procmgr.Manager, res report, ok bool) {

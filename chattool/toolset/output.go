@@ -18,28 +18,24 @@ func (k *kit) output(ctx context.Context, c Call, t *notices.Turn) report {
 	if !k.opts.Input {
 		into = &args.outputArgs
 	}
-	if err := arguments.Decode(c.Arguments, into); err != nil {
-		return refuse("%s: %s", k.names.output, words(err))
+	m, res, ok := k.begin(ctx, t, c, into, "")
+	if !ok {
+		return res
 	}
 	if err := checkPattern("wait_for", string(args.WaitFor)); err != nil {
 		return refuse("%s: %s", k.names.output, words(err))
 	}
 	budget, cut := k.page.allow(int(args.MaxOutput))
-	rep := k.readOutput(ctx, args, budget, t)
+	rep := k.readOutput(ctx, c, m, args, budget, t)
 	rep.Budget, rep.whole = budget, args.MaxOutput != 0
 	rep.Add(cut)
 	return rep
 }
 
 // readOutput does the work of output, for arguments that can be used.
-func (k *kit) readOutput(ctx context.Context, args outputInputArgs, budget budget, t *notices.Turn) report {
+func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args outputInputArgs, budget budget, t *notices.Turn) report {
 	wait, clamped := k.opts.clamp("wait_timeout", args.WaitTimeout)
 	id := string(args.ProcessID)
-	m, res, ok := k.manager(ctx)
-	if !ok {
-		return res
-	}
-	t.Manager = m
 	req := procmgr.OutputRequest{From: int64(args.Since), Wait: wait, Until: string(args.WaitFor), UntilListening: int(args.WaitForPort)}
 	req.Limit, req.Highlight = k.page.ask(budget)
 	out, err := m.Output(ctx, id, req)
@@ -50,18 +46,15 @@ func (k *kit) readOutput(ctx context.Context, args outputInputArgs, budget budge
 	if err == nil {
 		out = silence.wait(ctx, out)
 	}
+	res, refused := k.failed(c, id, "read", err)
 	switch {
 	case err == nil && ctx.Err() != nil && alive(out.Process) && !out.Matched:
 		return k.leftAlone(ctx, out, req.From)
 	case err == nil:
-	case errors.Is(err, procmgr.ErrNotFound):
-		return k.notFound(id, err)
-	case errors.Is(err, procmgr.ErrInvalid):
-		return refuse("%s: %s", k.names.output, words(err))
 	case errors.Is(err, errors.ErrUnsupported) && req.UntilListening != 0:
 		return refuse("%s: wait_for_port does not work here: %s. Use wait_for with a line that the process prints when it is ready", k.names.output, words(err))
-	case never(err):
-		return denied("read", err)
+	case refused:
+		return res
 	case ctx.Err() != nil:
 		if out, err := k.snapshot(ctx, m, id, req.From); err == nil {
 			return k.leftAlone(ctx, out, req.From)
@@ -128,13 +121,4 @@ func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 		rep.Add("The shell has ended; processes that it started live on, and %s ends them.", k.names.signal)
 	}
 	return rep
-}
-
-// notFound returns the result for an ID that the manager does not know. If err
-// is also ErrUnknown, the process was there.
-func (k *kit) notFound(id string, err error) report {
-	if errors.Is(err, procmgr.ErrUnknown) {
-		return refuse("process %s cannot be seen: %s. Do not simply run its command again: first check what it would have changed", id, words(err))
-	}
-	return refuse("there is no process %s; %s shows all processes", id, k.names.list)
 }

@@ -86,7 +86,7 @@ func TestProcessOutputFails(t *testing.T) {
 		want    string
 	}{
 		{name: "not found", first: xerrors.Errorf("procmgr: %w", procmgr.ErrNotFound), isError: true, want: `there is no process p1; process_list shows`},
-		{name: "bad pattern", first: xerrors.Errorf("procmgr: output \"p1\": the pattern is too long: %w", procmgr.ErrInvalid), isError: true, want: `"process_output: the pattern is too long"`},
+		{name: "bad pattern", first: xerrors.Errorf("procmgr: output \"p1\": the pattern is too long: %w", procmgr.ErrInvalid), isError: true, want: `"process_output: the pattern is too long; nothing was read"`},
 		{name: "lives", first: errors.New("reset"), second: running("p1", "so far"), want: `"error":"waiting failed: reset"`},
 		{name: "over", first: errors.New("reset"), second: exited("p1", 0, "all"), success: true, want: "all"},
 		{name: "unreadable", first: errors.New("reset"), again: errors.New("no"), isError: true, want: `"process_id":"p1"`},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/toolproc/toolproc/chattool/arguments"
 	"github.com/toolproc/toolproc/chattool/toolset/internal/notices"
 	"github.com/toolproc/toolproc/procmgr"
 )
@@ -12,24 +11,20 @@ import (
 // signal sends a signal, and watches its effect for a moment.
 func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 	var args signalArgs
-	if err := arguments.Decode(c.Arguments, &args); err != nil {
-		return refuse("%s: %s", k.names.signal, words(err))
-	}
-	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)
-	if ctx.Err() != nil {
-		return k.canceled(ctx, "no signal was sent", nil, "")
-	}
-	m, res, ok := k.manager(ctx)
+	m, res, ok := k.begin(ctx, t, c, &args, "no signal was sent")
 	if !ok {
 		return res
 	}
-	t.Manager = m
+	id, sig := string(args.ProcessID), procmgr.Signal(args.Signal)
 	if res, ok := k.ask(ctx, m, Question{Call: c, ProcessID: id}, "No signal was sent"); !ok {
 		return res
 	}
 	err := m.Signal(ctx, id, sig)
+	res, refused := k.failed(c, id, "sent", err)
 	switch {
 	case err == nil:
+	case refused:
+		return res
 	case errors.Is(err, procmgr.ErrNotRunning):
 		var rep report
 		rep.Success, rep.State = true, procmgr.Exited
@@ -39,12 +34,6 @@ func (k *kit) signal(ctx context.Context, c Call, t *notices.Turn) report {
 		}
 		rep.Add("Process %s had already ended; nothing was sent.", id)
 		return rep
-	case errors.Is(err, procmgr.ErrNotFound):
-		return k.notFound(id, err)
-	case never(err):
-		return denied("sent", err)
-	case errors.Is(err, procmgr.ErrInvalid), errors.Is(err, procmgr.ErrClosed), errors.Is(err, procmgr.ErrConflict):
-		return refuse("%s: %s", k.names.signal, words(err))
 	case ctx.Err() != nil:
 		return k.canceled(ctx, "it is unknown whether the signal was sent to process "+id, nil, id)
 	default:
