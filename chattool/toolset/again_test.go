@@ -364,37 +364,3 @@ func TestComparedInAChat(t *testing.T) {
 	require.False(t, isWhole(in("a")))
 	require.False(t, isWhole(in("b")))
 }
-
-func TestTookLastTime(t *testing.T) {
-	t.Parallel()
-	m := &fake{}
-	took := 41 * time.Second
-	var out procmgr.Output
-	m.start = func(_ context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-		out.Process.ID, out.Process.Command = req.ID, req.Command
-		return out, nil
-	}
-	set := toolset.New(toolset.Static(m), &toolset.Options{Format: toolset.FormatText})
-	execute := func(args string) toolset.Result {
-		return set.Call(t.Context(), toolset.Call{Name: "execute", Arguments: json.RawMessage(args)})
-	}
-	out = running("", "a\n")
-	require.NotContains(t, execute(`{"command":"make"}`).Content, "last time")
-	out = exited("", 0, "a\n")
-	out.Process.Elapsed = took
-	execute(`{"command":"make"}`)
-	out = running("", "a\n")
-	res := execute(`{"command":"make"}`)
-	require.Contains(t, res.Content, "still running after 10s; took 41s last time; nothing was killed")
-	require.Equal(t, took, res.Report.LastTook)
-	require.Contains(t, execute(`{"command":"make","run_in_background":true}`).Content, "; took 41s last time")
-	require.NotContains(t, execute(`{"command":"make test"}`).Content, "last time")
-	set.Forget()
-	require.Contains(t, execute(`{"command":"make"}`).Content, "; took 41s last time", "it is still true")
-	// One that was ended took no time of its own.
-	out = exited("", 143, "a\n")
-	out.Process.Elapsed, out.Process.EndedBy = time.Second, procmgr.CauseRequest
-	execute(`{"command":"make"}`)
-	out = running("", "a\n")
-	require.Contains(t, execute(`{"command":"make"}`).Content, "; took 41s last time")
-}

@@ -176,8 +176,8 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	case out.Process.Waiting != nil && !r.req.Background:
 		rep.Add("It has not ended: do not run it again.")
 	case r.req.Background:
-		rep.Add(`Runs in the background as process %s%s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
-			p.ID, r.kit.lastTook(&rep, r.m, p), r.kit.promise(ctx, r.turn, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
+		rep.Add(`Runs in the background as process %s%s. Use %s {"process_id":%q,"since":%d} to read what it prints next, with wait_for to wait until it is ready; %s ends it.`,
+			p.ID, r.kit.promise(ctx, r.turn, p, r.req.Notify), r.kit.names.output, p.ID, out.Next, r.kit.names.signal)
 	default:
 		r.promote(&rep, out)
 	}
@@ -186,7 +186,6 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
 		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background, WorkDir: r.req.WorkDir})
 	}
-	r.kit.tellHolder(ctx, &rep, r.turn, out)
 	return rep
 }
 
@@ -224,8 +223,5 @@ func (r *run) tellInput(rep *report, out procmgr.Output) {
 	}
 	if r.kit.machines.hasInput(r.m) && p.State == procmgr.Running && out.Process.Waiting == nil {
 		rep.Add(`%s {"process_id":%q,"text":…} writes to its stdin.`, r.kit.names.input, p.ID)
-	}
-	if r.req.Stdin == procmgr.StdinTerminal && r.source.Tree().Backgrounds() {
-		rep.Add("On a terminal, what a shell has started with & ends together with the shell, unless setsid, nohup or set -m keeps it. Start a server without a terminal.")
 	}
 }

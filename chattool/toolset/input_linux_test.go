@@ -143,8 +143,6 @@ func TestHeldLocalInputNotes(t *testing.T) {
 	got = shell.input("text", "echo $((6*7))\n")
 	require.Contains(t, got["note"], `press keys ["enter"]`)
 	require.Contains(t, shell.input("keys", []string{"enter"}, "wait_for", "^42$")["output"], "42\n")
-	got = l.call(t.Context(), "execute", "command", "sleep 600 & sleep 0.1", "stdin", "terminal", "timeout", "1m")
-	require.Contains(t, got["note"], "ends together with the shell")
 }
 
 // The result of a program that draws is the screen.

@@ -56,7 +56,6 @@ type chat struct {
 	results int                       // how many there were
 	shown   map[command][]shownOutput // the last outputs that results have shown, the newest first
 	ended   map[string]bool           // the processes of which a result has shown the end
-	took    map[command]time.Duration // how long a command took last
 	reads   map[string]reading        // of processes that live
 	place   place                     // that it was told last
 }
@@ -137,18 +136,6 @@ func (k *kit) place(r *report, m procmgr.Manager, out procmgr.Output) {
 	}
 }
 
-// lastTook notes how long the command of a process took when a result showed its end
-// last, and returns the words for it, or "".
-func (k *kit) lastTook(r *report, m procmgr.Manager, p procmgr.Process) string {
-	c, unlock := k.memory.of(m, p)
-	defer unlock()
-	if d := c.took[commandOf(p)]; d > 0 && p.Command != "" {
-		r.LastTook = d
-		return "; took " + wording.Brief(d) + " last time"
-	}
-	return ""
-}
-
 // shows reports whether a result has the output of its process, as far as its
 // budget allows.
 func (k *kit) shows(r *report) bool {
@@ -175,9 +162,6 @@ func (k *kit) remember(m procmgr.Manager, r *report) {
 	}
 	delete(c.reads, p.ID)
 	put(&c.ended, p.ID, true)
-	if p.Elapsed > 0 && (p.EndedBy == procmgr.CauseExit || p.EndedBy == "") {
-		put(&c.took, commandOf(p), p.Elapsed)
-	}
 	if shown && r.From <= before.shown {
 		all := append([]shownOutput{{p, c.results}}, c.shown[commandOf(p)]...)
 		put(&c.shown, commandOf(p), all[:min(len(all), maxOutputs)])
@@ -426,7 +410,6 @@ func (s *silence) tell(r *report, out procmgr.Output) {
 		return
 	}
 	r.Quiet, r.Reads, r.LogPath = max(time.Since(row.news), time.Millisecond), false, ""
-	s.kit.lastTook(r, s.m, p)
 	hint := "to wait in one call, set wait_for or a wait_timeout"
 	if s.kit.opts.MaxTimeout != noLimit {
 		hint += " up to " + wording.Duration(s.kit.opts.MaxTimeout)
@@ -439,9 +422,5 @@ func (s *silence) tell(r *report, out procmgr.Output) {
 
 // silence returns the line about a process that has shown nothing new.
 func (r Report) silence() string {
-	line := "still " + wording.OneLine(string(r.State)) + ", nothing new for " + wording.Brief(r.Quiet)
-	if r.LastTook > 0 {
-		line += "; took " + wording.Brief(r.LastTook) + " last time"
-	}
-	return line
+	return "still " + wording.OneLine(string(r.State)) + ", nothing new for " + wording.Brief(r.Quiet)
 }

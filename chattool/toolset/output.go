@@ -90,7 +90,6 @@ func (k *kit) readOutput(ctx context.Context, c Call, m procmgr.Manager, args ou
 	if !bool(args.Screen) || !k.showScreen(ctx, m, &rep, out, true) {
 		k.advise(ctx, &rep, m, advice.Result{Output: out, Command: &script.Source{Text: out.Process.Command, Shell: k.machines.shellOf(ctx, m)}, Reading: true})
 	}
-	k.tellHolder(ctx, &rep, t, out)
 	silence.tell(&rep, out)
 	return rep
 }

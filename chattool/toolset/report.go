@@ -82,9 +82,6 @@ type Report struct {
 	// Quiet is for how long a process that lives has shown nothing new, if the
 	// result says that in the place of Output. It is 0 for any other result.
 	Quiet time.Duration
-	// LastTook is how long the same command took when the Set saw it end last, if
-	// the result says so, and 0 otherwise.
-	LastTook time.Duration
 }
 
 // A Span is a part of the stream of a process.

@@ -164,12 +164,8 @@ func (r *run) signal(ctx context.Context, sig procmgr.Signal, limit time.Duratio
 func (r *run) promote(rep *report, out procmgr.Output) {
 	rep.Success = false
 	rep.Error = "still running after " + wording.Duration(r.req.Wait) + ", the timeout; nothing was killed"
-	took := r.kit.lastTook(rep, r.m, out.Process)
-	if took != "" {
-		rep.Error = "still running after " + wording.Duration(r.req.Wait) + took + "; nothing was killed"
-	}
 	if r.overdrawn {
-		rep.Error = "still running when the call ran out of time" + took + "; nothing was killed"
+		rep.Error = "still running when the call ran out of time; nothing was killed"
 	}
 	next := max(2*min(r.req.Wait, noLimit/2), time.Minute)
 	rep.Add(`Do not run the command again. Use %s {"process_id":%q,"since":%d,"wait_timeout":%q} to wait on, %s to end it.`,

@@ -58,19 +58,3 @@ func Prepares(s *syntax.Stmt) bool {
 	}
 	return false
 }
-
-// Backgrounds reports whether the script starts something with an &. It is false
-// for a nil Tree.
-func (s *Tree) Backgrounds() bool {
-	if s == nil {
-		return false
-	}
-	found := false
-	Walk(s.Stmts, func(node syntax.Node) bool {
-		if stmt, ok := node.(*syntax.Stmt); ok {
-			found = found || stmt.Background
-		}
-		return !found
-	})
-	return found
-}
