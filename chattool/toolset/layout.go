@@ -211,7 +211,7 @@ func (a arranged) String() string { return a.begin + a.middle + a.end }
 // result.
 func (w writer) arrange(r *report, highlight int) (a arranged) {
 	text := r.Out.Text
-	gap := gapOf(r.Out.Truncated, text)
+	gap := gapOf(r.cuts())
 	after := gap.At + gap.Len
 	first := after // where the first whole line behind the gap begins
 	if gap.Len > 0 {
@@ -226,33 +226,39 @@ func (w writer) arrange(r *report, highlight int) (a arranged) {
 	return a
 }
 
-// gapOf returns the cut between two lines of a text. It is at 0 and has no marker if
-// there is none, or if it is not known.
-func gapOf(t *headtail.Truncation, text string) headtail.Cut {
-	if t == nil || !tells(t, text) {
-		return headtail.Cut{}
+// cuts returns the parts of the stream that the output leaves out, in its order. It is
+// empty if they are not known: a Truncation from another machine may say anything. The
+// text is never searched for markers, because a program can print one.
+func (r *report) cuts() []headtail.Cut {
+	t := r.Out.Truncated
+	if t == nil {
+		return nil
 	}
-	i := slices.IndexFunc(t.Cuts, func(c headtail.Cut) bool { return !c.Line && c.Len > 0 })
-	if i < 0 {
-		return headtail.Cut{}
-	}
-	return t.Cuts[i]
-}
-
-// tells reports whether a Truncation tells the parts that are missing, and the
-// markers of a text. One from another machine may say anything.
-func tells(t *headtail.Truncation, text string) bool {
 	at, from, sum, gaps := 0, int64(0), int64(0), 0
 	for _, c := range t.Cuts {
-		if c.At < at || c.Len < 0 || c.Len > len(text)-c.At || c.From < from || c.To <= c.From {
-			return false
+		if c.At < at || c.Len < 0 || c.Len > len(r.Out.Text)-c.At || c.From < from || c.To <= c.From {
+			return nil
 		}
 		at, from, sum = c.At+c.Len, c.To, sum+c.To-c.From
 		if !c.Line {
 			gaps++
 		}
 	}
-	return len(t.Cuts) > 0 && gaps <= 1 && sum == t.OmittedBytes
+	if gaps > 1 || sum != t.OmittedBytes {
+		return nil
+	}
+	return t.Cuts
+}
+
+// gapOf returns the cut between two lines of a text. It is at 0 and has no marker if
+// there is none, or if it is not known.
+func gapOf(cuts []headtail.Cut) headtail.Cut {
+	for _, c := range cuts {
+		if !c.Line && c.Len > 0 {
+			return c
+		}
+	}
+	return headtail.Cut{}
 }
 
 // put puts a text and the notes into a report. log is its LogPath if nothing is cut.
@@ -277,15 +283,11 @@ func (w writer) put(r *report, a arranged, log string, notes []string) {
 
 // shows returns the parts of the stream that the output shows, as far as they are known.
 func (r *report) shows() (spans []Span) {
-	t := r.Out.Truncated
-	if r.Screen != nil || t != nil && !tells(t, r.Out.Text) {
+	cuts := r.cuts()
+	if r.Screen != nil || r.Out.Truncated != nil && len(cuts) == 0 {
 		return nil
 	}
 	at, next := min(r.From, r.Out.Next), r.Out.Next
-	var cuts []headtail.Cut
-	if t != nil {
-		cuts = t.Cuts
-	}
 	for _, c := range append(slices.Clone(cuts), headtail.Cut{From: next, To: next}) {
 		if c.From = min(c.From, next); c.From > at {
 			spans = append(spans, Span{From: at, To: c.From})
@@ -329,9 +331,9 @@ func (w writer) cutNotes(r *report, notes []string, binary bool) []string {
 	default:
 		add("without a log, the middle of a long output is not kept; the host's LogDir would keep it, and show here what looks like trouble in it")
 	}
-	if p.ID != "" && tells(t, r.Out.Text) {
+	if cuts := r.cuts(); p.ID != "" && len(cuts) > 0 {
 		since, more := r.From, ""
-		if gap := gapOf(t, r.Out.Text); gap.Len > 0 {
+		if gap := gapOf(cuts); gap.Len > 0 {
 			since = gap.From
 		}
 		if !r.Budget.most {
@@ -464,11 +466,9 @@ func (r *report) replaced() (notes []string) {
 	held, stream := len(text), r.Out.Next-r.From+int64(len(r.Out.Live))
 	if t := r.Out.Truncated; t != nil {
 		stream = t.RetainedBytes
-		if tells(t, text) {
-			for _, c := range t.Cuts {
-				held -= c.Len
-			}
-		}
+	}
+	for _, c := range r.cuts() {
+		held -= c.Len
 	}
 	switch n := min((held-int(stream))/2, strings.Count(text, "\uFFFD")); {
 	case n == 1:

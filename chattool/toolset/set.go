@@ -140,28 +140,20 @@ func (s *Set) Call(ctx context.Context, c Call) Result {
 func (s *Set) intercepted(ctx context.Context, c Call) (res Result) {
 	var (
 		once sync.Once
-		ours *Result
+		ours Result
 	)
 	defer func() {
 		if p := recover(); p != nil {
-			once.Do(func() {}) // waits for it, or keeps it from being called
-			if ours != nil {
-				res = *ours
-				return
-			}
-			var t notices.Turn
-			res = s.finish(ctx, &t, s.panicked(p, ""))
+			once.Do(func() { // waits for it, or keeps it from being called
+				var t notices.Turn
+				ours = s.finish(ctx, &t, s.panicked(p, ""))
+			})
+			res = ours
 		}
 	}()
 	return s.opts.Intercept(ctx, c, func(ctx context.Context) Result {
-		once.Do(func() {
-			r := s.carryOut(ctx, c)
-			ours = &r
-		})
-		if ours == nil { // a panic came first
-			return Result{}
-		}
-		return *ours
+		once.Do(func() { ours = s.carryOut(ctx, c) })
+		return ours
 	})
 }
 
