@@ -93,3 +93,89 @@ type Process struct {
 	// output.
 	LogError string `json:"log_error,omitempty"`
 }
+
+// A Member is one process of the system that belongs to a [Process].
+type Member struct {
+	PID int `json:"pid"`
+	// Parent is the pid of its parent, which need not be a member: that of a member
+	// whose own parent has ended is another process of the machine.
+	Parent int `json:"parent,omitempty"`
+	// Name is the name of its program as the system tells it, which the program can
+	// change: on Linux at most 15 bytes, as valid UTF-8.
+	Name string `json:"name,omitempty"`
+	// CPU is the processor time that the member has used so far, without its
+	// children. In JSON it is in nanoseconds.
+	CPU time.Duration `json:"cpu_ns,omitempty"`
+	// Memory is how much of its memory is in RAM now, in bytes. What several members
+	// share counts for each of them.
+	Memory int64 `json:"memory,omitempty"`
+}
+
+// A Socket is a TCP socket on which a process listens.
+type Socket struct {
+	// Addr is HOST:PORT, as in "127.0.0.1:3000" or "[::]:3000". It is meant in
+	// the network namespace of the process, which may be a sandbox's own.
+	Addr string `json:"addr"`
+	// PID is the member that has the socket; of several, the one with the
+	// lowest number. A member whose descriptors the manager may not read, such
+	// as one of another user, is not known to have any.
+	PID int `json:"pid"`
+}
+
+// A Screen is the content of a terminal.
+type Screen struct {
+	// Rows are all rows of the terminal, from the top, without trailing
+	// blanks.
+	Rows []string `json:"rows"`
+	// Row and Col are the cursor's place, counted from 0.
+	Row int `json:"row"`
+	Col int `json:"col"`
+	// Alternate reports that the program shows its alternate screen, as
+	// editors and pagers do.
+	Alternate bool `json:"alternate,omitempty"`
+}
+
+// A Stdin says which stdin a process gets.
+type Stdin string
+
+const (
+	// StdinEmpty: nothing to read, so that no command can wait for an answer.
+	StdinEmpty Stdin = ""
+	// StdinPipe: a pipe, to which [Manager].Input writes. It is open until
+	// Input or the end of the process closes it.
+	StdinPipe Stdin = "pipe"
+	// StdinTerminal: a terminal of its own with 120 columns and 40 rows, on which [Manager].Input types, and
+	// to which stdout and stderr go. The environment policy's variables that keep
+	// programs from asking are left out, and TERM is screen-256color, unless
+	// the policy's Set or the request has a TERM. A chat has at most 64
+	// terminals; beyond that, Start is [ErrLimit].
+	//
+	// As at any terminal, "server &" ends together with its shell, because the
+	// kernel sends SIGHUP to it. setsid, nohup, set -m and trap '' HUP prevent
+	// that.
+	StdinTerminal Stdin = "terminal"
+)
+
+// A Waiting says that a program of a process waits for input. The system has said so:
+// nothing is concluded from silence or from output. If a Manager cannot tell, there is
+// no Waiting.
+//
+// A proclocal.Local can tell on Linux for amd64 and arm64, and as long as it may trace
+// the program, see ptrace(2). It may trace its own commands, but not a program of
+// another user, nor one with a set-user-ID bit such as su, unless it is root itself. If
+// kernel.yama.ptrace_scope is 1, it may not trace a member whose parent has ended, and
+// with 2 or 3 none. Neither can be told of a program that may wait for something else as
+// well: for a socket, for a child, or for another of its threads.
+type Waiting struct {
+	// Since is when that was seen first, less than a second after it began in most
+	// cases.
+	Since time.Time `json:"since"`
+	// PID is the number of the program: of the leader, or of another member.
+	PID int `json:"pid"`
+	// Program is the name by which the system knows it, such as "bash", in at most
+	// 64 bytes of printable text. A program can choose its name: it proves nothing.
+	Program string `json:"program,omitempty"`
+	// Secret reports that the echo of the terminal is off and that it collects lines,
+	// as programs want it that ask for a password.
+	Secret bool `json:"secret,omitempty"`
+}

@@ -5,7 +5,14 @@ package baseenv
 
 import (
 	"context"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 
+	"github.com/toolproc/toolproc/envpolicy"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
@@ -44,4 +51,102 @@ func With(ctx context.Context, o *Origin) context.Context {
 func From(ctx context.Context) *Origin {
 	o, _ := ctx.Value(key{}).(*Origin)
 	return o
+}
+
+// A PolicyApplier applies a policy to this program's environment. It remembers the
+// result, because the environment hardly ever changes between two starts. It is safe
+// for concurrent use.
+type PolicyApplier struct {
+	mu   sync.Mutex // guards last
+	last *Applied
+}
+
+// Applied is the result of a policy. It does not change.
+type Applied struct {
+	All      []string // the environment before the policy
+	Env      []string // the variables that commands get
+	Withheld []string // the names of the others
+	// Secrets are the values to mask in output: of the variables that look like
+	// secrets and that neither Exclude nor IncludeOnly drops, and of those that Set
+	// adds.
+	Secrets []redact.Value
+}
+
+// Apply applies a policy, which is the same at each call.
+func (a *PolicyApplier) Apply(policy *envpolicy.Policy) *Applied {
+	all := environ()
+	a.mu.Lock()
+	last := a.last
+	a.mu.Unlock()
+	if last != nil && slices.Equal(last.All, all) {
+		return last
+	}
+	env, withheld := policy.Apply(all)
+	next := &Applied{All: all, Env: env, Withheld: withheld, Secrets: secretsOf(policy, all, env)}
+	a.mu.Lock()
+	a.last = next
+	a.mu.Unlock()
+	return next
+}
+
+// Update returns what a program's UpdateEnv makes of the variables that commands get. A
+// variable that it adds is not withheld, and its value is masked if it looks like a
+// secret.
+func (a *Applied) Update(update func(env []string) ([]string, error)) (*Applied, error) {
+	env, err := update(slices.Clone(a.Env))
+	if err != nil {
+		return nil, err
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.ContainsRune(kv, 0) })
+	added := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return slices.Contains(a.Env, kv) })
+	next := &Applied{All: a.All, Env: env, Secrets: slices.Concat(a.Secrets, Secrets(added, env))}
+	for _, name := range a.Withheld {
+		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			next.Withheld = append(next.Withheld, name)
+		}
+	}
+	return next, nil
+}
+
+// defaultPath is the PATH of commands if this program has none, as the service manager
+// and containers set it. Some shells would look in the current directory, too.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// environ returns this program's environment, which on Unix always has a PATH.
+func environ() []string {
+	all := os.Environ()
+	if runtime.GOOS != "windows" && os.Getenv("PATH") == "" {
+		all = append(all, "PATH="+defaultPath)
+	}
+	return all
+}
+
+func secretsOf(policy *envpolicy.Policy, all, env []string) []redact.Value {
+	candidates, _ := envpolicy.Policy{
+		IncludeOnly: policy.IncludeOnly, Exclude: policy.Exclude, Allow: []string{"*"}, Interactive: true,
+	}.Apply(all)
+	for _, name := range slices.Sorted(maps.Keys(policy.Set)) {
+		candidates = append(candidates, name+"="+policy.Set[name])
+	}
+	return Secrets(candidates, env)
+}
+
+// Secrets returns the values to mask of variables that look like secrets, without
+// those that are also the value of a variable in env that does not.
+func Secrets(candidates, env []string) (secrets []redact.Value) {
+	for _, kv := range candidates {
+		if name, value, _ := strings.Cut(kv, "="); envpolicy.IsSecret(name, value) {
+			secrets = append(secrets, redact.Of(name, value)...)
+		}
+	}
+	if len(secrets) == 0 {
+		return nil
+	}
+	public := make(map[string]bool)
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); !envpolicy.IsSecret(name, value) {
+			public[value] = true
+		}
+	}
+	return slices.DeleteFunc(secrets, func(v redact.Value) bool { return public[v.Value] })
 }
