@@ -63,7 +63,6 @@ func (l *Local) shutdown() error {
 		}
 	}
 	l.wg.Wait()
-	l.prompts.Close()
 	l.mu.Lock()
 	l.events.Close()
 	l.left = true

@@ -21,7 +21,7 @@ func (l *Local) finish(r *record, end osproc.Exit, at time.Time) procmgr.Process
 	exited := r.snapshot()
 	r.mu.Unlock()
 	l.happened(procmgr.EventExited, at, exited, "")
-	l.prompts.Remove(r.prompts.Load())
+	delete(l.asking, r)
 	l.exits.PushBack(r)
 	l.mu.Unlock()
 	runtime.Gosched() // a goroutine that waits for the result goes first

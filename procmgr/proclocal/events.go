@@ -13,18 +13,24 @@ func (l *Local) tell(ctx context.Context, v retention.Viewer, req procmgr.Events
 	if err := ctx.Err(); err != nil {
 		return procmgr.EventPage{}, err
 	}
-	l.prompts.Once(v.Chat, v.Host)
+	rest := l.lookForPrompts(v)
 	page, bell, err := l.look(v, req)
 	if bell == nil {
 		return page, err
 	}
-	defer l.prompts.Follow(v.Chat, v.Host)()
 	began := time.Now()
 	over := time.NewTimer(req.Wait)
 	defer over.Stop()
 	defer func() { l.opts.Metrics.waited(time.Since(began)) }()
 	for {
+		var round <-chan time.Time
+		if rest > 0 {
+			round = time.After(rest)
+		}
 		select {
+		case <-round:
+			rest = l.lookForPrompts(v)
+			continue // an event rings the bell
 		case <-bell.Rings:
 		case <-over.C:
 			l.leave(v, bell)

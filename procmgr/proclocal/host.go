@@ -32,6 +32,7 @@ func newLocal(opts *Options) *Local {
 	l := &Local{
 		opts:   opts.withDefaults(),
 		table:  newTable(),
+		asking: make(map[*record]bool),
 		events: retention.NewEvents(),
 		exits:  list.New(),
 
@@ -58,7 +59,6 @@ func (l *Local) open() (err error) {
 	if l.system, err = osproc.Open(osproc.Config{Cgroup: l.opts.Cgroup, Logger: l.opts.Logger}); err != nil {
 		return err
 	}
-	l.ports.System = l.system
 	if err := l.system.Blind(); err != nil {
 		l.opts.Logger.Warn("processes that leave their session cannot be found", slog.String("error", procmgr.Reason(err)))
 	}

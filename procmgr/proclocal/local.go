@@ -10,8 +10,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/baseenv"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/internal/prompt"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
@@ -25,9 +23,8 @@ import (
 //
 // An inlet's mu is held under a pipe while the screen draws, and nothing comes
 // after it. A stream's mu comes after Local.mu, and only its Buffer's lock comes after
-// it. The lock of a prompt.Watcher comes before that of one of its
-// processes, and that before the one with which an inlet guards the time of the last
-// output. Every other lock is held alone. Under all locks but the first two, nobody
+// it. The lock of a prompt.Watch comes before the one with which an inlet guards
+// the time of the last output. Every other lock is held alone. Under all locks but the first two, nobody
 // forks, waits, writes to the disk or calls the host. Under those two, nobody
 // calls the host except for Metrics.Output.
 
@@ -52,9 +49,7 @@ type Local struct {
 	policyAsking baseenv.PolicyApplier // for commands with a terminal
 	name         string                // of the shell, "" if it cannot be told
 	bash         bool                  // the shell is the default one, and bash
-	ports        ports.Looks
-	prompts      prompt.Watcher
-	comparing    chan struct{} // has a place for each comparison that is under way
+	comparing    chan struct{}         // has a place for each comparison that is under way
 
 	wg sync.WaitGroup // the launch and watch of every record
 
@@ -68,6 +63,7 @@ type Local struct {
 	left    bool
 	seq     uint64
 	table   table
+	asking  map[*record]bool // that have a stdin and have not exited
 	events  *retention.Events
 	exits   *list.List // the records that have exited, in the order of their exits
 	expiry  *time.Timer

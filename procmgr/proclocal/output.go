@@ -7,7 +7,6 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/ports"
 )
 
 // output is Output in one chat.
@@ -16,7 +15,7 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 	if err != nil {
 		return procmgr.Output{}, err
 	}
-	if err := ports.Check(req); err != nil {
+	if err := checkPorts(req); err != nil {
 		return procmgr.Output{}, err
 	}
 	if err := checkMembers(req); err != nil {
@@ -44,10 +43,10 @@ func (l *Local) output(ctx context.Context, chat, id string, req procmgr.OutputR
 			return r.output(from, req.Limit, 0, nil), err
 		}
 	}
-	heard := l.ports.Hear(ctx, r.tree, r.exited, req)
-	err = r.wait(ctx, state, time.Now(), req.Wait, until{matched: m, heard: heard.Heard(), waiting: req.UntilWaiting})
+	heard, stop := l.awaitPort(ctx, r, req)
+	err = r.wait(ctx, state, time.Now(), req.Wait, until{matched: m, heard: heard, waiting: req.UntilWaiting})
 	out := r.output(from, req.Limit, req.Highlight, m)
-	if failed := l.ports.Tell(ctx, &out, r.tree, req, heard); err == nil {
+	if failed := l.tellPorts(ctx, r, &out, req, stop()); err == nil {
 		err = failed
 	}
 	if failed := r.tellMembers(l.system, &out, req); err == nil {
@@ -126,11 +125,15 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 	over := began.Add(d)
 	timer := time.NewTimer(time.Until(over))
 	defer timer.Stop()
-	var waits <-chan struct{}
-	if ends.waiting {
-		var leave func()
-		waits, leave = r.prompts.Load().Until()
-		defer leave()
+	var prompts *time.Timer
+	var round <-chan time.Time
+	if watch := r.prompts.Load(); ends.waiting && watch != nil {
+		if waits, _ := watch.Look(true); waits {
+			return nil
+		}
+		prompts = time.NewTimer(promptRound)
+		defer prompts.Stop()
+		round = prompts.C
 	}
 	defer func() { r.opts.Metrics.waited(time.Since(began)) }()
 	for {
@@ -155,8 +158,12 @@ func (r *record) wait(ctx context.Context, in procmgr.State, began time.Time, d 
 			return nil
 		case <-ends.heard:
 			return nil
-		case <-waits:
-			return nil
+		case <-round:
+			waits, next := r.prompts.Load().Look(false)
+			if waits {
+				return nil
+			}
+			prompts.Reset(min(max(next, promptRound/10), promptRound)) // another call may be looking
 		case <-timer.C:
 			if ends.quiet == nil {
 				return nil

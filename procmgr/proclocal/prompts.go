@@ -5,17 +5,25 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/prompt"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
+)
+
+const (
+	// promptRound is how often a call that waits for input or for events finds out
+	// whether a process has printed something, and is quiet again.
+	promptRound = 100 * time.Millisecond
+	// promptRest is how much longer such a call rests for each process.
+	promptRest = 250 * time.Microsecond
 )
 
 // watchForPrompts lets the Local find out whether a process waits for input. The
 // caller has set all fields that do not change.
 func (l *Local) watchForPrompts(r *record) {
-	if r.in == nil {
+	if r.in == nil || !prompt.Supported {
 		return
 	}
-	r.prompts.Store(l.prompts.Add(prompt.Source{
-		Chat: r.chat,
-		Look: r.tree.Waiting,
+	r.prompts.Store(&prompt.Watch{
+		Waiting: r.tree.Waiting,
 		Active: func() (time.Time, int64) {
 			at, writes := r.in.Active()
 			if began := r.shown.Load().StartedAt; began.After(at) {
@@ -24,7 +32,31 @@ func (l *Local) watchForPrompts(r *record) {
 			return at, writes
 		},
 		Began: func(f prompt.Found) { l.waits(r, f) },
-	}))
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asking[r] = true
+}
+
+// lookForPrompts looks at the processes that a viewer sees and for which it is time. It
+// returns how long to rest until the next round, or 0 if no process has a stdin: then
+// the start of one is an event.
+func (l *Local) lookForPrompts(v retention.Viewer) time.Duration {
+	l.mu.Lock()
+	var all []*record
+	for r := range l.asking {
+		if v.Host || r.chat == v.Chat {
+			all = append(all, r)
+		}
+	}
+	l.mu.Unlock()
+	for _, r := range all {
+		r.prompts.Load().Look(false)
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return promptRound + time.Duration(len(all))*promptRest
 }
 
 // waits notes that a process has begun to wait for input.

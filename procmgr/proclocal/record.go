@@ -49,7 +49,7 @@ type record struct {
 
 	// prompts is nil if stdin is empty, or if nobody can tell whether the process waits
 	// for input. It is set once the process is shown, so a list may be earlier.
-	prompts atomic.Pointer[prompt.Process]
+	prompts atomic.Pointer[prompt.Watch]
 
 	look sync.Once // for lookForWithheld
 

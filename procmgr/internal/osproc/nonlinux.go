@@ -22,8 +22,8 @@ const (
 // Members returns the members of a tree.
 func (s *System) Members(*Tree) (all []Use, looked bool) { return nil, false }
 
-// Listening returns the sockets on which the members of some trees listen.
-func (s *System) Listening([]*Tree) (found map[*Tree][]Listen, looked bool) { return nil, false }
+// Listening returns the sockets on which the members of a tree listen.
+func (s *System) Listening(*Tree) (all []Listen, looked bool) { return nil, false }
 
 // Waiting reports whether a member waits for input on the tree's stdin.
 func (t *Tree) Waiting() (w prompt.Found, ok bool) { return w, false }

@@ -37,33 +37,21 @@ func (s *System) Members(t *Tree) (all []Use, looked bool) {
 	return all, true
 }
 
-// Listening returns the TCP sockets on which the members of some trees listen, as
+// Listening returns the TCP sockets on which the members of a tree listen, as
 // [sockets.Table.HeldBy] does. It reports false if it could not look.
-func (s *System) Listening(trees []*Tree) (found map[*Tree][]Listen, looked bool) {
-	members, looked := s.searches.find(sessionsOf(trees))
-	defer func() {
-		for _, all := range members {
-			closeMembers(all)
-		}
-	}()
+func (s *System) Listening(t *Tree) (all []Listen, looked bool) {
+	members, looked := t.look()
+	defer closeMembers(members)
 	if !looked {
 		return nil, false
 	}
 	table := make(sockets.Table)
-	processes := make(map[*session][]sockets.Process)
-	for of, all := range members {
-		for _, m := range all {
-			table.Add(m.pid)
-			processes[of] = append(processes[of], sockets.Process{PID: m.pid, Alive: m.alive})
-		}
+	var processes []sockets.Process
+	for _, m := range members {
+		table.Add(m.pid)
+		processes = append(processes, sockets.Process{PID: m.pid, Alive: m.alive})
 	}
-	found = make(map[*Tree][]Listen)
-	for _, t := range trees {
-		if all := table.HeldBy(processes[t.session]); len(all) > 0 {
-			found[t] = all
-		}
-	}
-	return found, true
+	return table.HeldBy(processes), true
 }
 
 // Waiting reports whether a member waits for input on the tree's stdin, as package

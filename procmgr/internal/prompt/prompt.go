@@ -1,6 +1,6 @@
 // Package prompt finds out whether a process waits for input on its terminal or pipe. A
 // [Reader] asks the kernel, and concludes nothing from silence or from output. A
-// [Watcher] has that done for many processes, while somebody wants to know.
+// [Watch] decides when that is worth a look.
 //
 // On Linux, /proc/PID/task/TID/syscall has the system call in which a thread sleeps,
 // with its arguments. A program waits for input if one of its threads sleeps in
@@ -47,7 +47,7 @@ import "time"
 // A Found is a program that waits for input.
 type Found struct {
 	PID int
-	// Since is when a Watcher saw that first. It is zero in a Look.
+	// Since is when a Watch saw that first. It is zero in a Look.
 	Since time.Time
 	// Program is the name by which the system knows it, in at most 64 bytes of
 	// printable text. A program can change it.

@@ -4,8 +4,7 @@ package sockets
 
 // A Listen is a TCP socket on which a process listens.
 type Listen struct {
-	Network string // "tcp4" or "tcp6"
-	Addr    string // HOST:PORT, with an IPv6 address in brackets
-	Port    int
-	PID     int // of the process; of several with the same socket, the lowest
+	Addr string // HOST:PORT, with an IPv6 address in brackets
+	Port int
+	PID  int // of the process; of several with the same socket, the lowest
 }

@@ -1,0 +1,145 @@
+package sockets
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Process may hold sockets. Alive reports whether it has not ended: then its number
+// is still its own.
+type Process struct {
+	PID   int
+	Alive func() bool
+}
+
+// A Table has the listening sockets of some network namespaces, each namespace
+// with its sockets by their inode. The kernel counts the inodes of sockets for
+// all namespaces alike, and a process may hold a socket of another namespace
+// than its own.
+type Table map[string]map[uint32]Listen
+
+// Add adds the sockets of a process's network namespace.
+func (t Table) Add(pid int) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	namespace, _ := os.Readlink(dir + "/ns/net") // "" if that cannot be told
+	if _, ok := t[namespace]; ok {
+		return
+	}
+	all := make(map[uint32]Listen)
+	readTable(dir+"/net/tcp", all)
+	readTable(dir+"/net/tcp6", all)
+	t[namespace] = all
+}
+
+// readTable reads the listening sockets of a file of proc(5). They stand in front of the
+// connections, of which there may be many.
+func readTable(path string, into map[uint32]Listen) {
+	file, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	const listens, handshake = "0A", "03"
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text()) // sl local_address rem_address st … inode
+		switch {
+		case len(fields) < 10 || fields[0] == "sl" || fields[3] == handshake:
+			continue
+		case fields[3] != listens:
+			return
+		}
+		inode, err := strconv.ParseUint(fields[9], 10, 32)
+		if l, ok := listenOn(fields[1]); ok && err == nil {
+			into[uint32(inode)] = l
+		}
+	}
+}
+
+// listenOn describes a socket by its address in such a file.
+func listenOn(local string) (l Listen, ok bool) {
+	host, service, _ := strings.Cut(local, ":")
+	addr, err := hex.DecodeString(host)
+	if err != nil || len(addr)%4 != 0 {
+		return l, false
+	}
+	for at := 0; at < len(addr); at += 4 { // each a number in the machine's byte order
+		binary.NativeEndian.PutUint32(addr[at:], binary.BigEndian.Uint32(addr[at:]))
+	}
+	ip, ok := netip.AddrFromSlice(addr)
+	port, err := strconv.ParseUint(service, 16, 16)
+	return Listen{Addr: netip.AddrPortFrom(ip, uint16(port)).String(), Port: int(port)}, ok && err == nil
+}
+
+// HeldBy returns the sockets of which some processes have descriptors, in the order
+// of their ports. If several hold one socket, the one with the lowest PID counts. If
+// the descriptors of a process cannot be read, because it runs as another user, it
+// counts for none.
+func (t Table) HeldBy(processes []Process) (all []Listen) {
+	held := make(map[uint32]Listen)
+	for _, p := range processes {
+		for _, inode := range t.inodesOf(p) {
+			for _, sockets := range t {
+				l, ok := sockets[inode]
+				if have, is := held[inode]; ok && (!is || p.PID < have.PID) {
+					l.PID = p.PID
+					held[inode] = l
+				}
+			}
+		}
+	}
+	for _, l := range held {
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b Listen) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.PID, b.PID))
+	})
+	return slices.Compact(all)
+}
+
+// empty reports whether no namespace has a socket.
+func (t Table) empty() bool {
+	for _, all := range t {
+		if len(all) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// inodesOf returns the inodes of a process's sockets. It returns none if there is
+// nothing to find, or if the process has gone meanwhile.
+func (t Table) inodesOf(p Process) (inodes []uint32) {
+	if t.empty() {
+		return nil
+	}
+	path := "/proc/" + strconv.Itoa(p.PID) + "/fd/"
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // those that it has read count
+	for _, name := range names {
+		to, err := os.Readlink(path + name)
+		if err != nil {
+			continue
+		}
+		if text, ok := strings.CutPrefix(to, "socket:["); ok {
+			if inode, err := strconv.ParseUint(strings.TrimSuffix(text, "]"), 10, 32); err == nil {
+				inodes = append(inodes, uint32(inode))
+			}
+		}
+	}
+	if !p.Alive() {
+		return nil // its number may be a stranger's by now
+	}
+	return inodes
+}
