@@ -59,10 +59,6 @@ type Program struct {
 	// Through has the programs that start this one, the outermost first, as in
 	// "env" and "timeout".
 	Through []string
-
-	// Line is the line of the command where the Program is, from 1 on. In the
-	// text of a sh -c it is the line on which that text begins.
-	Line int
 }
 
 // A Path is a file that a command reads or writes.
@@ -77,9 +73,6 @@ type Path struct {
 	// cd in front of it. A symbolic link may still lead elsewhere. It is "" if it
 	// is not known, as behind a cd that may or may not have happened.
 	Path string
-
-	// Append is true if the file keeps its content, as with >>.
-	Append bool
 }
 
 const (
@@ -97,7 +90,7 @@ const (
 // there.
 func Parse(command, shell string) Facts {
 	w := new(walker)
-	w.shell(command, shell, new(scope), 0)
+	w.shell(command, shell, new(scope))
 	w.facts.Complete = len(w.facts.Why) == 0
 	return w.facts
 }
@@ -128,9 +121,9 @@ func quoted(text string) string {
 }
 
 // write and read add a file to the facts.
-func (w *walker) write(sc *scope, v value, appends bool) {
+func (w *walker) write(sc *scope, v value) {
 	if !harmless(v) {
-		w.change(sc, v, appends)
+		w.change(sc, v)
 	}
 }
 
@@ -139,8 +132,8 @@ func harmless(v value) bool { return v.lit && v.text == "/dev/null" }
 
 // change is write for what changes the file itself: to remove /dev/null is no write
 // to it.
-func (w *walker) change(sc *scope, v value, appends bool) {
-	w.facts.Writes = w.paths(w.facts.Writes, sc, v, appends)
+func (w *walker) change(sc *scope, v value) {
+	w.facts.Writes = w.paths(w.facts.Writes, sc, v)
 	switch {
 	case !v.lit:
 		w.note(v.text, " is the name of a file that is written")
@@ -151,12 +144,12 @@ func (w *walker) change(sc *scope, v value, appends bool) {
 
 func (w *walker) read(sc *scope, v value) {
 	if !harmless(v) && v.text != "-" {
-		w.facts.Reads = w.paths(w.facts.Reads, sc, v, false)
+		w.facts.Reads = w.paths(w.facts.Reads, sc, v)
 	}
 }
 
-func (w *walker) paths(to []Path, sc *scope, v value, appends bool) []Path {
-	p := Path{Name: v.text, Literal: v.lit, Append: appends}
+func (w *walker) paths(to []Path, sc *scope, v value) []Path {
+	p := Path{Name: v.text, Literal: v.lit}
 	switch {
 	case len(to) >= maxFacts:
 		w.note("", "the command names too many files")

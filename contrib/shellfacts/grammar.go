@@ -39,9 +39,8 @@ func (w *walker) deeper(inner func()) bool {
 	return true
 }
 
-// shell walks a text that a shell of its own runs. line is that of the text around it,
-// or 0.
-func (w *walker) shell(text, name string, sc *scope, line int) {
+// shell walks a text that a shell of its own runs.
+func (w *walker) shell(text, name string, sc *scope) {
 	if !slices.Contains([]string{"bash", "rbash", "dash", "sh", "ash"}, name) {
 		w.note("", "the language of the shell "+name+" is not known")
 	}
@@ -49,7 +48,7 @@ func (w *walker) shell(text, name string, sc *scope, line int) {
 		w.note("", why)
 		return
 	}
-	r := &reader{walker: w, text: text, bash: strings.HasSuffix(name, "bash"), within: line}
+	r := &reader{walker: w, text: text, bash: strings.HasSuffix(name, "bash")}
 	w.deeper(func() { r.list(sc, true, "") })
 	if len(r.documents) > 0 {
 		r.stop(r.documents[0].end, " does not end the here-document")
@@ -114,7 +113,7 @@ func (r *reader) chain(sc *scope, top bool) (background bool) {
 // name, followed by && or by || exit, so that it is known where it holds. stays says
 // that it holds for all that follows.
 func (r *reader) cd(sc *scope) (ok, stays bool) {
-	begin, line := r.at, r.line()
+	begin := r.at
 	if r.takeWord("cd") {
 		to, raw := r.word()
 		r.blanks()
@@ -124,7 +123,7 @@ func (r *reader) cd(sc *scope) (ok, stays bool) {
 			stays = r.at == len(r.text) || strings.IndexByte("\n;)", r.text[r.at]) >= 0
 		}
 		if raw != "" && to.lit && to.text != "" && to.text[0] != '-' && (stays || m == nil && r.ahead("&&")) {
-			l := &launch{walker: r.walker, sc: sc, line: line, args: []value{to}}
+			l := &launch{walker: r.walker, sc: sc, args: []value{to}}
 			l.add("cd")
 			l.known()
 			if stays {
@@ -250,7 +249,7 @@ func (r *reader) loop() {
 // simple reads a simple command, and walks it.
 func (r *reader) simple(sc *scope) {
 	r.blanks()
-	l := &launch{walker: r.walker, sc: sc, line: r.line(), reader: r}
+	l := &launch{walker: r.walker, sc: sc, reader: r}
 	var words []value
 	redirected := false
 	for {

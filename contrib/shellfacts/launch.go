@@ -13,7 +13,6 @@ type launch struct {
 	reader   *reader  // of the shell that starts it, or nil
 	through  []string // what starts it instead
 	appended string   // the program that appends words which are not known, or ""
-	line     int
 
 	at   int // of its Program
 	name string
@@ -65,7 +64,7 @@ func (l *launch) run(words []value) {
 
 // add adds the Program.
 func (l *launch) add(name string) {
-	p := Program{Name: name, Literal: l.appended == "", Through: slices.Clone(l.through), Line: l.line}
+	p := Program{Name: name, Literal: l.appended == "", Through: slices.Clone(l.through)}
 	for _, arg := range l.args {
 		p.Args = append(p.Args, arg.text)
 		p.Literal = p.Literal && arg.lit
@@ -169,7 +168,7 @@ func (l *launch) starts(words []value, appended string) {
 		}
 		return
 	}
-	inner := &launch{walker: l.walker, sc: l.sc.clone(), through: l.chain(), appended: appended, line: l.line}
+	inner := &launch{walker: l.walker, sc: l.sc.clone(), through: l.chain(), appended: appended}
 	l.deeper(func() { inner.run(words) })
 }
 
@@ -180,7 +179,7 @@ func (l *launch) script(shell string, text value) {
 		return
 	}
 	inner := &walker{deep: l.deep}
-	inner.shell(text.text, shell, l.sc.clone(), l.line)
+	inner.shell(text.text, shell, l.sc.clone())
 	for _, p := range inner.facts.Programs {
 		if len(l.facts.Programs) >= maxFacts {
 			l.note("", "the command runs too many programs")

@@ -148,7 +148,7 @@ func (l *launch) effects(options []given) (expression bool) {
 	for _, o := range options {
 		switch o.effect {
 		case 'w':
-			l.write(l.sc, o.value, false)
+			l.write(l.sc, o.value)
 		case 'r', 'f':
 			l.read(l.sc, o.value)
 		case '!':
@@ -187,9 +187,9 @@ func (l *launch) operands(letters string, operands []value, expression bool) {
 		case 'r':
 			l.read(l.sc, v)
 		case 'w':
-			l.write(l.sc, v, false)
+			l.write(l.sc, v)
 		case 'm':
-			l.change(l.sc, v, false)
+			l.change(l.sc, v)
 		case '!':
 			l.unclear(v, "an operand")
 		}

@@ -113,11 +113,11 @@ func TestFacts(t *testing.T) {
 		facts := shellfacts.Parse("cd sub &&\nenv -i timeout 5 ./run \"$1\"; frob -x", "bash")
 		require.True(t, facts.Complete, facts.Why)
 		require.Equal(t, []shellfacts.Program{
-			{Name: "cd", Args: []string{"sub"}, Literal: true, Known: true, Line: 1},
-			{Name: "env", Args: []string{"-i", "timeout", "5", "./run", `"$1"`}, Known: true, Line: 2},
-			{Name: "timeout", Args: []string{"5", "./run", `"$1"`}, Known: true, Through: []string{"env"}, Line: 2},
-			{Name: "./run", Args: []string{`"$1"`}, Files: true, Through: []string{"env", "timeout"}, Line: 2},
-			{Name: "frob", Args: []string{"-x"}, Literal: true, Line: 2},
+			{Name: "cd", Args: []string{"sub"}, Literal: true, Known: true},
+			{Name: "env", Args: []string{"-i", "timeout", "5", "./run", `"$1"`}, Known: true},
+			{Name: "timeout", Args: []string{"5", "./run", `"$1"`}, Known: true, Through: []string{"env"}},
+			{Name: "./run", Args: []string{`"$1"`}, Files: true, Through: []string{"env", "timeout"}},
+			{Name: "frob", Args: []string{"-x"}, Literal: true},
 		}, facts.Programs)
 	})
 	t.Run("cd", func(t *testing.T) {
@@ -125,16 +125,16 @@ func TestFacts(t *testing.T) {
 		facts := shellfacts.Parse("cd a || exit 12\nls", "bash")
 		require.True(t, facts.Complete, facts.Why)
 		require.Equal(t, []shellfacts.Program{
-			{Name: "cd", Args: []string{"a"}, Literal: true, Known: true, Line: 1},
-			{Name: "exit", Args: []string{"12"}, Literal: true, Known: true, Line: 1},
-			{Name: "ls", Literal: true, Known: true, Line: 2},
+			{Name: "cd", Args: []string{"a"}, Literal: true, Known: true},
+			{Name: "exit", Args: []string{"12"}, Literal: true, Known: true},
+			{Name: "ls", Literal: true, Known: true},
 		}, facts.Programs)
 	})
 	t.Run("paths", func(t *testing.T) {
 		t.Parallel()
 		facts := shellfacts.Parse("cd sub && sort -o out ../in; echo x >> /log", "bash")
 		require.True(t, facts.Complete, facts.Why)
-		require.Equal(t, []shellfacts.Path{literal("out", "sub/out"), {Name: "/log", Literal: true, Path: "/log", Append: true}}, facts.Writes)
+		require.Equal(t, []shellfacts.Path{literal("out", "sub/out"), {Name: "/log", Literal: true, Path: "/log"}}, facts.Writes)
 		require.Equal(t, []shellfacts.Path{literal("../in", "sub/../in")}, facts.Reads)
 		facts = shellfacts.Parse("cd sub && ls; touch f", "bash")
 		require.Equal(t, []shellfacts.Path{{Name: "f", Literal: true}}, facts.Writes)

@@ -14,11 +14,6 @@ func (l *launch) special(s *spec) bool {
 	case "any": // it runs what files say, whatever else its arguments say
 	case "copy":
 		l.copied(s)
-	case "tee":
-		options, operands := l.parse(s, l.args)
-		for _, v := range operands {
-			l.write(l.sc, v, slices.ContainsFunc(options, func(o given) bool { return strings.HasPrefix(o.name, "a") }))
-		}
 	case "date":
 		options, operands := l.parse(s, l.args)
 		l.effects(options)
@@ -68,11 +63,11 @@ func (l *launch) copied(s *spec) {
 	case n > 0:
 		into, operands = operands[n], operands[:n]
 	}
-	l.change(l.sc, into, false)
+	l.change(l.sc, into)
 	for _, v := range operands {
 		l.read(l.sc, v)
 		if l.name == "mv" {
-			l.change(l.sc, v, false)
+			l.change(l.sc, v)
 		}
 	}
 }
@@ -149,7 +144,7 @@ func (l *launch) tar() {
 	if strings.Contains(l.args[0].text, "z") {
 		l.starts([]value{literal("/bin/sh"), literal("-c"), literal("gzip")}, "")
 	}
-	l.change(l.sc, l.args[1], false)
+	l.change(l.sc, l.args[1])
 	for _, v := range l.args[2:] {
 		if l.read(l.sc, v); v.option() {
 			l.unclear(v, "an operand")
@@ -194,7 +189,7 @@ func (l *launch) sed(s *spec) {
 	for _, v := range operands {
 		if suffix != "" {
 			v.text += suffix
-			l.change(l.sc, v, false)
+			l.change(l.sc, v)
 		}
 	}
 }

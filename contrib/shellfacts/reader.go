@@ -17,7 +17,6 @@ type reader struct {
 
 	stopped   bool
 	documents []document // whose text begins at the next line
-	within    int        // the line of the text that has this one, or 0
 }
 
 // A document is a here-document that has been announced.
@@ -79,14 +78,6 @@ func (r *reader) take(text string) bool {
 	}
 	r.at += len(text)
 	return true
-}
-
-// line returns the line of the next byte.
-func (r *reader) line() int {
-	if r.within > 0 {
-		return r.within
-	}
-	return 1 + strings.Count(r.text[:r.at], "\n")
 }
 
 // blanks skips blanks, a comment, and the end of a line that goes on.
@@ -371,7 +362,7 @@ func (r *reader) redirect(sc *scope) bool {
 			r.read(sc, v)
 			return true
 		case !reads && slices.Contains([]string{"", "1", "2"}, fd):
-			r.write(sc, v, strings.HasSuffix(op, ">>"))
+			r.write(sc, v)
 			return true
 		}
 	}

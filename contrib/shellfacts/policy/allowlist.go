@@ -78,7 +78,7 @@ func (l *AllowList) Approve(ctx context.Context, q toolset.Question) (toolset.Ve
 func (l *AllowList) ApproveFiles(ctx context.Context, tool string, writes []string) (toolset.Verdict, error) {
 	var parts []part
 	for _, name := range writes {
-		parts = append(parts, part{"Change the file " + visible(name), keyOf("write", "", []string{name}), 0})
+		parts = append(parts, part{"Change the file " + visible(name), keyOf("write", "", []string{name})})
 	}
 	return l.decide(ctx, parts, func(parts []part) string {
 		return question(toolset.Question{Call: toolset.Call{Name: tool}}, shellfacts.Facts{}, parts)
@@ -142,14 +142,14 @@ func (l *AllowList) parts(q toolset.Question, facts shellfacts.Facts) (parts []p
 			// variable, a file that another part writes, the stdin of a pipe.
 			key = keyOf("run", q.WorkDir, append(words, q.Command))
 		}
-		parts = append(parts, part{"Run " + quoted(words), key, p.Line})
+		parts = append(parts, part{"Run " + quoted(words), key})
 	}
 	for _, file := range facts.Writes {
 		key := keyOf("write", q.WorkDir, []string{file.Path})
 		if !file.Literal || file.Path == "" {
 			key = ""
 		}
-		parts = append(parts, part{"Change the file " + visible(cmp.Or(file.Path, file.Name)), key, 0})
+		parts = append(parts, part{"Change the file " + visible(cmp.Or(file.Path, file.Name)), key})
 	}
 	return parts
 }

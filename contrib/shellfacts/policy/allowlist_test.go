@@ -127,7 +127,7 @@ func TestOneQuestion(t *testing.T) {
 	require.Equal(t, 1, strings.Count(asked, long))
 	require.Less(t, len(asked), len(long)+1000)
 	require.Contains(t, asked, "\n    \"ls\"")
-	require.Contains(t, asked, "\n  > \"make x")
+	require.Contains(t, asked, "\n    \"make x")
 	require.Contains(t, asked, "\n  - Run \"touch\" \"b\"")
 	require.Contains(t, asked, "\n  - Change the file \"a\"")
 	require.NotContains(t, asked, "Run \"cat\"")

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,14 +18,10 @@ const (
 )
 
 // A part is something to ask about. key is "" if an answer counts once, and text is
-// "" for all of a call. line is 0 if it has none.
-type part struct {
-	text, key string
-	line      int
-}
+// "" for all of a call.
+type part struct{ text, key string }
 
-// question asks about a call. Its parts stand under the command, and lines of the
-// command in which one of them begins are marked.
+// question asks about a call. Its parts stand under the command.
 func question(q toolset.Question, facts shellfacts.Facts, parts []part) string {
 	var b strings.Builder
 	lines := strings.Split(q.Command, "\n")
@@ -39,12 +34,8 @@ func question(q toolset.Question, facts shellfacts.Facts, parts []part) string {
 		b.WriteString("Run " + visible(q.Command) + in(q.WorkDir) + "?")
 	default:
 		b.WriteString("Run this" + in(q.WorkDir) + "?")
-		for i, line := range lines {
-			mark := "\n    "
-			if slices.ContainsFunc(parts, func(p part) bool { return p.line == i+1 }) {
-				mark = "\n  > "
-			}
-			b.WriteString(mark + visible(line))
+		for _, line := range lines {
+			b.WriteString("\n    " + visible(line))
 		}
 	}
 	for _, why := range facts.Why {
