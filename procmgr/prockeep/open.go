@@ -61,6 +61,9 @@ func Find(ctx context.Context, dir string) (*Host, error) {
 		err = h.find(ctx)
 	}
 	if err != nil {
+		if h != nil {
+			_ = h.Close() // as above
+		}
 		return nil, xerrors.Errorf("prockeep: find: %w", err)
 	}
 	return h, nil

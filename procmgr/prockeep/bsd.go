@@ -1,5 +1,7 @@
 //go:build darwin || freebsd || netbsd || openbsd || dragonfly
 
+// What Linux alone has.
+
 package prockeep
 
 import (
