@@ -60,8 +60,7 @@ func makeDir(dir string) error {
 
 // lockDir makes the directory, and waits for its lock, which lasts until the file is closed.
 func lockDir(ctx context.Context, dir string) (*os.File, error) {
-	var p pause
-	for path := filepath.Join(dir, nameLock); ; p.wait(ctx) {
+	for path := filepath.Join(dir, nameLock); ; pause(ctx) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

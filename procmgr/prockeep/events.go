@@ -166,8 +166,7 @@ func (v *view) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListP
 // Events implements [procmgr.Manager]. The host has the events of every chat. The cursor
 // has a place for each keeper. When a keeper has ended, the next page has Gap.
 func (v *view) Events(ctx context.Context, req procmgr.EventsRequest) (page procmgr.EventPage, err error) {
-	var p pause
-	for until := time.Now().Add(req.Wait); ; p.wait(ctx) {
+	for until := time.Now().Add(req.Wait); ; pause(ctx) {
 		if err := v.ready(ctx); err != nil {
 			return page, callerr.Wrap("events", "", err)
 		}

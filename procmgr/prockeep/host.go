@@ -195,21 +195,14 @@ func (v *view) locate(id string, starts bool) (found *claim, token string, err e
 	return found, token, cmp.Or(failed, err)
 }
 
-const (
-	// maxPatience is how long a call waits for a keeper that is about to end to make
-	// room for the next one.
-	maxPatience = 15 * time.Second
-	firstPause  = time.Millisecond
-	lastPause   = 50 * time.Millisecond
-)
+// maxPatience is how long a call waits for a keeper that is about to end to make room for
+// the next one.
+const maxPatience = 15 * time.Second
 
-// A pause waits longer each time.
-type pause time.Duration
-
-func (p *pause) wait(ctx context.Context) {
-	*p = pause(min(max(2*time.Duration(*p), firstPause), lastPause))
+// pause waits until it makes sense to try again.
+func pause(ctx context.Context) {
 	select {
-	case <-time.After(time.Duration(*p)):
+	case <-time.After(10 * time.Millisecond):
 	case <-ctx.Done():
 	}
 }
@@ -221,8 +214,7 @@ func call[T any](ctx context.Context, v *view, id string, starts bool, do func(m
 	if err := v.valid(); err != nil {
 		return out, nil, err
 	}
-	var p pause
-	for until := time.Now().Add(maxPatience); ; p.wait(ctx) {
+	for until := time.Now().Add(maxPatience); ; pause(ctx) {
 		if err := ctx.Err(); err != nil {
 			return out, known, err
 		}

@@ -202,8 +202,7 @@ const dyingTime = 2 * time.Second
 // died reports whether a keeper has ended whose answer is err. Its listener may still be
 // open for a moment after the connection broke.
 func (h *Host) died(ctx context.Context, token string, err error) bool {
-	var p pause
-	for until := time.Now().Add(dyingTime); ; p.wait(ctx) {
+	for until := time.Now().Add(dyingTime); ; pause(ctx) {
 		if isDead(h.order.Dir, token) {
 			return true
 		}
@@ -363,9 +362,8 @@ func (h *Host) stop(ctx context.Context, token string) error {
 	if (errors.Is(err, errAbsent) || isBroken(err)) && h.died(ctx, token, err) {
 		return nil
 	}
-	var p pause
 	for !isDead(h.order.Dir, token) && ctx.Err() == nil {
-		p.wait(ctx)
+		pause(ctx)
 	}
 	return errors.Join(err, ctx.Err())
 }
