@@ -20,16 +20,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-// An origin is what a start takes from the program that asks for it. It travels in a
-// header of the request.
-type origin struct {
-	Env      []string
-	Withheld []string       `json:",omitempty"`
-	Secrets  []redact.Value `json:",omitempty"`
-	Dir      string         `json:",omitempty"`
-}
-
 const (
+	// headerOrigin has a [baseenv.Origin] in JSON and base64.
 	headerOrigin = "Toolproc-Origin"
 	// maxBody is the limit of an origin, and of a request, in bytes. Either has room for
 	// an environment or a command of the largest size that Linux runs.
@@ -60,7 +52,7 @@ func (m *originMaker) make() (header string, err error) {
 			m.logger().Warn("UpdateEnv failed, the environment goes without it", slog.String("error", err.Error()))
 		}
 	}
-	o := origin{Withheld: slices.Clone(applied.Withheld)}
+	o := baseenv.Origin{Withheld: slices.Clone(applied.Withheld)}
 	for _, kv := range applied.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		if utf8.ValidString(kv) {
@@ -90,8 +82,7 @@ func (m *originMaker) logger() *slog.Logger {
 	return m.options.Logger
 }
 
-// originKey is the key of a context's origin: as it travels in the opener's program, and as
-// an *origin in the keeper.
+// originKey is the key of the origin in the context of a start, as it travels.
 type originKey struct{}
 
 // inject adds the origin of a call to a request.
@@ -105,13 +96,13 @@ func inject(ctx context.Context, header http.Header) {
 func withOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if header := r.Header.Get(headerOrigin); header != "" {
-			o := new(origin)
+			o := new(baseenv.Origin)
 			data, err := base64.StdEncoding.DecodeString(header)
 			if err != nil || json.Unmarshal(data, o) != nil {
 				http.Error(w, "the origin cannot be read", http.StatusBadRequest)
 				return
 			}
-			r = r.WithContext(context.WithValue(r.Context(), originKey{}, o))
+			r = r.WithContext(baseenv.With(r.Context(), o))
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -156,48 +156,43 @@ type registered struct {
 
 // Start implements [procmgr.Manager].
 func (m registered) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Output, error) {
-	o, ok := ctx.Value(originKey{}).(*origin)
-	if !ok {
+	asked := baseenv.From(ctx)
+	if asked == nil {
 		return procmgr.Output{}, xerrors.Errorf("prockeep: start: no program that has opened the directory asks for it: %w", procmgr.ErrInvalid)
 	}
 	if req.ID == "" {
 		req.ID = procmgr.NewID()
 	}
-	r, key := m.r, idKey{m.chat, req.ID}
-	var seq uint64 // of the claim, which osproc makes before it forks
-	return m.Manager.Start(baseenv.With(ctx, &baseenv.Origin{
-		Env: o.Env, Withheld: o.Withheld, Secrets: o.Secrets, Dir: o.Dir,
-		Claim: func(l osproc.Lineage) error {
-			return r.do(func(t *table) (err error) {
-				seq, err = r.claim(t, lineStart, key, fingerprint(req), &l)
-				return err
-			})
-		},
-		Started: func(l osproc.Lineage) { // it is found without a PID, too
-			err := r.do(func(*table) error {
-				again := r.line(lineStart, key, seq)
-				again.Lineage = &l
-				return r.ids.append(again)
-			})
-			if err != nil {
-				r.log.Warn("a PID was not written down", slog.String("process_id", req.ID), slog.String("error", err.Error()))
-			}
-		},
-		Refused: func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if seq != 0 {
-				r.writeLater(r.line(lineForget, key, seq))
-			}
-		},
-		Ended: func(p procmgr.Process) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			end := r.line(lineEnd, key, seq)
-			end.At, end.Code, end.Signal, end.EndedBy = p.ExitedAt.UnixMilli(), p.ExitCode, p.Signal, p.EndedBy
-			r.writeLater(end)
-		},
-	}), req)
+	r, key, from := m.r, idKey{m.chat, req.ID}, *asked
+	var seq uint64 // of the claim
+	from.Claim = func(l osproc.Lineage) error {
+		return r.do(func(t *table) (err error) {
+			seq, err = r.claim(t, lineStart, key, fingerprint(req), &l)
+			return err
+		})
+	}
+	from.Started = func(l osproc.Lineage) { // it is found without a PID, too
+		again := r.line(lineStart, key, seq)
+		again.Lineage = &l
+		if err := r.do(func(*table) error { return r.ids.append(again) }); err != nil {
+			r.log.Warn("a PID was not written down", slog.String("process_id", req.ID), slog.String("error", err.Error()))
+		}
+	}
+	from.Refused = func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if seq != 0 {
+			r.writeLater(r.line(lineForget, key, seq))
+		}
+	}
+	from.Ended = func(p procmgr.Process) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		end := r.line(lineEnd, key, seq)
+		end.At, end.Code, end.Signal, end.EndedBy = p.ExitedAt.UnixMilli(), p.ExitCode, p.Signal, p.EndedBy
+		r.writeLater(end)
+	}
+	return m.Manager.Start(baseenv.With(ctx, &from), req)
 }
 
 // Signal implements [procmgr.Manager]. A stop of an ID that has no claim spends it.

@@ -19,7 +19,8 @@ import (
 )
 
 // An Origin is what a start takes from the program that asked for it instead of
-// from the program the manager runs in. It does not change.
+// from the program the manager runs in. It does not change. In JSON it is without its
+// functions.
 type Origin struct {
 	Env      []string       // NAME=value, what the policy of that program let through
 	Withheld []string       // the names of the variables it kept back
@@ -29,15 +30,15 @@ type Origin struct {
 	// Claim is called before the fork with the evidence by which the process will
 	// be found. If it returns an error, nothing is forked and the start is refused
 	// with that error. nil claims nothing.
-	Claim func(osproc.Lineage) error
+	Claim func(osproc.Lineage) error `json:"-"`
 	// Started is called once after the fork, with the PID and the start time filled
 	// in, and before anyone hears of the process. nil is not called.
-	Started func(osproc.Lineage)
+	Started func(osproc.Lineage) `json:"-"`
 	// Refused is called once if nothing runs although Claim has returned nil, or
 	// although it was never called. Ended is called once when nothing is left of the
 	// process, before anyone hears of that. Either may be nil.
-	Refused func()
-	Ended   func(procmgr.Process)
+	Refused func()                `json:"-"`
+	Ended   func(procmgr.Process) `json:"-"`
 }
 
 type key struct{}
