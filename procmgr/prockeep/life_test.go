@@ -389,6 +389,23 @@ func TestOpenerFunctionsFail(t *testing.T) {
 	require.Contains(t, log.String(), "no vault")
 }
 
+// The directory that the opener's options name means the same as without a keeper.
+func TestWorkDir(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	require.NoError(t, os.Mkdir("sub", 0o700))
+	name := ""
+	h := open(t, newDir(t), &prockeep.Options{Local: proclocal.Options{WorkDir: func() string { return name }}})
+	for dir, want := range map[string]string{"": here, "sub": here + "/sub", here + "/sub": here + "/sub", "~": os.Getenv("HOME")} {
+		name = dir
+		require.Equal(t, want+"\n", run(t, h, "pwd").Text, dir)
+	}
+	name = here + "/none"
+	_, err := h.Start(t.Context(), procmgr.StartRequest{Command: "true"})
+	require.ErrorIs(t, err, procmgr.ErrInvalid)
+	require.ErrorContains(t, err, "the configured directory cannot be used")
+}
+
 // Stop ends all keepers, and IDs are unused again.
 func TestStop(t *testing.T) {
 	dir := newDir(t)

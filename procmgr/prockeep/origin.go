@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -61,11 +62,12 @@ func (m *originMaker) make() (header string, err error) {
 			o.Withheld = append(o.Withheld, name)
 		}
 	}
+	o.Dir, _ = os.Getwd() // the keeper says that it is gone
 	if m.options.WorkDir != nil {
-		o.Dir = m.options.WorkDir()
+		o.WorkDir = m.options.WorkDir()
 	}
-	if o.Dir == "" {
-		o.Dir, _ = os.Getwd() // the keeper says that it is gone
+	if o.WorkDir != "" && o.WorkDir[0] != '~' && !filepath.IsAbs(o.WorkDir) {
+		o.WorkDir = filepath.Join(o.Dir, o.WorkDir)
 	}
 	for _, s := range m.options.Redact {
 		o.Secrets = append(o.Secrets, redact.Value(s))

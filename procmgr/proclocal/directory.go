@@ -53,7 +53,7 @@ func (l *Local) directory(r *record, name, home string, from *baseenv.Origin) (s
 // directory that cannot be used is an error, because the command may be meant for
 // that one alone.
 func (l *Local) defaultDirectory(r *record, home string, from *baseenv.Origin) (string, error) {
-	dir, err := l.configuredDirectory(r, home)
+	dir, err := l.configuredDirectory(r, home, from)
 	if err == nil && dir != "" {
 		err = osproc.CheckDirectory(dir)
 	}
@@ -83,12 +83,14 @@ func (l *Local) defaultDirectory(r *record, home string, from *baseenv.Origin) (
 
 // configuredDirectory returns the directory of Options.WorkDir, or "" if it
 // names none.
-func (l *Local) configuredDirectory(r *record, home string) (string, error) {
-	if l.opts.WorkDir == nil {
-		return "", nil
+func (l *Local) configuredDirectory(r *record, home string, from *baseenv.Origin) (dir string, err error) {
+	switch {
+	case from != nil:
+		dir = from.WorkDir
+	case l.opts.WorkDir != nil:
+		err = xerrors.New("the function that names the directory failed")
+		r.hook("WorkDir", func() { dir, err = l.opts.WorkDir(), nil })
 	}
-	dir, err := "", xerrors.New("the function that names the directory failed")
-	r.hook("WorkDir", func() { dir, err = l.opts.WorkDir(), nil })
 	if err != nil || dir == "" {
 		return "", err
 	}

@@ -25,6 +25,7 @@ type Origin struct {
 	Env      []string       // NAME=value, what the policy of that program let through
 	Withheld []string       // the names of the variables it kept back
 	Secrets  []redact.Value // what to mask in output
+	WorkDir  string         // the directory that its options name; "" if they name none
 	Dir      string         // the program's current directory; "" if it is gone
 
 	// Claim is called before the fork with the evidence by which the process will
