@@ -1,11 +1,21 @@
 package proclocal
 
 import (
+	"math"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
+
+// SetRetain changes Options.Retain from now on, also for what has exited already.
+func (l *Local) SetRetain(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opts.Retain = bound(d, defaultRetain, math.MaxInt64)
+	l.expiring = nil
+	l.expire()
+}
 
 // expire drops the records that have been kept long enough, or whose memory or
 // place others need, and leaves a tombstone for each. The caller holds mu.
