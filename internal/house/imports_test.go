@@ -188,15 +188,6 @@ var arrows = []arrow{
 		why:     "every Manager refuses a request for the same reasons",
 	},
 	{
-		dir:    "procmgr/proclocal/internal/retention",
-		module: []string{"headtail", "procmgr"},
-		why:    "it remembers what is left of processes, and knows none that lives",
-	},
-	{
-		dir: "procmgr/proclocal/internal/shell",
-		why: "it reads the words before a command, and runs nothing",
-	},
-	{
 		dir:     "procmgr/proclocal/internal/input",
 		module:  []string{"procmgr", "procmgr/internal/idempotency", "procmgr/internal/capture", "procmgr/internal/check", "procmgr/internal/osproc", "procmgr/internal/screen", "procmgr/internal/redact"},
 		outside: []string{xerrors},
@@ -204,7 +195,7 @@ var arrows = []arrow{
 	},
 	{
 		dir:     "procmgr/proclocal",
-		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/proclocal/internal/retention", "procmgr/proclocal/internal/shell", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/internal/prompt", "procmgr/internal/linediff"},
+		module:  []string{"headtail", "envpolicy", "procmgr/proclocal/internal/input", "procmgr/internal/baseenv", "procmgr/internal/capture", "procmgr/internal/idempotency", "procmgr/internal/osproc", "procmgr/internal/sentinel", "procmgr", "procmgr/internal/callerr", "procmgr/internal/check", "procmgr/internal/redact", "procmgr/internal/prompt", "procmgr/internal/linediff"},
 		outside: []string{xerrors},
 		tests:   []string{"internal/beside", "procmgr/internal/charset", "procmgr/internal/leftover", "procmgr/internal/procstat", "procmgr/internal/randre", "procmgr/proctest", "internal/testenv", sys, "procmgr/internal/asktest"},
 		why:     "it is the bookkeeping of the processes of this machine; packages that keep output and run commands stand below it, and packages that serve or test it stand above it",

@@ -64,7 +64,7 @@ func (l *Local) shutdown() error {
 	}
 	l.wg.Wait()
 	l.mu.Lock()
-	l.events.Close()
+	l.events.close()
 	l.left = true
 	hanging := l.hanging > 0
 	l.mu.Unlock()

@@ -1,12 +1,12 @@
 package proclocal
 
 import (
+	"log/slog"
 	"runtime"
 	"time"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // finish marks a process as exited and returns a snapshot of it. When anybody
@@ -47,7 +47,7 @@ func (r *record) gone(end osproc.Exit, at time.Time) {
 	}
 	r.mu.Lock()
 	r.leave(end)
-	p := retention.Clone(r.process)
+	p := clone(r.process)
 	r.mu.Unlock()
 	p.State, p.ExitedAt = procmgr.Exited, at
 	r.origin.Ended(p)
@@ -69,4 +69,39 @@ func causeOf(end osproc.Exit) procmgr.Cause {
 		return procmgr.CauseSignal
 	}
 	return procmgr.CauseExit
+}
+
+// watch follows a process to its end. Close waits for it.
+func (l *Local) watch(r *record) {
+	defer l.wg.Done()
+
+	end, at := r.tree.Follow(func(end osproc.Exit) { l.detach(r, end) })
+	r.lookForWithheld(end.Code())
+	r.gone(end, at)
+	exited := l.finish(r, end, at)
+	l.mu.Lock()
+	l.expire()
+	l.mu.Unlock()
+	l.opts.Metrics.exited(exited)
+	r.tree.Release()
+	r.log(slog.LevelInfo, "process exited", slog.String("ended_by", string(exited.EndedBy)), exitCode(exited.ExitCode))
+
+	<-r.told
+	if f := l.opts.OnExit; f != nil {
+		r.hook("OnExit", func() { f(exited) })
+	}
+}
+
+// detach notes that the leader has exited and other members live on.
+func (l *Local) detach(r *record, end osproc.Exit) {
+	r.lookForWithheld(end.Code())
+	l.mu.Lock()
+	r.mu.Lock()
+	r.leave(end)
+	r.turn(procmgr.Detached)
+	detached := r.snapshot()
+	r.mu.Unlock()
+	l.happened(procmgr.EventDetached, time.Now(), detached, "")
+	l.mu.Unlock()
+	r.log(slog.LevelInfo, "process detached", exitCode(end.Code()))
 }

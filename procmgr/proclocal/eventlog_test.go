@@ -15,7 +15,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // all is a limit for all events that are kept.
@@ -27,7 +26,7 @@ func TestEventsAreShared(t *testing.T) {
 	quiet, busy := l.Chat("quiet"), l.Chat("busy")
 	proclocal.Tell(l, "quiet", 3)
 	middle := events(t, quiet, procmgr.EventsRequest{Limit: 1}).Next
-	proclocal.Tell(l, "busy", retention.MaxChatEvents)
+	proclocal.Tell(l, "busy", proclocal.MaxChatEvents)
 	require.False(t, events(t, busy, procmgr.EventsRequest{}).Gap)
 	require.False(t, events(t, l, procmgr.EventsRequest{}).Gap)
 
@@ -35,7 +34,7 @@ func TestEventsAreShared(t *testing.T) {
 	proclocal.Tell(l, "busy", 5)
 	page := events(t, busy, procmgr.EventsRequest{Limit: all})
 	require.True(t, page.Gap, "five were dropped")
-	require.Len(t, page.Events, retention.MaxChatEvents)
+	require.Len(t, page.Events, proclocal.MaxChatEvents)
 	require.False(t, events(t, busy, procmgr.EventsRequest{After: early}).Gap, "it has read those")
 	proclocal.Tell(l, "busy", 1)
 	require.True(t, events(t, busy, procmgr.EventsRequest{After: early}).Gap)
@@ -56,24 +55,24 @@ func TestEventsOfManyChats(t *testing.T) {
 	const chats = 20
 	name := func(i int) string { return fmt.Sprint("chat", i) }
 	for i := range chats {
-		proclocal.Tell(l, name(i), retention.MaxChatEvents)
+		proclocal.Tell(l, name(i), proclocal.MaxChatEvents)
 	}
 	proclocal.Tell(l, "quiet", 2)
 	kept := 0
 	for i := range chats {
 		page := events(t, l.Chat(name(i)), procmgr.EventsRequest{Limit: all})
 		require.True(t, page.Gap)
-		require.InDelta(t, (retention.MaxEvents-2)/chats, len(page.Events), 1)
+		require.InDelta(t, (proclocal.MaxEvents-2)/chats, len(page.Events), 1)
 		kept += len(page.Events)
 	}
 	page := events(t, l.Chat("quiet"), procmgr.EventsRequest{})
 	require.False(t, page.Gap)
 	require.Len(t, page.Events, 2)
-	require.Equal(t, retention.MaxEvents, kept+2)
-	require.Len(t, events(t, l, procmgr.EventsRequest{Limit: all}).Events, retention.MaxEvents)
+	require.Equal(t, proclocal.MaxEvents, kept+2)
+	require.Len(t, events(t, l, procmgr.EventsRequest{Limit: all}).Events, proclocal.MaxEvents)
 
 	// A chat that has lost its last event says so, also when it has new ones.
-	for i := range retention.MaxEvents {
+	for i := range proclocal.MaxEvents {
 		proclocal.Tell(l, fmt.Sprint("one of many", i), 1)
 	}
 	page = events(t, l.Chat("quiet"), procmgr.EventsRequest{})
@@ -114,7 +113,7 @@ func TestEventsOracle(t *testing.T) {
 		rd := readers[r.IntN(len(readers))]
 		limit := r.IntN(400) + 1
 		page := events(t, rd.m, procmgr.EventsRequest{After: rd.next, Limit: limit})
-		oldest := max(told[rd.chat]-retention.MaxChatEvents, 0)
+		oldest := max(told[rd.chat]-proclocal.MaxChatEvents, 0)
 		require.Equal(t, rd.place < oldest, page.Gap)
 		rd.place = max(rd.place, oldest)
 		require.Len(t, page.Events, min(limit, told[rd.chat]-rd.place))

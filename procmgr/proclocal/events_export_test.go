@@ -6,6 +6,12 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
+// These are how many events are kept, and how many of one chat.
+const (
+	MaxEvents     = maxEvents
+	MaxChatEvents = maxChatEvents
+)
+
 // Tell notes n events of a chat, of a process that there is not.
 func Tell(l *Local, chat string, n int) {
 	l.mu.Lock()
@@ -16,8 +22,11 @@ func Tell(l *Local, chat string, n int) {
 }
 
 // Waiting returns how many callers wait for events.
-func Waiting(l *Local) int {
+func Waiting(l *Local) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.events.Waiting()
+	for _, b := range l.events.bells {
+		n += b.ears
+	}
+	return n
 }

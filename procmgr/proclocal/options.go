@@ -12,7 +12,6 @@ import (
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/shell"
 )
 
 // The defaults of [Options].
@@ -155,7 +154,7 @@ func (o *Options) withDefaults() Options {
 		c.Metrics = &own
 	}
 	if len(c.Shell) == 0 {
-		c.Shell = shell.Default(runtime.GOOS, osproc.LookShell)
+		c.Shell = defaultShell(runtime.GOOS, osproc.LookShell)
 	}
 	c.Head = size(c.Head, headtail.DefaultHead)
 	c.Tail = size(c.Tail, headtail.DefaultTail)

@@ -1,12 +1,21 @@
 package proclocal
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"maps"
+	"runtime"
+	"slices"
 	"time"
+
+	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/linediff"
+	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 )
 
 // output is Output in one chat.
@@ -183,4 +192,120 @@ func awaitChange(ctx context.Context, changed <-chan struct{}, d time.Duration) 
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+}
+
+const (
+	// maxCompared is how many bytes an output has at most that is compared.
+	maxCompared = 8 << 20
+	// comparedAtOnce is how many comparisons are under way at most, since each has both
+	// outputs in memory.
+	comparedAtOnce = 2
+)
+
+// changes compares the output of a process with that of another one of its chat.
+// It returns nil if it cannot tell.
+func (l *Local) changes(ctx context.Context, r *record, against string, limit headtail.Limits) *procmgr.Changes {
+	before, _ := l.find(r.chat, against)
+	if before == nil || !r.exited() || !before.exited() {
+		return nil
+	}
+	select {
+	case l.comparing <- struct{}{}:
+	case <-ctx.Done():
+		return nil
+	}
+	defer func() { <-l.comparing }()
+	was, ok := before.compared()
+	if !ok {
+		return nil
+	}
+	is, ok := r.compared()
+	if !ok {
+		return nil
+	}
+	c, ok := linediff.Find(was, is, limit)
+	if !ok {
+		return nil
+	}
+	return (*procmgr.Changes)(&c)
+}
+
+// compared returns all of the output of a process that has ended.
+func (r *record) compared() (out linediff.Output, ok bool) {
+	p := r.shown.Load()
+	out.Start, out.Took = p.StartedAt, p.ExitedAt.Sub(p.StartedAt)
+	out.Text, ok = r.out.Whole(maxCompared)
+	return out, ok
+}
+
+// list is List for one viewer.
+func (l *Local) list(ctx context.Context, v view, req procmgr.ListRequest) (procmgr.ListPage, error) {
+	if err := ctx.Err(); err != nil {
+		return procmgr.ListPage{}, err
+	}
+	l.mu.Lock()
+	var all []*record
+	if v.host {
+		all = l.table.records()
+	} else {
+		all = slices.Collect(maps.Keys(l.table.of(v.chat).all))
+	}
+	l.mu.Unlock()
+	all = slices.DeleteFunc(inOrder(all), func(r *record) bool { return r.shown.Load() == nil })
+	processes := make([]procmgr.Process, len(all))
+	for i, r := range all {
+		processes[i] = *r.shown.Load()
+	}
+	page, err := procmgr.PageOf(processes, req)
+	now := time.Now()
+	for i := range page.Processes {
+		p := &page.Processes[i]
+		*p = clone(*p) // the caller may change it
+		p.Elapsed = elapsed(p, now)
+		if r, _ := l.find(p.ChatID, p.ID); r != nil { // it may have been dropped meanwhile
+			r.out.LookForLog()
+			p.LogPath, p.LogError = r.out.Log()
+			p.Waiting = r.waiting(p.State)
+		}
+	}
+	return page, err
+}
+
+// chatOf finds the one chat that has used an ID.
+func (l *Local) chatOf(id string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.table.chatOf(id)
+}
+
+// inOrder sorts records in the order of their starts.
+func inOrder(all []*record) []*record {
+	slices.SortFunc(all, func(a, b *record) int { return cmp.Compare(a.seq, b.seq) })
+	return all
+}
+
+// checkMembers returns an error if a request asks for members, and nobody can tell
+// them.
+func checkMembers(req procmgr.OutputRequest) error {
+	if req.Members && !osproc.TellsMembers {
+		return xerrors.Errorf("the members of a process cannot be told on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// tellMembers sets out.Members if a request asks for it.
+func (r *record) tellMembers(s *osproc.System, out *procmgr.Output, req procmgr.OutputRequest) error {
+	if !req.Members || out.Process.State == procmgr.Exited {
+		return nil
+	}
+	all, looked := s.Members(r.tree)
+	if !looked {
+		return xerrors.Errorf("the members cannot be told, because no file descriptor is left: %w", procmgr.ErrLimit)
+	}
+	for _, m := range all {
+		out.Members = append(out.Members, procmgr.Member{
+			PID: m.PID, Parent: m.Parent, Name: m.Name, Memory: m.Memory, CPU: m.User + m.System,
+		})
+	}
+	return nil
 }

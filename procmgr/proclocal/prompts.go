@@ -5,7 +5,6 @@ import (
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/prompt"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 const (
@@ -41,7 +40,7 @@ func (l *Local) watchForPrompts(r *record) {
 // lookForPrompts looks at the processes that a viewer sees and for which it is time. It
 // returns how long to rest until the next round, or 0 if no process has a stdin: then
 // the start of one is an event.
-func (l *Local) lookForPrompts(v retention.Viewer) time.Duration {
+func (l *Local) lookForPrompts(v viewer) time.Duration {
 	l.mu.Lock()
 	var all []*record
 	for r := range l.asking {

@@ -16,7 +16,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/internal/prompt"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
 )
 
 // A record is a process that this Local started and about which it still knows
@@ -75,7 +74,7 @@ type record struct {
 
 // snapshot returns a copy of the process as it is now. The caller may keep it.
 func (r *record) snapshot() procmgr.Process {
-	p := retention.Clone(*r.shown.Load())
+	p := clone(*r.shown.Load())
 	p.Elapsed = elapsed(&p, time.Now())
 	return r.withLog(p)
 }
@@ -94,7 +93,7 @@ func elapsed(p *procmgr.Process, now time.Time) time.Duration {
 // show makes the process as it is now the one that snapshot returns. The caller
 // holds mu.
 func (r *record) show() {
-	p := retention.Clone(r.process)
+	p := clone(r.process)
 	r.shown.Store(&p)
 }
 

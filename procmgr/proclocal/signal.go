@@ -2,7 +2,10 @@ package proclocal
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/xerrors"
@@ -84,4 +87,125 @@ func (l *Local) target(chat, id string, sig procmgr.Signal) (*record, error) {
 		l.table.bury(chat, &tombstone{id: id, spent: true})
 	}
 	return nil, procmgr.ErrNotFound
+}
+
+// cannotSettle says why nobody can tell if a process has members.
+const cannotSettle = "processes are started faster than they can be looked at, or none can be looked at"
+
+// A survivor is a process that a kill has not ended.
+type survivor struct {
+	id   string
+	pids []int // live members
+	why  string
+}
+
+func (s survivor) String() string {
+	if len(s.pids) == 0 {
+		return fmt.Sprintf("process %s: %s", s.id, s.why)
+	}
+	pids := make([]string, len(s.pids))
+	for i, pid := range s.pids {
+		pids[i] = fmt.Sprint(pid)
+	}
+	text := fmt.Sprintf("process %s: pid %s", s.id, strings.Join(pids, ", "))
+	if s.why != "" {
+		text += " (" + s.why + ")"
+	}
+	return text
+}
+
+// unsure returns a survivor for each of some processes of which a member may have
+// escaped unseen.
+func (l *Local) unsure(rs []*record) (left []survivor) {
+	for _, r := range rs {
+		switch {
+		case !r.tree.Unsure():
+		case l.system.Blind() != nil:
+			left = append(left, survivor{id: r.id, why: cannotSettle})
+		default:
+			left = append(left, survivor{id: r.id, why: "a daemon of it may have escaped before it was marked; Linux 6.12 or Options.Cgroup prevents that"})
+		}
+	}
+	return left
+}
+
+// kill repeats SIGKILL until nothing is left of some processes, or until its
+// patience is over. It returns the survivors.
+func (l *Local) kill(ctx context.Context, rs []*record) ([]survivor, error) {
+	patient := patience{began: time.Now()}
+	var err error
+	for pause := killSoon; err == nil && len(rs) > 0; pause = 2 * killSoon {
+		sent, _ := l.system.Signal(treesOf(rs), osproc.SIGKILL) // a process that cannot be signalled is named below
+		if rs, err = awaitExits(ctx, rs, pause); err == nil && len(rs) > 0 && patient.over() {
+			return l.survivors(rs, sent), nil
+		}
+	}
+	return nil, err
+}
+
+// survivors says of some processes that have not exited in time why they have
+// not. A process of which nothing lives is about to exit.
+func (l *Local) survivors(rs []*record, sent osproc.Delivery) (left []survivor) {
+	for _, r := range rs {
+		s := survivor{id: r.id, pids: sent.Live[r.tree]}
+		switch {
+		case r.exited():
+			continue
+		case len(s.pids) > 0:
+		case !sent.Settled:
+			s.why = cannotSettle
+		case r.tree.Held():
+			s.why = "something that cannot be found still holds its output"
+		default:
+			s.why = "nothing of it was found alive, but its end is not told yet"
+		}
+		left = append(left, s)
+	}
+	return left
+}
+
+// awaitExits waits until all of some processes have exited, or until a while is
+// over. It returns those that have not exited.
+func awaitExits(ctx context.Context, rs []*record, d time.Duration) ([]*record, error) {
+	over := time.NewTimer(d)
+	defer over.Stop()
+	for i := 0; i < len(rs); {
+		r := rs[i]
+		state, changed := r.stateAndChange()
+		if state == procmgr.Exited {
+			i++
+			continue
+		}
+		select {
+		case <-changed:
+		case <-over.C:
+			return slices.DeleteFunc(slices.Clone(rs[i:]), (*record).exited), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return nil, nil
+}
+
+// killTime is how long Kill repeats itself. killSoon is how long it waits for
+// the end of what it has killed until it looks again. A program that hardly gets a processor, beside
+// others that are busy, looks killLooks times before it gives up, for twice the
+// time at most: what it has killed does not get a processor to end, either.
+const (
+	killTime  = 5 * time.Second
+	killSoon  = 50 * time.Millisecond
+	killLooks = 20
+)
+
+// A patience says when to give up what is repeated until it has succeeded.
+type patience struct {
+	began time.Time
+	looks int
+}
+
+// over reports whether it is time to give up. It is asked after each look.
+func (p *patience) over() bool {
+	p.looks++
+	d := time.Since(p.began)
+	return d > 2*killTime || d > killTime && p.looks >= killLooks
 }

@@ -2,14 +2,17 @@ package proclocal
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/retention"
+	"github.com/toolproc/toolproc/procmgr/proclocal/internal/input"
 )
 
 // A table has the answer to each start, by the ID and the chat: a record while the
@@ -19,7 +22,7 @@ type table struct {
 	answers map[string]map[string]answer // by ID, then by chat
 	chats   map[string]*chatRecords
 	running int // records that have not exited
-	ended   *retention.Fair[*tombstone]
+	ended   *fair[*tombstone]
 }
 
 // An answer has a record or a tombstone, or neither if the ID is unused.
@@ -46,7 +49,7 @@ type tombstone struct {
 
 func newTable() table {
 	t := table{answers: make(map[string]map[string]answer), chats: make(map[string]*chatRecords)}
-	t.ended = retention.NewFair(retention.MaxTombstones, func(chat string, past *tombstone) { t.set(chat, past.id, answer{}) })
+	t.ended = newFair(maxTombstones, func(chat string, past *tombstone) { t.set(chat, past.id, answer{}) })
 	return t
 }
 
@@ -106,7 +109,7 @@ func (t *table) begun(r *record) {
 		t.chats[r.chat] = c
 	}
 	if past := t.get(r.chat, r.id).past; past != nil {
-		t.ended.Remove(r.chat, past)
+		t.ended.remove(r.chat, past)
 	}
 	t.set(r.chat, r.id, answer{record: r})
 	c.all[r] = true
@@ -142,13 +145,13 @@ func (t *table) remove(r *record, past *tombstone) {
 // bury adds a tombstone.
 func (t *table) bury(chat string, past *tombstone) {
 	t.set(chat, past.id, answer{past: past})
-	t.ended.Add(chat, past)
+	t.ended.add(chat, past)
 }
 
 // output returns an Output which says that all text is gone.
 func (t *tombstone) output(req procmgr.OutputRequest) procmgr.Output {
 	out := t.left
-	out.Process = retention.Clone(out.Process)
+	out.Process = clone(out.Process)
 	out.Withheld = slices.Clone(out.Withheld)
 	gone := out.Next - min(max(req.From, 0), out.Next)
 	if gone == 0 {
@@ -163,4 +166,298 @@ func (t *tombstone) output(req procmgr.OutputRequest) procmgr.Output {
 		out.Unsearched = gone
 	}
 	return out
+}
+
+// maxTombstones is how many IDs are remembered after their records have gone.
+const maxTombstones = 16384
+
+// maxEpitaph is how many bytes of a command a tombstone and an event keep.
+const maxEpitaph = 256
+
+// cutShort returns what is kept of a command.
+func cutShort(command string) string {
+	if len(command) <= maxEpitaph {
+		return command
+	}
+	return strings.ToValidUTF8(command[:maxEpitaph], "") + "…"
+}
+
+// clone returns a copy that shares no memory with p.
+func clone(p procmgr.Process) procmgr.Process {
+	if p.ExitCode != nil {
+		code := *p.ExitCode
+		p.ExitCode = &code
+	}
+	if p.Waiting != nil {
+		waiting := *p.Waiting
+		p.Waiting = &waiting
+	}
+	return p
+}
+
+// used looks up the ID that a Start asks for. If an earlier Start has used the ID
+// for the same request, used returns the answer to that. If the ID is unused or empty,
+// it returns none. The error is
+// ErrClosed if the Local is closed. It is ErrConflict if the ID was used for
+// another request, or if a Terminate or a Kill came before the Start and has
+// spent the ID. The caller holds mu.
+func (l *Local) used(chat, id string, key idempotency.Fingerprint) (answer, error) {
+	if l.closed {
+		return answer{}, procmgr.ErrClosed
+	}
+	if id == "" {
+		return answer{}, nil
+	}
+	a := l.table.get(chat, id)
+	switch {
+	case a.past != nil && a.past.spent:
+		return answer{}, xerrors.Errorf("it was stopped before it began, so nothing was run; take another ID to run it after all: %w", procmgr.ErrConflict)
+	case a.record != nil && a.record.key != key, a.past != nil && a.past.key != key:
+		return answer{}, xerrors.Errorf("this ID ran another command, directory, environment or stdin; take another ID: %w", procmgr.ErrConflict)
+	}
+	return a, nil
+}
+
+// nobodyTold is record.told if there is no OnStart.
+var nobodyTold = func() chan struct{} {
+	told := make(chan struct{})
+	close(told)
+	return told
+}()
+
+// reserve makes the record of a process that the caller will launch. If id is
+// empty, the record gets a new ID. If there is no room for the process, reserve
+// returns an error. The caller holds mu.
+func (l *Local) reserve(chat, id string, key idempotency.Fingerprint, terminal bool) (*record, error) {
+	if err := l.room(chat, terminal); err != nil {
+		return nil, err
+	}
+	for id == "" {
+		id = procmgr.NewID()
+		if l.table.get(chat, id) != (answer{}) {
+			id = ""
+		}
+	}
+	l.seq++
+	r := &record{
+		opts:     &l.opts,
+		id:       id,
+		chat:     chat,
+		seq:      l.seq,
+		key:      key,
+		terminal: terminal,
+		ready:    make(chan struct{}),
+		told:     nobodyTold,
+		answers:  idempotency.Memo[input.Written]{Max: maxAnswers},
+	}
+	if l.opts.OnStart != nil {
+		r.told = make(chan struct{})
+	}
+	l.table.begun(r)
+	l.wg.Add(1)
+	return r, nil
+}
+
+// maxAnswers is how many answers to inputs a process remembers.
+const maxAnswers = 64
+
+// maxTerminals is how many terminals a chat may have.
+const maxTerminals = 64
+
+// room returns nil if the chat can start another process. If not, the error says
+// which limit is reached. If chat is "", the host itself starts the process, and
+// no limit of a chat applies. The caller holds mu.
+func (l *Local) room(chat string, terminal bool) error {
+	own := l.table.of(chat)
+	if terminal && chat != "" && own.terminals >= maxTerminals {
+		return xerrors.Errorf("%d processes of this chat have a terminal, which is the limit; end one of them first: %w", maxTerminals, procmgr.ErrLimit)
+	}
+	var limit int
+	var whose string
+	switch {
+	case chat != "" && own.running >= l.opts.MaxRunningPerChat:
+		limit, whose = l.opts.MaxRunningPerChat, "in this chat"
+	case l.table.running >= l.opts.MaxRunning:
+		limit, whose = l.opts.MaxRunning, "on this host"
+	default:
+		return nil
+	}
+	if own.running == 0 {
+		return xerrors.Errorf("%d processes run %s, which is the limit; try again when some have ended: %w", limit, whose, procmgr.ErrLimit)
+	}
+	return xerrors.Errorf("%d processes run %s, which is the limit; end one of this chat's first (the oldest are %s): %w",
+		limit, whose, oldest(slices.Collect(maps.Keys(own.all))), procmgr.ErrLimit)
+}
+
+// oldest lists the IDs of the few processes that began first and have not exited.
+func oldest(all []*record) string {
+	const most = 5
+	live := inOrder(slices.DeleteFunc(all, (*record).exited))
+	ids := make([]string, 0, most+1)
+	for _, r := range live[:min(most, len(live))] {
+		ids = append(ids, r.id)
+	}
+	if len(live) > most {
+		ids = append(ids, "…")
+	}
+	return strings.Join(ids, ", ")
+}
+
+// SetRetain changes Options.Retain from now on, also for what has exited already.
+func (l *Local) SetRetain(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opts.Retain = bound(d, defaultRetain, math.MaxInt64)
+	l.expiring = nil
+	l.expire()
+}
+
+// expire drops the records that have been kept long enough, or whose memory or
+// place others need, and leaves a tombstone for each. The caller holds mu.
+func (l *Local) expire() {
+	for e := l.exits.Front(); e != nil; e = l.exits.Front() {
+		r := e.Value.(*record)
+		// ExitedAt no longer changes.
+		left := l.opts.Retain - time.Since(r.process.ExitedAt)
+		if left > 0 && l.memory.Load() <= l.opts.OutputMemory && l.exits.Len() <= maxTombstones {
+			l.expireIn(r, left)
+			return
+		}
+		l.exits.Remove(e)
+		l.table.remove(r, buried(r))
+		r.out.Drop()
+		r.out.RetireLog()
+	}
+}
+
+// buried returns the tombstone of a record that has exited.
+func buried(r *record) *tombstone {
+	p := r.snapshot()
+	p.Command = cutShort(p.Command)
+	p.LogPath = "" // the log goes with the record
+	return &tombstone{id: r.id, key: r.key, left: procmgr.Output{Process: p, Withheld: r.withheld, PassedOver: r.passedOver, Next: r.out.Total()}}
+}
+
+// expireIn makes the oldest record expire after a while. The caller holds mu.
+func (l *Local) expireIn(oldest *record, d time.Duration) {
+	if l.closed || l.expiring == oldest {
+		return // a timer that changed at every exit would be costly
+	}
+	l.expiring = oldest
+	if l.expiry != nil {
+		l.expiry.Reset(d)
+		return
+	}
+	l.expiry = time.AfterFunc(d, l.retire)
+}
+
+// makeRoom is called when the kept output has grown.
+func (l *Local) makeRoom() {
+	if l.memory.Load() > l.opts.OutputMemory {
+		l.retire()
+	}
+}
+
+// retire is expire for a caller that does not hold mu.
+func (l *Local) retire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expiring = nil
+	l.expire()
+}
+
+// freeLog drops the oldest log of a process that has exited. It reports whether
+// there was one.
+func (l *Local) freeLog() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := l.exits.Front(); e != nil; e = e.Next() {
+		if e.Value.(*record).out.RetireLog() {
+			return true
+		}
+	}
+	return false
+}
+
+// A fair keeps a bounded number of items, each of which belongs to a chat. If
+// there are too many, the chat with the most items loses its oldest one. So no
+// chat can push out the items of another chat.
+type fair[T comparable] struct {
+	most    int // of all chats
+	count   int
+	added   uint64
+	byChat  map[string]*plot[T]
+	dropped func(chat string, item T) // called for each item that is pushed out
+}
+
+// A plot has the items of one chat.
+type plot[T comparable] struct {
+	items []T      // the oldest first
+	ages  []uint64 // of each item: how many had been added before it
+}
+
+func newFair[T comparable](most int, dropped func(chat string, item T)) *fair[T] {
+	return &fair[T]{most: most, byChat: make(map[string]*plot[T]), dropped: dropped}
+}
+
+// of returns the items of a chat, the oldest first. They may not be changed.
+func (f *fair[T]) of(chat string) []T {
+	if p := f.byChat[chat]; p != nil {
+		return p.items
+	}
+	return nil
+}
+
+// add adds an item, which is the newest one of its chat.
+func (f *fair[T]) add(chat string, item T) {
+	p := f.byChat[chat]
+	if p == nil {
+		p = new(plot[T])
+		f.byChat[chat] = p
+	}
+	p.items, p.ages = append(p.items, item), append(p.ages, f.added)
+	f.added++
+	if f.count++; f.count <= f.most {
+		return
+	}
+	for other, q := range f.byChat {
+		if n := len(q.items) - len(p.items); n > 0 || n == 0 && q.ages[0] < p.ages[0] {
+			chat, p = other, q
+		}
+	}
+	f.dropOldest(chat)
+}
+
+// trim drops the oldest items of a chat beyond a number.
+func (f *fair[T]) trim(chat string, most int) {
+	if len(f.of(chat)) > most {
+		f.dropOldest(chat)
+	}
+}
+
+// remove takes an item out of its chat.
+func (f *fair[T]) remove(chat string, item T) {
+	if i := slices.Index(f.of(chat), item); i >= 0 {
+		p := f.byChat[chat]
+		p.items, p.ages = slices.Delete(p.items, i, i+1), slices.Delete(p.ages, i, i+1)
+		f.shrunk(chat)
+	}
+}
+
+func (f *fair[T]) dropOldest(chat string) {
+	var none T
+	p := f.byChat[chat]
+	item := p.items[0]
+	p.items[0] = none // or the array keeps it
+	p.items, p.ages = p.items[1:], p.ages[1:]
+	f.shrunk(chat)
+	f.dropped(chat, item)
+}
+
+// shrunk counts an item that a chat has lost.
+func (f *fair[T]) shrunk(chat string) {
+	f.count--
+	if len(f.of(chat)) == 0 {
+		delete(f.byChat, chat)
+	}
 }

@@ -37,7 +37,3 @@ type Use struct {
 
 // Ended reports whether the first thread of the process has ended.
 func (p Process) Ended() bool { return p.State == 'Z' || p.State == 'X' }
-
-// Stopped reports whether the first thread of the process is stopped, by a signal or
-// by a tracer.
-func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' }

@@ -5,12 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a size. A screen takes some 32 bytes for each cell.
-const (
-	MaxCols = 500
-	MaxRows = 200
-)
-
 // An emulator draws. It may panic.
 type emulator interface {
 	// Write draws whole runes.
@@ -25,8 +19,7 @@ type Screen struct {
 	emulator emulator // nil once it has panicked
 	cols     int
 	rows     int
-	last     View  // of an emulator that has panicked
-	primary  *View // what was shown when the alternate screen came
+	last     View // of an emulator that has panicked
 	modes    Modes
 	replies  bytes.Buffer // the answers to the program's questions
 

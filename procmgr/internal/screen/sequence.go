@@ -99,12 +99,7 @@ func (s *Screen) control(final byte) {
 	numbers := numbersOf(params)
 	switch {
 	case mark == '?' && (final == 'h' || final == 'l'):
-		was := s.modes.Alternate
 		numbers = s.modes.set(numbers, final == 'h')
-		if s.modes.Alternate && !was {
-			view := s.View()
-			s.primary = &view
-		}
 		if len(numbers) == 0 {
 			return
 		}

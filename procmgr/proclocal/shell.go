@@ -1,5 +1,4 @@
-// Package shell tells which shell runs a command, by the words that stand before it.
-package shell
+package proclocal
 
 import (
 	"os"
@@ -9,12 +8,12 @@ import (
 	"strings"
 )
 
-// Default returns the words before a command if nobody chooses them. goos is a value of
+// defaultShell returns the words before a command if nobody chooses them. goos is a value of
 // [runtime.GOOS], and look finds a program on PATH.
 //
 // On Windows the bash on PATH may be that of WSL, which is another machine with
 // other files. The bash beside the sh that Start would run is not.
-func Default(goos string, look func(name string) (string, error)) []string {
+func defaultShell(goos string, look func(name string) (string, error)) []string {
 	name := "bash"
 	if goos == "windows" {
 		sh, err := look("sh")
@@ -83,9 +82,9 @@ func shellName(goos, word string) string {
 	return word[strings.LastIndexByte(word, '/')+1:]
 }
 
-// Name returns the shell that words before a command call, or "". If it is an sh that
+// shellOf returns the shell that words before a command call, or "". If it is an sh that
 // is really another shell, it is that one. look finds a program on PATH.
-func Name(words []string, look func(name string) (string, error)) string {
+func shellOf(words []string, look func(name string) (string, error)) string {
 	name := interpreter(runtime.GOOS, words)
 	if name != "sh" || shellName(runtime.GOOS, words[0]) != name {
 		return name

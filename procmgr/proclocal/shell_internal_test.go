@@ -1,4 +1,4 @@
-package shell_test
+package proclocal
 
 import (
 	"os/exec"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/toolproc/toolproc/procmgr/proclocal/internal/shell"
 )
 
 // The rule for the default on each platform, with the programs that there are.
@@ -42,7 +40,7 @@ func TestDefault(t *testing.T) {
 				}
 				return "", exec.ErrNotFound
 			}
-			require.Equal(t, []string{tt.want, "-c"}, shell.Default(tt.goos, look))
+			require.Equal(t, []string{tt.want, "-c"}, defaultShell(tt.goos, look))
 		})
 	}
 }

@@ -1,10 +1,17 @@
+// Package input writes to the stdin of a process, and draws its terminal if it has
+// one: one request at a time, each key once, and no text as a part of another one.
 package input
 
 import (
+	"strconv"
 	"sync"
+	"time"
+
+	"golang.org/x/xerrors"
 
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/internal/capture"
+	"github.com/toolproc/toolproc/procmgr/internal/idempotency"
 	"github.com/toolproc/toolproc/procmgr/internal/osproc"
 	"github.com/toolproc/toolproc/procmgr/internal/redact"
 	"github.com/toolproc/toolproc/procmgr/internal/screen"
@@ -118,4 +125,119 @@ func (in *Inlet) modes() screen.Modes {
 		return screen.Modes{}
 	}
 	return in.screen.Modes()
+}
+
+// The size of a terminal in characters.
+const (
+	Cols = 120
+	Rows = 40
+)
+
+// Check returns an error that says why a request's stdin cannot be given,
+// or nil.
+func Check(req procmgr.StartRequest) error {
+	switch req.Stdin {
+	case procmgr.StdinEmpty, procmgr.StdinPipe, procmgr.StdinTerminal:
+	default:
+		return xerrors.Errorf("unknown stdin %.40q, use %q, %q or none: %w", string(req.Stdin), string(procmgr.StdinPipe), string(procmgr.StdinTerminal), procmgr.ErrInvalid)
+	}
+	return nil
+}
+
+// Kind returns the system's word for a stdin.
+func Kind(s procmgr.Stdin) osproc.Stdin {
+	switch s {
+	case procmgr.StdinPipe:
+		return osproc.StdinPipe
+	case procmgr.StdinTerminal:
+		return osproc.StdinTerminal
+	}
+	return osproc.StdinEmpty
+}
+
+// A printing tells when a process prints.
+type printing struct {
+	mu     sync.Mutex // guards the fields below
+	count  int64      // pieces of output
+	last   time.Time
+	wrote  time.Time     // when the process was last written to
+	writes int64         // how often it was
+	news   chan struct{} // closed at the next piece; nil if nobody waits
+}
+
+func (p *printing) note() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	p.last = time.Now()
+	if p.news != nil {
+		close(p.news)
+		p.news = nil
+	}
+}
+
+// written notes that the process was written to.
+func (p *printing) written() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes++
+	p.wrote = time.Now()
+}
+
+// Active returns when the process has last printed or was written to, and how often it
+// was written to.
+func (in *Inlet) Active() (at time.Time, writes int64) {
+	p := &in.print
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at = p.last; p.wrote.After(at) {
+		at = p.wrote
+	}
+	return at, p.writes
+}
+
+// look returns how many pieces there were, when the last one came, and a channel
+// that is closed at the next one.
+func (p *printing) look() (count int64, last time.Time, news <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.news == nil {
+		p.news = make(chan struct{})
+	}
+	return p.count, p.last, p.news
+}
+
+// quietAtLast is how long UntilQuiet waits for the first output.
+const quietAtLast = 2 * time.Second
+
+// Quiet returns when the output after a write has been quiet for a while, unless more
+// is printed before: then news is closed.
+func (in *Inlet) Quiet(w *Written, quiet time.Duration) (at time.Time, news <-chan struct{}) {
+	count, last, news := in.print.look()
+	switch {
+	case count <= w.count:
+		return w.at.Add(quietAtLast), news
+	case last.Before(w.at):
+		return w.at.Add(quiet), news
+	}
+	return last.Add(quiet), news
+}
+
+// Written tells what a request has written.
+type Written struct {
+	Before capture.Mark // the end of the output before the write
+	N      int          // bytes of Data
+	Err    error        // why not all was written
+	Closed bool         // it has closed the pipe
+	count  int64        // of the output's pieces before the write
+	at     time.Time    // after the write
+}
+
+// FingerprintOf returns the fingerprint of what a request writes.
+func FingerprintOf(req procmgr.InputRequest) idempotency.Fingerprint {
+	parts := []string{"input", strconv.FormatBool(req.Close), strconv.FormatBool(req.Secret), string(req.Data)}
+	for _, k := range req.Keys {
+		parts = append(parts, string(k))
+	}
+	return idempotency.FingerprintOf(parts...)
 }
