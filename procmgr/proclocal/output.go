@@ -93,7 +93,7 @@ func (r *record) output(from int64, limit headtail.Limits, highlight int, m *cap
 	withheld := r.names()
 	page := r.out.Read(from, limit, m)
 	failed := process.ExitCode != nil && *process.ExitCode != 0
-	page, found, _ := r.out.Highlighted(page, limit, highlight, failed)
+	page, found := r.out.Highlighted(page, limit, highlight, failed)
 	var highlights []procmgr.Highlight
 	for _, h := range found {
 		highlights = append(highlights, procmgr.Highlight(h))

@@ -37,11 +37,13 @@ const (
 
 // Highlighted returns highlights of at most room bytes, and the page with a Text that
 // leaves them their part of its limit: without highlights it stays as it is.
-func (s *Stream) Highlighted(p Page, limit headtail.Limits, room int, failed bool) (with Page, found []Highlight, unscanned int64) {
-	return s.highlightedWithin(p, limit, room, failed, maxSearchTime)
+func (s *Stream) Highlighted(p Page, limit headtail.Limits, room int, failed bool) (with Page, found []Highlight) {
+	with, found, _ = s.highlightedWithin(p, limit, room, failed, maxSearchTime)
+	return with, found
 }
 
-// highlightedWithin is Highlighted with another time for the search.
+// highlightedWithin is Highlighted with another time for the search. It also returns how
+// many of the bytes that are left out were not searched.
 func (s *Stream) highlightedWithin(p Page, limit headtail.Limits, room int, failed bool, most time.Duration) (with Page, found []Highlight, unscanned int64) {
 	if p.Truncated == nil || room <= 0 || s.log == nil {
 		return p, nil, 0

@@ -8,3 +8,6 @@ func Break(s *Screen) { s.emulator = broken{s.emulator} }
 type broken struct{ emulator }
 
 func (broken) Write([]byte) (int, error) { panic("boom") }
+
+// Broken reports whether the emulator has panicked.
+func Broken(s *Screen) bool { return s.emulator == nil }

@@ -19,7 +19,7 @@ type Screen struct {
 	emulator emulator // nil once it has panicked
 	cols     int
 	rows     int
-	last     View // of an emulator that has panicked
+	last     View // as it was seen last
 	modes    Modes
 	replies  bytes.Buffer // the answers to the program's questions
 
@@ -45,9 +45,6 @@ type Modes struct {
 type View struct {
 	Rows     []string // without trailing blanks
 	Row, Col int      // the cursor's place, from 0
-	// Stale reports that the emulator has panicked: the rows are those of that
-	// moment.
-	Stale bool
 }
 
 // New returns an empty screen.
@@ -60,22 +57,21 @@ func New(cols, rows int) *Screen {
 // Modes returns the modes as they are now.
 func (s *Screen) Modes() Modes { return s.modes }
 
-// View returns what the screen shows now.
+// View returns what the screen shows now, or what it showed when the emulator panicked.
 func (s *Screen) View() (v View) {
-	if s.emulator == nil {
-		v = s.last
-		v.Rows = append([]string(nil), v.Rows...)
-		return v
-	}
 	defer func() {
 		if recover() != nil {
-			s.emulator, s.last = nil, View{Stale: true}
-			v = s.last
+			s.emulator = nil
 		}
+		v = s.last
+		v.Rows = append([]string(nil), v.Rows...)
 	}()
-	v.Rows, v.Row, v.Col = s.emulator.View()
-	for i, row := range v.Rows {
-		v.Rows[i] = trimRight(row)
+	if s.emulator != nil {
+		rows, row, col := s.emulator.View()
+		for i := range rows {
+			rows[i] = trimRight(rows[i])
+		}
+		s.last = View{rows, row, col}
 	}
 	return v
 }
@@ -106,9 +102,8 @@ func (s *Screen) draw(p []byte) {
 	}
 	defer func() {
 		if recover() != nil {
-			last := s.View() // as far as it goes
-			last.Stale = true
-			s.emulator, s.last = nil, last
+			s.View() // keeps what is shown, as far as it goes
+			s.emulator = nil
 		}
 	}()
 	_, _ = s.emulator.Write(p)
