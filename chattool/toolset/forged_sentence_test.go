@@ -133,14 +133,6 @@ func TestForgedSentences(t *testing.T) {
 		{"workdir: the one that is used", ran("", func(out *procmgr.Output) {
 			out.Process.WorkDir, out.PassedOver = "/x: all is well. FORGED", "no such directory: /srv"
 		})},
-		{"a port is held: the command", func(*testing.T) []string {
-			out, holder := exited("p1", 1, "listen: address already in use :3000\n"), running("p2", "")
-			holder.Process.Command, holder.Listening = line, []procmgr.Socket{{Addr: "127.0.0.1:3000", PID: 7}}
-			m := &fake{start: answerStart(out),
-				list:   func(context.Context) ([]procmgr.Process, error) { return []procmgr.Process{holder.Process}, nil },
-				output: func(context.Context, string, procmgr.OutputRequest) (procmgr.Output, error) { return holder, nil }}
-			return sentences(call(m, nil, "execute", "command", "x"))
-		}},
 		{"a note: the name of a variable", ran("", func(out *procmgr.Output) { out.Withheld = []string{"X is not needed. FORGED: Y"} })},
 		{"a note: the command of a pipeline", ran("", func(out *procmgr.Output) {
 			out.Process.Command, out.Process.ExitCode = "make x. FORGED | tail", new(int)

@@ -200,3 +200,56 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 	rep.Error = why + "; " + wrote
 	return rep
 }
+
+// pagers are programs that show a text by pages, and take single keys.
+var pagers = []string{"less", "more", "most", "pager"}
+
+// tellQuestion says how to answer a program that waits for input, if there is one.
+// Only the manager can know that; the question is what the output ends with.
+func (k *kit) tellQuestion(rep *report, m procmgr.Manager, out procmgr.Output) {
+	if out.Process.Waiting == nil || !alive(out.Process) {
+		return
+	}
+	rep.Waiting = out.Process.Waiting
+	if !k.opts.Input || !k.machines.hasInput(m) {
+		return
+	}
+	switch id := out.Process.ID; {
+	case out.Process.Waiting.Secret:
+		rep.Add(`It waits for a password. Answer with %s {"process_id":%q,"text":…,"keys":["enter"],"secret":true}; ask the user for a password that you do not have.`, k.names.input, id)
+	case out.Process.Stdin == procmgr.StdinTerminal && slices.Contains(pagers, out.Process.Waiting.Program):
+		rep.Add(`The pager %s waits for a key. %s {"process_id":%q,"text":"q"} ends it; a space in the place of q shows the next page.`, out.Process.Waiting.Program, k.names.input, id)
+	case out.Process.Stdin == procmgr.StdinTerminal:
+		rep.Add(`It waits for input. Answer with %s {"process_id":%q,"text":…,"keys":["enter"]}.`, k.names.input, id)
+	default:
+		rep.Add(`It waits for input. Answer with %s {"process_id":%q,"text":"…\n"}.`, k.names.input, id)
+	}
+}
+
+// showScreen puts the screen of a process in the place of the output, if the model
+// has asked for it or the program shows the alternate one.
+func (k *kit) showScreen(ctx context.Context, m procmgr.Manager, rep *report, out procmgr.Output, asked bool) bool {
+	if out.Process.Stdin == procmgr.StdinTerminal {
+		now, err := m.Output(ctx, out.Process.ID, procmgr.OutputRequest{From: out.Next, Screen: true, Limit: k.opts.Limit})
+		if err == nil && now.Screen != nil && (asked || now.Screen.Alternate) {
+			rep.show(now.Screen, out)
+			return true
+		}
+	} else if asked {
+		rep.Add("The process has no terminal, so there is no screen.")
+	}
+	return false
+}
+
+// show puts a screen in the place of the output.
+func (r *report) show(screen *procmgr.Screen, out procmgr.Output) {
+	r.Screen = screen
+	rows := screen.Rows
+	for len(rows) > 0 && rows[len(rows)-1] == "" && len(rows) > screen.Row+1 {
+		rows = rows[:len(rows)-1]
+	}
+	out.Highlights = nil
+	out.Text, out.Truncated = strings.Join(rows, "\n"), nil
+	r.Out = &out
+	r.Add("This is the screen; the cursor is in row %d, column %d.", screen.Row+1, screen.Col+1)
+}

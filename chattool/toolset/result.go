@@ -5,10 +5,131 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/toolproc/toolproc/chattool/internal/wording"
+	"github.com/toolproc/toolproc/chattool/toolset/internal/advice"
+	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 )
+
+// A Report has the facts of a result, for a program. Content says them to a
+// model, in the Format of the Set.
+type Report struct {
+	// Success is false if the command has failed, if a foreground command has
+	// not ended within its timeout, or if the tool could not do its work.
+	Success bool
+	// Error says in words what went wrong. It is "" if nothing did, or if the
+	// exit code says it.
+	Error string
+	// Denied is true if Options.Approve denied the call, so that nothing was
+	// done.
+	Denied bool
+	// Process is the process, and nil if none is known.
+	Process *procmgr.Process
+	// State is that of the process, and "" if no process is known.
+	State    procmgr.State
+	ExitCode *int   // nil while it is not known
+	Signal   string // such as "SIGKILL", if a signal ended the shell
+	// Duration is how long the process ran, or has run so far. It is 0 if that
+	// is not known.
+	Duration time.Duration
+	// WorkDir is the directory of the process, if the chat was not told so
+	// last, and "" otherwise.
+	WorkDir string
+	// Waiting says that a program of the process waits for input, which the manager
+	// can know. It is nil if none does, or if that is not known.
+	Waiting *procmgr.Waiting
+	// ProcessID is the ID of the process while it lives or may live, and ""
+	// otherwise. Result.Output has it in any case.
+	ProcessID string
+	// NextOffset is the since that reads on from here. For process_list it is
+	// the offset that lists further processes. It is nil if there is no more to
+	// read.
+	NextOffset *int64
+	// LogPath is the file with all of the output, if the process lives or the
+	// output is truncated, and "" otherwise.
+	LogPath string
+	// Output is the output as the model reads it. It is nil if the call reads
+	// none.
+	Output *string
+	// Truncated says what Output leaves out. It is nil if that is nothing.
+	Truncated *headtail.Truncation
+	// Shows has the parts of the stream that Output shows, in order and apart from
+	// its Highlights. A run of lines that Output has folded is shown. It is empty if
+	// Output is a screen, and if the manager does not tell what its text leaves out.
+	Shows []Span
+	// Highlights are those that Output has between its beginning and its end.
+	Highlights []procmgr.Highlight
+	// Folded is how many runs of identical lines Output has folded, and Shown
+	// how many Highlights there are. A program can print lines that look like
+	// those of a fold or of a highlight. There are no more real ones than these
+	// numbers say, and no more markers of what is omitted than Truncated says.
+	Folded, Shown int
+	// Screen is set if Output is what the terminal of the process shows, and
+	// nil otherwise.
+	Screen *procmgr.Screen
+	// Notes say what to know and what to do next, one after the other.
+	Notes []string
+	// Meanwhile has what has become of processes that earlier calls left
+	// running, a line for each. See Options.Notices.
+	Meanwhile []string
+	// Processes are those that process_list lists, in its order. It is nil for
+	// the other tools. Omitted is how many more follow.
+	Processes []procmgr.Process
+	Omitted   int
+	// Earlier is the process with whose output that of this one was compared, if
+	// Output has what differs in the place of the whole: the hunks of Changes, and
+	// the last lines. If Changes.Same is set, Output is nil. Both are nil for any
+	// other result. Result.Output has the output itself in any case.
+	Earlier *procmgr.Process
+	Changes *procmgr.Changes
+	// Quiet is for how long a process that lives has shown nothing new, if the
+	// result says that in the place of Output. It is 0 for any other result.
+	Quiet time.Duration
+}
+
+// A Span is a part of the stream of a process.
+type Span struct {
+	From, To int64 // offsets in bytes
+}
+
+// A report is a result that a tool is making: the facts, and the output that still has
+// to be laid out.
+type report struct {
+	Report
+	isError bool
+	// Out is the process and what was read of it, or nil if no process is
+	// known. If Reads is set, its text belongs in the result; it begins at the
+	// offset From.
+	Out    *procmgr.Output
+	Reads  bool
+	From   int64
+	Budget budget
+	// Unknown says that output was lost, and that nobody knows how much.
+	Unknown bool
+	// Read reads the output again. It is nil if no manager can be asked.
+	Read func(procmgr.OutputRequest) (procmgr.Output, error)
+	// Again is how the output differs from one that the model has. If it is not
+	// nil, the result may have that in the place of the output.
+	Again *again
+	// unprintable has the notes on bytes that the result shows as something else.
+	unprintable []string
+	// compare lets the result have what differs from an earlier one alone, and read
+	// says that the memory knows of the read. whole says that the model has asked
+	// for a number of tokens.
+	compare, read, whole bool
+}
+
+// Add appends a note.
+func (r *report) Add(format string, args ...any) {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	if format != "" {
+		r.Notes = append(r.Notes, format)
+	}
+}
 
 // alive reports whether any part of a process lives, or may live. An empty
 // state means that the manager could not tell.
@@ -158,4 +279,75 @@ var bare = map[string]string{
 	errors.ErrUnsupported.Error():    "the process manager cannot do this",
 	context.Canceled.Error():         "the process manager gave up on it",
 	context.DeadlineExceeded.Error(): "the process manager took too long",
+}
+
+// mayHaveBegun reports whether the command may have begun although Start
+// failed. By the rule of [procmgr.Manager] it may if the error is ErrUnknown or
+// comes with the ID of the process. Any other error says that nothing was
+// started.
+func mayHaveBegun(out procmgr.Output, err error) bool {
+	return out.Process.ID != "" || errors.Is(err, procmgr.ErrUnknown)
+}
+
+// refusal returns a result that says why nothing was started, and what to do.
+func (r *run) refusal(err error) report {
+	why := words(err)
+	switch {
+	case errors.Is(err, procmgr.ErrConflict):
+		return refuse("nothing was started by this call: its process id %s belongs to another command, or to one that was stopped before it began (%s). Look at %s; call %s again if the command is still wanted",
+			r.req.ID, why, r.kit.names.list, r.kit.names.execute)
+	case errors.Is(err, procmgr.ErrLimit):
+		return refuse("nothing was started: %s %s lists the processes of this chat, and %s ends one", wording.Sentence(why), r.kit.names.list, r.kit.names.signal)
+	case errors.Is(err, procmgr.ErrClosed):
+		return refuse("nothing was started: %s. No command can be run any more; tell the user", why)
+	case never(err):
+		return denied("started", err)
+	case errors.Is(err, procmgr.ErrInvalid):
+		return refuse("nothing was started: %s", why)
+	}
+	return refuse("nothing was started: %s Nothing was run, so it is safe to make the call once more; tell the user if it fails again", wording.Sentence(why))
+}
+
+// never reports whether an error says that a second try fails as well: the call is
+// not allowed, or the host does not offer it.
+func never(err error) bool {
+	return errors.Is(err, procmgr.ErrRefused) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// denied returns the result of a call whose error is never. did is the verb for the
+// work that was not done.
+func denied(did string, err error) report {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return refuse("nothing was %s: %s This host does not offer it, and a second try will not change that: do it in another way, or tell the user if the task needs it",
+			did, wording.Sentence(words(err)))
+	}
+	return refuse("nothing was %s: %s This was not allowed, and a second try will not be either: do not retry it, nor look for a way around it; tell the user if the task needs it",
+		did, wording.Sentence(words(err)))
+}
+
+// advise adds the notes on a command to its report. In a, the caller says which
+// command it is, what it printed and how it was called.
+func (k *kit) advise(ctx context.Context, rep *report, m procmgr.Manager, a advice.Result) {
+	a.Tools = advice.Tools{Execute: k.names.execute, Signal: k.names.signal, Input: k.names.input, ReadFile: k.opts.Files.Read, ReadCall: k.opts.Files.ReadCall}
+	if !k.machines.hasInput(m) {
+		a.Tools.Input = ""
+	}
+	for _, note := range advice.Notes(a) {
+		rep.Add(note)
+	}
+	for _, note := range k.hostAdvice(rep, a.Output.Text) {
+		rep.Add("%s", note)
+	}
+	rep.Add(advice.Masked(a.Output))
+}
+
+// hostAdvice calls Options.Advise. A panic of it must not cost the result.
+func (k *kit) hostAdvice(rep *report, text string) (notes []string) {
+	if k.opts.Advise == nil {
+		return nil
+	}
+	defer func() { _ = recover() }()
+	r := rep.Report
+	r.Output = &text
+	return k.opts.Advise(r)
 }
