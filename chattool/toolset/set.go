@@ -187,14 +187,12 @@ func (s *Set) Forget() { s.memory.forget() }
 func (s *Set) finish(ctx context.Context, t *notices.Turn, r report) Result {
 	s.tellNotices(ctx, t, &r)
 	if m := t.Manager; m != nil && r.Out != nil && r.Out.Process.ID != "" {
+		s.compareAgain(ctx, m, &r)
 		id := r.Out.Process.ID
-		r.Read = func(req procmgr.OutputRequest) (procmgr.Output, error) {
-			ctx, cancel := fresh(ctx, snapshotLimit)
-			defer cancel()
-			return m.Output(ctx, id, req)
-		}
+		ctx, cancel := fresh(ctx, snapshotLimit)
+		defer cancel()
+		r.Read = func(req procmgr.OutputRequest) (procmgr.Output, error) { return m.Output(ctx, id, req) }
 	}
-	s.compareAgain(ctx, t.Manager, &r)
 	content := s.page.write(&r)
 	s.remember(t.Manager, &r)
 	return Result{Content: content, IsError: r.isError, Output: r.Out, Report: r.Report}

@@ -148,7 +148,7 @@ func (s *starting) wait(ctx context.Context, answer *answer) (procmgr.Output, er
 	if !answer.waiting || left <= 0 {
 		return out, nil
 	}
-	more, err := s.output(ctx, s.req.ID, procmgr.OutputRequest{Wait: left, State: procmgr.Running, UntilWaiting: s.req.UntilWaiting, Limit: s.req.Limit})
+	more, err := s.output(ctx, s.req.ID, procmgr.OutputRequest{Wait: left, State: procmgr.Running, UntilWaiting: s.req.UntilWaiting, Limit: s.req.Limit, Highlight: s.req.Highlight})
 	if err != nil && more.Process.ID == "" {
 		more = out
 	}

@@ -38,7 +38,7 @@ func (r *request) start() {
 			r.fail(failure{Code: codeClosed, Detail: "the server is shutting down, nothing was started"})
 			return
 		}
-		now, failed := r.manager.Output(r.Context(), r.id, procmgr.OutputRequest{Limit: req.Limit})
+		now, failed := r.manager.Output(r.Context(), r.id, procmgr.OutputRequest{Limit: req.Limit, Highlight: req.Highlight})
 		if failed == nil {
 			now.Attached = out.Attached
 			out, err = now, nil

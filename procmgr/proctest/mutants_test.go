@@ -312,6 +312,7 @@ var mutants = []mutant{
 		}
 	}), "limit/what fits is whole; output/bytes survive"},
 	{"highlights nothing", output(func(out *procmgr.Output, _ procmgr.OutputRequest) { out.Highlights = nil }), "output/highlights"},
+	{"highlights nothing at the start", starting(func(req *procmgr.StartRequest) { req.Highlight = 0 }), "output/highlights"},
 	{"highlights what nobody asked for", reading(func(req *procmgr.OutputRequest) { req.Highlight = 1000 }), "output/highlights"},
 	{"takes any change for none", output(func(out *procmgr.Output, _ procmgr.OutputRequest) {
 		if out.Changes != nil {

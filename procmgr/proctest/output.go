@@ -199,7 +199,10 @@ func outputRunes(c *check, m *view) {
 func outputHighlights(c *check, m *view) {
 	const lines = 200
 	filler := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do echo "all is well here"; i=$((i+1)); done; `, lines)
-	p := m.run(filler + `echo "it works without an error"; echo; echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; ` + filler + "exit 1").Process
+	request := procmgr.StartRequest{Limit: headtail.Limits{Bytes: 300}, Highlight: 1000}
+	request.Command = filler + `echo "it works without an error"; echo; echo "error 1: it broke"; echo "  at its edge"; echo; echo "error 22: it broke"; ` + filler + "exit 1"
+	started := m.runAs(request)
+	p := started.Process
 	short := func(highlight int) procmgr.Output {
 		c.Helper()
 		return m.read(p.ID, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 300}, Highlight: highlight})
@@ -221,6 +224,10 @@ func outputHighlights(c *check, m *view) {
 			{Line: lines + 3, Offset: before + int64(len(fine)+2), Text: "error 1: it broke\n  at its edge", Count: 1},
 			{Line: lines + 1, Offset: before, Text: fine},
 		}
+	}
+	complete := started.Unscanned == 0 && !slices.ContainsFunc(started.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 })
+	if complete && !slices.Equal(started.Highlights, want) {
+		c.errorf("the highlights of Start are %+v, and not %+v", started.Highlights, want)
 	}
 	if !slices.Equal(with.Highlights, want) {
 		c.errorf("the highlights are %+v, and not %+v", with.Highlights, want)
