@@ -20,10 +20,9 @@ const Instructions = "Commands run in a sandbox. If one fails and a note says th
 // It is the Manager of one chat, and safe for concurrent use. Its Approve and Advise
 // are for [toolset.Options].
 type Boxed struct {
-	procmgr.Unsupported // of what a later version of Manager has
+	procmgr.Manager // finds a process inside and outside of the box
 
 	box, free procmgr.Manager
-	both      procmgr.Manager // finds a process in either
 	ask       Asker
 	advise    func(toolset.Report) []string
 	turn      chan struct{} // holds an element while a question is asked
@@ -57,8 +56,8 @@ type begun struct {
 //	set := toolset.New(toolset.Static(b), &toolset.Options{Approve: b.Approve, Advise: b.Advise})
 func NewBoxed(box, free procmgr.Manager, ask Asker, advise func(toolset.Report) []string) *Boxed {
 	return &Boxed{
-		box: box, free: free, ask: ask, advise: advise,
-		both:      procroute.New(machines{"box": host{box}, "free": host{free}}, nil),
+		Manager: procroute.New(machines{"box": host{box}, "free": host{free}}, nil),
+		box:     box, free: free, ask: ask, advise: advise,
 		turn:      make(chan struct{}, 1),
 		forbidden: make(map[order]*fate), begun: make(map[string]begun),
 	}
@@ -159,31 +158,6 @@ func (b *Boxed) Start(ctx context.Context, req procmgr.StartRequest) (procmgr.Ou
 		return b.box.Start(ctx, req)
 	}
 	return b.place(req).Start(ctx, req)
-}
-
-// Output reads from the Manager that has the process.
-func (b *Boxed) Output(ctx context.Context, id string, req procmgr.OutputRequest) (procmgr.Output, error) {
-	return b.both.Output(ctx, id, req)
-}
-
-// Signal goes to the Manager that has the process.
-func (b *Boxed) Signal(ctx context.Context, id string, sig procmgr.Signal) error {
-	return b.both.Signal(ctx, id, sig)
-}
-
-// Input goes to the Manager that has the process.
-func (b *Boxed) Input(ctx context.Context, id string, req procmgr.InputRequest) (procmgr.InputOutput, error) {
-	return b.both.Input(ctx, id, req)
-}
-
-// List has the processes of both.
-func (b *Boxed) List(ctx context.Context, req procmgr.ListRequest) (procmgr.ListPage, error) {
-	return b.both.List(ctx, req)
-}
-
-// Events has those of both.
-func (b *Boxed) Events(ctx context.Context, req procmgr.EventsRequest) (procmgr.EventPage, error) {
-	return b.both.Events(ctx, req)
 }
 
 // Describe tells of the box: its rules are what a model has to know.
