@@ -21,9 +21,8 @@
 //	toolprocd run make test         # and exit with its code
 //	toolprocd upgrade               # a keeper of this program takes over; what runs goes on
 //	toolprocd stop                  # the keeper
-//	toolprocd sandbox               # what package sandbox stops on this machine
 //
-// All but the last use the keeper of -dir, by default $XDG_STATE_HOME/toolproc or
+// All of them use the keeper of -dir, by default $XDG_STATE_HOME/toolproc or
 // ~/.local/state/toolproc.
 //
 // With a port, or a socket of its own, toolprocd keeps the processes itself, and
@@ -72,7 +71,6 @@ var commands = []command{
 	{"run", "[-d] COMMAND...", "run a command and exit with its code; -d: leave it running", run},
 	{"upgrade", "", "let a keeper of this program take over, when a newer one is installed", upgrade},
 	{"stop", "[-f]", "end the keeper; -f: and all that lives", stop},
-	{"sandbox", "", "show what a sandbox stops on this machine", showSandbox},
 }
 
 func usage() string {

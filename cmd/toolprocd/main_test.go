@@ -284,7 +284,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), program(), "--help").Output()
 	require.NoError(t, err)
-	for _, name := range []string{"stdio", "serve", "ps", "logs", "kill", "run", "upgrade", "stop", "sandbox"} {
+	for _, name := range []string{"stdio", "serve", "ps", "logs", "kill", "run", "upgrade", "stop"} {
 		require.Contains(t, string(out), "toolprocd "+name)
 		help, err := exec.CommandContext(t.Context(), program(), name, "-h").Output()
 		require.NoError(t, err)
@@ -596,17 +596,5 @@ func TestLooksStartNoKeeper(t *testing.T) {
 			require.Equal(t, "ID  CHAT  STATE  PID  ELAPSED  COMMAND\n", stdout)
 		}
 		require.NoDirExists(t, m.dir, command)
-	}
-}
-
-// The table has a line for each attempt. What it says is tested in package sandbox.
-func TestSandbox(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), program(), "sandbox").Output()
-	require.NoError(t, err)
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	require.Regexp(t, `^ATTEMPT +ACCIDENTS +BOUNDARY$`, lines[0])
-	require.Greater(t, len(lines), 5)
-	for _, line := range lines[1:] {
-		require.Regexp(t, `^\S.*(  (stopped|not stopped|refused) *){2}$`, line)
 	}
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
-	"os"
-	"text/tabwriter"
 
 	"github.com/toolproc/toolproc/contrib/sandbox"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
@@ -63,35 +60,4 @@ func (r rules) open() (box proclocal.Sandbox, unbox func() error, err error) {
 		return nil, nil, err
 	}
 	return made, made.Close, nil
-}
-
-// showSandbox prints what becomes of what commands may try in a sandbox. With the flags of
-// one that has Unix sockets, those that commands reach are in it too.
-func showSandbox(flags *flag.FlagSet, args []string) error {
-	r := ruleFlags(flags)
-	if _, err := parse(flags, args, 0, 0); err != nil {
-		return err
-	}
-	var reached []string
-	if r.boundary && r.unixSockets {
-		made, unbox, err := r.open()
-		if err != nil {
-			return err
-		}
-		defer func() { _ = unbox() }() // nothing runs in it
-		if box, ok := made.(*sandbox.Box); ok {
-			if reached, err = box.Sockets(); err != nil {
-				return err
-			}
-		}
-	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ATTEMPT\tACCIDENTS\tBOUNDARY") // Flush has the error
-	for _, f := range sandbox.Probe() {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", f.Attempt, f.Accidents, f.Boundary)
-	}
-	for _, path := range reached {
-		_, _ = fmt.Fprintf(w, "the Unix socket %s, with these flags\t%s\t%s\n", path, sandbox.NotStopped, sandbox.NotStopped)
-	}
-	return w.Flush()
 }

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"net"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/contrib/filetool/procfile"
-	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/prochttp"
 )
@@ -107,19 +105,4 @@ func TestSandboxThatCannotBe(t *testing.T) {
 	}
 	require.NoDirExists(t, m.dir, "no keeper was started")
 	nothingIn(t, work)
-}
-
-// sandbox lists the sockets that the commands of its flags reach.
-func TestSandboxListsSockets(t *testing.T) {
-	testenv.Programs(t, "bwrap", "nsenter")
-	work, outside := t.TempDir(), t.TempDir()
-	for _, dir := range []string{work, outside} {
-		server, err := net.Listen("unix", filepath.Join(dir, "s"))
-		require.NoError(t, err)
-		defer server.Close()
-	}
-	out, err := exec.CommandContext(t.Context(), program(), "sandbox", "-boundary", "-unix-sockets", "-write", work).CombinedOutput()
-	require.NoError(t, err, string(out))
-	require.Contains(t, string(out), "the Unix socket "+work+"/s, with these flags")
-	require.NotContains(t, string(out), outside)
 }

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -49,10 +48,6 @@ func (a *accidents) wraps() bool { return false }
 
 func (a *accidents) hide(string) ([]string, error) {
 	return nil, &lack{"Hide", "it takes Level Boundary"}
-}
-
-func (a *accidents) sockets() ([]string, error) {
-	return nil, xerrors.Errorf("commands of Accidents reach all: %w", errors.ErrUnsupported)
 }
 
 func (a *accidents) onThread(start func() error) error {

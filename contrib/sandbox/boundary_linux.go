@@ -1,10 +1,8 @@
 package sandbox
 
 import (
-	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -66,21 +64,6 @@ func newBoundary(b *Box) (enforcer, error) {
 }
 
 func (e *boundary) wraps() bool { return true }
-
-// sockets lets a command look for sockets that it may write to.
-func (e *boundary) sockets() ([]string, error) {
-	if !e.layout.policy.UnixSockets {
-		return nil, xerrors.Errorf("commands have none, as the policy has no UnixSockets: %w", errors.ErrUnsupported)
-	}
-	out, err := e.try([]string{e.programs.sh, "-c", `cd / && command -v find >/dev/null || exit 1
-		find / -path /proc -prune -o -path /sys -prune -o -type s -writable -print0 2>/dev/null; :`})
-	if err != nil {
-		return nil, err
-	}
-	found := slices.DeleteFunc(strings.Split(out, "\x00"), func(path string) bool { return path == "" })
-	slices.Sort(found)
-	return found, nil
-}
 
 // onThread starts on the kept thread alone: on another one, a command could not enter
 // the shared namespaces, nor signal the others.

@@ -434,11 +434,6 @@ func TestBoundaryUnixSockets(t *testing.T) {
 	require.Zero(t, in(connect+paths[1]))
 	require.NotZero(t, in(connect+paths[2]))
 	require.NotZero(t, in(connect+paths[3]))
-	found, err := box.Sockets()
-	require.NoError(t, err)
-	require.Subset(t, found, paths[:2])
-	require.NotContains(t, found, paths[2])
-	require.NotContains(t, found, paths[3])
 	for _, command := range []string{
 		`ls ` + outside, `cat ` + home + `/secret`, `echo x >` + read + `/x`, `echo x >/usr/x`, `echo x >/x`, `mkdir /srv/x`, `ls /root/.ssh`,
 	} {
@@ -449,7 +444,7 @@ func TestBoundaryUnixSockets(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(home, "a"))
 	require.NoFileExists(t, "/run/b")
 	require.FileExists(t, filepath.Join(write, "e"))
-	_, err = l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: outside})
+	_, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: outside})
 	require.ErrorIs(t, err, procmgr.ErrInvalid)
 	require.ErrorContains(t, err, "Read and Write alone")
 }

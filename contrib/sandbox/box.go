@@ -35,7 +35,6 @@ type enforcer interface {
 	onThread(start func() error) error                                            // as OnThread of a proclocal.Sandbox
 	wraps() bool                                                                  // as Wraps of a proclocal.Sandbox
 	hide(dir string) (hidden []string, err error)                                 // as Hide of a Box; hidden are all directories
-	sockets() ([]string, error)                                                   // as Sockets of a Box
 	close() error                                                                 // frees what it has of the system
 }
 
@@ -84,17 +83,6 @@ func (b *Box) Hide(dir string) error {
 	}
 	b.rules.Hide = hidden
 	return nil
-}
-
-// Sockets returns the paths of the Unix sockets that commands can connect to now, if
-// the policy has Boundary and UnixSockets; otherwise it is [errors.ErrUnsupported]. A
-// command looks through all files that commands see, which may take seconds.
-func (b *Box) Sockets() ([]string, error) {
-	found, err := b.level.sockets()
-	if err != nil {
-		return nil, xerrors.Errorf("sandbox: sockets: %w", err)
-	}
-	return found, nil
 }
 
 // Close ends the box and removes its temporary directory. From then on, OnThread is

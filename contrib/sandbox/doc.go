@@ -6,9 +6,8 @@
 //	manager, err := proclocal.New(&proclocal.Options{Sandbox: box})
 //
 // [Accidents] stops what goes wrong, and not a command that wants to get out. [Boundary]
-// takes the program bubblewrap and stops more. [Probe] tells what becomes of what commands
-// may try on this machine, and so does toolprocd sandbox. A test for what depends on a
-// box needs a box: the rules are the kernel's.
+// takes the program bubblewrap and stops more. A test for what depends on a box needs a
+// box: the rules are the kernel's.
 //
 // It is a module of its own, and works on Linux. On other systems [New] returns
 // [errors.ErrUnsupported].

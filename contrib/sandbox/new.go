@@ -25,7 +25,7 @@ import "golang.org/x/xerrors"
 //	docker.sock, without UnixSockets              not stopped  stopped
 //
 // docs/security.md has all that was tried. Signals are stopped since Linux 6.15, or with
-// its fix in an older version; [Probe] tells what holds on this machine.
+// its fix in an older version.
 func New(p Policy) (*Box, error) {
 	b, err := open(p)
 	if err != nil {

@@ -28,7 +28,7 @@ type Policy struct {
 	// UnixSockets lets commands of Boundary make and use Unix sockets; with Accidents they
 	// always can. They then see the system's directories (/usr, /etc, /opt, /bin, /sbin,
 	// /lib), Read and Write alone, and an empty /tmp, /run, /var/run and home of the box, so
-	// that they reach the sockets below these: [Box.Sockets] lists them.
+	// that they reach the sockets below these.
 	UnixSockets bool
 	// Network is what they reach of the network.
 	Network Network

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package sandbox
-
-func verdictOf(Level, attempt) Verdict { return Refused }
-
-func systemSockets() []string { return nil }
