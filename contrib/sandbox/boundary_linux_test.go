@@ -547,7 +547,7 @@ func TestBoundaryPlanted(t *testing.T) {
 	t.Setenv("PATH", bin)
 	_, err := sandbox.New(sandbox.Policy{Write: []string{dir}, Level: sandbox.Boundary})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	require.ErrorContains(t, err, "no program bwrap but one that commands may replace")
+	require.ErrorContains(t, err, "no program bwrap that commands cannot replace")
 }
 
 // Wherever TMPDIR is, commands have a temporary directory, and nothing of the box's own.

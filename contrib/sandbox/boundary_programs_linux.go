@@ -31,14 +31,9 @@ func findPrograms(write []string) (programs, error) {
 		{&p.env, "env", "coreutils"},
 		{&p.sh, "sh", "dash"},
 	} {
-		path, passed := findProgram(need.name, write)
-		if path == "" {
-			if passed != "" {
-				return p, &lack{"Level Boundary", "there is no program " + need.name + " but one that commands may replace, " + passed + "; take its directory out of Write, or install another one elsewhere in PATH"}
-			}
-			return p, &lack{"Level Boundary", "there is no program " + need.name + "; install the package " + need.pkgName}
+		if *need.path = findProgram(need.name, write); *need.path == "" {
+			return p, &lack{"Level Boundary", "PATH has no program " + need.name + " that commands cannot replace; install the package " + need.pkgName}
 		}
-		*need.path = path
 	}
 	// That of BusyBox has no such option, and the shell would not answer Ctrl-C.
 	if out, err := exec.Command(p.env, "--default-signal=INT", p.sh, "-c", ":").CombinedOutput(); err != nil {
@@ -68,8 +63,8 @@ func namespaceAdvice(said string) string {
 }
 
 // findProgram returns the absolute path of a program in PATH, no part of which is below
-// one of some directories. If there is none, passed is one that is.
-func findProgram(name string, write []string) (path, passed string) {
+// one of some directories, or "".
+func findProgram(name string, write []string) string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
@@ -78,11 +73,10 @@ func findProgram(name string, write []string) (path, passed string) {
 		}
 		real, err := filepath.EvalSymlinks(path)
 		if err == nil && !within(real, write) && linkBelow(path, write) == "" {
-			return path, ""
+			return path
 		}
-		passed = path
 	}
-	return "", passed
+	return ""
 }
 
 func firstLine(out []byte) string {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"slices"
@@ -98,6 +99,25 @@ func (b *Box) Close() error {
 		}
 	})
 	return b.closeErr
+}
+
+// MarshalJSON returns the policy of the box, for a keeper that makes another one like it.
+func (b *Box) MarshalJSON() ([]byte, error) { return json.Marshal(b.policy) }
+
+// FromJSON makes a box like the one whose MarshalJSON has made data. It is a function for
+// prockeep.Main:
+//
+//	prockeep.Main(sandbox.FromJSON)
+func FromJSON(data json.RawMessage) (proclocal.Sandbox, error) {
+	var p Policy
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, xerrors.Errorf("sandbox: %v: %w", err, procmgr.ErrInvalid)
+	}
+	b, err := New(p)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // removeAll removes a directory of which commands may have taken away their own right to
