@@ -236,7 +236,7 @@ func (k *kit) showScreen(ctx context.Context, m procmgr.Manager, rep *report, ou
 			return true
 		}
 	} else if asked {
-		rep.Add("The process has no terminal, so there is no screen.")
+		rep.Add("There is no screen: the process has no terminal, or its output could not be drawn.")
 	}
 	return false
 }

@@ -225,8 +225,9 @@ func outputHighlights(c *check, m *view) {
 			{Line: lines + 1, Offset: before, Text: fine},
 		}
 	}
-	complete := started.Unscanned == 0 && !slices.ContainsFunc(started.Highlights, func(h procmgr.Highlight) bool { return h.Line == 0 })
-	if complete && !slices.Equal(started.Highlights, want) {
+	// A busy machine has too little time to count the lines, or to find all of them.
+	known := func(h procmgr.Highlight) bool { return h.Line == 0 || slices.Contains(want, h) }
+	if len(started.Highlights) == 0 && len(want) > 0 || slices.ContainsFunc(started.Highlights, func(h procmgr.Highlight) bool { return !known(h) }) {
 		c.errorf("the highlights of Start are %+v, and not %+v", started.Highlights, want)
 	}
 	if !slices.Equal(with.Highlights, want) {

@@ -19,7 +19,6 @@ type Screen struct {
 	emulator emulator // nil once it has panicked
 	cols     int
 	rows     int
-	last     View // as it was seen last
 	modes    Modes
 	replies  bytes.Buffer // the answers to the program's questions
 
@@ -57,23 +56,22 @@ func New(cols, rows int) *Screen {
 // Modes returns the modes as they are now.
 func (s *Screen) Modes() Modes { return s.modes }
 
-// View returns what the screen shows now, or what it showed when the emulator panicked.
-func (s *Screen) View() (v View) {
+// View returns what the screen shows now, or nil if the emulator has panicked: then it
+// is not known.
+func (s *Screen) View() (v *View) {
 	defer func() {
 		if recover() != nil {
-			s.emulator = nil
+			s.emulator, v = nil, nil
 		}
-		v = s.last
-		v.Rows = append([]string(nil), v.Rows...)
 	}()
-	if s.emulator != nil {
-		rows, row, col := s.emulator.View()
-		for i := range rows {
-			rows[i] = trimRight(rows[i])
-		}
-		s.last = View{rows, row, col}
+	if s.emulator == nil {
+		return nil
 	}
-	return v
+	rows, row, col := s.emulator.View()
+	for i := range rows {
+		rows[i] = trimRight(rows[i])
+	}
+	return &View{rows, row, col}
 }
 
 func trimRight(row string) string {
@@ -102,7 +100,6 @@ func (s *Screen) draw(p []byte) {
 	}
 	defer func() {
 		if recover() != nil {
-			s.View() // keeps what is shown, as far as it goes
 			s.emulator = nil
 		}
 	}()

@@ -108,9 +108,13 @@ func (in *Inlet) Screen() *procmgr.Screen {
 	return &last
 }
 
-// show returns a copy of the screen. The caller holds mu.
+// show returns a copy of the screen, or nil if that could not be drawn. The caller
+// holds mu.
 func (in *Inlet) show() *procmgr.Screen {
 	v := in.screen.View()
+	if v == nil {
+		return nil
+	}
 	if v.Rows == nil {
 		v.Rows = []string{}
 	}
