@@ -67,7 +67,11 @@ var mutants = []mutant{
 			p.State = procmgr.Running
 		}
 	}), "events/agree with List"},
-	{"lists no question", process(func(p *procmgr.Process) { p.Waiting = nil }), "input/waits"},
+	{"lists no question", page(func(page *procmgr.ListPage) {
+		for i := range page.Processes {
+			page.Processes[i].Waiting = nil
+		}
+	}), "input/waits"},
 	{"shares what it returns", fault{of: func(_ procmgr.Host, codes *sync.Map) fault {
 		return process(func(p *procmgr.Process) {
 			if p.ExitCode != nil {
