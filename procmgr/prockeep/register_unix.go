@@ -57,10 +57,10 @@ func (r *register) line(kind string, key idKey, seq uint64) line {
 
 // claim writes the first line about an ID, unless there is one. The claim is this keeper's
 // only if that line counts in the order of the file. The caller holds mu.
-func (r *register) claim(t *table, kind string, key idKey, print string, l *osproc.Lineage) (seq uint64, err error) {
+func (r *register) claim(t *table, kind string, key idKey, sum string, l *osproc.Lineage) (seq uint64, err error) {
 	r.seq++
 	mine := r.line(kind, key, r.seq)
-	mine.Print, mine.Lineage = print, l
+	mine.Print, mine.Lineage = sum, l
 	switch c := t.claims[key]; {
 	case r.ending:
 		return 0, errEnding
