@@ -11,12 +11,8 @@ import (
 	"github.com/toolproc/toolproc/procmgr"
 )
 
-// All returns the four tools: execute, process_output, process_list and
-// process_signal, in this order, and process_input behind them if
-// Options.Input is set. A model that can start processes needs all
-// of them. They share one [toolset.Set], so that each of them tells what has
-// become of the processes that another one has left running. A host that wants
-// fewer tools leaves some of them out. opts may be nil, and is copied.
+// All returns the tools of a new Set, in the order of [toolset.Set.Definitions]. A model
+// that can start processes needs all of them. opts may be nil, and is copied.
 func All(managers toolset.Resolver, opts *toolset.Options) []fantasy.AgentTool {
 	return Tools(toolset.New(managers, opts))
 }

@@ -181,7 +181,7 @@ func (r *run) started(ctx context.Context, out procmgr.Output, trouble string) r
 	default:
 		r.promote(&rep, out)
 	}
-	r.kit.tellQuestion(&rep, r.m, out)
+	r.kit.tellPrompt(&rep, r.m, out)
 	r.tellInput(&rep, out)
 	if !alive(p) || !r.kit.showScreen(ctx, r.m, &rep, out, false) {
 		r.kit.advise(ctx, &rep, r.m, advice.Result{Output: out, Command: r.source, Background: r.req.Background, WorkDir: r.req.WorkDir})

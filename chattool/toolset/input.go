@@ -99,7 +99,7 @@ func (t *typing) write(ctx context.Context) report {
 		out = t.awaitEnd(ctx, out, t.req.Wait-time.Since(began))
 	}
 	rep := t.describe(ctx, out)
-	t.kit.tellQuestion(&rep, t.m, out.Output)
+	t.kit.tellPrompt(&rep, t.m, out.Output)
 	if out.Process.Stdin == procmgr.StdinTerminal && alive(out.Process) && len(t.req.Keys) == 0 && strings.HasSuffix(string(t.args.Text), "\n") {
 		rep.Add(`If it has not taken the line: a program at a terminal may take text with a line end for a paste; press keys ["enter"].`)
 	}
@@ -204,9 +204,9 @@ func (t *typing) failed(ctx context.Context, out procmgr.InputOutput, err error)
 // pagers are programs that show a text by pages, and take single keys.
 var pagers = []string{"less", "more", "most", "pager"}
 
-// tellQuestion says how to answer a program that waits for input, if there is one.
+// tellPrompt says how to answer a program that waits for input, if there is one.
 // Only the manager can know that; the question is what the output ends with.
-func (k *kit) tellQuestion(rep *report, m procmgr.Manager, out procmgr.Output) {
+func (k *kit) tellPrompt(rep *report, m procmgr.Manager, out procmgr.Output) {
 	if out.Process.Waiting == nil || !alive(out.Process) {
 		return
 	}

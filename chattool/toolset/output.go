@@ -122,7 +122,7 @@ func (k *kit) read(m procmgr.Manager, out procmgr.Output, from int64, clamped st
 	k.place(&rep, m, out)
 	rep.NextOffset = &out.Next
 	rep.Add(clamped)
-	k.tellQuestion(&rep, m, out)
+	k.tellPrompt(&rep, m, out)
 	if out.Process.State == procmgr.Detached {
 		rep.Add("The shell has ended; processes that it started live on, and %s ends them.", k.names.signal)
 	}

@@ -48,8 +48,8 @@ type offer struct {
 
 // holds reports whether all of an offer is still so, and not known to the model.
 func (o offer) holds(b *book) bool {
-	j, asks := o.job, o.was.asks
-	return b.jobs[j.id] == j && (!o.was.matched || !j.matchTold) && (asks == nil || j.asks != nil && j.asks.Since.Equal(asks.Since))
+	j, prompt := o.job, o.was.prompt
+	return b.jobs[j.id] == j && (!o.was.matched || !j.matchTold) && (prompt == nil || j.prompt != nil && j.prompt.Since.Equal(prompt.Since))
 }
 
 // process returns the process of an offer, which the caller may change.
@@ -58,8 +58,8 @@ func (o offer) process() procmgr.Process {
 	if p.ExitCode != nil {
 		p.ExitCode = new(*p.ExitCode)
 	}
-	if p.Waiting = nil; o.was.asks != nil {
-		p.Waiting = new(*o.was.asks)
+	if p.Waiting = nil; o.was.prompt != nil {
+		p.Waiting = new(*o.was.prompt)
 	}
 	return p
 }

@@ -145,7 +145,7 @@ func (l *Ledger) conversation(m procmgr.Manager, chat string) Conversation {
 	return ConversationOf(m, chat)
 }
 
-// manager asks for the manager of a conversation.
+// manager returns the manager of a conversation.
 func (l *Ledger) manager(ctx context.Context) (procmgr.Manager, error) {
 	if l.Managers == nil {
 		return nil, errors.New("no process manager is set up")
@@ -233,7 +233,7 @@ func (l *Ledger) show(who Conversation, p procmgr.Process) {
 	case p.State == procmgr.Exited:
 		l.drop(who, p.ID)
 	case b.jobs[p.ID] != nil:
-		b.jobs[p.ID].toldWaiting(p.Waiting)
+		b.jobs[p.ID].toldPrompt(p.Waiting)
 	}
 }
 
@@ -247,7 +247,7 @@ func (l *Ledger) leave(t *Turn, p procmgr.Process, maybe bool) {
 	}
 	j := l.add(t.who, p)
 	j.maybe = maybe
-	j.toldWaiting(p.Waiting)
+	j.toldPrompt(p.Waiting)
 }
 
 // book returns the book of a conversation. The caller holds mu, and adds a job.
@@ -375,13 +375,21 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 	if r.Out != nil {
 		shown[r.Out.Process.ID] = r.Out.Text
 	}
-	if !l.others(t.who, shown) || l.look(ctx, t.Manager, t.who) != nil {
+	l.mu.Lock()
+	b, others := l.books[t.who], false // whether there is more than the result shows
+	if b != nil {
+		for id := range b.jobs {
+			_, ok := shown[id]
+			others = others || !ok
+		}
+	}
+	l.mu.Unlock()
+	if !others || l.look(ctx, t.Manager, t.who) != nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b := l.books[t.who]
-	if b == nil {
+	if b = l.books[t.who]; b == nil {
 		return nil
 	}
 	for id, text := range shown {
@@ -396,28 +404,13 @@ func (l *Ledger) Meanwhile(ctx context.Context, t *Turn, r View) (notices []stri
 	return notices
 }
 
-// others reports whether something may have become of a process that a result
-// does not show.
-func (l *Ledger) others(who Conversation, shown map[string]string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if b := l.books[who]; b != nil {
-		for id := range b.jobs {
-			if _, ok := shown[id]; !ok {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // told notes that the model is told how a job was. The caller holds mu.
 func (l *Ledger) told(who Conversation, j *job, was job) {
 	if was.ended {
 		l.drop(who, j.id)
 		return
 	}
-	j.toldWaiting(was.asks)
+	j.toldPrompt(was.prompt)
 	if was.matched {
 		j.matched, j.matchTold = false, true
 	}
@@ -525,7 +518,7 @@ func (l *Ledger) enterOutput(who Conversation, id string, out procmgr.Output, er
 	default:
 		p.ID, j.unsure = id, false
 		j.know(p)
-		j.waits(out.Process.Waiting)
+		j.prompts(out.Process.Waiting)
 		j.line, j.read = lastLine(out.Text), true
 	}
 }

@@ -29,18 +29,18 @@ type job struct {
 	// maybe says that the process may never have started, and unsure that the
 	// events to come may not tell how it stands.
 	maybe, unsure bool
-	// ended says that the process has ended, and lost that nobody knows how.
+	// ended says that the process has ended, and lost that it is unknown how.
 	ended, lost bool
 	at          time.Time // of the end, or of the match
 	// matched says that a line has matched notify_on, which is matchedLine, and
 	// matchTold that the model knows.
 	matched, matchTold bool
 	matchedLine        string
-	// asks is how it waits for input, if that is to be told. knows is since when
+	// prompt is how it waits for input, if that is to be told. prompted is since when
 	// it waited at the last time that the model was told so, by a notice or by a
 	// result.
-	asks  *procmgr.Waiting
-	knows time.Time
+	prompt   *procmgr.Waiting
+	prompted time.Time
 	// line is the last line of the output: what it asks, or its last one. It is
 	// read when it is needed.
 	line string
@@ -48,36 +48,36 @@ type job struct {
 }
 
 // due reports whether there is something to tell.
-func (j *job) due() bool { return j.ended || j.matched || j.asks != nil }
+func (j *job) due() bool { return j.ended || j.matched || j.prompt != nil }
 
 // ready reports whether all is known that is to be told now.
-func (j *job) ready() bool { return j.read || !j.ended && j.asks == nil }
+func (j *job) ready() bool { return j.read || !j.ended && j.prompt == nil }
 
-// waits notes how a process waits for input, or that it does not if w is nil.
-func (j *job) waits(w *procmgr.Waiting) {
+// prompts notes how a process waits for input, or that it does not if w is nil.
+func (j *job) prompts(w *procmgr.Waiting) {
 	switch {
-	case w == nil || w.Since.Equal(j.knows):
-		j.asks = nil
-	case !j.ended && (j.asks == nil || !w.Since.Equal(j.asks.Since)):
-		j.asks, j.at = w, w.Since
+	case w == nil || w.Since.Equal(j.prompted):
+		j.prompt = nil
+	case !j.ended && (j.prompt == nil || !w.Since.Equal(j.prompt.Since)):
+		j.prompt, j.at = w, w.Since
 		j.line, j.read = "", false
 	}
 }
 
-// toldWaiting notes that the model knows how a process waits for input.
-func (j *job) toldWaiting(w *procmgr.Waiting) {
+// toldPrompt notes that the model knows how a process waits for input.
+func (j *job) toldPrompt(w *procmgr.Waiting) {
 	if w == nil {
 		return
 	}
-	if j.knows = w.Since; j.asks != nil && j.asks.Since.Equal(w.Since) {
-		j.asks = nil
+	if j.prompted = w.Since; j.prompt != nil && j.prompt.Since.Equal(w.Since) {
+		j.prompt = nil
 	}
 }
 
 // exit notes the end of a process.
 func (j *job) exit(p procmgr.Process) {
 	j.know(p)
-	j.ended, j.unsure, j.at, j.asks = true, false, p.ExitedAt, nil
+	j.ended, j.unsure, j.at, j.prompt = true, false, p.ExitedAt, nil
 	j.line, j.read = "", false
 }
 
@@ -92,7 +92,7 @@ func (j *job) know(p procmgr.Process) {
 
 // lose notes that the manager knows a process no more.
 func (j *job) lose() {
-	j.ended, j.lost, j.read, j.unsure, j.asks, j.line = true, true, true, false, nil, ""
+	j.ended, j.lost, j.read, j.unsure, j.prompt, j.line = true, true, true, false, nil, ""
 	j.at = time.Now()
 	j.process.State, j.process.EndedBy = procmgr.Exited, procmgr.CauseLost
 }
@@ -117,7 +117,7 @@ func (b *book) happened(e procmgr.Event) {
 	case procmgr.EventMatched:
 		j.at = e.At
 	case procmgr.EventWaiting:
-		j.waits(e.Process.Waiting)
+		j.prompts(e.Process.Waiting)
 	}
 }
 
@@ -131,13 +131,13 @@ func (j *job) notice() string {
 	}
 	if j.matched {
 		text += " printed a line that matches notify_on: " + wording.Quote(j.matchedLine, maxToldLine)
-		if j.ended || j.asks != nil {
+		if j.ended || j.prompt != nil {
 			text += ", and"
 		}
 	}
-	if j.asks != nil {
+	if j.prompt != nil {
 		text += " waits for input"
-		if j.asks.Secret {
+		if j.prompt.Secret {
 			text += ", without an echo, as for a password"
 		}
 		if j.line != "" {
