@@ -15,8 +15,6 @@ const (
 	mostFiles = 128
 	// mostPaths is how many ways to name them.
 	mostPaths = 1024
-	// mostSeen is how many parts of a file it remembers.
-	mostSeen = 64
 )
 
 // memory has what a Set has shown or written of files.
@@ -30,13 +28,9 @@ type memory struct {
 // A file is what is remembered of one.
 type file struct {
 	procfile.FileInfo
-	seen []span // no two touch
-	// whole reports that the model knows all of it.
-	whole bool
+	seen  int64 // how many lines were shown from the first one on, each with all of its bytes
+	whole bool  // the model knows all of it
 }
-
-// A span is lines of a file that were shown, each with all of its bytes.
-type span struct{ from, to int64 }
 
 // saw remembers what a result shows of a file. whole says that the model knows all of it.
 func (m *memory) saw(asked string, i procfile.FileInfo, whole bool, hunks ...procfile.Hunk) {
@@ -56,7 +50,7 @@ func (m *memory) saw(asked string, i procfile.FileInfo, whole bool, hunks ...pro
 	for _, h := range hunks {
 		f.add(h)
 	}
-	f.whole = f.whole || whole || i.Total == 0 || slices.Contains(f.seen, span{1, i.Total + 1})
+	f.whole = f.whole || whole || i.Total == 0 || f.seen == i.Total
 	m.order = append(slices.DeleteFunc(m.order, func(other string) bool { return other == i.Path }), i.Path)
 	if len(m.order) > mostFiles {
 		delete(m.files, m.order[0])
@@ -64,21 +58,12 @@ func (m *memory) saw(asked string, i procfile.FileInfo, whole bool, hunks ...pro
 	}
 }
 
-// add adds a part of the file. It becomes one with those that it touches.
+// add adds a part of the file, if it follows what was shown before.
 func (f *file) add(h procfile.Hunk) {
-	if slices.ContainsFunc(h.Lines, func(l procfile.Line) bool { return l.Cut > 0 || strings.ContainsRune(l.Text, '\ufffd') }) {
-		return
+	cut := func(l procfile.Line) bool { return l.Cut > 0 || strings.ContainsRune(l.Text, '\ufffd') }
+	if h.From <= f.seen+1 && !slices.ContainsFunc(h.Lines, cut) {
+		f.seen = max(f.seen, h.From+int64(len(h.Lines))-1)
 	}
-	n := span{h.From, h.From + int64(len(h.Lines))}
-	f.seen = slices.DeleteFunc(f.seen, func(o span) bool {
-		touch := o.from <= n.to && n.from <= o.to
-		if touch {
-			n = span{min(n.from, o.from), max(n.to, o.to)}
-		}
-		return touch
-	})
-	f.seen = append(f.seen, n)
-	f.seen = f.seen[max(len(f.seen)-mostSeen, 0):]
 }
 
 // name remembers which file a path of a call means. The caller holds mu.
@@ -106,7 +91,6 @@ func (m *memory) of(asked string) (f *file, certain bool) {
 	path, named := m.where[filepath.Clean(asked)]
 	if f := m.files[path]; f != nil {
 		known := *f
-		known.seen = nil // it belongs to the holder of mu
 		return &known, true
 	}
 	return nil, named || len(m.files) == 0

@@ -177,13 +177,14 @@ func TestUnseen(t *testing.T) {
 		"not the end":      {long, []string{`{"path":"f","limit":499}`}, false},
 		"what fits":        {long, []string{`{"path":"f","max_output":"1k"}`}, false},
 		"whole":            {long, []string{`{"path":"f"}`}, true},
-		"in parts":         {long, []string{`{"path":"f","offset":-100}`, `{"path":"f","limit":250}`, `{"path":"f","offset":240,"limit":200}`}, true},
+		"in parts":         {long, []string{`{"path":"f","limit":250}`, `{"path":"f","offset":240,"limit":200}`, `{"path":"f","offset":-100}`}, true},
 		"a long line":      {strings.Repeat("x", 2000) + "\n", []string{`{"path":"f"}`}, false},
 		"bytes":            {"caf\xe9\n", []string{`{"path":"f"}`}, false},
 		"by another name":  {long, []string{`{"path":"./d/../f"}`}, true},
 		"binary":           {"a\x00b", nil, false},
 		"other file":       {long, []string{`{"path":"g"}`}, false},
-		"many small parts": {strings.Repeat("line\n", 40), []string{`{"path":"f","limit":5}`, `{"path":"f","offset":11,"limit":5}`, `{"path":"f","offset":21,"limit":5}`, `{"path":"f","offset":31,"limit":5}`, `{"path":"f","offset":5,"limit":6}`, `{"path":"f","offset":16,"limit":5}`, `{"path":"f","offset":26,"limit":5}`, `{"path":"f","offset":36}`}, true},
+		"many small parts": {strings.Repeat("line\n", 40), []string{`{"path":"f","limit":15}`, `{"path":"f","offset":16,"limit":15}`, `{"path":"f","offset":31}`}, true},
+		"the end first":    {long, []string{`{"path":"f","offset":-250}`, `{"path":"f","limit":250}`}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
