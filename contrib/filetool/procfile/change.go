@@ -19,6 +19,8 @@ import (
 )
 
 const (
+	// mostNames is how many names of a directory are looked at for what a killed write has left.
+	mostNames = 10_000
 	// lockTime is how long a write waits for another program that writes in the same
 	// directory, and lockPause how often it looks.
 	lockTime  = 10 * time.Second

@@ -96,7 +96,7 @@ func (c *change) apply(ctx context.Context, e *edited, set secrets) (err error) 
 	}
 	switch {
 	case e.old == nil:
-		return c.l.missing(e.place)
+		return missing(e.place)
 	case e.old.data == nil:
 		return xerrors.Errorf("%s has %d bytes, and a file of over %d cannot be edited; use a command, such as sed -i: %w", e.path, e.old.info.Size(), MaxEdit, procmgr.ErrLimit)
 	}

@@ -220,7 +220,7 @@ func TestRead(t *testing.T) {
 	require.Empty(t, read("empty", 0, 0).Lines)
 
 	for path, want := range map[string]string{
-		"bin": "is binary", ".": "is a directory", "confg.yml": "the nearest names there are config.yaml", "no/such": "no directory no",
+		"bin": "is binary", ".": "is a directory", "confg.yml": "there is no file confg.yml in ", "no/such": "no directory no",
 	} {
 		_, err := l.Read(t.Context(), procfile.ReadRequest{Path: path})
 		require.ErrorContains(t, err, want)

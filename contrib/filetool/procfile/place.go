@@ -285,8 +285,6 @@ func (l *Local) explain(path string, err error) error {
 		return xerrors.Errorf("the disk of %s is full (%v), free some of it: %w", path, cause(err), procmgr.ErrLimit)
 	case isReadOnly(err):
 		return xerrors.Errorf("the file system of %s is read-only: %w", path, fs.ErrPermission)
-	case isTooLong(err):
-		return xerrors.Errorf("the path %.80q… is too long: %w", path, procmgr.ErrInvalid)
 	case l.root != nil && isEscape(err):
 		return l.outside(path)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -122,17 +123,26 @@ func errBinary(path string, size int64) error {
 	return xerrors.Errorf("%s is binary, %d bytes; look at it with a command, such as file or xxd, and iconv if it is UTF-16: %w", path, size, ErrNotText)
 }
 
-// existing finds a file that is there. If it is missing, the error has the names
-// that are nearest to it.
+// existing finds a file that is there.
 func (l *Local) existing(path string) (place, error) {
 	p, err := l.find(path)
 	if err != nil {
 		return place{}, err
 	}
 	if p.info == nil {
-		return place{}, l.missing(p)
+		return place{}, missing(p)
 	}
 	return p, isText(p.path, p.info)
+}
+
+// missing returns the error of a file that is not there. It names the part of the path
+// that is missing.
+func missing(p place) error {
+	what, dir, name, there := "file", p.dir(), p.name(), ""
+	for range p.parents {
+		what, dir, name, there = "directory", filepath.Dir(dir), filepath.Base(dir), ", so that there is no "+p.path
+	}
+	return xerrors.Errorf("there is no %s %s in %s%s; look for it with a command, such as ls or find: %w", what, name, dir, there, fs.ErrNotExist)
 }
 
 // isText returns an error unless a file is a regular one.
@@ -143,19 +153,7 @@ func isText(path string, info fs.FileInfo) error {
 	case info.IsDir():
 		return xerrors.Errorf("%s is a directory; list it with a command, such as ls: %w", path, ErrNotText)
 	}
-	return xerrors.Errorf("%s is no regular file but %s; use a command for it: %w", path, kindOf(info.Mode()), ErrNotText)
-}
-
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "something else"
+	return xerrors.Errorf("%s is no regular file (%s); use a command for it: %w", path, info.Mode(), ErrNotText)
 }
 
 const (

@@ -8,7 +8,6 @@ const noWait = 0
 
 func isNotDir(error) bool   { return false }
 func isReadOnly(error) bool { return false }
-func isTooLong(error) bool  { return false }
 func isBusy(error) bool     { return false }
 func isFull(error) bool     { return false }
 

@@ -13,7 +13,6 @@ const noWait = syscall.O_NONBLOCK
 
 func isNotDir(err error) bool   { return errors.Is(err, syscall.ENOTDIR) }
 func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
-func isTooLong(err error) bool  { return errors.Is(err, syscall.ENAMETOOLONG) }
 func isBusy(err error) bool     { return errors.Is(err, syscall.ETXTBSY) }
 
 func isFull(err error) bool {

@@ -14,13 +14,11 @@ const (
 	errWriteProtect syscall.Errno = 19
 	errDiskFull     syscall.Errno = 112
 	errHandleFull   syscall.Errno = 39
-	errNameTooLong  syscall.Errno = 206
 	errSharing      syscall.Errno = 32
 )
 
 func isNotDir(err error) bool   { return errors.Is(err, syscall.ENOTDIR) }
 func isReadOnly(err error) bool { return errors.Is(err, errWriteProtect) }
-func isTooLong(err error) bool  { return errors.Is(err, errNameTooLong) }
 func isBusy(error) bool         { return false }
 
 func isFull(err error) bool { return errors.Is(err, errDiskFull) || errors.Is(err, errHandleFull) }
