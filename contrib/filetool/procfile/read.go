@@ -3,7 +3,11 @@ package procfile
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -76,7 +80,7 @@ func (l *Local) read(ctx context.Context, req ReadRequest) (ReadResult, error) {
 	if s.binary {
 		return ReadResult{}, errBinary(p.path, info.Size())
 	}
-	res := ReadResult{FileInfo: s.info(p.path, version), Lines: []Line{}, Partial: partial}
+	res := ReadResult{FileInfo: s.info(p.path, version.n, version.String()), Lines: []Line{}, Partial: partial}
 	if partial {
 		res.Size = info.Size()
 	}
@@ -179,36 +183,28 @@ type surveyed struct {
 	binary   bool
 }
 
-func (s *surveyed) info(path string, version *versioner) FileInfo {
-	i := FileInfo{
-		Path: path, Size: version.n, Total: s.lf + s.crlf, Version: version.String(),
-		Encoding: s.encoding, Ends: ends(s.lf, s.crlf), Unended: s.last != '\n',
-	}
+func (s *surveyed) info(path string, size int64, version string) FileInfo {
+	i := FileInfo{Path: path, Size: size, Total: s.lf + s.crlf, Version: version, Encoding: s.encoding, Unended: s.last != '\n'}
 	if i.Unended {
 		i.Total++
+	}
+	switch {
+	case s.lf > 0 && s.crlf > 0:
+		i.Ends = Mixed
+	case s.crlf > 0:
+		i.Ends = CRLF
+	case s.lf > 0:
+		i.Ends = LF
 	}
 	return i
 }
 
-func ends(lf, crlf int64) LineEnds {
-	switch {
-	case lf > 0 && crlf > 0:
-		return Mixed
-	case crlf > 0:
-		return CRLF
-	case lf > 0:
-		return LF
-	}
-	return NoEnds
-}
-
 // count counts the lines of a part.
 func (s *surveyed) count(part []byte) {
-	lines := int64(bytes.Count(part, []byte{'\n'}))
-	crlf := int64(0)
-	if bytes.IndexByte(part, '\r') >= 0 {
-		crlf = int64(bytes.Count(part, []byte("\r\n")))
+	if len(part) == 0 {
+		return
 	}
+	lines, crlf := int64(bytes.Count(part, []byte{'\n'})), int64(bytes.Count(part, []byte("\r\n")))
 	if part[0] == '\n' && s.last == '\r' {
 		crlf++
 	}
@@ -268,4 +264,40 @@ func odd(text []byte) int {
 		text = text[size:]
 	}
 	return n
+}
+
+// A versioner names the version of a file whose content is written to it: by the
+// content, or by size and time if the file is too large to be edited.
+type versioner struct {
+	info fs.FileInfo
+	sum  hash.Hash // nil: by size and time
+	n    int64     // bytes of content
+}
+
+func newVersioner(info fs.FileInfo) *versioner {
+	v := &versioner{info: info}
+	if info.Size() <= MaxEdit {
+		v.sum = sha256.New()
+	}
+	return v
+}
+
+func (v *versioner) Write(p []byte) (int, error) {
+	if v.n += int64(len(p)); v.sum == nil {
+		return len(p), nil
+	}
+	return v.sum.Write(p)
+}
+
+func (v *versioner) String() string {
+	if v.sum == nil {
+		return fmt.Sprintf("stat-%d-%d", v.info.Size(), v.info.ModTime().UnixNano())
+	}
+	return "sha256-" + hex.EncodeToString(v.sum.Sum(nil)[:16])
+}
+
+// versionOf returns the version of a content that can be edited.
+func versionOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return "sha256-" + hex.EncodeToString(sum[:16])
 }

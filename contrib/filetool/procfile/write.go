@@ -1,7 +1,6 @@
 package procfile
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -77,14 +76,9 @@ func (c *change) write(ctx context.Context, req WriteRequest) (res WriteResult, 
 // describe returns what is known of a file with a content.
 func describe(path string, data []byte) FileInfo {
 	encoding, text := textOf(data)
-	i := FileInfo{Path: path, Size: int64(len(data)), Encoding: encoding, Version: versionOf(data)}
-	crlf := int64(bytes.Count(text, []byte("\r\n")))
-	lf := int64(bytes.Count(text, []byte("\n"))) - crlf
-	i.Total, i.Ends = lf+crlf, ends(lf, crlf)
-	if i.Unended = len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")); i.Unended {
-		i.Total++
-	}
-	return i
+	s := &surveyed{encoding: encoding, last: '\n'}
+	s.count(text)
+	return s.info(path, int64(len(data)), versionOf(data))
 }
 
 // A content is what a file has before it is written. Of one that is too large to be
