@@ -59,8 +59,6 @@ func TestBenchmarkRole(t *testing.T) {
 		found = idleLocal(t, n)
 	case "idle-plain":
 		found = idlePlain(t, n)
-	case "idle-terminals":
-		found = idleTerminals(t, n)
 	case "waiting-terminals":
 		found = waitingTerminals(t, n, "printf '> '; read -r x", n)
 	case "silent-terminals":

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,5 +98,13 @@ func waitingTerminals(t *testing.T, n int, command string, waiting int) float64 
 		least = min(least, float64(processorTime(t)-before)/float64(time.Since(began)))
 	}
 	require.Equal(t, waiting, seen)
+	require.Less(t, status(t, "Threads"), 40, "no terminal takes a thread")
 	return least
+}
+
+// processorTime is how long this program has run on a processor.
+func processorTime(t testing.TB) time.Duration {
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,29 +62,6 @@ func TestChangesOfWhatIsNotWhole(t *testing.T) {
 	require.Nil(t, changesOf(t, ends, much, much), "the log ends early")
 }
 
-func TestChangesOfWhatIsForgotten(t *testing.T) {
-	t.Parallel()
-	m := newLocal(t, &proclocal.Options{Retain: time.Nanosecond}).Chat("a")
-	first := run(t, m, "echo a").Process.ID
-	second, err := m.Start(t.Context(), procmgr.StartRequest{Command: "echo a; sleep 600"})
-	require.NoError(t, err)
-	require.Nil(t, changesOf(t, m, first, second.Process.ID))
-	require.Nil(t, changesOf(t, m, second.Process.ID, first), "the output that is read is forgotten")
-	require.NoError(t, m.Signal(t.Context(), second.Process.ID, procmgr.Kill))
-}
-
-// The host names the chat by the process that it reads.
-func TestChangesOfAChat(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, nil)
-	a, b := l.Chat("a"), l.Chat("b")
-	first, second, foreign := run(t, a, "echo a").Process.ID, run(t, a, "echo a").Process.ID, run(t, b, "echo a").Process.ID
-	require.NotNil(t, changesOf(t, l, first, second))
-	require.Nil(t, changesOf(t, l, foreign, second))
-	require.Nil(t, changesOf(t, a, foreign, second))
-	require.Equal(t, changesOf(t, a, procmgr.NewID(), second), changesOf(t, a, foreign, second))
-}
-
 // What is masked stays so, and what differs behind a mask is not told.
 func TestChangesAreMasked(t *testing.T) {
 	t.Parallel()
@@ -99,20 +75,6 @@ func TestChangesAreMasked(t *testing.T) {
 	require.Contains(t, c.Text, "+it is [withheld: TOKEN]\n")
 	require.NotContains(t, c.Text, token)
 	require.NotContains(t, changesOf(t, l, second, first).Text, token)
-}
-
-func TestChangesLimit(t *testing.T) {
-	t.Parallel()
-	needs(t, "awk")
-	m := newLocal(t, nil)
-	first, second := run(t, m, counting(500, "")).Process.ID, run(t, m, counting(500, `if (i % 2) s = "x" i`)).Process.ID
-	req := procmgr.OutputRequest{Against: first}
-	req.Limit.Bytes = 1000
-	out, err := m.Output(t.Context(), second, req)
-	require.NoError(t, err)
-	require.Equal(t, 250, out.Changes.Added)
-	require.LessOrEqual(t, len(out.Changes.Text), 1000)
-	require.Contains(t, out.Changes.Text, "lines that differ are left out)\n")
 }
 
 // An output of over 8 MiB is not compared, however equal the other one is, nor one of
@@ -135,17 +97,4 @@ func TestChangesOfTooMuch(t *testing.T) { // alone, since it counts what is allo
 	require.NotNil(t, c)
 	require.Equal(t, []int{1, 1}, []int{c.Added, c.Removed})
 	require.Nil(t, changesOf(t, m, run(t, m, counting(20_001, "s = s \" a\"")).Process.ID, run(t, m, counting(20_001, "s = s \" b\"")).Process.ID))
-}
-
-// Dates are compared by the starts of the processes.
-func TestChangesOfDates(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, nil)
-	date := func(at time.Time) string { return at.Format("2006-01-02 15:04:05") + " up.txt" }
-	first := run(t, l, "echo "+date(time.Now())).Process
-	for moved, same := range map[time.Duration]bool{0: true, 5 * time.Second: true, time.Minute: false, -time.Minute: false, 24 * time.Hour: false} {
-		second := run(t, l, "echo "+date(time.Now().Add(moved))).Process
-		c := changesOf(t, l, first.ID, second.ID)
-		require.Equal(t, same, c.Same, "moved by %v: %+v", moved, c)
-	}
 }

@@ -84,29 +84,6 @@ func TestNoInheritedDescriptors(t *testing.T) {
 	}
 }
 
-// A host may have few descriptors: the child needs one beyond all that are closed.
-func TestFewDescriptors(t *testing.T) {
-	if !inProgram(t) {
-		for _, limit := range []string{"40", "64", "66", "70"} {
-			t.Run(limit, func(t *testing.T) {
-				cmd := program(t, "sh", "-c", "ulimit -n "+limit+`; exec "$@"`, "sh")
-				parent, _, _ := strings.Cut(t.Name(), "/")
-				for i, word := range cmd.Args {
-					if strings.HasPrefix(word, "-test.run=") {
-						cmd.Args[i] = "-test.run=^" + parent + "$"
-					}
-				}
-				cmd.Env = append(os.Environ(), programVariable+"="+parent)
-				out, err := cmd.CombinedOutput()
-				require.NoError(t, err, "%s", out)
-				require.Contains(t, string(out), "--- PASS: "+parent)
-			})
-		}
-		return
-	}
-	require.Equal(t, "here\n", run(t, newLocal(t, nil), "echo here").Text)
-}
-
 // The lock of "flock LOCK agent" is free when the agent has ended, although a command
 // of it still runs, and a port of the host is none of a command's.
 func TestHostKeepsLocksAndPorts(t *testing.T) {

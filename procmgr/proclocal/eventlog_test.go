@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -185,66 +182,4 @@ func TestEventsRaceProcesses(t *testing.T) {
 	}
 	group.Go(func() { read(l, chats*each) })
 	group.Wait()
-}
-
-// Waits that are given up leave nothing behind, and none sleeps through an event
-// while others come and go.
-func TestEventsWaitsRace(t *testing.T) {
-	l := newLocal(t, nil)
-	var group sync.WaitGroup
-	for worker := range 4 {
-		c := l.Chat(fmt.Sprint(worker % 2))
-		group.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(worker), 1))
-			for range 300 {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(400))*time.Microsecond)
-				_, _ = c.Events(ctx, procmgr.EventsRequest{After: events(t, l, procmgr.EventsRequest{Limit: -1}).Next, Wait: time.Duration(r.IntN(400)) * time.Microsecond})
-				cancel()
-			}
-		})
-		group.Go(func() {
-			next := ""
-			for range 300 {
-				proclocal.Tell(l, fmt.Sprint(worker%2), 1)
-				page, err := c.Events(t.Context(), procmgr.EventsRequest{After: next, Wait: 100 * long})
-				if !assert.NoError(t, err) || !assert.NotEmpty(t, page.Events) {
-					return
-				}
-				next = page.Next
-			}
-		})
-	}
-	group.Wait()
-	require.Zero(t, proclocal.Waiting(l))
-}
-
-// A process that matches ten thousand times is one event, and is not slowed.
-func TestNotifyManyMatches(t *testing.T) {
-	l := newLocal(t, nil)
-	out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "p", Command: "seq 200000; echo the end", Notify: "[0-9]", Wait: 4 * long})
-	require.NoError(t, err)
-	require.True(t, strings.HasSuffix(out.Text, "\n200000\nthe end\n"))
-	require.Equal(t, []string{"p started", "p matched", "p exited"}, kinds(events(t, l, procmgr.EventsRequest{})))
-}
-
-// No cursor of another hand crashes the manager, or names a place that there is
-// not.
-func FuzzEventsCursor(f *testing.F) {
-	l, err := proclocal.New(nil)
-	require.NoError(f, err)
-	f.Cleanup(func() { require.NoError(f, l.Close()) })
-	proclocal.Tell(l, "a", 3)
-	own := events(f, l, procmgr.EventsRequest{Limit: 2}).Next
-	f.Add(own)
-	f.Add(own + "0")
-	f.Add("")
-	f.Add(".2")
-	f.Add(own[:len(own)-1] + "18446744073709551616")
-	f.Fuzz(func(t *testing.T, cursor string) {
-		place := slices.Index([]string{own[:len(own)-1] + "0", own[:len(own)-1] + "1", own, own[:len(own)-1] + "3"}, cursor)
-		page := events(t, l, procmgr.EventsRequest{After: cursor, Limit: all})
-		require.Equal(t, place < 0 && cursor != "", page.Gap)
-		require.Len(t, page.Events, 3-max(place, 0))
-		require.False(t, events(t, l, procmgr.EventsRequest{After: page.Next}).Gap)
-	})
 }

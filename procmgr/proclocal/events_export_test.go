@@ -20,13 +20,3 @@ func Tell(l *Local, chat string, n int) {
 		l.happened(procmgr.EventStarted, time.Time{}, procmgr.Process{ID: "x", ChatID: chat, Command: "true"}, "")
 	}
 }
-
-// Waiting returns how many callers wait for events.
-func Waiting(l *Local) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, b := range l.events.bells {
-		n += b.ears
-	}
-	return n
-}

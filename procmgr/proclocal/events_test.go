@@ -32,47 +32,6 @@ func kinds(page procmgr.EventPage) []string {
 	return all
 }
 
-// A process starts, is detached and exits, and each event has the process as
-// it was then.
-func TestEvents(t *testing.T) {
-	l := newLocal(t, nil)
-	c := l.Chat("a")
-	require.Empty(t, events(t, c, procmgr.EventsRequest{}).Events)
-
-	one, err := c.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "exit 3", Wait: long})
-	require.NoError(t, err)
-	_, err = c.Start(t.Context(), procmgr.StartRequest{ID: "two", Command: "sleep 600 & exit 4", Wait: long})
-	require.NoError(t, err)
-	require.NoError(t, c.Signal(t.Context(), "two", procmgr.Kill))
-
-	page := events(t, c, procmgr.EventsRequest{})
-	require.False(t, page.Gap)
-	require.Equal(t, []string{"one started", "one exited", "two started", "two detached", "two exited"}, kinds(page))
-	require.Equal(t, one.Process, page.Events[1].Process)
-	require.Equal(t, one.Process.ExitedAt, page.Events[1].At)
-	require.True(t, slices.IsSortedFunc(page.Events, byTime))
-	require.Equal(t, procmgr.Running, page.Events[0].Process.State)
-	require.Nil(t, page.Events[0].Process.ExitCode)
-	require.Equal(t, procmgr.Detached, page.Events[3].Process.State)
-	require.Equal(t, 4, *page.Events[3].Process.ExitCode)
-	require.Equal(t, procmgr.CauseRequest, page.Events[4].Process.EndedBy)
-
-	require.Equal(t, page, events(t, c, procmgr.EventsRequest{}), "reading consumes nothing")
-	*page.Events[1].Process.ExitCode = 99
-	require.Equal(t, 3, *events(t, c, procmgr.EventsRequest{}).Events[1].Process.ExitCode, "a page is the caller's")
-
-	// Page by page.
-	var all []string
-	next := ""
-	for range 3 {
-		part := events(t, c, procmgr.EventsRequest{After: next, Limit: 2})
-		require.LessOrEqual(t, len(part.Events), 2)
-		all, next = append(all, kinds(part)...), part.Next
-	}
-	require.Equal(t, kinds(page), all)
-	require.Empty(t, events(t, c, procmgr.EventsRequest{After: next}).Events)
-}
-
 // A cursor that is not one of this manager is a gap, which is told once.
 func TestEventsGap(t *testing.T) {
 	other := newLocal(t, nil)

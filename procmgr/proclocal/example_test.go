@@ -6,7 +6,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -130,34 +129,4 @@ func ExampleOptions_logDir() {
 	// Output:
 	// 1177795 bytes, of which the text has 31 KiB
 	// 100001:oops
-}
-
-// A host can count the starts and the exits of its processes.
-func ExampleMetrics() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var started, running atomic.Int64
-	manager, err := proclocal.New(&proclocal.Options{Metrics: &proclocal.Metrics{
-		Started: func() { started.Add(1) },
-		Running: func(delta int) { running.Add(int64(delta)) },
-	}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer manager.Close() // a second Close does nothing
-	for range 3 {
-		if _, err := manager.Start(ctx, procmgr.StartRequest{Command: "sleep 1000"}); err != nil {
-			log.Print(err) // log.Fatal would skip Close
-			return
-		}
-	}
-	fmt.Println(started.Load(), "started,", running.Load(), "running")
-	if err := manager.Close(); err != nil {
-		log.Print(err)
-		return
-	}
-	fmt.Println(started.Load(), "started,", running.Load(), "running")
-	// Output:
-	// 3 started, 3 running
-	// 3 started, 0 running
 }

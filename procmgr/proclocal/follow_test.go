@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,65 +64,6 @@ func textOf(all []procmgr.Chunk) string {
 	return b.String()
 }
 
-func TestFollow(t *testing.T) {
-	l := newLocal(t, nil)
-	for name, tc := range map[string]struct {
-		command string
-		opts    procmgr.FollowOptions
-		want    string
-	}{
-		"nothing":       {command: "true"},
-		"lines":         {command: "echo one; echo two", want: "one\ntwo\n"},
-		"from an end":   {command: "echo one; echo two", opts: procmgr.FollowOptions{From: 4}, want: "two\n"},
-		"small chunks":  {command: "printf 'häßlich äöü'", opts: procmgr.FollowOptions{Limit: 4}, want: "häßlich äöü"},
-		"invalid bytes": {command: `printf 'a\377b\357\277\275c\377\377'`, opts: procmgr.FollowOptions{Limit: 4}, want: "a\uFFFDb\uFFFDc\uFFFD\uFFFD"},
-		"more than fits": {
-			command: "head -c 30000 /dev/zero | tr '\\0' x", opts: procmgr.FollowOptions{Limit: 1000}, want: strings.Repeat("x", 30000),
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if strings.Contains(tc.want, "\uFFFD") {
-				needs(t, "no code page")
-			}
-			id := run(t, l, tc.command).Process.ID
-			tc.opts.Every = quick
-			require.Equal(t, tc.want, textOf(follow(t, l, id, tc.opts)))
-		})
-	}
-}
-
-// A process is followed while it runs, with each of its states.
-func TestFollowStates(t *testing.T) {
-	l := newLocal(t, nil)
-	k := startTalker(t, l)
-	var got []string
-	for chunk, err := range procmgr.Follow(t.Context(), l, k.id, nil) {
-		require.NoError(t, err)
-		got = append(got, fmt.Sprintf("%s %q %d-%d", chunk.Process.State, chunk.Text, chunk.From, chunk.Next))
-		switch len(got) {
-		case 1:
-			k.say(t, "one\n")
-		case 2:
-			k.say(t, "two\n")
-			require.NoError(t, k.to.Close())
-			ended(t, l, k.id)
-		}
-	}
-	require.Equal(t, []string{`running "ready\n" 0-6`, `running "one\n" 6-10`, `exited "two\n" 10-14`}, got)
-
-	needs(t, "children that outlive the shell")
-	out := begin(t, l, "echo ready; sleep 600 >/dev/null & exit 3")
-	got = nil
-	for chunk, err := range procmgr.Follow(t.Context(), l, out.Process.ID, nil) {
-		require.NoError(t, err)
-		got = append(got, fmt.Sprintf("%s %q", chunk.Process.State, chunk.Text))
-		if chunk.Process.State == procmgr.Detached {
-			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-		}
-	}
-	require.Contains(t, []string{`[running "ready\n" detached "" exited ""]`, `[detached "ready\n" exited ""]`}, fmt.Sprint(got))
-}
-
 // The line that is being redrawn is Live, and each chunk replaces it.
 func TestFollowLive(t *testing.T) {
 	l := newLocal(t, nil)
@@ -140,23 +82,6 @@ func TestFollowLive(t *testing.T) {
 	require.Equal(t, []string{`"ready\n" ""`, `"10%" ""`, `"" "\n20%"`, `"" "\n30%"`, `"\ndone\nPassword: " ""`}, got)
 }
 
-// At most one chunk comes each Every.
-func TestFollowPace(t *testing.T) {
-	l := newLocal(t, nil)
-	id := run(t, l, "head -c 1000 /dev/zero").Process.ID
-	const every = 20 * time.Millisecond
-	// What this test sees of a pace is shifted by the time until it looks. Only the
-	// beginning is surely before the first chunk.
-	began := time.Now()
-	chunks := 0
-	for _, err := range procmgr.Follow(t.Context(), l, id, &procmgr.FollowOptions{Every: every, Limit: 256}) {
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, time.Since(began), time.Duration(chunks)*every)
-		chunks++
-	}
-	require.GreaterOrEqual(t, chunks, 3)
-}
-
 // What the log has is not skipped, even if the window has dropped it.
 func TestFollowLog(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{LogDir: t.TempDir(), Head: 100, Tail: 100})
@@ -173,21 +98,6 @@ func TestFollowLog(t *testing.T) {
 		}
 		require.Equal(t, want.String(), textOf(all), "limit %d", limit)
 	}
-}
-
-// What a large window has is not skipped either, though it does not fit into a
-// chunk.
-func TestFollowLargeWindow(t *testing.T) {
-	l := newLocal(t, &proclocal.Options{Head: 100, Tail: 100 << 10})
-	id := run(t, l, "head -c 200000 /dev/zero | tr '\\0' x").Process.ID
-	all := follow(t, l, id, procmgr.FollowOptions{Every: quick, Limit: 1000})
-	text, gap := "", int64(0)
-	for _, chunk := range all {
-		text, gap = text+chunk.Text, gap+chunk.Gap
-	}
-	require.Equal(t, int64(200000-100-100<<10), gap)
-	require.Equal(t, strings.Repeat("x", 100+100<<10), text)
-	require.Equal(t, gap, all[1].Gap)
 }
 
 // Of a process whose record has gone, the number of its bytes is known.
@@ -296,19 +206,6 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// Streams with many invalid bytes, and with U+FFFD among them.
-func TestFollowBinary(t *testing.T) {
-	parts := []string{"\xff", "\xef", "\xbf", "\xbd", "\uFFFD", "ä", "x", "\n", "😀", "\xf0\x9f"}
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 100 {
-		var data []byte
-		for range r.IntN(2000) {
-			data = append(data, parts[r.IntN(len(parts))]...)
-		}
-		checkFollow(t, data, r.IntN(1000), r.IntN(1000)+4, r.IntN(1000), r.IntN(1000)+1)
-	}
-}
-
 // A reader that sleeps loses only what window and log have dropped, and never
 // slows the process.
 func TestHeldFollowSleepingReader(t *testing.T) {
@@ -337,4 +234,27 @@ func TestHeldFollowSleepingReader(t *testing.T) {
 	require.Equal(t, int64(size+8), at)
 	require.Positive(t, gaps)
 	t.Logf("%d chunks, %d MiB in gaps", chunks, gaps>>20)
+}
+
+// talker is a process that prints the text that it gets.
+type talker struct {
+	id string
+	to *os.File
+}
+
+func startTalker(t *testing.T, m procmgr.Manager) *talker {
+	t.Helper()
+	needs(t, "FIFOs")
+	fifo := filepath.Join(t.TempDir(), "in")
+	out := begin(t, m, "mkfifo "+fifo+"; echo ready; cat "+fifo)
+	f, err := os.OpenFile(fifo, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	return &talker{out.Process.ID, f}
+}
+
+func (k *talker) say(t *testing.T, text string) {
+	t.Helper()
+	_, err := k.to.WriteString(text)
+	require.NoError(t, err)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -96,17 +95,6 @@ func TestInputIsRefused(t *testing.T) {
 	require.Equal(t, "last\n", ended(t, l, pipe).Text)
 }
 
-func TestStdinIsRefused(t *testing.T) {
-	l := newLocal(t, nil)
-	for _, req := range []procmgr.StartRequest{
-		{Stdin: "open"},
-	} {
-		req.Command = "true"
-		_, err := l.Start(t.Context(), req)
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-	}
-}
-
 // What is written with one key is written once.
 func TestInputOnce(t *testing.T) {
 	l := newLocal(t, nil)
@@ -145,80 +133,6 @@ func TestInputOnce(t *testing.T) {
 	got, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(got.Text, "one"))
-}
-
-func TestInputOnceHasKeysAndSecret(t *testing.T) {
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinTerminal, "echo ready; exec cat")
-	ready(t, l, id, "^ready")
-	req := procmgr.InputRequest{IdempotencyKey: "k", Data: []byte("x"), Keys: []procmgr.Key{"enter"}}
-	input(t, l, id, req)
-	for _, change := range []func(*procmgr.InputRequest){
-		func(r *procmgr.InputRequest) { r.Keys = []procmgr.Key{"tab"} },
-		func(r *procmgr.InputRequest) { r.Keys = nil },
-		func(r *procmgr.InputRequest) { r.Secret = true },
-	} {
-		other := req
-		change(&other)
-		_, err := l.Input(t.Context(), id, other)
-		require.ErrorIs(t, err, procmgr.ErrConflict)
-	}
-}
-
-// An input to a process whose start is under way waits for that.
-func TestInputDuringTheStart(t *testing.T) {
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	l := newLocal(t, &proclocal.Options{UpdateEnv: func(env []string) ([]string, error) {
-		close(begun)
-		<-goOn
-		return env, nil
-	}})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, err := l.Start(t.Context(), procmgr.StartRequest{ID: "a", Command: "exec cat", Stdin: procmgr.StdinPipe})
-		assert.NoError(t, err)
-	})
-	<-begun
-	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	_, err := l.Input(short, "a", procmgr.InputRequest{Data: []byte("x")})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	wg.Go(func() {
-		out, err := l.Input(t.Context(), "a", procmgr.InputRequest{Data: []byte("hello\n"), Close: true, Until: "hello", Wait: long})
-		assert.NoError(t, err)
-		assert.Equal(t, "hello\n", out.Text)
-	})
-	close(goOn)
-	wg.Wait()
-}
-
-// The bytes of a request stay together, whoever else writes, and all of a large
-// input arrives.
-func TestInputOfManyWriters(t *testing.T) {
-	l := newLocal(t, nil)
-	file := filepath.Join(t.TempDir(), "file")
-	id := opened(t, l, procmgr.StdinPipe, "exec cat >"+file)
-	const writers, pieces = 16, 4 // of 16 KiB: 1 MiB in all
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for range pieces {
-				line := strings.Repeat(string(rune('a'+w)), 16<<10-1) + "\n"
-				out, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte(line), Wait: long})
-				assert.NoError(t, err)
-				assert.Equal(t, len(line), out.Written)
-			}
-		})
-	}
-	wg.Wait()
-	input(t, l, id, procmgr.InputRequest{Close: true})
-	ended(t, l, id)
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Len(t, text, writers*pieces*(16<<10))
-	for line := range strings.Lines(string(text)) {
-		require.Equal(t, strings.Repeat(line[:1], 16<<10-1)+"\n", line)
-	}
 }
 
 // A full pipe is waited for as long as the request says. What it has not taken
@@ -324,42 +238,6 @@ func TestInputToWhatIsDetached(t *testing.T) {
 	require.Equal(t, procmgr.Detached, out.Process.State)
 	got := input(t, l, id, procmgr.InputRequest{Data: []byte("it\n"), Until: "got it", Wait: long})
 	require.Equal(t, "got it\n", got.Text)
-}
-
-// A wait ends when the output has been quiet for a while, counted from its first
-// piece, and after 2 s without any.
-func TestInputUntilQuiet(t *testing.T) {
-	t.Parallel()
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinPipe, `while read -r x; do sleep 0.2; echo a; sleep 0.2; echo b; done`)
-	out := input(t, l, id, procmgr.InputRequest{Data: []byte("\n"), UntilQuiet: 2 * time.Second, Wait: long})
-	require.Equal(t, "a\nb\n", out.Text)
-	began := time.Now()
-	out = input(t, l, id, procmgr.InputRequest{UntilQuiet: 10 * time.Millisecond, Wait: long})
-	require.Empty(t, out.Text)
-	require.Less(t, time.Since(began), long)
-	require.GreaterOrEqual(t, time.Since(began), 2*time.Second)
-	input(t, l, id, procmgr.InputRequest{Close: true})
-	out = input(t, l, id, procmgr.InputRequest{UntilQuiet: time.Hour, Wait: long})
-	require.Equal(t, procmgr.Exited, ended(t, l, id).Process.State)
-}
-
-// Output that comes while the pipe is still full is not the answer.
-func TestInputUntilQuietAfterTheWrite(t *testing.T) {
-	l := newLocal(t, nil)
-	id := opened(t, l, procmgr.StdinPipe, `echo ready; sleep 0.1; echo noise; sleep 1.1; cat >/dev/null; sleep 0.1; echo answer; exec sleep 600`)
-	ready(t, l, id, "^ready$")
-	data := make([]byte, 64<<10)
-	for range 3 { // more than a pipe holds
-		out := input(t, l, id, procmgr.InputRequest{Data: data})
-		if out.Written < len(data) {
-			break
-		}
-	}
-	out := input(t, l, id, procmgr.InputRequest{Data: data, Close: true, UntilQuiet: time.Second, Wait: long})
-	require.Equal(t, len(data), out.Written)
-	require.True(t, strings.HasSuffix(out.Text, "answer\n"), "%q", out.Text)
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }
 
 // What is written is in no line of the log.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolproc/toolproc/internal/testenv"
 	"github.com/toolproc/toolproc/procmgr"
-	"github.com/toolproc/toolproc/procmgr/internal/leftover"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
@@ -91,16 +90,4 @@ func notWaitedFor(t *testing.T, fifo string) func() {
 		close(stop)
 		require.False(t, <-opened, "somebody waited")
 	}
-}
-
-// An open log costs a descriptor for as long as its process runs, and none
-// after it.
-func TestLogDescriptors(t *testing.T) {
-	l, _ := logged(t, proclocal.Options{})
-	run(t, l, "true")
-	before := leftover.Descriptors()
-	for range 20 {
-		run(t, l, "seq 10")
-	}
-	eventually(t, "they are closed", func() bool { return leftover.Descriptors() <= before })
 }

@@ -1,8 +1,6 @@
 package proclocal_test
 
 import (
-	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -114,64 +111,6 @@ func TestPagesFromTheLog(t *testing.T) {
 	}
 }
 
-// A text without a limit has everything, even if the log has less than the
-// window.
-func TestPagesWithoutALimit(t *testing.T) {
-	l, _ := logged(t, proclocal.Options{Head: 10, Tail: 10})
-	for n := 9; n < 30; n++ {
-		out := run(t, l, fmt.Sprint("seq ", n))
-		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1}})
-		require.NoError(t, err)
-		require.Equal(t, numbers(n), out.Text)
-	}
-}
-
-// An ending context ends while it is asked for its error, after some times: so a
-// test needs no time for it.
-type ending struct {
-	context.Context
-	asked atomic.Int32
-}
-
-func (e *ending) Err() error {
-	if e.asked.Add(1) > 5 {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
-
-// A search of the log ends with ctx, and says so.
-func TestUntilEndsWithItsContext(t *testing.T) {
-	needs(t, "seq -f")
-	l, _ := logged(t, proclocal.Options{})
-	out := run(t, l, "seq -f %.0fx. 400000") // each line may match, so each is searched
-	out, err := l.Output(&ending{Context: t.Context()}, out.Process.ID, procmgr.OutputRequest{Until: "(.?){200}x$"})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.False(t, out.Matched)
-	require.True(t, strings.HasSuffix(out.Text, "400000x.\n"), "what there is comes all the same")
-}
-
-// Pages of a process that is read while it prints join without overlap or loss,
-// even if the window is small.
-func TestPagesJoin(t *testing.T) {
-	l, _ := logged(t, proclocal.Options{Head: 100, Tail: 100})
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: `for i in 1 2 3 4 5 6 7 8 9; do seq 3000; echo ä€😀; done`})
-	require.NoError(t, err)
-	id := out.Process.ID
-	var text strings.Builder
-	for next := int64(0); ; {
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: next, Until: ".", Wait: long, Limit: headtail.Limits{Bytes: -1, Line: -1}})
-		require.NoError(t, err)
-		require.Nil(t, out.Truncated)
-		text.WriteString(out.Text)
-		next = out.Next
-		if out.Process.State == procmgr.Exited && out.Text == "" {
-			break
-		}
-	}
-	require.Equal(t, strings.Repeat(numbers(3000)+"ä€😀\n", 9), text.String())
-}
-
 // If the log fills only a part of a gap, no rune is cut.
 func TestLogPagesKeepRunesWhole(t *testing.T) {
 	l, _ := logged(t, proclocal.Options{Head: 100, Tail: 100})
@@ -185,22 +124,6 @@ func TestLogPagesKeepRunesWhole(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A line that the window has dropped is found in the log.
-func TestUntilInTheLog(t *testing.T) {
-	l, _ := logged(t, proclocal.Options{Head: 1000, Tail: 1000})
-	out := begin(t, l, "seq 100000; echo NEEDLE; seq 100000; echo ready; exec sleep 1000")
-	id := out.Process.ID
-	for pattern, want := range map[string]bool{"^NEEDLE$": true, "^77777$": true, "^ready$": true, "^100001$": false, "x": false} {
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: pattern})
-		require.NoError(t, err)
-		require.Equal(t, want, out.Matched, pattern)
-	}
-	after, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: int64(len(numbers(100000) + "NEEDLE\n")), Until: "^NEEDLE$"})
-	require.NoError(t, err)
-	require.False(t, after.Matched, "it stands before From")
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }
 
 // A log has a limit; its process does not notice.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,15 +63,6 @@ const remembered = 16384
 
 // long is a wait that a test reaches only if something is wrong.
 const long = 2 * time.Minute
-
-// inOrder returns the processes of a manager in the order of their starts.
-func inOrder(t testing.TB, m procmgr.Manager) []procmgr.Process {
-	t.Helper()
-	page, err := m.List(t.Context(), procmgr.ListRequest{})
-	require.NoError(t, err)
-	slices.SortStableFunc(page.Processes, func(a, b procmgr.Process) int { return a.StartedAt.Compare(b.StartedAt) })
-	return page.Processes
-}
 
 // run starts a command and waits until it has ended or is detached.
 func run(t testing.TB, m procmgr.Manager, command string) procmgr.Output {

@@ -155,32 +155,3 @@ func TestPortsOfAnotherNetwork(t *testing.T) {
 	require.NotEqual(t, mine, its)
 	require.Equal(t, procmgr.Socket{Addr: "127.0.0.1:" + strconv.Itoa(port), PID: all[0].PID}, all[0])
 }
-
-// Many waits look together: what one of them costs does not grow with them.
-func TestPortLooksAreShared(t *testing.T) {
-	testenv.Programs(t, "python3")
-	l := newLocal(t, nil)
-	port := freePort(t)
-	server := begin(t, l, "echo ready; read go </dev/null; "+fmt.Sprintf(pythonServer, port)).Process.ID
-	other := begin(t, l, "echo ready; exec sleep 1000").Process.ID
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	got := make(chan error, 40)
-	for i := range 40 {
-		id := server
-		if i%2 == 0 {
-			id = other
-		}
-		go func() { // waited for below
-			_, err := l.Output(ctx, id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
-			got <- err
-		}()
-	}
-	for range 20 {
-		require.NoError(t, <-got, "the waits for the server end first")
-	}
-	cancel()
-	for range 20 {
-		require.ErrorIs(t, <-got, context.Canceled)
-	}
-}

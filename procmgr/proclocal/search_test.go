@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/toolproc/toolproc/headtail"
 	"github.com/toolproc/toolproc/procmgr"
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
@@ -63,25 +62,4 @@ func TestSearch(t *testing.T) {
 			require.Zero(t, out.Unsearched, "nothing was looked for")
 		})
 	}
-}
-
-// Of output that is gone nothing is searched.
-func TestSearchOfATombstone(t *testing.T) {
-	l := newLocal(t, &proclocal.Options{Retain: 1})
-	id := run(t, l, "echo needle").Process.ID
-	eventually(t, "that the output is dropped", func() bool {
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-		return err == nil && out.Text == ""
-	})
-	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: "needle", Wait: long})
-	require.NoError(t, err)
-	require.False(t, out.Matched)
-	require.Equal(t, int64(7), out.Unsearched)
-	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{From: 7, Until: "needle"})
-	require.NoError(t, err)
-	require.Zero(t, out.Unsearched)
-	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{From: 3, Until: "."})
-	require.NoError(t, err)
-	require.True(t, out.Matched, "there was some, whatever it was")
-	require.Equal(t, headtail.Truncation{OriginalBytes: 4, OmittedBytes: 4, Strategy: "head_tail"}, *out.Truncated)
 }

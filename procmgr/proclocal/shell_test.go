@@ -1,7 +1,6 @@
 package proclocal_test
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,22 +64,6 @@ func TestDefaultShell(t *testing.T) {
 	}
 }
 
-// A bash that turns up or goes later does not change which shell it is: a model
-// was told.
-func TestDefaultShellStays(t *testing.T) {
-	onPath(t, map[string]string{"sh": "sh"})
-	l := newLocal(t, nil)
-	before, err := l.Describe(t.Context())
-	require.NoError(t, err)
-	bash, err := os.Executable() // whatever it is
-	require.NoError(t, err)
-	require.NoError(t, os.Symlink(bash, filepath.Join(os.Getenv("PATH"), "bash")))
-	require.Equal(t, "ok\n", run(t, l, "echo ok").Text)
-	after, err := l.Describe(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, before, after)
-}
-
 func TestShell(t *testing.T) {
 	for shell, want := range map[string]string{
 		"bash -c":                      "bash",
@@ -125,16 +108,6 @@ func TestShellBehindALink(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, machine.Shell, shell)
 	}
-}
-
-func TestDescribeRefused(t *testing.T) {
-	l := newLocal(t, nil)
-	_, err := l.Chat("").Describe(t.Context())
-	require.ErrorIs(t, err, procmgr.ErrInvalid)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = l.Describe(ctx)
-	require.ErrorIs(t, err, context.Canceled)
 }
 
 // bash reads a file before a command in two cases. The one is what BASH_ENV is

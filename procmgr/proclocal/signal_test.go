@@ -15,44 +15,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-func TestSignal(t *testing.T) {
-	tests := []struct {
-		name, command string
-		sig           procmgr.Signal
-		code          int
-		signal        string
-	}{
-		{"terminate", "echo ready; exec sleep 1000", procmgr.Terminate, 143, "SIGTERM"},
-		{"interrupt", "echo ready; exec sleep 1000", procmgr.Interrupt, 130, "SIGINT"},
-		{"kill", "echo ready; exec sleep 1000", procmgr.Kill, 137, "SIGKILL"},
-		{"a handler's exit code counts", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done", procmgr.Terminate, 9, ""},
-		{"kill reaches what ignores the rest", "trap '' TERM INT; echo ready; while :; do sleep 0.01; done", procmgr.Kill, 137, "SIGKILL"},
-		{"kill reaches what is stopped", "echo ready; kill -STOP $$", procmgr.Kill, 137, "SIGKILL"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if strings.Contains(tt.command, "trap") || strings.Contains(tt.command, "STOP") {
-				needs(t, "signals")
-			}
-			l := newLocal(t, nil)
-			id := begin(t, l, tt.command).Process.ID
-			require.NoError(t, l.Signal(t.Context(), id, tt.sig))
-			if tt.sig == procmgr.Kill {
-				out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-				require.NoError(t, err)
-				require.Equal(t, procmgr.Exited, out.Process.State, "Kill returns once nothing is left")
-			}
-			out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Wait: long})
-			require.NoError(t, err)
-			require.Equal(t, procmgr.Exited, out.Process.State)
-			require.Equal(t, tt.code, *out.Process.ExitCode)
-			require.Equal(t, tt.signal, out.Process.Signal)
-			require.Equal(t, procmgr.CauseRequest, out.Process.EndedBy)
-			require.ErrorIs(t, l.Signal(t.Context(), id, tt.sig), procmgr.ErrNotRunning)
-		})
-	}
-}
-
 var number = regexp.MustCompile(`(?m)^\d+$`)
 
 // Terminate reaches all members: children, other groups, and those that have
@@ -89,17 +51,6 @@ func TestSignalReachesAll(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestSignalRefuses(t *testing.T) {
-	l := newLocal(t, nil)
-	id := begin(t, l, "echo ready; exec sleep 1000").Process.ID
-	for _, sig := range []procmgr.Signal{"", "SIGHUP", "TERMINATE", "9"} {
-		err := l.Signal(t.Context(), id, sig)
-		require.ErrorIs(t, err, procmgr.ErrInvalid)
-		require.ErrorContains(t, err, "use terminate, interrupt or kill")
-	}
-	require.ErrorIs(t, l.Signal(t.Context(), "other", procmgr.Interrupt), procmgr.ErrNotFound)
 }
 
 func TestClose(t *testing.T) {

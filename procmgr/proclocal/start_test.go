@@ -12,68 +12,6 @@ import (
 	"github.com/toolproc/toolproc/procmgr/proclocal"
 )
 
-func TestStartEnds(t *testing.T) {
-	l := newLocal(t, nil)
-	tests := []struct {
-		name, command, text string
-		code                int
-		signal              string
-		cause               procmgr.Cause
-	}{
-		{"success", "echo hello", "hello\n", 0, "", procmgr.CauseExit},
-		{"failure", "echo no >&2; exit 3", "no\n", 3, "", procmgr.CauseExit},
-		{"highest code", "exit 255", "", 255, "", procmgr.CauseExit},
-		{"not found", "no-such-command-here 2>/dev/null", "", 127, "", procmgr.CauseExit},
-		{"killed", "kill -KILL $$", "", 137, "SIGKILL", procmgr.CauseSignal},
-		{"terminated", "kill -TERM $$", "", 143, "SIGTERM", procmgr.CauseSignal},
-		{"aborted", "kill -ABRT $$", "", 134, "SIGABRT", procmgr.CauseSignal},
-		{"a child's signal is the shell's exit code", "(sh -c 'kill -KILL $$'; exit $?) 2>/dev/null", "", 137, "", procmgr.CauseExit},
-		{"both streams in order", "echo 1; echo 2 >&2; echo 3", "1\n2\n3\n", 0, "", procmgr.CauseExit},
-		{"stdin is empty", "cat; echo $?", "0\n", 0, "", procmgr.CauseExit},
-		{"no terminal", "tty; test -t 1 || echo none", "not a tty\nnone\n", 0, "", procmgr.CauseExit},
-		{"leading dash", "-x; true", "", 0, "", procmgr.CauseExit},
-		{"leading plus", "+x; true", "", 0, "", procmgr.CauseExit},
-		{"no newline at the end", "printf abc", "abc", 0, "", procmgr.CauseExit},
-		{"invalid UTF-8", `printf 'a\377b'`, "a\uFFFDb", 0, "", procmgr.CauseExit},
-		{"an incomplete rune at the end", `printf 'a\342\202'`, "a\uFFFD\uFFFD", 0, "", procmgr.CauseExit},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if strings.Contains(tt.command, "kill ") || strings.Contains(tt.command, "tty") {
-				needs(t, "signals, and no terminals")
-			}
-			if strings.Contains(tt.text, "\uFFFD") {
-				needs(t, "no code page")
-			}
-			req := procmgr.StartRequest{Command: tt.command, Wait: long}
-			leading := strings.HasPrefix(tt.name, "leading")
-			if leading {
-				// If the user's PATH has a directory that the user cannot enter,
-				// a shell says "Permission denied" instead.
-				req.Env = map[string]string{"PATH": t.TempDir()}
-			}
-			out, err := l.Start(t.Context(), req)
-			require.NoError(t, err)
-			if leading {
-				require.Contains(t, out.Text, "not found", "it was taken for an option")
-			} else {
-				require.Equal(t, tt.text, out.Text)
-			}
-			p := out.Process
-			require.Equal(t, procmgr.Exited, p.State)
-			require.NotNil(t, p.ExitCode)
-			require.Equal(t, tt.code, *p.ExitCode)
-			require.Equal(t, tt.signal, p.Signal)
-			require.Equal(t, tt.cause, p.EndedBy)
-			require.NotZero(t, p.ExitedAt)
-			require.False(t, p.ExitedAt.Before(p.StartedAt))
-			require.Equal(t, tt.command, p.Command)
-			require.Nil(t, out.Truncated)
-			require.Len(t, p.ID, 10)
-		})
-	}
-}
-
 // The output of a command right before its exit is the part that matters.
 func TestStartOutputIsComplete(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Head: 1 << 20, Tail: 1 << 20})

@@ -3,18 +3,14 @@
 package proclocal_test
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/toolproc/toolproc/envpolicy"
@@ -29,24 +25,6 @@ func typeLine(t testing.TB, m procmgr.Manager, id, line, until string) procmgr.I
 	out := input(t, m, id, procmgr.InputRequest{Data: []byte(line), Keys: []procmgr.Key{"enter"}, Until: until, Wait: long})
 	require.True(t, out.Matched, "%q", out.Text)
 	return out
-}
-
-func TestTerminal(t *testing.T) {
-	l := newLocal(t, nil)
-	out, err := l.Start(t.Context(), procmgr.StartRequest{
-		Command: `test -t 0 && test -t 1 && test -t 2 && echo all; stty size; tty; read -r x; echo "got $x"; exit 3`,
-		Stdin:   procmgr.StdinTerminal,
-	})
-	require.NoError(t, err)
-	id := out.Process.ID
-	ready(t, l, id, "^/dev/")
-	got := typeLine(t, l, id, "it", "^got it$")
-	// The line of tty may have been read without its end.
-	require.Equal(t, "it\ngot it\n", strings.TrimPrefix(got.Text, "\n"), "with the echo")
-	require.Equal(t, 2, got.Written)
-	all := ended(t, l, id)
-	require.Equal(t, 3, *all.Process.ExitCode)
-	require.True(t, strings.HasPrefix(all.Text, "all\n40 120\n/dev/"), "%q", all.Text)
 }
 
 func TestTerminalEnvironment(t *testing.T) {
@@ -94,32 +72,6 @@ func TestTerminalIsReadToItsEnd(t *testing.T) {
 		require.True(t, strings.HasSuffix(out.Text, "line 2999\nlast"), "%q", out.Text[max(0, len(out.Text)-100):])
 		require.Equal(t, int64(len("line 0\n")*10+len("line 10\n")*90+len("line 100\n")*900+len("line 1000\n")*2000+len("last")), out.Next)
 	}
-}
-
-func TestTerminalSecret(t *testing.T) {
-	l := newLocal(t, nil)
-	script := `stty -echo; printf 'Password: '; read -r x; stty echo; echo; echo "it has ${#x}"; read -r y; echo "$y"; exec cat`
-	id := opened(t, l, procmgr.StdinTerminal, "echo ready; read -r go; "+script)
-	ready(t, l, id, "^ready")
-	done := make(chan procmgr.InputOutput)
-	go func() { // the test waits for it below
-		out, err := l.Input(t.Context(), id, procmgr.InputRequest{
-			Data: []byte("hunter2"), Keys: []procmgr.Key{"enter"}, Secret: true, Wait: long, Until: "it has 7",
-		})
-		assert.NoError(t, err)
-		done <- out
-	}()
-	// Meanwhile others can type, and the secret waits.
-	typeLine(t, l, id, "go", "go")
-	out := <-done
-	require.True(t, out.Matched, "%q", out.Text)
-	require.NotContains(t, out.Text, "hunter2")
-
-	_, err := l.Input(t.Context(), id, procmgr.InputRequest{Data: []byte("again"), Secret: true, Wait: 100 * time.Millisecond})
-	require.ErrorIs(t, err, procmgr.ErrNotReady)
-	typeLine(t, l, id, "end", "^end$")
-	input(t, l, id, procmgr.InputRequest{Close: true})
-	require.NotContains(t, ended(t, l, id).Text, "again", "nothing was written")
 }
 
 // A line editor has turned the echo off too, and shows what is typed itself.
@@ -276,31 +228,6 @@ func TestTerminalHangsUp(t *testing.T) {
 	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 }
 
-// No program gets a descriptor of another one's terminal, and the manager holds
-// none of the ends that belong to the programs.
-func TestTerminalsAreApart(t *testing.T) {
-	testenv.Programs(t, "ls")
-	l := newLocal(t, nil)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 3 {
-				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "tty; ls -l /dev/fd/", Stdin: procmgr.StdinTerminal, Wait: long})
-				assert.NoError(t, err)
-				assert.Equal(t, procmgr.Exited, out.Process.State)
-				own, fds, _ := strings.Cut(out.Text, "\n")
-				assert.NotContains(t, fds, "ptmx")
-				for line := range strings.Lines(fds) {
-					if _, to, _ := strings.Cut(line, " -> /dev/pts/"); to != "" {
-						assert.Equal(t, own, "/dev/pts/"+strings.TrimSpace(to))
-					}
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
 func TestTerminalLimit(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{MaxRunningPerChat: -1, StopGrace: -1})
 	chat := l.Chat("a")
@@ -351,77 +278,4 @@ func TestTerminalIsFull(t *testing.T) {
 	}()
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 	require.ErrorIs(t, <-done, procmgr.ErrNotRunning)
-}
-
-// 1 MiB goes through a terminal.
-func TestTerminalTakesMuch(t *testing.T) {
-	l := newLocal(t, nil)
-	file := filepath.Join(t.TempDir(), "file")
-	id := opened(t, l, procmgr.StdinTerminal, "stty raw -echo; printf ready; head -c 1048576 >"+file)
-	ready(t, l, id, "ready")
-	var want strings.Builder
-	for i := range 16 {
-		data := strings.Repeat(fmt.Sprintf("%015d\n", i), 64<<10/16)
-		want.WriteString(data)
-		out := input(t, l, id, procmgr.InputRequest{Data: []byte(data), Wait: long})
-		require.Equal(t, len(data), out.Written)
-	}
-	ended(t, l, id)
-	got, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Len(t, got, want.Len())
-	require.Equal(t, -1, mismatch(want.String(), string(got)))
-}
-
-// mismatch returns where two texts begin to differ, or -1.
-func mismatch(a, b string) int {
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return -1
-}
-
-// A pasted text that a full terminal cuts is ended before anything else is
-// typed.
-func TestTerminalPasteIsCut(t *testing.T) {
-	l := newLocal(t, nil)
-	dir := t.TempDir()
-	id := opened(t, l, procmgr.StdinTerminal, `stty raw -echo; mkfifo `+dir+`/go; printf '\033[?2004hready'; read x <`+dir+`/go; exec cat >`+dir+`/file`)
-	ready(t, l, id, "ready")
-	var want strings.Builder
-	// paste pastes a part of the data, and returns what the terminal did not take.
-	paste := func(data []byte, wait time.Duration) (rest []byte) {
-		out := input(t, l, id, procmgr.InputRequest{Data: data, Wait: wait})
-		if out.Written > 0 {
-			want.WriteString("\x1b[200~" + string(data[:out.Written]) + "\x1b[201~")
-		}
-		return data[out.Written:]
-	}
-	data := bytes.Repeat([]byte("0123456789abcde\n"), 64<<10/16)
-	var rest []byte
-	for i := 0; len(rest) == 0; i++ {
-		require.Less(t, i, 100, "it takes everything")
-		rest = paste(data, 0)
-	}
-	rest = paste(rest, 0) // what is typed into a full terminal is refused as a whole, or ends the first text
-	if _, err := l.Input(t.Context(), id, procmgr.InputRequest{Keys: []procmgr.Key{"tab"}}); err == nil {
-		want.WriteString("\t")
-	}
-	run(t, l, "echo >"+dir+"/go")
-	for len(rest) > 0 {
-		rest = paste(rest, long)
-	}
-	input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}, Wait: long})
-	want.WriteString("\r")
-	var got string
-	eventually(t, "all has come", func() bool {
-		file, err := os.ReadFile(dir + "/file")
-		got = strings.ReplaceAll(string(file), "\x1b[200~\x1b[201~", "") // the terminal had room for a mark alone
-		return err == nil && strings.HasSuffix(got, "\r")
-	})
-	require.Len(t, got, want.Len())
-	require.Equal(t, -1, mismatch(want.String(), got))
-	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
 }

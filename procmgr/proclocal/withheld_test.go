@@ -21,7 +21,7 @@ func withholding(t *testing.T, opts proclocal.Options, names ...string) *procloc
 
 // A variable is named if the command, or the output of a failed one, names it. Most
 // failures have nothing to do with the variables that were withheld.
-func TestWithheld(t *testing.T) {
+func TestWithheldNames(t *testing.T) {
 	const mine, other, given = "MY_API_TOKEN", "OTHER_API_TOKEN", "GIVEN_API_TOKEN"
 	l := withholding(t, proclocal.Options{UpdateEnv: func(env []string) ([]string, error) {
 		return append(env, given+"=given"), nil
@@ -41,7 +41,11 @@ func TestWithheld(t *testing.T) {
 		{"both name one", []command{{"x=MY_API_; echo ${x}TOKEN; exit 3$OTHER_API_TOKEN", []string{mine, other}}, {"exit 3", nil}}},
 		{"named again", []command{{"exit 3$MY_API_TOKEN", []string{mine}}, {"exit 3$MY_API_TOKEN", []string{mine}}}},
 		{"the output of one that succeeds", []command{{"x=MY_API_; echo ${x}TOKEN", nil}}},
-		{"another name", []command{{"exit 3$MY_API_TOKENS", nil}}},
+		{"another name", []command{{"exit 3$MY_API_TOKENS$xMY_API_TOKEN", nil}}},
+		{"in braces", []command{{"echo ${MY_API_TOKEN:-none}; exit", []string{mine}}}},
+		{"without a dollar", []command{{"printenv MY_API_TOKEN", []string{mine}}}},
+		{"all of them", []command{{"env", nil}}},
+		{"one that UpdateEnv gives", []command{{"echo $GIVEN_API_TOKEN", nil}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, c := range tt.commands {
