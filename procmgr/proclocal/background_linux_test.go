@@ -51,15 +51,15 @@ func leftBehindInTheBackground(t *testing.T, shells ...string) {
 	for _, shell := range shells {
 		l := newLocal(t, &proclocal.Options{Shell: append(strings.Fields(shell), "-c")})
 		for _, tt := range daemons {
-			for _, output := range []string{"the pipe", "a file"} {
-				t.Run(fmt.Sprint(shell, " ", tt.name, " to ", output), func(t *testing.T) {
+			for _, to := range []string{"the pipe", "a file"} {
+				t.Run(fmt.Sprint(shell, " ", tt.name, " to ", to), func(t *testing.T) {
 					testenv.Programs(t, strings.Fields(shell)[0])
 					dir := t.TempDir()
 					for _, fifo := range []string{"begin", "go"} {
 						require.NoError(t, unix.Mkfifo(filepath.Join(dir, fifo), 0o600))
 					}
 					child := "echo >$DIR/begin; read x <$DIR/go; echo later"
-					if output == "a file" {
+					if to == "a file" {
 						child = "exec >$DIR/out 2>&1; " + child
 					}
 					script := strings.ReplaceAll(tt.script, "CHILD", "sh $DIR/child")
@@ -82,8 +82,7 @@ func leftBehindInTheBackground(t *testing.T, shells ...string) {
 					require.Less(t, took, long/2, "from the shell's exit to the call's return")
 
 					eventually(t, "what it left is known", func() bool {
-						out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-						require.NoError(t, err)
+						out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 						return out.Process.State == procmgr.Detached
 					})
 					require.Zero(t, out.Process.ExitedAt)
@@ -91,7 +90,7 @@ func leftBehindInTheBackground(t *testing.T, shells ...string) {
 					out = ended(t, l, out.Process.ID)
 					require.Equal(t, 3, *out.Process.ExitCode)
 					require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-					if output == "the pipe" {
+					if to == "the pipe" {
 						require.Contains(t, out.Text, "later\n")
 					} else {
 						require.NotContains(t, out.Text, "later\n")
@@ -118,13 +117,11 @@ func TestKillWhatRuns(t *testing.T) {
 			marker := "toolproc-run-" + procmgr.NewID()
 			t.Cleanup(func() { killMarked(marker) })
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o600))
-			out, err := l.Start(t.Context(), procmgr.StartRequest{
+			out := start(t, l, procmgr.StartRequest{
 				Command: "sh $DIR/script & sh $DIR/script & sleep 0.1; echo ready; wait",
 				Env:     map[string]string{"DIR": dir, "MARKER": marker},
 			})
-			require.NoError(t, err)
-			out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
-			require.NoError(t, err)
+			out = output(t, l, out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
 			require.True(t, out.Matched)
 			require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 			require.Equal(t, procmgr.Exited, ended(t, l, out.Process.ID).Process.State)
@@ -145,14 +142,12 @@ func TestSignalInTheMidstOfAnExec(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "script"), []byte(script), 0o700))
 	for i := range 30 {
 		id := fmt.Sprint(i)
-		_, err := l.Start(t.Context(), procmgr.StartRequest{
+		_ = start(t, l, procmgr.StartRequest{
 			ID:      id,
 			Command: "rm -f $DIR/began; setsid $DIR/script 100000 >/dev/null 2>&1 & while [ ! -e $DIR/began ]; do sleep 0.01; done; echo ready; wait",
 			Env:     map[string]string{"DIR": dir, "HOST": strconv.Itoa(os.Getpid())},
 		})
-		require.NoError(t, err)
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: "ready", Wait: long})
-		require.NoError(t, err)
+		out := output(t, l, id, procmgr.OutputRequest{Until: "ready", Wait: long})
 		require.True(t, out.Matched)
 		require.NoError(t, l.Signal(t.Context(), id, procmgr.Terminate))
 		ended(t, l, id)
@@ -169,11 +164,10 @@ func TestHeldKillIsHonest(t *testing.T) {
 	testenv.Programs(t, "prlimit", "chrt")
 	l := newLocal(t, nil)
 	dir := t.TempDir()
-	out, err := l.Start(t.Context(), procmgr.StartRequest{
+	out := start(t, l, procmgr.StartRequest{
 		Command: "prlimit --locks=0:0 chrt -i 0 setsid env -i sh -c 'echo $$ >" + dir + "/pid; exec sleep 1000' & while [ ! -s " + dir + "/pid ]; do sleep 0.01; done; exit 3",
 		Wait:    long,
 	})
-	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(dir, "pid"))
 	require.NoError(t, err)
 	pid := strings.TrimSpace(string(text))
@@ -187,8 +181,7 @@ func TestHeldKillIsHonest(t *testing.T) {
 	require.ErrorContains(t, err, "not all of it is gone")
 	require.ErrorContains(t, err, "still holds its output")
 	require.True(t, alive(pid))
-	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 	require.Equal(t, procmgr.Detached, out.Process.State)
 	killPID(t, pid)
 	require.Equal(t, 3, *ended(t, l, out.Process.ID).Process.ExitCode)

@@ -20,8 +20,7 @@ func counting(n int, others string) string {
 
 func changesOf(t testing.TB, m procmgr.Manager, before, after string) *procmgr.Changes {
 	t.Helper()
-	out, err := m.Output(t.Context(), after, procmgr.OutputRequest{Against: before})
-	require.NoError(t, err)
+	out := output(t, m, after, procmgr.OutputRequest{Against: before})
 	return out.Changes
 }
 

@@ -52,13 +52,11 @@ func TestHeldCloseOfMany(t *testing.T) {
 			require.NoError(t, err)
 			ids := make([]string, many)
 			for i := range ids {
-				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: tt.command})
-				require.NoError(t, err)
+				out := start(t, l, procmgr.StartRequest{Command: tt.command})
 				ids[i] = out.Process.ID
 			}
 			for _, id := range ids {
-				out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Until: "ready", Wait: long})
-				require.NoError(t, err)
+				out := output(t, l, id, procmgr.OutputRequest{Until: "ready", Wait: long})
 				require.True(t, out.Matched)
 			}
 			began := time.Now()

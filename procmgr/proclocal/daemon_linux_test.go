@@ -71,11 +71,10 @@ func TestHeldDaemonsAreEnded(t *testing.T) {
 							require.NoError(t, l.Close())
 						}
 					})
-					out, err := l.Start(t.Context(), procmgr.StartRequest{
+					out := start(t, l, procmgr.StartRequest{
 						Command: script + "\nwhile [ ! -s " + dir + "/pid ]; do sleep 0.01; done; exit 3",
 						Wait:    long,
 					})
-					require.NoError(t, err)
 					require.Equal(t, 3, *out.Process.ExitCode)
 					require.Equal(t, procmgr.Detached, out.Process.State)
 					pid, err := os.ReadFile(filepath.Join(dir, "pid"))
@@ -116,8 +115,7 @@ func TestDaemonsWithoutSlices(t *testing.T) {
 	defer killMarked(marker)
 	for i := range 20 {
 		daemon := fmt.Sprintf("%s%03d", marker, i)
-		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "env -i setsid sleep " + daemon + " >/dev/null 2>&1 &", Wait: long})
-		require.NoError(t, err)
+		out := start(t, l, procmgr.StartRequest{Command: "env -i setsid sleep " + daemon + " >/dev/null 2>&1 &", Wait: long})
 		require.True(t, out.Process.State == procmgr.Detached || out.Process.MayLiveOn, "%+v", out.Process)
 		if out.Process.MayLiveOn {
 			require.ErrorContains(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill), "something of it may live on")

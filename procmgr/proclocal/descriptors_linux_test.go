@@ -66,10 +66,8 @@ func TestNoInheritedDescriptors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.req.Command = "echo ready; exec sleep 1000"
 			tt.req.Background = true
-			out, err := tt.l.Start(t.Context(), tt.req)
-			require.NoError(t, err)
-			out, err = tt.l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready"})
-			require.NoError(t, err)
+			out := start(t, tt.l, tt.req)
+			out = output(t, tt.l, out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready"})
 			require.True(t, out.Matched, out.Text)
 			// The loader of sleep has its libraries open for a moment.
 			require.Eventually(t, func() bool { return slices.Equal(tt.want, descriptors(t, out.Process.PID)) }, long, time.Millisecond,
@@ -91,10 +89,8 @@ func TestHostKeepsLocksAndPorts(t *testing.T) {
 	if inProgram(t) {
 		l, err := proclocal.New(nil)
 		require.NoError(t, err)
-		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "echo ready; exec sleep 1000", Background: true})
-		require.NoError(t, err)
-		out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready$", Ports: true})
-		require.NoError(t, err)
+		out := start(t, l, procmgr.StartRequest{Command: "echo ready; exec sleep 1000", Background: true})
+		out = output(t, l, out.Process.ID, procmgr.OutputRequest{Wait: long, Until: "^ready$", Ports: true})
 		require.True(t, out.Matched)
 		require.Empty(t, out.Listening)
 		fmt.Println("pid", out.Process.PID)

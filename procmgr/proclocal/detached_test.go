@@ -58,9 +58,7 @@ func TestDetached(t *testing.T) {
 					// It is neither in the session nor at the pipe. A search
 					// finds it soon after, by its cookie.
 					eventually(t, "it is found", func() bool {
-						var err error
-						out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-						require.NoError(t, err)
+						out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 						return out.Process.State == procmgr.Detached
 					})
 				}
@@ -69,9 +67,7 @@ func TestDetached(t *testing.T) {
 				require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
 				require.Zero(t, out.Process.ExitedAt)
 
-				page, err := l.List(t.Context(), procmgr.ListRequest{})
-				all := page.Processes
-				require.NoError(t, err)
+				all := list(t, l)
 				require.Equal(t, procmgr.Detached, all[0].State)
 				require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 				out = ended(t, l, out.Process.ID)

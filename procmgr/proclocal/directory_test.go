@@ -45,8 +45,7 @@ func TestStartDirectory(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLocal(t, &proclocal.Options{WorkDir: func() string { return tt.configured }})
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Wait: long})
-			require.NoError(t, err)
+			out := start(t, l, procmgr.StartRequest{Command: "pwd -P; echo $PWD", WorkDir: tt.asked, Wait: long})
 			require.Equal(t, filepath.ToSlash(tt.want+"\n"+tt.want+"\n"), filepath.ToSlash(out.Text))
 			require.Equal(t, tt.want, out.Process.WorkDir)
 			require.Empty(t, out.PassedOver)
@@ -82,8 +81,7 @@ func TestConfiguredDirectoryMissing(t *testing.T) {
 			require.ErrorIs(t, err, procmgr.ErrInvalid)
 			require.Equal(t, "the configured directory cannot be used ("+tt.says+"); name another one, or have the host's WorkDir corrected", procmgr.Reason(err))
 			require.Empty(t, out.Process.ID)
-			out, err = l.Start(t.Context(), procmgr.StartRequest{Command: "pwd -P", WorkDir: own, Wait: long})
-			require.NoError(t, err)
+			out = start(t, l, procmgr.StartRequest{Command: "pwd -P", WorkDir: own, Wait: long})
 			require.Equal(t, own+"\n", out.Text)
 		})
 	}
@@ -115,8 +113,7 @@ func TestStartDirectoryRefuses(t *testing.T) {
 	t.Run("a directory that is called ~", func(t *testing.T) {
 		require.NoError(t, os.Mkdir(filepath.Join(base, "~"), 0o700))
 		l := newLocal(t, nil)
-		out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "./~", Wait: long})
-		require.NoError(t, err)
+		out := start(t, l, procmgr.StartRequest{Command: "true", WorkDir: "./~", Wait: long})
 		require.Equal(t, filepath.Join(base, "~"), out.Process.WorkDir)
 	})
 }
@@ -142,8 +139,7 @@ func TestStartDirectoryHome(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLocal(t, &tt.opts)
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true", WorkDir: "~", Env: tt.env, Wait: long})
-			require.NoError(t, err)
+			out := start(t, l, procmgr.StartRequest{Command: "true", WorkDir: "~", Env: tt.env, Wait: long})
 			require.Equal(t, tt.want, out.Process.WorkDir)
 		})
 	}
@@ -163,8 +159,7 @@ func TestStartDirectoryGone(t *testing.T) {
 	start := func(t *testing.T, req procmgr.StartRequest) procmgr.Output {
 		t.Helper()
 		req.Command, req.Wait = "pwd -P", long
-		out, err := l.Start(t.Context(), req)
-		require.NoError(t, err)
+		out := start(t, l, req)
 		require.Equal(t, out.Process.WorkDir+"\n", out.Text)
 		return out
 	}
@@ -217,19 +212,16 @@ func TestPassedOverIsKept(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{OutputMemory: 1})
 	const says = "the program's own directory has gone"
 	req := procmgr.StartRequest{ID: "first", Command: "echo hello", Wait: long}
-	out, err := l.Start(t.Context(), req)
-	require.NoError(t, err)
+	out := start(t, l, req)
 	require.Equal(t, says, out.PassedOver)
 	require.Equal(t, home, out.Process.WorkDir)
 	run(t, l, "echo "+strings.Repeat("x", 1000)) // pushes the first one out
 	eventually(t, "its record is dropped", func() bool {
-		out, err := l.Output(t.Context(), "first", procmgr.OutputRequest{})
-		require.NoError(t, err)
+		out := output(t, l, "first", procmgr.OutputRequest{})
 		require.Equal(t, says, out.PassedOver)
 		return out.Text == ""
 	})
-	out, err = l.Start(t.Context(), req)
-	require.NoError(t, err)
+	out = start(t, l, req)
 	require.True(t, out.Attached)
 	require.Equal(t, says, out.PassedOver)
 }

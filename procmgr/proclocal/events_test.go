@@ -60,8 +60,7 @@ func TestEventsGap(t *testing.T) {
 func TestEventsAfterClose(t *testing.T) {
 	l, err := proclocal.New(nil)
 	require.NoError(t, err)
-	_, err = l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
-	require.NoError(t, err)
+	_ = start(t, l, procmgr.StartRequest{ID: "x", Command: "exec sleep 600"})
 	next := events(t, l, procmgr.EventsRequest{}).Next
 	waiting := make(chan error, 1)
 	go func() {
@@ -109,8 +108,7 @@ func TestNotify(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := l.Chat(name)
-			_, err := c.Start(t.Context(), procmgr.StartRequest{ID: "p", Command: tc.command, Notify: tc.notify, Wait: long})
-			require.NoError(t, err)
+			_ = start(t, c, procmgr.StartRequest{ID: "p", Command: tc.command, Notify: tc.notify, Wait: long})
 			page := events(t, c, procmgr.EventsRequest{})
 			want := []string{"p started", "p matched", "p exited"}
 			if tc.line == "" {

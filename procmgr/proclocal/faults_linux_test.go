@@ -55,8 +55,7 @@ func TestKilledFromOutside(t *testing.T) {
 		out := begin(t, l, "sleep 1000 & echo $!; echo ready; wait")
 		child := number.FindString(out.Text)
 		require.NoError(t, syscall.Kill(out.Process.PID, syscall.SIGKILL))
-		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
-		require.NoError(t, err)
+		out = output(t, l, out.Process.ID, procmgr.OutputRequest{Wait: long})
 		require.Equal(t, procmgr.Detached, out.Process.State)
 		require.Equal(t, 137, *out.Process.ExitCode)
 		require.Equal(t, procmgr.CauseSignal, out.Process.EndedBy)
@@ -145,11 +144,10 @@ func TestHeldOneEndlessLine(t *testing.T) {
 	l := newLocal(t, nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	out, err := l.Start(t.Context(), procmgr.StartRequest{
+	out := start(t, l, procmgr.StartRequest{
 		Command: `head -c 1G /dev/zero | tr '\0' x; exit 3`,
 		Wait:    4 * long,
 	})
-	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
 	require.Equal(t, 3, *out.Process.ExitCode)
 	require.Equal(t, int64(1<<30), out.Next)
@@ -178,17 +176,14 @@ func TestOutputClosed(t *testing.T) {
 			l := newLocal(t, nil)
 			done, fifo := filepath.Join(t.TempDir(), "done"), filepath.Join(t.TempDir(), "fifo")
 			require.NoError(t, unix.Mkfifo(fifo, 0o600))
-			out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: tt.command, Env: map[string]string{"DONE": done, "FIFO": fifo}})
-			require.NoError(t, err)
+			out := start(t, l, procmgr.StartRequest{ID: "x", Command: tt.command, Env: map[string]string{"DONE": done, "FIFO": fifo}})
 			eventually(t, "it gets there", func() bool {
-				out, err = l.Output(t.Context(), "x", procmgr.OutputRequest{})
-				require.NoError(t, err)
+				out = output(t, l, "x", procmgr.OutputRequest{})
 				_, err := os.Stat(done)
 				return err == nil && out.Text == tt.text && out.Process.State == tt.state
 			})
 			// The end of the output is not taken for the end of the process.
-			out, err = l.Output(t.Context(), "x", procmgr.OutputRequest{Wait: 60 * time.Millisecond})
-			require.NoError(t, err)
+			out = output(t, l, "x", procmgr.OutputRequest{Wait: 60 * time.Millisecond})
 			require.Equal(t, tt.state, out.Process.State)
 			require.NoError(t, l.Signal(t.Context(), "x", procmgr.Kill))
 			p := ended(t, l, "x").Process

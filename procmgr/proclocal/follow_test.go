@@ -212,8 +212,7 @@ func TestHeldFollowSleepingReader(t *testing.T) {
 	testenv.Held(t)
 	size := testenv.Rounds(1<<28, 1<<30)
 	l := newLocal(t, nil)
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: fmt.Sprintf("yes 0123456789abcde | head -c %d; echo the end", size)})
-	require.NoError(t, err)
+	out := start(t, l, procmgr.StartRequest{Command: fmt.Sprintf("yes 0123456789abcde | head -c %d; echo the end", size)})
 	id := out.Process.ID
 	var at, gaps int64
 	chunks := 0

@@ -65,8 +65,7 @@ func TestHighlightsOfManyTools(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "output")
 			require.NoError(t, os.WriteFile(file, []byte(calm(500)+decoys(100)+"\n"+tt.lines+"\n"+calm(500)), 0o600))
 			id := run(t, l, "cat "+file+"; exit 1").Process.ID
-			out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 500}, Highlight: len(tt.want)})
-			require.NoError(t, err)
+			out := output(t, l, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: 500}, Highlight: len(tt.want)})
 			require.NotEmpty(t, out.Highlights)
 			require.Equal(t, tt.want, out.Highlights[0].Text)
 		})

@@ -31,8 +31,7 @@ func TestEnv(t *testing.T) {
 	t.Setenv("TOOLPROC_C_OUTER", "1")
 	env := func(t *testing.T, o *proclocal.Options, req map[string]string) map[string]string {
 		l := newLocal(t, o)
-		out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "env -0 | tr '\\0' '\\1'", Env: req, Wait: long})
-		require.NoError(t, err)
+		out := start(t, l, procmgr.StartRequest{ID: "x", Command: "env -0 | tr '\\0' '\\1'", Env: req, Wait: long})
 		all := map[string]string{}
 		for _, kv := range strings.Split(strings.TrimSuffix(out.Text, "\x01"), "\x01") {
 			name, value, _ := strings.Cut(kv, "=")
@@ -97,11 +96,9 @@ func TestHooks(t *testing.T) {
 	l, err := proclocal.New(&proclocal.Options{OnStart: note("start"), OnExit: note("exit")})
 	require.NoError(t, err)
 	for _, id := range []string{"one", "two"} {
-		_, err = l.Start(t.Context(), procmgr.StartRequest{ID: id, Command: "true", Wait: long})
-		require.NoError(t, err)
+		_ = start(t, l, procmgr.StartRequest{ID: id, Command: "true", Wait: long})
 	}
-	_, err = l.Start(t.Context(), procmgr.StartRequest{ID: "one", Command: "true", Wait: long})
-	require.NoError(t, err)
+	_ = start(t, l, procmgr.StartRequest{ID: "one", Command: "true", Wait: long})
 	_, err = l.Start(t.Context(), procmgr.StartRequest{ID: "bad", Command: "true", WorkDir: "/no/such"})
 	require.Error(t, err)
 	require.NoError(t, l.Close(), "all hooks have been called when Close returns")

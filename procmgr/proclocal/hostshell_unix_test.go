@@ -32,8 +32,7 @@ func TestHostShellState(t *testing.T) {
 				{`X=$(cd w && pwd -P); echo "$X"`, filepath.Join(dir, "w") + "\n"},
 				{"echo * none*", "w none*\n"},
 			} {
-				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: tt.command, WorkDir: dir, Wait: long})
-				require.NoError(t, err)
+				out := start(t, l, procmgr.StartRequest{Command: tt.command, WorkDir: dir, Wait: long})
 				require.Equal(t, tt.want, out.Text, tt.command)
 			}
 		})
@@ -55,8 +54,7 @@ func TestHostWithoutPath(t *testing.T) {
 			d, err := l.Describe(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, want, d.Shell)
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "env | grep -c ^PATH=; planted 2>/dev/null || echo no", WorkDir: dir, Wait: long})
-			require.NoError(t, err)
+			out := start(t, l, procmgr.StartRequest{Command: "env | grep -c ^PATH=; planted 2>/dev/null || echo no", WorkDir: dir, Wait: long})
 			require.Equal(t, "1\nno\n", out.Text)
 
 			l = newLocal(t, &proclocal.Options{Shell: []string{"/bin/sh", "-c"}, Env: envpolicy.Policy{Exclude: []string{"PATH"}}})

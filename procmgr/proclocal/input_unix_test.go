@@ -23,16 +23,14 @@ import (
 // opened starts a command that has a stdin.
 func opened(t testing.TB, m procmgr.Manager, stdin procmgr.Stdin, command string) (id string) {
 	t.Helper()
-	out, err := m.Start(t.Context(), procmgr.StartRequest{Command: command, Stdin: stdin})
-	require.NoError(t, err)
+	out := start(t, m, procmgr.StartRequest{Command: command, Stdin: stdin})
 	return out.Process.ID
 }
 
 // ready waits until a process has printed a line.
 func ready(t testing.TB, m procmgr.Manager, id, line string) {
 	t.Helper()
-	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{Until: line, Wait: long})
-	require.NoError(t, err)
+	out := output(t, m, id, procmgr.OutputRequest{Until: line, Wait: long})
 	require.True(t, out.Matched, "%q", out.Text)
 }
 
@@ -130,8 +128,7 @@ func TestInputOnce(t *testing.T) {
 	input(t, l, id, procmgr.InputRequest{IdempotencyKey: "last", Close: true})
 	ended(t, l, id)
 	require.Contains(t, input(t, l, id, procmgr.InputRequest{IdempotencyKey: "last", Close: true}).Text, "", "after the end, too")
-	got, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	got := output(t, l, id, procmgr.OutputRequest{})
 	require.Equal(t, 1, strings.Count(got.Text, "one"))
 }
 
@@ -233,8 +230,7 @@ func TestInputIsCanceled(t *testing.T) {
 func TestInputToWhatIsDetached(t *testing.T) {
 	l := newLocal(t, nil)
 	id := opened(t, l, procmgr.StdinPipe, "exec 7<&0; (read x <&7; echo got $x) & echo ready")
-	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, Until: "nothing"})
-	require.NoError(t, err)
+	out := output(t, l, id, procmgr.OutputRequest{Wait: long, Until: "nothing"})
 	require.Equal(t, procmgr.Detached, out.Process.State)
 	got := input(t, l, id, procmgr.InputRequest{Data: []byte("it\n"), Until: "got it", Wait: long})
 	require.Equal(t, "got it\n", got.Text)

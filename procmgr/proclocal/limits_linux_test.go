@@ -233,8 +233,7 @@ func TestNoProcessLeft(t *testing.T) {
 	require.ErrorIs(t, err, procmgr.ErrNotFound)
 
 	require.NoError(t, l.Signal(t.Context(), ids[0], procmgr.Kill))
-	out, err := l.Start(t.Context(), procmgr.StartRequest{ID: next, Command: "echo ran", Wait: long})
-	require.NoError(t, err)
+	out := start(t, l, procmgr.StartRequest{ID: next, Command: "echo ran", Wait: long})
 	require.Equal(t, "ran\n", strings.TrimPrefix(out.Text, " "))
 	require.False(t, out.Attached)
 }

@@ -58,12 +58,10 @@ func TestLogThatWasReplaced(t *testing.T) {
 			if name == "a FIFO" {
 				defer notWaitedFor(t, path)()
 			}
-			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-			require.NoError(t, err)
+			out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 			require.NotContains(t, out.Text, "other")
 			require.True(t, strings.HasSuffix(out.Text, "999\n1000\n"))
-			out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "other"})
-			require.NoError(t, err)
+			out = output(t, l, out.Process.ID, procmgr.OutputRequest{Until: "other"})
 			require.False(t, out.Matched)
 		})
 	}

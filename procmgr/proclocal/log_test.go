@@ -62,17 +62,14 @@ func TestLogFile(t *testing.T) {
 		}
 	}
 
-	page, err := l.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
-	require.NoError(t, err)
+	all := list(t, l)
 	require.Equal(t, out.Process.LogPath, all[0].LogPath)
 
 	require.NoError(t, l.Close())
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left, "the logs go with the Local")
-	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 	require.Empty(t, out.Process.LogPath)
 	require.True(t, strings.HasSuffix(out.Text, "work 99%\n"))
 }
@@ -85,8 +82,7 @@ func TestPagesFromTheLog(t *testing.T) {
 	stream := numbers(20000)
 	for _, from := range []int{0, 1, 500, 1000, 1001, 50_000, len(stream) - 2000, len(stream) - 1000, len(stream) - 1, len(stream), len(stream) + 9} {
 		for _, limit := range []int{0, 200, 3000, 100_000, -1} {
-			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: int64(from), Limit: headtail.Limits{Bytes: limit}})
-			require.NoError(t, err)
+			out := output(t, l, out.Process.ID, procmgr.OutputRequest{From: int64(from), Limit: headtail.Limits{Bytes: limit}})
 			rest := stream[min(from, len(stream)):]
 			require.EqualValues(t, len(stream), out.Next)
 			room := limit
@@ -117,8 +113,7 @@ func TestLogPagesKeepRunesWhole(t *testing.T) {
 	out := run(t, l, `i=0; while [ $i -lt 300 ]; do printf 'ä€😀ä€😀ä€😀ä€😀ä€😀'; i=$((i+1)); done`)
 	for limit := 70; limit < 110; limit++ {
 		for _, from := range []int64{0, 2, 900} {
-			out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: from, Limit: headtail.Limits{Bytes: limit, Line: -1}})
-			require.NoError(t, err)
+			out := output(t, l, out.Process.ID, procmgr.OutputRequest{From: from, Limit: headtail.Limits{Bytes: limit, Line: -1}})
 			if from != 900 { // 900 may be within a rune: the caller has its beginning
 				require.NotContains(t, out.Text, "\uFFFD", "limit %d", limit)
 			}
@@ -136,8 +131,7 @@ func TestMaxLog(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, numbers(20000)[:10_000], string(data))
 	require.True(t, strings.HasSuffix(out.Text, "20000\n"))
-	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{From: 5000})
-	require.NoError(t, err)
+	out = output(t, l, out.Process.ID, procmgr.OutputRequest{From: 5000})
 	require.True(t, strings.HasPrefix(out.Text, numbers(20000)[5000:9000]), "what it has can be read")
 	require.True(t, strings.HasSuffix(out.Text, "20000\n"))
 }
@@ -151,8 +145,7 @@ func TestMaxLogs(t *testing.T) {
 		all = append(all, run(t, l, "head -c 10000 /dev/zero | tr '\\0' x"))
 	}
 	for i, out := range all {
-		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-		require.NoError(t, err)
+		now := output(t, l, out.Process.ID, procmgr.OutputRequest{})
 		require.Len(t, now.Text, 10000, "the output is there")
 		if i < 2 {
 			require.Empty(t, now.Process.LogPath)
@@ -182,8 +175,7 @@ func TestLogGoesWithItsRecord(t *testing.T) {
 			files, err := filepath.Glob(dir + "/*/*")
 			return err == nil && len(files) == 0
 		})
-		now, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-		require.NoError(t, err)
+		now := output(t, l, out.Process.ID, procmgr.OutputRequest{})
 		require.Empty(t, now.Process.LogPath)
 	}
 }
@@ -204,8 +196,7 @@ func TestLogsAndIntruders(t *testing.T) {
 	require.NoError(t, os.Symlink(precious, log))
 	require.NoError(t, os.WriteFile(hold, nil, 0o600))
 	out = ended(t, l, out.Process.ID)
-	out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 	require.NotContains(t, out.Text, "precious", "root does not lead outside")
 	require.Empty(t, out.Process.LogPath)
 	require.Equal(t, "its file has been removed", out.Process.LogError)
@@ -239,11 +230,8 @@ func TestLogThatWasRemoved(t *testing.T) {
 	runs := begin(t, l, "seq 1000; echo ready; exec sleep 1000").Process
 	alone := run(t, l, "seq 1000").Process
 	gone := func(id string) {
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-		require.NoError(t, err)
-		page, err := l.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		require.NoError(t, err)
+		out := output(t, l, id, procmgr.OutputRequest{})
+		all := list(t, l)
 		at := slices.IndexFunc(all, func(p procmgr.Process) bool { return p.ID == id })
 		for _, p := range []procmgr.Process{out.Process, all[at]} {
 			require.Empty(t, p.LogPath)
@@ -252,8 +240,7 @@ func TestLogThatWasRemoved(t *testing.T) {
 	}
 	require.NoError(t, os.Remove(alone.LogPath))
 	gone(alone.ID)
-	out, err := l.Output(t.Context(), ends.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, l, ends.ID, procmgr.OutputRequest{})
 	require.FileExists(t, out.Process.LogPath)
 	require.Empty(t, out.Process.LogError)
 

@@ -59,12 +59,10 @@ func TestMetrics(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{MaxRunningPerChat: 1, Metrics: g.metrics()})
 	m := l.Chat("a")
 	run(t, m, "sleep 0.1; echo hello")
-	out, err := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "head -c 1000 /dev/zero; echo ready; exec sleep 1000"})
-	require.NoError(t, err)
-	out, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long, Limit: headtail.Limits{Bytes: 200}})
-	require.NoError(t, err)
+	out := start(t, m, procmgr.StartRequest{ID: "x", Command: "head -c 1000 /dev/zero; echo ready; exec sleep 1000"})
+	out = output(t, m, out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long, Limit: headtail.Limits{Bytes: 200}})
 	omitted := out.Truncated.OmittedBytes
-	_, err = m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: out.Process.Command})
+	_, err := m.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: out.Process.Command})
 	require.NoError(t, err, "it is attached, and neither started nor refused")
 	_, err = m.Start(t.Context(), procmgr.StartRequest{Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
@@ -75,8 +73,7 @@ func TestMetrics(t *testing.T) {
 		defer g.mu.Unlock()
 		return g.running == 1
 	})
-	_, err = m.Output(t.Context(), "x", procmgr.OutputRequest{Wait: time.Millisecond})
-	require.NoError(t, err)
+	_ = output(t, m, "x", procmgr.OutputRequest{Wait: time.Millisecond})
 	require.NoError(t, m.Signal(t.Context(), "x", procmgr.Kill))
 	require.NoError(t, l.Close())
 

@@ -41,13 +41,11 @@ func TestNestedManagers(t *testing.T) {
 func nest(t *testing.T, l *proclocal.Local, depth int, marker string) (id string) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	out, err := l.Start(t.Context(), procmgr.StartRequest{
+	out := start(t, l, procmgr.StartRequest{
 		Command: self + " -test.run='^TestNestedManagers$' -test.count=1 -test.v",
 		Env:     map[string]string{programVariable: t.Name(), "DEPTH": strconv.Itoa(depth), "MARKER": marker},
 	})
-	require.NoError(t, err)
-	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "^ready$", Wait: 2 * long})
-	require.NoError(t, err)
+	out = output(t, l, out.Process.ID, procmgr.OutputRequest{Until: "^ready$", Wait: 2 * long})
 	require.True(t, out.Matched, out.Text)
 	return out.Process.ID
 }
@@ -61,10 +59,9 @@ func manage(t *testing.T, depth int, marker string) {
 		wiped = "" // it sets no marks
 	}
 	leave := func(name string) string {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{
+		out := start(t, l, procmgr.StartRequest{
 			Command: wiped + "setsid sleep " + marker + name + " >/dev/null 2>&1 & wait",
 		})
-		require.NoError(t, err)
 		return out.Process.ID
 	}
 	d := strconv.Itoa(depth)
@@ -99,12 +96,11 @@ func TestSiblingManagers(t *testing.T) {
 		l := newLocal(t, nil)
 		self, err := os.Executable()
 		require.NoError(t, err)
-		out, err := l.Start(t.Context(), procmgr.StartRequest{
+		out := start(t, l, procmgr.StartRequest{
 			Command: self + " -test.run='^TestSiblingManagers$' -test.count=1 -test.v",
 			Env:     map[string]string{programVariable: t.Name()},
 			Wait:    2 * long,
 		})
-		require.NoError(t, err)
 		require.Contains(t, out.Text, "--- PASS: TestSiblingManagers", "it runs in a process of a manager")
 		return
 	}
@@ -149,10 +145,9 @@ func TestHidepid(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, l.Close()) })
 		marker := fmt.Sprint("1000.", os.Getpid())
-		out, err := l.Start(t.Context(), procmgr.StartRequest{
+		out := start(t, l, procmgr.StartRequest{
 			Command: "env -i setsid sleep " + marker + " >/dev/null 2>&1 & setsid sleep " + marker + " & wait",
 		})
-		require.NoError(t, err)
 		asleep(t, marker, 2)
 		require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
 		require.Empty(t, marked("sleep\x00"+marker))

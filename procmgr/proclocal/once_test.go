@@ -18,19 +18,15 @@ func TestTombstone(t *testing.T) {
 	command := "echo hello; exit 3 # " + strings.Repeat("x", 1000)
 	c := l.Chat("a")
 	req := procmgr.StartRequest{ID: "x", Command: command, Wait: long}
-	out, err := c.Start(t.Context(), req)
-	require.NoError(t, err)
+	out := start(t, c, req)
 	require.Equal(t, "hello\n", out.Text)
 
 	eventually(t, "the record goes", func() bool {
-		page, err := c.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		require.NoError(t, err)
+		all := list(t, c)
 		return len(all) == 0
 	})
 	for _, m := range []procmgr.Manager{c, l} {
-		out, err = m.Output(t.Context(), "x", procmgr.OutputRequest{Wait: long})
-		require.NoError(t, err)
+		out = output(t, m, "x", procmgr.OutputRequest{Wait: long})
 		require.Equal(t, procmgr.Exited, out.Process.State)
 		require.Equal(t, 3, *out.Process.ExitCode)
 		require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
@@ -40,16 +36,14 @@ func TestTombstone(t *testing.T) {
 		require.Equal(t, int64(6), out.Truncated.OriginalBytes)
 		require.Equal(t, int64(6), out.Next)
 	}
-	out, err = c.Output(t.Context(), "x", procmgr.OutputRequest{From: 6})
-	require.NoError(t, err)
+	out = output(t, c, "x", procmgr.OutputRequest{From: 6})
 	require.Nil(t, out.Truncated, "nothing after 6 is gone")
 
-	out, err = c.Start(t.Context(), req)
-	require.NoError(t, err)
+	out = start(t, c, req)
 	require.True(t, out.Attached)
 	require.Equal(t, 3, *out.Process.ExitCode)
 	req.Command = "true"
-	_, err = c.Start(t.Context(), req)
+	_, err := c.Start(t.Context(), req)
 	require.ErrorIs(t, err, procmgr.ErrConflict)
 	require.ErrorIs(t, c.Signal(t.Context(), "x", procmgr.Kill), procmgr.ErrNotRunning)
 	require.ErrorIs(t, l.Chat("b").Signal(t.Context(), "x", procmgr.Interrupt), procmgr.ErrNotFound)
@@ -60,15 +54,13 @@ func TestTombstone(t *testing.T) {
 func TestTombstonesAreSharedFairly(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Retain: time.Nanosecond})
 	modest, greedy := l.Chat("modest"), l.Chat("greedy")
-	_, err := modest.Start(t.Context(), procmgr.StartRequest{ID: "mine", Command: "exit 7", Wait: long})
-	require.NoError(t, err)
+	_ = start(t, modest, procmgr.StartRequest{ID: "mine", Command: "exit 7", Wait: long})
 	for i := range remembered + 10 {
 		require.ErrorIs(t, greedy.Signal(t.Context(), fmt.Sprint("x", i), procmgr.Kill), procmgr.ErrNotFound)
 	}
-	out, err := modest.Output(t.Context(), "mine", procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, modest, "mine", procmgr.OutputRequest{})
 	require.Equal(t, 7, *out.Process.ExitCode)
-	_, err = greedy.Start(t.Context(), procmgr.StartRequest{ID: "x0", Command: "true", Wait: long})
+	_, err := greedy.Start(t.Context(), procmgr.StartRequest{ID: "x0", Command: "true", Wait: long})
 	require.NoError(t, err, "its oldest is forgotten")
 	_, err = greedy.Start(t.Context(), procmgr.StartRequest{ID: "x100", Command: "true", Wait: long})
 	require.ErrorIs(t, err, procmgr.ErrConflict)

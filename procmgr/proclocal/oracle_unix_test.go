@@ -101,8 +101,7 @@ func untilOfRandomPatterns(t *testing.T, from, to int) {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		text := strings.ToValidUTF8(string(randre.Text(r, 400)), "\ufffd")
 		id := run(t, l, printed(t, r, text)).Process.ID
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1}})
-		require.NoError(t, err)
+		out := output(t, l, id, procmgr.OutputRequest{Limit: headtail.Limits{Bytes: -1}})
 		require.Equal(t, text, out.Text, "seed %d", seed)
 		for range 30 {
 			pattern := randre.Pattern(r, 3)

@@ -28,8 +28,7 @@ func freePort(t *testing.T) int {
 // listens waits until a process listens on a port.
 func listens(t *testing.T, m procmgr.Manager, id string, port int) []procmgr.Socket {
 	t.Helper()
-	out, err := m.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
-	require.NoError(t, err)
+	out := output(t, m, id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
 	require.NotEmpty(t, out.Listening, "%+v", out)
 	return out.Listening
 }
@@ -62,13 +61,11 @@ func TestPorts(t *testing.T) {
 				six.Close()
 			}
 			port := freePort(t)
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: fmt.Sprintf(tt.command, port), Background: true})
-			require.NoError(t, err)
+			out := start(t, l, procmgr.StartRequest{Command: fmt.Sprintf(tt.command, port), Background: true})
 			id := out.Process.ID
 			var all []procmgr.Socket
 			for len(all) == 0 {
-				out, err = l.Output(t.Context(), id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
-				require.NoError(t, err)
+				out = output(t, l, id, procmgr.OutputRequest{UntilListening: port, Wait: 2 * long})
 				require.NotEqual(t, procmgr.Exited, out.Process.State, out.Text)
 				all = out.Listening
 			}
@@ -79,16 +76,13 @@ func TestPorts(t *testing.T) {
 				tt.want[i].Addr = fmt.Sprintf(tt.want[i].Addr, port)
 				require.Equal(t, tt.want[i], l)
 			}
-			out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Ports: true})
-			require.NoError(t, err)
+			out = output(t, l, id, procmgr.OutputRequest{Ports: true})
 			require.Equal(t, all, out.Listening)
-			out, err = l.Output(t.Context(), id, procmgr.OutputRequest{})
-			require.NoError(t, err)
+			out = output(t, l, id, procmgr.OutputRequest{})
 			require.Empty(t, out.Listening, "nobody asked")
 
 			require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
-			out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Ports: true, UntilListening: -1, Wait: long})
-			require.NoError(t, err)
+			out = output(t, l, id, procmgr.OutputRequest{Ports: true, UntilListening: -1, Wait: long})
 			require.Empty(t, out.Listening, "it has exited")
 		})
 	}
@@ -106,28 +100,24 @@ func TestPortWaits(t *testing.T) {
 
 	for _, until := range []int{-1, port} {
 		began := time.Now()
-		out, err := l.Output(t.Context(), other, procmgr.OutputRequest{UntilListening: until, Wait: 300 * time.Millisecond})
-		require.NoError(t, err)
+		out := output(t, l, other, procmgr.OutputRequest{UntilListening: until, Wait: 300 * time.Millisecond})
 		require.Empty(t, out.Listening)
 		require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
 	}
 	// It listens on another port than the one that is asked for.
-	out, err := l.Output(t.Context(), server, procmgr.OutputRequest{UntilListening: 1, Wait: 300 * time.Millisecond})
-	require.NoError(t, err)
+	out := output(t, l, server, procmgr.OutputRequest{UntilListening: 1, Wait: 300 * time.Millisecond})
 	require.Len(t, out.Listening, 1)
 
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err = l.Output(ctx, other, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
+	_, err := l.Output(ctx, other, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	brief := begin(t, l, "echo ready; sleep 0.3").Process.ID
-	out, err = l.Output(t.Context(), brief, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
-	require.NoError(t, err)
+	out = output(t, l, brief, procmgr.OutputRequest{UntilListening: -1, Wait: 2 * long})
 	require.Equal(t, procmgr.Exited, out.Process.State)
 
-	out, err = l.Output(t.Context(), other, procmgr.OutputRequest{UntilListening: -1, Until: "ready", Wait: 2 * long})
-	require.NoError(t, err)
+	out = output(t, l, other, procmgr.OutputRequest{UntilListening: -1, Until: "ready", Wait: 2 * long})
 	require.True(t, out.Matched, "a pattern ends the wait as well")
 }
 
@@ -144,8 +134,7 @@ func TestPortsOfAnotherNetwork(t *testing.T) {
 	here, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)) // which is no member's
 	require.NoError(t, err)
 	defer here.Close()
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: sandbox + fmt.Sprintf(pythonServer, port), Background: true})
-	require.NoError(t, err)
+	out := start(t, l, procmgr.StartRequest{Command: sandbox + fmt.Sprintf(pythonServer, port), Background: true})
 	all := listens(t, l, out.Process.ID, port)
 	require.Len(t, all, 1)
 	mine, err := os.Readlink("/proc/self/ns/net")

@@ -190,8 +190,7 @@ func TestKillRacesStart(t *testing.T) {
 		for _, err := range errs {
 			require.NoError(t, err)
 		}
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-		require.NoError(t, err)
+		out := output(t, l, id, procmgr.OutputRequest{})
 		require.Equal(t, procmgr.Exited, out.Process.State)
 		require.Equal(t, procmgr.CauseRequest, out.Process.EndedBy)
 	}
@@ -231,17 +230,13 @@ func TestStartRacesClose(t *testing.T) {
 		close(gate)
 		if round%2 == 0 {
 			eventually(t, "one has started", func() bool {
-				page, err := l.List(t.Context(), procmgr.ListRequest{})
-				all := page.Processes
-				require.NoError(t, err)
+				all := list(t, l)
 				return len(all) > 0
 			})
 		}
 		require.NoError(t, l.Close())
 		group.Wait()
-		page, err := l.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		require.NoError(t, err)
+		all := list(t, l)
 		for _, p := range all {
 			require.Equal(t, procmgr.Exited, p.State)
 			require.Equal(t, procmgr.CauseShutdown, p.EndedBy)
@@ -314,12 +309,11 @@ func TestCloseFindsWhatLeavesMeanwhile(t *testing.T) {
 	const leavers = 12
 	for i := range leavers {
 		m := l.Chat(fmt.Sprint("chat", i))
-		_, err := m.Start(t.Context(), procmgr.StartRequest{
+		_ = start(t, m, procmgr.StartRequest{
 			ID:      "leaver",
 			Command: "while [ ! -e go ]; do sleep 0.01; done; setsid sh -c 'touch left-$PPID; exec sleep 1000' >/dev/null 2>&1 & while [ ! -e left-$$ ]; do sleep 0.01; done",
 			Env:     map[string]string{"MARKER": marker},
 		})
-		require.NoError(t, err)
 	}
 	block.Store(true)
 	var group sync.WaitGroup

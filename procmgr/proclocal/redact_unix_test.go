@@ -23,8 +23,7 @@ const token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 func masked(t *testing.T, l procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
 	t.Helper()
 	req.Wait = long
-	out, err := l.Start(t.Context(), req)
-	require.NoError(t, err)
+	out := start(t, l, req)
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	return out
 }
@@ -94,20 +93,17 @@ func TestRedactEverywhere(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}, LogDir: logs, Head: 100, Tail: 100})
 	chat := l.Chat("a")
 	encoded := base64.StdEncoding.EncodeToString([]byte("user:" + token))
-	out, err := chat.Start(t.Context(), procmgr.StartRequest{
+	out := start(t, chat, procmgr.StartRequest{
 		Command: "echo " + token + "; echo " + encoded + "; seq 1000; echo error: " + token + "; seq 1000; printf '%s' ghp_16C7; sleep 0.05; echo '" + token[8:] + " end'",
 		Notify:  "error: .*", Wait: long,
 	})
-	require.NoError(t, err)
 	require.Equal(t, procmgr.Exited, out.Process.State)
-	out, err = chat.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "error: .*", Highlight: 2000, Limit: headtail.Limits{Bytes: 400}})
-	require.NoError(t, err)
+	out = output(t, chat, out.Process.ID, procmgr.OutputRequest{Until: "error: .*", Highlight: 2000, Limit: headtail.Limits{Bytes: 400}})
 	require.Equal(t, "error: [withheld: TOKEN]", out.MatchedLine)
 	require.True(t, strings.HasPrefix(out.Highlights[0].Text, "error: [withheld: TOKEN]\n"))
 	require.Contains(t, out.Text, "[withheld: TOKEN]\n"+base64.StdEncoding.EncodeToString([]byte("user:"))[:6])
 	require.True(t, strings.HasSuffix(out.Text, "[withheld: TOKEN] end\n"), out.Text)
-	hidden, err := chat.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "16C7e42F"})
-	require.NoError(t, err)
+	hidden := output(t, chat, out.Process.ID, procmgr.OutputRequest{Until: "16C7e42F"})
 	require.False(t, hidden.Matched)
 	page, err := chat.Events(t.Context(), procmgr.EventsRequest{})
 	require.NoError(t, err)
@@ -129,29 +125,24 @@ func TestRedactEverywhere(t *testing.T) {
 // A prompt that ends with what may be a secret is there at once.
 func TestRedactPrompt(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}})
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "printf 'name? g'; sleep 600"})
-	require.NoError(t, err)
+	out := start(t, l, procmgr.StartRequest{Command: "printf 'name? g'; sleep 600"})
 	id := out.Process.ID
-	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Until: "name. g$", Wait: long})
-	require.NoError(t, err)
+	out = output(t, l, id, procmgr.OutputRequest{Until: "name. g$", Wait: long})
 	require.True(t, out.Matched)
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
-	_, err = l.Output(t.Context(), id, procmgr.OutputRequest{Wait: time.Minute})
-	require.NoError(t, err)
+	_ = output(t, l, id, procmgr.OutputRequest{Wait: time.Minute})
 }
 
 // A screen shows no value, though it goes on in the next row. An escape
 // sequence or a redraw in its midst helps nobody.
 func TestRedactScreen(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Redact: []proclocal.Secret{{Name: "TOKEN", Value: token}}})
-	out, err := l.Start(t.Context(), procmgr.StartRequest{
+	out := start(t, l, procmgr.StartRequest{
 		Command: "printf '%s\\n' '" + strings.Repeat("x", 110) + token[:10] + "\x1b[1m" + token[10:] + " b'; printf ' 1%%\\r 2%% " + token + "\\n'; echo ready; exec sleep 600",
 		Stdin:   procmgr.StdinTerminal,
 	})
-	require.NoError(t, err)
 	id := out.Process.ID
-	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Until: "^ready$", Wait: long, Screen: true})
-	require.NoError(t, err)
+	out = output(t, l, id, procmgr.OutputRequest{Until: "^ready$", Wait: long, Screen: true})
 	require.True(t, out.Matched)
 	require.Equal(t, strings.Repeat("x", 110)+"[withheld: TOKEN] b\n 1%\n 2% [withheld: TOKEN]\nready\n", out.Text)
 	screen := strings.Join(out.Screen.Rows, "")
@@ -159,7 +150,6 @@ func TestRedactScreen(t *testing.T) {
 	require.NotContains(t, screen, token[30:])
 	require.Equal(t, []string{strings.Repeat("x", 110) + "[withheld:", " TOKEN]" + strings.Repeat("-", 23) + " b"}, out.Screen.Rows[:2])
 	require.NoError(t, l.Signal(t.Context(), id, procmgr.Kill))
-	out, err = l.Output(t.Context(), id, procmgr.OutputRequest{Wait: long, Screen: true})
-	require.NoError(t, err)
+	out = output(t, l, id, procmgr.OutputRequest{Wait: long, Screen: true})
 	require.NotContains(t, strings.Join(out.Screen.Rows, ""), token[4:12], "the last screen")
 }

@@ -16,14 +16,12 @@ func TestRetain(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Retain: 300 * time.Millisecond})
 	began := time.Now()
 	out := run(t, l, "echo kept")
-	out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 	if time.Since(began) < 300*time.Millisecond {
 		require.Equal(t, "kept\n", out.Text)
 	}
 	eventually(t, "it goes", func() bool {
-		out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-		require.NoError(t, err)
+		out := output(t, l, out.Process.ID, procmgr.OutputRequest{})
 		return out.Text == ""
 	})
 	require.GreaterOrEqual(t, time.Since(began), 300*time.Millisecond)
@@ -39,8 +37,7 @@ func TestOutputMemory(t *testing.T) {
 		ids = append(ids, run(t, l, print).Process.ID)
 	}
 	text := func(id string) string {
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-		require.NoError(t, err)
+		out := output(t, l, id, procmgr.OutputRequest{})
 		require.Equal(t, int64(each), out.Next, "a tombstone still knows how much there was")
 		return out.Text
 	}
@@ -52,8 +49,7 @@ func TestOutputMemory(t *testing.T) {
 			require.Len(t, text(id), each, "process %d", i)
 		}
 	}
-	out, err := l.Output(t.Context(), running.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, l, running.Process.ID, procmgr.OutputRequest{})
 	require.Equal(t, "ready\n", out.Text, "what runs is never dropped")
 }
 
@@ -64,8 +60,7 @@ func TestOutputMemoryOfRunning(t *testing.T) {
 	old := run(t, l, "head -c 5000 /dev/zero | tr '\\0' x")
 	require.Len(t, old.Text, 5000)
 	begin(t, l, "head -c 9000 /dev/zero | tr '\\0' x; echo; echo ready; exec sleep 1000")
-	out, err := l.Output(t.Context(), old.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, l, old.Process.ID, procmgr.OutputRequest{})
 	require.Empty(t, out.Text)
 	require.Equal(t, int64(5000), out.Truncated.OmittedBytes)
 }
@@ -74,20 +69,17 @@ func TestLimits(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{MaxRunningPerChat: 2, MaxRunning: 3})
 	a, b, c := l.Chat("a"), l.Chat("b"), l.Chat("c")
 	sleeper := procmgr.StartRequest{Command: "exec sleep 1000"}
-	first, err := a.Start(t.Context(), sleeper)
-	require.NoError(t, err)
+	first := start(t, a, sleeper)
 	for range 20 { // a process that has ended never counts
 		run(t, a, "true")
 	}
-	_, err = a.Start(t.Context(), sleeper)
-	require.NoError(t, err)
-	_, err = a.Start(t.Context(), procmgr.StartRequest{ID: "third", Command: "true"})
+	_ = start(t, a, sleeper)
+	_, err := a.Start(t.Context(), procmgr.StartRequest{ID: "third", Command: "true"})
 	require.ErrorIs(t, err, procmgr.ErrLimit)
 	require.ErrorContains(t, err, "2 processes run in this chat")
 	require.ErrorContains(t, err, first.Process.ID, "it says what could be ended")
 
-	_, err = b.Start(t.Context(), sleeper)
-	require.NoError(t, err)
+	_ = start(t, b, sleeper)
 	_, err = c.Start(t.Context(), sleeper)
 	require.ErrorIs(t, err, procmgr.ErrLimit)
 	require.ErrorContains(t, err, "3 processes run on this host")
@@ -101,22 +93,19 @@ func TestLimits(t *testing.T) {
 	t.Run("the host's own are in no chat", func(t *testing.T) {
 		l := newLocal(t, &proclocal.Options{MaxRunningPerChat: 1, StopGrace: -1})
 		for range 3 {
-			_, err := l.Start(t.Context(), sleeper)
-			require.NoError(t, err)
+			_ = start(t, l, sleeper)
 		}
 	})
 	t.Run("none", func(t *testing.T) {
 		l := newLocal(t, &proclocal.Options{MaxRunningPerChat: -1, MaxRunning: -1, StopGrace: -1})
 		for range 70 {
-			_, err := l.Chat("a").Start(t.Context(), sleeper)
-			require.NoError(t, err)
+			_ = start(t, l.Chat("a"), sleeper)
 		}
 	})
 	t.Run("default", func(t *testing.T) {
 		l := newLocal(t, &proclocal.Options{StopGrace: -1})
 		for range 64 {
-			_, err := l.Chat("a").Start(t.Context(), sleeper)
-			require.NoError(t, err)
+			_ = start(t, l.Chat("a"), sleeper)
 		}
 		_, err := l.Chat("a").Start(t.Context(), sleeper)
 		require.ErrorIs(t, err, procmgr.ErrLimit)

@@ -47,8 +47,7 @@ func (b *box) Wraps() bool                 { return b.wraps }
 func boxed(t *testing.T, m procmgr.Manager, req procmgr.StartRequest) procmgr.Output {
 	t.Helper()
 	req.Wait = long
-	out, err := m.Start(t.Context(), req)
-	require.NoError(t, err)
+	out := start(t, m, req)
 	require.Equal(t, procmgr.Exited, out.Process.State)
 	return out
 }
@@ -147,8 +146,7 @@ func TestSandboxWraps(t *testing.T) {
 	// As long as there is no shell, the program in front of it ends.
 	alone := func([]string) ([]string, error) { return []string{"sleep", "1000"}, nil }
 	l = newLocal(t, &proclocal.Options{Sandbox: &box{wrap: alone, wraps: true}})
-	out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "true"})
-	require.NoError(t, err)
+	out := start(t, l, procmgr.StartRequest{Command: "true"})
 	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Terminate))
 	require.Equal(t, "SIGTERM", ended(t, l, out.Process.ID).Process.Signal)
 }

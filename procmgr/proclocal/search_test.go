@@ -50,15 +50,13 @@ func TestSearch(t *testing.T) {
 			}
 			l := newLocal(t, &tt.opts)
 			id := run(t, l, tt.command).Process.ID
-			out, err := l.Output(t.Context(), id, procmgr.OutputRequest{From: tt.from, Until: tt.until})
-			require.NoError(t, err)
+			out := output(t, l, id, procmgr.OutputRequest{From: tt.from, Until: tt.until})
 			require.Equal(t, tt.matched, out.Matched)
 			require.Equal(t, tt.line, out.MatchedLine)
 			require.Equal(t, tt.at, out.MatchedAt)
 			require.Equal(t, tt.unsearched, out.Unsearched)
 
-			out, err = l.Output(t.Context(), id, procmgr.OutputRequest{From: tt.from})
-			require.NoError(t, err)
+			out = output(t, l, id, procmgr.OutputRequest{From: tt.from})
 			require.Zero(t, out.Unsearched, "nothing was looked for")
 		})
 	}

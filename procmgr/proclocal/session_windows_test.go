@@ -135,8 +135,7 @@ func TestDetachedInTheJob(t *testing.T) {
 	require.Equal(t, procmgr.Detached, out.Process.State)
 	require.Equal(t, 5, *out.Process.ExitCode)
 	require.Equal(t, procmgr.CauseExit, out.Process.EndedBy)
-	out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
-	require.NoError(t, err)
+	out := output(t, l, out.Process.ID, procmgr.OutputRequest{Until: "ready", Wait: long})
 	require.True(t, out.Matched, "its output is still collected")
 	pids := pidsOf(t, out.Text)
 	require.Len(t, pids, 2)
@@ -144,8 +143,7 @@ func TestDetachedInTheJob(t *testing.T) {
 		require.True(t, lives(handle), "pid %d", pid)
 	}
 	require.NoError(t, l.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-	out, err = l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out = output(t, l, out.Process.ID, procmgr.OutputRequest{})
 	require.Equal(t, procmgr.Exited, out.Process.State, "Kill returns once nothing is left")
 	require.Equal(t, 5, *out.Process.ExitCode)
 	for pid, handle := range pids {
@@ -167,8 +165,7 @@ func TestCloseEndsJobs(t *testing.T) {
 		require.False(t, lives(handle), "pid %d", pid)
 	}
 	for id, code := range map[string]int{running.Process.ID: 143, left.Process.ID: 5} {
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-		require.NoError(t, err)
+		out := output(t, l, id, procmgr.OutputRequest{})
 		require.Equal(t, procmgr.Exited, out.Process.State)
 		require.Equal(t, code, *out.Process.ExitCode)
 		require.Equal(t, procmgr.CauseShutdown, out.Process.EndedBy)
@@ -193,8 +190,7 @@ func TestEnvFoldsNames(t *testing.T) {
 	env := func(o proclocal.Options, req map[string]string) map[string]string {
 		o.Shell = self(t)
 		l := newLocal(t, &o)
-		out, err := l.Start(t.Context(), procmgr.StartRequest{ID: "x", Command: "env", Env: req, Wait: long})
-		require.NoError(t, err)
+		out := start(t, l, procmgr.StartRequest{ID: "x", Command: "env", Env: req, Wait: long})
 		all := map[string]string{}
 		for line := range strings.Lines(out.Text) {
 			name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")

@@ -214,8 +214,7 @@ func TestShellBubblewrap(t *testing.T) {
 				require.Equal(t, procmgr.CauseExit, p.EndedBy)
 			}
 			checkOutput(t, l)
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: "/bin/pwd", WorkDir: t.TempDir(), Env: map[string]string{"HOME": "/etc"}, Wait: long})
-			require.NoError(t, err)
+			out = start(t, l, procmgr.StartRequest{Command: "/bin/pwd", WorkDir: t.TempDir(), Env: map[string]string{"HOME": "/etc"}, Wait: long})
 			require.Equal(t, "/etc\n", out.Text, "a directory that is not there inside is not missed")
 
 			for _, sig := range []procmgr.Signal{procmgr.Terminate, procmgr.Kill} {

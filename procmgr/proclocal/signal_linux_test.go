@@ -124,8 +124,7 @@ func TestStopped(t *testing.T) {
 			l, err := proclocal.New(&proclocal.Options{Shell: []string{"bash", "-c"}, StopGrace: 4 * long})
 			require.NoError(t, err)
 			start := func() procmgr.Process {
-				out, err := l.Start(t.Context(), procmgr.StartRequest{Command: command})
-				require.NoError(t, err)
+				out := start(t, l, procmgr.StartRequest{Command: command})
 				eventually(t, "a member is stopped", func() bool { return hasStopped(t, out.Process.PID) })
 				return out.Process
 			}

@@ -32,8 +32,7 @@ func TestSignalReachesAll(t *testing.T) {
 			}, "\n"))
 			var pids []string
 			eventually(t, "all of them sleep", func() bool {
-				out, err := l.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-				require.NoError(t, err)
+				out := output(t, l, out.Process.ID, procmgr.OutputRequest{})
 				pids = number.FindAllString(out.Text, -1) // bash tells of jobs that end
 				for _, pid := range pids {
 					if name, _ := os.ReadFile("/proc/" + pid + "/comm"); string(name) != "sleep\n" {

@@ -158,9 +158,7 @@ func (s *soak) stop(t *testing.T, chat procmgr.Manager, id string, sig procmgr.S
 func (s *soak) settle(t *testing.T) {
 	t.Helper()
 	eventually(t, "nothing is left", func() bool {
-		page, err := s.local.List(t.Context(), procmgr.ListRequest{})
-		all := page.Processes
-		require.NoError(t, err)
+		all := list(t, s.local)
 		for _, p := range all {
 			if err := s.local.Signal(t.Context(), p.ID, procmgr.Kill); err != nil {
 				require.ErrorIs(t, err, procmgr.ErrNotRunning)

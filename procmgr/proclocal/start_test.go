@@ -16,11 +16,10 @@ import (
 func TestStartOutputIsComplete(t *testing.T) {
 	l := newLocal(t, &proclocal.Options{Head: 1 << 20, Tail: 1 << 20})
 	for range 100 {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{
+		out := start(t, l, procmgr.StartRequest{
 			Command: "seq 1 20000; echo the end",
 			Wait:    long,
 		})
-		require.NoError(t, err)
 		require.Equal(t, procmgr.Exited, out.Process.State)
 		require.True(t, strings.HasSuffix(out.Text, "\n20000\nthe end\n"), "the last line is missing: %q", out.Text[max(0, len(out.Text)-50):])
 		require.Equal(t, int64(108894+8), out.Next)
@@ -63,9 +62,7 @@ func TestStartRefuses(t *testing.T) {
 			require.Empty(t, out.Process.ID, "nothing was started")
 		})
 	}
-	page, err := l.List(t.Context(), procmgr.ListRequest{})
-	all := page.Processes
-	require.NoError(t, err)
+	all := list(t, l)
 	require.Empty(t, all)
 }
 

@@ -52,8 +52,7 @@ func TestTerminalEnvironment(t *testing.T) {
 			if tt.req.Stdin == "" {
 				tt.req.Stdin = procmgr.StdinTerminal
 			}
-			out, err := l.Start(t.Context(), tt.req)
-			require.NoError(t, err)
+			out := start(t, l, tt.req)
 			require.Equal(t, tt.want+"\n", out.Text)
 		})
 	}
@@ -63,11 +62,10 @@ func TestTerminalEnvironment(t *testing.T) {
 func TestTerminalIsReadToItsEnd(t *testing.T) {
 	l := newLocal(t, nil)
 	for range 5 {
-		out, err := l.Start(t.Context(), procmgr.StartRequest{
+		out := start(t, l, procmgr.StartRequest{
 			Command: `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; printf last`,
 			Stdin:   procmgr.StdinTerminal, Wait: long,
 		})
-		require.NoError(t, err)
 		require.Equal(t, procmgr.Exited, out.Process.State)
 		require.True(t, strings.HasSuffix(out.Text, "line 2999\nlast"), "%q", out.Text[max(0, len(out.Text)-100):])
 		require.Equal(t, int64(len("line 0\n")*10+len("line 10\n")*90+len("line 100\n")*900+len("line 1000\n")*2000+len("last")), out.Next)
@@ -155,8 +153,7 @@ func TestTerminalScreen(t *testing.T) {
 	id := opened(t, l, procmgr.StdinTerminal, `printf '\033[?1049h\033[2J\033[3;5Hhere'; read -r x; printf '\033[?1049l'; echo bye; exit`)
 	ready(t, l, id, "here")
 	look := func() *procmgr.Screen {
-		out, err := l.Output(t.Context(), id, procmgr.OutputRequest{Screen: true})
-		require.NoError(t, err)
+		out := output(t, l, id, procmgr.OutputRequest{Screen: true})
 		return out.Screen
 	}
 	s := look()
@@ -164,8 +161,7 @@ func TestTerminalScreen(t *testing.T) {
 	require.Equal(t, "    here", s.Rows[2])
 	require.Equal(t, [2]int{2, 8}, [2]int{s.Row, s.Col})
 	require.True(t, s.Alternate)
-	out, err := l.Output(t.Context(), id, procmgr.OutputRequest{})
-	require.NoError(t, err)
+	out := output(t, l, id, procmgr.OutputRequest{})
 	require.Nil(t, out.Screen, "nobody asked for it")
 	input(t, l, id, procmgr.InputRequest{Keys: []procmgr.Key{"enter"}})
 	ended(t, l, id)
@@ -209,11 +205,10 @@ func TestTerminalHangsUp(t *testing.T) {
 	testenv.Programs(t, "ps")
 	l := newLocal(t, nil)
 	dir := t.TempDir()
-	out, err := l.Start(t.Context(), procmgr.StartRequest{
+	out := start(t, l, procmgr.StartRequest{
 		Command: "sleep 600 & echo $! >" + dir + "/ends; (trap '' HUP; exec sleep 600) >/dev/null 2>&1 & echo $! >" + dir + "/lives; sleep 0.2",
 		Stdin:   procmgr.StdinTerminal, Wait: long,
 	})
-	require.NoError(t, err)
 	require.Equal(t, procmgr.Detached, out.Process.State)
 	pid := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))

@@ -49,39 +49,32 @@ func TestWithheldNames(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, c := range tt.commands {
-				out, err := l.Chat(tt.name).Start(t.Context(), procmgr.StartRequest{Command: c.text, Wait: long})
-				require.NoError(t, err)
+				out := start(t, l.Chat(tt.name), procmgr.StartRequest{Command: c.text, Wait: long})
 				require.Equal(t, procmgr.Exited, out.Process.State)
 				require.Equal(t, c.want, out.Withheld, c.text)
-				again, err := l.Chat(tt.name).Output(t.Context(), out.Process.ID, procmgr.OutputRequest{})
-				require.NoError(t, err)
+				again := output(t, l.Chat(tt.name), out.Process.ID, procmgr.OutputRequest{})
 				require.Equal(t, c.want, again.Withheld, "the same process, read again")
 			}
 		})
 	}
 	t.Run("a request that gives it", func(t *testing.T) {
-		out, err := l.Chat("given").Start(t.Context(), procmgr.StartRequest{
+		out := start(t, l.Chat("given"), procmgr.StartRequest{
 			Command: "exit 3$MY_API_TOKEN$OTHER_API_TOKEN", Wait: long, Env: map[string]string{mine: ""},
 		})
-		require.NoError(t, err)
 		require.Equal(t, []string{other}, out.Withheld)
 	})
 	t.Run("what it leaves behind", func(t *testing.T) {
-		out, err := l.Chat("left").Start(t.Context(), procmgr.StartRequest{Command: "sleep 1000 & x=MY_API_; echo ${x}TOKEN; exit 3", Wait: long})
-		require.NoError(t, err)
+		out := start(t, l.Chat("left"), procmgr.StartRequest{Command: "sleep 1000 & x=MY_API_; echo ${x}TOKEN; exit 3", Wait: long})
 		require.Equal(t, procmgr.Detached, out.Process.State)
 		require.Equal(t, []string{mine}, out.Withheld)
 		require.NoError(t, l.Chat("left").Signal(t.Context(), out.Process.ID, procmgr.Kill))
 	})
 	t.Run("ended on request", func(t *testing.T) {
 		m := l.Chat("ended")
-		out, err := m.Start(t.Context(), procmgr.StartRequest{Command: "x=MY_API_; echo ${x}TOKEN; echo up; exec sleep 1000"})
-		require.NoError(t, err)
-		_, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Until: "^up", Wait: long})
-		require.NoError(t, err)
+		out := start(t, m, procmgr.StartRequest{Command: "x=MY_API_; echo ${x}TOKEN; echo up; exec sleep 1000"})
+		_ = output(t, m, out.Process.ID, procmgr.OutputRequest{Until: "^up", Wait: long})
 		require.NoError(t, m.Signal(t.Context(), out.Process.ID, procmgr.Kill))
-		out, err = m.Output(t.Context(), out.Process.ID, procmgr.OutputRequest{Wait: long})
-		require.NoError(t, err)
+		out = output(t, m, out.Process.ID, procmgr.OutputRequest{Wait: long})
 		require.Equal(t, procmgr.Exited, out.Process.State)
 		require.Empty(t, out.Withheld)
 	})

@@ -89,8 +89,7 @@ func TestShellEndsBeforeItsDaemon(t *testing.T) {
 			if i%2 == 1 && plainShell() == "bash" {
 				command = "ulimit -x 1000; " + command // which takes its mark
 			}
-			out, err := l.Start(t.Context(), procmgr.StartRequest{Command: command, Wait: long})
-			require.NoError(t, err)
+			out := start(t, l, procmgr.StartRequest{Command: command, Wait: long})
 			require.Equal(t, procmgr.Detached, out.Process.State)
 			require.Equal(t, "started\n", out.Text)
 			require.Less(t, time.Since(out.Process.StartedAt), long/2)
